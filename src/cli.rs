@@ -1,0 +1,213 @@
+//! What was typed on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Entry for `cargo lmem …`: cargo runs `cargo-lmem lmem …`.
+#[derive(Debug, Parser)]
+#[command(name = "cargo", bin_name = "cargo", disable_help_subcommand = true, disable_version_flag = true)]
+pub enum Cargo {
+    Lmem(Lmem),
+}
+
+/// Find CUDA local memory and register spills, and say which variable, which line and why
+///
+/// Compiles the `.cu` files of the workspace and the kernel strings in its Rust code with NVIDIA's own
+/// compilers, reads the machine code, and reports every byte of local memory. Needs no GPU; where no CUDA
+/// toolkit is installed, it fetches the compilers itself.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo-lmem",
+    bin_name = "cargo lmem",
+    version,
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  cargo lmem                                 check the package or workspace of the current folder
+  cargo lmem kernels/scan.cu --arch sm_90    check one file for one architecture
+  cargo lmem --arch sm_80,sm_90 -D warnings  fail in CI when anything is found
+  cargo lmem --message-format github         annotate a pull request
+  cargo lmem explain dynamic_index           why it costs and what to do
+
+Exit codes: 0 nothing at deny level, 1 findings at deny level, 2 usage or configuration,
+3 no usable toolkit, 4 a kernel did not compile, 101 a bug in this tool."
+)]
+pub struct Lmem {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub check: CheckArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check kernels for local memory (this is what `cargo lmem` alone does)
+    Check(Box<CheckArgs>),
+    /// Explain a lint: what it finds, why it costs, what to do
+    Explain(ExplainArgs),
+    /// List, install, locate or remove CUDA toolkits
+    Toolkit(ToolkitArgs),
+    /// Show or clear the cache of compiled kernels
+    Cache(CacheArgs),
+    /// Compile one kernel string with NVRTC: JSON in, JSON out (internal)
+    #[command(hide = true, name = crate::compile::NVRTC_WORKER)]
+    NvrtcWorker,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct CheckArgs {
+    /// Files and folders to check instead of packages; they need not belong to one
+    #[arg(value_name = "PATHS")]
+    pub paths: Vec<PathBuf>,
+
+    /// Package to check (name or glob; may be repeated)
+    #[arg(short, long, value_name = "SPEC", help_heading = "Packages", conflicts_with = "paths")]
+    pub package: Vec<String>,
+    /// Check all packages of the workspace
+    #[arg(long, help_heading = "Packages", conflicts_with = "paths")]
+    pub workspace: bool,
+    /// Leave a package out (with --workspace; may be repeated)
+    #[arg(long, value_name = "SPEC", help_heading = "Packages", requires = "workspace")]
+    pub exclude: Vec<String>,
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH", help_heading = "Packages")]
+    pub manifest_path: Option<PathBuf>,
+
+    /// Architectures to compile for, separated by commas; `native` is this machine's GPU
+    #[arg(long, value_name = "ARCH", value_delimiter = ',', help_heading = "Compilation")]
+    pub arch: Vec<String>,
+    /// Only kernels whose demangled or mangled name matches
+    #[arg(long, value_name = "GLOB", help_heading = "Compilation")]
+    pub kernel: Option<String>,
+    /// Toolkit to use: a folder, a version such as `13.5`, or `managed`
+    #[arg(long, value_name = "PATH|VERSION|managed", help_heading = "Compilation")]
+    pub toolkit: Option<String>,
+    /// Never use the network: do not download a toolkit
+    #[arg(long, help_heading = "Compilation")]
+    pub offline: bool,
+    /// Compile everything again, and keep nothing
+    #[arg(long, help_heading = "Compilation")]
+    pub no_cache: bool,
+    /// Compilers that run at the same time [default: number of cores]
+    #[arg(short, long, value_name = "N", help_heading = "Compilation", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+    /// Seconds after which one compiler run is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, help_heading = "Compilation", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: u64,
+
+    /// Silence a lint (`warnings` means all)
+    #[arg(short = 'A', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
+    pub allow: Vec<String>,
+    /// Report a lint
+    #[arg(short = 'W', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
+    pub warn: Vec<String>,
+    /// Report a lint and exit with 1
+    #[arg(short = 'D', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
+    pub deny: Vec<String>,
+    /// As --deny, and not to be allowed again
+    #[arg(short = 'F', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
+    pub forbid: Vec<String>,
+
+    /// Format of the findings
+    #[arg(long, value_enum, default_value_t = MessageFormat::Human, value_name = "FORMAT", help_heading = "Output")]
+    pub message_format: MessageFormat,
+    /// Write the findings to a file instead of stdout
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN", help_heading = "Output")]
+    pub color: ColorWhen,
+    /// Say only what was found
+    #[arg(short, long, help_heading = "Output", conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say which toolkit, flags and commands are used; twice for more
+    #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Output")]
+    pub verbose: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MessageFormat {
+    /// Source excerpts with labels
+    Human,
+    /// One line each: `file:line:column: level: message [lint]`
+    Short,
+    /// One JSON object a line, as cargo and rustc print them
+    Json,
+    /// A SARIF 2.1.0 document
+    Sarif,
+    /// Workflow commands that GitHub shows as annotations
+    Github,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// Name of the lint; all of them are listed without one
+    pub lint: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ToolkitArgs {
+    #[command(subcommand)]
+    pub command: ToolkitCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ToolkitCommand {
+    /// Toolkits found on this machine, and versions that can be installed
+    List,
+    /// Download a toolkit from NVIDIA's Python wheels with `uv` or `pip`
+    Install {
+        /// Version such as `13.5` [default: the newest known]
+        version: Option<String>,
+        /// Use only what uv or pip have in their caches
+        #[arg(long)]
+        offline: bool,
+    },
+    /// Print the folder of the toolkit that a check would use
+    Which {
+        /// As for `cargo lmem check`
+        #[arg(long, value_name = "PATH|VERSION|managed")]
+        toolkit: Option<String>,
+        /// Never use the network
+        #[arg(long)]
+        offline: bool,
+    },
+    /// Remove a managed toolkit
+    Remove {
+        /// Version such as `13.5`
+        version: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct CacheArgs {
+    #[command(subcommand)]
+    pub command: CacheCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CacheCommand {
+    /// Where the cache lies, and how much it holds
+    Info,
+    /// Remove everything from it
+    Clear,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Cargo::command().debug_assert();
+        Lmem::command().debug_assert();
+    }
+}

@@ -1,0 +1,194 @@
+//! What a run tells its user: one problem at one place, with everything a report format needs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::source::Span;
+
+/// How loud a diagnostic is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    Note,
+    Warning,
+    Error,
+}
+
+/// What a diagnostic speaks of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Code {
+    /// A lint of ours, by its name.
+    Lint(&'static str),
+    /// A message of a compiler: `ptxas`, `nvcc`, `nvrtc`, with its number where it has one.
+    Compiler(String),
+    /// About the run, not about a kernel: an `allow` that silences nothing, text that was not analysed.
+    Tool(&'static str),
+}
+
+impl Code {
+    /// The code as machine-readable formats show it: `lmem::dynamic_index`.
+    pub fn id(&self) -> String {
+        match self {
+            Self::Lint(name) | Self::Tool(name) => format!("lmem::{name}"),
+            Self::Compiler(name) => name.clone(),
+        }
+    }
+}
+
+/// A place in a source file and what there is to say about it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Label {
+    pub span: Span,
+    pub text: String,
+}
+
+/// Advice: words, and later edits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Help {
+    pub message: String,
+}
+
+/// What `ptxas` reports for one kernel. Bytes are bytes per thread, `shared` bytes per block.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ResourceUsage {
+    pub stack_frame: u64,
+    pub spill_stores: u64,
+    pub spill_loads: u64,
+    pub registers: u32,
+    pub shared: u64,
+}
+
+/// One kernel, on one architecture, that a diagnostic holds for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct KernelInstance {
+    /// Demangled, without parameters: `running_mean<32>`.
+    pub name: String,
+    pub mangled: String,
+    /// `sm_90`
+    pub arch: String,
+    /// `13.5`
+    pub toolkit: String,
+    /// Bytes of this kernel's frame that the diagnostic explains.
+    pub bytes: u64,
+    pub usage: ResourceUsage,
+    /// Where the flags of the unit came from.
+    pub flags: FlagOrigin,
+}
+
+/// Where the flags that a unit was compiled with came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FlagOrigin {
+    /// Recorded from the project's own build.
+    Captured,
+    /// `Cargo.toml` metadata or the command line.
+    Config,
+    /// The options beside a kernel string in the Rust code.
+    Code,
+    /// Nothing said them.
+    Assumed,
+}
+
+/// The measured facts behind a finding; the `lmem` object of the JSON format.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Evidence {
+    /// The variable, or the value's source expression.
+    pub variable: Option<String>,
+    /// Its type as the source writes it, where that is known: `float[32]`.
+    pub variable_type: Option<String>,
+    /// The largest of `kernels[].bytes`.
+    pub bytes: u64,
+    /// Local loads and stores in the machine code of the worst kernel.
+    pub loads: u64,
+    pub stores: u64,
+    /// Loops around the guilty access in the machine code.
+    pub loop_depth: u32,
+    /// `uniform` across the warp, `per-thread`, or unknown.
+    pub uniformity: Option<Uniformity>,
+    pub kernels: Vec<KernelInstance>,
+}
+
+/// Whether the threads of a warp use the same address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Uniformity {
+    Uniform,
+    PerThread,
+}
+
+/// One problem at one place, with all kernels and architectures where it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    pub severity: Severity,
+    pub code: Code,
+    /// The first line: what is. Lower case, no full stop, names in backticks.
+    pub message: String,
+    /// The place the diagnostic is filed under; `None` for remarks about the run as a whole.
+    pub primary: Option<Label>,
+    /// Other places: the guilty access, the loop, the call.
+    pub secondary: Vec<Label>,
+    /// Facts below the excerpt, one `= …` line each.
+    pub notes: Vec<String>,
+    pub help: Vec<Help>,
+    /// For lints only.
+    pub evidence: Option<Evidence>,
+    /// Name of the package that the file belongs to; `None` outside packages.
+    pub package: Option<String>,
+}
+
+impl Diagnostic {
+    /// A name of this problem that survives line moves: lint, file, the text of the lines it marks, and the
+    /// variable, hashed. Two identical problems in one file get the same; baselines count them.
+    pub fn fingerprint(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut part = |text: &str| {
+            hasher.update(text.trim().as_bytes());
+            hasher.update(b"\0");
+        };
+        part(&self.code.id());
+        if let Some(label) = &self.primary {
+            part(&label.span.file.display);
+            part(label.span.file.line_text(label.span.start_line()).unwrap_or(""));
+        }
+        if let Some(evidence) = &self.evidence {
+            part(evidence.variable.as_deref().unwrap_or(""));
+        }
+        hasher.finalize().to_hex()[..16].to_string()
+    }
+
+    /// Order of a report: the costliest lint findings first is decided by `score`; this is the tie-break.
+    pub fn place(&self) -> (Option<(&str, usize)>, String) {
+        let place = self.primary.as_ref().map(|label| (label.span.file.display.as_str(), label.span.start));
+        (place, self.code.id())
+    }
+}
+
+/// What a run checked, for the last line of the human format.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    pub units: usize,
+    /// Kernels × architectures that were checked.
+    pub kernels: usize,
+    /// Units that gave no kernel.
+    pub units_without_kernels: usize,
+    pub failed_units: usize,
+    pub cached_units: usize,
+    /// Findings by lint, after folding.
+    pub findings: BTreeMap<String, usize>,
+    /// Bytes of stack frames over all kernels × architectures.
+    pub frame_bytes: u64,
+    /// Of these, bytes claimed by `unexplained_local_memory`.
+    pub unexplained_bytes: u64,
+    /// Kernel texts that were found and not analysed.
+    pub not_analysed: usize,
+    /// `sm_80, sm_90`
+    pub architectures: Vec<String>,
+}
+
+/// Everything one run has to say.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    pub diagnostics: Vec<Diagnostic>,
+    pub summary: Summary,
+}

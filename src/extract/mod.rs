@@ -1,0 +1,169 @@
+//! From a file to compilable texts: one `.cu` file is one unit, a `.rs` file has one for each kernel string.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::diagnostic::FlagOrigin;
+use crate::source::{SourceFile, Span};
+
+/// One text for a compiler, with the map from its offsets back to the files that users edit.
+#[derive(Debug, Clone)]
+pub struct TranslationUnit {
+    /// How the unit is called in messages: `kernels/scan.cu`, `src/kernels.rs:41`.
+    pub name: String,
+    /// The package it belongs to, by name.
+    pub package: Option<String>,
+    /// Folder that relative include paths start from: the package's, else that of the file.
+    pub base: PathBuf,
+    pub code: UnitCode,
+    /// Where the kernel string is handed over (`compile_ptx(SRC)`), when that is not where the text lies.
+    pub use_site: Option<Span>,
+}
+
+/// What is compiled, and by which compiler.
+#[derive(Debug, Clone)]
+pub enum UnitCode {
+    /// A `.cu` file, compiled where it lies by `nvcc`.
+    CudaFile { file: Arc<SourceFile>, flags: NvccFlags },
+    /// CUDA C++ text from Rust code, compiled by NVRTC.
+    CudaText { text: MappedText, options: NvrtcOptions },
+    /// PTX text, for `ptxas` alone.
+    Ptx { text: MappedText },
+}
+
+/// Flags of a `.cu` file, beside the architecture and what reading the result needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NvccFlags {
+    pub arguments: Vec<String>,
+    pub origin: FlagOrigin,
+}
+
+/// Options as NVRTC gets them when the Rust program runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NvrtcOptions {
+    /// The arguments, in cudarc's order.
+    pub arguments: Vec<String>,
+    /// Name of the program, where the code gives one.
+    pub program_name: Option<String>,
+    /// Why some options could not be read from the code; they are missing above then.
+    pub unresolved: Option<String>,
+}
+
+/// Text put together from pieces of source files, such as a decoded string literal.
+#[derive(Debug, Clone, Default)]
+pub struct MappedText {
+    text: String,
+    /// In order of `text`, without overlaps. Text between segments comes from no file.
+    segments: Vec<Segment>,
+}
+
+/// A piece of text and the bytes of a file that it was decoded from.
+#[derive(Debug, Clone)]
+struct Segment {
+    text: Range<usize>,
+    source: Span,
+}
+
+impl MappedText {
+    /// A whole file.
+    pub fn from_file(file: &Arc<SourceFile>) -> Self {
+        let mut text = Self::default();
+        text.push(file.text(), Span::new(file, 0..file.text().len()));
+        text
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Adds a piece. Where `piece` and `source` have the same length they correspond byte by byte;
+    /// else (`\n`, `\u{e9}`) the whole piece stands for the whole source range.
+    pub fn push(&mut self, piece: &str, source: Span) {
+        let start = self.text.len();
+        self.text.push_str(piece);
+        if let Some(last) = self.segments.last_mut() {
+            let verbatim = last.text.len() == last.source.range().len() && piece.len() == source.range().len();
+            let adjacent =
+                last.text.end == start && last.source.end == source.start && last.source.file.path == source.file.path;
+            if verbatim && adjacent {
+                last.text.end = self.text.len();
+                last.source.end = source.end;
+                return;
+            }
+        }
+        self.segments.push(Segment { text: start..self.text.len(), source });
+    }
+
+    /// Adds text that stands in no file, such as a number that `stringify!` made.
+    pub fn push_generated(&mut self, piece: &str) {
+        self.text.push_str(piece);
+    }
+
+    /// Adds another mapped text.
+    pub fn append(&mut self, other: &Self) {
+        let shift = self.text.len();
+        self.text.push_str(&other.text);
+        self.segments.extend(other.segments.iter().map(|segment| Segment {
+            text: segment.text.start + shift..segment.text.end + shift,
+            source: segment.source.clone(),
+        }));
+    }
+
+    /// The source bytes of a range of the text; `None` where it comes from no file or spans two files.
+    pub fn span(&self, range: Range<usize>) -> Option<Span> {
+        let first = self.place(range.start)?;
+        let last = self.place(range.end.saturating_sub(1).max(range.start))?;
+        (first.file.path == last.file.path && first.start <= last.end)
+            .then(|| Span::new(&first.file, first.start..if range.is_empty() { first.start } else { last.end }))
+    }
+
+    /// The source bytes of the one byte (or escape) at an offset.
+    fn place(&self, offset: usize) -> Option<Span> {
+        let index = self.segments.partition_point(|segment| segment.text.end <= offset);
+        let segment = self.segments.get(index).filter(|segment| segment.text.start <= offset)?;
+        if segment.text.len() == segment.source.range().len() {
+            let start = segment.source.start + (offset - segment.text.start);
+            return Some(Span::new(&segment.source.file, start..start + 1));
+        }
+        Some(segment.source.clone())
+    }
+}
+
+/// Text that looks like a kernel but whose value is only known at run time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unresolved {
+    pub span: Span,
+    /// Why, as the end of the sentence "was not analysed: …".
+    pub reason: String,
+}
+
+/// What one file gave.
+#[derive(Debug, Clone, Default)]
+pub struct Extraction {
+    pub units: Vec<TranslationUnit>,
+    pub unresolved: Vec<Unresolved>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_map_through_escapes_and_files() {
+        let rust = SourceFile::from_text("a.rs", r#""ab\ncd""#);
+        let other = SourceFile::from_text("b.cu", "xyz");
+        let mut text = MappedText::default();
+        text.push("ab", Span::new(&rust, 1..3));
+        text.push("\n", Span::new(&rust, 3..5));
+        text.push("cd", Span::new(&rust, 5..7));
+        text.push_generated("4");
+        text.push("xyz", Span::new(&other, 0..3));
+        assert_eq!(text.as_str(), "ab\ncd4xyz");
+        assert_eq!(text.span(1..4).unwrap().text(), r"b\nc");
+        assert_eq!(text.span(2..3).unwrap().text(), r"\n");
+        assert_eq!(text.span(5..6), None);
+        assert_eq!(text.span(3..8), None);
+        assert_eq!(text.span(6..9).unwrap().text(), "xyz");
+    }
+}

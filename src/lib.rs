@@ -1,0 +1,9 @@
+#![doc = include_str!("README.md")]
+
+// In the order in which data flows.
+pub mod cli;
+pub mod compile;
+pub mod diagnostic;
+pub mod extract;
+pub mod source;
+pub mod toolkit;

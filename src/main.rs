@@ -1,0 +1,7 @@
+//! Arguments in, exit code out.
+
+use clap::Parser;
+
+fn main() {
+    let _ = cargo_lmem::cli::Cargo::parse();
+}
