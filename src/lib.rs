@@ -3,6 +3,8 @@
 // In the order in which data flows.
 pub mod cli;
 pub mod compile;
+pub mod read;
+pub mod attribute;
 pub mod diagnostic;
 pub mod extract;
 pub mod source;

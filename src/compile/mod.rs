@@ -1,3 +1,14 @@
-//! External compilers.
-/// Name of the hidden subcommand that runs NVRTC in a process of its own.
-pub const NVRTC_WORKER: &str = "__nvrtc-worker";
+//! One unit, one target: from text to machine code, with NVIDIA's compilers.
+
+mod message;
+mod nvcc;
+mod nvrtc;
+pub mod process;
+mod ptxas;
+mod rescue;
+mod unit;
+
+pub use message::{CompilerMessage, MessageKind, parse_messages};
+pub use nvrtc::{NVRTC_WORKER, worker as nvrtc_worker};
+pub use rescue::HeaderIndex;
+pub use unit::{Artifacts, Compiler, CompileError, Dependency, Failure, Target, architecture_number};

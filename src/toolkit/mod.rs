@@ -23,3 +23,9 @@ pub struct Toolkit {
     /// Where the toolkit was found, as `-v` says it: "`CUDA_HOME`", "managed".
     pub found: String,
 }
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}

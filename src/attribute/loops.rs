@@ -1,0 +1,96 @@
+//! Loops of a PTX function: a backward branch and everything between it and its target.
+
+use std::ops::RangeInclusive;
+
+use super::flow::{Flow, constant};
+use crate::read::{Instruction, PtxFunction};
+
+/// How often a loop runs, as far as its exits tell; in the order of what hinders unrolling more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trip {
+    Unknown,
+    /// The only exit compares with a constant.
+    Constant,
+    /// The bound is a value of the run.
+    RunTime,
+    /// There is more than one way out: `break`, `return`.
+    SeveralExits,
+}
+
+/// The loops of one function.
+#[derive(Debug, Clone, Default)]
+pub struct PtxLoops {
+    /// First and last instruction, innermost (shortest) first.
+    ranges: Vec<RangeInclusive<usize>>,
+}
+
+impl PtxLoops {
+    pub fn new(function: &PtxFunction) -> Self {
+        let mut ranges: Vec<RangeInclusive<usize>> = Vec::new();
+        for (index, instruction) in function.instructions.iter().enumerate() {
+            let Some(target) = branch_target(instruction, function).filter(|target| *target <= index) else { continue };
+            // Several `continue`s to one head are one loop.
+            match ranges.iter_mut().find(|range| *range.start() == target) {
+                Some(range) => *range = target..=index,
+                None => ranges.push(target..=index),
+            }
+        }
+        ranges.sort_by_key(|range| (range.end() - range.start(), *range.start()));
+        Self { ranges }
+    }
+
+    /// The smallest loop that holds both instructions.
+    pub fn innermost_with(&self, one: usize, other: usize) -> Option<&RangeInclusive<usize>> {
+        self.ranges.iter().find(|range| range.contains(&one) && range.contains(&other))
+    }
+
+    /// How a loop ends.
+    pub fn trip(&self, range: &RangeInclusive<usize>, flow: &Flow<'_>) -> Trip {
+        let instructions = flow.function.instructions.get(range.clone()).unwrap_or(&[]);
+        let exits: Vec<&Instruction> = instructions
+            .iter()
+            .enumerate()
+            .filter(|(offset, instruction)| is_exit(*offset + range.start(), instruction, range, flow.function))
+            .map(|(_, instruction)| instruction)
+            .collect();
+        match exits.as_slice() {
+            [] => Trip::Unknown,
+            [exit] => test_of(exit, flow),
+            _ => Trip::SeveralExits,
+        }
+    }
+}
+
+fn branch_target(instruction: &Instruction, function: &PtxFunction) -> Option<usize> {
+    if instruction.mnemonic() != "bra" {
+        return None;
+    }
+    function.labels.get(instruction.operands.first()?).copied()
+}
+
+/// A branch out of the range, or the guarded branch back whose other way leads on.
+fn is_exit(index: usize, instruction: &Instruction, range: &RangeInclusive<usize>, function: &PtxFunction) -> bool {
+    match instruction.mnemonic() {
+        "ret" | "exit" => true,
+        "bra" => {
+            let Some(target) = branch_target(instruction, function) else { return true };
+            !range.contains(&target) || (index == *range.end() && instruction.guard.is_some())
+        }
+        _ => false,
+    }
+}
+
+fn test_of(exit: &Instruction, flow: &Flow<'_>) -> Trip {
+    let Some(test) = exit.guard.as_deref().and_then(|guard| flow.definition(guard)) else { return Trip::Unknown };
+    if test.mnemonic() != "setp" {
+        return Trip::RunTime;
+    }
+    let bounds = test.operands.get(1..3).unwrap_or(&[]);
+    let is_fixed = |operand: &String| constant(operand).is_some() || flow.sources(operand).is_constant();
+    // A counter that runs down to a constant may have started at a value of the run.
+    let counts_from_data = bounds.iter().any(|operand| flow.sources(operand).is_data());
+    match bounds.iter().any(is_fixed) && !counts_from_data {
+        true => Trip::Constant,
+        false => Trip::RunTime,
+    }
+}

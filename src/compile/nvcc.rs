@@ -1,0 +1,61 @@
+//! `nvcc`: from a `.cu` file to PTX and a cubin.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::ptxas::REPORTING_FLAGS;
+
+/// The command line that compiles `source` for one architecture such as `sm_90` into `cubin`.
+///
+/// `--keep` costs nothing and leaves the PTX with its `.loc` lines, which the copy inside the cubin lacks, and
+/// the preprocessed text, which names every file that was read.
+pub fn command(nvcc: &Path, architecture: &str, flags: &[String], source: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(nvcc);
+    command.args(flags).arg("-cubin").arg(format!("-arch={architecture}")).arg("-lineinfo");
+    command.arg(format!("-Xptxas={}", REPORTING_FLAGS.join(",")));
+    command.arg("--keep").arg("--keep-dir").arg(folder).arg("-o").arg(cubin_path(folder)).arg(source);
+    command
+}
+
+/// Where [`command`] puts the cubin.
+pub fn cubin_path(folder: &Path) -> PathBuf {
+    folder.join("lmem-out.cubin")
+}
+
+/// A file that `--keep` left, by its ending.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn kept_file(folder: &Path, ending: &str) -> std::io::Result<Option<PathBuf>> {
+    let mut found: Vec<PathBuf> = fs_err::read_dir(folder)?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.to_string_lossy().ends_with(ending))
+        .collect();
+    found.sort();
+    Ok(found.into_iter().next())
+}
+
+/// Files that the preprocessor read, from the `# line "file"` marks of its output.
+pub fn preprocessed_files(text: &[u8]) -> Vec<PathBuf> {
+    let mut files = std::collections::BTreeSet::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        let Some(mark) = line.strip_prefix(b"# ").filter(|mark| mark.first().is_some_and(u8::is_ascii_digit)) else { continue };
+        let mut parts = mark.splitn(3, |byte| *byte == b'"');
+        let (Some(_), Some(path)) = (parts.next(), parts.next()) else { continue };
+        if !path.starts_with(b"<") && !path.is_empty() {
+            files.insert(String::from_utf8_lossy(path).replace("\\\\", "\\"));
+        }
+    }
+    files.into_iter().map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_marks_name_the_files() {
+        let text = b"# 0 \"a.cu\"\n# 0 \"<built-in>\"\n# 1 \"/usr/include/x.h\" 1 3\nint a;\n#pragma once\n# 3 \"a.cu\" 2\n";
+        assert_eq!(preprocessed_files(text), [PathBuf::from("/usr/include/x.h"), PathBuf::from("a.cu")]);
+    }
+}

@@ -1,0 +1,152 @@
+//! Running a program with a time limit, so that a compiler that hangs or crashes is a message, not the end.
+
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// Output beyond this is cut: a compiler in a loop must not fill our memory.
+const MAX_OUTPUT_BYTES: u64 = 256 << 20;
+
+/// Longest pause between two looks at a child.
+const POLL: Duration = Duration::from_millis(5);
+
+/// What a program printed, and how it ended.
+#[derive(Debug)]
+pub struct Output {
+    pub end: End,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Exit(i32),
+    /// Killed by a signal that we did not send: a crash.
+    Signal(i32),
+    TimedOut,
+    /// The user pressed Ctrl-C.
+    Cancelled,
+}
+
+impl Output {
+    pub fn succeeded(&self) -> bool {
+        self.end == End::Exit(0)
+    }
+
+    /// stdout and stderr as one text; compilers use both for messages.
+    pub fn text(&self) -> String {
+        format!("{}{}", String::from_utf8_lossy(&self.stdout), String::from_utf8_lossy(&self.stderr))
+    }
+}
+
+/// Runs a command to its end, in a process group of its own that is ended as a whole.
+///
+/// # Errors
+/// The program cannot be started.
+pub fn run(command: &mut Command, input: &[u8], limit: Duration, cancel: &AtomicBool) -> std::io::Result<Output> {
+    command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
+    let writer = child.stdin.take().map(|mut stdin| {
+        let input = input.to_vec();
+        // A child that does not read its input says so by its exit; the broken pipe adds nothing.
+        std::thread::spawn(move || drop(std::io::Write::write_all(&mut stdin, &input)))
+    });
+    let stdout = collect(child.stdout.take());
+    let stderr = collect(child.stderr.take());
+    let end = wait(&mut child, limit, cancel)?;
+    drop(writer.map(JoinHandle::join));
+    Ok(Output { end, stdout: stdout.join().unwrap_or_default(), stderr: stderr.join().unwrap_or_default() })
+}
+
+fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // What was read before an error still tells something.
+            drop(pipe.by_ref().take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes));
+            drop(std::io::copy(&mut pipe, &mut std::io::sink()));
+        }
+        bytes
+    })
+}
+
+fn wait(child: &mut Child, limit: Duration, cancel: &AtomicBool) -> std::io::Result<End> {
+    let start = Instant::now();
+    let mut pause = Duration::from_micros(200);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(end_of(status));
+        }
+        let stop = match (cancel.load(Ordering::Relaxed), start.elapsed() > limit) {
+            (true, _) => Some(End::Cancelled),
+            (false, true) => Some(End::TimedOut),
+            (false, false) => None,
+        };
+        if let Some(end) = stop {
+            kill_group(child);
+            child.wait()?;
+            return Ok(end);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(POLL);
+    }
+}
+
+/// nvcc starts cicc and ptxas: all of them must go.
+fn kill_group(child: &mut Child) {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    if group.is_none_or(|group| kill_process_group(group, Signal::KILL).is_err()) {
+        // The group is gone already, or the child is; both are what we want.
+        drop(child.kill());
+    }
+}
+
+fn end_of(status: ExitStatus) -> End {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => End::Exit(code),
+        (None, Some(signal)) => End::Signal(signal),
+        (None, None) => End::Exit(-1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str, limit: Duration) -> Output {
+        let never = AtomicBool::new(false);
+        run(Command::new("sh").args(["-c", script]), b"", limit, &never).unwrap()
+    }
+
+    #[test]
+    fn output_and_exit_code_are_kept() {
+        let output = sh("echo out; echo err >&2; exit 3", Duration::from_secs(20));
+        assert_eq!((output.end, output.text().as_str()), (End::Exit(3), "out\nerr\n"));
+    }
+
+    #[test]
+    fn a_hanging_program_is_ended_with_its_children() {
+        let start = Instant::now();
+        let output = sh("sleep 600 & sleep 600", Duration::from_millis(50));
+        assert_eq!(output.end, End::TimedOut);
+        assert!(start.elapsed() < Duration::from_secs(60), "the grandchild kept the pipes open");
+    }
+
+    #[test]
+    fn a_crash_is_told_from_an_error() {
+        assert_eq!(sh("kill -SEGV $$", Duration::from_secs(20)).end, End::Signal(11));
+    }
+
+    #[test]
+    fn input_reaches_the_program() {
+        let never = AtomicBool::new(false);
+        let output = run(&mut Command::new("cat"), b"text", Duration::from_secs(20), &never).unwrap();
+        assert_eq!(output.stdout, b"text");
+    }
+}

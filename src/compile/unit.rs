@@ -1,0 +1,368 @@
+//! Compiling one unit for one target: which programs run, in which order, and what is kept of them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::message::{CompilerMessage, MessageKind, parse_messages};
+use super::process::{self, End, Output};
+use super::rescue::{HeaderIndex, Rescue, rescue};
+use super::{nvcc, nvrtc, ptxas};
+use crate::diagnostic::FlagOrigin;
+use crate::extract::{NvccFlags, NvrtcOptions, TranslationUnit, UnitCode};
+use crate::source::SourceFile;
+use crate::toolkit::Toolkit;
+
+/// More failures in a row than this are not for a missing flag.
+const MAX_RESCUES: usize = 12;
+
+/// Name that kernel strings without one get; positions in it are positions in the unit's text.
+pub const STRING_NAME: &str = "lmem_kernel_string.cu";
+
+/// A toolkit and an architecture.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub toolkit: Arc<Toolkit>,
+    /// `sm_90`
+    pub architecture: String,
+}
+
+/// A file that a compilation read.
+pub type Dependency = PathBuf;
+
+/// What one unit gave for one target.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifacts {
+    pub cubin: Vec<u8>,
+    /// The PTX that ptxas compiled, with `.loc` lines.
+    pub ptx: String,
+    pub ptxas_log: String,
+    /// Warnings of front end and ptxas.
+    pub messages: Vec<CompilerMessage>,
+    /// Files that were read, but for the unit's own text.
+    pub dependencies: Vec<Dependency>,
+    /// What was added to assumed flags to make it compile.
+    pub rescues: Vec<String>,
+    /// The architecture that it was compiled for, which a rescue may have raised.
+    pub architecture: String,
+    /// Folder that relative paths in the line tables start from.
+    pub folder: PathBuf,
+}
+
+/// Why a unit gave nothing.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    pub error: CompileError,
+    /// What the compilers said, where they said something.
+    pub messages: Vec<CompilerMessage>,
+    pub rescues: Vec<String>,
+}
+
+#[derive(Debug, Clone, Error)]
+pub enum CompileError {
+    #[error("does not compile for `{architecture}`")]
+    Refused { architecture: String },
+    #[error("`{program}` was given up after {seconds} s")]
+    TimedOut { program: String, seconds: u64 },
+    #[error("`{program}` crashed with signal {signal}")]
+    Crashed { program: String, signal: i32 },
+    #[error("`{program}` ended with exit code {code} and said: {output}")]
+    Silent { program: String, code: i32, output: String },
+    #[error("`{program}` ended well but wrote no {what}")]
+    NoOutput { program: String, what: &'static str },
+    #[error("toolkit {version} has no `{program}`, which {what} need: use a full toolkit, such as `--toolkit managed`")]
+    Missing { version: String, program: &'static str, what: &'static str },
+    #[error("nvcc needs a host compiler and found none: install `gcc` or `g++`; kernel strings and PTX work without")]
+    NoHostCompiler,
+    #[error("interrupted")]
+    Cancelled,
+    #[error("{what}: {message}")]
+    Io { what: String, message: String },
+}
+
+impl CompileError {
+    fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.into();
+        move |error| Self::Io { what, message: error.to_string() }
+    }
+}
+
+impl From<CompileError> for Failure {
+    fn from(error: CompileError) -> Self {
+        Self { error, messages: Vec::new(), rescues: Vec::new() }
+    }
+}
+
+/// What all compilations of a run share.
+pub struct Compiler<'a> {
+    pub limit: Duration,
+    pub cancel: &'a AtomicBool,
+    pub headers: HeaderIndex,
+    /// Gives the include folder of curand's headers, installing them where that is allowed.
+    pub curand: &'a (dyn Fn(&Toolkit) -> Result<PathBuf, String> + Sync),
+}
+
+/// `90` of `sm_90`, `sm_90a`, `compute_90`.
+pub fn architecture_number(architecture: &str) -> u32 {
+    let digits = architecture.split_once('_').map_or(architecture, |(_, digits)| digits);
+    digits.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().unwrap_or(0)
+}
+
+impl Compiler<'_> {
+    /// Compiles a unit. Nothing outside a temporary folder is written.
+    ///
+    /// # Errors
+    /// The compilers refuse the text, crash, hang or are not there.
+    pub fn compile(&self, unit: &TranslationUnit, target: &Target) -> Result<Artifacts, Failure> {
+        let folder = tempfile::Builder::new().prefix("cargo-lmem-").tempdir();
+        let folder = folder.map_err(CompileError::io("no temporary folder can be made"))?;
+        match &unit.code {
+            UnitCode::CudaFile { file, flags } => self.cuda_file(unit, file, flags, target, folder.path()),
+            UnitCode::CudaText { text, options } => self.cuda_text(unit, text.as_str(), options, target, folder.path()),
+            UnitCode::Ptx { text } => self.ptx(unit, text.as_str(), target, folder.path()),
+        }
+    }
+
+    fn cuda_file(
+        &self,
+        unit: &TranslationUnit,
+        file: &SourceFile,
+        flags: &NvccFlags,
+        target: &Target,
+        folder: &Path,
+    ) -> Result<Artifacts, Failure> {
+        let mut attempt = Attempt { arguments: flags.arguments.clone(), architecture: target.architecture.clone(), rescues: Vec::new() };
+        loop {
+            let result = self.nvcc_once(unit, file, &attempt, target, folder);
+            let Err(failure) = result else { return result };
+            let may_rescue = flags.origin == FlagOrigin::Assumed && attempt.rescues.len() < MAX_RESCUES;
+            let found = may_rescue.then(|| rescue(&failure.messages, &file.path, &self.headers, &attempt.arguments)).flatten();
+            let Some(found) = found else { return Err(failure) };
+            if let Err(words) = attempt.apply(found, || (self.curand)(&target.toolkit)) {
+                return Err(Failure { rescues: [failure.rescues, words.into_iter().collect()].concat(), ..failure });
+            }
+        }
+    }
+
+    fn nvcc_once(
+        &self,
+        unit: &TranslationUnit,
+        file: &SourceFile,
+        attempt: &Attempt,
+        target: &Target,
+        folder: &Path,
+    ) -> Result<Artifacts, Failure> {
+        let toolkit = &target.toolkit;
+        let Some(program) = &toolkit.nvcc else {
+            let version = toolkit.version.to_string();
+            return Err(CompileError::Missing { version, program: "nvcc", what: "`.cu` files" }.into());
+        };
+        let mut command = nvcc::command(program, &attempt.architecture, &attempt.arguments, &file.path, folder);
+        command.current_dir(&unit.base);
+        let output = self.run(&mut command, b"", "nvcc")?;
+        let text = output.text();
+        let messages = parse_messages(&text, "nvcc");
+        if !output.succeeded() {
+            return Err(self.refusal(output.end, &text, "nvcc", messages, attempt));
+        }
+        let kept = |ending| nvcc::kept_file(folder, ending).map_err(CompileError::io("nvcc's files cannot be listed"));
+        let missing = |what| CompileError::NoOutput { program: "nvcc".into(), what };
+        let read = |path: PathBuf| fs_err::read(path).map_err(CompileError::io("nvcc's output cannot be read"));
+        let preprocessed = kept(".ii")?.map(read).transpose()?.unwrap_or_default();
+        Ok(Artifacts {
+            cubin: Some(nvcc::cubin_path(folder)).filter(|path| path.is_file()).map(read).ok_or(missing("cubin"))??,
+            ptx: String::from_utf8_lossy(&read(kept(".ptx")?.ok_or(missing("PTX"))?)?).into_owned(),
+            messages: warnings(messages),
+            ptxas_log: text,
+            dependencies: dependencies(&preprocessed, unit, file),
+            rescues: attempt.rescues.clone(),
+            architecture: attempt.architecture.clone(),
+            folder: unit.base.clone(),
+        })
+    }
+
+    fn cuda_text(
+        &self,
+        unit: &TranslationUnit,
+        text: &str,
+        options: &NvrtcOptions,
+        target: &Target,
+        folder: &Path,
+    ) -> Result<Artifacts, Failure> {
+        let toolkit = &target.toolkit;
+        let Some(library) = &toolkit.nvrtc else {
+            let version = toolkit.version.to_string();
+            return Err(CompileError::Missing { version, program: "libnvrtc", what: "kernel strings" }.into());
+        };
+        let request = nvrtc::Request {
+            library: library.clone(),
+            source: text.to_string(),
+            program_name: options.program_name.clone().unwrap_or_else(|| STRING_NAME.to_string()),
+            // Lines change nothing in the code; without them nothing could be said of it.
+            arguments: options.arguments.iter().cloned().chain(["--generate-line-info".to_string()]).collect(),
+        };
+        let request = serde_json::to_vec(&request).map_err(|error| CompileError::io("NVRTC cannot be asked")(error.into()))?;
+        let mut command = nvrtc::worker_command(library, folder).map_err(CompileError::io("the NVRTC process cannot be set up"))?;
+        command.current_dir(&unit.base);
+        let output = self.run(&mut command, &request, "NVRTC")?;
+        let response: nvrtc::Response = match serde_json::from_slice(&output.stdout) {
+            Ok(response) => response,
+            Err(_) => return Err(self.refusal(output.end, &output.text(), "NVRTC", Vec::new(), &Attempt::plain(target))),
+        };
+        let messages = parse_messages(&response.log, "nvrtc");
+        let Some(ptx) = response.ptx else {
+            let text = format!("{}{}", response.failure.unwrap_or_default(), response.log);
+            return Err(self.refusal(End::Exit(1), &text, "NVRTC", messages, &Attempt::plain(target)));
+        };
+        let mut artifacts = self.ptxas(unit, &ptx, target, folder)?;
+        artifacts.messages.splice(0..0, warnings(messages));
+        Ok(artifacts)
+    }
+
+    fn ptx(&self, unit: &TranslationUnit, text: &str, target: &Target, folder: &Path) -> Result<Artifacts, Failure> {
+        self.ptxas(unit, text, target, folder)
+    }
+
+    fn ptxas(&self, unit: &TranslationUnit, ptx: &str, target: &Target, folder: &Path) -> Result<Artifacts, Failure> {
+        let mut attempt = Attempt::plain(target);
+        attempt.raise_to_virtual(ptx);
+        let (ptx_path, cubin_path) = (folder.join("unit.ptx"), folder.join("unit.cubin"));
+        fs_err::write(&ptx_path, ptx).map_err(CompileError::io("the PTX cannot be written"))?;
+        let mut command = ptxas::command(&target.toolkit.ptxas, &attempt.architecture, &[], &ptx_path, &cubin_path);
+        let output = self.run(&mut command, b"", "ptxas")?;
+        let text = output.text();
+        let messages = parse_messages(&text, "ptxas");
+        if !output.succeeded() {
+            return Err(self.refusal(output.end, &text, "ptxas", messages, &attempt));
+        }
+        let missing = CompileError::NoOutput { program: "ptxas".into(), what: "cubin" };
+        let cubin = Some(&cubin_path).filter(|path| path.is_file()).ok_or(missing)?;
+        Ok(Artifacts {
+            cubin: fs_err::read(cubin).map_err(CompileError::io("the cubin cannot be read"))?,
+            ptx: ptx.to_string(),
+            messages: warnings(messages),
+            ptxas_log: text,
+            dependencies: ptx_dependencies(ptx, unit),
+            rescues: attempt.rescues,
+            architecture: attempt.architecture,
+            folder: unit.base.clone(),
+        })
+    }
+
+    fn run(&self, command: &mut std::process::Command, input: &[u8], program: &str) -> Result<Output, CompileError> {
+        let output = process::run(command, input, self.limit, self.cancel);
+        output.map_err(CompileError::io(format!("`{program}` cannot be started")))
+    }
+
+    fn refusal(&self, end: End, text: &str, program: &str, messages: Vec<CompilerMessage>, attempt: &Attempt) -> Failure {
+        let program = program.to_string();
+        let has_errors = messages.iter().any(|message| message.kind == MessageKind::Error);
+        let error = match end {
+            End::TimedOut => CompileError::TimedOut { program, seconds: self.limit.as_secs() },
+            End::Cancelled => CompileError::Cancelled,
+            End::Signal(signal) => CompileError::Crashed { program, signal },
+            End::Exit(_) if text.contains("Failed to preprocess host compiler properties") => CompileError::NoHostCompiler,
+            End::Exit(_) if has_errors => CompileError::Refused { architecture: attempt.architecture.clone() },
+            End::Exit(code) => CompileError::Silent { program, code, output: last_lines(text, 12) },
+        };
+        Failure { error, messages, rescues: attempt.rescues.clone() }
+    }
+}
+
+/// The command line as rescues have made it.
+struct Attempt {
+    arguments: Vec<String>,
+    architecture: String,
+    rescues: Vec<String>,
+}
+
+impl Attempt {
+    fn plain(target: &Target) -> Self {
+        Self { arguments: Vec::new(), architecture: target.architecture.clone(), rescues: Vec::new() }
+    }
+
+    /// PTX for a higher virtual architecture than the target's is refused by ptxas, and by the driver of such
+    /// a GPU: the program is meant for a newer one.
+    fn raise_to_virtual(&mut self, ptx: &str) {
+        let declared = ptx.lines().find_map(|line| line.trim_start().strip_prefix(".target"));
+        let Some(declared) = declared.and_then(|rest| rest.split(',').next()).map(str::trim) else { return };
+        let specific = declared.ends_with(|c: char| c.is_ascii_alphabetic());
+        let higher = architecture_number(declared) > architecture_number(&self.architecture);
+        if declared.starts_with("sm_") && (higher || (specific && declared != self.architecture)) {
+            self.rescues.push(format!("compiled for `{declared}` instead of `{}`: the kernel's own options ask for it", self.architecture));
+            self.architecture = declared.to_string();
+        }
+    }
+
+    fn apply(&mut self, rescue: Rescue, curand: impl FnOnce() -> Result<PathBuf, String>) -> Result<(), Option<String>> {
+        match rescue {
+            Rescue::Flags { flags, note } => {
+                self.arguments.extend(flags);
+                self.rescues.push(note);
+            }
+            Rescue::Architecture { architecture, note } => {
+                if architecture_number(&architecture) <= architecture_number(&self.architecture) {
+                    return Err(None);
+                }
+                self.architecture = architecture;
+                self.rescues.push(note);
+            }
+            Rescue::Curand => {
+                let folder = curand().map_err(Some)?;
+                let flag = format!("-I{}", folder.display());
+                if self.arguments.contains(&flag) {
+                    return Err(None);
+                }
+                self.arguments.push(flag);
+                self.rescues.push("curand's headers were added".to_string());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn warnings(messages: Vec<CompilerMessage>) -> Vec<CompilerMessage> {
+    // ptxas's own words on local memory are what the lints say better.
+    let asked_for = |text: &str| {
+        text.starts_with("Local memory used for function") || text.starts_with("Registers are spilled to local memory")
+    };
+    messages.into_iter().filter(|message| message.kind == MessageKind::Warning && !asked_for(&message.text)).collect()
+}
+
+fn dependencies(preprocessed: &[u8], unit: &TranslationUnit, file: &SourceFile) -> Vec<Dependency> {
+    let files = nvcc::preprocessed_files(preprocessed).into_iter();
+    let mut files: Vec<PathBuf> = files.map(|path| unit.base.join(path)).filter(|path| *path != file.path && path.is_file()).collect();
+    files.sort();
+    files.dedup();
+    files
+}
+
+/// NVRTC lists nothing; the files that the line tables name are the ones that had code.
+fn ptx_dependencies(ptx: &str, unit: &TranslationUnit) -> Vec<Dependency> {
+    let quoted = ptx.lines().filter(|line| line.trim_start().starts_with(".file")).filter_map(|line| line.split('"').nth(1));
+    let mut files: Vec<PathBuf> = quoted.map(|path| unit.base.join(path)).filter(|path| path.is_file()).collect();
+    files.sort();
+    files.dedup();
+    files
+}
+
+fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_architectures() {
+        for (text, number) in [("sm_90", 90), ("sm_90a", 90), ("compute_120f", 120), ("86", 86), ("x", 0)] {
+            assert_eq!(architecture_number(text), number, "{text}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! A cubin: an ELF file with machine code, attributes and line tables.
+//!
+//! NVIDIA documents the container (ELF, machine 190) but not the `.nv.info` sections; their layout is known
+//! from public readers of the format and was checked on ptxas 11.8 to 13.5.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use object::elf::{FileHeader64, SHT_RELA};
+use object::read::elf::{FileHeader, Rela, SectionHeader, SectionTable, SymbolTable};
+use object::{Endianness, SectionIndex};
+use thiserror::Error;
+
+use super::line_table::LineTable;
+
+/// `EM_CUDA`
+const CUDA_MACHINE: u16 = 190;
+/// Attribute of `.nv.info.<function>` that lists instructions with a mark, from ptxas 12.8 on.
+const ATTRIBUTE_MARKS: u8 = 0x55;
+/// Kind of a mark: the instruction spills or refills a register.
+const MARK_SPILL: u32 = 1;
+
+#[derive(Debug, Error)]
+pub enum CubinError {
+    #[error("not a cubin: {0}")]
+    Elf(#[from] object::Error),
+    #[error("not a cubin: an ELF file for machine {0}")]
+    Machine(u16),
+    #[error("broken line table in section `{section}`")]
+    LineTable { section: &'static str, source: gimli::Error },
+}
+
+/// One function with code of its own: a kernel, with the functions that were merged into it.
+#[derive(Debug, Clone, Default)]
+pub struct CubinFunction {
+    /// Mangled, as in the symbol table.
+    pub name: String,
+    pub code: Vec<u8>,
+    /// Offsets of instructions that ptxas marks as spill or refill.
+    pub spill_marks: BTreeSet<u32>,
+    /// Start of its code in the address space of the line tables.
+    pub base: u64,
+    /// Functions inside this one's code, `$kernel$callee`, by offset; the name is the callee's.
+    pub callees: BTreeMap<u32, String>,
+}
+
+/// What a cubin says about local memory.
+#[derive(Debug, Clone, Default)]
+pub struct Cubin {
+    /// 90 for sm_90; 0 where the file does not say.
+    pub architecture: u32,
+    pub functions: Vec<CubinFunction>,
+    /// Addresses → lines of source files.
+    pub source_lines: LineTable,
+    /// Addresses → lines of the PTX.
+    pub ptx_lines: LineTable,
+    /// Whether this ptxas marks spills; only then does the absence of a mark say anything.
+    pub has_spill_marks: bool,
+}
+
+type Elf = FileHeader64<Endianness>;
+
+impl Cubin {
+    /// Reads everything; code is copied, as the file is often short-lived.
+    ///
+    /// # Errors
+    /// The bytes are no cubin, or a table in it is broken.
+    pub fn parse(bytes: &[u8]) -> Result<Self, CubinError> {
+        let header = Elf::parse(bytes)?;
+        let endian = header.endian()?;
+        let machine = header.e_machine(endian).0;
+        if machine != CUDA_MACHINE {
+            return Err(CubinError::Machine(machine));
+        }
+        let sections = header.sections(endian, bytes)?;
+        let symbols = sections.symbols(endian, bytes, object::elf::SHT_SYMTAB)?;
+        let reader = Reader { endian, bytes, sections, symbols };
+        let functions = reader.functions()?;
+        Ok(Self {
+            architecture: architecture(header.e_flags(endian).0),
+            has_spill_marks: functions.iter().any(|function| !function.spill_marks.is_empty()),
+            functions,
+            source_lines: reader.line_table(".debug_line")?,
+            ptx_lines: reader.line_table(".nv_debug_line_sass")?,
+        })
+    }
+}
+
+/// Up to CUDA 12 the low byte of the flags, in 13 the second byte, holds the architecture.
+fn architecture(flags: u32) -> u32 {
+    [flags >> 8 & 0xff, flags & 0xff].into_iter().find(|value| (50..=130).contains(value)).unwrap_or(0)
+}
+
+struct Reader<'a> {
+    endian: Endianness,
+    bytes: &'a [u8],
+    sections: SectionTable<'a, Elf>,
+    symbols: SymbolTable<'a, Elf>,
+}
+
+/// Each section gets an address space of its own, so that rows of different functions do not meet.
+fn section_base(index: usize) -> u64 {
+    (index as u64) << 32
+}
+
+impl Reader<'_> {
+    fn functions(&self) -> Result<Vec<CubinFunction>, CubinError> {
+        let mut functions = Vec::new();
+        for (index, section) in self.sections.enumerate() {
+            let name = self.sections.section_name(self.endian, section)?;
+            let Some(name) = name.strip_prefix(b".text.") else { continue };
+            let name = String::from_utf8_lossy(name).into_owned();
+            functions.push(CubinFunction {
+                spill_marks: self.spill_marks(&name)?,
+                code: section.data(self.endian, self.bytes)?.to_vec(),
+                base: section_base(index.0),
+                callees: self.callees(index, &name)?,
+                name,
+            });
+        }
+        functions.sort_by(|left, right| left.name.cmp(&right.name));
+        Ok(functions)
+    }
+
+    fn callees(&self, section: SectionIndex, function: &str) -> Result<BTreeMap<u32, String>, CubinError> {
+        let prefix = format!("${function}$");
+        let mut callees = BTreeMap::new();
+        for (_, symbol) in self.symbols.enumerate() {
+            if usize::from(symbol.st_shndx.get(self.endian).0) != section.0 {
+                continue;
+            }
+            let name = String::from_utf8_lossy(self.symbols.symbol_name(self.endian, symbol)?).into_owned();
+            if let (Some(callee), Ok(offset)) = (name.strip_prefix(&prefix), u32::try_from(symbol.st_value.get(self.endian))) {
+                callees.insert(offset, callee.to_string());
+            }
+        }
+        Ok(callees)
+    }
+
+    fn section_data(&self, name: &str) -> Result<Option<(SectionIndex, &[u8])>, CubinError> {
+        let Some((index, section)) = self.sections.section_by_name(self.endian, name.as_bytes()) else { return Ok(None) };
+        Ok(Some((index, section.data(self.endian, self.bytes)?)))
+    }
+
+    fn spill_marks(&self, function: &str) -> Result<BTreeSet<u32>, CubinError> {
+        let data = self.section_data(&format!(".nv.info.{function}"))?;
+        Ok(data.map(|(_, data)| spill_marks(data)).unwrap_or_default())
+    }
+
+    fn line_table(&self, name: &'static str) -> Result<LineTable, CubinError> {
+        let Some((index, data)) = self.section_data(name)? else { return Ok(LineTable::default()) };
+        let mut data = data.to_vec();
+        self.relocate(index, &mut data)?;
+        LineTable::parse(&data).map_err(|source| CubinError::LineTable { section: name, source })
+    }
+
+    /// Writes the addresses that the linker would: section and offset of the function.
+    fn relocate(&self, target: SectionIndex, data: &mut [u8]) -> Result<(), CubinError> {
+        for section in self.sections.iter() {
+            if section.sh_type(self.endian) != SHT_RELA || section.sh_info(self.endian) as usize != target.0 {
+                continue;
+            }
+            let Some((entries, _)) = section.rela(self.endian, self.bytes)? else { continue };
+            for entry in entries {
+                let symbol = entry.r_sym(self.endian, false) as usize;
+                let symbol = self.symbols.symbol(object::SymbolIndex(symbol))?;
+                let base = section_base(usize::from(symbol.st_shndx.get(self.endian).0));
+                let addend = entry.r_addend(self.endian) as u64;
+                let address = base.wrapping_add(symbol.st_value.get(self.endian)).wrapping_add(addend);
+                let offset = usize::try_from(entry.r_offset(self.endian)).unwrap_or(usize::MAX);
+                if let Some(field) = offset.checked_add(8).and_then(|end| data.get_mut(offset..end)) {
+                    field.copy_from_slice(&address.to_le_bytes());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Walks the attributes of a `.nv.info` section: a format byte, an attribute byte, and a 16-bit value, which
+/// for format 4 is the size of the bytes that follow.
+fn spill_marks(mut data: &[u8]) -> BTreeSet<u32> {
+    let mut marks = BTreeSet::new();
+    while let [format, attribute, low, high, rest @ ..] = data {
+        let size = if *format == 4 { usize::from(u16::from_le_bytes([*low, *high])) } else { 0 };
+        let Some((payload, rest)) = rest.split_at_checked(size) else { break };
+        if *format == 4 && *attribute == ATTRIBUTE_MARKS {
+            marks.extend(payload.chunks_exact(8).filter_map(mark));
+        }
+        data = rest;
+    }
+    marks
+}
+
+fn mark(entry: &[u8]) -> Option<u32> {
+    let word = |start: usize| u32::from_le_bytes(std::array::from_fn(|byte| entry[start + byte]));
+    (word(0) == MARK_SPILL).then(|| word(4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_of_other_kinds_are_not_spills() {
+        let mut data = vec![3, 0x1b, 0xff, 0, 4, ATTRIBUTE_MARKS, 16, 0];
+        for word in [1u32, 0x210, 2, 0x220] {
+            data.extend(word.to_le_bytes());
+        }
+        assert_eq!(spill_marks(&data), BTreeSet::from([0x210]));
+    }
+
+    #[test]
+    fn cut_attributes_are_read_as_far_as_they_go() {
+        assert_eq!(spill_marks(&[4, ATTRIBUTE_MARKS, 200, 0, 1, 0]), BTreeSet::new());
+        assert_eq!(spill_marks(&[4]), BTreeSet::new());
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        assert!(matches!(Cubin::parse(b"PK\x03\x04"), Err(CubinError::Elf(_))));
+        assert!(matches!(Cubin::parse(b""), Err(CubinError::Elf(_))));
+    }
+}

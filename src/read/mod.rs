@@ -1,0 +1,18 @@
+//! From what the compilers wrote to values: one module for each format, text or bytes in, values out.
+//!
+//! Reading does not fail on what it does not know: toolkits change. What ends at this stage is everything
+//! that depends on a toolkit's version.
+
+mod cubin;
+mod kernel;
+mod line_table;
+mod ptx;
+mod ptxas_log;
+mod sass;
+
+pub use cubin::{Cubin, CubinError, CubinFunction};
+pub use kernel::{Definition, KernelFacts, LocalAccess, ReadError, SourceLine, UnitFacts, read_unit};
+pub use line_table::{LineRow, LineTable};
+pub use ptx::{AddressOperand, Instruction, Location, PtxError, PtxFunction, PtxModule, PtxVariable};
+pub use ptxas_log::{FunctionUsage, PtxasLog, PtxasMessage};
+pub use sass::{AccessKind, AddressBase, LocalInstruction, LoopRange, SassFunction};
