@@ -5,5 +5,6 @@ pub mod cli;
 pub mod compile;
 pub mod diagnostic;
 pub mod extract;
+pub mod report;
 pub mod source;
 pub mod toolkit;
