@@ -78,7 +78,7 @@ fn is_same(one: &Arc<SourceFile>, other: &Arc<SourceFile>) -> bool {
 
 impl Excerpt {
     fn new(file: &Arc<SourceFile>, ranges: &[Range<usize>], width: usize) -> Self {
-        let name = clean(&file.display).into_owned();
+        let name = one_line(&file.display);
         let mut excerpt = Self { file: Arc::clone(file), name, text: String::new(), lines: Vec::new() };
         for line in shown_lines(file, ranges) {
             if let Some(content) = file.line_range(line) {
@@ -173,6 +173,11 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
         (true, _) => '\u{fffd}',
     };
     Cow::Owned(text.chars().map(replace).collect())
+}
+
+/// Cleaned text on one line: labels, file names.
+pub(super) fn one_line(text: &str) -> String {
+    clean(text).lines().collect::<Vec<_>>().join(" ")
 }
 
 fn is_unsafe(character: char) -> bool {

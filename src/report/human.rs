@@ -7,7 +7,7 @@ use codespan_reporting::files;
 use codespan_reporting::term::termcolor::{Ansi, NoColor};
 use codespan_reporting::term::{Config, emit_to_write_style};
 
-use super::excerpt::{Excerpts, clean};
+use super::excerpt::{Excerpts, clean, one_line};
 use super::{Context, facts};
 use crate::diagnostic::{Code, Diagnostic, Label, Report, Severity};
 use crate::source::Span;
@@ -74,8 +74,7 @@ fn is_same_file(one: &Span, other: &Span) -> bool {
 fn mark(label: &Label, style: LabelStyle, excerpts: &Excerpts) -> Option<Mark<usize>> {
     let (file, range) = excerpts.locate(&label.span)?;
     // codespan draws a label on one line; more would break its borders.
-    let text = clean(&label.text).lines().collect::<Vec<_>>().join(" ");
-    Some(Mark::new(style, file, range).with_message(text))
+    Some(Mark::new(style, file, range).with_message(one_line(&label.text)))
 }
 
 /// What codespan prints, without the empty line that it adds.
@@ -273,6 +272,28 @@ warning: odd? spans
   │   │      │
   │   │      49..92
   │   ╰─' 22..45
+
+
+"#]]
+            .raw()
+        );
+    }
+
+    #[test]
+    fn a_kernel_in_one_long_line_is_cut_to_the_terminal() {
+        let source = format!("const K: &str = \"{}float window[W];{}\";\n", "int x; ".repeat(40), " y();".repeat(40));
+        let file = SourceFile::from_text("src/lib.rs", &source);
+        let label = samples::label(&file, "window", "128 bytes in every thread");
+        let packages = samples::packages();
+        let cx = Context { width: 60, ..samples::context(&packages) };
+        assert_data_eq!(
+            text(&samples::diagnostic(Code::Tool("long"), "a long line", label), &cx),
+            str![[r#"
+warning: a long line
+  ┌─ src/lib.rs:1:304
+  │
+1 │ …; int x; int x; float window[W]; y(); y(); y(); y(…
+  │                        ^^^^^^ 128 bytes in every thread
 
 
 "#]]

@@ -2,21 +2,20 @@
 
 use std::io;
 
-use super::excerpt::clean;
+use super::excerpt::one_line;
 use super::facts::severity_word;
 use super::position::place;
 use crate::diagnostic::{Diagnostic, Report};
 
 pub(super) fn render(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
-    report.diagnostics.iter().try_for_each(|diagnostic| writeln!(out, "{}", clean(&line(diagnostic))))
+    report.diagnostics.iter().try_for_each(|diagnostic| writeln!(out, "{}", one_line(&line(diagnostic))))
 }
 
 fn line(diagnostic: &Diagnostic) -> String {
     let place = diagnostic.primary.as_ref().map(|label| format!("{}: ", place(&label.span))).unwrap_or_default();
-    let message = diagnostic.message.lines().collect::<Vec<_>>().join(" ");
     let name = diagnostic.code.name();
     let name = if name.is_empty() { String::new() } else { format!(" [{name}]") };
-    format!("{place}{}: {message}{name}", severity_word(diagnostic.severity))
+    format!("{place}{}: {}{name}", severity_word(diagnostic.severity), diagnostic.message)
 }
 
 #[cfg(test)]
