@@ -34,6 +34,14 @@ impl Code {
             Self::Compiler(name) => name.clone(),
         }
     }
+
+    /// The code as people read it: `dynamic_index`, `ptxas`; empty for a compiler's message without a number.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Lint(name) | Self::Tool(name) => name,
+            Self::Compiler(name) => name,
+        }
+    }
 }
 
 /// A place in a source file and what there is to say about it.
@@ -107,6 +115,22 @@ pub struct Evidence {
     /// `uniform` across the warp, `per-thread`, or unknown.
     pub uniformity: Option<Uniformity>,
     pub kernels: Vec<KernelInstance>,
+}
+
+impl Evidence {
+    /// What the finding costs at run time, for ordering only. A loop counts as eight rounds; threads that use
+    /// different addresses cost ten times as much as a warp that uses one.
+    pub fn score(&self) -> u128 {
+        let accesses = u128::from(self.loads) + u128::from(self.stores);
+        let rounds = 8_u128.saturating_pow(self.loop_depth);
+        let spread = if self.uniformity == Some(Uniformity::PerThread) { 10 } else { 1 };
+        u128::from(self.bytes).saturating_mul(accesses.max(1)).saturating_mul(rounds).saturating_mul(spread)
+    }
+
+    /// The least certain origin of flags among the kernels.
+    pub fn flags(&self) -> Option<FlagOrigin> {
+        self.kernels.iter().map(|kernel| kernel.flags).max()
+    }
 }
 
 /// Whether the threads of a warp use the same address.

@@ -7,5 +7,6 @@ pub mod read;
 pub mod attribute;
 pub mod diagnostic;
 pub mod extract;
+pub mod report;
 pub mod source;
 pub mod toolkit;

@@ -1,0 +1,250 @@
+//! The lines below an excerpt: kernels with their figures, where flags come from, which lint speaks.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::Context;
+use super::position::place;
+use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, KernelInstance, Label, Severity};
+use crate::source::Span;
+
+/// Rows of a table of kernels; the JSON format has all.
+const MAX_ROWS: usize = 8;
+/// Characters of a kernel's name in a table.
+const MAX_NAME: usize = 60;
+
+/// All facts of a diagnostic, one note each; a note may have several lines.
+pub(super) fn notes(diagnostic: &Diagnostic, cx: &Context) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(diagnostic.evidence.as_ref().and_then(kernels));
+    notes.extend(diagnostic.notes.iter().cloned());
+    notes.extend(diagnostic.evidence.as_ref().and_then(flags));
+    notes.extend(lint(diagnostic, cx));
+    notes
+}
+
+/// The message with all labels, facts and advice below it, for formats that show text at one place only.
+pub(super) fn plain_text(diagnostic: &Diagnostic, cx: &Context) -> String {
+    text_with(diagnostic, cx, |_, label| format!("{}: {}", place(&label.span), label.text))
+}
+
+/// The same, with a line of the format's own for each secondary label, which are counted from 1.
+pub(super) fn text_with(diagnostic: &Diagnostic, cx: &Context, secondary: fn(usize, &Label) -> String) -> String {
+    let mut lines = vec![diagnostic.message.clone()];
+    lines.extend(diagnostic.primary.iter().map(|label| label.text.clone()).filter(|text| !text.is_empty()));
+    lines.extend((1..).zip(&diagnostic.secondary).map(|(number, label)| secondary(number, label)));
+    lines.extend(notes(diagnostic, cx).iter().map(|note| format!("note: {note}")));
+    lines.extend(diagnostic.help.iter().map(|help| format!("help: {}", help.message)));
+    lines.join("\n")
+}
+
+/// The path of a span's file below the repository root; absolute where the file lies outside the workspace.
+pub(super) fn repository_path(span: &Span, cx: &Context) -> String {
+    let path = &span.file.display;
+    if Path::new(path).is_absolute() { path.clone() } else { format!("{}{path}", cx.repository_prefix) }
+}
+
+/// `1 register`, `2 registers`.
+pub(super) fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+/// The word for a severity that all formats share.
+pub(super) fn severity_word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    }
+}
+
+fn flags(evidence: &Evidence) -> Option<String> {
+    (evidence.flags()? == FlagOrigin::Assumed).then(|| "flags: assumed".to_string())
+}
+
+fn lint(diagnostic: &Diagnostic, cx: &Context) -> Option<String> {
+    let name = match &diagnostic.code {
+        Code::Lint(name) => name,
+        Code::Tool(name) if (cx.lint_docs)(name).is_some() => name,
+        Code::Tool(_) | Code::Compiler(_) => return None,
+    };
+    let level = match diagnostic.severity {
+        Severity::Note => "",
+        Severity::Warning => " (warn)",
+        Severity::Error => " (deny)",
+    };
+    Some(format!("lint `{name}`{level}: `cargo lmem explain {name}`"))
+}
+
+/// Kernels that share name and figures; the architectures are what differs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    bytes: Reverse<u64>,
+    name: String,
+    stack_frame: u64,
+    spill_stores: u64,
+    spill_loads: u64,
+    registers: u32,
+}
+
+fn kernels(evidence: &Evidence) -> Option<String> {
+    let rows = rows(&evidence.kernels);
+    match rows.as_slice() {
+        [] => None,
+        [(row, architectures)] => Some(sentence(row, architectures)),
+        _ => Some(table(&rows)),
+    }
+}
+
+fn rows(kernels: &[KernelInstance]) -> Vec<(Row, String)> {
+    let toolkits: BTreeSet<&str> = kernels.iter().map(|kernel| kernel.toolkit.as_str()).collect();
+    let mut rows: BTreeMap<Row, BTreeSet<(u32, String)>> = BTreeMap::new();
+    for kernel in kernels {
+        let toolkit = if toolkits.len() > 1 { format!(" (CUDA {})", kernel.toolkit) } else { String::new() };
+        let architecture = (architecture_number(&kernel.arch), format!("{}{toolkit}", kernel.arch));
+        rows.entry(Row::new(kernel)).or_default().insert(architecture);
+    }
+    rows.into_iter().map(|(row, architectures)| (row, join(architectures))).collect()
+}
+
+impl Row {
+    fn new(kernel: &KernelInstance) -> Self {
+        Self {
+            bytes: Reverse(kernel.bytes),
+            name: kernel.name.clone(),
+            stack_frame: kernel.usage.stack_frame,
+            spill_stores: kernel.usage.spill_stores,
+            spill_loads: kernel.usage.spill_loads,
+            registers: kernel.usage.registers,
+        }
+    }
+}
+
+/// `sm_90` comes before `sm_100`.
+fn architecture_number(arch: &str) -> u32 {
+    let digits: String = arch.chars().filter(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or(u32::MAX)
+}
+
+fn join(architectures: BTreeSet<(u32, String)>) -> String {
+    let names: Vec<String> = architectures.into_iter().map(|(_, name)| name).collect();
+    names.join(", ")
+}
+
+fn sentence(row: &Row, architectures: &str) -> String {
+    let spills = match (row.spill_stores, row.spill_loads) {
+        (stores, loads) if stores == loads => format!("spills {stores} B"),
+        (stores, loads) => format!("spills {stores} B stored and {loads} B loaded"),
+    };
+    let registers = count(row.registers.into(), "register");
+    format!("kernel `{}`, {architectures}: stack frame {} B, {spills}, {registers}", row.name, row.stack_frame)
+}
+
+fn table(rows: &[(Row, String)]) -> String {
+    let with_share = rows.iter().any(|(row, _)| row.bytes.0 != row.stack_frame);
+    let with_loads = rows.iter().any(|(row, _)| row.spill_stores != row.spill_loads);
+    let mut cells = vec![header(with_share, with_loads)];
+    cells.extend(rows.iter().take(MAX_ROWS).map(|(row, archs)| row_cells(row, archs, with_share, with_loads)));
+    let mut lines = align(&cells);
+    lines.extend(rest(rows));
+    lines.join("\n")
+}
+
+fn header(with_share: bool, with_loads: bool) -> Vec<String> {
+    let share: &[&str] = if with_share { &["of it here"] } else { &[] };
+    let spills: &[&str] = if with_loads { &["spills stored", "loaded"] } else { &["spills"] };
+    let names = [&["kernels", "architectures", "stack frame"], share, spills, &["registers"]].concat();
+    names.into_iter().map(str::to_string).collect()
+}
+
+fn row_cells(row: &Row, architectures: &str, with_share: bool, with_loads: bool) -> Vec<String> {
+    let mut cells = vec![format!("`{}`", shorten(&row.name)), architectures.to_string()];
+    cells.push(format!("{} B", row.stack_frame));
+    if with_share {
+        cells.push(format!("{} B", row.bytes.0));
+    }
+    cells.push(format!("{} B", row.spill_stores));
+    if with_loads {
+        cells.push(format!("{} B", row.spill_loads));
+    }
+    cells.push(row.registers.to_string());
+    cells
+}
+
+/// The first two columns are names and stand left, the others are numbers and stand right.
+fn align(rows: &[Vec<String>]) -> Vec<String> {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let cell = |(column, text): (usize, &String)| match column {
+        0 | 1 => format!("{text:<width$}", width = widths[column]),
+        _ => format!("{text:>width$}", width = widths[column]),
+    };
+    rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")).collect()
+}
+
+fn rest(rows: &[(Row, String)]) -> Option<String> {
+    let hidden = rows.get(MAX_ROWS..).filter(|hidden| !hidden.is_empty())?;
+    let kernels: BTreeSet<&str> = hidden.iter().map(|(row, _)| row.name.as_str()).collect();
+    let kernels = count(kernels.len() as u64, "more kernel");
+    Some(format!("… and {kernels} (all in `--message-format json`)"))
+}
+
+/// Template arguments stand at the end and differ, so a long name loses its middle.
+fn shorten(name: &str) -> String {
+    let length = name.chars().count();
+    if length <= MAX_NAME {
+        return name.to_string();
+    }
+    let half = MAX_NAME / 2;
+    let head: String = name.chars().take(half).collect();
+    let tail: String = name.chars().skip(length - (half - 1)).collect();
+    format!("{head}…{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples;
+
+    #[test]
+    fn numbers_agree_with_their_nouns() {
+        assert_eq!(count(0, "register"), "0 registers");
+        assert_eq!(count(1, "register"), "1 register");
+        assert_eq!(count(2, "byte"), "2 bytes");
+    }
+
+    #[test]
+    fn one_kernel_is_a_sentence() {
+        let mut kernel = samples::kernel("running_mean<32>", "sm_90", 128);
+        kernel.usage.registers = 1;
+        kernel.usage.spill_stores = 2048;
+        let evidence = Evidence { kernels: vec![kernel], ..Evidence::default() };
+        let expected = "kernel `running_mean<32>`, sm_90: stack frame 128 B, \
+                        spills 2048 B stored and 0 B loaded, 1 register";
+        assert_eq!(kernels(&evidence).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn equal_figures_share_a_row_and_architectures_are_in_order() {
+        let kernels = ["sm_100", "sm_90", "sm_80"].map(|arch| samples::kernel("scan", arch, 64));
+        assert_eq!(rows(&kernels).len(), 1);
+        assert_eq!(rows(&kernels)[0].1, "sm_80, sm_90, sm_100");
+    }
+
+    #[test]
+    fn a_long_table_ends_with_what_is_left_out() {
+        let instances = (0..236).map(|size| samples::kernel(&format!("gemm<{size}>"), "sm_90", 64)).collect();
+        let text = kernels(&Evidence { kernels: instances, ..Evidence::default() }).unwrap();
+        assert_eq!(text.lines().count(), 1 + MAX_ROWS + 1);
+        assert!(text.ends_with("… and 228 more kernels (all in `--message-format json`)"), "{text}");
+    }
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        let short = shorten(&format!("head{}<float, 32>", "x".repeat(300)));
+        assert_eq!(short.chars().count(), MAX_NAME);
+        assert!(short.starts_with("headx") && short.ends_with("<float, 32>"));
+    }
+}

@@ -1,0 +1,220 @@
+//! One source problem is one diagnostic: template instances, kernels and architectures fold into it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use crate::diagnostic::{Code, Diagnostic, Evidence, KernelInstance, Label, ResourceUsage, Severity};
+use crate::source::Span;
+
+/// Folds the diagnostics of one run, or of several that have no kernel in common, and sorts them.
+///
+/// A kernel that stands twice in a fold has two stack objects on one declaration: their bytes add up.
+pub fn fold(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    fold_with(diagnostics, Twice::Sum)
+}
+
+/// Folds the diagnostics of several compiler runs, each folded by itself first.
+///
+/// A kernel that two units have in common (a template in a header) is one kernel: its bytes count once.
+pub fn fold_units(units: Vec<Vec<Diagnostic>>) -> Vec<Diagnostic> {
+    fold_with(units.into_iter().flat_map(fold).collect(), Twice::Largest)
+}
+
+/// Order of a report: messages of compilers that failed, then findings by what they cost, then remarks.
+pub fn sort(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by_cached_key(|diagnostic| {
+        let rank = match (&diagnostic.code, diagnostic.severity) {
+            (Code::Compiler(_), Severity::Error) => 0,
+            (Code::Lint(_), _) => 1,
+            _ => 2,
+        };
+        let score = diagnostic.evidence.as_ref().map_or(0, Evidence::score);
+        let place = diagnostic.primary.as_ref().map(|label| label.span.clone());
+        let text = (diagnostic.code.clone(), diagnostic.message.clone());
+        (rank, Reverse(diagnostic.severity), Reverse(score), place, text)
+    });
+}
+
+/// What it means when a kernel stands in two diagnostics of a fold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Twice {
+    Sum,
+    Largest,
+}
+
+/// What the members of a fold share. Two messages of a compiler at one place are two problems.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    code: Code,
+    place: Option<Span>,
+    variable: Option<String>,
+    message: Option<String>,
+}
+
+fn key(diagnostic: &Diagnostic) -> Key {
+    let place = diagnostic.primary.as_ref().map(|label| label.span.clone());
+    let by_place = matches!(diagnostic.code, Code::Lint(_)) && place.is_some();
+    Key {
+        code: diagnostic.code.clone(),
+        place,
+        variable: diagnostic.evidence.as_ref().and_then(|evidence| evidence.variable.clone()),
+        message: (!by_place).then(|| diagnostic.message.clone()),
+    }
+}
+
+fn fold_with(diagnostics: Vec<Diagnostic>, twice: Twice) -> Vec<Diagnostic> {
+    let mut groups: BTreeMap<Key, Vec<Diagnostic>> = BTreeMap::new();
+    for diagnostic in diagnostics {
+        groups.entry(key(&diagnostic)).or_default().push(diagnostic);
+    }
+    let mut folded: Vec<Diagnostic> = groups.into_values().filter_map(|group| fold_group(group, twice)).collect();
+    sort(&mut folded);
+    folded
+}
+
+/// The worst member speaks; the others add what it does not say.
+fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
+    group.sort_by_cached_key(|diagnostic| {
+        let evidence = diagnostic.evidence.clone().unwrap_or_default();
+        (Reverse(evidence.bytes), Reverse(evidence.score()), diagnostic.message.clone(), evidence.kernels)
+    });
+    let kernels = fold_kernels(&mut group, twice);
+    let mut members = group.into_iter();
+    let mut worst = members.next()?;
+    members.for_each(|member| absorb(&mut worst, member));
+    if let Some(evidence) = &mut worst.evidence {
+        evidence.bytes = kernels.iter().map(|kernel| kernel.bytes).max().unwrap_or(evidence.bytes);
+        evidence.kernels = kernels;
+    }
+    Some(worst)
+}
+
+fn absorb(worst: &mut Diagnostic, member: Diagnostic) {
+    worst.severity = worst.severity.max(member.severity);
+    add_labels(&mut worst.secondary, member.secondary);
+    add_unlike(&mut worst.notes, member.notes, |note| note);
+    add_unlike(&mut worst.help, member.help, |help| &help.message);
+    if worst.evidence.is_none() {
+        worst.evidence = member.evidence;
+    }
+}
+
+/// A place that is labelled already says the same of the worst instance, with larger figures.
+fn add_labels(labels: &mut Vec<Label>, others: Vec<Label>) {
+    let known = labels.len();
+    for label in others {
+        let same_place = labels[..known].iter().any(|other| other.span == label.span);
+        if !same_place && !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+}
+
+/// Texts that differ in numbers alone are one text with the figures of several instances: the worst's stands.
+fn add_unlike<T>(texts: &mut Vec<T>, others: Vec<T>, text: fn(&T) -> &String) {
+    for other in others {
+        if !texts.iter().any(|known| without_numbers(text(known)) == without_numbers(text(&other))) {
+            texts.push(other);
+        }
+    }
+}
+
+/// A text without its figures. Digits of a name (`x1`) and of a place (`a.cu:12`) are no figures.
+fn without_numbers(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut previous = ' ';
+    for character in text.chars() {
+        let in_name = previous.is_alphanumeric() || previous == '_' || previous == ':';
+        if !character.is_ascii_digit() || in_name {
+            kept.push(character);
+            previous = character;
+        }
+    }
+    kept
+}
+
+/// Takes the kernels of all members, each once, in order of their names.
+fn fold_kernels(group: &mut [Diagnostic], twice: Twice) -> Vec<KernelInstance> {
+    let members = group.iter_mut().filter_map(|diagnostic| diagnostic.evidence.as_mut());
+    let mut folded: BTreeMap<(String, String, String, ResourceUsage), KernelInstance> = BTreeMap::new();
+    for kernel in members.flat_map(|evidence| std::mem::take(&mut evidence.kernels)) {
+        let identity = (kernel.mangled.clone(), kernel.arch.clone(), kernel.toolkit.clone(), kernel.usage);
+        match folded.entry(identity) {
+            Entry::Vacant(entry) => _ = entry.insert(kernel),
+            Entry::Occupied(mut known) => known.get_mut().bytes = twice.combine(known.get(), &kernel),
+        }
+    }
+    let mut kernels: Vec<KernelInstance> = folded.into_values().collect();
+    kernels.sort();
+    kernels
+}
+
+impl Twice {
+    /// A sum beyond the frame cannot be one kernel's: then it is the same object, seen in two units.
+    fn combine(self, one: &KernelInstance, other: &KernelInstance) -> u64 {
+        let largest = one.bytes.max(other.bytes);
+        let sum = one.bytes.saturating_add(other.bytes);
+        match self {
+            Self::Sum if sum <= one.usage.stack_frame => sum,
+            Self::Sum | Self::Largest => largest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples;
+
+    #[test]
+    fn instances_fold_and_the_worst_speaks() {
+        let folded =
+            fold(vec![samples::instance(8, "sm_80"), samples::instance(32, "sm_90"), samples::instance(16, "sm_90")]);
+        let [one] = folded.as_slice() else { panic!("{folded:?}") };
+        let evidence = one.evidence.as_ref().unwrap();
+        assert!(one.message.contains("float[32]"), "{}", one.message);
+        assert_eq!((evidence.bytes, evidence.loads, evidence.kernels.len()), (128, 32, 3));
+        assert_eq!(one.secondary, samples::variable().secondary);
+        assert_eq!(one.help.len(), 1);
+    }
+
+    #[test]
+    fn the_order_of_the_input_does_not_matter() {
+        let mut diagnostics = vec![samples::instance(8, "sm_80"), samples::spill(), samples::instance(32, "sm_90")];
+        diagnostics.extend([samples::remark(), samples::header(), samples::compiler_error()]);
+        let forward = fold(diagnostics.clone());
+        diagnostics.reverse();
+        assert_eq!(forward, fold(diagnostics));
+        let codes: Vec<&str> = forward.iter().map(|diagnostic| diagnostic.code.name()).collect();
+        assert_eq!(codes, ["nvcc", "dynamic_index", "dynamic_index", "register_spill", "submodule"]);
+        assert_eq!(forward, fold(forward.clone()));
+    }
+
+    #[test]
+    fn two_objects_of_one_kernel_add_up() {
+        let mut one = samples::variable();
+        one.evidence.as_mut().unwrap().kernels[0].usage.stack_frame = 256;
+        let folded = fold(vec![one.clone(), one.clone()]);
+        assert_eq!(folded[0].evidence.as_ref().unwrap().bytes, 256);
+        assert_eq!(folded[0].evidence.as_ref().unwrap().kernels.len(), 1);
+        let folded = fold_units(vec![vec![one.clone()], vec![one]]);
+        assert_eq!(folded[0].evidence.as_ref().unwrap().bytes, 128);
+    }
+
+    #[test]
+    fn different_variables_and_messages_stay_apart() {
+        let mut other = samples::variable();
+        other.evidence.as_mut().unwrap().variable = Some("bins".to_string());
+        assert_eq!(fold(vec![samples::variable(), other]).len(), 2);
+        let other = Diagnostic { message: "expected a `;`".to_string(), ..samples::compiler_error() };
+        assert_eq!(fold(vec![samples::compiler_error(), other, samples::compiler_error()]).len(), 2);
+    }
+
+    #[test]
+    fn names_and_places_are_no_figures() {
+        assert_eq!(without_numbers("71 of `a1` at b.cu:12:5"), without_numbers("7 of `a1` at b.cu:12:5"));
+        assert_ne!(without_numbers("inlined at a.cu:12"), without_numbers("inlined at a.cu:13"));
+        assert_ne!(without_numbers("`a1`"), without_numbers("`a2`"));
+    }
+}

@@ -1,0 +1,109 @@
+//! Workflow commands that GitHub shows as annotations in a pull request.
+
+use std::fmt::Write;
+use std::io;
+
+use super::facts::{count, plain_text};
+use super::position::{Columns, Region};
+use super::{Context, facts};
+use crate::diagnostic::{Diagnostic, Report, Severity};
+use crate::source::Span;
+
+/// GitHub shows this many annotations of a level in one step, and drops the rest silently.
+const MAX_PER_LEVEL: usize = 10;
+
+pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
+    if let Some(total) = total(&report.diagnostics) {
+        writeln!(out, "{total}")?;
+    }
+    report.diagnostics.iter().try_for_each(|diagnostic| writeln!(out, "{}", command(diagnostic, cx)))
+}
+
+/// Says how many there are where GitHub will not show all. It comes first, since notices are dropped too.
+fn total(diagnostics: &[Diagnostic]) -> Option<String> {
+    let of = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+    let numbers = [(of(Severity::Error), "error"), (of(Severity::Warning), "warning"), (of(Severity::Note), "note")];
+    if numbers.iter().all(|(number, _)| *number <= MAX_PER_LEVEL) {
+        return None;
+    }
+    let present = numbers.iter().filter(|(number, _)| *number > 0);
+    let words: Vec<String> = present.map(|(number, noun)| count(*number as u64, noun)).collect();
+    let message = format!("{} in all; GitHub shows the first {MAX_PER_LEVEL} of each", words.join(", "));
+    Some(format!("::notice title=cargo lmem::{}", escape_data(&message)))
+}
+
+fn command(diagnostic: &Diagnostic, cx: &Context) -> String {
+    let level = match diagnostic.severity {
+        Severity::Note => "notice",
+        severity => facts::severity_word(severity),
+    };
+    let mut properties = diagnostic.primary.as_ref().map(|label| place(&label.span, cx)).unwrap_or_default();
+    let title = format!("lmem {}", diagnostic.code.name());
+    // Writing to a string does not fail.
+    let _ = write!(properties, "title={}", escape_property(title.trim_end()));
+    format!("::{level} {properties}::{}", escape_data(&plain_text(diagnostic, cx)))
+}
+
+/// Columns are for spans of one line; GitHub rejects an end column on another line.
+fn place(span: &Span, cx: &Context) -> String {
+    let region = Region::new(span, Columns::Characters);
+    let file = escape_property(&facts::repository_path(span, cx));
+    let (line, end_line) = (region.start_line, region.end_line);
+    let columns = match line == end_line {
+        true => format!("col={},endColumn={},", region.start_column, region.end_column),
+        false => String::new(),
+    };
+    format!("file={file},line={line},endLine={end_line},{columns}")
+}
+
+fn escape_data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn escape_property(text: &str) -> String {
+    escape_data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::MessageFormat;
+    use crate::report::samples;
+    use snapbox::{IntoData, assert_data_eq, str};
+
+    #[test]
+    fn one_command_each() {
+        assert_data_eq!(samples::rendered(&samples::report(), MessageFormat::Github), str![[r#"
+::error file=extra/broken.cu,line=1,endLine=1,col=23,endColumn=32,title=lmem nvcc::identifier "undefined" is undefined
+::error file=include/scan.cuh,line=2,endLine=2,col=19,endColumn=24,title=lmem dynamic_index::field `count` (`int[4]`, 16 bytes) lives in local memory%0A16 bytes in every thread%0Akernels/scan.cu:3:9: indexed here%0Anote: kernel `scan`, sm_90: stack frame 16 B, spills 0 B, 31 registers%0Anote: inlined at kernels/scan.cu:3%0Anote: lint `dynamic_index` (deny): `cargo lmem explain dynamic_index`
+::warning file=kernels/running_mean.cu,line=3,endLine=3,col=11,endColumn=17,title=lmem dynamic_index::array `window` (`float[32]`, 128 bytes) lives in local memory: it is indexed at run time%0A128 bytes in every thread%0Akernels/running_mean.cu:7:9: 32 local loads, inside the loop at line 4%0Akernels/running_mean.cu:7:16: `k` is not known at compile time%0Anote: kernel `running_mean<32>`, sm_90: stack frame 128 B, spills 0 B, 31 registers%0Anote: lint `dynamic_index` (warn): `cargo lmem explain dynamic_index`%0Ahelp: index with the loop counter, and unroll the loop
+::warning file=src/kernels.rs,line=2,endLine=2,col=49,endColumn=58,title=lmem register_spill::kernel `gemm_tile` spills 380 bytes: 32 registers per thread are allowed, it needs 71%0A380 bytes in every thread%0Anote: kernel `gemm_tile`, sm_90: stack frame 384 B, spills 380 B stored and 420 B loaded, 32 registers%0Anote: the limit comes from `__launch_bounds__(1024, 2)`: 65536 / (1024 × 2) = 32%0Anote: flags: assumed%0Anote: lint `register_spill` (warn): `cargo lmem explain register_spill`
+::notice title=lmem submodule::`third_party/cutlass` is a git submodule and was skipped
+
+"#]].raw());
+    }
+
+    #[test]
+    fn the_total_is_said_where_annotations_are_dropped() {
+        assert_eq!(total(&vec![samples::variable(); MAX_PER_LEVEL]), None);
+        let mut many = vec![samples::variable(); MAX_PER_LEVEL + 1];
+        many.push(samples::header());
+        assert_data_eq!(
+            total(&many).unwrap(),
+            str!["::notice title=cargo lmem::1 error, 11 warnings in all; GitHub shows the first 10 of each"]
+        );
+    }
+
+    #[test]
+    fn files_count_from_the_repository_root() {
+        let packages = samples::packages();
+        let cx = Context { repository_prefix: "rust/", ..samples::context(&packages) };
+        assert!(command(&samples::spill(), &cx).contains("file=rust/src/kernels.rs,"));
+    }
+
+    #[test]
+    fn data_and_properties_are_escaped() {
+        assert_eq!(escape_data("100 %\r\na: b, c"), "100 %25%0D%0Aa: b, c");
+        assert_eq!(escape_property("a,b:c%0A"), "a%2Cb%3Ac%250A");
+    }
+}

@@ -1,0 +1,324 @@
+//! Source excerpts with labels, as rustc shows them.
+
+use std::io;
+
+use codespan_reporting::diagnostic::{Diagnostic as Shown, Label as Mark, LabelStyle, Severity as Level};
+use codespan_reporting::files;
+use codespan_reporting::term::termcolor::{Ansi, NoColor};
+use codespan_reporting::term::{Config, emit_to_write_style};
+
+use super::excerpt::{Excerpts, clean, one_line};
+use super::{Context, facts};
+use crate::diagnostic::{Code, Diagnostic, Label, Report, Severity};
+use crate::source::Span;
+
+/// Columns for line numbers and borders.
+const GUTTER: usize = 10;
+/// Columns of source text on however narrow a terminal.
+const MIN_WIDTH: usize = 40;
+
+pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
+    report.diagnostics.iter().try_for_each(|diagnostic| out.write_all(text(diagnostic, cx).as_bytes()))
+}
+
+/// One diagnostic with its help, and an empty line behind it.
+pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
+    let excerpts = Excerpts::new(&spans(diagnostic), cx.width.saturating_sub(GUTTER).max(MIN_WIDTH));
+    let mut text = part(&shown(diagnostic, &excerpts, cx), &excerpts, cx.color);
+    for help in &diagnostic.help {
+        let message = clean(&help.message).replace('\n', "\n      ");
+        text.push_str(&part(&Shown::help().with_message(message), &excerpts, cx.color));
+    }
+    text.push('\n');
+    text
+}
+
+fn spans(diagnostic: &Diagnostic) -> Vec<&Span> {
+    diagnostic.primary.iter().chain(&diagnostic.secondary).map(|label| &label.span).collect()
+}
+
+fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts, cx: &Context) -> Shown<usize> {
+    let level = match diagnostic.severity {
+        Severity::Note => Level::Note,
+        Severity::Warning => Level::Warning,
+        Severity::Error => Level::Error,
+    };
+    let primary = diagnostic.primary.iter().filter_map(|label| mark(label, LabelStyle::Primary, excerpts));
+    let secondary = diagnostic.secondary.iter();
+    let secondary = secondary.filter_map(|label| mark(label, style(label, &diagnostic.secondary), excerpts));
+    let notes = facts::notes(diagnostic, cx).iter().map(|note| clean(note).into_owned()).collect();
+    let mut shown = Shown::new(level)
+        .with_message(clean(&diagnostic.message))
+        .with_labels(primary.chain(secondary).collect())
+        .with_notes(notes);
+    if let Code::Compiler(name) = &diagnostic.code {
+        shown.code = Some(clean(name).into_owned());
+    }
+    shown
+}
+
+/// A label within another (the index in an access) is drawn with carets, else nothing would set it off.
+fn style(label: &Label, all: &[Label]) -> LabelStyle {
+    let (inner, line) = (label.span.range(), label.span.start_line());
+    let is_around = |outer: &Span| {
+        outer.start <= inner.start && outer.end >= inner.end && outer.range() != inner && outer.start_line() == line
+    };
+    let is_within = all.iter().any(|other| is_same_file(&other.span, &label.span) && is_around(&other.span));
+    if is_within { LabelStyle::Primary } else { LabelStyle::Secondary }
+}
+
+fn is_same_file(one: &Span, other: &Span) -> bool {
+    one.file.path == other.file.path
+}
+
+fn mark(label: &Label, style: LabelStyle, excerpts: &Excerpts) -> Option<Mark<usize>> {
+    let (file, range) = excerpts.locate(&label.span)?;
+    // codespan draws a label on one line; more would break its borders.
+    Some(Mark::new(style, file, range).with_message(one_line(&label.text)))
+}
+
+/// What codespan prints, without the empty line that it adds.
+fn part(shown: &Shown<usize>, excerpts: &Excerpts, color: bool) -> String {
+    let text = draw(shown, excerpts, color).or_else(|_| {
+        // A label that cannot be drawn must not hide the message.
+        draw(&shown.clone().with_labels_iter([]), excerpts, color)
+    });
+    let text = text.unwrap_or_else(|_| format!("{}\n\n", shown.message));
+    let lines = text.strip_suffix('\n').unwrap_or(&text).lines();
+    // codespan pads borders with spaces.
+    lines.fold(String::new(), |text, line| text + line.trim_end() + "\n")
+}
+
+fn draw(shown: &Shown<usize>, excerpts: &Excerpts, color: bool) -> Result<String, files::Error> {
+    let config = Config::default();
+    let bytes = if color {
+        let mut writer = Ansi::new(Vec::new());
+        emit_to_write_style(&mut writer, &config, excerpts, shown)?;
+        writer.into_inner()
+    } else {
+        let mut writer = NoColor::new(Vec::new());
+        emit_to_write_style(&mut writer, &config, excerpts, shown)?;
+        writer.into_inner()
+    };
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::MessageFormat;
+    use crate::report::{fold, samples};
+    use crate::source::SourceFile;
+    use snapbox::{IntoData, assert_data_eq, str};
+
+    fn human(diagnostics: Vec<Diagnostic>) -> String {
+        samples::rendered(&Report { diagnostics, ..Report::default() }, MessageFormat::Human)
+    }
+
+    #[test]
+    fn a_variable_with_three_labels() {
+        assert_data_eq!(
+            human(vec![samples::variable()]),
+            str![[r#"
+warning: array `window` (`float[32]`, 128 bytes) lives in local memory: it is indexed at run time
+  ┌─ kernels/running_mean.cu:3:11
+  │
+3 │     float window[W];
+  │           ^^^^^^ 128 bytes in every thread
+  ·
+7 │     sum += window[k];
+  │            -------^-
+  │            │      │
+  │            │      `k` is not known at compile time
+  │            32 local loads, inside the loop at line 4
+  │
+  = kernel `running_mean<32>`, sm_90: stack frame 128 B, spills 0 B, 31 registers
+  = lint `dynamic_index` (warn): `cargo lmem explain dynamic_index`
+help: index with the loop counter, and unroll the loop
+
+
+"#]]
+            .raw()
+        );
+    }
+
+    #[test]
+    fn spills_in_a_rust_string() {
+        assert_data_eq!(
+            human(vec![samples::spill()]),
+            str![[r#"
+warning: kernel `gemm_tile` spills 380 bytes: 32 registers per thread are allowed, it needs 71
+  ┌─ src/kernels.rs:2:49
+  │
+2 │ const SRC: &str = "extern \"C\" __global__ void gemm_tile(float* c) {}";
+  │                                                 ^^^^^^^^^ 380 bytes in every thread
+  │
+  = kernel `gemm_tile`, sm_90: stack frame 384 B, spills 380 B stored and 420 B loaded, 32 registers
+  = the limit comes from `__launch_bounds__(1024, 2)`: 65536 / (1024 × 2) = 32
+  = flags: assumed
+  = lint `register_spill` (warn): `cargo lmem explain register_spill`
+
+
+"#]]
+            .raw()
+        );
+    }
+
+    #[test]
+    fn a_declaration_in_a_header_and_its_use() {
+        assert_data_eq!(
+            human(vec![samples::header()]),
+            str![[r#"
+error: field `count` (`int[4]`, 16 bytes) lives in local memory
+  ┌─ include/scan.cuh:2:19
+  │
+2 │ struct Scan { int count[4]; };
+  │                   ^^^^^ 16 bytes in every thread
+  │
+  ┌─ kernels/scan.cu:3:9
+  │
+3 │ /* 值 */ s.count[k]++;
+  │          ---------- indexed here
+  │
+  = kernel `scan`, sm_90: stack frame 16 B, spills 0 B, 31 registers
+  = inlined at kernels/scan.cu:3
+  = lint `dynamic_index` (deny): `cargo lmem explain dynamic_index`
+
+
+"#]]
+            .raw()
+        );
+    }
+
+    #[test]
+    fn messages_of_compilers_and_of_the_run() {
+        assert_data_eq!(
+            human(vec![samples::compiler_error(), samples::remark()]),
+            str![[r#"
+error[nvcc]: identifier "undefined" is undefined
+  ┌─ extra/broken.cu:1:23
+  │
+1 │ __global__ void k() { undefined(); }
+  │                       ^^^^^^^^^
+
+note: `third_party/cutlass` is a git submodule and was skipped
+
+
+"#]]
+            .raw()
+        );
+    }
+
+    #[test]
+    fn instances_fold_into_a_table() {
+        let instances = [(32, "sm_90"), (8, "sm_80"), (16, "sm_90"), (16, "sm_80")];
+        let instances = instances.map(|(width, arch)| samples::instance(width, arch));
+        assert_data_eq!(
+            human(fold(instances.to_vec())),
+            str![[r#"
+warning: array `window` (`float[32]`, 128 bytes) lives in local memory: it is indexed at run time
+  ┌─ kernels/running_mean.cu:3:11
+  │
+3 │     float window[W];
+  │           ^^^^^^ 128 bytes in every thread
+  ·
+7 │     sum += window[k];
+  │            -------^-
+  │            │      │
+  │            │      `k` is not known at compile time
+  │            32 local loads, inside the loop at line 4
+  │
+  = kernels             architectures  stack frame  spills  registers
+    `running_mean<32>`  sm_90                128 B     0 B         31
+    `running_mean<16>`  sm_80, sm_90          64 B     0 B         31
+    `running_mean<8>`   sm_80                 32 B     0 B         31
+  = lint `dynamic_index` (warn): `cargo lmem explain dynamic_index`
+help: index with the loop counter, and unroll the loop
+
+
+"#]]
+            .raw()
+        );
+    }
+
+    #[test]
+    fn odd_spans_are_drawn() {
+        let file = SourceFile::from_text("odd.cu", "\tint a;\r\n/* é */ int b[2] = {\n  1,\n  2 };\r\n\u{1b}[31mend");
+        let end = file.text().len();
+        let ranges = [0..0, 1..8, 8..10, 8..9, 22..45, end..end, end - 3..end + 40, 15..16];
+        let labels = ranges.map(|range| Label { span: Span::new(&file, range.clone()), text: format!("{range:?}") });
+        let [primary, secondary @ ..] = labels;
+        let odd = samples::diagnostic(Code::Tool("odd"), "odd\u{7} spans", primary);
+        assert_data_eq!(
+            human(vec![Diagnostic { secondary: secondary.to_vec(), ..odd }]),
+            str![[r#"
+warning: odd? spans
+  ┌─ odd.cu:1:1
+  │
+1 │         int a;
+  │     ^^^^------^ 8..9
+  │     │   │
+  │     │   1..8
+  │     0..0
+  │ ╭────────────'
+2 │ │   /* é */ int b[2] = {
+  │ │        - 15..16
+  │ ╰───' 8..10
+  │   ╭─────────────'
+3 │   │   1,
+4 │   │   2 };
+5 │   │ ?[31mend
+  │   │      ---^ 52..52
+  │   │      │
+  │   │      49..92
+  │   ╰─' 22..45
+
+
+"#]]
+            .raw()
+        );
+    }
+
+    #[test]
+    fn a_kernel_in_one_long_line_is_cut_to_the_terminal() {
+        let source = format!("const K: &str = \"{}float window[W];{}\";\n", "int x; ".repeat(40), " y();".repeat(40));
+        let file = SourceFile::from_text("src/lib.rs", &source);
+        let label = samples::label(&file, "window", "128 bytes in every thread");
+        let packages = samples::packages();
+        let cx = Context { width: 60, ..samples::context(&packages) };
+        assert_data_eq!(
+            text(&samples::diagnostic(Code::Tool("long"), "a long line", label), &cx),
+            str![[r#"
+warning: a long line
+  ┌─ src/lib.rs:1:304
+  │
+1 │ …; int x; int x; float window[W]; y(); y(); y(); y(…
+  │                        ^^^^^^ 128 bytes in every thread
+
+
+"#]]
+            .raw()
+        );
+    }
+
+    #[test]
+    fn no_span_of_a_small_file_panics() {
+        let file = SourceFile::from_text("all.cu", "é\r\n\tx\n\n🦀");
+        for start in 0..=file.text().len() + 2 {
+            for end in 0..=file.text().len() + 2 {
+                let label = Label { span: Span::new(&file, start..end), text: "here".to_string() };
+                let text = human(vec![samples::diagnostic(Code::Tool("all"), "a message", label)]);
+                assert!(text.contains(" here\n"), "{start}..{end}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn colour_is_only_there_when_asked_for() {
+        let packages = samples::packages();
+        let cx = samples::context(&packages);
+        let plain = text(&samples::variable(), &cx);
+        let colored = text(&samples::variable(), &Context { color: true, ..cx });
+        assert!(!plain.contains('\u{1b}') && colored.contains('\u{1b}'));
+    }
+}

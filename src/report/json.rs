@@ -1,0 +1,322 @@
+//! One JSON object a line, in the shape of cargo's messages, so that editors and CI tools read it.
+
+use std::collections::HashMap;
+use std::io;
+
+use serde::Serialize;
+
+use super::position::{Columns, Region, range};
+use super::{Context, DEFAULT_WIDTH, PackageInfo, facts, human};
+use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, KernelInstance, Label, Report, Severity, Uniformity};
+
+pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
+    let packages: HashMap<&str, &PackageInfo> =
+        cx.packages.iter().map(|package| (package.name.as_str(), package)).collect();
+    for diagnostic in &report.diagnostics {
+        let package = diagnostic.package.as_deref().and_then(|name| packages.get(name));
+        write_line(&CompilerMessage::new(diagnostic, package.copied(), cx), out)?;
+    }
+    let failed = report.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    let success = !failed && report.summary.failed_units == 0;
+    write_line(&BuildFinished { reason: "build-finished", success }, out)
+}
+
+fn write_line(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
+    let line = serde_json::to_string(value)?;
+    writeln!(out, "{line}")
+}
+
+#[derive(Serialize)]
+struct BuildFinished {
+    reason: &'static str,
+    success: bool,
+}
+
+#[derive(Serialize)]
+struct CompilerMessage<'a> {
+    reason: &'static str,
+    package_id: &'a str,
+    manifest_path: String,
+    target: Target<'a>,
+    message: Message<'a>,
+    lmem: Option<Lmem<'a>>,
+}
+
+impl<'a> CompilerMessage<'a> {
+    fn new(diagnostic: &'a Diagnostic, package: Option<&'a PackageInfo>, cx: &Context) -> Self {
+        let manifest_path = package.map_or_else(|| cx.root.join("Cargo.toml"), |package| package.manifest_path.clone());
+        Self {
+            reason: "compiler-message",
+            package_id: package.map_or("lmem#outside-packages", |package| package.id.as_str()),
+            manifest_path: manifest_path.to_string_lossy().into_owned(),
+            target: package.map_or_else(|| Target::outside(diagnostic, cx), |package| Target::Package(&package.target)),
+            message: Message::new(diagnostic, cx),
+            lmem: Lmem::new(diagnostic),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Target<'a> {
+    Package(&'a cargo_metadata::Target),
+    Outside(OutsideTarget),
+}
+
+/// A file outside all packages; cargo's readers refuse a message without a target. It is filed as a build
+/// script, which is what compiles kernels elsewhere.
+#[derive(Serialize)]
+struct OutsideTarget {
+    kind: [&'static str; 1],
+    crate_types: [&'static str; 1],
+    name: &'static str,
+    src_path: String,
+    edition: &'static str,
+    doc: bool,
+    doctest: bool,
+    test: bool,
+}
+
+impl Target<'_> {
+    fn outside(diagnostic: &Diagnostic, cx: &Context) -> Self {
+        let path = diagnostic.primary.as_ref().map_or(cx.root, |label| &label.span.file.path);
+        Self::Outside(OutsideTarget {
+            kind: ["custom-build"],
+            crate_types: ["bin"],
+            name: "lmem",
+            src_path: path.to_string_lossy().into_owned(),
+            edition: "2024",
+            doc: false,
+            doctest: false,
+            test: false,
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    #[serde(rename = "$message_type")]
+    message_type: &'static str,
+    level: &'static str,
+    message: &'a str,
+    code: Option<MessageCode>,
+    spans: Vec<SpanMessage<'a>>,
+    children: Vec<Child>,
+    rendered: String,
+}
+
+#[derive(Serialize)]
+struct MessageCode {
+    code: String,
+    explanation: Option<String>,
+}
+
+impl<'a> Message<'a> {
+    fn new(diagnostic: &'a Diagnostic, cx: &Context) -> Self {
+        let primary = diagnostic.primary.iter().map(|label| SpanMessage::new(label, true));
+        let secondary = diagnostic.secondary.iter().map(|label| SpanMessage::new(label, false));
+        let notes = facts::notes(diagnostic, cx).into_iter().map(|note| Child::new("note", note));
+        let help = diagnostic.help.iter().map(|help| Child::new("help", help.message.clone()));
+        let code = Some(diagnostic.code.id()).filter(|code| !code.is_empty());
+        let plain = Context { color: false, width: DEFAULT_WIDTH, ..*cx };
+        Self {
+            message_type: "diagnostic",
+            level: facts::severity_word(diagnostic.severity),
+            message: &diagnostic.message,
+            code: code.map(|code| MessageCode { code, explanation: None }),
+            spans: primary.chain(secondary).collect(),
+            children: notes.chain(help).collect(),
+            rendered: human::text(diagnostic, &plain),
+        }
+    }
+}
+
+/// A note or help. It has no place of its own until it suggests an edit.
+#[derive(Serialize)]
+struct Child {
+    level: &'static str,
+    message: String,
+    code: Option<MessageCode>,
+    spans: [(); 0],
+    children: [(); 0],
+    rendered: Option<String>,
+}
+
+impl Child {
+    fn new(level: &'static str, message: String) -> Self {
+        Self { level, message, code: None, spans: [], children: [], rendered: None }
+    }
+}
+
+/// A place as rustc gives it: bytes of the file from 0, lines and columns (in characters) from 1.
+#[derive(Serialize)]
+struct SpanMessage<'a> {
+    file_name: &'a str,
+    byte_start: usize,
+    byte_end: usize,
+    line_start: usize,
+    line_end: usize,
+    column_start: usize,
+    column_end: usize,
+    is_primary: bool,
+    text: Vec<SpanLine<'a>>,
+    label: Option<&'a str>,
+    suggested_replacement: Option<&'a str>,
+    suggestion_applicability: Option<&'a str>,
+    expansion: Option<()>,
+}
+
+/// A line of a span and the characters of it that the span covers, from 1.
+#[derive(Serialize)]
+struct SpanLine<'a> {
+    text: &'a str,
+    highlight_start: usize,
+    highlight_end: usize,
+}
+
+impl<'a> SpanMessage<'a> {
+    fn new(label: &'a Label, is_primary: bool) -> Self {
+        let bytes = range(&label.span);
+        let region = Region::new(&label.span, Columns::Characters);
+        Self {
+            file_name: &label.span.file.display,
+            byte_start: bytes.start,
+            byte_end: bytes.end,
+            line_start: region.start_line,
+            line_end: region.end_line,
+            column_start: region.start_column,
+            column_end: region.end_column,
+            is_primary,
+            text: span_lines(label, region),
+            label: Some(label.text.as_str()).filter(|text| !text.is_empty()),
+            suggested_replacement: None,
+            suggestion_applicability: None,
+            expansion: None,
+        }
+    }
+}
+
+fn span_lines(label: &Label, region: Region) -> Vec<SpanLine<'_>> {
+    let lines = region.start_line..=region.end_line;
+    let line = |number: usize| {
+        let text = label.span.file.line_text(number)?;
+        let start = if number == region.start_line { region.start_column } else { 1 };
+        let end = if number == region.end_line { region.end_column } else { text.chars().count() + 1 };
+        Some(SpanLine { text, highlight_start: start, highlight_end: end })
+    };
+    lines.filter_map(line).collect()
+}
+
+/// The measured facts, beside cargo's message.
+#[derive(Serialize)]
+struct Lmem<'a> {
+    lint: &'static str,
+    variable: Option<&'a str>,
+    variable_type: Option<&'a str>,
+    bytes: u64,
+    loads: u64,
+    stores: u64,
+    loop_depth: u32,
+    uniformity: Option<Uniformity>,
+    kernels: &'a [KernelInstance],
+    flags: Option<FlagOrigin>,
+    fingerprint: String,
+    suggestions: [(); 0],
+}
+
+impl<'a> Lmem<'a> {
+    /// `None` for messages that are not a lint's.
+    fn new(diagnostic: &'a Diagnostic) -> Option<Self> {
+        const NOTHING: &Evidence = &Evidence {
+            variable: None,
+            variable_type: None,
+            bytes: 0,
+            loads: 0,
+            stores: 0,
+            loop_depth: 0,
+            uniformity: None,
+            kernels: Vec::new(),
+        };
+        let Code::Lint(lint) = diagnostic.code else { return None };
+        let evidence = diagnostic.evidence.as_ref().unwrap_or(NOTHING);
+        Some(Self {
+            lint,
+            variable: evidence.variable.as_deref(),
+            variable_type: evidence.variable_type.as_deref(),
+            bytes: evidence.bytes,
+            loads: evidence.loads,
+            stores: evidence.stores,
+            loop_depth: evidence.loop_depth,
+            uniformity: evidence.uniformity,
+            kernels: &evidence.kernels,
+            flags: evidence.flags(),
+            fingerprint: diagnostic.fingerprint(),
+            suggestions: [],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::MessageFormat;
+    use crate::report::samples;
+    use snapbox::{IntoData, assert_data_eq, str};
+
+    #[test]
+    fn the_lines_of_a_report() {
+        assert_data_eq!(samples::rendered(&samples::report(), MessageFormat::Json), str![[r#"
+{"reason":"compiler-message","package_id":"lmem#outside-packages","manifest_path":"/ws/Cargo.toml","target":{"kind":["custom-build"],"crate_types":["bin"],"name":"lmem","src_path":"extra/broken.cu","edition":"2024","doc":false,"doctest":false,"test":false},"message":{"$message_type":"diagnostic","level":"error","message":"identifier \"undefined\" is undefined","code":{"code":"nvcc","explanation":null},"spans":[{"file_name":"extra/broken.cu","byte_start":22,"byte_end":31,"line_start":1,"line_end":1,"column_start":23,"column_end":32,"is_primary":true,"text":[{"text":"__global__ void k() { undefined(); }","highlight_start":23,"highlight_end":32}],"label":null,"suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[],"rendered":"error[nvcc]: identifier \"undefined\" is undefined\n  ┌─ extra/broken.cu:1:23\n  │\n1 │ __global__ void k() { undefined(); }\n  │                       ^^^^^^^^^\n\n"},"lmem":null}
+{"reason":"compiler-message","package_id":"path+file:///ws#demo@0.1.0","manifest_path":"/ws/Cargo.toml","target":{"name":"demo","kind":["lib"],"crate_types":["lib"],"required-features":[],"src_path":"/ws/src/lib.rs","edition":"2024","doctest":true,"test":true,"doc":true},"message":{"$message_type":"diagnostic","level":"error","message":"field `count` (`int[4]`, 16 bytes) lives in local memory","code":{"code":"lmem::dynamic_index","explanation":null},"spans":[{"file_name":"include/scan.cuh","byte_start":31,"byte_end":36,"line_start":2,"line_end":2,"column_start":19,"column_end":24,"is_primary":true,"text":[{"text":"struct Scan { int count[4]; };","highlight_start":19,"highlight_end":24}],"label":"16 bytes in every thread","suggested_replacement":null,"suggestion_applicability":null,"expansion":null},{"file_name":"kernels/scan.cu","byte_start":48,"byte_end":58,"line_start":3,"line_end":3,"column_start":9,"column_end":19,"is_primary":false,"text":[{"text":"/* 值 */ s.count[k]++;","highlight_start":9,"highlight_end":19}],"label":"indexed here","suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[{"level":"note","message":"kernel `scan`, sm_90: stack frame 16 B, spills 0 B, 31 registers","code":null,"spans":[],"children":[],"rendered":null},{"level":"note","message":"inlined at kernels/scan.cu:3","code":null,"spans":[],"children":[],"rendered":null},{"level":"note","message":"lint `dynamic_index` (deny): `cargo lmem explain dynamic_index`","code":null,"spans":[],"children":[],"rendered":null}],"rendered":"error: field `count` (`int[4]`, 16 bytes) lives in local memory\n  ┌─ include/scan.cuh:2:19\n  │\n2 │ struct Scan { int count[4]; };\n  │                   ^^^^^ 16 bytes in every thread\n  │\n  ┌─ kernels/scan.cu:3:9\n  │\n3 │ /* 值 */ s.count[k]++;\n  │          ---------- indexed here\n  │\n  = kernel `scan`, sm_90: stack frame 16 B, spills 0 B, 31 registers\n  = inlined at kernels/scan.cu:3\n  = lint `dynamic_index` (deny): `cargo lmem explain dynamic_index`\n\n"},"lmem":{"lint":"dynamic_index","variable":"count","variable_type":null,"bytes":16,"loads":1,"stores":1,"loop_depth":0,"uniformity":null,"kernels":[{"name":"scan","mangled":"_Z4scan","arch":"sm_90","toolkit":"13.5","bytes":16,"usage":{"stack_frame":16,"spill_stores":0,"spill_loads":0,"registers":31,"shared":0},"flags":"config"}],"flags":"config","fingerprint":"714982f7d0621c14","suggestions":[]}}
+{"reason":"compiler-message","package_id":"path+file:///ws#demo@0.1.0","manifest_path":"/ws/Cargo.toml","target":{"name":"demo","kind":["lib"],"crate_types":["lib"],"required-features":[],"src_path":"/ws/src/lib.rs","edition":"2024","doctest":true,"test":true,"doc":true},"message":{"$message_type":"diagnostic","level":"warning","message":"array `window` (`float[32]`, 128 bytes) lives in local memory: it is indexed at run time","code":{"code":"lmem::dynamic_index","explanation":null},"spans":[{"file_name":"kernels/running_mean.cu","byte_start":94,"byte_end":100,"line_start":3,"line_end":3,"column_start":11,"column_end":17,"is_primary":true,"text":[{"text":"    float window[W];","highlight_start":11,"highlight_end":17}],"label":"128 bytes in every thread","suggested_replacement":null,"suggestion_applicability":null,"expansion":null},{"file_name":"kernels/running_mean.cu","byte_start":193,"byte_end":202,"line_start":7,"line_end":7,"column_start":9,"column_end":18,"is_primary":false,"text":[{"text":"\tsum += window[k];","highlight_start":9,"highlight_end":18}],"label":"32 local loads, inside the loop at line 4","suggested_replacement":null,"suggestion_applicability":null,"expansion":null},{"file_name":"kernels/running_mean.cu","byte_start":200,"byte_end":201,"line_start":7,"line_end":7,"column_start":16,"column_end":17,"is_primary":false,"text":[{"text":"\tsum += window[k];","highlight_start":16,"highlight_end":17}],"label":"`k` is not known at compile time","suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[{"level":"note","message":"kernel `running_mean<32>`, sm_90: stack frame 128 B, spills 0 B, 31 registers","code":null,"spans":[],"children":[],"rendered":null},{"level":"note","message":"lint `dynamic_index` (warn): `cargo lmem explain dynamic_index`","code":null,"spans":[],"children":[],"rendered":null},{"level":"help","message":"index with the loop counter, and unroll the loop","code":null,"spans":[],"children":[],"rendered":null}],"rendered":"warning: array `window` (`float[32]`, 128 bytes) lives in local memory: it is indexed at run time\n  ┌─ kernels/running_mean.cu:3:11\n  │\n3 │     float window[W];\n  │           ^^^^^^ 128 bytes in every thread\n  ·\n7 │     sum += window[k];\n  │            -------^-\n  │            │      │\n  │            │      `k` is not known at compile time\n  │            32 local loads, inside the loop at line 4\n  │\n  = kernel `running_mean<32>`, sm_90: stack frame 128 B, spills 0 B, 31 registers\n  = lint `dynamic_index` (warn): `cargo lmem explain dynamic_index`\nhelp: index with the loop counter, and unroll the loop\n\n"},"lmem":{"lint":"dynamic_index","variable":"window","variable_type":"float[32]","bytes":128,"loads":32,"stores":1,"loop_depth":2,"uniformity":"per-thread","kernels":[{"name":"running_mean<32>","mangled":"_Z16running_mean<32>","arch":"sm_90","toolkit":"13.5","bytes":128,"usage":{"stack_frame":128,"spill_stores":0,"spill_loads":0,"registers":31,"shared":0},"flags":"config"}],"flags":"config","fingerprint":"3ca073804faac01e","suggestions":[]}}
+{"reason":"compiler-message","package_id":"path+file:///ws#demo@0.1.0","manifest_path":"/ws/Cargo.toml","target":{"name":"demo","kind":["lib"],"crate_types":["lib"],"required-features":[],"src_path":"/ws/src/lib.rs","edition":"2024","doctest":true,"test":true,"doc":true},"message":{"$message_type":"diagnostic","level":"warning","message":"kernel `gemm_tile` spills 380 bytes: 32 registers per thread are allowed, it needs 71","code":{"code":"lmem::register_spill","explanation":null},"spans":[{"file_name":"src/kernels.rs","byte_start":59,"byte_end":68,"line_start":2,"line_end":2,"column_start":49,"column_end":58,"is_primary":true,"text":[{"text":"const SRC: &str = \"extern \\\"C\\\" __global__ void gemm_tile(float* c) {}\";","highlight_start":49,"highlight_end":58}],"label":"380 bytes in every thread","suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[{"level":"note","message":"kernel `gemm_tile`, sm_90: stack frame 384 B, spills 380 B stored and 420 B loaded, 32 registers","code":null,"spans":[],"children":[],"rendered":null},{"level":"note","message":"the limit comes from `__launch_bounds__(1024, 2)`: 65536 / (1024 × 2) = 32","code":null,"spans":[],"children":[],"rendered":null},{"level":"note","message":"flags: assumed","code":null,"spans":[],"children":[],"rendered":null},{"level":"note","message":"lint `register_spill` (warn): `cargo lmem explain register_spill`","code":null,"spans":[],"children":[],"rendered":null}],"rendered":"warning: kernel `gemm_tile` spills 380 bytes: 32 registers per thread are allowed, it needs 71\n  ┌─ src/kernels.rs:2:49\n  │\n2 │ const SRC: &str = \"extern \\\"C\\\" __global__ void gemm_tile(float* c) {}\";\n  │                                                 ^^^^^^^^^ 380 bytes in every thread\n  │\n  = kernel `gemm_tile`, sm_90: stack frame 384 B, spills 380 B stored and 420 B loaded, 32 registers\n  = the limit comes from `__launch_bounds__(1024, 2)`: 65536 / (1024 × 2) = 32\n  = flags: assumed\n  = lint `register_spill` (warn): `cargo lmem explain register_spill`\n\n"},"lmem":{"lint":"register_spill","variable":null,"variable_type":null,"bytes":380,"loads":105,"stores":95,"loop_depth":0,"uniformity":null,"kernels":[{"name":"gemm_tile","mangled":"_Z9gemm_tile","arch":"sm_90","toolkit":"13.5","bytes":380,"usage":{"stack_frame":384,"spill_stores":380,"spill_loads":420,"registers":32,"shared":0},"flags":"assumed"}],"flags":"assumed","fingerprint":"52530740ce4bc6b8","suggestions":[]}}
+{"reason":"compiler-message","package_id":"lmem#outside-packages","manifest_path":"/ws/Cargo.toml","target":{"kind":["custom-build"],"crate_types":["bin"],"name":"lmem","src_path":"/ws","edition":"2024","doc":false,"doctest":false,"test":false},"message":{"$message_type":"diagnostic","level":"note","message":"`third_party/cutlass` is a git submodule and was skipped","code":{"code":"lmem::submodule","explanation":null},"spans":[],"children":[],"rendered":"note: `third_party/cutlass` is a git submodule and was skipped\n\n"},"lmem":null}
+{"reason":"build-finished","success":false}
+
+"#]].raw());
+    }
+
+    #[test]
+    fn cargo_reads_every_line() {
+        let text = samples::rendered(&samples::report(), MessageFormat::Json);
+        let messages: Vec<_> = cargo_metadata::Message::parse_stream(text.as_bytes()).map(Result::unwrap).collect();
+        let [rest @ .., cargo_metadata::Message::BuildFinished(finished)] = messages.as_slice() else {
+            panic!("no end: {text}")
+        };
+        assert!(!finished.success);
+        assert!(rest.iter().all(|message| matches!(message, cargo_metadata::Message::CompilerMessage(_))), "{text}");
+    }
+
+    #[test]
+    fn rustfix_reads_every_message() {
+        let text = samples::rendered(&samples::report(), MessageFormat::Json);
+        for line in text.lines() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            let Some(message) = line.get("message") else { continue };
+            let codes = std::collections::HashSet::<String>::new();
+            let found = rustfix::get_suggestions_from_json(&message.to_string(), &codes, rustfix::Filter::Everything);
+            assert_eq!(found.unwrap(), []);
+        }
+    }
+
+    #[test]
+    fn warnings_alone_are_a_success() {
+        let report = Report { diagnostics: vec![samples::variable()], ..Report::default() };
+        let text = samples::rendered(&report, MessageFormat::Json);
+        assert!(text.ends_with("{\"reason\":\"build-finished\",\"success\":true}\n"), "{text}");
+    }
+
+    #[test]
+    fn spans_over_lines_highlight_each() {
+        let file = crate::source::SourceFile::from_text("a.cu", "éab\ncd\r\nef\n");
+        let label = Label { span: crate::source::Span::new(&file, 2..10), text: String::new() };
+        let span = serde_json::to_value(SpanMessage::new(&label, true)).unwrap();
+        let expected = serde_json::json!([
+            {"text": "éab", "highlight_start": 2, "highlight_end": 4},
+            {"text": "cd", "highlight_start": 1, "highlight_end": 3},
+            {"text": "ef", "highlight_start": 1, "highlight_end": 2},
+        ]);
+        assert_eq!(span["text"], expected);
+        assert_eq!((span["byte_start"].as_u64(), span["byte_end"].as_u64()), (Some(2), Some(10)));
+    }
+}

@@ -1,0 +1,107 @@
+//! What a run says, in the format that was asked for.
+//!
+//! `fold` makes one diagnostic of many, `render` writes them. Equal diagnostics give equal bytes.
+
+mod excerpt;
+mod facts;
+mod fold;
+mod github;
+mod human;
+mod json;
+mod position;
+mod sarif;
+mod short;
+mod summary;
+
+#[cfg(test)]
+mod samples;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::cli::MessageFormat;
+use crate::diagnostic::Report;
+
+pub use fold::{fold, fold_units, sort};
+pub use summary::summary;
+
+/// What a format has to know beside the diagnostics.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    pub packages: &'a [PackageInfo],
+    /// The workspace root, which shown paths are relative to.
+    pub root: &'a Path,
+    /// Path from the repository root to the workspace root, empty or with a `/` at its end: GitHub and SARIF
+    /// count from the repository. `repository_prefix` finds it.
+    pub repository_prefix: &'a str,
+    /// The text that `cargo lmem explain` shows for a lint.
+    pub lint_docs: fn(&str) -> Option<&'static str>,
+    /// Whether the human format may use colours.
+    pub color: bool,
+    /// Columns of the terminal; `DEFAULT_WIDTH` where there is none.
+    pub width: usize,
+}
+
+/// Columns of source text that are shown where no terminal sets the limit; rustc's number.
+pub const DEFAULT_WIDTH: usize = 140;
+
+/// A package as cargo's own messages name it.
+#[derive(Debug, Clone)]
+pub struct PackageInfo {
+    pub name: String,
+    /// cargo's package id.
+    pub id: String,
+    pub manifest_path: PathBuf,
+    /// The target that messages about kernels are filed under.
+    pub target: cargo_metadata::Target,
+}
+
+impl PackageInfo {
+    /// The package with its library as target, else its first target; `None` for a package without targets.
+    pub fn new(package: &cargo_metadata::Package) -> Option<Self> {
+        let library = package.targets.iter().find(|target| target.is_lib());
+        Some(Self {
+            name: package.name.to_string(),
+            id: package.id.repr.clone(),
+            manifest_path: package.manifest_path.clone().into_std_path_buf(),
+            target: library.or(package.targets.first())?.clone(),
+        })
+    }
+}
+
+/// Writes all diagnostics of a run, in the order they have.
+///
+/// # Errors
+/// Those of `out`.
+pub fn render(report: &Report, format: MessageFormat, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
+    match format {
+        MessageFormat::Human => human::render(report, cx, out),
+        MessageFormat::Short => short::render(report, out),
+        MessageFormat::Json => json::render(report, cx, out),
+        MessageFormat::Sarif => sarif::render(report, cx, out),
+        MessageFormat::Github => github::render(report, cx, out),
+    }
+}
+
+/// Path from the folder that holds `.git` down to `root`, empty or with a `/` at its end.
+pub fn repository_prefix(root: &Path) -> String {
+    let repository = root.ancestors().find(|folder| folder.join(".git").exists());
+    let below = repository.and_then(|repository| root.strip_prefix(repository).ok());
+    let below = below.map(|path| path.to_string_lossy().replace('\\', "/")).unwrap_or_default();
+    if below.is_empty() { below } else { format!("{below}/") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prefix_ends_at_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("rust/gpu");
+        std::fs::create_dir_all(&root).unwrap();
+        std::fs::create_dir(folder.path().join(".git")).unwrap();
+        assert_eq!(repository_prefix(&root), "rust/gpu/");
+        assert_eq!(repository_prefix(folder.path()), "");
+    }
+}

@@ -1,0 +1,136 @@
+//! The last lines of the human format, for stderr: what was checked, found, and left out.
+
+use std::time::Duration;
+
+use codespan_reporting::term::termcolor::{Ansi, Color, ColorSpec, NoColor, WriteColor};
+
+use super::facts::count;
+use crate::diagnostic::Summary;
+
+/// Words of cargo's progress lines stand right-aligned in this many columns.
+const STATUS_WIDTH: usize = 12;
+
+/// What a run did, in cargo's style, with a line break at the end.
+pub fn summary(summary: &Summary, elapsed: Duration, color: bool) -> String {
+    let lines = lines(summary, elapsed);
+    let bytes = if color {
+        let mut writer = Ansi::new(Vec::new());
+        lines.iter().for_each(|line| write_line(line, &mut writer));
+        writer.into_inner()
+    } else {
+        let mut writer = NoColor::new(Vec::new());
+        lines.iter().for_each(|line| write_line(line, &mut writer));
+        writer.into_inner()
+    };
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+struct Line {
+    status: &'static str,
+    color: Color,
+    text: String,
+}
+
+fn write_line(line: &Line, writer: &mut dyn WriteColor) {
+    let mut style = ColorSpec::new();
+    style.set_fg(Some(line.color)).set_bold(true);
+    // Writing to a vector does not fail.
+    let _ = writer.set_color(&style);
+    let _ = write!(writer, "{:>STATUS_WIDTH$}", line.status);
+    let _ = writer.reset();
+    let _ = writeln!(writer, " {}", line.text);
+}
+
+fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut push = |status, color, text| lines.push(Line { status, color, text });
+    if summary.failed_units > 0 {
+        push("Failed", Color::Red, format!("{} did not compile", files(summary.failed_units)));
+    }
+    if summary.not_analysed > 0 {
+        let texts = count(summary.not_analysed as u64, "kernel text");
+        push("Skipped", Color::Yellow, format!("{texts} that could not be analysed"));
+    }
+    push("Found", if summary.findings.is_empty() { Color::Green } else { Color::Yellow }, found(summary));
+    push("Finished", Color::Green, finished(summary, elapsed));
+    lines
+}
+
+fn found(summary: &Summary) -> String {
+    let total: usize = summary.findings.values().sum();
+    let frames = match (summary.frame_bytes, summary.unexplained_bytes) {
+        (0, _) => "no local memory".to_string(),
+        (frame, 0) => format!("{} of local memory, all explained", count(frame, "byte")),
+        (frame, unexplained) => format!("{} of local memory, {unexplained} unexplained", count(frame, "byte")),
+    };
+    if total == 0 {
+        return format!("nothing to report; {frames}");
+    }
+    let lints: Vec<String> = summary.findings.iter().map(|(lint, number)| format!("{number} {lint}")).collect();
+    format!("{} ({}); {frames}", count(total as u64, "problem"), lints.join(", "))
+}
+
+fn finished(summary: &Summary, elapsed: Duration) -> String {
+    let kernels = match summary.architectures.len() {
+        0 => count(summary.kernels as u64, "kernel"),
+        1 => format!("{} for {}", count(summary.kernels as u64, "kernel"), summary.architectures[0]),
+        _ => format!("{} for {}", count(summary.kernels as u64, "kernel build"), summary.architectures.join(", ")),
+    };
+    let cached = match summary.cached_units {
+        0 => String::new(),
+        cached => format!(", {cached} from the cache"),
+    };
+    format!("{kernels} in {:.2}s ({}{cached})", elapsed.as_secs_f64(), files(summary.units))
+}
+
+/// Units are files or strings in files.
+fn files(units: usize) -> String {
+    count(units as u64, "source")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use snapbox::{IntoData, assert_data_eq, str};
+
+    #[test]
+    fn a_run_in_full() {
+        let report = Summary {
+            units: 12,
+            kernels: 236,
+            failed_units: 1,
+            cached_units: 10,
+            findings: [("dynamic_index".to_string(), 2), ("register_spill".to_string(), 1)].into(),
+            frame_bytes: 4096,
+            unexplained_bytes: 128,
+            not_analysed: 2,
+            architectures: vec!["sm_80".to_string(), "sm_90".to_string()],
+            ..Summary::default()
+        };
+        assert_data_eq!(
+            summary(&report, Duration::from_millis(1234), false),
+            str![[r#"
+      Failed 1 source did not compile
+     Skipped 2 kernel texts that could not be analysed
+       Found 3 problems (2 dynamic_index, 1 register_spill); 4096 bytes of local memory, 128 unexplained
+    Finished 236 kernel builds for sm_80, sm_90 in 1.23s (12 sources, 10 from the cache)
+
+"#]]
+            .raw()
+        );
+    }
+
+    #[test]
+    fn a_clean_run_is_two_lines() {
+        let report = Summary { units: 1, kernels: 1, architectures: vec!["sm_90".into()], ..Summary::default() };
+        assert_data_eq!(
+            summary(&report, Duration::ZERO, false),
+            str![[r#"
+       Found nothing to report; no local memory
+    Finished 1 kernel for sm_90 in 0.00s (1 source)
+
+"#]]
+            .raw()
+        );
+    }
+}
