@@ -1,4 +1,24 @@
 //! Every byte of a stack frame to a variable and a line.
+//!
+//! The machine code says what is in local memory; the PTX says which object an access belongs to and what its
+//! address depends on; the source gives the name. Nothing here decides on a cause: that is for the lints.
 
-pub mod flow;
-pub mod loops;
+mod escape;
+mod flow;
+mod frame;
+mod loops;
+mod name;
+mod objects;
+mod place;
+mod spill;
+mod syntax;
+mod types;
+mod view;
+
+pub use flow::Sources;
+pub use frame::{KernelFrame, LaunchBounds, StackObject, StackObjectKind, attribute};
+pub use loops::Trip;
+pub use objects::{Access, Address, Escape, EscapeKind};
+pub use name::Variable;
+pub use spill::{Limit, LimitOrigin, SpillGroup, Spills};
+pub use syntax::DeclarationKind;

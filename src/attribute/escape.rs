@@ -1,0 +1,151 @@
+//! Addresses that leave their function, and how callees get back to the object they were given.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::flow::{Call, Flow, Root};
+use super::objects::{Escape, EscapeKind, ObjectKey, RawObject, key};
+use super::place::{Place, places};
+use super::view::Views;
+use crate::read::{PtxFunction, PtxModule};
+
+/// Calls through this many functions are followed: deeper chains are recursion or machine-made.
+const MAX_CALL_DEPTH: usize = 8;
+
+/// A kernel and all functions that it calls by name, directly or not.
+pub fn reachable<'a>(module: &'a PtxModule, kernel: &str) -> Vec<&'a PtxFunction> {
+    let mut found: Vec<&PtxFunction> = Vec::new();
+    let mut open = vec![kernel.to_string()];
+    while let Some(name) = open.pop() {
+        let Some(function) = module.function(&name) else { continue };
+        if found.iter().any(|known| known.name == name) {
+            continue;
+        }
+        found.push(function);
+        let calls = function.instructions.iter().filter(|instruction| instruction.mnemonic() == "call");
+        open.extend(calls.flat_map(|call| call.operands.iter().filter(|operand| !operand.starts_with(['(', '%']))).cloned());
+    }
+    found
+}
+
+/// Who calls a function, and with what.
+pub struct CallSites {
+    /// Callee → caller and call.
+    sites: HashMap<String, Vec<(String, Call)>>,
+}
+
+impl CallSites {
+    pub fn new(flows: &HashMap<&str, Flow<'_>>) -> Self {
+        let mut names: Vec<&&str> = flows.keys().collect();
+        names.sort();
+        let mut sites: HashMap<String, Vec<(String, Call)>> = HashMap::new();
+        for name in names {
+            for call in flows[*name].calls() {
+                if let Some(callee) = call.callee.clone() {
+                    sites.entry(callee).or_default().push(((*name).to_string(), call));
+                }
+            }
+        }
+        Self { sites }
+    }
+}
+
+/// The objects behind the roots of an address: a callee's parameter stands for what its callers pass.
+pub fn owners(flow: &Flow<'_>, roots: &BTreeSet<Root>, calls: &CallSites, flows: &HashMap<&str, Flow<'_>>) -> BTreeSet<ObjectKey> {
+    let mut found = BTreeSet::new();
+    collect_owners(flow, roots, calls, flows, 0, &mut found);
+    found
+}
+
+fn collect_owners(
+    flow: &Flow<'_>,
+    roots: &BTreeSet<Root>,
+    calls: &CallSites,
+    flows: &HashMap<&str, Flow<'_>>,
+    depth: usize,
+    found: &mut BTreeSet<ObjectKey>,
+) {
+    found.extend(roots.iter().filter_map(|root| key(flow, root)));
+    if depth == MAX_CALL_DEPTH {
+        return;
+    }
+    for root in roots {
+        let Root::Parameter(number) = root else { continue };
+        for (caller, call) in calls.sites.get(&flow.function.name).into_iter().flatten() {
+            let argument = call.arguments.get(*number).and_then(Option::as_ref);
+            let (Some(caller), Some(argument)) = (flows.get(caller.as_str()), argument) else { continue };
+            let pointer = caller.register_pointer(argument);
+            collect_owners(caller, &pointer.roots, calls, flows, depth + 1, found);
+        }
+    }
+}
+
+/// Where objects start: all constant distances from a local variable that some address uses.
+pub fn object_starts(flow: &Flow<'_>) -> BTreeSet<(usize, u64)> {
+    let mut starts = BTreeSet::new();
+    for instruction in &flow.function.instructions {
+        // `add.u64 %rd1, %SPL, 16` is how the compiler names an object.
+        let names_object = instruction.mnemonic() == "add" && instruction.operands.get(1).is_some_and(|base| base.starts_with("%SP"));
+        if let Some(register) = instruction.operands.first().filter(|_| names_object) {
+            starts.extend(local_roots(&flow.register_pointer(register).roots));
+        }
+    }
+    starts.extend((0..flow.function.local_variables.len()).map(|variable| (variable, 0)));
+    starts
+}
+
+fn local_roots(roots: &BTreeSet<Root>) -> impl Iterator<Item = (usize, u64)> {
+    roots.iter().filter_map(|root| match root {
+        Root::Local { variable, offset } => Some((*variable, *offset)),
+        _ => None,
+    })
+}
+
+/// Finds the places where addresses of objects leave, in the kernel and all that it calls.
+pub fn gather(
+    module: &PtxModule,
+    flows: &HashMap<&str, Flow<'_>>,
+    calls: &CallSites,
+    views: &Views<'_>,
+    objects: &mut BTreeMap<ObjectKey, RawObject>,
+) {
+    let mut names: Vec<&&str> = flows.keys().collect();
+    names.sort();
+    for name in names {
+        let flow = &flows[*name];
+        // A function without local variables may still hand on what it was given; its callers' objects are
+        // found through the call sites.
+        for (register, kind, location) in leaving(flow) {
+            let roots = flow.register_pointer(&register).roots;
+            for key in owners(flow, &roots, calls, flows) {
+                let places = places(views, module, flow.function, location);
+                let span = places.first().and_then(Place::span);
+                let object = objects.entry(key).or_default();
+                let escape = Escape { kind: kind.clone(), places, span };
+                if !object.escapes.iter().any(|known| known.kind == escape.kind && known.span == escape.span) {
+                    object.escapes.push(escape);
+                }
+            }
+        }
+    }
+}
+
+/// Registers whose value leaves the function, with how and where.
+fn leaving(flow: &Flow<'_>) -> Vec<(String, EscapeKind, Option<usize>)> {
+    let mut found = Vec::new();
+    for call in flow.calls() {
+        let location = flow.function.instructions[call.instruction].location;
+        let kind = call.callee.clone().map_or(EscapeKind::IndirectCall, EscapeKind::Call);
+        found.extend(call.arguments.into_iter().flatten().map(|register| (register, kind.clone(), location)));
+    }
+    for instruction in &flow.function.instructions {
+        let is_wide = instruction.opcode.ends_with("64");
+        if instruction.mnemonic() == "st" && !instruction.has("param") && is_wide {
+            let value = instruction.operands.get(1).filter(|value| value.starts_with('%'));
+            found.extend(value.map(|value| (value.clone(), EscapeKind::Stored, instruction.location)));
+        } else if instruction.address().is_some() && !instruction.has("param") && !instruction.is_local_access() {
+            let address = instruction.address().map(|address| address.base).filter(|base| base.starts_with('%'));
+            found.extend(address.map(|base| (base, EscapeKind::Generic(instruction.opcode.clone()), instruction.location)));
+        }
+    }
+    found
+}

@@ -1,0 +1,161 @@
+//! The variable of an object: the one that its accesses mention, if exactly one fits.
+
+use std::collections::BTreeMap;
+
+use super::objects::{Access, Address, RawObject};
+use super::place::Place;
+use super::syntax::{Declaration, DeclarationKind, Mention};
+use crate::read::AccessKind;
+use crate::source::Span;
+
+/// Padding that the layout may add behind an object: alignment is 16 bytes at most.
+const MAX_PADDING: u64 = 15;
+
+/// A variable of the source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    pub name: String,
+    /// As the source writes it: `float[32]`.
+    pub type_text: String,
+    pub kind: DeclarationKind,
+    pub is_parameter: bool,
+    /// The name where it is declared.
+    pub span: Span,
+}
+
+/// A declaration in one of the unit's texts; the text is told by the address of its view.
+type Candidate = (usize, Declaration);
+
+#[derive(Default)]
+struct Score {
+    computed: u64,
+    places: u64,
+    span: Option<Span>,
+}
+
+/// Names an object and marks its uses in `object.accesses`; nothing is named that is not the only choice.
+pub fn name(object: &mut RawObject) -> Option<Variable> {
+    let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
+    for access in &object.accesses {
+        vote(&access.places, |mention| fits_access(mention, access), access.is_computed(), &mut scores);
+    }
+    for escape in &object.escapes {
+        vote(&escape.places, |mention| mention.is_passed || mention.index.is_none(), false, &mut scores);
+    }
+    scores.retain(|(_, declaration), _| size_fits(declaration, object.bytes));
+    let best = scores.values().map(rank).max()?;
+    let mut winners = scores.into_iter().filter(|(_, score)| rank(score) == best).collect::<Vec<_>>();
+    if winners.len() > 1 {
+        // Of an array and a number that stand in the same statements, the array is the one with an address.
+        let best_kind = winners.iter().map(|((_, declaration), _)| declaration.kind).min()?;
+        winners.retain(|((_, declaration), _)| declaration.kind == best_kind);
+    }
+    let [((view, declaration), score)] = winners.as_slice() else { return None };
+    for access in &mut object.accesses {
+        mark(access, *view, declaration);
+    }
+    Some(Variable {
+        name: declaration.name.clone(),
+        type_text: declaration.type_text.clone(),
+        kind: declaration.kind,
+        is_parameter: declaration.is_parameter,
+        span: score.span.clone()?,
+    })
+}
+
+fn rank(score: &Score) -> (u64, u64) {
+    (score.computed, score.places)
+}
+
+/// Each access counts once for every variable that its innermost telling level mentions.
+fn vote(places: &[Place], fits: impl Fn(&Mention) -> bool, is_computed: bool, scores: &mut BTreeMap<Candidate, Score>) {
+    for place in places {
+        let Some(region) = place.view.region(place.offset) else { continue };
+        let mut declarations: Vec<Declaration> = place
+            .view
+            .mentions(region)
+            .into_iter()
+            .filter(|mention| is_candidate(&mention.declaration) && fits(mention))
+            .map(|mention| mention.declaration)
+            .collect();
+        declarations.sort();
+        declarations.dedup();
+        if declarations.is_empty() {
+            continue;
+        }
+        let view = std::rc::Rc::as_ptr(&place.view) as usize;
+        for declaration in declarations {
+            let span = place.view.span(declaration.range.0..declaration.range.1);
+            let score = scores.entry((view, declaration)).or_default();
+            score.places += 1;
+            score.computed += u64::from(is_computed);
+            score.span = score.span.take().or(span);
+        }
+        return;
+    }
+}
+
+/// Pointers and references stand for another variable, which the caller's level names.
+fn is_candidate(declaration: &Declaration) -> bool {
+    declaration.kind != DeclarationKind::Alias
+}
+
+fn fits_access(mention: &Mention, access: &Access) -> bool {
+    let direction = match access.kind {
+        AccessKind::Load => mention.is_read,
+        AccessKind::Store => mention.is_written,
+    };
+    // A number has no index; its whole value is read and written, also where its address is handed on.
+    let is_plain_number = mention.declaration.kind == DeclarationKind::Scalar;
+    direction && !(is_plain_number && access.is_computed())
+}
+
+fn size_fits(declaration: &Declaration, bytes: u64) -> bool {
+    declaration.bytes.is_none_or(|size| size <= bytes && bytes <= size + MAX_PADDING)
+}
+
+/// Narrows an access from its statement to the use of the variable, and notes the loop around it.
+fn mark(access: &mut Access, view: usize, declaration: &Declaration) {
+    for place in &access.places {
+        if std::rc::Rc::as_ptr(&place.view) as usize != view {
+            continue;
+        }
+        let Some(region) = place.view.region(place.offset) else { continue };
+        let mentions = place.view.mentions(region);
+        let uses = mentions.into_iter().filter(|mention| mention.declaration == *declaration);
+        let is_constant = access.address == Address::Constant;
+        let kind = access.kind;
+        let best = uses.max_by_key(|mention| {
+            let direction = if kind == AccessKind::Load { mention.is_read } else { mention.is_written };
+            let constant_index = mention.index.clone().is_some_and(|index| is_number(&place.view.text()[index]));
+            (direction, mention.index.is_some(), constant_index == is_constant)
+        });
+        if let Some(mention) = best {
+            access.span = place.view.span(mention.range).or(access.span.take());
+            access.index = mention.index.and_then(|index| place.view.span(index));
+            return;
+        }
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_digit())
+}
+
+/// Notes the source loop around each access, at the innermost level of inlining that has one.
+pub fn mark_loops(accesses: &mut [Access]) {
+    for access in accesses {
+        if access.loop_depth == 0 && access.address == Address::Constant {
+            continue;
+        }
+        let found = access.places.iter().find_map(|place| {
+            let innermost = place.view.loops_around(place.offset).into_iter().next()?;
+            Some((place.view.clone(), innermost))
+        });
+        if let Some((view, innermost)) = found {
+            access.loop_span = view.span(innermost.range);
+            access.pragma = innermost.pragma.and_then(|range| view.span(range));
+            access.condition = innermost.condition.and_then(|range| view.span(range));
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Local accesses of the machine code, gathered by the object of the PTX that they belong to.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::escape::{self, CallSites};
+use super::flow::{Flow, Root, Sources};
+use super::loops::Trip;
+use super::place::{Place, places, places_of_lines};
+use super::view::Views;
+use crate::read::{AccessKind, KernelFacts, LocalAccess, PtxFunction, PtxModule, UnitFacts};
+use crate::source::Span;
+
+/// An object of a function's local variables: function, variable, offset of the object in it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectKey {
+    pub function: String,
+    pub variable: usize,
+    pub offset: u64,
+}
+
+/// What the address of an access depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    Constant,
+    /// A loop counter alone; the loop was not unrolled.
+    Counter(Trip),
+    /// Data takes part.
+    Computed(Sources),
+}
+
+/// Machine instructions that one statement of the source gave for one object.
+#[derive(Clone)]
+pub struct Access {
+    pub kind: AccessKind,
+    /// Machine instructions.
+    pub count: u64,
+    pub address: Address,
+    /// The deepest of the instructions.
+    pub loop_depth: u32,
+    /// Levels of inlining that lie in the user's files, innermost first; names are found with them.
+    pub(super) places: Vec<Place>,
+    /// The statement, or for a known variable its use: `window[k]`.
+    pub span: Option<Span>,
+    /// Bytes of the index, where the variable's use has one.
+    pub index: Option<Span>,
+    /// Source of the innermost loop around it.
+    pub loop_span: Option<Span>,
+    /// `#pragma unroll …` of that loop.
+    pub pragma: Option<Span>,
+    /// Condition of that loop.
+    pub condition: Option<Span>,
+    /// The access lies in a function that was given the address, not in the one that owns the object.
+    pub in_callee: bool,
+}
+
+impl Access {
+    pub fn is_computed(&self) -> bool {
+        self.address != Address::Constant
+    }
+
+    /// Order of guilt: data before counters before constants, then deeper, then more.
+    pub fn guilt(&self) -> (u8, u32, u64) {
+        let class = match self.address {
+            Address::Constant => 0,
+            Address::Counter(_) => 1,
+            Address::Computed(_) => 2,
+        };
+        (class, self.loop_depth, self.count)
+    }
+}
+
+/// How the address of an object leaves its function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EscapeKind {
+    /// To a function that was not inlined, by its mangled name.
+    Call(String),
+    /// To a function behind a pointer: virtual calls too.
+    IndirectCall,
+    /// Written to memory.
+    Stored,
+    /// Used by an instruction that takes addresses of any memory, such as inline assembly.
+    Generic(String),
+}
+
+/// A place where an address leaves.
+#[derive(Clone)]
+pub struct Escape {
+    pub kind: EscapeKind,
+    pub(super) places: Vec<Place>,
+    pub span: Option<Span>,
+}
+
+/// An object before it has a name.
+#[derive(Clone, Default)]
+pub struct RawObject {
+    pub bytes: u64,
+    pub accesses: Vec<Access>,
+    pub escapes: Vec<Escape>,
+    /// Places where its address is taken without an access: generic loads and stores.
+    pub is_generic: bool,
+}
+
+/// The objects of one kernel, and the accesses that belong to none that is known.
+#[derive(Default)]
+pub struct Objects {
+    pub objects: BTreeMap<ObjectKey, RawObject>,
+    pub stray: Vec<Access>,
+}
+
+/// Sorts a kernel's accesses by object. Spills are not among them.
+pub fn gather(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Objects {
+    let module = &unit.ptx;
+    let reachable = escape::reachable(module, &kernel.name);
+    let flows: HashMap<&str, Flow<'_>> =
+        reachable.iter().map(|function| (function.name.as_str(), Flow::new(function))).collect();
+    let calls = CallSites::new(&flows);
+    let mut objects = Objects::default();
+    escape::gather(module, &flows, &calls, views, &mut objects.objects);
+    let layout: HashMap<&str, BTreeSet<(usize, u64)>> =
+        flows.iter().map(|(name, flow)| (*name, escape::object_starts(flow))).collect();
+    for access in kernel.accesses.iter().filter(|access| !is_spill(access, unit)) {
+        place_access(access, module, &flows, &calls, views, &mut objects);
+    }
+    for (key, object) in &mut objects.objects {
+        object.bytes = object_bytes(key, &flows, &layout);
+        object.accesses = merge(std::mem::take(&mut object.accesses));
+    }
+    objects.stray = merge(std::mem::take(&mut objects.stray));
+    objects
+}
+
+/// By ptxas's mark; where ptxas does not mark, an access whose PTX line is no local access is a spill.
+pub fn is_spill(access: &LocalAccess, unit: &UnitFacts) -> bool {
+    if unit.has_spill_marks || access.is_spill {
+        return access.is_spill;
+    }
+    let spills = unit.log.functions.values().any(|function| function.usage.spill_stores > 0);
+    let instruction = access.ptx_line.and_then(|line| {
+        let function = unit.ptx.function_at(line)?;
+        function.instructions.get(function.instruction_at(line)?)
+    });
+    spills && instruction.is_none_or(|instruction| !instruction.is_local_access())
+}
+
+fn place_access(
+    access: &LocalAccess,
+    module: &PtxModule,
+    flows: &HashMap<&str, Flow<'_>>,
+    calls: &CallSites,
+    views: &Views<'_>,
+    objects: &mut Objects,
+) {
+    let found = access.ptx_line.and_then(|line| {
+        let function = module.function_at(line)?;
+        let flow = flows.get(function.name.as_str())?;
+        let index = function.instruction_at(line)?;
+        Some((flow, index))
+    });
+    let Some((flow, index)) = found else {
+        return objects.stray.push(new_access(access, Address::Constant, places_of_lines(views, &access.source)));
+    };
+    let instruction = &flow.function.instructions[index];
+    let mut places = places(views, module, flow.function, instruction.location);
+    if places.is_empty() {
+        places = places_of_lines(views, &access.source);
+    }
+    let is_memory = matches!(instruction.mnemonic(), "ld" | "st" | "atom" | "red");
+    let Some(address) = instruction.address().filter(|_| is_memory) else {
+        return objects.stray.push(new_access(access, Address::Constant, places));
+    };
+    let pointer = flow.pointer(&address);
+    let kind = match (pointer.index.is_data(), pointer.index.counter) {
+        (true, _) => Address::Computed(pointer.index.clone()),
+        // `i % 8` walks the array more than once: unrolling alone does not make it constant.
+        (false, true) => match flow.trip(&pointer.index, index) {
+            Trip::RunTime if pointer.index.counter_is_changed => Address::Computed(pointer.index.clone()),
+            trip => Address::Counter(trip),
+        },
+        (false, false) => Address::Constant,
+    };
+    let keys = escape::owners(flow, &pointer.roots, calls, flows);
+    let access = new_access(access, kind, places);
+    if keys.is_empty() {
+        return objects.stray.push(access);
+    }
+    for key in keys {
+        let in_callee = key.function != flow.function.name;
+        objects.objects.entry(key).or_default().accesses.push(Access { in_callee, ..access.clone() });
+    }
+}
+
+fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>) -> Access {
+    Access {
+        kind: access.instruction.kind,
+        count: 1,
+        address,
+        loop_depth: access.loop_depth,
+        span: places.first().and_then(Place::span),
+        places,
+        index: None,
+        loop_span: None,
+        pragma: None,
+        condition: None,
+        in_callee: false,
+    }
+}
+
+/// One entry for each statement, kind and class of address.
+fn merge(accesses: Vec<Access>) -> Vec<Access> {
+    let mut merged: Vec<Access> = Vec::new();
+    for access in accesses {
+        let same = merged.iter_mut().find(|other| {
+            other.kind == access.kind && other.in_callee == access.in_callee && other.guilt().0 == access.guilt().0 && same_place(other, &access)
+        });
+        match same {
+            Some(other) => {
+                other.count += access.count;
+                other.loop_depth = other.loop_depth.max(access.loop_depth);
+            }
+            None => merged.push(access),
+        }
+    }
+    merged
+}
+
+fn same_place(left: &Access, right: &Access) -> bool {
+    let key = |access: &Access| access.places.iter().map(|place| (place.line, place.offset)).collect::<Vec<_>>();
+    left.span == right.span && key(left) == key(right)
+}
+
+/// From the object's start to the next object's; padding between them counts with the object before it.
+fn object_bytes(key: &ObjectKey, flows: &HashMap<&str, Flow<'_>>, layout: &HashMap<&str, BTreeSet<(usize, u64)>>) -> u64 {
+    let function: Option<&PtxFunction> = flows.get(key.function.as_str()).map(|flow| flow.function);
+    let Some(variable) = function.and_then(|function| function.local_variables.get(key.variable)) else { return 0 };
+    let starts = layout.get(key.function.as_str());
+    let next = starts.and_then(|starts| starts.range((key.variable, key.offset + 1)..).next().copied());
+    let end = next.filter(|(variable, _)| *variable == key.variable).map_or(variable.bytes, |(_, offset)| offset);
+    end.min(variable.bytes).saturating_sub(key.offset)
+}
+
+/// The object that a root names.
+pub fn key(flow: &Flow<'_>, root: &Root) -> Option<ObjectKey> {
+    match root {
+        Root::Local { variable, offset } => {
+            Some(ObjectKey { function: flow.function.name.clone(), variable: *variable, offset: *offset })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// An access that nothing is known of.
+    pub fn access() -> Access {
+        Access {
+            kind: AccessKind::Load,
+            count: 1,
+            address: Address::Constant,
+            loop_depth: 0,
+            places: Vec::new(),
+            span: None,
+            index: None,
+            loop_span: None,
+            pragma: None,
+            condition: None,
+            in_callee: false,
+        }
+    }
+}

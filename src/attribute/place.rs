@@ -1,0 +1,58 @@
+//! From a line of the PTX to places in the user's files.
+
+use std::rc::Rc;
+
+use super::view::{SourceView, Views};
+use crate::read::{PtxFunction, PtxModule, SourceLine};
+use crate::source::Span;
+
+/// A place in a text that the compiler read; levels of inlining are several of them.
+#[derive(Clone)]
+pub struct Place {
+    pub view: Rc<SourceView>,
+    pub line: u32,
+    pub offset: usize,
+}
+
+impl Place {
+    /// The statement at the place, on its first line at most; else the line.
+    pub fn span(&self) -> Option<Span> {
+        let line = self.view.line_range(self.line as usize)?;
+        let region = self.view.region(self.offset).map(|region| region.byte_range());
+        let range = region.filter(|region| region.start <= self.offset && line.contains(&region.start));
+        match range {
+            Some(range) => {
+                let end = range.end.min(line.end);
+                let text = self.view.text().get(range.start..end)?.trim_end();
+                self.view.span(range.start..range.start + text.len())
+            }
+            None => self.view.line_span(self.line as usize),
+        }
+    }
+}
+
+/// The levels of one instruction of the PTX that lie in the user's files, innermost first.
+pub fn places(views: &Views<'_>, module: &PtxModule, function: &PtxFunction, location: Option<usize>) -> Vec<Place> {
+    let chain = location.map(|index| function.location_chain(index)).unwrap_or_default();
+    chain
+        .into_iter()
+        .filter(|location| location.line > 0)
+        .filter_map(|location| {
+            let view = views.get(module.files.get(&location.file)?)?;
+            let offset = view.offset(location.line, location.column)?;
+            Some(Place { view, line: location.line, offset })
+        })
+        .collect()
+}
+
+/// The same from a line table without columns.
+pub fn places_of_lines(views: &Views<'_>, lines: &[SourceLine]) -> Vec<Place> {
+    lines
+        .iter()
+        .filter_map(|line| {
+            let view = views.get(&line.file)?;
+            let offset = view.offset(line.line, 0)?;
+            Some(Place { view, line: line.line, offset })
+        })
+        .collect()
+}

@@ -1,0 +1,189 @@
+//! Spilled registers: the limit that forces them out, and where their values come from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::objects::is_spill;
+use super::place::{Place, places, places_of_lines};
+use super::view::Views;
+use crate::read::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
+use crate::source::Span;
+
+/// Registers of one multiprocessor, the same from sm_50 to sm_121 (CUDA C++ Programming Guide, "Technical
+/// Specifications per Compute Capability").
+pub const REGISTERS_PER_SM: u32 = 65536;
+/// Registers that an instruction can name.
+pub const MAX_REGISTERS: u32 = 255;
+/// Threads of a warp.
+const WARP: u32 = 32;
+/// Registers are given to warps in pieces of this size, 8 for each thread.
+const ALLOCATION_UNIT: u32 = 256;
+
+/// All spills of one kernel.
+#[derive(Debug, Clone, Default)]
+pub struct Spills {
+    /// Machine instructions.
+    pub stores: u64,
+    pub loads: u64,
+    /// Distinct bytes of the frame.
+    pub slot_bytes: u64,
+    /// Where the spilled values were computed, the largest first.
+    pub groups: Vec<SpillGroup>,
+    /// The deepest loop that holds a spill or refill.
+    pub loop_depth: u32,
+    /// Source of that loop, where it is known.
+    pub loop_span: Option<Span>,
+}
+
+/// Values that one statement computes and that are spilled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpillGroup {
+    pub span: Option<Span>,
+    /// Spill stores of values from there.
+    pub values: u64,
+    /// Their slots in the frame.
+    pub bytes: u64,
+}
+
+/// Registers that a thread of the kernel may use, and why no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    pub registers: u32,
+    pub origin: LimitOrigin,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LimitOrigin {
+    LaunchBounds { threads: u32, min_blocks: u32 },
+    /// `__maxnreg__`
+    MaxRegisters,
+    /// `-maxrregcount=64`
+    Flag(String),
+    Architecture,
+}
+
+/// The spills of a kernel; `None` where it has none.
+pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Option<Spills> {
+    let spilled: Vec<&LocalAccess> = kernel.accesses.iter().filter(|access| is_spill(access, unit)).collect();
+    if spilled.is_empty() && kernel.usage.spill_stores == 0 && kernel.usage.spill_loads == 0 {
+        return None;
+    }
+    let count = |kind| spilled.iter().filter(|access| access.instruction.kind == kind).count() as u64;
+    let deepest = spilled.iter().max_by_key(|access| access.loop_depth);
+    let loop_span = deepest.filter(|access| access.loop_depth > 0).and_then(|access| {
+        let place = access_places(access, unit, views).into_iter().next()?;
+        let innermost = place.view.loops_around(place.offset).into_iter().next()?;
+        place.view.span(innermost.range)
+    });
+    Some(Spills {
+        stores: count(AccessKind::Store),
+        loads: count(AccessKind::Load),
+        slot_bytes: slots(&spilled).len() as u64,
+        groups: groups(&spilled, unit, views),
+        loop_depth: deepest.map_or(0, |access| access.loop_depth),
+        loop_span,
+    })
+}
+
+/// Bytes of the frame that spills use, by their distance from the stack pointer.
+fn slots(spilled: &[&LocalAccess]) -> BTreeSet<i64> {
+    spilled.iter().flat_map(|access| slot(access)).collect()
+}
+
+fn slot(access: &LocalAccess) -> std::ops::Range<i64> {
+    let start = i64::from(access.instruction.immediate);
+    start..start + i64::from(access.instruction.bytes)
+}
+
+fn groups(spilled: &[&LocalAccess], unit: &UnitFacts, views: &Views<'_>) -> Vec<SpillGroup> {
+    let mut free = slots(spilled);
+    let mut groups: BTreeMap<Option<Span>, SpillGroup> = BTreeMap::new();
+    for store in spilled.iter().filter(|access| access.instruction.kind == AccessKind::Store) {
+        let span = value_place(store, unit, views).and_then(|place| place.span());
+        let group = groups.entry(span.clone()).or_insert(SpillGroup { span, values: 0, bytes: 0 });
+        group.values += 1;
+        // A slot that several values share counts for the first.
+        group.bytes += slot(store).filter(|byte| free.remove(byte)).count() as u64;
+    }
+    let mut groups: Vec<SpillGroup> = groups.into_values().collect();
+    groups.sort_by_key(|group| (std::cmp::Reverse(group.bytes), std::cmp::Reverse(group.values), group.span.clone()));
+    groups
+}
+
+/// Where the value that a spill store parks was computed; the store itself where that is not known.
+fn value_place(store: &LocalAccess, unit: &UnitFacts, views: &Views<'_>) -> Option<Place> {
+    let Some(definition) = &store.definition else { return access_places(store, unit, views).into_iter().next() };
+    let found = ptx_places(definition.ptx_line, unit, views);
+    found.or_else(|| places_of_lines(views, &definition.source).into_iter().next())
+}
+
+fn access_places(access: &LocalAccess, unit: &UnitFacts, views: &Views<'_>) -> Vec<Place> {
+    ptx_places(access.ptx_line, unit, views).map_or_else(|| places_of_lines(views, &access.source), |place| vec![place])
+}
+
+fn ptx_places(line: Option<u32>, unit: &UnitFacts, views: &Views<'_>) -> Option<Place> {
+    let function = unit.ptx.function_at(line?)?;
+    let instruction = &function.instructions[function.instruction_at(line?)?];
+    places(views, &unit.ptx, function, instruction.location).into_iter().next()
+}
+
+/// The limit that holds for a kernel. `flag` is a `-maxrregcount` of the compilation.
+pub fn limit(function: &PtxFunction, flag: Option<(u32, String)>, architecture: u32) -> Limit {
+    let bounds = function.required_threads.or(function.max_threads).map(|threads| {
+        let min_blocks = function.min_blocks.filter(|blocks| fits(threads, *blocks, architecture)).unwrap_or(1);
+        let registers = registers_for(threads, min_blocks);
+        Limit { registers, origin: LimitOrigin::LaunchBounds { threads, min_blocks } }
+    });
+    let own = function.max_registers.map(|registers| Limit { registers, origin: LimitOrigin::MaxRegisters });
+    // The compiler ignores the flag for a kernel that has bounds of its own.
+    let flag = flag.filter(|_| bounds.is_none() && own.is_none());
+    let flag = flag.map(|(registers, flag)| Limit { registers, origin: LimitOrigin::Flag(flag) });
+    let all = [bounds, own, flag].into_iter().flatten().filter(|limit| limit.registers < MAX_REGISTERS);
+    all.min_by_key(|limit| limit.registers).unwrap_or(Limit { registers: MAX_REGISTERS, origin: LimitOrigin::Architecture })
+}
+
+/// Registers for each thread when so many blocks of so many threads share a multiprocessor.
+pub fn registers_for(threads: u32, blocks: u32) -> u32 {
+    let warps = threads.div_ceil(WARP).max(1).saturating_mul(blocks.max(1));
+    let for_warp = REGISTERS_PER_SM / warps / ALLOCATION_UNIT * ALLOCATION_UNIT;
+    (for_warp / WARP).min(MAX_REGISTERS)
+}
+
+/// Whether a multiprocessor has room for the threads: else ptxas ignores the second bound, with a warning.
+fn fits(threads: u32, blocks: u32, architecture: u32) -> bool {
+    let resident = match architecture {
+        75 => 1024,
+        86..=89 | 120 | 121 => 1536,
+        _ => 2048,
+    };
+    threads.saturating_mul(blocks) <= resident
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(threads: Option<u32>, blocks: Option<u32>, registers: Option<u32>) -> PtxFunction {
+        PtxFunction { max_threads: threads, min_blocks: blocks, max_registers: registers, ..Default::default() }
+    }
+
+    #[test]
+    fn launch_bounds_are_divided_and_rounded() {
+        for (threads, blocks, registers) in [(1024, 2, 32), (256, 4, 64), (256, 5, 48), (256, 6, 40), (256, 3, 80), (1024, 1, 64), (128, 1, 255)] {
+            assert_eq!(registers_for(threads, blocks), registers, "({threads}, {blocks})");
+        }
+    }
+
+    #[test]
+    fn bounds_that_cannot_hold_are_ignored() {
+        assert_eq!(limit(&function(Some(1024), Some(2), None), None, 90).registers, 32);
+        assert_eq!(limit(&function(Some(1024), Some(2), None), None, 120).registers, 64);
+    }
+
+    #[test]
+    fn the_tightest_limit_is_named() {
+        let flag = || Some((64, "-maxrregcount=64".to_string()));
+        assert_eq!(limit(&function(None, None, None), flag(), 90).origin, LimitOrigin::Flag("-maxrregcount=64".into()));
+        assert_eq!(limit(&function(None, None, Some(40)), flag(), 90).origin, LimitOrigin::MaxRegisters);
+        assert_eq!(limit(&function(None, None, None), None, 90), Limit { registers: 255, origin: LimitOrigin::Architecture });
+    }
+}

@@ -1,0 +1,575 @@
+//! Questions to the syntax tree: what stands at a line and column, which variables it mentions, how they are
+//! declared.
+//!
+//! The tree is of the text before macros; where it cannot answer, nothing is claimed.
+
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::types;
+use super::view::SourceView;
+
+/// Aliases are followed this far: `float* p = a; float* q = p + 1;`.
+const MAX_ALIASES: usize = 4;
+
+/// How a variable is declared, as far as it matters where it can live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeclarationKind {
+    Array,
+    /// Anything of a type that is no number: a struct, a vector, a fragment.
+    Aggregate,
+    Scalar,
+    /// A pointer or reference: its own value is small, what it points to is another variable.
+    Alias,
+}
+
+/// A local variable or parameter.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Declaration {
+    pub name: String,
+    /// The identifier where it is declared.
+    pub range: (usize, usize),
+    pub kind: DeclarationKind,
+    /// As the source writes it: `float[W][4]`.
+    pub type_text: String,
+    /// Its size, where all extents are constants that can be read off the source.
+    pub bytes: Option<u64>,
+    pub is_parameter: bool,
+    /// Where the name may be used.
+    scope: (usize, usize),
+    /// What an alias is made from.
+    initializer: Option<(usize, usize)>,
+}
+
+/// A use of a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    pub declaration: Declaration,
+    /// Bytes of the whole expression: `window[k]`, or the name alone.
+    pub range: Range<usize>,
+    /// Bytes of the index, where there is one.
+    pub index: Option<Range<usize>>,
+    pub is_read: bool,
+    pub is_written: bool,
+    /// Handed to a function or taken the address of, as itself.
+    pub is_passed: bool,
+}
+
+/// A loop of the source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopSyntax {
+    /// From the keyword to the end of the header.
+    pub range: Range<usize>,
+    pub condition: Option<Range<usize>>,
+    /// The `#pragma unroll …` before it.
+    pub pragma: Option<Range<usize>>,
+}
+
+/// A function: its name, and its launch bounds where it has some.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionSyntax {
+    pub name: Range<usize>,
+    pub launch_bounds: Option<Range<usize>>,
+    /// `__maxnreg__(n)`
+    pub max_registers: Option<Range<usize>>,
+    /// Names of template parameters, in order.
+    pub template_parameters: Vec<String>,
+}
+
+impl SourceView {
+    /// The statement, or the part of a loop's or branch's header, that starts or stands at an offset.
+    pub fn region(&self, offset: usize) -> Option<Node<'_>> {
+        let end = (offset + 1).min(self.text().len());
+        let mut node = self.root()?.named_descendant_for_byte_range(offset, end)?;
+        loop {
+            if is_statement(node) {
+                return Some(node);
+            }
+            let parent = node.parent()?;
+            if has_header(parent) && parent.child_by_field_name("body").is_none_or(|body| body.id() != node.id()) {
+                // A part of the header; the keyword itself belongs to the whole header.
+                return Some(node);
+            }
+            if matches!(parent.kind(), "compound_statement" | "translation_unit" | "declaration_list") {
+                return Some(node);
+            }
+            node = parent;
+        }
+    }
+
+    /// Uses of local variables and parameters in a region, aliases resolved to what they stand for.
+    pub fn mentions(&self, region: Node<'_>) -> Vec<Mention> {
+        let declarations = enclosing_function(region).map(|function| self.declarations(function)).unwrap_or_default();
+        let mut mentions = Vec::new();
+        for identifier in self.identifiers(region) {
+            let Some(declaration) = resolve(&declarations, self.slice(identifier), identifier.start_byte()) else { continue };
+            let usage = self.usage(identifier);
+            for target in self.targets(declaration, &declarations, MAX_ALIASES) {
+                mentions.push(Mention { declaration: target, ..usage.clone() });
+            }
+        }
+        mentions
+    }
+
+    /// The variable itself, or for an alias the variables that its initialiser mentions.
+    fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Declaration> {
+        let (DeclarationKind::Alias, Some((start, end)), true) = (declaration.kind, declaration.initializer, depth > 0) else {
+            return vec![declaration.clone()];
+        };
+        let Some(initializer) = self.root().and_then(|root| root.named_descendant_for_byte_range(start, end)) else {
+            return vec![declaration.clone()];
+        };
+        let mut targets: Vec<Declaration> = self
+            .identifiers(initializer)
+            .into_iter()
+            .filter_map(|identifier| resolve(all, self.slice(identifier), identifier.start_byte()))
+            .filter(|target| target.range != declaration.range && target.kind != DeclarationKind::Scalar)
+            .flat_map(|target| self.targets(target, all, depth - 1))
+            .collect();
+        targets.dedup();
+        if targets.is_empty() { vec![declaration.clone()] } else { targets }
+    }
+
+    /// Identifiers of a region in order; the bodies of loops, branches and lambdas are regions of their own.
+    fn identifiers<'t>(&self, region: Node<'t>) -> Vec<Node<'t>> {
+        let mut found = Vec::new();
+        let mut open = vec![region];
+        while let Some(node) = open.pop() {
+            if node.kind() == "identifier" {
+                found.push(node);
+            }
+            for child in children(node).into_iter().rev() {
+                let is_body = has_header(node) && node.child_by_field_name("body").is_some_and(|body| body.id() == child.id());
+                let is_branch = node.kind() == "if_statement" && matches!(child.kind(), "compound_statement" | "else_clause");
+                let is_consequence = node.child_by_field_name("consequence").is_some_and(|part| part.id() == child.id()) && node.kind() == "if_statement";
+                if !(is_body || is_branch || is_consequence || (child.kind() == "compound_statement" && node.id() != region.id())) {
+                    open.push(child);
+                }
+            }
+        }
+        found.sort_by_key(|node| node.start_byte());
+        found
+    }
+
+    fn usage(&self, identifier: Node<'_>) -> Mention {
+        let whole = access_path(identifier);
+        let index = subscripts(identifier).next().and_then(|subscript| index_range(subscript));
+        let (is_read, is_written, is_passed) = role(whole);
+        Mention {
+            declaration: Declaration {
+                name: String::new(),
+                range: (0, 0),
+                kind: DeclarationKind::Scalar,
+                type_text: String::new(),
+                bytes: None,
+                is_parameter: false,
+                scope: (0, 0),
+                initializer: None,
+            },
+            range: whole.byte_range(),
+            index,
+            is_read,
+            is_written,
+            is_passed,
+        }
+    }
+
+    /// All local variables and parameters of a function.
+    fn declarations(&self, function: Node<'_>) -> Vec<Declaration> {
+        let mut declarations = Vec::new();
+        let mut open = vec![function];
+        while let Some(node) = open.pop() {
+            match node.kind() {
+                "declaration" | "parameter_declaration" | "optional_parameter_declaration" => self.declared(node, function, &mut declarations),
+                "for_range_loop" => self.declared(node, function, &mut declarations),
+                _ => {}
+            }
+            open.extend(children(node).into_iter().rev());
+        }
+        declarations
+    }
+
+    fn declared(&self, node: Node<'_>, function: Node<'_>, declarations: &mut Vec<Declaration>) {
+        let Some(type_node) = node.child_by_field_name("type") else { return };
+        let is_shared = children(node)
+            .into_iter()
+            .any(|child| matches!(self.slice(child), "__shared__" | "__constant__" | "static" | "extern"));
+        if is_shared {
+            return;
+        }
+        let scope = scope_of(node, function);
+        let mut cursor = node.walk();
+        for declarator in node.children_by_field_name("declarator", &mut cursor) {
+            let right = node.child_by_field_name("right").filter(|_| node.kind() == "for_range_loop");
+            declarations.extend(self.declarator(declarator, type_node, scope, right, node.kind().contains("parameter")));
+        }
+    }
+
+    fn declarator(
+        &self,
+        declarator: Node<'_>,
+        type_node: Node<'_>,
+        scope: (usize, usize),
+        right: Option<Node<'_>>,
+        is_parameter: bool,
+    ) -> Option<Declaration> {
+        let mut extents = Vec::new();
+        let mut is_alias = false;
+        let mut initializer = right;
+        let mut node = declarator;
+        while node.kind() != "identifier" {
+            match node.kind() {
+                "init_declarator" => initializer = node.child_by_field_name("value"),
+                "array_declarator" => extents.insert(0, node.child_by_field_name("size").map(|size| self.slice(size).to_string())),
+                "pointer_declarator" | "reference_declarator" => is_alias = true,
+                "parenthesized_declarator" | "attributed_declarator" => {}
+                // Functions, bindings and what else may stand here.
+                _ => return None,
+            }
+            node = node.child_by_field_name("declarator").or_else(|| node.named_child(0))?;
+        }
+        let type_text = self.slice(type_node).split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_array = !extents.is_empty() && !is_parameter;
+        let kind = match (is_array, is_alias || (is_parameter && !extents.is_empty())) {
+            (true, false) => DeclarationKind::Array,
+            (_, true) => DeclarationKind::Alias,
+            (false, false) if types::is_scalar(&type_text) => DeclarationKind::Scalar,
+            (false, false) if type_text == "auto" => DeclarationKind::Alias,
+            (false, false) => DeclarationKind::Aggregate,
+        };
+        let count = self.element_count(&extents, initializer, node);
+        let element = types::size_of(&type_text);
+        Some(Declaration {
+            name: self.slice(node).to_string(),
+            range: (node.start_byte(), node.end_byte()),
+            kind,
+            type_text: array_type(&type_text, &extents, count, is_alias),
+            bytes: count.zip(element).and_then(|(count, element)| count.checked_mul(element)).filter(|_| !is_alias),
+            is_parameter,
+            scope,
+            initializer: initializer.map(|node| (node.start_byte(), node.end_byte())),
+        })
+    }
+
+    /// The product of all extents; `[]` counts what the initialiser lists.
+    fn element_count(&self, extents: &[Option<String>], initializer: Option<Node<'_>>, at: Node<'_>) -> Option<u64> {
+        extents.iter().try_fold(1u64, |product, extent| {
+            let count = match extent {
+                Some(text) => u64::try_from(types::evaluate(text, &|name| self.constant(name, at))?).ok()?,
+                None => initializer.filter(|list| list.kind() == "initializer_list").map(|list| list.named_child_count() as u64)?,
+            };
+            product.checked_mul(count)
+        })
+    }
+
+    /// The value of a `#define`, or of a constant variable, where the text has exactly one of that name.
+    fn constant(&self, name: &str, _at: Node<'_>) -> Option<String> {
+        let mut values: Vec<String> = Vec::new();
+        let mut open = vec![self.root()?];
+        while let Some(node) = open.pop() {
+            match node.kind() {
+                "preproc_def" if node.child_by_field_name("name").is_some_and(|found| self.slice(found) == name) => {
+                    values.push(node.child_by_field_name("value").map_or(String::new(), |value| self.slice(value).trim().to_string()));
+                }
+                "init_declarator" if node.child_by_field_name("declarator").is_some_and(|found| self.slice(found) == name) => {
+                    let is_constant = node.parent().is_some_and(|parent| {
+                        let head = self.slice(parent);
+                        head.contains("const")
+                    });
+                    let value = node.child_by_field_name("value").filter(|_| is_constant);
+                    values.push(value.map_or(String::new(), |value| self.slice(value).trim_matches(['{', '}', ' ']).to_string()));
+                }
+                _ => {}
+            }
+            open.extend(children(node));
+        }
+        match values.as_slice() {
+            [only] if !only.is_empty() => Some(only.clone()),
+            _ => None,
+        }
+    }
+
+    /// Loops around an offset, innermost first, within its function.
+    pub fn loops_around(&self, offset: usize) -> Vec<LoopSyntax> {
+        let mut loops = Vec::new();
+        let mut node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+        while let Some(current) = node {
+            if is_loop(current) {
+                loops.extend(self.loop_syntax(current));
+            }
+            if matches!(current.kind(), "function_definition" | "lambda_expression") {
+                break;
+            }
+            node = current.parent();
+        }
+        loops
+    }
+
+    fn loop_syntax(&self, node: Node<'_>) -> Option<LoopSyntax> {
+        let body = node.child_by_field_name("body")?;
+        let header_end = if node.kind() == "do_statement" { node.start_byte() + 2 } else { body.start_byte() };
+        let header = self.text().get(node.start_byte()..header_end)?.trim_end().len();
+        let pragma = node.prev_named_sibling().filter(|before| self.slice(*before).trim_start().starts_with("#pragma"));
+        let pragma = pragma.filter(|pragma| self.slice(*pragma).contains("unroll"));
+        Some(LoopSyntax {
+            range: node.start_byte()..node.start_byte() + header,
+            condition: node.child_by_field_name("condition").map(|condition| condition.byte_range()),
+            pragma: pragma.map(|pragma| {
+                let text = self.slice(pragma);
+                pragma.start_byte()..pragma.start_byte() + text.trim_end().len()
+            }),
+        })
+    }
+
+    /// The function whose definition holds an offset.
+    pub fn function_at(&self, offset: usize) -> Option<FunctionSyntax> {
+        let end = (offset + 1).min(self.text().len());
+        let node = self.root()?.named_descendant_for_byte_range(offset, end)?;
+        let function = enclosing_function(node)?;
+        let mut name = function.child_by_field_name("declarator")?;
+        while let Some(inner) = name.child_by_field_name("declarator") {
+            name = inner;
+        }
+        let child = |kind: &str| children(function).into_iter().find(|node| node.kind() == kind);
+        let max_registers = self.text().get(function.start_byte()..name.start_byte()).and_then(|head| {
+            let at = head.find("__maxnreg__")?;
+            let end = head[at..].find(')').map(|end| at + end + 1)?;
+            Some(function.start_byte() + at..function.start_byte() + end)
+        });
+        Some(FunctionSyntax {
+            name: name.byte_range(),
+            launch_bounds: child("launch_bounds").map(|bounds| self.launch_bounds_range(bounds, function)),
+            max_registers,
+            template_parameters: self.template_parameters(function),
+        })
+    }
+
+    fn launch_bounds_range(&self, bounds: Node<'_>, function: Node<'_>) -> Range<usize> {
+        // The grammar's node may leave out the keyword.
+        let head = self.text().get(function.start_byte()..bounds.end_byte()).unwrap_or("");
+        let start = head.rfind("__launch_bounds__").map_or(bounds.start_byte(), |at| function.start_byte() + at);
+        start..bounds.end_byte()
+    }
+
+    fn template_parameters(&self, function: Node<'_>) -> Vec<String> {
+        let template = function.parent().filter(|parent| parent.kind() == "template_declaration");
+        let Some(list) = template.and_then(|template| template.child_by_field_name("parameters")) else { return Vec::new() };
+        let parameters = children(list).into_iter().filter(Node::is_named);
+        parameters
+            .map(|parameter| {
+                let name = parameter.child_by_field_name("declarator").or_else(|| parameter.child_by_field_name("name"));
+                let name = name.or_else(|| parameter.named_child(parameter.named_child_count().saturating_sub(1) as u32));
+                name.map_or(String::new(), |name| self.slice(name).to_string())
+            })
+            .collect()
+    }
+}
+
+/// `float[W][4]`; a single extent that is known is shown as its number.
+fn array_type(element: &str, extents: &[Option<String>], count: Option<u64>, is_alias: bool) -> String {
+    let mut text = element.to_string();
+    if is_alias {
+        text.push('*');
+    }
+    match (extents, count) {
+        ([_], Some(count)) => text.push_str(&format!("[{count}]")),
+        (extents, _) => extents.iter().for_each(|extent| text.push_str(&format!("[{}]", extent.as_deref().unwrap_or("")))),
+    }
+    text
+}
+
+fn resolve<'d>(declarations: &'d [Declaration], name: &str, at: usize) -> Option<&'d Declaration> {
+    declarations
+        .iter()
+        .filter(|declaration| declaration.name == name && declaration.range.0 <= at)
+        .filter(|declaration| declaration.scope.0 <= at && at < declaration.scope.1)
+        .min_by_key(|declaration| (declaration.scope.1 - declaration.scope.0, std::cmp::Reverse(declaration.range.0)))
+}
+
+fn enclosing_function(node: Node<'_>) -> Option<Node<'_>> {
+    let mut current = Some(node);
+    while let Some(node) = current {
+        if node.kind() == "function_definition" {
+            return Some(node);
+        }
+        current = node.parent();
+    }
+    None
+}
+
+fn scope_of(node: Node<'_>, function: Node<'_>) -> (usize, usize) {
+    let mut current = node;
+    if current.kind() == "for_range_loop" {
+        return (current.start_byte(), current.end_byte());
+    }
+    while let Some(parent) = current.parent() {
+        if matches!(parent.kind(), "compound_statement" | "for_statement" | "if_statement" | "while_statement" | "lambda_expression") {
+            return (parent.start_byte(), parent.end_byte());
+        }
+        if parent.id() == function.id() {
+            break;
+        }
+        current = parent;
+    }
+    (function.start_byte(), function.end_byte())
+}
+
+/// All children; asking for them one by one would cost the square of their number.
+fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    node.children(&mut node.walk()).collect()
+}
+
+fn is_loop(node: Node<'_>) -> bool {
+    matches!(node.kind(), "for_statement" | "while_statement" | "do_statement" | "for_range_loop")
+}
+
+fn has_header(node: Node<'_>) -> bool {
+    is_loop(node) || node.kind() == "switch_statement"
+}
+
+fn is_statement(node: Node<'_>) -> bool {
+    let is_for_part = node.parent().is_some_and(has_header);
+    match node.kind() {
+        "expression_statement" | "return_statement" | "throw_statement" | "if_statement" | "switch_statement" | "case_statement" => true,
+        "declaration" => !is_for_part,
+        _ => is_loop(node),
+    }
+}
+
+/// The subscripts applied to an identifier, outermost name first: `a[i]`, `a[i][j]`, `s.a[i]`, `(*p)[i]`.
+fn subscripts(identifier: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let mut current = identifier;
+    std::iter::from_fn(move || {
+        loop {
+            let parent = current.parent()?;
+            if !continues_path(parent, current) {
+                return None;
+            }
+            current = parent;
+            if parent.kind() == "subscript_expression" {
+                return Some(parent);
+            }
+        }
+    })
+}
+
+/// The longest expression that names a part of the variable: `s.a[i].x`.
+fn access_path(identifier: Node<'_>) -> Node<'_> {
+    let mut current = identifier;
+    while let Some(parent) = current.parent().filter(|parent| continues_path(*parent, current)) {
+        current = parent;
+    }
+    current
+}
+
+fn continues_path(parent: Node<'_>, child: Node<'_>) -> bool {
+    let is_argument = parent.child_by_field_name("argument").is_some_and(|argument| argument.id() == child.id());
+    match parent.kind() {
+        "subscript_expression" | "field_expression" => is_argument,
+        "parenthesized_expression" => true,
+        "pointer_expression" => is_argument && parent.child(0).is_some_and(|operator| operator.kind() == "*"),
+        _ => false,
+    }
+}
+
+fn index_range(subscript: Node<'_>) -> Option<Range<usize>> {
+    let indices = subscript.child_by_field_name("indices").or_else(|| subscript.child_by_field_name("index"))?;
+    let inner = indices.named_child(0).unwrap_or(indices);
+    Some(inner.byte_range())
+}
+
+/// Whether an expression is read, written, or handed on.
+fn role(whole: Node<'_>) -> (bool, bool, bool) {
+    let Some(parent) = whole.parent() else { return (true, false, false) };
+    let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|node| node.id() == whole.id());
+    match parent.kind() {
+        "assignment_expression" if is_field("left") => {
+            let is_plain = parent.child_by_field_name("operator").is_none_or(|operator| operator.kind() == "=");
+            (!is_plain, true, false)
+        }
+        "update_expression" => (true, true, false),
+        "init_declarator" if is_field("declarator") => (false, true, false),
+        "array_declarator" | "declaration" | "pointer_declarator" | "reference_declarator" => (false, true, false),
+        "argument_list" | "pointer_expression" | "initializer_list" => (true, true, true),
+        "for_range_loop" => (true, true, false),
+        _ => (true, false, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extract::MappedText;
+    use crate::source::SourceFile;
+
+    const TEXT: &str = "#define N 4
+constexpr int M = 8;
+template <typename T, int W>
+__global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int n) {
+  float window[W];
+  float acc[N * M], other[2][3];
+  for (int j = 0; j < n; ++j) {
+    acc[j] = in[j];
+    acc[s.key[j]] += window[3];
+  }
+  float* p = acc + 1;
+#pragma unroll 1
+  for (int k = 0; k < 4; ++k) foo(p[k]);
+  if (acc[n] > 2) { return; }
+}
+";
+
+    fn view() -> SourceView {
+        SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", TEXT)))
+    }
+
+    fn mentions_at(line: u32, column: u32) -> Vec<(String, Option<String>, bool, bool)> {
+        let view = view();
+        let region = view.region(view.offset(line, column).unwrap()).unwrap();
+        view.mentions(region)
+            .into_iter()
+            .filter(|mention| mention.declaration.kind != DeclarationKind::Scalar)
+            .map(|m| (m.declaration.name, m.index.map(|range| view.text()[range].to_string()), m.is_read, m.is_written))
+            .collect()
+    }
+
+    #[test]
+    fn statements_mention_variables() {
+        let row = |name: &str, index: &str, read, written| (name.to_string(), Some(index.to_string()), read, written);
+        assert_eq!(mentions_at(8, 5), [row("acc", "j", false, true), row("in", "j", true, false)]);
+        assert_eq!(
+            mentions_at(9, 5),
+            [row("acc", "s.key[j]", true, true), row("s", "j", true, false), row("window", "3", true, false)]
+        );
+        assert_eq!(mentions_at(14, 3), [row("acc", "n", true, false)]);
+    }
+
+    #[test]
+    fn aliases_stand_for_what_they_point_to() {
+        assert_eq!(mentions_at(13, 31), [("acc".to_string(), Some("k".to_string()), true, true)]);
+    }
+
+    #[test]
+    fn declarations_know_type_and_size() {
+        let view = view();
+        let region = view.region(view.offset(6, 3).unwrap()).unwrap();
+        let found: Vec<_> = view.mentions(region).into_iter().map(|m| (m.declaration.type_text, m.declaration.bytes)).collect();
+        assert_eq!(found, [("float[32]".to_string(), Some(128)), ("float[2][3]".to_string(), Some(24))]);
+        let region = view.region(view.offset(5, 3).unwrap()).unwrap();
+        assert_eq!(view.mentions(region)[0].declaration.bytes, None);
+        assert_eq!(view.mentions(region)[0].declaration.type_text, "float[W]");
+    }
+
+    #[test]
+    fn loops_and_functions_are_found() {
+        let view = view();
+        let loops = view.loops_around(view.offset(13, 31).unwrap());
+        assert_eq!(&view.text()[loops[0].range.clone()], "for (int k = 0; k < 4; ++k)");
+        assert_eq!(&view.text()[loops[0].pragma.clone().unwrap()], "#pragma unroll 1");
+        let function = view.function_at(view.offset(8, 5).unwrap()).unwrap();
+        assert_eq!(&view.text()[function.name], "kernel");
+        assert_eq!(&view.text()[function.launch_bounds.unwrap()], "__launch_bounds__(1024, 2)");
+        assert_eq!(function.template_parameters, ["T", "W"]);
+    }
+}

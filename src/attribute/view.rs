@@ -1,0 +1,159 @@
+//! Text of a file or of a kernel string as the compiler's line tables number it, with its syntax tree.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+
+use tree_sitter::{Node, Parser, Tree};
+
+use crate::extract::{MappedText, TranslationUnit, UnitCode};
+use crate::source::{SourceFile, Span};
+
+/// A text that the compiler read, with the way back to the file that the user edits.
+pub struct SourceView {
+    text: MappedText,
+    line_starts: Vec<usize>,
+    tree: Option<Tree>,
+}
+
+impl SourceView {
+    pub fn new(text: MappedText) -> Self {
+        let line_starts = std::iter::once(0).chain(text.as_str().match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let mut parser = Parser::new();
+        let language = tree_sitter_cuda::LANGUAGE.into();
+        let tree = parser.set_language(&language).ok().and_then(|()| parser.parse(text.as_str(), None));
+        Self { text, line_starts, tree }
+    }
+
+    pub fn text(&self) -> &str {
+        self.text.as_str()
+    }
+
+    pub fn root(&self) -> Option<Node<'_>> {
+        self.tree.as_ref().map(Tree::root_node)
+    }
+
+    /// The source bytes of a range of the text.
+    pub fn span(&self, range: Range<usize>) -> Option<Span> {
+        self.text.span(range)
+    }
+
+    /// Text of a node.
+    pub fn slice(&self, node: Node<'_>) -> &str {
+        self.text().get(node.byte_range()).unwrap_or("")
+    }
+
+    /// Bytes of a line, counted from 1, without its ending.
+    pub fn line_range(&self, line: usize) -> Option<Range<usize>> {
+        let start = *self.line_starts.get(line.checked_sub(1)?)?;
+        let end = self.line_starts.get(line).map_or(self.text().len(), |next| next - 1);
+        Some(start..end.max(start))
+    }
+
+    /// Line, from 1, of an offset.
+    pub fn line_of(&self, offset: usize) -> usize {
+        self.line_starts.partition_point(|start| *start <= offset)
+    }
+
+    /// Offset of a line and column, both from 1; a column of 0 gives the first character that is not blank.
+    pub fn offset(&self, line: u32, column: u32) -> Option<usize> {
+        let range = self.line_range(line as usize)?;
+        let text = &self.text()[range.clone()];
+        let blank = text.len() - text.trim_start().len();
+        let column = if column == 0 { blank } else { column as usize - 1 };
+        Some((range.start + column).min(range.end))
+    }
+
+    /// The non-blank part of a line as a span.
+    pub fn line_span(&self, line: usize) -> Option<Span> {
+        let range = self.line_range(line)?;
+        let text = &self.text()[range.clone()];
+        let start = range.start + (text.len() - text.trim_start().len());
+        self.span(start..(range.start + text.trim_end().len()).max(start))
+    }
+}
+
+/// The views of one unit: its own text, and the files of the workspace that it includes.
+pub struct Views<'a> {
+    unit: &'a TranslationUnit,
+    /// Folder that relative names start from.
+    folder: &'a Path,
+    /// Files below this folder are the user's; others are the toolkit's or the system's.
+    root: &'a Path,
+    views: RefCell<HashMap<String, Option<Rc<SourceView>>>>,
+}
+
+impl<'a> Views<'a> {
+    pub fn new(unit: &'a TranslationUnit, folder: &'a Path, root: &'a Path) -> Self {
+        Self { unit, folder, root, views: RefCell::default() }
+    }
+
+    /// The view of a file by the name that a line table gives it; `None` for files that are not the user's.
+    pub fn get(&self, name: &str) -> Option<Rc<SourceView>> {
+        if let Some(known) = self.views.borrow().get(name) {
+            return known.clone();
+        }
+        let view = self.open(name).map(Rc::new);
+        self.views.borrow_mut().insert(name.to_string(), view.clone());
+        view
+    }
+
+    fn open(&self, name: &str) -> Option<SourceView> {
+        let path = normalize(&self.folder.join(name));
+        match &self.unit.code {
+            UnitCode::CudaText { text, options } if is_program(&path, self.folder, options.program_name.as_deref()) => {
+                return Some(SourceView::new(text.clone()));
+            }
+            UnitCode::CudaFile { file, .. } if path == normalize(&file.path) => {
+                return Some(SourceView::new(MappedText::from_file(file)));
+            }
+            _ => {}
+        }
+        let is_ours = path.starts_with(self.root) || path.starts_with(&self.unit.base);
+        let file = is_ours.then(|| SourceFile::read(&path, self.root).ok()).flatten()?;
+        Some(SourceView::new(MappedText::from_file(&file)))
+    }
+}
+
+/// NVRTC makes the program's name absolute with its working folder.
+fn is_program(path: &Path, folder: &Path, name: Option<&str>) -> bool {
+    *path == normalize(&folder.join(name.unwrap_or(crate::compile::STRING_NAME)))
+}
+
+/// Removes `.` and `x/..` without asking the file system: the compiler's names hold both.
+pub fn normalize(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir if normal.file_name().is_some() => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns() {
+        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", "a\n  bc\n")));
+        assert_eq!(view.offset(2, 3), Some(4));
+        assert_eq!(view.offset(2, 0), Some(4));
+        assert_eq!(view.offset(9, 1), None);
+        assert_eq!(view.line_of(4), 2);
+        assert_eq!(view.line_span(2).unwrap().text(), "bc");
+    }
+
+    #[test]
+    fn dots_are_folded() {
+        assert_eq!(normalize(Path::new("/a/bin/../include/./x.h")), Path::new("/a/include/x.h"));
+        assert_eq!(normalize(Path::new("../x")), Path::new("../x"));
+    }
+}

@@ -1,0 +1,353 @@
+//! What a lint is, and running a list of them over the frames of a unit.
+
+use std::collections::BTreeMap;
+
+use crate::attribute::{Access, Address, KernelFrame, Sources, StackObject};
+use crate::diagnostic::{
+    Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Uniformity,
+};
+use crate::extract::TranslationUnit;
+use crate::lints::ALL;
+use crate::read::AccessKind;
+use crate::source::Span;
+
+/// How a lint is reported; as in rustc.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    Allow,
+    Warn,
+    Deny,
+    /// As `Deny`, and nothing more specific may allow it.
+    Forbid,
+}
+
+impl Level {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Warn => "warn",
+            Self::Deny => "deny",
+            Self::Forbid => "forbid",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Allow, Self::Warn, Self::Deny, Self::Forbid].into_iter().find(|level| level.name() == text)
+    }
+}
+
+/// A cause that can be named.
+pub struct Lint {
+    pub name: &'static str,
+    /// The level where nobody says another.
+    pub level: Level,
+    /// The lint's own source; its `//!` lines are the documentation.
+    pub source: &'static str,
+    pub check: Check,
+}
+
+/// What a lint looks at.
+pub enum Check {
+    /// One object of a frame; the first lint of [`ALL`] that gives a finding claims its bytes.
+    Object(fn(&LintContext<'_>, &StackObject) -> Option<Finding>),
+    /// A whole unit, before its kernels; a finding replaces all others of the unit.
+    Unit(fn(&TranslationUnit, bool) -> Option<Finding>),
+}
+
+/// What a lint may know.
+pub struct LintContext<'a> {
+    pub frame: &'a KernelFrame,
+    /// `sm_90`
+    pub architecture: &'a str,
+    /// Whether spills can be told from arrays by ptxas's own marks.
+    pub has_spill_marks: bool,
+}
+
+/// A lint's answer: what is, where, why, and what to do.
+#[derive(Debug, Clone, Default)]
+pub struct Finding {
+    pub message: String,
+    pub primary: Option<Label>,
+    pub labels: Vec<Label>,
+    pub notes: Vec<String>,
+    pub help: Vec<String>,
+    pub variable: Option<String>,
+    pub variable_type: Option<String>,
+    pub uniformity: Option<Uniformity>,
+    pub loop_depth: u32,
+    pub loads: u64,
+    pub stores: u64,
+}
+
+impl Finding {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::default() }
+    }
+
+    /// The place that the finding is filed under; the first one given stays.
+    pub fn primary(mut self, span: Option<&Span>, text: impl Into<String>) -> Self {
+        if let Some(span) = span.filter(|_| self.primary.is_none()) {
+            self.primary = Some(Label { span: span.clone(), text: text.into() });
+        }
+        self
+    }
+
+    pub fn label(mut self, span: Option<&Span>, text: impl Into<String>) -> Self {
+        self.labels.extend(span.map(|span| Label { span: span.clone(), text: text.into() }));
+        self
+    }
+
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(text.into());
+        self
+    }
+
+    pub fn help(mut self, text: impl Into<String>) -> Self {
+        self.help.push(text.into());
+        self
+    }
+}
+
+/// Lint levels as command line, configuration and defaults make them.
+#[derive(Debug, Clone, Default)]
+pub struct Levels {
+    levels: BTreeMap<String, Level>,
+    /// `warnings`: what all lints that warn are raised or lowered to.
+    warnings: Option<Level>,
+}
+
+impl Levels {
+    /// Sets a level; `warnings` speaks of all lints that warn. A forbidden lint stays forbidden.
+    pub fn set(&mut self, lint: &str, level: Level) {
+        if lint == "warnings" {
+            self.warnings = Some(level);
+        } else if self.levels.get(lint) != Some(&Level::Forbid) {
+            self.levels.insert(lint.to_string(), level);
+        }
+    }
+
+    pub fn level(&self, lint: &Lint) -> Level {
+        let level = self.levels.get(lint.name).copied().unwrap_or(lint.level);
+        match self.warnings {
+            Some(warnings) if level == Level::Warn => warnings,
+            _ => level,
+        }
+    }
+}
+
+/// Names that a level may be set for.
+pub fn known_names() -> Vec<&'static str> {
+    ALL.iter().map(|lint| lint.name).chain(["warnings"]).collect()
+}
+
+/// A lint by its name; `-` and the prefix `lmem::` are accepted too.
+pub fn find(name: &str) -> Option<&'static Lint> {
+    let name = name.trim_start_matches("lmem::").replace('-', "_");
+    ALL.iter().copied().find(|lint| lint.name == name)
+}
+
+/// The documentation of a lint, from its own source.
+pub fn documentation(name: &str) -> Option<&'static str> {
+    // Leaked once for each lint at most: the text lives as long as the program anyway.
+    static TEXTS: std::sync::OnceLock<BTreeMap<&'static str, String>> = std::sync::OnceLock::new();
+    let texts = TEXTS.get_or_init(|| ALL.iter().map(|lint| (lint.name, module_documentation(lint.source))).collect());
+    texts.get(find(name)?.name).map(String::as_str)
+}
+
+fn module_documentation(source: &str) -> String {
+    let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// A finding with the lint that made it, before it is merged with others.
+pub struct Claim {
+    pub lint: &'static Lint,
+    pub finding: Finding,
+    pub bytes: u64,
+}
+
+/// Runs all object lints over a frame: every byte of it is claimed by exactly one.
+pub fn claims(cx: &LintContext<'_>) -> Vec<Claim> {
+    cx.frame.objects.iter().filter_map(|object| claim(cx, object)).collect()
+}
+
+fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
+    ALL.iter().find_map(|lint| match lint.check {
+        Check::Object(check) => check(cx, object).map(|finding| Claim { lint, finding, bytes: object.bytes }),
+        Check::Unit(_) => None,
+    })
+}
+
+/// Remarks on the unit as a whole; `is_debug` tells that its code was built with `-G`.
+pub fn unit_claim(unit: &TranslationUnit, is_debug: bool) -> Option<Claim> {
+    ALL.iter().find_map(|lint| match lint.check {
+        Check::Unit(check) => check(unit, is_debug).map(|finding| Claim { lint, finding, bytes: 0 }),
+        Check::Object(_) => None,
+    })
+}
+
+/// What a diagnostic says beside the finding.
+pub struct Circumstances<'a> {
+    pub unit: &'a TranslationUnit,
+    pub frame: Option<&'a KernelFrame>,
+    pub architecture: &'a str,
+    pub toolkit: &'a str,
+    pub flags: FlagOrigin,
+}
+
+impl Claim {
+    /// The claim as a diagnostic; `None` where the lint is allowed.
+    pub fn into_diagnostic(self, levels: &Levels, about: &Circumstances<'_>) -> Option<Diagnostic> {
+        let severity = match levels.level(self.lint) {
+            Level::Allow => return None,
+            Level::Warn => Severity::Warning,
+            Level::Deny | Level::Forbid => Severity::Error,
+        };
+        let kernels = about.frame.map(|frame| instance(frame, self.bytes, about)).into_iter().collect();
+        let finding = self.finding;
+        Some(Diagnostic {
+            severity,
+            code: Code::Lint(self.lint.name),
+            message: finding.message,
+            primary: finding.primary,
+            secondary: finding.labels,
+            notes: finding.notes,
+            help: finding.help.into_iter().map(|message| Help { message }).collect(),
+            evidence: Some(Evidence {
+                variable: finding.variable,
+                variable_type: finding.variable_type,
+                bytes: self.bytes,
+                loads: finding.loads,
+                stores: finding.stores,
+                loop_depth: finding.loop_depth,
+                uniformity: finding.uniformity,
+                kernels,
+            }),
+            package: about.unit.package.clone(),
+        })
+    }
+}
+
+fn instance(frame: &KernelFrame, bytes: u64, about: &Circumstances<'_>) -> KernelInstance {
+    KernelInstance {
+        name: frame.name.clone(),
+        mangled: frame.mangled.clone(),
+        arch: about.architecture.to_string(),
+        toolkit: about.toolkit.to_string(),
+        bytes,
+        usage: frame.usage,
+        flags: about.flags,
+    }
+}
+
+/// The start that findings on an array or variable share: the figures, and the declaration as the place.
+pub fn object_finding(object: &StackObject, guilty: Option<&Access>, message: String) -> Finding {
+    let mut finding = Finding::new(message);
+    finding.loads = object.count(AccessKind::Load);
+    finding.stores = object.count(AccessKind::Store);
+    finding.loop_depth = guilty.map_or(0, |access| access.loop_depth);
+    if let Some(variable) = &object.variable {
+        finding.variable = Some(variable.name.clone());
+        finding.variable_type = Some(variable.type_text.clone());
+        finding = finding.primary(Some(&variable.span), format!("{} in every thread", bytes(object.bytes)));
+    }
+    if let Some(Address::Computed(sources)) = guilty.map(|access| &access.address) {
+        finding.uniformity = sources.uniformity();
+    }
+    finding
+}
+
+/// ``array `window` (`float[32]`, 128 bytes)``, or what can be said without a name.
+pub fn describe(object: &StackObject) -> String {
+    match &object.variable {
+        Some(variable) => {
+            let what = match variable.kind {
+                _ if variable.is_parameter => "parameter",
+                crate::attribute::DeclarationKind::Array => "array",
+                _ => "variable",
+            };
+            format!("{what} `{}` (`{}`, {})", variable.name, variable.type_text, bytes(object.bytes))
+        }
+        None => format!("an array of {}", bytes(object.bytes)),
+    }
+}
+
+/// `32 local loads and 1 store, inside the loop at line 20`
+pub fn traffic(access: &Access) -> String {
+    let what = match access.kind {
+        AccessKind::Load => "load",
+        AccessKind::Store => "store",
+    };
+    let mut text = plural(access.count, &format!("local {what}"));
+    let line = access.loop_span.as_ref().filter(|_| access.loop_depth > 0).map(Span::start_line);
+    match (access.loop_depth, line) {
+        (0, _) => {}
+        (1, Some(line)) => text.push_str(&format!(", inside the loop at line {line}")),
+        (1, None) => text.push_str(", inside a loop"),
+        (depth, Some(line)) => text.push_str(&format!(", inside the loop at line {line}, {depth} loops deep")),
+        (depth, None) => text.push_str(&format!(", {depth} loops deep")),
+    }
+    text
+}
+
+/// Why an index is not a constant, as the end of "it depends on …".
+pub fn origin(sources: &Sources) -> String {
+    let parts = [
+        (sources.loaded, "loaded data"),
+        (sources.thread_index, "the thread index"),
+        (sources.block_index, "the block index"),
+        (sources.parameter, "a kernel parameter"),
+        (sources.carried, "a value that changes from iteration to iteration"),
+        (sources.counter, "a loop counter"),
+    ];
+    let named: Vec<&str> = parts.iter().filter(|(holds, _)| *holds).map(|(_, name)| *name).collect();
+    match named.as_slice() {
+        [] => "a value of the run".to_string(),
+        [only] => (*only).to_string(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `1 byte`, `128 bytes`
+pub fn bytes(count: u64) -> String {
+    plural(count, "byte")
+}
+
+pub fn plural(count: u64, noun: &str) -> String {
+    if count == 1 { format!("{count} {noun}") } else { format!("{count} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_set_in_order_and_forbid_stays() {
+        let lint = find("dynamic_index").unwrap();
+        let mut levels = Levels::default();
+        assert_eq!(levels.level(lint), Level::Warn);
+        levels.set("warnings", Level::Deny);
+        assert_eq!(levels.level(lint), Level::Deny);
+        levels.set("dynamic_index", Level::Allow);
+        assert_eq!(levels.level(lint), Level::Allow);
+        levels.set("dynamic_index", Level::Forbid);
+        levels.set("dynamic_index", Level::Allow);
+        assert_eq!(levels.level(lint), Level::Forbid);
+    }
+
+    #[test]
+    fn names_are_found_in_every_spelling() {
+        assert!(find("dynamic-index").is_some() && find("lmem::dynamic_index").is_some());
+        assert!(find("warnings").is_none());
+    }
+
+    #[test]
+    fn every_lint_is_documented() {
+        for lint in ALL {
+            let text = documentation(lint.name).unwrap();
+            for heading in ["## Why it costs", "## What to do", "## Fix safety"] {
+                assert!(text.contains(heading), "`{}` lacks `{heading}`", lint.name);
+            }
+        }
+    }
+}
