@@ -460,7 +460,7 @@ fn checked(cx: &Context<'_>, plan: &Plan, packages: &Path) -> Result<(String, Ma
         }
     }
     // Wrong C library, wrong processor, a file system mounted without execution: better said now.
-    for program in ["bin/nvcc", "bin/ptxas", "nvvm/bin/cicc"] {
+    for program in ["bin/nvcc", "bin/ptxas"] {
         let started = process::output_of(&root.join(program), &["--version"], cx.cancel);
         if cx.cancel.load(Ordering::Relaxed) {
             return Err(ToolkitError::Cancelled);
