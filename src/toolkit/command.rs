@@ -17,7 +17,7 @@ use crate::cli::ToolkitCommand;
 /// When there is no such toolkit, it cannot be installed or removed, or `cancel` was set in the meantime.
 pub fn run(command: &ToolkitCommand, configured: Option<&str>, cancel: &AtomicBool) -> Result<(), ToolkitError> {
     let environment = &Environment::of_process();
-    let cx = install::Context { environment, offline: false, quiet: false, cancel };
+    let cx = install::Context { environment, offline: false, quiet: false, unverified: true, cancel };
     match command {
         ToolkitCommand::List => print(&list(&cx)),
         ToolkitCommand::Install { version, offline } => {

@@ -17,11 +17,14 @@ pub(super) fn select(
     request: Request<'_>,
     cancel: &AtomicBool,
 ) -> Result<Selection, ToolkitError> {
-    let cx = install::Context { environment, offline: request.offline, quiet: request.quiet, cancel };
-    let pin = request.configured.map(Choice::pin).transpose()?;
-    match (request.choice.map(Choice::parse).transpose()?, pin) {
+    let Request { choice, configured, offline, quiet } = request;
+    let cx = install::Context { environment, offline, quiet, unverified: choice.is_some(), cancel };
+    let pin = configured.map(Choice::pin).transpose()?;
+    match (choice.map(Choice::parse).transpose()?, pin) {
         (Some(Choice::Folder(folder)), _) => at_folder(&cx, &folder),
-        (Some(Choice::Managed), Some(Choice::Version(version))) => managed(&cx, Some(version)),
+        (Some(Choice::Managed), Some(Choice::Version(version))) => {
+            managed(&install::Context { unverified: false, ..cx }, Some(version))
+        }
         (Some(Choice::Managed), _) | (None, Some(Choice::Managed)) => managed(&cx, None),
         (Some(Choice::Version(version)), _) | (None, Some(Choice::Version(version))) => search(&cx, Some(version)),
         (None, None | Some(Choice::Folder(_))) => search(&cx, None),
@@ -126,11 +129,11 @@ fn search(cx: &install::Context<'_>, wanted: Option<VersionRequest>) -> Result<S
         for place in source.places {
             let reason = match check(&place, cx.cancel) {
                 Ok(toolkit) if wanted.is_some_and(|wanted| !wanted.allows(&toolkit.number)) => {
-                    format!("has CUDA {}", toolkit.number)
+                    format!("it has CUDA {}", toolkit.number)
                 }
                 Ok(toolkit) if toolkit.nvcc.is_some() => return Ok(Selection { toolkit, notes }),
                 Ok(toolkit) => {
-                    let reason = format!("lacks {}", toolkit.lacks.join(", "));
+                    let reason = format!("it lacks {}", toolkit.lacks.join(", "));
                     second_best.get_or_insert(toolkit);
                     reason
                 }

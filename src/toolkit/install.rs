@@ -41,6 +41,8 @@ pub(super) struct Context<'a> {
     pub(super) environment: &'a Environment,
     pub(super) offline: bool,
     pub(super) quiet: bool,
+    /// The user named the version: wheels whose checksums are not known may then be fetched. A workspace may not ask for them.
+    pub(super) unverified: bool,
     pub(super) cancel: &'a AtomicBool,
 }
 
@@ -112,6 +114,9 @@ fn unified_root(folder: &Path) -> Option<PathBuf> {
 pub(super) fn toolkit(cx: &Context<'_>, wanted: Option<VersionRequest>) -> Result<Toolkit, ToolkitError> {
     let plan = Plan::of_toolkit(wanted)?;
     supported_platform()?;
+    if let Some(wanted) = wanted.filter(|_| !plan.verified && !cx.unverified) {
+        return Err(ToolkitError::Unverified(wanted));
+    }
     let folder = toolkits_folder(cx)?;
     let lock = Lock::take(cx, &folder)?;
     let is_there = |toolkit: &Toolkit| match &plan.number {
@@ -127,10 +132,7 @@ pub(super) fn toolkit(cx: &Context<'_>, wanted: Option<VersionRequest>) -> Resul
     if !plan.verified {
         say(
             cx,
-            &format!(
-                "warning: {} is newer than this tool and its checksums are not known: it is not verified",
-                plan.what
-            ),
+            &format!("warning: the checksums of {} are not known to this version, so it is not verified", plan.what),
         );
     }
     let staging = fetch(cx, &plan, &folder)?;

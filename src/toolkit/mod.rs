@@ -136,7 +136,7 @@ pub fn component(
     if let Some(folder) = discover::component(&toolkit.root, component) {
         return Ok(folder);
     }
-    let cx = install::Context { environment: &Environment::of_process(), offline, quiet, cancel };
+    let cx = install::Context { environment: &Environment::of_process(), offline, quiet, unverified: false, cancel };
     install::component(&cx, toolkit, component)
 }
 
@@ -188,6 +188,10 @@ pub enum ToolkitError {
     Offline,
     #[error("CUDA {0} cannot be fetched: NVIDIA publishes its compilers as Python wheels from 13.0 on")]
     NotPublished(VersionRequest),
+    #[error(
+        "the checksums of CUDA {0} are not known to this version, so it is not fetched because a Cargo.toml asks for it"
+    )]
+    Unverified(VersionRequest),
     #[error("toolkits can be fetched on Linux for x86-64 and aarch64 only, and this is {0}")]
     Platform(String),
     #[error("neither `uv` nor `pip` works here{}", lines(looked))]
@@ -233,6 +237,9 @@ impl ToolkitError {
                 "install that toolkit from NVIDIA and pass its folder with `--toolkit PATH`",
                 "or let a newer one compile the sources: `--toolkit managed`",
             ],
+            Self::Unverified(version) => {
+                return vec![format!("fetch it unverified with `cargo lmem toolkit install {version}`")];
+            }
             Self::Platform(_) => &[own],
             Self::NoInstaller { .. } => &[
                 "install `uv` or `pip`; the compilers are then fetched with it",
