@@ -15,7 +15,7 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,8 @@ use super::{Component, Refused, Toolkit, ToolkitError, discover, process};
 const TOOLKIT_MEGABYTES: (u64, u64) = (185, 495);
 const STAGING: &str = ".staging-";
 const REMOVED: &str = ".removed-";
+/// In a staging folder; locked while anybody writes there.
+const IN_USE: &str = "in-use";
 /// A slow line may need it; a hung installer is ended some time.
 const INSTALLER_LIMIT: Duration = Duration::from_secs(3600);
 
@@ -141,6 +143,9 @@ pub(super) fn toolkit(cx: &Context<'_>, wanted: Option<VersionRequest>) -> Resul
     marker.write(&packages)?;
     let place = folder.join(&number);
     put_in_place(&packages, &place, &folder)?;
+    drop(staging);
+    // An installer that outlived a killed run may have ended meanwhile.
+    lock.clean(&folder);
     say(cx, &format!("installed CUDA {number} in {:.0} s: {}", started.elapsed().as_secs_f64(), place.display()));
     if let Some(licence) = licence(&place) {
         say(cx, &format!("its licence: {}", licence.display()));
@@ -347,7 +352,12 @@ impl Installer {
 
     /// Debian's python3 comes without pip, and a pyenv shim may lead nowhere.
     fn works(&self, staging: &Path, cancel: &AtomicBool) -> Result<(), String> {
-        let ended = process::run(self.command(staging).arg("--version"), cancel, Duration::from_secs(60), || ());
+        let ended = process::run(
+            self.command(staging).arg("--version").stdin(Stdio::null()),
+            cancel,
+            Duration::from_secs(60),
+            || (),
+        );
         match ended {
             Ok(ended) if ended.status.success() => Ok(()),
             Ok(ended) => Err(last_lines(&ended.output, 1)),
@@ -433,6 +443,12 @@ fn fetch_with(
     }
     let mut progress = Progress::start(cx, plan, installer);
     let mut command = installer.install(staging.path(), plan, cx.offline);
+    // An installer outlives us when we are killed. As its standard input, the lock lives as long as it does, so that nobody
+    // deletes the folder that it still fills.
+    let path = staging.path().join(IN_USE);
+    let in_use = File::create(&path).map_err(ToolkitError::io("create", &path))?;
+    let _ = in_use.try_lock();
+    command.stdin(in_use);
     let ended = process::run(&mut command, cx.cancel, INSTALLER_LIMIT, || progress.tick(staging.path()));
     match ended {
         Ok(ended) if ended.status.success() => Ok(Ok(())),
@@ -531,9 +547,10 @@ impl Lock {
 
     /// Deletes what interrupted runs have left. Failing at it harms nothing.
     fn clean(&self, folder: &Path) {
+        let in_use = |path: &Path| File::open(path.join(IN_USE)).is_ok_and(|file| file.try_lock().is_err());
         let leftover = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            name.starts_with(STAGING) || name.starts_with(REMOVED)
+            (name.starts_with(STAGING) || name.starts_with(REMOVED)) && !in_use(path)
         };
         if self.file.is_some() {
             discover::entries(folder).iter().filter(|path| leftover(path)).for_each(|path| {

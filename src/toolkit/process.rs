@@ -18,7 +18,8 @@ pub(super) struct Ended {
     pub(super) output: String,
 }
 
-/// Runs a command in a process group of its own until it ends, and calls `tick` meanwhile.
+/// Runs a command in a process group of its own until it ends, and calls `tick` meanwhile. Its standard input is the
+/// caller's to set.
 ///
 /// # Errors
 /// When it cannot be started. When `cancel` was set ([`io::ErrorKind::Interrupted`]) or `limit` has passed
@@ -31,7 +32,7 @@ pub(super) fn run(
 ) -> io::Result<Ended> {
     // A file takes any amount without a thread that reads.
     let mut output = tempfile::tempfile()?;
-    command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
+    command.stdout(output.try_clone()?).stderr(output.try_clone()?);
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     let started = Instant::now();
@@ -62,7 +63,8 @@ pub(super) fn run(
 /// # Errors
 /// When it cannot be run, takes more than ten seconds or fails.
 pub(super) fn output_of(program: &Path, arguments: &[&str], cancel: &AtomicBool) -> io::Result<String> {
-    let ended = run(Command::new(program).args(arguments), cancel, Duration::from_secs(10), || ())?;
+    let ended =
+        run(Command::new(program).args(arguments).stdin(Stdio::null()), cancel, Duration::from_secs(10), || ())?;
     if ended.status.success() {
         return Ok(ended.output);
     }
@@ -95,7 +97,7 @@ mod tests {
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", script]);
+        command.args(["-c", script]).stdin(Stdio::null());
         command
     }
 
