@@ -10,6 +10,8 @@ mod environment;
 mod install;
 mod process;
 mod releases;
+#[cfg(all(test, unix))]
+mod testing;
 mod version;
 
 use std::fmt;
@@ -201,6 +203,7 @@ pub enum ToolkitError {
         what: String,
         /// Each installer with the last lines that it printed.
         attempts: Vec<(String, String)>,
+        offline: bool,
     },
     #[error("{what} was downloaded but does not work: {reason}")]
     Incomplete { what: String, reason: String },
@@ -246,6 +249,12 @@ impl ToolkitError {
                 own,
                 "run `cargo lmem toolkit install` on another machine and copy its cache folder here",
             ],
+            Self::InstallerFailed { offline: true, .. } => {
+                &["`--offline` finds only what the installer has at hand: run it once with a network"]
+            }
+            Self::InstallerFailed { attempts, .. } if attempts.iter().any(|(_, output)| is_full(output)) => {
+                &["a toolkit needs 700 MB while it is fetched; `CARGO_LMEM_CACHE_DIR` names another cache folder"]
+            }
             Self::InstallerFailed { .. } => {
                 &["the index, proxy and certificates are those of the installer's own configuration", own]
             }
@@ -283,4 +292,9 @@ fn failures(attempts: &[(String, String)]) -> String {
 
 fn only(numbers: &[String]) -> String {
     if numbers.is_empty() { String::new() } else { format!(", only {}", numbers.join(", ")) }
+}
+
+/// What `uv` and `pip` say of a full disk (`ENOSPC`).
+fn is_full(output: &str) -> bool {
+    output.contains("No space left on device")
 }
