@@ -3,7 +3,7 @@
 //! Which package versions make up a release is what NVIDIA's own `cuda-toolkit` package requires (13.0.3, 13.1.2, 13.2.2,
 //! 13.3.1, 13.4.3); 13.5 has none yet, and all its packages bear the same build number. The checksums are those of the package
 //! index: `pip install --dry-run --ignore-installed --no-deps --only-binary :all: --target T --platform P --report R`
-//! with each `manylinux` platform of both architectures. Checked by installing every release.
+//! with each `manylinux` platform of both architectures. Checked by installing every release on x86-64.
 
 use super::version::{Version, VersionRequest};
 
