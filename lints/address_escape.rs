@@ -1,0 +1,73 @@
+//! The address of a variable leaves the function, so the variable must be in memory.
+//!
+//! ## Why it costs
+//! A function that is not inlined gets a pointer, and a pointer needs memory: the variable is stored before the
+//! call, loaded and stored inside, and loaded again after it. On an H200 a pointer to 16 bytes in a hot loop
+//! cost 7 times the same kernel with the value passed and returned.
+//!
+//! ## What to do
+//! - Let the function be inlined: `__forceinline__` in place of `__noinline__`, its definition in a header.
+//! - Pass the value and return it: registers can hold arguments and results.
+//! - Replace calls through pointers and virtual calls by a `switch`.
+//!
+//! ## Fix safety
+//! Inlining keeps the meaning. Passing by value changes every call of the function.
+
+use crate::attribute::{Escape, EscapeKind, StackObject, StackObjectKind, demangle};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, traffic};
+
+pub(crate) static LINT: Lint = Lint {
+    name: "address_escape",
+    level: Level::Warn,
+    source: include_str!("address_escape.rs"),
+    check: Check::Object(check),
+};
+
+fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+    if !matches!(object.kind, StackObjectKind::Variable) {
+        return None;
+    }
+    let escape = object.escapes.iter().min_by_key(|escape| order(&escape.kind))?;
+    let subject = match &object.variable {
+        Some(_) => describe(object),
+        None => describe(object).replace("an array of", "a variable of"),
+    };
+    let message = format!("{subject} lives in local memory: its address {}", way(&escape.kind));
+    let guilty = object.guilty();
+    let finding = object_finding(object, guilty, message)
+        .primary(escape.span.as_ref(), "the address leaves here")
+        .label(escape.span.as_ref(), "the address leaves here");
+    let finding = match guilty.filter(|access| access.in_callee) {
+        Some(access) => finding.label(access.span.as_ref(), format!("{} through the pointer", traffic(access))),
+        None => finding,
+    };
+    Some(finding.help(advice(escape)))
+}
+
+/// What is most likely to be changed comes first.
+fn order(kind: &EscapeKind) -> u8 {
+    match kind {
+        EscapeKind::Call(_) => 0,
+        EscapeKind::IndirectCall => 1,
+        EscapeKind::Stored => 2,
+        EscapeKind::Generic(_) => 3,
+    }
+}
+
+fn way(kind: &EscapeKind) -> String {
+    match kind {
+        EscapeKind::Call(name) => format!("is passed to `{}`, which is not inlined", demangle(name)),
+        EscapeKind::IndirectCall => "is passed to a function behind a pointer".to_string(),
+        EscapeKind::Stored => "is stored to memory".to_string(),
+        EscapeKind::Generic(opcode) => format!("is used as an address of any memory (`{opcode}`)"),
+    }
+}
+
+fn advice(escape: &Escape) -> &'static str {
+    match escape.kind {
+        EscapeKind::Call(_) => "let the function be inlined (`__forceinline__`), or pass and return the value instead of a pointer to it",
+        EscapeKind::IndirectCall => "call the functions by name, in a `switch`, so that they can be inlined",
+        EscapeKind::Stored => "keep the pointer out of memory: pass the value, or an index",
+        EscapeKind::Generic(_) => "do not mix pointers to local variables with pointers to other memory",
+    }
+}

@@ -1,0 +1,33 @@
+//! The unit is compiled for debugging, with `-G`.
+//!
+//! ## Why it costs
+//! With `-G` every variable has a place in local memory, so that a debugger can find it. Kernels become several
+//! times slower (5.8 times in one measured pair), and nothing can be said about what a release build would do.
+//!
+//! ## What to do
+//! Leave `-G` (`--device-debug`) out of builds that are measured or shipped; `-lineinfo` keeps source lines for
+//! profilers at no cost. The `cc` crate passes `-G` in debug profiles.
+//!
+//! ## Fix safety
+//! Advice only: a debug build is deliberate while one debugs.
+
+use crate::extract::{TranslationUnit, UnitCode};
+use crate::lint::{Check, Finding, Level, Lint};
+use crate::source::Span;
+
+pub(crate) static LINT: Lint =
+    Lint { name: "debug_build", level: Level::Warn, source: include_str!("debug_build.rs"), check: Check::Unit(check) };
+
+fn check(unit: &TranslationUnit, is_debug: bool) -> Option<Finding> {
+    if !is_debug {
+        return None;
+    }
+    let span = match &unit.code {
+        UnitCode::CudaFile { file, .. } => Span::line(file, 1),
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text } => text.span(0..1),
+    };
+    let finding = Finding::new(format!("`{}` is built for debugging: everything is in local memory", unit.name))
+        .primary(span.as_ref(), "compiled with `-G`")
+        .note("its kernels are not checked for anything else");
+    Some(finding.help("leave `-G` out; `-lineinfo` keeps source lines for profilers"))
+}

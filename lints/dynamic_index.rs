@@ -1,0 +1,77 @@
+//! An array is indexed by a value that is only known at run time.
+//!
+//! ## Why it costs
+//! Registers have no addresses. One computed index is enough to move the whole array into local memory, where
+//! every access is a load or a store. On an H200, when the threads of a warp use different indices, that costs
+//! 9 times shared memory for 64 elements and 13 times for 128; with the same index in the whole warp about
+//! twice, which arithmetic can hide.
+//!
+//! ## What to do
+//! - Index with the counter of a loop that is unrolled, so that every access is a constant.
+//! - Different indices in a warp: keep the array in shared memory as `[element][thread]`, or for up to 16
+//!   elements select without an index: `for (j…) v = (j == k) ? a[j] : v;` with `#pragma unroll`.
+//! - The same index in the whole warp: shared memory, or leave it where arithmetic hides it. A chain of
+//!   selects is slower than local memory there from 8 elements up.
+//!
+//! ## Fix safety
+//! Advice only: each way out changes how the kernel computes or what it needs, and the programmer must judge.
+
+use crate::attribute::{Access, Address, Sources, StackObject, StackObjectKind};
+use crate::diagnostic::Uniformity;
+use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin, traffic};
+
+pub(crate) static LINT: Lint = Lint {
+    name: "dynamic_index",
+    level: Level::Warn,
+    source: include_str!("dynamic_index.rs"),
+    check: Check::Object(check),
+};
+
+/// A chain of selects beats local memory up to this many bytes, when the index differs from thread to thread.
+const SELECT_BYTES: u64 = 64;
+
+fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+    let is_variable = matches!(object.kind, StackObjectKind::Variable);
+    let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
+    let guilty = own.max_by_key(|access| access.guilt())?;
+    let Address::Computed(sources) = &guilty.address else { return None };
+    let message = format!("{} lives in local memory: it is indexed at run time", describe(object));
+    let finding = object_finding(object, Some(guilty), message)
+        .primary(guilty.span.as_ref(), "accessed here")
+        .label(guilty.index.as_ref(), reason(guilty, sources))
+        .label(guilty.span.as_ref(), traffic(guilty))
+        .note(uniformity(sources));
+    Some(finding.help(advice(object, sources)))
+}
+
+fn reason(guilty: &Access, sources: &Sources) -> String {
+    let index = guilty.index.as_ref().map(|span| span.text().split_whitespace().collect::<Vec<_>>().join(" "));
+    match index.filter(|text| text.len() <= 40) {
+        Some(text) => format!("`{text}` is not known at compile time: it depends on {}", origin(sources)),
+        None => format!("not known at compile time: it depends on {}", origin(sources)),
+    }
+}
+
+fn uniformity(sources: &Sources) -> String {
+    match sources.uniformity() {
+        Some(Uniformity::Uniform) => "the index is the same in all threads of a warp".to_string(),
+        Some(Uniformity::PerThread) => "the index differs from thread to thread, so that a warp needs several transfers".to_string(),
+        None => "whether the index is the same in all threads of a warp is not known".to_string(),
+    }
+}
+
+fn advice(object: &StackObject, sources: &Sources) -> String {
+    let only_counter_and_parameters = sources.counter && !(sources.loaded || sources.thread_index || sources.carried || sources.unknown);
+    match sources.uniformity() {
+        _ if only_counter_and_parameters => {
+            "if the loop visits all elements anyway, index with its counter alone and unroll it".to_string()
+        }
+        Some(Uniformity::PerThread) if object.bytes <= SELECT_BYTES => {
+            "select the element in an unrolled loop over all of them, or keep the array in shared memory as `[element][thread]`".to_string()
+        }
+        Some(Uniformity::Uniform) => {
+            "make the index a constant (unroll, or a `switch` around the loop), or keep the array in shared memory".to_string()
+        }
+        _ => "keep the array in shared memory as `[element][thread]`, or make the index a constant".to_string(),
+    }
+}

@@ -1,0 +1,46 @@
+//! An array or structure is larger than the registers of a thread.
+//!
+//! ## Why it costs
+//! A thread has 255 registers at most, 1020 bytes, and fewer under launch bounds. An array beyond that is in
+//! local memory whatever its indices are; each access is a load or a store, and large frames of many threads
+//! do not stay in the cache.
+//!
+//! ## What to do
+//! Process the data in pieces that fit, keep it in shared memory, or in a workspace in global memory that is
+//! laid out for coalesced access. Unrolling does not help: it would turn the array into spills.
+//!
+//! ## Fix safety
+//! Advice only: there is no edit that fits all.
+
+use crate::attribute::{Access, Address, StackObject, StackObjectKind};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, object_finding, traffic};
+
+pub(crate) static LINT: Lint = Lint {
+    name: "large_array",
+    level: Level::Warn,
+    source: include_str!("large_array.rs"),
+    check: Check::Object(check),
+};
+
+/// Bytes of a register.
+const REGISTER_BYTES: u64 = 4;
+
+fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+    let registers = u64::from(cx.frame.limit.as_ref().map_or(crate::attribute::MAX_REGISTERS, |limit| limit.registers));
+    let is_variable = matches!(object.kind, StackObjectKind::Variable);
+    if !is_variable || object.bytes <= registers * REGISTER_BYTES || !object.escapes.is_empty() {
+        return None;
+    }
+    let guilty = object.guilty().filter(|access| !matches!(access.address, Address::Computed(_)))?;
+    let message = format!("{} is too large for registers", describe(object));
+    let room = format!("a thread of this kernel may use {registers} registers, {}", bytes(registers * REGISTER_BYTES));
+    let finding = object_finding(object, Some(guilty), message)
+        .primary(guilty.span.as_ref(), "accessed here")
+        .label(guilty.span.as_ref(), place(guilty))
+        .note(room);
+    Some(finding.help("process the data in pieces that fit, or keep it in shared memory"))
+}
+
+fn place(guilty: &Access) -> String {
+    traffic(guilty)
+}

@@ -1,0 +1,26 @@
+//! The lints, one file each, in the order in which they may claim a stack object: most specific first.
+
+mod address_escape;
+mod debug_build;
+mod dynamic_index;
+mod large_array;
+mod printf_buffer;
+mod register_spill;
+mod rolled_loop;
+mod slow_path_math;
+mod unexplained_local_memory;
+
+use crate::lint::Lint;
+
+/// All lints. The last one claims what no other does, so that the bytes add up.
+pub static ALL: &[&Lint] = &[
+    &debug_build::LINT,
+    &register_spill::LINT,
+    &printf_buffer::LINT,
+    &slow_path_math::LINT,
+    &dynamic_index::LINT,
+    &large_array::LINT,
+    &rolled_loop::LINT,
+    &address_escape::LINT,
+    &unexplained_local_memory::LINT,
+];

@@ -1,0 +1,30 @@
+//! The arguments of `printf` are written to local memory before the call.
+//!
+//! ## Why it costs
+//! Little: the stores happen only where `printf` runs, which is often a check that never fails. The frame is
+//! there in every thread all the same, and the call itself keeps registers from being used across it.
+//!
+//! ## What to do
+//! Keep `printf` out of builds that are measured: `#ifdef DEBUG`, or `assert`, which needs no frame.
+//!
+//! ## Fix safety
+//! Advice only: whether the text is wanted is for the programmer to say.
+
+use crate::attribute::{EscapeKind, StackObject, StackObjectKind};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, object_finding};
+
+pub(crate) static LINT: Lint = Lint {
+    name: "printf_buffer",
+    level: Level::Allow,
+    source: include_str!("printf_buffer.rs"),
+    check: Check::Object(check),
+};
+
+fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+    let is_print = |kind: &EscapeKind| matches!(kind, EscapeKind::Call(name) if name == "vprintf");
+    let is_variable = matches!(object.kind, StackObjectKind::Variable);
+    let escape = object.escapes.first().filter(|_| is_variable && object.escapes.iter().all(|escape| is_print(&escape.kind)))?;
+    let message = format!("the arguments of `printf` take {} of local memory", bytes(object.bytes));
+    let finding = object_finding(object, None, message).primary(escape.span.as_ref(), "written to local memory before the call");
+    Some(finding.help("keep `printf` out of builds that are measured"))
+}

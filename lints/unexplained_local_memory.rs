@@ -1,0 +1,45 @@
+//! Local memory that no other lint explains.
+//!
+//! ## Why it costs
+//! Local memory is global memory with a friendly name, whatever put the data there. This lint keeps the books:
+//! the bytes of all findings of a kernel add up to the stack frame that `ptxas` reports.
+//!
+//! ## What to do
+//! Look at the accesses that are named, if any. Frames of functions that were not inlined, saved registers,
+//! slow paths of library functions and `alloca` end up here when nothing tells them apart.
+//!
+//! ## Fix safety
+//! There is no fix: the cause is not known.
+
+use crate::attribute::{StackObject, StackObjectKind, UnknownReason};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, object_finding, traffic};
+
+pub(crate) static LINT: Lint = Lint {
+    name: "unexplained_local_memory",
+    level: Level::Warn,
+    source: include_str!("unexplained_local_memory.rs"),
+    check: Check::Object(check),
+};
+
+fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+    let name = &cx.frame.name;
+    let kind = if cx.frame.is_entry { "kernel" } else { "function" };
+    let message = match (&object.kind, &object.variable) {
+        _ if object.bytes == 0 => format!("{kind} `{name}` uses local memory of unknown size: ptxas cannot tell the size of its stack"),
+        (StackObjectKind::Variable, Some(_)) => format!("{} lives in local memory, and nothing says why", describe(object)),
+        _ => format!("{} of the stack frame of {kind} `{name}` are not explained", bytes(object.bytes)),
+    };
+    let guilty = object.guilty();
+    let mut finding = object_finding(object, guilty, message);
+    if let Some(access) = guilty {
+        finding = finding.primary(access.span.as_ref(), traffic(access)).label(access.span.as_ref(), traffic(access));
+    }
+    finding = finding.primary(cx.frame.span.as_ref(), "in this kernel");
+    if let Some(function) = &object.function {
+        finding = finding.note(format!("it belongs to `{function}`, which is not inlined"));
+    }
+    if let StackObjectKind::Unknown(UnknownReason::NoLines) = object.kind {
+        finding = finding.note("there are no line tables, so that nothing can be said about sources");
+    }
+    Some(finding)
+}
