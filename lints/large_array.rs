@@ -12,7 +12,7 @@
 //! ## Fix safety
 //! Advice only: there is no edit that fits all.
 
-use crate::attribute::{Access, Address, StackObject, StackObjectKind};
+use crate::attribute::{Address, StackObject, StackObjectKind};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, object_finding, traffic};
 
 pub(crate) static LINT: Lint = Lint {
@@ -36,11 +36,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let room = format!("a thread of this kernel may use {registers} registers, {}", bytes(registers * REGISTER_BYTES));
     let finding = object_finding(object, Some(guilty), message)
         .primary(guilty.span.as_ref(), "accessed here")
-        .label(guilty.span.as_ref(), place(guilty))
+        .label(guilty.span.as_ref(), traffic(guilty))
         .note(room);
     Some(finding.help("process the data in pieces that fit, or keep it in shared memory"))
-}
-
-fn place(guilty: &Access) -> String {
-    traffic(guilty)
 }

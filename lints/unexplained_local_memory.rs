@@ -11,7 +11,7 @@
 //! ## Fix safety
 //! There is no fix: the cause is not known.
 
-use crate::attribute::{StackObject, StackObjectKind, UnknownReason};
+use crate::attribute::{StackObject, StackObjectKind};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, object_finding, traffic};
 
 pub(crate) static LINT: Lint = Lint {
@@ -37,9 +37,6 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     finding = finding.primary(cx.frame.span.as_ref(), "in this kernel");
     if let Some(function) = &object.function {
         finding = finding.note(format!("it belongs to `{function}`, which is not inlined"));
-    }
-    if let StackObjectKind::Unknown(UnknownReason::NoLines) = object.kind {
-        finding = finding.note("there are no line tables, so that nothing can be said about sources");
     }
     Some(finding)
 }

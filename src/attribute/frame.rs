@@ -54,6 +54,15 @@ pub struct StackObject {
     pub escapes: Vec<Escape>,
     /// Demangled name of the function that owns it, where that is not the kernel itself.
     pub function: Option<String>,
+    /// For an object without a name: the call of a math function whose code it belongs to.
+    pub math_function: Option<MathFunction>,
+}
+
+/// A call such as `sinf(x)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MathFunction {
+    pub name: String,
+    pub span: Span,
 }
 
 #[derive(Debug, Clone)]
@@ -136,6 +145,7 @@ fn spilled(kernel: &KernelFacts, facts: &UnitFacts, views: &Views<'_>) -> Option
         accesses: Vec::new(),
         escapes: Vec::new(),
         function: None,
+        math_function: None,
     })
 }
 
@@ -145,7 +155,9 @@ fn variable_object(mut raw: RawObject, owner: Option<String>, syntax: Option<&Fu
     if let (Some(variable), Some(syntax), None) = (&mut variable, syntax, &owner) {
         variable.type_text = bind(&variable.type_text, &syntax.template_parameters, &template_arguments(kernel));
     }
+    let math_function = if variable.is_none() { math_function(&raw) } else { None };
     StackObject {
+        math_function,
         kind: StackObjectKind::Variable,
         bytes: raw.bytes,
         variable,
@@ -153,6 +165,28 @@ fn variable_object(mut raw: RawObject, owner: Option<String>, syntax: Option<&Fu
         escapes: raw.escapes,
         function: owner,
     }
+}
+
+/// The math function with a slow path that all accesses of an object lie in the call of.
+fn math_function(raw: &RawObject) -> Option<MathFunction> {
+    let mut found: Option<MathFunction> = None;
+    for access in &raw.accesses {
+        let place = access.places.first()?;
+        let region = place.view.region(place.offset)?;
+        let (name, range) = place.view.calls(region).into_iter().find(|(name, _)| has_slow_path(name))?;
+        let call = MathFunction { name, span: place.view.span(range)? };
+        if found.as_ref().is_some_and(|known| known.name != call.name) {
+            return None;
+        }
+        found = found.or(Some(call));
+    }
+    found
+}
+
+/// Functions that reduce large arguments with an array.
+fn has_slow_path(name: &str) -> bool {
+    let name = name.trim_start_matches("std::").trim_start_matches("cuda::std::").trim_start_matches("::");
+    matches!(name.strip_suffix('f').unwrap_or(name), "sin" | "cos" | "tan" | "sincos" | "j0" | "j1" | "jn" | "y0" | "y1" | "yn")
 }
 
 /// Keeps what is in the frame, and adds the remainder so that the bytes add up.
@@ -190,7 +224,7 @@ fn is_spills(object: &StackObject) -> bool {
 }
 
 fn unknown(bytes: u64, accesses: Vec<Access>) -> StackObject {
-    StackObject { kind: StackObjectKind::Unknown, bytes, variable: None, accesses, escapes: Vec::new(), function: None }
+    StackObject { kind: StackObjectKind::Unknown, bytes, variable: None, accesses, escapes: Vec::new(), function: None, math_function: None }
 }
 
 /// `running_mean<32>` of `_Z12running_meanILi32EEvPKfPfi`; the name itself where it is not mangled.

@@ -112,6 +112,21 @@ impl SourceView {
         mentions
     }
 
+    /// Calls in a region by the function's name, with the bytes of the whole call.
+    pub fn calls(&self, region: Node<'_>) -> Vec<(String, Range<usize>)> {
+        let identifiers = self.identifiers(region).into_iter();
+        let calls = identifiers.filter_map(|identifier| {
+            let mut function = identifier;
+            while let Some(parent) = function.parent().filter(|parent| matches!(parent.kind(), "qualified_identifier" | "template_function")) {
+                function = parent;
+            }
+            let call = function.parent().filter(|parent| parent.kind() == "call_expression")?;
+            let is_callee = call.child_by_field_name("function").is_some_and(|node| node.id() == function.id());
+            is_callee.then(|| (self.slice(function).to_string(), call.byte_range()))
+        });
+        calls.collect()
+    }
+
     /// The variable itself, or for an alias the variables that its initialiser mentions.
     fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Declaration> {
         let (DeclarationKind::Alias, Some((start, end)), true) = (declaration.kind, declaration.initializer, depth > 0) else {

@@ -60,6 +60,8 @@ pub struct Failure {
     /// What the compilers said, where they said something.
     pub messages: Vec<CompilerMessage>,
     pub rescues: Vec<String>,
+    /// The PTX that ptxas refused: its lines lead back to the source.
+    pub ptx: Option<String>,
 }
 
 #[derive(Debug, Clone, Error)]
@@ -93,7 +95,7 @@ impl CompileError {
 
 impl From<CompileError> for Failure {
     fn from(error: CompileError) -> Self {
-        Self { error, messages: Vec::new(), rescues: Vec::new() }
+        Self { error, messages: Vec::new(), rescues: Vec::new(), ptx: None }
     }
 }
 
@@ -167,7 +169,8 @@ impl Compiler<'_> {
         let text = output.text();
         let messages = parse_messages(&text, "nvcc");
         if !output.succeeded() {
-            return Err(self.refusal(output.end, &text, "nvcc", messages, attempt));
+            let ptx = nvcc::kept_file(folder, ".ptx").ok().flatten().and_then(|path| fs_err::read_to_string(path).ok());
+            return Err(Failure { ptx, ..self.refusal(output.end, &text, "nvcc", messages, attempt) });
         }
         let kept = |ending| nvcc::kept_file(folder, ending).map_err(CompileError::io("nvcc's files cannot be listed"));
         let missing = |what| CompileError::NoOutput { program: "nvcc".into(), what };
@@ -237,7 +240,8 @@ impl Compiler<'_> {
         let text = output.text();
         let messages = parse_messages(&text, "ptxas");
         if !output.succeeded() {
-            return Err(self.refusal(output.end, &text, "ptxas", messages, &attempt));
+            let ptx = Some(ptx.to_string());
+            return Err(Failure { ptx, ..self.refusal(output.end, &text, "ptxas", messages, &attempt) });
         }
         let missing = CompileError::NoOutput { program: "ptxas".into(), what: "cubin" };
         let cubin = Some(&cubin_path).filter(|path| path.is_file()).ok_or(missing)?;
@@ -269,7 +273,7 @@ impl Compiler<'_> {
             End::Exit(_) if has_errors => CompileError::Refused { architecture: attempt.architecture.clone() },
             End::Exit(code) => CompileError::Silent { program, code, output: last_lines(text, 12) },
         };
-        Failure { error, messages, rescues: attempt.rescues.clone() }
+        Failure { error, messages, rescues: attempt.rescues.clone(), ptx: None }
     }
 }
 

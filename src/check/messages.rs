@@ -1,0 +1,176 @@
+//! Messages of compilers as diagnostics, at their place in the file that the user edits.
+
+use crate::attribute::normalize;
+use crate::compile::{CompilerMessage, Failure, MessageKind, STRING_NAME};
+use crate::diagnostic::{Code, Diagnostic, Help, Label, Severity};
+use crate::extract::{MappedText, TranslationUnit, UnitCode};
+use crate::read::PtxModule;
+use crate::source::{SourceFile, Span};
+use std::path::Path;
+
+/// More messages of one unit say nothing new.
+const MAX_MESSAGES: usize = 20;
+
+/// Warnings of a compilation that succeeded.
+pub fn warnings(messages: &[CompilerMessage], unit: &TranslationUnit, root: &Path, ptx: &str) -> Vec<Diagnostic> {
+    let located = messages.iter().map(|message| (message, locate(message, unit, root, Some(ptx))));
+    // Warnings in headers of others are not the user's to mend.
+    let ours = located.filter(|(message, span)| span.is_some() || message.place.is_none());
+    ours.take(MAX_MESSAGES).map(|(message, span)| diagnostic(message, span, unit)).collect()
+}
+
+/// A compilation that failed: the compiler's errors, or one error that says what happened.
+pub fn failure(failure: &Failure, unit: &TranslationUnit, root: &Path) -> Vec<Diagnostic> {
+    let errors: Vec<&CompilerMessage> = failure.messages.iter().filter(|message| message.kind == MessageKind::Error).collect();
+    let mut diagnostics: Vec<Diagnostic> = errors
+        .iter()
+        .take(MAX_MESSAGES)
+        .map(|message| diagnostic(message, locate(message, unit, root, failure.ptx.as_deref()), unit))
+        .collect();
+    // ptxas ends with a line that only repeats that there were errors.
+    if diagnostics.len() > 1 {
+        diagnostics.retain(|diagnostic| !diagnostic.message.contains("Ptx assembly aborted due to errors"));
+    }
+    let name = &unit.name;
+    if diagnostics.is_empty() {
+        diagnostics.push(plain(unit, Code::Tool("compile"), format!("`{name}`: {}", failure.error)));
+    }
+    if let Some(last) = diagnostics.last_mut() {
+        if !errors.is_empty() {
+            last.notes.push(format!("`{name}` {}", failure.error));
+        }
+        last.notes.extend(failure.rescues.iter().map(|rescue| format!("tried: {rescue}")));
+        last.notes.extend(errors.len().checked_sub(MAX_MESSAGES + 1).map(|more| format!("and {} more errors", more + 1)));
+    }
+    diagnostics
+}
+
+fn plain(unit: &TranslationUnit, code: Code, message: String) -> Diagnostic {
+    let mut lines = message.lines();
+    let first = lines.next().unwrap_or_default().to_string();
+    Diagnostic {
+        severity: Severity::Error,
+        code,
+        message: first,
+        primary: start_of(unit).map(|span| Label { span, text: String::new() }),
+        secondary: Vec::new(),
+        notes: lines.map(str::to_string).collect(),
+        help: Vec::new(),
+        evidence: None,
+        package: unit.package.clone(),
+    }
+}
+
+/// The first line of a file; of a kernel string, where it starts.
+pub fn start_of(unit: &TranslationUnit) -> Option<Span> {
+    match &unit.code {
+        UnitCode::CudaFile { file, .. } => Span::line(file, 1),
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text } => text.span(0..1),
+    }
+}
+
+fn diagnostic(message: &CompilerMessage, span: Option<Span>, unit: &TranslationUnit) -> Diagnostic {
+    let severity = match message.kind {
+        MessageKind::Warning => Severity::Warning,
+        MessageKind::Error => Severity::Error,
+    };
+    let number = message.number.as_ref().map(|number| format!("::{number}")).unwrap_or_default();
+    let code = Code::Compiler(format!("{}{number}", message.compiler));
+    let mut diagnostic = plain(unit, code, message.text.clone());
+    diagnostic.severity = severity;
+    match span {
+        Some(span) => diagnostic.primary = Some(Label { span, text: String::new() }),
+        None => {
+            if let Some((file, line)) = &message.place {
+                diagnostic.notes.push(format!("at {file}:{line}"));
+            }
+        }
+    }
+    if message.text.starts_with("Unresolved extern") {
+        let message = "add `-rdc=true` to `nvcc-flags`, or define the function in a header".to_string();
+        diagnostic.help.push(Help { message });
+    }
+    diagnostic
+}
+
+fn locate(message: &CompilerMessage, unit: &TranslationUnit, root: &Path, ptx: Option<&str>) -> Option<Span> {
+    let (name, line) = message.place.as_ref()?;
+    if message.compiler == "ptxas" {
+        return match (&unit.code, ptx) {
+            (UnitCode::Ptx { text }, _) => line_of_text(text, *line, None),
+            (_, Some(ptx)) => line_of_ptx(ptx, *line, unit, root),
+            (_, None) => None,
+        };
+    }
+    line_of_file(name, *line, message.column.as_ref(), unit, root)
+}
+
+/// A line of a file or of the unit's own text, by the name that a compiler gives it.
+fn line_of_file(name: &str, line: u32, column: Option<&(u32, String)>, unit: &TranslationUnit, root: &Path) -> Option<Span> {
+    let path = normalize(&unit.base.join(name));
+    if let UnitCode::CudaText { text, options } = &unit.code {
+        let program = options.program_name.as_deref().unwrap_or(STRING_NAME);
+        if name == program || path == normalize(&unit.base.join(program)) {
+            return line_of_text(text, line, column);
+        }
+    }
+    if !path.starts_with(root) && !path.starts_with(&unit.base) {
+        return None;
+    }
+    let file = SourceFile::read(&path, root).ok()?;
+    line_of_text(&MappedText::from_file(&file), line, column)
+}
+
+fn line_of_text(text: &MappedText, line: u32, column: Option<&(u32, String)>) -> Option<Span> {
+    let mut start = 0;
+    for _ in 1..line {
+        start += text.as_str().get(start..)?.find('\n')? + 1;
+    }
+    let rest = text.as_str().get(start..)?;
+    let content = rest.lines().next().unwrap_or("");
+    let blank = content.len() - content.trim_start().len();
+    // EDG prints the line with macros expanded and tabs as blanks; its column counts in that.
+    let trusted = column.filter(|(_, printed)| printed.is_empty() || printed.trim() == content.replace('\t', " ").trim());
+    let token = trusted.and_then(|(column, _)| content.char_indices().nth(*column as usize - 1)).map(|(at, _)| at);
+    let range = match token {
+        Some(at) => {
+            let length = content[at..].find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(content.len() - at);
+            let first = content[at..].chars().next().map_or(0, char::len_utf8);
+            at..at + length.max(first)
+        }
+        None => blank..content.trim_end().len().max(blank),
+    };
+    text.span(start + range.start..start + range.end)
+}
+
+/// The source line that an instruction of the PTX was made from: inline assembly, mostly.
+fn line_of_ptx(ptx: &str, line: u32, unit: &TranslationUnit, root: &Path) -> Option<Span> {
+    let module = PtxModule::parse(ptx).ok()?;
+    let function = module.function_at(line)?;
+    let location = function.instructions[function.instruction_at(line)?].location?;
+    function.location_chain(location).into_iter().find_map(|location| {
+        let name = module.files.get(&location.file)?;
+        line_of_file(name, location.line, Some(&(location.column.max(1), String::new())), unit, root)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(source: &str, line: u32, column: Option<(u32, &str)>) -> Option<String> {
+        let text = MappedText::from_file(&SourceFile::from_text("a.cu", source));
+        let column = column.map(|(column, printed)| (column, printed.to_string()));
+        line_of_text(&text, line, column.as_ref()).map(|span| format!("{span:?}"))
+    }
+
+    #[test]
+    fn columns_are_used_when_the_printed_line_is_the_source_line() {
+        let source = "int a;\n\tint y = foo + 2;\n";
+        assert_eq!(span(source, 2, Some((10, " int y = foo + 2;"))).as_deref(), Some("a.cu:2:10+3"));
+        assert_eq!(span(source, 2, Some((10, " int z = bar;"))).as_deref(), Some("a.cu:2:2+16"));
+        assert_eq!(span(source, 2, None).as_deref(), Some("a.cu:2:2+16"));
+        assert_eq!(span(source, 9, None), None);
+        assert_eq!(span(source, 2, Some((99, ""))).as_deref(), Some("a.cu:2:2+16"));
+    }
+}

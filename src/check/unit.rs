@@ -1,0 +1,227 @@
+//! One unit for one target: compile, read, attribute, lint.
+
+use std::path::Path;
+
+use globset::GlobMatcher;
+
+use super::messages;
+use crate::attribute::{KernelFrame, StackObjectKind, attribute};
+use crate::cache::Cache;
+use crate::compile::{Artifacts, CompileError, Compiler, Failure, Target, architecture_number};
+use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
+use crate::extract::{TranslationUnit, UnitCode};
+use crate::lint::{self, Circumstances, Levels, LintContext};
+use crate::read::{UnitFacts, read_unit};
+
+/// What all units of a run share.
+pub struct Shared<'a> {
+    pub compiler: Compiler<'a>,
+    pub cache: Option<Cache>,
+    pub root: &'a Path,
+    /// Only kernels that match.
+    pub kernels: Option<GlobMatcher>,
+}
+
+/// What one unit gave for one target.
+#[derive(Default)]
+pub struct UnitReport {
+    pub diagnostics: Vec<Diagnostic>,
+    /// Kernels that were looked at.
+    pub kernels: usize,
+    pub frame_bytes: u64,
+    pub unexplained_bytes: u64,
+    pub failed: bool,
+    pub cached: bool,
+    pub interrupted: bool,
+    /// What was added to assumed flags to make it compile.
+    pub rescues: Vec<String>,
+    /// The cache could not be written.
+    pub cache_error: Option<String>,
+}
+
+/// Checks a unit; all that goes wrong is in the report.
+pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shared: &Shared<'_>) -> UnitReport {
+    let about = |architecture| Circumstances { unit, frame: None, architecture, toolkit: "", flags: flag_origin(unit) };
+    if let Some(claim) = lint::unit_claim(unit, is_debug(unit)) {
+        let diagnostics = claim.into_diagnostic(levels, &about(&target.architecture)).into_iter().collect();
+        return UnitReport { diagnostics, ..Default::default() };
+    }
+    let mut report = UnitReport::default();
+    match artifacts(unit, target, shared, &mut report) {
+        Ok(artifacts) => examine(unit, target, &artifacts, levels, shared, &mut report),
+        Err(failure) => {
+            report.interrupted = matches!(failure.error, CompileError::Cancelled);
+            report.failed = true;
+            report.diagnostics = messages::failure(&failure, unit, shared.root);
+        }
+    }
+    report
+}
+
+fn artifacts(unit: &TranslationUnit, target: &Target, shared: &Shared<'_>, report: &mut UnitReport) -> Result<Artifacts, Failure> {
+    let Some(cache) = &shared.cache else { return shared.compiler.compile(unit, target) };
+    let key = cache.key(unit, target);
+    if let Some(artifacts) = cache.get(&key) {
+        report.cached = true;
+        return Ok(artifacts);
+    }
+    let artifacts = shared.compiler.compile(unit, target)?;
+    if let Err(error) = cache.put(&key, &artifacts, &target.toolkit.root) {
+        report.cache_error = Some(error.to_string());
+    }
+    Ok(artifacts)
+}
+
+fn examine(unit: &TranslationUnit, target: &Target, artifacts: &Artifacts, levels: &Levels, shared: &Shared<'_>, report: &mut UnitReport) {
+    report.rescues = artifacts.rescues.clone();
+    report.diagnostics.extend(messages::warnings(&artifacts.messages, unit, shared.root, &artifacts.ptx));
+    let architecture = architecture_number(&artifacts.architecture);
+    let facts = match read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture) {
+        Ok(facts) => facts,
+        Err(error) => {
+            report.failed = true;
+            report.diagnostics.push(unreadable(unit, &error.to_string()));
+            return;
+        }
+    };
+    let frames = attribute(unit, &facts, artifacts, shared.root, register_flag(unit));
+    for frame in frames.iter().filter(|frame| is_wanted(frame, shared)) {
+        report.kernels += usize::from(frame.is_entry);
+        report.frame_bytes += frame.usage.stack_frame;
+        examine_frame(unit, target, artifacts, &facts, frame, levels, report);
+    }
+}
+
+fn examine_frame(
+    unit: &TranslationUnit,
+    target: &Target,
+    artifacts: &Artifacts,
+    facts: &UnitFacts,
+    frame: &KernelFrame,
+    levels: &Levels,
+    report: &mut UnitReport,
+) {
+    let cx = LintContext { frame, architecture: &artifacts.architecture, has_spill_marks: facts.has_spill_marks };
+    let toolkit = target.toolkit.version.to_string();
+    let about = Circumstances {
+        unit,
+        frame: Some(frame),
+        architecture: &artifacts.architecture,
+        toolkit: &toolkit,
+        flags: flag_origin(unit),
+    };
+    for claim in lint::claims(&cx) {
+        if claim.lint.name == "unexplained_local_memory" {
+            report.unexplained_bytes += claim.bytes;
+        }
+        let diagnostic = claim.into_diagnostic(levels, &about);
+        report.diagnostics.extend(diagnostic.map(|diagnostic| placed(diagnostic, unit)));
+    }
+    debug_assert_eq!(
+        frame.objects.iter().map(|object| object.bytes).sum::<u64>(),
+        frame.usage.stack_frame,
+        "the objects of `{}` do not add up: {:?}",
+        frame.name,
+        frame.objects.iter().map(|object| (object.bytes, matches!(object.kind, StackObjectKind::Unknown))).collect::<Vec<_>>()
+    );
+}
+
+/// Code from headers outside the workspace alone has no line of the user's: the unit's start stands for it.
+fn placed(mut diagnostic: Diagnostic, unit: &TranslationUnit) -> Diagnostic {
+    if diagnostic.primary.is_none() {
+        let text = "in code that this file includes".to_string();
+        diagnostic.primary = messages::start_of(unit).map(|span| Label { span, text });
+    }
+    diagnostic
+}
+
+fn unreadable(unit: &TranslationUnit, error: &str) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Error,
+        code: Code::Tool("read"),
+        message: format!("`{}` compiles, but what the compiler wrote cannot be read: {error}", unit.name),
+        primary: None,
+        secondary: Vec::new(),
+        notes: vec!["this is a bug in cargo-lmem, or a toolkit that it does not know yet".to_string()],
+        help: Vec::new(),
+        evidence: None,
+        package: unit.package.clone(),
+    }
+}
+
+fn is_wanted(frame: &KernelFrame, shared: &Shared<'_>) -> bool {
+    shared.kernels.as_ref().is_none_or(|glob| glob.is_match(&frame.name) || glob.is_match(&frame.mangled))
+}
+
+pub fn flag_origin(unit: &TranslationUnit) -> FlagOrigin {
+    match &unit.code {
+        UnitCode::CudaFile { flags, .. } => flags.origin,
+        // The options beside the string, or that there are none, are what the program runs with.
+        UnitCode::CudaText { options, .. } if options.unresolved.is_some() => FlagOrigin::Assumed,
+        UnitCode::CudaText { .. } | UnitCode::Ptx { .. } => FlagOrigin::Code,
+    }
+}
+
+fn is_debug(unit: &TranslationUnit) -> bool {
+    let asks = |arguments: &[String]| arguments.iter().any(|argument| matches!(argument.as_str(), "-G" | "--device-debug" | "-device-debug"));
+    match &unit.code {
+        UnitCode::CudaFile { flags, .. } => asks(&flags.arguments),
+        UnitCode::CudaText { options, .. } => asks(&options.arguments),
+        UnitCode::Ptx { text } => {
+            let target = text.as_str().lines().find_map(|line| line.trim_start().strip_prefix(".target"));
+            target.is_some_and(|rest| rest.split(',').any(|word| word.trim() == "debug"))
+        }
+    }
+}
+
+/// The `-maxrregcount` that counts: that of nvcc. For kernel strings it has no effect on the code that runs.
+fn register_flag(unit: &TranslationUnit) -> Option<(u32, String)> {
+    let UnitCode::CudaFile { flags, .. } = &unit.code else { return None };
+    let mut arguments = flags.arguments.iter().peekable();
+    let mut found = None;
+    while let Some(argument) = arguments.next() {
+        let name = argument.trim_start_matches('-');
+        let Some(rest) = name.strip_prefix("maxrregcount").filter(|_| argument.starts_with('-')) else { continue };
+        let value = match rest.strip_prefix('=') {
+            Some(value) => value.to_string(),
+            None => arguments.peek().map(|value| (*value).clone()).unwrap_or_default(),
+        };
+        found = value.parse().ok().map(|registers| (registers, format!("-maxrregcount={value}")));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extract::{MappedText, NvccFlags};
+    use crate::source::SourceFile;
+
+    fn unit(arguments: &[&str]) -> TranslationUnit {
+        let flags = NvccFlags { arguments: arguments.iter().map(|text| text.to_string()).collect(), origin: FlagOrigin::Config };
+        TranslationUnit {
+            name: "a.cu".into(),
+            package: None,
+            base: ".".into(),
+            code: UnitCode::CudaFile { file: SourceFile::from_text("a.cu", "int a;"), flags },
+            use_site: None,
+        }
+    }
+
+    #[test]
+    fn flags_that_matter_are_seen() {
+        assert!(is_debug(&unit(&["-O3", "-G"])));
+        assert!(!is_debug(&unit(&["-g", "-lineinfo"])));
+        for arguments in [&["-maxrregcount=64"][..], &["--maxrregcount", "64"], &["-maxrregcount", "64"]] {
+            assert_eq!(register_flag(&unit(arguments)), Some((64, "-maxrregcount=64".into())), "{arguments:?}");
+        }
+        assert_eq!(register_flag(&unit(&["-O3"])), None);
+        assert_eq!(register_flag(&unit(&["-maxrregcount"])), None);
+    }
+
+    #[test]
+    fn ptx_tells_that_it_is_for_debugging() {
+        let text = MappedText::from_file(&SourceFile::from_text("a.ptx", ".version 8.0\n.target sm_90, debug\n"));
+        assert!(is_debug(&TranslationUnit { code: UnitCode::Ptx { text }, ..unit(&[]) }));
+    }
+}
