@@ -3,7 +3,9 @@
 // In the order in which data flows.
 pub mod cli;
 pub mod compile;
+pub mod config;
 pub mod diagnostic;
+pub mod discover;
 pub mod extract;
 pub mod source;
 pub mod toolkit;
