@@ -1,15 +1,19 @@
 #![doc = include_str!("README.md")]
 
-// In the order in which data flows.
-pub mod cli;
-pub mod source;
-pub mod toolkit;
-pub mod extract;
-pub mod compile;
-pub mod read;
+// In the order in which data flows; the last ones run the others.
 pub mod attribute;
+pub mod cache;
+pub mod check;
+pub mod cli;
+pub mod compile;
+pub mod config;
+pub mod diagnostic;
+pub mod discover;
+pub mod extract;
 pub mod lint;
 #[path = "../lints/mod.rs"]
 mod lints;
-pub mod diagnostic;
+pub mod read;
 pub mod report;
+pub mod source;
+pub mod toolkit;

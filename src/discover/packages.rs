@@ -1,0 +1,234 @@
+//! Packages, as cargo selects them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cargo_metadata::{Metadata, MetadataCommand};
+use globset::Glob;
+
+use super::{DiscoverError, Scope, normalize};
+use crate::config::{ConfigError, PackageConfig, Table, nearest};
+
+/// A package of the workspace.
+#[derive(Debug, Clone)]
+pub struct Package {
+    pub name: String,
+    /// Cargo's own name for it, as its JSON messages have it.
+    pub id: String,
+    pub manifest_path: PathBuf,
+    /// The folder of the manifest.
+    pub root: PathBuf,
+    /// Libraries, programs, examples and so on, as cargo's JSON messages have them.
+    pub targets: Vec<cargo_metadata::Target>,
+    pub config: Arc<PackageConfig>,
+    pub(super) target_folders: Vec<PathBuf>,
+}
+
+impl Package {
+    /// # Errors
+    /// The settings of the package or its workspace cannot be used.
+    pub(super) fn new(package: &cargo_metadata::Package, project: &Metadata) -> Result<Self, ConfigError> {
+        let manifest_path = PathBuf::from(package.manifest_path.as_std_path());
+        let own = PackageConfig::read(&manifest_path, Table::Package, &package.metadata)?;
+        let folders = [Some(&project.target_directory), project.build_directory.as_ref()];
+        Ok(Self {
+            name: package.name.to_string(),
+            id: package.id.repr.clone(),
+            root: manifest_path.parent().map(Path::to_path_buf).unwrap_or_default(),
+            manifest_path,
+            targets: package.targets.clone(),
+            config: Arc::new(own.over(&workspace_config(project)?)),
+            target_folders: folders.into_iter().flatten().map(|folder| PathBuf::from(folder.as_std_path())).collect(),
+        })
+    }
+}
+
+fn workspace_config(project: &Metadata) -> Result<PackageConfig, ConfigError> {
+    let manifest = project.workspace_root.join("Cargo.toml");
+    PackageConfig::read(manifest.as_std_path(), Table::Workspace, &project.workspace_metadata)
+}
+
+/// The manifest that the scope is about.
+pub(super) fn manifest_of(scope: &Scope) -> Result<PathBuf, DiscoverError> {
+    match &scope.manifest_path {
+        Some(path) => {
+            let path = normalize(&scope.current_folder.join(path));
+            if path.is_file() { Ok(path) } else { Err(DiscoverError::NoFile(path)) }
+        }
+        None => nearest_manifest(&scope.current_folder)
+            .ok_or_else(|| DiscoverError::NoManifest(scope.current_folder.clone())),
+    }
+}
+
+fn nearest_manifest(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.is_file())
+}
+
+/// Asks cargo about a manifest. Neither network nor lock file are needed for what `--no-deps` tells.
+pub(super) fn load(manifest: &Path) -> Result<Metadata, DiscoverError> {
+    let mut command = MetadataCommand::new();
+    command.manifest_path(manifest).no_deps().other_options(["--offline".to_string()]);
+    if let Some(folder) = manifest.parent() {
+        command.current_dir(folder);
+    }
+    command.exec().map_err(|error| match error {
+        cargo_metadata::Error::CargoMetadata { stderr } => {
+            DiscoverError::Cargo(stderr.trim().trim_start_matches("error: ").to_string())
+        }
+        error => DiscoverError::Cargo(error.to_string()),
+    })
+}
+
+/// The packages that cargo would build for this scope, and remarks.
+pub(super) fn select<'a>(
+    project: &'a Metadata,
+    manifest: &Path,
+    scope: &Scope,
+) -> Result<(Vec<&'a cargo_metadata::Package>, Vec<String>), DiscoverError> {
+    let members = project.workspace_packages();
+    if !scope.packages.is_empty() {
+        let mut selected = Vec::new();
+        for spec in &scope.packages {
+            let found = matching(&members, spec)?;
+            if found.is_empty() {
+                let names = members.iter().map(|package| package.name.as_str());
+                return Err(DiscoverError::NoPackage {
+                    spec: spec.clone(),
+                    near: nearest(spec, names).map(str::to_string),
+                });
+            }
+            selected.extend(found);
+        }
+        selected.sort_by_key(|package| &package.id);
+        selected.dedup_by_key(|package| &package.id);
+        return Ok((selected, Vec::new()));
+    }
+    if scope.workspace {
+        return without_excluded(members, &scope.exclude);
+    }
+    Ok((default_packages(project, manifest, members), Vec::new()))
+}
+
+fn without_excluded<'a>(
+    mut members: Vec<&'a cargo_metadata::Package>,
+    exclude: &[String],
+) -> Result<(Vec<&'a cargo_metadata::Package>, Vec<String>), DiscoverError> {
+    let mut notes = Vec::new();
+    for spec in exclude {
+        let found = matching(&members, spec)?;
+        if found.is_empty() {
+            // As cargo, which only warns.
+            notes.push(format!("`--exclude {spec}` leaves nothing out: the workspace has no such package"));
+        }
+        members.retain(|member| !found.iter().any(|package| package.id == member.id));
+    }
+    Ok((members, notes))
+}
+
+/// In a package's folder that package, in the workspace's its default members.
+fn default_packages<'a>(
+    project: &'a Metadata,
+    manifest: &Path,
+    members: Vec<&'a cargo_metadata::Package>,
+) -> Vec<&'a cargo_metadata::Package> {
+    let is_manifest = |package: &&&cargo_metadata::Package| package.manifest_path.as_std_path() == manifest;
+    let at_root = manifest.parent() == Some(project.workspace_root.as_std_path());
+    if at_root && project.workspace_default_members.is_available() {
+        return project.workspace_default_packages();
+    }
+    match members.iter().find(is_manifest) {
+        Some(package) => vec![package],
+        None => members,
+    }
+}
+
+/// Packages whose name, `name@version` or id is `spec`, or matches it as a glob.
+fn matching<'a>(
+    members: &[&'a cargo_metadata::Package],
+    spec: &str,
+) -> Result<Vec<&'a cargo_metadata::Package>, DiscoverError> {
+    let glob =
+        Glob::new(spec).map_err(|source| DiscoverError::Glob { spec: spec.to_string(), source })?.compile_matcher();
+    let is_meant = |package: &&&cargo_metadata::Package| {
+        let name = package.name.as_str();
+        name == spec || package.id.repr == spec || format!("{name}@{}", package.version) == spec || glob.is_match(name)
+    };
+    Ok(members.iter().filter(is_meant).copied().collect())
+}
+
+/// Packages of files that were named by their paths, found as they come.
+#[derive(Default)]
+pub(super) struct Projects {
+    pub packages: Vec<Package>,
+    pub notes: Vec<String>,
+    places: BTreeMap<PathBuf, Place>,
+    loaded: Vec<Arc<Metadata>>,
+    roots: Vec<Option<PathBuf>>,
+}
+
+/// What a folder belongs to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Place {
+    pub package: Option<usize>,
+    pub config: Arc<PackageConfig>,
+}
+
+impl Projects {
+    /// The package of the nearest manifest; nothing where there is none, or none that cargo can read.
+    pub fn place_of(&mut self, folder: &Path) -> Result<Place, DiscoverError> {
+        if let Some(place) = self.places.get(folder) {
+            return Ok(place.clone());
+        }
+        let manifest = folder.join("Cargo.toml");
+        let place = match (manifest.is_file(), folder.parent()) {
+            (true, _) => self.place_of_manifest(&manifest)?,
+            (false, Some(parent)) => self.place_of(parent)?,
+            (false, None) => self.outside(),
+        };
+        self.places.insert(folder.to_path_buf(), place.clone());
+        Ok(place)
+    }
+
+    /// The workspace that everything lies in, if it is one.
+    pub fn common_root(&self) -> Option<PathBuf> {
+        let first = self.roots.first()?.clone()?;
+        self.roots.iter().all(|root| root.as_ref() == Some(&first)).then_some(first)
+    }
+
+    fn outside(&mut self) -> Place {
+        self.roots.push(None);
+        Place::default()
+    }
+
+    fn place_of_manifest(&mut self, manifest: &Path) -> Result<Place, DiscoverError> {
+        let project = match self.project_of(manifest) {
+            Ok(project) => project,
+            Err(error) => {
+                self.notes.push(format!("`{}` is not used: {error}", manifest.display()));
+                return Ok(self.outside());
+            }
+        };
+        self.roots.push(Some(PathBuf::from(project.workspace_root.as_std_path())));
+        let package = project.packages.iter().find(|package| package.manifest_path.as_std_path() == manifest);
+        let Some(package) = package else {
+            return Ok(Place { package: None, config: Arc::new(workspace_config(&project)?) });
+        };
+        let package = Package::new(package, &project)?;
+        let config = Arc::clone(&package.config);
+        self.packages.push(package);
+        Ok(Place { package: Some(self.packages.len() - 1), config })
+    }
+
+    fn project_of(&mut self, manifest: &Path) -> Result<Arc<Metadata>, DiscoverError> {
+        let knows = |project: &&Arc<Metadata>| {
+            project.packages.iter().any(|package| package.manifest_path.as_std_path() == manifest)
+        };
+        if let Some(project) = self.loaded.iter().find(knows) {
+            return Ok(Arc::clone(project));
+        }
+        let project = Arc::new(load(manifest)?);
+        self.loaded.push(Arc::clone(&project));
+        Ok(project)
+    }
+}
