@@ -65,7 +65,9 @@ fn way(kind: &EscapeKind) -> String {
 
 fn advice(escape: &Escape) -> &'static str {
     match escape.kind {
-        EscapeKind::Call(_) => "let the function be inlined (`__forceinline__`), or pass and return the value instead of a pointer to it",
+        EscapeKind::Call(_) => {
+            "let the function be inlined (`__forceinline__`), or pass and return the value instead of a pointer to it"
+        }
         EscapeKind::IndirectCall => "call the functions by name, in a `switch`, so that they can be inlined",
         EscapeKind::Stored => "keep the pointer out of memory: pass the value, or an index",
         EscapeKind::Generic(_) => "do not mix pointers to local variables with pointers to other memory",

@@ -55,13 +55,16 @@ fn reason(guilty: &Access, sources: &Sources) -> String {
 fn uniformity(sources: &Sources) -> String {
     match sources.uniformity() {
         Some(Uniformity::Uniform) => "the index is the same in all threads of a warp".to_string(),
-        Some(Uniformity::PerThread) => "the index differs from thread to thread, so that a warp needs several transfers".to_string(),
+        Some(Uniformity::PerThread) => {
+            "the index differs from thread to thread, so that a warp needs several transfers".to_string()
+        }
         None => "whether the index is the same in all threads of a warp is not known".to_string(),
     }
 }
 
 fn advice(object: &StackObject, sources: &Sources) -> String {
-    let only_counter_and_parameters = sources.counter && !(sources.loaded || sources.thread_index || sources.carried || sources.unknown);
+    let only_counter_and_parameters =
+        sources.counter && !(sources.loaded || sources.thread_index || sources.carried || sources.unknown);
     match sources.uniformity() {
         _ if only_counter_and_parameters => {
             "if the loop visits all elements anyway, index with its counter alone and unroll it".to_string()

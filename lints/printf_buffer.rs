@@ -23,8 +23,10 @@ pub(crate) static LINT: Lint = Lint {
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_print = |kind: &EscapeKind| matches!(kind, EscapeKind::Call(name) if name == "vprintf");
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
-    let escape = object.escapes.first().filter(|_| is_variable && object.escapes.iter().all(|escape| is_print(&escape.kind)))?;
+    let escape =
+        object.escapes.first().filter(|_| is_variable && object.escapes.iter().all(|escape| is_print(&escape.kind)))?;
     let message = format!("the arguments of `printf` take {} of local memory", bytes(object.bytes));
-    let finding = object_finding(object, None, message).primary(escape.span.as_ref(), "written to local memory before the call");
+    let finding =
+        object_finding(object, None, message).primary(escape.span.as_ref(), "written to local memory before the call");
     Some(finding.help("keep `printf` out of builds that are measured"))
 }

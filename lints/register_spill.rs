@@ -15,7 +15,9 @@
 //! A higher limit lets fewer threads run at a time, and launches with larger blocks than the bound fail: the
 //! programmer must judge.
 
-use crate::attribute::{KernelFrame, Limit, LimitOrigin, SpillGroup, Spills, StackObject, StackObjectKind, registers_for};
+use crate::attribute::{
+    KernelFrame, Limit, LimitOrigin, SpillGroup, Spills, StackObject, StackObjectKind, registers_for,
+};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, plural};
 use crate::source::Span;
 
@@ -33,7 +35,12 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let StackObjectKind::Spills(spills) = &object.kind else { return None };
     let frame = cx.frame;
     let usage = &frame.usage;
-    let spilled = format!("kernel `{}` spills registers: {} stored, {} loaded", frame.name, bytes(usage.spill_stores), bytes(usage.spill_loads));
+    let spilled = format!(
+        "kernel `{}` spills registers: {} stored, {} loaded",
+        frame.name,
+        bytes(usage.spill_stores),
+        bytes(usage.spill_loads)
+    );
     let mut finding = Finding::new(match &frame.limit {
         Some(limit) => format!("{spilled}, {} allowed for a thread", plural(limit.registers.into(), "register")),
         None => spilled,
@@ -51,7 +58,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         finding = finding.label(group.span.as_ref(), share(group));
     }
     if !cx.has_spill_marks {
-        finding = finding.note("this toolkit does not mark spills (12.8 and later do): they were told from arrays by their PTX");
+        finding = finding
+            .note("this toolkit does not mark spills (12.8 and later do): they were told from arrays by their PTX");
     }
     Some(finding.help(advice(frame.limit.as_ref())))
 }
@@ -100,11 +108,20 @@ fn advice(limit: Option<&Limit>) -> String {
     match limit.map(|limit| &limit.origin) {
         Some(LimitOrigin::LaunchBounds { threads, min_blocks }) if *min_blocks > 1 => {
             let fewer = min_blocks - 1;
-            format!("ask for one block fewer: `__launch_bounds__({threads}, {fewer})` allows {} registers", registers_for(*threads, fewer))
+            format!(
+                "ask for one block fewer: `__launch_bounds__({threads}, {fewer})` allows {} registers",
+                registers_for(*threads, fewer)
+            )
         }
-        Some(LimitOrigin::LaunchBounds { .. }) => "state the block size that is really launched, if it is smaller".to_string(),
+        Some(LimitOrigin::LaunchBounds { .. }) => {
+            "state the block size that is really launched, if it is smaller".to_string()
+        }
         Some(LimitOrigin::MaxRegisters) => "raise the number in `__maxnreg__`".to_string(),
-        Some(LimitOrigin::Flag(flag)) => format!("raise the number in `{flag}`, or bound the kernels that need it with `__launch_bounds__`"),
-        Some(LimitOrigin::Architecture) | None => "hold fewer values at a time: a smaller tile, fewer accumulators".to_string(),
+        Some(LimitOrigin::Flag(flag)) => {
+            format!("raise the number in `{flag}`, or bound the kernels that need it with `__launch_bounds__`")
+        }
+        Some(LimitOrigin::Architecture) | None => {
+            "hold fewer values at a time: a smaller tile, fewer accumulators".to_string()
+        }
     }
 }

@@ -39,8 +39,12 @@ fn advice(function: &str) -> String {
     let base = if function.starts_with("sincos") { "sincos".to_string() } else { base };
     let pi = format!("`{base}pi{}`", if single { "f" } else { "" });
     match (single, base.as_str()) {
-        (true, "sin" | "cos" | "sincos") => format!("use {pi} where the argument is a multiple of π, or `__{function}` where its accuracy will do"),
-        (false, "sin" | "cos" | "sincos") => format!("use {pi} where the argument is a multiple of π, or the `float` function where its accuracy will do"),
+        (true, "sin" | "cos" | "sincos") => {
+            format!("use {pi} where the argument is a multiple of π, or `__{function}` where its accuracy will do")
+        }
+        (false, "sin" | "cos" | "sincos") => format!(
+            "use {pi} where the argument is a multiple of π, or the `float` function where its accuracy will do"
+        ),
         (true, _) => format!("use `__{function}` where its accuracy will do"),
         (false, _) => "use the `float` function where its accuracy will do".to_string(),
     }

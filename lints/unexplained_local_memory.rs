@@ -25,8 +25,12 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let name = &cx.frame.name;
     let kind = if cx.frame.is_entry { "kernel" } else { "function" };
     let message = match (&object.kind, &object.variable) {
-        _ if object.bytes == 0 => format!("{kind} `{name}` uses local memory of unknown size: ptxas cannot tell the size of its stack"),
-        (StackObjectKind::Variable, Some(_)) => format!("{} lives in local memory, and nothing says why", describe(object)),
+        _ if object.bytes == 0 => {
+            format!("{kind} `{name}` uses local memory of unknown size: ptxas cannot tell the size of its stack")
+        }
+        (StackObjectKind::Variable, Some(_)) => {
+            format!("{} lives in local memory, and nothing says why", describe(object))
+        }
         _ => format!("{} of the stack frame of {kind} `{name}` are not explained", bytes(object.bytes)),
     };
     let guilty = object.guilty();

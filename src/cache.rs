@@ -241,7 +241,12 @@ fn touch(path: &Path) {
     let age = fs_err::metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.elapsed().ok());
     if age.is_some_and(|age| age > TOUCH_AFTER) {
         // A cache that cannot be written still serves.
-        drop(fs_err::File::options().append(true).open(path).and_then(|file| file.file().set_modified(SystemTime::now())));
+        drop(
+            fs_err::File::options()
+                .append(true)
+                .open(path)
+                .and_then(|file| file.file().set_modified(SystemTime::now())),
+        );
     }
 }
 
@@ -285,7 +290,12 @@ mod tests {
         }
 
         fn artifacts(&self) -> Artifacts {
-            Artifacts { cubin: vec![1, 2, 255], ptx: "x".into(), dependencies: vec![self.header.clone()], ..Default::default() }
+            Artifacts {
+                cubin: vec![1, 2, 255],
+                ptx: "x".into(),
+                dependencies: vec![self.header.clone()],
+                ..Default::default()
+            }
         }
     }
 

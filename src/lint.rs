@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
+
 use crate::attribute::{Access, Address, KernelFrame, Sources, StackObject};
-use crate::diagnostic::{
-    Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Uniformity,
-};
+use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Uniformity};
 use crate::extract::TranslationUnit;
 use crate::lints::ALL;
 use crate::read::AccessKind;
 use crate::source::Span;
 
 /// How a lint is reported; as in rustc.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Level {
     Allow,
     Warn,

@@ -1,7 +1,230 @@
 //! Arguments in, exit code out.
 
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use cargo_lmem::check::{CheckError, Outcome, check};
+use cargo_lmem::cli::{CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, MessageFormat};
+use cargo_lmem::diagnostic::Severity;
+use cargo_lmem::toolkit::ToolkitError;
+use cargo_lmem::{cache, compile, lint, report, toolkit};
 use clap::Parser;
 
-fn main() {
-    let _ = cargo_lmem::cli::Cargo::parse();
+/// How a run ends; the numbers are documented in `--help` and the README.
+#[derive(Clone, Copy)]
+enum Exit {
+    Clean = 0,
+    Findings = 1,
+    Usage = 2,
+    NoToolkit = 3,
+    NotCompiled = 4,
+    /// As shells count a program that Ctrl-C ended.
+    Interrupted = 130,
+}
+
+fn main() -> ExitCode {
+    let Cargo::Lmem(arguments) = Cargo::parse();
+    // The worker is ended by its parent, and must be quick to start.
+    if let Some(Command::NvrtcWorker) = arguments.command {
+        return done(compile::nvrtc_worker().map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean));
+    }
+    let cancel = Arc::new(AtomicBool::new(false));
+    install_handler(&cancel);
+    done(match arguments.command {
+        None => run_check(&arguments.check, &cancel),
+        Some(Command::Check(arguments)) => run_check(&arguments, &cancel),
+        Some(Command::Explain(arguments)) => explain(&arguments),
+        Some(Command::Toolkit(arguments)) => {
+            toolkit::run(&arguments.command, None, &cancel).map_or_else(|error| toolkit_error(&error), |()| Exit::Clean)
+        }
+        Some(Command::Cache(arguments)) => run_cache(&arguments),
+        Some(Command::NvrtcWorker) => Exit::Clean,
+    })
+}
+
+fn done(exit: Exit) -> ExitCode {
+    ExitCode::from(exit as u8)
+}
+
+/// The first Ctrl-C ends the compilers and then us; the second ends us at once.
+fn install_handler(cancel: &Arc<AtomicBool>) {
+    let cancel = Arc::clone(cancel);
+    let handler = move || {
+        if cancel.swap(true, Ordering::Relaxed) {
+            std::process::exit(Exit::Interrupted as i32);
+        }
+    };
+    // Without a handler Ctrl-C still ends us, by the default of the system.
+    drop(ctrlc::set_handler(handler));
+}
+
+fn run_check(arguments: &CheckArgs, cancel: &AtomicBool) -> Exit {
+    let start = Instant::now();
+    set_color(arguments.color);
+    let outcome = match check(arguments, cancel) {
+        Ok(outcome) => outcome,
+        Err(error) => return check_error(&error),
+    };
+    if let Err(error) = write_report(arguments, &outcome) {
+        // Whoever reads us has seen enough, as in `cargo lmem | head`.
+        if error.kind() != std::io::ErrorKind::BrokenPipe {
+            return complain(&error, Exit::Usage);
+        }
+    }
+    if !arguments.quiet && matches!(arguments.message_format, MessageFormat::Human | MessageFormat::Short) {
+        let color = use_color(arguments.color, std::io::stderr().is_terminal());
+        anstream::eprint!("{}", report::summary(&outcome.report.summary, start.elapsed(), color));
+    }
+    exit_of(&outcome)
+}
+
+fn exit_of(outcome: &Outcome) -> Exit {
+    let is_denied = |diagnostic: &cargo_lmem::diagnostic::Diagnostic| {
+        diagnostic.severity == Severity::Error && diagnostic.evidence.is_some()
+    };
+    match (outcome.failed, outcome.report.diagnostics.iter().any(is_denied)) {
+        (true, _) => Exit::NotCompiled,
+        (false, true) => Exit::Findings,
+        (false, false) => Exit::Clean,
+    }
+}
+
+fn set_color(when: ColorWhen) {
+    match when {
+        ColorWhen::Auto => {}
+        ColorWhen::Always => anstream::ColorChoice::Always.write_global(),
+        ColorWhen::Never => anstream::ColorChoice::Never.write_global(),
+    }
+}
+
+/// `NO_COLOR` and its relatives count unless the command line says otherwise.
+fn use_color(when: ColorWhen, is_terminal: bool) -> bool {
+    match when {
+        ColorWhen::Always => true,
+        ColorWhen::Never => false,
+        ColorWhen::Auto => {
+            let choice = anstream::AutoStream::choice(&std::io::stdout());
+            match choice {
+                anstream::ColorChoice::Never => false,
+                anstream::ColorChoice::Always | anstream::ColorChoice::AlwaysAnsi => true,
+                anstream::ColorChoice::Auto => is_terminal,
+            }
+        }
+    }
+}
+
+fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()> {
+    let root = &outcome.workspace.root;
+    let packages: Vec<report::PackageInfo> = outcome.workspace.packages.iter().filter_map(package_info).collect();
+    let prefix = report::repository_prefix(root);
+    let is_terminal = arguments.output.is_none() && std::io::stdout().is_terminal();
+    let cx = report::Context {
+        packages: &packages,
+        root,
+        repository_prefix: &prefix,
+        lint_docs: lint::documentation,
+        color: match arguments.output {
+            Some(_) => arguments.color == ColorWhen::Always,
+            None => use_color(arguments.color, is_terminal),
+        },
+        width: report::DEFAULT_WIDTH,
+    };
+    let mut text = Vec::new();
+    report::render(&outcome.report, arguments.message_format, &cx, &mut text)?;
+    let Some(path) = &arguments.output else {
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(&text)?;
+        return stdout.flush();
+    };
+    // The file is whole or as it was.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(&text)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn package_info(package: &cargo_lmem::discover::Package) -> Option<report::PackageInfo> {
+    let library = package.targets.iter().find(|target| target.is_lib());
+    Some(report::PackageInfo {
+        name: package.name.clone(),
+        id: package.id.clone(),
+        manifest_path: package.manifest_path.clone(),
+        target: library.or(package.targets.first())?.clone(),
+    })
+}
+
+fn explain(arguments: &ExplainArgs) -> Exit {
+    let mut stdout = anstream::stdout().lock();
+    let Some(name) = &arguments.lint else {
+        let names = lint::known_names();
+        let lints = names.iter().filter_map(|name| lint::find(name));
+        let rows = lints.map(|lint| {
+            let summary = lint::documentation(lint.name).and_then(|text| text.lines().next()).unwrap_or("");
+            format!("{:<26}{:<7}{summary}\n", lint.name, lint.level.name())
+        });
+        let text: String = rows.collect();
+        return write_text(&mut stdout, &text);
+    };
+    match (lint::find(name), lint::documentation(name)) {
+        (Some(lint), Some(text)) => {
+            write_text(&mut stdout, &format!("{} ({} by default)\n\n{text}\n", lint.name, lint.level.name()))
+        }
+        _ => {
+            anstream::eprintln!("error: there is no lint `{name}`\nhint: `cargo lmem explain` lists all of them");
+            Exit::Usage
+        }
+    }
+}
+
+fn write_text(out: &mut dyn Write, text: &str) -> Exit {
+    // A reader that has seen enough is no error.
+    drop(out.write_all(text.as_bytes()));
+    Exit::Clean
+}
+
+fn run_cache(arguments: &CacheArgs) -> Exit {
+    let folder = match toolkit::cache_root() {
+        Ok(folder) => cache::folder(&folder),
+        Err(error) => return toolkit_error(&error),
+    };
+    match arguments.command {
+        CacheCommand::Info => {
+            let (entries, bytes) = cache::usage(&folder);
+            anstream::println!("{}\n{entries} compilations, {:.1} MiB", folder.display(), bytes as f64 / 1048576.0);
+            Exit::Clean
+        }
+        CacheCommand::Clear => {
+            cache::clear(&folder).map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)
+        }
+    }
+}
+
+fn check_error(error: &CheckError) -> Exit {
+    match error {
+        CheckError::Toolkit(error) => toolkit_error(error),
+        CheckError::Interrupted => complain(error, Exit::Interrupted),
+        error => complain(error, Exit::Usage),
+    }
+}
+
+fn toolkit_error(error: &ToolkitError) -> Exit {
+    let exit = complain(error, Exit::NoToolkit);
+    for hint in error.hints() {
+        anstream::eprintln!("hint: {hint}");
+    }
+    exit
+}
+
+fn complain(error: &dyn std::error::Error, exit: Exit) -> Exit {
+    anstream::eprintln!("error: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        anstream::eprintln!("  caused by: {error}");
+        cause = error.source();
+    }
+    exit
 }

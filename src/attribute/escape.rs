@@ -22,7 +22,9 @@ pub fn reachable<'a>(module: &'a PtxModule, kernel: &str) -> Vec<&'a PtxFunction
         }
         found.push(function);
         let calls = function.instructions.iter().filter(|instruction| instruction.mnemonic() == "call");
-        open.extend(calls.flat_map(|call| call.operands.iter().filter(|operand| !operand.starts_with(['(', '%']))).cloned());
+        open.extend(
+            calls.flat_map(|call| call.operands.iter().filter(|operand| !operand.starts_with(['(', '%']))).cloned(),
+        );
     }
     found
 }
@@ -50,7 +52,12 @@ impl CallSites {
 }
 
 /// The objects behind the roots of an address: a callee's parameter stands for what its callers pass.
-pub fn owners(flow: &Flow<'_>, roots: &BTreeSet<Root>, calls: &CallSites, flows: &HashMap<&str, Flow<'_>>) -> BTreeSet<ObjectKey> {
+pub fn owners(
+    flow: &Flow<'_>,
+    roots: &BTreeSet<Root>,
+    calls: &CallSites,
+    flows: &HashMap<&str, Flow<'_>>,
+) -> BTreeSet<ObjectKey> {
     let mut found = BTreeSet::new();
     collect_owners(flow, roots, calls, flows, 0, &mut found);
     found
@@ -84,7 +91,8 @@ pub fn object_starts(flow: &Flow<'_>) -> BTreeSet<(usize, u64)> {
     let mut starts = BTreeSet::new();
     for instruction in &flow.function.instructions {
         // `add.u64 %rd1, %SPL, 16` is how the compiler names an object.
-        let names_object = instruction.mnemonic() == "add" && instruction.operands.get(1).is_some_and(|base| base.starts_with("%SP"));
+        let names_object =
+            instruction.mnemonic() == "add" && instruction.operands.get(1).is_some_and(|base| base.starts_with("%SP"));
         if let Some(register) = instruction.operands.first().filter(|_| names_object) {
             starts.extend(local_roots(&flow.register_pointer(register).roots));
         }
@@ -144,7 +152,9 @@ fn leaving(flow: &Flow<'_>) -> Vec<(String, EscapeKind, Option<usize>)> {
             found.extend(value.map(|value| (value.clone(), EscapeKind::Stored, instruction.location)));
         } else if instruction.address().is_some() && !instruction.has("param") && !instruction.is_local_access() {
             let address = instruction.address().map(|address| address.base).filter(|base| base.starts_with('%'));
-            found.extend(address.map(|base| (base, EscapeKind::Generic(instruction.opcode.clone()), instruction.location)));
+            found.extend(
+                address.map(|base| (base, EscapeKind::Generic(instruction.opcode.clone()), instruction.location)),
+            );
         }
     }
     found

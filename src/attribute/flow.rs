@@ -206,7 +206,8 @@ impl<'a> Flow<'a> {
     fn merge_pointers(&self, register: &str, pointers: Vec<(usize, Pointer)>) -> Pointer {
         let several = pointers.len() > 1;
         let mut merged = Pointer { roots: BTreeSet::new(), index: Sources::constant(), offset: None };
-        let same = pointers.windows(2).all(|pair| pair[0].1.offset == pair[1].1.offset && pair[0].1.roots == pair[1].1.roots);
+        let same =
+            pointers.windows(2).all(|pair| pair[0].1.offset == pair[1].1.offset && pair[0].1.roots == pair[1].1.roots);
         if same {
             merged.offset = pointers.first().and_then(|(_, pointer)| pointer.offset);
         }
@@ -258,14 +259,17 @@ impl<'a> Flow<'a> {
     }
 
     fn sum(&self, instruction: &Instruction, left: &str, right: &str, visiting: &mut Vec<String>) -> Pointer {
-        let (base, distance) = if self.leads_to_pointer(right) && !self.leads_to_pointer(left) { (right, left) } else { (left, right) };
+        let (base, distance) =
+            if self.leads_to_pointer(right) && !self.leads_to_pointer(left) { (right, left) } else { (left, right) };
         let mut pointer = self.operand_pointer(base, visiting);
         let sign = if instruction.mnemonic() == "sub" { -1 } else { 1 };
         match constant(distance) {
             Some(constant) => {
                 pointer.offset = pointer.offset.and_then(|offset| offset.checked_add(sign * constant));
                 // The first constant distance from the frame pointer is the object's own place.
-                if pointer.roots.iter().any(|root| matches!(root, Root::Local { offset: BASE, .. })) && is_frame_pointer(base) {
+                if pointer.roots.iter().any(|root| matches!(root, Root::Local { offset: BASE, .. }))
+                    && is_frame_pointer(base)
+                {
                     let offset = &mut pointer.offset;
                     pointer.roots = pointer.roots.into_iter().map(|root| self.settle(root, offset)).collect();
                 }
@@ -366,7 +370,13 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn visit_definition<'t>(&'t self, term: Term<'t>, instruction: &'t Instruction, sources: &mut Sources, open: &mut Vec<Term<'t>>) {
+    fn visit_definition<'t>(
+        &'t self,
+        term: Term<'t>,
+        instruction: &'t Instruction,
+        sources: &mut Sources,
+        open: &mut Vec<Term<'t>>,
+    ) {
         match instruction.mnemonic() {
             "ld" if instruction.has("param") && self.function.is_entry => {
                 sources.merge(term.seen_as(Sources { parameter: true, ..Sources::constant() }));
@@ -377,15 +387,22 @@ impl<'a> Flow<'a> {
                 sources.merge(term.seen_as(Sources { loaded: true, divergent, ..Sources::default() }));
                 let address = instruction.operands.iter().find_map(|operand| operand.strip_prefix('['));
                 let base = address.map(|inner| inner.split(['+', ']', ' ', ',']).next().unwrap_or(""));
-                open.extend(base.filter(|base| base.starts_with('%')).map(|operand| Term { operand, is_changed: true, is_address: true }));
+                open.extend(base.filter(|base| base.starts_with('%')).map(|operand| Term {
+                    operand,
+                    is_changed: true,
+                    is_address: true,
+                }));
             }
-            "atom" | "match" => sources.merge(term.seen_as(Sources { loaded: true, divergent: Some(true), ..Sources::default() })),
+            "atom" | "match" => {
+                sources.merge(term.seen_as(Sources { loaded: true, divergent: Some(true), ..Sources::default() }))
+            }
             "shfl" | "vote" | "activemask" | "redux" => sources.merge(term.seen_as(Sources::unknown())),
             mnemonic => {
                 // A counter stays one under sums and scaling; `%`, `&`, `^` and the rest make another value of it.
                 let keeps = matches!(mnemonic, "mov" | "add" | "sub" | "cvt" | "cvta" | "shl" | "mul" | "mad");
                 let is_changed = term.is_changed || !keeps;
-                let operands = instruction.operands.iter().skip(1).flat_map(|operand| operand.split(['{', '}', ',', '|']));
+                let operands =
+                    instruction.operands.iter().skip(1).flat_map(|operand| operand.split(['{', '}', ',', '|']));
                 let operands = operands.map(str::trim).filter(|part| !part.is_empty());
                 open.extend(operands.map(|operand| Term { operand, is_changed, is_address: term.is_address }));
             }
@@ -418,7 +435,11 @@ impl<'a> Flow<'a> {
             let next = match instruction.mnemonic() {
                 "mov" => operand(1),
                 "add" | "sub" => {
-                    let (value, distance) = if constant(operand(1)).is_some() { (operand(2), operand(1)) } else { (operand(1), operand(2)) };
+                    let (value, distance) = if constant(operand(1)).is_some() {
+                        (operand(2), operand(1))
+                    } else {
+                        (operand(1), operand(2))
+                    };
                     let sign = if instruction.mnemonic() == "sub" { -1 } else { 1 };
                     step = step.checked_add(sign * constant(distance)?)?;
                     stepped = at;
@@ -499,7 +520,21 @@ fn call(index: usize, instruction: &Instruction, stored: &HashMap<String, String
 
 /// Registers that an instruction writes: the first operand, or all of a vector; none for stores and branches.
 fn written(instruction: &Instruction) -> impl Iterator<Item = &str> {
-    let none = matches!(instruction.mnemonic(), "st" | "bra" | "brx" | "ret" | "exit" | "bar" | "barrier" | "red" | "call" | "membar" | "fence" | "trap" | "prefetch");
+    let none = matches!(
+        instruction.mnemonic(),
+        "st" | "bra"
+            | "brx"
+            | "ret"
+            | "exit"
+            | "bar"
+            | "barrier"
+            | "red"
+            | "call"
+            | "membar"
+            | "fence"
+            | "trap"
+            | "prefetch"
+    );
     let first = instruction.operands.first().filter(|_| !none).map_or("", String::as_str);
     first.split(['{', '}', ',', '|']).map(str::trim).filter(|register| register.starts_with('%'))
 }
@@ -527,7 +562,9 @@ fn special_register(operand: &str) -> Option<Sources> {
         "tid" | "laneid" | "lanemask_lt" | "lanemask_le" | "lanemask_eq" | "lanemask_ge" | "lanemask_gt" => {
             Sources { thread_index: true, divergent: Some(true), ..Sources::default() }
         }
-        "ctaid" | "clusterid" | "cluster_ctaid" | "cluster_ctarank" | "smid" => Sources { block_index: true, ..Sources::constant() },
+        "ctaid" | "clusterid" | "cluster_ctaid" | "cluster_ctarank" | "smid" => {
+            Sources { block_index: true, ..Sources::constant() }
+        }
         "ntid" | "nctaid" | "nclusterid" => Sources { parameter: true, ..Sources::constant() },
         "clock" | "clock64" | "globaltimer" | "warpid" => Sources { unknown: true, ..Sources::default() },
         _ => return None,

@@ -88,13 +88,25 @@ impl StackObject {
 }
 
 /// Attributes all local memory of a unit. `root` is the folder that holds the user's files.
-pub fn attribute(unit: &TranslationUnit, facts: &UnitFacts, artifacts: &Artifacts, root: &Path, flag: Option<(u32, String)>) -> Vec<KernelFrame> {
+pub fn attribute(
+    unit: &TranslationUnit,
+    facts: &UnitFacts,
+    artifacts: &Artifacts,
+    root: &Path,
+    flag: Option<(u32, String)>,
+) -> Vec<KernelFrame> {
     let views = Views::new(unit, &artifacts.folder, root);
     let architecture = architecture_number(&artifacts.architecture);
     facts.kernels.iter().map(|kernel| frame(kernel, facts, &views, architecture, flag.clone())).collect()
 }
 
-fn frame(kernel: &KernelFacts, facts: &UnitFacts, views: &Views<'_>, architecture: u32, flag: Option<(u32, String)>) -> KernelFrame {
+fn frame(
+    kernel: &KernelFacts,
+    facts: &UnitFacts,
+    views: &Views<'_>,
+    architecture: u32,
+    flag: Option<(u32, String)>,
+) -> KernelFrame {
     let name = demangle(&kernel.name);
     let mut frame = KernelFrame {
         mangled: kernel.name.clone(),
@@ -124,12 +136,22 @@ fn frame(kernel: &KernelFacts, facts: &UnitFacts, views: &Views<'_>, architectur
 }
 
 /// Finds the kernel's own lines in the source.
-fn describe(function: &PtxFunction, facts: &UnitFacts, views: &Views<'_>, frame: &mut KernelFrame) -> Option<FunctionSyntax> {
+fn describe(
+    function: &PtxFunction,
+    facts: &UnitFacts,
+    views: &Views<'_>,
+    frame: &mut KernelFrame,
+) -> Option<FunctionSyntax> {
     let location = function.locations.iter().find(|location| location.inlined_at.is_none() && location.line > 0)?;
     let view = views.get(facts.ptx.files.get(&location.file)?)?;
     let range = view.line_range(location.line as usize)?;
-    let syntax = view.function_at(range.end.saturating_sub(1).max(range.start)).or_else(|| view.function_at(view.offset(location.line, 0)?));
-    frame.span = syntax.as_ref().and_then(|syntax| view.span(syntax.name.clone())).or_else(|| view.line_span(location.line as usize));
+    let syntax = view
+        .function_at(range.end.saturating_sub(1).max(range.start))
+        .or_else(|| view.function_at(view.offset(location.line, 0)?));
+    frame.span = syntax
+        .as_ref()
+        .and_then(|syntax| view.span(syntax.name.clone()))
+        .or_else(|| view.line_span(location.line as usize));
     let syntax = syntax?;
     frame.launch_bounds.span = syntax.launch_bounds.clone().and_then(|range| view.span(range));
     frame.launch_bounds.max_registers_span = syntax.max_registers.clone().and_then(|range| view.span(range));
@@ -149,7 +171,12 @@ fn spilled(kernel: &KernelFacts, facts: &UnitFacts, views: &Views<'_>) -> Option
     })
 }
 
-fn variable_object(mut raw: RawObject, owner: Option<String>, syntax: Option<&FunctionSyntax>, kernel: &str) -> StackObject {
+fn variable_object(
+    mut raw: RawObject,
+    owner: Option<String>,
+    syntax: Option<&FunctionSyntax>,
+    kernel: &str,
+) -> StackObject {
     let mut variable = name::name(&mut raw);
     name::mark_loops(&mut raw.accesses);
     if let (Some(variable), Some(syntax), None) = (&mut variable, syntax, &owner) {
@@ -186,7 +213,10 @@ fn math_function(raw: &RawObject) -> Option<MathFunction> {
 /// Functions that reduce large arguments with an array.
 fn has_slow_path(name: &str) -> bool {
     let name = name.trim_start_matches("std::").trim_start_matches("cuda::std::").trim_start_matches("::");
-    matches!(name.strip_suffix('f').unwrap_or(name), "sin" | "cos" | "tan" | "sincos" | "j0" | "j1" | "jn" | "y0" | "y1" | "yn")
+    matches!(
+        name.strip_suffix('f').unwrap_or(name),
+        "sin" | "cos" | "tan" | "sincos" | "j0" | "j1" | "jn" | "y0" | "y1" | "yn"
+    )
 }
 
 /// Keeps what is in the frame, and adds the remainder so that the bytes add up.
@@ -194,7 +224,8 @@ fn balance(objects: Vec<StackObject>, stray: Vec<Access>, frame: u64) -> Vec<Sta
     let mut left = frame;
     let mut kept = Vec::new();
     // Accesses prove an object; one whose address only escapes may have been promoted, and must fit.
-    let (proven, escaped): (Vec<_>, Vec<_>) = objects.into_iter().partition(|object| !object.accesses.is_empty() || is_spills(object));
+    let (proven, escaped): (Vec<_>, Vec<_>) =
+        objects.into_iter().partition(|object| !object.accesses.is_empty() || is_spills(object));
     for mut object in proven {
         object.bytes = object.bytes.min(left);
         left -= object.bytes;
@@ -207,7 +238,8 @@ fn balance(objects: Vec<StackObject>, stray: Vec<Access>, frame: u64) -> Vec<Sta
         }
     }
     // Objects without a byte are not in the frame: their accesses are told with what is left.
-    let (empty, mut kept): (Vec<_>, Vec<_>) = kept.into_iter().partition(|object| object.bytes == 0 && !is_spills(object));
+    let (empty, mut kept): (Vec<_>, Vec<_>) =
+        kept.into_iter().partition(|object| object.bytes == 0 && !is_spills(object));
     let stray: Vec<Access> = stray.into_iter().chain(empty.into_iter().flat_map(|object| object.accesses)).collect();
     if let Some(last) = kept.last_mut().filter(|_| left <= MAX_PADDING) {
         last.bytes += left;
@@ -224,7 +256,15 @@ fn is_spills(object: &StackObject) -> bool {
 }
 
 fn unknown(bytes: u64, accesses: Vec<Access>) -> StackObject {
-    StackObject { kind: StackObjectKind::Unknown, bytes, variable: None, accesses, escapes: Vec::new(), function: None, math_function: None }
+    StackObject {
+        kind: StackObjectKind::Unknown,
+        bytes,
+        variable: None,
+        accesses,
+        escapes: Vec::new(),
+        function: None,
+        math_function: None,
+    }
 }
 
 /// `running_mean<32>` of `_Z12running_meanILi32EEvPKfPfi`; the name itself where it is not mangled.

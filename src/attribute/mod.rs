@@ -16,10 +16,10 @@ mod types;
 mod view;
 
 pub use flow::Sources;
-pub use frame::{demangle, KernelFrame, LaunchBounds, MathFunction, StackObject, StackObjectKind, attribute};
+pub use frame::{KernelFrame, LaunchBounds, MathFunction, StackObject, StackObjectKind, attribute, demangle};
 pub use loops::Trip;
-pub use objects::{Access, Address, Escape, EscapeKind};
 pub use name::Variable;
+pub use objects::{Access, Address, Escape, EscapeKind};
 pub use spill::{Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, registers_for};
 pub use syntax::DeclarationKind;
 pub use view::normalize;

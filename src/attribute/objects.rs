@@ -96,8 +96,6 @@ pub struct RawObject {
     pub bytes: u64,
     pub accesses: Vec<Access>,
     pub escapes: Vec<Escape>,
-    /// Places where its address is taken without an access: generic loads and stores.
-    pub is_generic: bool,
 }
 
 /// The objects of one kernel, and the accesses that belong to none that is known.
@@ -210,7 +208,10 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
     let mut merged: Vec<Access> = Vec::new();
     for access in accesses {
         let same = merged.iter_mut().find(|other| {
-            other.kind == access.kind && other.in_callee == access.in_callee && other.guilt().0 == access.guilt().0 && same_place(other, &access)
+            other.kind == access.kind
+                && other.in_callee == access.in_callee
+                && other.guilt().0 == access.guilt().0
+                && same_place(other, &access)
         });
         match same {
             Some(other) => {
@@ -229,7 +230,11 @@ fn same_place(left: &Access, right: &Access) -> bool {
 }
 
 /// From the object's start to the next object's; padding between them counts with the object before it.
-fn object_bytes(key: &ObjectKey, flows: &HashMap<&str, Flow<'_>>, layout: &HashMap<&str, BTreeSet<(usize, u64)>>) -> u64 {
+fn object_bytes(
+    key: &ObjectKey,
+    flows: &HashMap<&str, Flow<'_>>,
+    layout: &HashMap<&str, BTreeSet<(usize, u64)>>,
+) -> u64 {
     let function: Option<&PtxFunction> = flows.get(key.function.as_str()).map(|flow| flow.function);
     let Some(variable) = function.and_then(|function| function.local_variables.get(key.variable)) else { return 0 };
     let starts = layout.get(key.function.as_str());

@@ -53,7 +53,10 @@ pub struct Limit {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LimitOrigin {
-    LaunchBounds { threads: u32, min_blocks: u32 },
+    LaunchBounds {
+        threads: u32,
+        min_blocks: u32,
+    },
     /// `__maxnreg__`
     MaxRegisters,
     /// `-maxrregcount=64`
@@ -138,7 +141,8 @@ pub fn limit(function: &PtxFunction, flag: Option<(u32, String)>, architecture: 
     let flag = flag.filter(|_| bounds.is_none() && own.is_none());
     let flag = flag.map(|(registers, flag)| Limit { registers, origin: LimitOrigin::Flag(flag) });
     let all = [bounds, own, flag].into_iter().flatten().filter(|limit| limit.registers < MAX_REGISTERS);
-    all.min_by_key(|limit| limit.registers).unwrap_or(Limit { registers: MAX_REGISTERS, origin: LimitOrigin::Architecture })
+    all.min_by_key(|limit| limit.registers)
+        .unwrap_or(Limit { registers: MAX_REGISTERS, origin: LimitOrigin::Architecture })
 }
 
 /// Registers for each thread when so many blocks of so many threads share a multiprocessor.
@@ -168,7 +172,9 @@ mod tests {
 
     #[test]
     fn launch_bounds_are_divided_and_rounded() {
-        for (threads, blocks, registers) in [(1024, 2, 32), (256, 4, 64), (256, 5, 48), (256, 6, 40), (256, 3, 80), (1024, 1, 64), (128, 1, 255)] {
+        for (threads, blocks, registers) in
+            [(1024, 2, 32), (256, 4, 64), (256, 5, 48), (256, 6, 40), (256, 3, 80), (1024, 1, 64), (128, 1, 255)]
+        {
             assert_eq!(registers_for(threads, blocks), registers, "({threads}, {blocks})");
         }
     }
@@ -184,6 +190,9 @@ mod tests {
         let flag = || Some((64, "-maxrregcount=64".to_string()));
         assert_eq!(limit(&function(None, None, None), flag(), 90).origin, LimitOrigin::Flag("-maxrregcount=64".into()));
         assert_eq!(limit(&function(None, None, Some(40)), flag(), 90).origin, LimitOrigin::MaxRegisters);
-        assert_eq!(limit(&function(None, None, None), None, 90), Limit { registers: 255, origin: LimitOrigin::Architecture });
+        assert_eq!(
+            limit(&function(None, None, None), None, 90),
+            Limit { registers: 255, origin: LimitOrigin::Architecture }
+        );
     }
 }

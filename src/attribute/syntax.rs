@@ -103,7 +103,9 @@ impl SourceView {
         let declarations = enclosing_function(region).map(|function| self.declarations(function)).unwrap_or_default();
         let mut mentions = Vec::new();
         for identifier in self.identifiers(region) {
-            let Some(declaration) = resolve(&declarations, self.slice(identifier), identifier.start_byte()) else { continue };
+            let Some(declaration) = resolve(&declarations, self.slice(identifier), identifier.start_byte()) else {
+                continue;
+            };
             let usage = self.usage(identifier);
             for target in self.targets(declaration, &declarations, MAX_ALIASES) {
                 mentions.push(Mention { declaration: target, ..usage.clone() });
@@ -117,7 +119,9 @@ impl SourceView {
         let identifiers = self.identifiers(region).into_iter();
         let calls = identifiers.filter_map(|identifier| {
             let mut function = identifier;
-            while let Some(parent) = function.parent().filter(|parent| matches!(parent.kind(), "qualified_identifier" | "template_function")) {
+            while let Some(parent) =
+                function.parent().filter(|parent| matches!(parent.kind(), "qualified_identifier" | "template_function"))
+            {
                 function = parent;
             }
             let call = function.parent().filter(|parent| parent.kind() == "call_expression")?;
@@ -129,7 +133,8 @@ impl SourceView {
 
     /// The variable itself, or for an alias the variables that its initialiser mentions.
     fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Declaration> {
-        let (DeclarationKind::Alias, Some((start, end)), true) = (declaration.kind, declaration.initializer, depth > 0) else {
+        let (DeclarationKind::Alias, Some((start, end)), true) = (declaration.kind, declaration.initializer, depth > 0)
+        else {
             return vec![declaration.clone()];
         };
         let Some(initializer) = self.root().and_then(|root| root.named_descendant_for_byte_range(start, end)) else {
@@ -155,10 +160,18 @@ impl SourceView {
                 found.push(node);
             }
             for child in children(node).into_iter().rev() {
-                let is_body = has_header(node) && node.child_by_field_name("body").is_some_and(|body| body.id() == child.id());
-                let is_branch = node.kind() == "if_statement" && matches!(child.kind(), "compound_statement" | "else_clause");
-                let is_consequence = node.child_by_field_name("consequence").is_some_and(|part| part.id() == child.id()) && node.kind() == "if_statement";
-                if !(is_body || is_branch || is_consequence || (child.kind() == "compound_statement" && node.id() != region.id())) {
+                let is_body =
+                    has_header(node) && node.child_by_field_name("body").is_some_and(|body| body.id() == child.id());
+                let is_branch =
+                    node.kind() == "if_statement" && matches!(child.kind(), "compound_statement" | "else_clause");
+                let is_consequence =
+                    node.child_by_field_name("consequence").is_some_and(|part| part.id() == child.id())
+                        && node.kind() == "if_statement";
+                if !(is_body
+                    || is_branch
+                    || is_consequence
+                    || (child.kind() == "compound_statement" && node.id() != region.id()))
+                {
                     open.push(child);
                 }
             }
@@ -196,7 +209,9 @@ impl SourceView {
         let mut open = vec![function];
         while let Some(node) = open.pop() {
             match node.kind() {
-                "declaration" | "parameter_declaration" | "optional_parameter_declaration" => self.declared(node, function, &mut declarations),
+                "declaration" | "parameter_declaration" | "optional_parameter_declaration" => {
+                    self.declared(node, function, &mut declarations)
+                }
                 "for_range_loop" => self.declared(node, function, &mut declarations),
                 _ => {}
             }
@@ -217,7 +232,13 @@ impl SourceView {
         let mut cursor = node.walk();
         for declarator in node.children_by_field_name("declarator", &mut cursor) {
             let right = node.child_by_field_name("right").filter(|_| node.kind() == "for_range_loop");
-            declarations.extend(self.declarator(declarator, type_node, scope, right, node.kind().contains("parameter")));
+            declarations.extend(self.declarator(
+                declarator,
+                type_node,
+                scope,
+                right,
+                node.kind().contains("parameter"),
+            ));
         }
     }
 
@@ -236,7 +257,9 @@ impl SourceView {
         while node.kind() != "identifier" {
             match node.kind() {
                 "init_declarator" => initializer = node.child_by_field_name("value"),
-                "array_declarator" => extents.insert(0, node.child_by_field_name("size").map(|size| self.slice(size).to_string())),
+                "array_declarator" => {
+                    extents.insert(0, node.child_by_field_name("size").map(|size| self.slice(size).to_string()))
+                }
                 "pointer_declarator" | "reference_declarator" => is_alias = true,
                 "parenthesized_declarator" | "attributed_declarator" => {}
                 // Functions, bindings and what else may stand here.
@@ -272,7 +295,9 @@ impl SourceView {
         extents.iter().try_fold(1u64, |product, extent| {
             let count = match extent {
                 Some(text) => u64::try_from(types::evaluate(text, &|name| self.constant(name, at))?).ok()?,
-                None => initializer.filter(|list| list.kind() == "initializer_list").map(|list| list.named_child_count() as u64)?,
+                None => initializer
+                    .filter(|list| list.kind() == "initializer_list")
+                    .map(|list| list.named_child_count() as u64)?,
             };
             product.checked_mul(count)
         })
@@ -285,15 +310,23 @@ impl SourceView {
         while let Some(node) = open.pop() {
             match node.kind() {
                 "preproc_def" if node.child_by_field_name("name").is_some_and(|found| self.slice(found) == name) => {
-                    values.push(node.child_by_field_name("value").map_or(String::new(), |value| self.slice(value).trim().to_string()));
+                    values.push(
+                        node.child_by_field_name("value")
+                            .map_or(String::new(), |value| self.slice(value).trim().to_string()),
+                    );
                 }
-                "init_declarator" if node.child_by_field_name("declarator").is_some_and(|found| self.slice(found) == name) => {
+                "init_declarator"
+                    if node.child_by_field_name("declarator").is_some_and(|found| self.slice(found) == name) =>
+                {
                     let is_constant = node.parent().is_some_and(|parent| {
                         let head = self.slice(parent);
                         head.contains("const")
                     });
                     let value = node.child_by_field_name("value").filter(|_| is_constant);
-                    values.push(value.map_or(String::new(), |value| self.slice(value).trim_matches(['{', '}', ' ']).to_string()));
+                    values
+                        .push(value.map_or(String::new(), |value| {
+                            self.slice(value).trim_matches(['{', '}', ' ']).to_string()
+                        }));
                 }
                 _ => {}
             }
@@ -369,12 +402,16 @@ impl SourceView {
 
     fn template_parameters(&self, function: Node<'_>) -> Vec<String> {
         let template = function.parent().filter(|parent| parent.kind() == "template_declaration");
-        let Some(list) = template.and_then(|template| template.child_by_field_name("parameters")) else { return Vec::new() };
+        let Some(list) = template.and_then(|template| template.child_by_field_name("parameters")) else {
+            return Vec::new();
+        };
         let parameters = children(list).into_iter().filter(Node::is_named);
         parameters
             .map(|parameter| {
-                let name = parameter.child_by_field_name("declarator").or_else(|| parameter.child_by_field_name("name"));
-                let name = name.or_else(|| parameter.named_child(parameter.named_child_count().saturating_sub(1) as u32));
+                let name =
+                    parameter.child_by_field_name("declarator").or_else(|| parameter.child_by_field_name("name"));
+                let name =
+                    name.or_else(|| parameter.named_child(parameter.named_child_count().saturating_sub(1) as u32));
                 name.map_or(String::new(), |name| self.slice(name).to_string())
             })
             .collect()
@@ -389,7 +426,9 @@ fn array_type(element: &str, extents: &[Option<String>], count: Option<u64>, is_
     }
     match (extents, count) {
         ([_], Some(count)) => text.push_str(&format!("[{count}]")),
-        (extents, _) => extents.iter().for_each(|extent| text.push_str(&format!("[{}]", extent.as_deref().unwrap_or("")))),
+        (extents, _) => {
+            extents.iter().for_each(|extent| text.push_str(&format!("[{}]", extent.as_deref().unwrap_or(""))))
+        }
     }
     text
 }
@@ -419,7 +458,10 @@ fn scope_of(node: Node<'_>, function: Node<'_>) -> (usize, usize) {
         return (current.start_byte(), current.end_byte());
     }
     while let Some(parent) = current.parent() {
-        if matches!(parent.kind(), "compound_statement" | "for_statement" | "if_statement" | "while_statement" | "lambda_expression") {
+        if matches!(
+            parent.kind(),
+            "compound_statement" | "for_statement" | "if_statement" | "while_statement" | "lambda_expression"
+        ) {
             return (parent.start_byte(), parent.end_byte());
         }
         if parent.id() == function.id() {
@@ -446,7 +488,12 @@ fn has_header(node: Node<'_>) -> bool {
 fn is_statement(node: Node<'_>) -> bool {
     let is_for_part = node.parent().is_some_and(has_header);
     match node.kind() {
-        "expression_statement" | "return_statement" | "throw_statement" | "if_statement" | "switch_statement" | "case_statement" => true,
+        "expression_statement"
+        | "return_statement"
+        | "throw_statement"
+        | "if_statement"
+        | "switch_statement"
+        | "case_statement" => true,
         "declaration" => !is_for_part,
         _ => is_loop(node),
     }
@@ -569,7 +616,8 @@ __global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int 
     fn declarations_know_type_and_size() {
         let view = view();
         let region = view.region(view.offset(6, 3).unwrap()).unwrap();
-        let found: Vec<_> = view.mentions(region).into_iter().map(|m| (m.declaration.type_text, m.declaration.bytes)).collect();
+        let found: Vec<_> =
+            view.mentions(region).into_iter().map(|m| (m.declaration.type_text, m.declaration.bytes)).collect();
         assert_eq!(found, [("float[32]".to_string(), Some(128)), ("float[2][3]".to_string(), Some(24))]);
         let region = view.region(view.offset(5, 3).unwrap()).unwrap();
         assert_eq!(view.mentions(region)[0].declaration.bytes, None);

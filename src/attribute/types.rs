@@ -2,7 +2,10 @@
 
 /// Bytes of a type that CUDA C++ fixes; `None` for anything that a program defines.
 pub fn size_of(type_text: &str) -> Option<u64> {
-    let words: Vec<&str> = type_text.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile" | "signed" | "std::" | "struct")).collect();
+    let words: Vec<&str> = type_text
+        .split_whitespace()
+        .filter(|word| !matches!(*word, "const" | "volatile" | "signed" | "std::" | "struct"))
+        .collect();
     let name = words.join(" ");
     let name = name.trim_start_matches("cuda::").trim_start_matches("std::");
     scalar_size(name).or_else(|| vector_size(name))
@@ -10,17 +13,33 @@ pub fn size_of(type_text: &str) -> Option<u64> {
 
 /// Whether a type is one number, so that a variable of it is no array or structure.
 pub fn is_scalar(type_text: &str) -> bool {
-    let name: Vec<&str> = type_text.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile" | "signed")).collect();
+    let name: Vec<&str> =
+        type_text.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile" | "signed")).collect();
     scalar_size(name.join(" ").trim_start_matches("std::")).is_some()
 }
 
 fn scalar_size(name: &str) -> Option<u64> {
     Some(match name {
         "char" | "bool" | "unsigned char" | "int8_t" | "uint8_t" | "uchar" => 1,
-        "short" | "unsigned short" | "short int" | "int16_t" | "uint16_t" | "half" | "__half" | "__nv_bfloat16" | "nv_bfloat16" | "ushort" => 2,
+        "short" | "unsigned short" | "short int" | "int16_t" | "uint16_t" | "half" | "__half" | "__nv_bfloat16"
+        | "nv_bfloat16" | "ushort" => 2,
         "" | "int" | "unsigned" | "unsigned int" | "float" | "int32_t" | "uint32_t" | "uint" => 4,
-        "long" | "unsigned long" | "long long" | "unsigned long long" | "long int" | "unsigned long int" | "long long int"
-        | "unsigned long long int" | "double" | "int64_t" | "uint64_t" | "size_t" | "ptrdiff_t" | "uintptr_t" | "intptr_t" | "ulong" => 8,
+        "long"
+        | "unsigned long"
+        | "long long"
+        | "unsigned long long"
+        | "long int"
+        | "unsigned long int"
+        | "long long int"
+        | "unsigned long long int"
+        | "double"
+        | "int64_t"
+        | "uint64_t"
+        | "size_t"
+        | "ptrdiff_t"
+        | "uintptr_t"
+        | "intptr_t"
+        | "ulong" => 8,
         _ => return None,
     })
 }
@@ -96,7 +115,8 @@ impl Evaluator<'_> {
             let value = (self.depth < 64).then(|| self.sum()).flatten()?;
             return self.take(&[")"]).map(|_| value);
         }
-        let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '\'')).unwrap_or(self.rest.len());
+        let end =
+            self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '\'')).unwrap_or(self.rest.len());
         let word = &self.rest[..end];
         let value = match word.starts_with(|c: char| c.is_ascii_digit()) {
             true => number(word)?,
@@ -125,7 +145,14 @@ mod tests {
 
     #[test]
     fn sizes() {
-        for (name, bytes) in [("float", 4), ("unsigned long long", 8), ("const half", 2), ("float4", 16), ("uchar3", 3), ("std::uint8_t", 1)] {
+        for (name, bytes) in [
+            ("float", 4),
+            ("unsigned long long", 8),
+            ("const half", 2),
+            ("float4", 16),
+            ("uchar3", 3),
+            ("std::uint8_t", 1),
+        ] {
             assert_eq!(size_of(name), Some(bytes), "{name}");
         }
         assert_eq!(size_of("State"), None);
@@ -141,7 +168,9 @@ mod tests {
             "LOOP" => Some("LOOP + 1".to_string()),
             _ => None,
         };
-        for (text, value) in [("32", 32), ("N*M1", 0), ("N * (N + 1) - 2", 18), ("TWICE", 8), ("1 << 5", 32), ("0x10u", 16)] {
+        for (text, value) in
+            [("32", 32), ("N*M1", 0), ("N * (N + 1) - 2", 18), ("TWICE", 8), ("1 << 5", 32), ("0x10u", 16)]
+        {
             assert_eq!(evaluate(text, &names), (value != 0).then_some(value), "{text}");
         }
         for text in ["", "W", "LOOP", "4 4", "(3", "1/0", "sizeof(x)"] {

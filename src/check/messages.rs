@@ -21,7 +21,8 @@ pub fn warnings(messages: &[CompilerMessage], unit: &TranslationUnit, root: &Pat
 
 /// A compilation that failed: the compiler's errors, or one error that says what happened.
 pub fn failure(failure: &Failure, unit: &TranslationUnit, root: &Path) -> Vec<Diagnostic> {
-    let errors: Vec<&CompilerMessage> = failure.messages.iter().filter(|message| message.kind == MessageKind::Error).collect();
+    let errors: Vec<&CompilerMessage> =
+        failure.messages.iter().filter(|message| message.kind == MessageKind::Error).collect();
     let mut diagnostics: Vec<Diagnostic> = errors
         .iter()
         .take(MAX_MESSAGES)
@@ -40,7 +41,8 @@ pub fn failure(failure: &Failure, unit: &TranslationUnit, root: &Path) -> Vec<Di
             last.notes.push(format!("`{name}` {}", failure.error));
         }
         last.notes.extend(failure.rescues.iter().map(|rescue| format!("tried: {rescue}")));
-        last.notes.extend(errors.len().checked_sub(MAX_MESSAGES + 1).map(|more| format!("and {} more errors", more + 1)));
+        last.notes
+            .extend(errors.len().checked_sub(MAX_MESSAGES + 1).map(|more| format!("and {} more errors", more + 1)));
     }
     diagnostics
 }
@@ -106,7 +108,13 @@ fn locate(message: &CompilerMessage, unit: &TranslationUnit, root: &Path, ptx: O
 }
 
 /// A line of a file or of the unit's own text, by the name that a compiler gives it.
-fn line_of_file(name: &str, line: u32, column: Option<&(u32, String)>, unit: &TranslationUnit, root: &Path) -> Option<Span> {
+fn line_of_file(
+    name: &str,
+    line: u32,
+    column: Option<&(u32, String)>,
+    unit: &TranslationUnit,
+    root: &Path,
+) -> Option<Span> {
     let path = normalize(&unit.base.join(name));
     if let UnitCode::CudaText { text, options } = &unit.code {
         let program = options.program_name.as_deref().unwrap_or(STRING_NAME);
@@ -130,7 +138,8 @@ fn line_of_text(text: &MappedText, line: u32, column: Option<&(u32, String)>) ->
     let content = rest.lines().next().unwrap_or("");
     let blank = content.len() - content.trim_start().len();
     // EDG prints the line with macros expanded and tabs as blanks; its column counts in that.
-    let trusted = column.filter(|(_, printed)| printed.is_empty() || printed.trim() == content.replace('\t', " ").trim());
+    let trusted =
+        column.filter(|(_, printed)| printed.is_empty() || printed.trim() == content.replace('\t', " ").trim());
     let token = trusted.and_then(|(column, _)| content.char_indices().nth(*column as usize - 1)).map(|(at, _)| at);
     let range = match token {
         Some(at) => {

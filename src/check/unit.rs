@@ -13,10 +13,47 @@ use crate::extract::{TranslationUnit, UnitCode};
 use crate::lint::{self, Circumstances, Levels, LintContext};
 use crate::read::{UnitFacts, read_unit};
 
-/// What all units of a run share.
-pub struct Shared<'a> {
+/// Where artifacts come from: compilers with a cache before them, or a record.
+pub trait ArtifactSource: Sync {
+    /// What a unit gives for a target.
+    ///
+    /// # Errors
+    /// The unit does not compile, or the compilers cannot be run.
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Failure>;
+}
+
+/// Artifacts, and how they were come by.
+pub struct Sourced {
+    pub artifacts: Artifacts,
+    pub cached: bool,
+    /// The cache could not be written.
+    pub cache_error: Option<String>,
+}
+
+/// The compilers of a toolkit.
+pub struct Compilers<'a> {
     pub compiler: Compiler<'a>,
     pub cache: Option<Cache>,
+}
+
+impl ArtifactSource for Compilers<'_> {
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Failure> {
+        let Some(cache) = &self.cache else {
+            return Ok(Sourced { artifacts: self.compiler.compile(unit, target)?, cached: false, cache_error: None });
+        };
+        let key = cache.key(unit, target);
+        if let Some(artifacts) = cache.get(&key) {
+            return Ok(Sourced { artifacts, cached: true, cache_error: None });
+        }
+        let artifacts = self.compiler.compile(unit, target)?;
+        let cache_error = cache.put(&key, &artifacts, &target.toolkit.root).err().map(|error| error.to_string());
+        Ok(Sourced { artifacts, cached: false, cache_error })
+    }
+}
+
+/// What all units of a run share.
+pub struct Shared<'a> {
+    pub source: &'a dyn ArtifactSource,
     pub root: &'a Path,
     /// Only kernels that match.
     pub kernels: Option<GlobMatcher>,
@@ -47,8 +84,12 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
         return UnitReport { diagnostics, ..Default::default() };
     }
     let mut report = UnitReport::default();
-    match artifacts(unit, target, shared, &mut report) {
-        Ok(artifacts) => examine(unit, target, &artifacts, levels, shared, &mut report),
+    match shared.source.artifacts(unit, target) {
+        Ok(sourced) => {
+            report.cached = sourced.cached;
+            report.cache_error = sourced.cache_error;
+            examine(unit, target, &sourced.artifacts, levels, shared, &mut report);
+        }
         Err(failure) => {
             report.interrupted = matches!(failure.error, CompileError::Cancelled);
             report.failed = true;
@@ -58,21 +99,14 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
     report
 }
 
-fn artifacts(unit: &TranslationUnit, target: &Target, shared: &Shared<'_>, report: &mut UnitReport) -> Result<Artifacts, Failure> {
-    let Some(cache) = &shared.cache else { return shared.compiler.compile(unit, target) };
-    let key = cache.key(unit, target);
-    if let Some(artifacts) = cache.get(&key) {
-        report.cached = true;
-        return Ok(artifacts);
-    }
-    let artifacts = shared.compiler.compile(unit, target)?;
-    if let Err(error) = cache.put(&key, &artifacts, &target.toolkit.root) {
-        report.cache_error = Some(error.to_string());
-    }
-    Ok(artifacts)
-}
-
-fn examine(unit: &TranslationUnit, target: &Target, artifacts: &Artifacts, levels: &Levels, shared: &Shared<'_>, report: &mut UnitReport) {
+fn examine(
+    unit: &TranslationUnit,
+    target: &Target,
+    artifacts: &Artifacts,
+    levels: &Levels,
+    shared: &Shared<'_>,
+    report: &mut UnitReport,
+) {
     report.rescues = artifacts.rescues.clone();
     report.diagnostics.extend(messages::warnings(&artifacts.messages, unit, shared.root, &artifacts.ptx));
     let architecture = architecture_number(&artifacts.architecture);
@@ -122,7 +156,11 @@ fn examine_frame(
         frame.usage.stack_frame,
         "the objects of `{}` do not add up: {:?}",
         frame.name,
-        frame.objects.iter().map(|object| (object.bytes, matches!(object.kind, StackObjectKind::Unknown))).collect::<Vec<_>>()
+        frame
+            .objects
+            .iter()
+            .map(|object| (object.bytes, matches!(object.kind, StackObjectKind::Unknown)))
+            .collect::<Vec<_>>()
     );
 }
 
@@ -163,7 +201,9 @@ pub fn flag_origin(unit: &TranslationUnit) -> FlagOrigin {
 }
 
 fn is_debug(unit: &TranslationUnit) -> bool {
-    let asks = |arguments: &[String]| arguments.iter().any(|argument| matches!(argument.as_str(), "-G" | "--device-debug" | "-device-debug"));
+    let asks = |arguments: &[String]| {
+        arguments.iter().any(|argument| matches!(argument.as_str(), "-G" | "--device-debug" | "-device-debug"))
+    };
     match &unit.code {
         UnitCode::CudaFile { flags, .. } => asks(&flags.arguments),
         UnitCode::CudaText { options, .. } => asks(&options.arguments),
@@ -198,7 +238,10 @@ mod tests {
     use crate::source::SourceFile;
 
     fn unit(arguments: &[&str]) -> TranslationUnit {
-        let flags = NvccFlags { arguments: arguments.iter().map(|text| text.to_string()).collect(), origin: FlagOrigin::Config };
+        let flags = NvccFlags {
+            arguments: arguments.iter().map(|text| text.to_string()).collect(),
+            origin: FlagOrigin::Config,
+        };
         TranslationUnit {
             name: "a.cu".into(),
             package: None,

@@ -103,7 +103,14 @@ fn ptxas(line: &str) -> Option<CompilerMessage> {
         "warning" | "Warning" => MessageKind::Warning,
         _ => return None,
     };
-    Some(CompilerMessage { kind, compiler: "ptxas".into(), number: None, text: text.trim().into(), place, column: None })
+    Some(CompilerMessage {
+        kind,
+        compiler: "ptxas".into(),
+        number: None,
+        text: text.trim().into(),
+        place,
+        column: None,
+    })
 }
 
 /// `nvcc fatal   : Unsupported gpu architecture 'sm_50'`

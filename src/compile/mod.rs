@@ -11,4 +11,4 @@ mod unit;
 pub use message::{CompilerMessage, MessageKind, parse_messages};
 pub use nvrtc::{NVRTC_WORKER, worker as nvrtc_worker};
 pub use rescue::HeaderIndex;
-pub use unit::{STRING_NAME, Artifacts, Compiler, CompileError, Dependency, Failure, Target, architecture_number};
+pub use unit::{Artifacts, CompileError, Compiler, Dependency, Failure, STRING_NAME, Target, architecture_number};

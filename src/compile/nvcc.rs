@@ -39,7 +39,9 @@ pub fn kept_file(folder: &Path, ending: &str) -> std::io::Result<Option<PathBuf>
 pub fn preprocessed_files(text: &[u8]) -> Vec<PathBuf> {
     let mut files = std::collections::BTreeSet::new();
     for line in text.split(|byte| *byte == b'\n') {
-        let Some(mark) = line.strip_prefix(b"# ").filter(|mark| mark.first().is_some_and(u8::is_ascii_digit)) else { continue };
+        let Some(mark) = line.strip_prefix(b"# ").filter(|mark| mark.first().is_some_and(u8::is_ascii_digit)) else {
+            continue;
+        };
         let mut parts = mark.splitn(3, |byte| *byte == b'"');
         let (Some(_), Some(path)) = (parts.next(), parts.next()) else { continue };
         if !path.starts_with(b"<") && !path.is_empty() {
@@ -55,7 +57,8 @@ mod tests {
 
     #[test]
     fn line_marks_name_the_files() {
-        let text = b"# 0 \"a.cu\"\n# 0 \"<built-in>\"\n# 1 \"/usr/include/x.h\" 1 3\nint a;\n#pragma once\n# 3 \"a.cu\" 2\n";
+        let text =
+            b"# 0 \"a.cu\"\n# 0 \"<built-in>\"\n# 1 \"/usr/include/x.h\" 1 3\nint a;\n#pragma once\n# 3 \"a.cu\" 2\n";
         assert_eq!(preprocessed_files(text), [PathBuf::from("/usr/include/x.h"), PathBuf::from("a.cu")]);
     }
 }

@@ -80,7 +80,8 @@ fn compile(request: &Request) -> Result<Response, WorkerError> {
     load(&request.library)?;
     let source = CString::new(request.source.as_str())?;
     let name = CString::new(request.program_name.as_str())?;
-    let arguments: Vec<CString> = request.arguments.iter().map(|argument| CString::new(argument.as_str())).collect::<Result<_, _>>()?;
+    let arguments: Vec<CString> =
+        request.arguments.iter().map(|argument| CString::new(argument.as_str())).collect::<Result<_, _>>()?;
     let program = Program::new(&source, &name)?;
     let result = program.compile(&arguments);
     let log = program.log()?;
@@ -136,16 +137,18 @@ impl Program {
 
     fn log(&self) -> Result<String, WorkerError> {
         // SAFETY: the program is live; the size that NVRTC gives is that of the buffer that it fills.
-        self.text(|program, size| unsafe { sys::nvrtcGetProgramLogSize(program, size) }, |program, buffer| unsafe {
-            sys::nvrtcGetProgramLog(program, buffer)
-        })
+        self.text(
+            |program, size| unsafe { sys::nvrtcGetProgramLogSize(program, size) },
+            |program, buffer| unsafe { sys::nvrtcGetProgramLog(program, buffer) },
+        )
     }
 
     fn ptx(&self) -> Result<String, WorkerError> {
         // SAFETY: as for the log; only called after a successful compilation.
-        self.text(|program, size| unsafe { sys::nvrtcGetPTXSize(program, size) }, |program, buffer| unsafe {
-            sys::nvrtcGetPTX(program, buffer)
-        })
+        self.text(
+            |program, size| unsafe { sys::nvrtcGetPTXSize(program, size) },
+            |program, buffer| unsafe { sys::nvrtcGetPTX(program, buffer) },
+        )
     }
 
     fn text(

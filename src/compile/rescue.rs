@@ -17,9 +17,15 @@ const MAX_DEPTH: usize = 24;
 /// A change of the command line, and the words that tell the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rescue {
-    Flags { flags: Vec<String>, note: String },
+    Flags {
+        flags: Vec<String>,
+        note: String,
+    },
     /// Compile for this architecture instead.
-    Architecture { architecture: String, note: String },
+    Architecture {
+        architecture: String,
+        note: String,
+    },
     /// A header of curand is missing, which comes as a component of its own.
     Curand,
 }
@@ -40,7 +46,12 @@ impl HeaderIndex {
         self.headers.get_or_init(|| {
             let mut headers: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
             let walk = WalkDir::new(&self.root).max_depth(MAX_DEPTH).sort_by_file_name();
-            for entry in walk.into_iter().filter_entry(is_searched).filter_map(Result::ok).filter(|entry| entry.file_type().is_file()) {
+            for entry in walk
+                .into_iter()
+                .filter_entry(is_searched)
+                .filter_map(Result::ok)
+                .filter(|entry| entry.file_type().is_file())
+            {
                 headers.entry(entry.file_name().to_string_lossy().into_owned()).or_default().push(entry.into_path());
             }
             headers
@@ -52,9 +63,10 @@ impl HeaderIndex {
     pub fn include_folder(&self, header: &str, source: &Path) -> Option<PathBuf> {
         let wanted = Path::new(header);
         let candidates = self.headers().get(wanted.file_name()?.to_str()?)?;
-        let folders = candidates.iter().filter(|path| path.ends_with(wanted)).filter_map(|path| {
-            path.ancestors().nth(wanted.components().count()).map(Path::to_path_buf)
-        });
+        let folders = candidates
+            .iter()
+            .filter(|path| path.ends_with(wanted))
+            .filter_map(|path| path.ancestors().nth(wanted.components().count()).map(Path::to_path_buf));
         folders.min_by_key(|folder| {
             let shared = folder.components().zip(source.components()).take_while(|(left, right)| left == right).count();
             (std::cmp::Reverse(shared), folder.components().count(), folder.clone())
@@ -74,7 +86,9 @@ pub fn rescue(messages: &[CompilerMessage], source: &Path, headers: &HeaderIndex
         .iter()
         .filter(|message| message.kind == MessageKind::Error)
         .find_map(|message| one(&message.text, source, headers))
-        .filter(|rescue| !matches!(rescue, Rescue::Flags { flags, .. } if flags.iter().all(|flag| tried.contains(flag))))
+        .filter(
+            |rescue| !matches!(rescue, Rescue::Flags { flags, .. } if flags.iter().all(|flag| tried.contains(flag))),
+        )
 }
 
 fn one(text: &str, source: &Path, headers: &HeaderIndex) -> Option<Rescue> {
@@ -100,8 +114,9 @@ fn one(text: &str, source: &Path, headers: &HeaderIndex) -> Option<Rescue> {
 }
 
 fn missing_header(text: &str) -> Option<&str> {
-    text.strip_suffix(": No such file or directory")
-        .or_else(|| text.split_once("cannot open source file \"").and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name))
+    text.strip_suffix(": No such file or directory").or_else(|| {
+        text.split_once("cannot open source file \"").and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name)
+    })
 }
 
 fn missing_include(header: &str, source: &Path, headers: &HeaderIndex) -> Option<Rescue> {
@@ -154,7 +169,10 @@ mod tests {
         let message = [error("… '--expt-relaxed-constexpr' can be used to allow this")];
         assert!(rescue(&message, Path::new("/k.cu"), &index, &[]).is_some());
         assert_eq!(rescue(&message, Path::new("/k.cu"), &index, &["--expt-relaxed-constexpr".into()]), None);
-        assert_eq!(rescue(&[error("curand_kernel.h: No such file or directory")], Path::new("/k.cu"), &index, &[]), Some(Rescue::Curand));
+        assert_eq!(
+            rescue(&[error("curand_kernel.h: No such file or directory")], Path::new("/k.cu"), &index, &[]),
+            Some(Rescue::Curand)
+        );
     }
 
     #[test]

@@ -137,12 +137,17 @@ impl Compiler<'_> {
         target: &Target,
         folder: &Path,
     ) -> Result<Artifacts, Failure> {
-        let mut attempt = Attempt { arguments: flags.arguments.clone(), architecture: target.architecture.clone(), rescues: Vec::new() };
+        let mut attempt = Attempt {
+            arguments: flags.arguments.clone(),
+            architecture: target.architecture.clone(),
+            rescues: Vec::new(),
+        };
         loop {
             let result = self.nvcc_once(unit, file, &attempt, target, folder);
             let Err(failure) = result else { return result };
             let may_rescue = flags.origin == FlagOrigin::Assumed && attempt.rescues.len() < MAX_RESCUES;
-            let found = may_rescue.then(|| rescue(&failure.messages, &file.path, &self.headers, &attempt.arguments)).flatten();
+            let found =
+                may_rescue.then(|| rescue(&failure.messages, &file.path, &self.headers, &attempt.arguments)).flatten();
             let Some(found) = found else { return Err(failure) };
             if let Err(words) = attempt.apply(found, || (self.curand)(&target.toolkit)) {
                 return Err(Failure { rescues: [failure.rescues, words.into_iter().collect()].concat(), ..failure });
@@ -208,13 +213,17 @@ impl Compiler<'_> {
             // Lines change nothing in the code; without them nothing could be said of it.
             arguments: options.arguments.iter().cloned().chain(["--generate-line-info".to_string()]).collect(),
         };
-        let request = serde_json::to_vec(&request).map_err(|error| CompileError::io("NVRTC cannot be asked")(error.into()))?;
-        let mut command = nvrtc::worker_command(library, folder).map_err(CompileError::io("the NVRTC process cannot be set up"))?;
+        let request =
+            serde_json::to_vec(&request).map_err(|error| CompileError::io("NVRTC cannot be asked")(error.into()))?;
+        let mut command =
+            nvrtc::worker_command(library, folder).map_err(CompileError::io("the NVRTC process cannot be set up"))?;
         command.current_dir(&unit.base);
         let output = self.run(&mut command, &request, "NVRTC")?;
         let response: nvrtc::Response = match serde_json::from_slice(&output.stdout) {
             Ok(response) => response,
-            Err(_) => return Err(self.refusal(output.end, &output.text(), "NVRTC", Vec::new(), &Attempt::plain(target))),
+            Err(_) => {
+                return Err(self.refusal(output.end, &output.text(), "NVRTC", Vec::new(), &Attempt::plain(target)));
+            }
         };
         let messages = parse_messages(&response.log, "nvrtc");
         let Some(ptx) = response.ptx else {
@@ -262,14 +271,23 @@ impl Compiler<'_> {
         output.map_err(CompileError::io(format!("`{program}` cannot be started")))
     }
 
-    fn refusal(&self, end: End, text: &str, program: &str, messages: Vec<CompilerMessage>, attempt: &Attempt) -> Failure {
+    fn refusal(
+        &self,
+        end: End,
+        text: &str,
+        program: &str,
+        messages: Vec<CompilerMessage>,
+        attempt: &Attempt,
+    ) -> Failure {
         let program = program.to_string();
         let has_errors = messages.iter().any(|message| message.kind == MessageKind::Error);
         let error = match end {
             End::TimedOut => CompileError::TimedOut { program, seconds: self.limit.as_secs() },
             End::Cancelled => CompileError::Cancelled,
             End::Signal(signal) => CompileError::Crashed { program, signal },
-            End::Exit(_) if text.contains("Failed to preprocess host compiler properties") => CompileError::NoHostCompiler,
+            End::Exit(_) if text.contains("Failed to preprocess host compiler properties") => {
+                CompileError::NoHostCompiler
+            }
             End::Exit(_) if has_errors => CompileError::Refused { architecture: attempt.architecture.clone() },
             End::Exit(code) => CompileError::Silent { program, code, output: last_lines(text, 12) },
         };
@@ -297,12 +315,19 @@ impl Attempt {
         let specific = declared.ends_with(|c: char| c.is_ascii_alphabetic());
         let higher = architecture_number(declared) > architecture_number(&self.architecture);
         if declared.starts_with("sm_") && (higher || (specific && declared != self.architecture)) {
-            self.rescues.push(format!("compiled for `{declared}` instead of `{}`: the kernel's own options ask for it", self.architecture));
+            self.rescues.push(format!(
+                "compiled for `{declared}` instead of `{}`: the kernel's own options ask for it",
+                self.architecture
+            ));
             self.architecture = declared.to_string();
         }
     }
 
-    fn apply(&mut self, rescue: Rescue, curand: impl FnOnce() -> Result<PathBuf, String>) -> Result<(), Option<String>> {
+    fn apply(
+        &mut self,
+        rescue: Rescue,
+        curand: impl FnOnce() -> Result<PathBuf, String>,
+    ) -> Result<(), Option<String>> {
         match rescue {
             Rescue::Flags { flags, note } => {
                 self.arguments.extend(flags);
@@ -339,7 +364,8 @@ fn warnings(messages: Vec<CompilerMessage>) -> Vec<CompilerMessage> {
 
 fn dependencies(preprocessed: &[u8], unit: &TranslationUnit, file: &SourceFile) -> Vec<Dependency> {
     let files = nvcc::preprocessed_files(preprocessed).into_iter();
-    let mut files: Vec<PathBuf> = files.map(|path| unit.base.join(path)).filter(|path| *path != file.path && path.is_file()).collect();
+    let mut files: Vec<PathBuf> =
+        files.map(|path| unit.base.join(path)).filter(|path| *path != file.path && path.is_file()).collect();
     files.sort();
     files.dedup();
     files
@@ -347,7 +373,8 @@ fn dependencies(preprocessed: &[u8], unit: &TranslationUnit, file: &SourceFile) 
 
 /// NVRTC lists nothing; the files that the line tables name are the ones that had code.
 fn ptx_dependencies(ptx: &str, unit: &TranslationUnit) -> Vec<Dependency> {
-    let quoted = ptx.lines().filter(|line| line.trim_start().starts_with(".file")).filter_map(|line| line.split('"').nth(1));
+    let quoted =
+        ptx.lines().filter(|line| line.trim_start().starts_with(".file")).filter_map(|line| line.split('"').nth(1));
     let mut files: Vec<PathBuf> = quoted.map(|path| unit.base.join(path)).filter(|path| path.is_file()).collect();
     files.sort();
     files.dedup();

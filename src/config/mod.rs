@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -20,19 +19,10 @@ pub use nvcc_flags::{FlagError, is_safe_path};
 
 use crate::diagnostic::FlagOrigin;
 use crate::extract::NvccFlags;
+use crate::lint::Level;
 
 /// What a `.cu` file is compiled as when nothing says it; nvcc's own default of 12.x and 13.x.
 const DEFAULT_STANDARD: &str = "-std=c++17";
-
-/// How seriously a lint is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LintLevel {
-    Allow,
-    Warn,
-    Deny,
-    Forbid,
-}
 
 /// The settings of one package, those of its workspace included.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +31,7 @@ pub struct PackageConfig {
     pub arch: Vec<Arch>,
     /// A version such as `13.5`, or `managed`.
     pub toolkit: Option<String>,
-    pub lints: BTreeMap<String, LintLevel>,
+    pub lints: BTreeMap<String, Level>,
     compilation: Compilation,
     exclude: Option<Patterns>,
     files: Vec<FileRule>,
@@ -334,7 +324,7 @@ impl Reader<'_> {
         Ok(Patterns { folder: self.folder.to_path_buf(), globs })
     }
 
-    fn lints(&self, key: &str, value: &Value) -> Result<BTreeMap<String, LintLevel>, ConfigError> {
+    fn lints(&self, key: &str, value: &Value) -> Result<BTreeMap<String, Level>, ConfigError> {
         let table: BTreeMap<String, Value> = self.value(key, value)?;
         let level = |(name, value): (String, Value)| {
             let level = self.value(&format!("{key}.{name}"), &value)?;
@@ -392,7 +382,7 @@ mod tests {
             "file": [{ "path": "kernels/*.cu", "arch": "sm_75", "defines": ["M"] }],
         }))
         .unwrap();
-        assert_eq!(config.lints["register_spill"], LintLevel::Allow);
+        assert_eq!(config.lints["register_spill"], Level::Allow);
         assert!(config.is_excluded(Path::new("/project/third_party/x/y.cu")));
         assert!(!config.is_excluded(Path::new("/project/src/third_party.cu")));
         let special = Path::new("/project/kernels/a.cu");
@@ -453,7 +443,7 @@ mod tests {
         let package = read(json!({ "defines": ["B"], "lints": { "a": "allow" } })).unwrap();
         let merged = package.over(&workspace);
         assert_eq!(merged.arch.len(), 1);
-        assert_eq!((merged.lints["a"], merged.lints["b"]), (LintLevel::Allow, LintLevel::Deny));
+        assert_eq!((merged.lints["a"], merged.lints["b"]), (Level::Allow, Level::Deny));
         assert_eq!(flags_for(Some(&merged), Path::new("/a.cu"), &[]).arguments, ["-std=c++17", "-DB"]);
     }
 

@@ -21,6 +21,19 @@ pub struct TranslationUnit {
     pub use_site: Option<Span>,
 }
 
+impl TranslationUnit {
+    /// The file whose package and settings the unit has.
+    pub fn path(&self) -> PathBuf {
+        let of_text = |text: &MappedText| text.segments.first().map(|segment| segment.source.file.path.clone());
+        let path = match (&self.use_site, &self.code) {
+            (Some(span), _) => Some(span.file.path.clone()),
+            (None, UnitCode::CudaFile { file, .. }) => Some(file.path.clone()),
+            (None, UnitCode::CudaText { text, .. } | UnitCode::Ptx { text }) => of_text(text),
+        };
+        path.unwrap_or_else(|| self.base.clone())
+    }
+}
+
 /// What is compiled, and by which compiler.
 #[derive(Debug, Clone)]
 pub enum UnitCode {
@@ -143,6 +156,28 @@ pub struct Unresolved {
 pub struct Extraction {
     pub units: Vec<TranslationUnit>,
     pub unresolved: Vec<Unresolved>,
+}
+
+pub fn extract(workspace: &crate::discover::Workspace) -> Extraction {
+    let mut e = Extraction::default();
+    for file in &workspace.files {
+        if file.path.extension().is_some_and(|x| x == "cu") {
+            let f = SourceFile::read(&file.path, &workspace.root).unwrap();
+            let base =
+                workspace.package_of(file).map(|p| p.root.clone()).unwrap_or(file.path.parent().unwrap().to_path_buf());
+            e.units.push(TranslationUnit {
+                name: f.display.clone(),
+                package: workspace.package_of(file).map(|p| p.name.clone()),
+                base,
+                code: UnitCode::CudaFile {
+                    file: f,
+                    flags: crate::config::flags_for(Some(&file.config), &file.path, &[]),
+                },
+                use_site: None,
+            });
+        }
+    }
+    e
 }
 
 #[cfg(test)]

@@ -129,7 +129,9 @@ impl Reader<'_> {
                 continue;
             }
             let name = String::from_utf8_lossy(self.symbols.symbol_name(self.endian, symbol)?).into_owned();
-            if let (Some(callee), Ok(offset)) = (name.strip_prefix(&prefix), u32::try_from(symbol.st_value.get(self.endian))) {
+            if let (Some(callee), Ok(offset)) =
+                (name.strip_prefix(&prefix), u32::try_from(symbol.st_value.get(self.endian)))
+            {
                 callees.insert(offset, callee.to_string());
             }
         }
@@ -137,7 +139,9 @@ impl Reader<'_> {
     }
 
     fn section_data(&self, name: &str) -> Result<Option<(SectionIndex, &[u8])>, CubinError> {
-        let Some((index, section)) = self.sections.section_by_name(self.endian, name.as_bytes()) else { return Ok(None) };
+        let Some((index, section)) = self.sections.section_by_name(self.endian, name.as_bytes()) else {
+            return Ok(None);
+        };
         Ok(Some((index, section.data(self.endian, self.bytes)?)))
     }
 

@@ -111,10 +111,8 @@ fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasLog, archite
     let sass = SassFunction::new(&function.code, architecture);
     let instructions = sass.local_instructions();
     let loops = if instructions.is_empty() { Vec::new() } else { sass.loops() };
-    let accesses = instructions
-        .into_iter()
-        .map(|instruction| local_access(instruction, function, cubin, &loops, &sass))
-        .collect();
+    let accesses =
+        instructions.into_iter().map(|instruction| local_access(instruction, function, cubin, &loops, &sass)).collect();
     KernelFacts {
         name: function.name.clone(),
         is_entry: logged.is_entry,
@@ -137,7 +135,10 @@ fn local_access(
     let definition = (is_spill && instruction.kind == AccessKind::Store)
         .then(|| sass.definition(instruction.data, offset))
         .flatten()
-        .map(|offset| Definition { ptx_line: ptx_line(cubin, function, offset), source: source_lines(cubin, function, offset) });
+        .map(|offset| Definition {
+            ptx_line: ptx_line(cubin, function, offset),
+            source: source_lines(cubin, function, offset),
+        });
     LocalAccess {
         is_spill,
         ptx_line: ptx_line(cubin, function, offset),

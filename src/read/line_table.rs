@@ -52,7 +52,11 @@ impl LineTable {
         Ok(table)
     }
 
-    fn read_program(&mut self, section: &DebugLine<gimli::EndianSlice<'_, LittleEndian>>, offset: usize) -> Result<(), gimli::Error> {
+    fn read_program(
+        &mut self,
+        section: &DebugLine<gimli::EndianSlice<'_, LittleEndian>>,
+        offset: usize,
+    ) -> Result<(), gimli::Error> {
         let mut program = section.program(DebugLineOffset(offset), 8, None, None)?;
         let mut instructions = program.header().instructions();
         let mut row = GimliRow::new(program.header());
@@ -68,7 +72,8 @@ impl LineTable {
             if !row.execute(instruction, &mut program)? {
                 continue;
             }
-            let inlined_at = usize::try_from(context).ok().and_then(|row| row.checked_sub(1)).map(|row| row + sequence_start);
+            let inlined_at =
+                usize::try_from(context).ok().and_then(|row| row.checked_sub(1)).map(|row| row + sequence_start);
             self.push(LineRow {
                 address: row.address(),
                 file: file_name(program.header(), row.file_index()),

@@ -291,7 +291,11 @@ impl Statements<'_> {
 /// Blocks follow a function header, nothing, or a section name; vectors follow an opcode or a comma.
 fn is_block_start(text: &str) -> bool {
     let text = text.trim();
-    text.is_empty() || text.contains(".entry") || text.contains(".func") || text.starts_with(".section") || text.starts_with(')')
+    text.is_empty()
+        || text.contains(".entry")
+        || text.contains(".func")
+        || text.starts_with(".section")
+        || text.starts_with(')')
 }
 
 fn is_label(text: &str) -> bool {
@@ -318,7 +322,9 @@ impl Parser {
         let text = statement.text.trim();
         match (statement.end, &mut self.current) {
             ('{', Some((_, depth))) => *depth += 1,
-            ('{', None) if text.contains(".entry") || text.contains(".func") => self.open(text, *statement.lines.start()),
+            ('{', None) if text.contains(".entry") || text.contains(".func") => {
+                self.open(text, *statement.lines.start())
+            }
             ('{', None) => self.other_blocks += 1,
             ('}', Some(_)) => self.close(*statement.lines.end()),
             ('}', None) => self.other_blocks = self.other_blocks.saturating_sub(1),
@@ -384,7 +390,8 @@ impl Parser {
     /// `.file 1 "/src/a.cu"`, older toolkits add a time and a size.
     fn file(&mut self, text: &str) {
         let mut parts = text.splitn(3, '"');
-        let number = parts.next().and_then(|head| head.split_ascii_whitespace().nth(1)).and_then(|number| number.parse().ok());
+        let number =
+            parts.next().and_then(|head| head.split_ascii_whitespace().nth(1)).and_then(|number| number.parse().ok());
         if let (Some(number), Some(path)) = (number, parts.next()) {
             self.module.files.insert(number, path.to_string());
         }
@@ -473,7 +480,10 @@ fn function_name(header: &str, is_entry: bool) -> String {
 fn dimensions(header: &str, directive: &str) -> Option<u32> {
     let (_, rest) = header.split_once(directive)?;
     let numbers = rest.split('.').next()?;
-    numbers.split(',').map(|number| number.trim().parse::<u32>().ok()).try_fold(1u32, |product, number| product.checked_mul(number?))
+    numbers
+        .split(',')
+        .map(|number| number.trim().parse::<u32>().ok())
+        .try_fold(1u32, |product, number| product.checked_mul(number?))
 }
 
 /// Splits at commas outside `[…]`, `{…}` and `(…)`.
@@ -571,7 +581,18 @@ $L__info_string0:
 
     #[test]
     fn nonsense_does_not_stop_the_reading() {
-        for text in ["}}}}", "{", ".entry {", "\"", "/*", ".loc", ".file x", "@", ".local", ".visible .entry k()\n{ ld.local [; }"] {
+        for text in [
+            "}}}}",
+            "{",
+            ".entry {",
+            "\"",
+            "/*",
+            ".loc",
+            ".file x",
+            "@",
+            ".local",
+            ".visible .entry k()\n{ ld.local [; }",
+        ] {
             assert!(PtxModule::parse(text).is_ok(), "{text}");
         }
     }

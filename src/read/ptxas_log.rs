@@ -91,7 +91,8 @@ impl PtxasLog {
             self.function(name).stack_is_unknown = true;
         }
         // We asked for these two; the figures are in the usage lines.
-        let asked_for = text.starts_with("Local memory used for function") || text.starts_with("Registers are spilled to local memory");
+        let asked_for = text.starts_with("Local memory used for function")
+            || text.starts_with("Registers are spilled to local memory");
         if !asked_for {
             self.messages.push(PtxasMessage { severity, text: text.to_string(), line: place });
         }

@@ -106,7 +106,9 @@ impl<'a> SassFunction<'a> {
         let signed = ((high << 16) as i64) >> 16;
         let units = if self.architecture >= 90 { (signed << 8) | bits(lo, 16, 8) as i64 } else { signed };
         let next = i64::from(offset) + INSTRUCTION_BYTES as i64;
-        u32::try_from(next.checked_add(units.checked_mul(4)?)?).ok().filter(|target| (*target as usize) < self.code.len())
+        u32::try_from(next.checked_add(units.checked_mul(4)?)?)
+            .ok()
+            .filter(|target| (*target as usize) < self.code.len())
     }
 
     /// The nearest instruction before `offset` that writes `register`; the way back is linear, as branches are

@@ -1,0 +1,369 @@
+//! One run of `cargo lmem check`: from the command line to a report, stage by stage.
+
+mod messages;
+mod progress;
+mod target;
+mod unit;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use globset::Glob;
+use thiserror::Error;
+
+use crate::cache::{self, Cache};
+use crate::cli::CheckArgs;
+use crate::compile::{Compiler, HeaderIndex, Target};
+use crate::config::{ConfigError, PackageConfig};
+use crate::diagnostic::{Code, Diagnostic, Label, Report, Severity, Summary};
+use crate::discover::{DiscoverError, Scope, Workspace, discover};
+use crate::extract::{Extraction, TranslationUnit, extract};
+use crate::lint::{self, Level, Levels};
+use crate::report;
+use crate::toolkit::{self, Component, Toolkit, ToolkitError};
+
+use progress::Progress;
+pub use unit::{ArtifactSource, Compilers, Sourced};
+use unit::{Shared, UnitReport, check_unit};
+
+/// Why a run could not start.
+#[derive(Debug, Error)]
+pub enum CheckError {
+    #[error(transparent)]
+    Discover(#[from] DiscoverError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("{0}")]
+    Usage(String),
+    #[error(transparent)]
+    Toolkit(#[from] ToolkitError),
+    #[error("the current folder cannot be used")]
+    Folder(#[source] std::io::Error),
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What a run found, and what the report formats need to show it.
+pub struct Outcome {
+    pub report: Report,
+    pub workspace: Workspace,
+    /// A unit did not compile.
+    pub failed: bool,
+}
+
+/// A unit, its settings and the targets that it is compiled for.
+struct Job<'a> {
+    unit: &'a TranslationUnit,
+    target: Target,
+    levels: &'a Levels,
+}
+
+/// Says something about the run on stderr, unless `--quiet`.
+pub struct Talk {
+    pub quiet: bool,
+    pub verbose: bool,
+}
+
+impl Talk {
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            anstream::eprintln!("note: {text}");
+        }
+    }
+
+    fn detail(&self, text: &str) {
+        if self.verbose {
+            anstream::eprintln!("{text}");
+        }
+    }
+}
+
+/// What a run takes from outside, for tests and other callers; the default is this machine.
+#[derive(Default)]
+pub struct Surroundings<'a> {
+    /// Folder that relative paths start from.
+    pub current_folder: Option<&'a Path>,
+    /// A toolkit and what it gave, in place of real compilers.
+    pub recorded: Option<(Toolkit, &'a dyn ArtifactSource)>,
+}
+
+/// Runs a check.
+///
+/// # Errors
+/// The command line, the configuration or the toolkit cannot be used. What is wrong with a kernel is in the report.
+pub fn check(arguments: &CheckArgs, cancel: &AtomicBool) -> Result<Outcome, CheckError> {
+    check_in(Surroundings::default(), arguments, cancel)
+}
+
+/// Runs a check in the given surroundings.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_in(
+    surroundings: Surroundings<'_>,
+    arguments: &CheckArgs,
+    cancel: &AtomicBool,
+) -> Result<Outcome, CheckError> {
+    let talk = Talk { quiet: arguments.quiet, verbose: arguments.verbose > 0 };
+    let current = surroundings.current_folder.map_or_else(std::env::current_dir, |folder| Ok(folder.to_path_buf()));
+    let current = current.map_err(CheckError::Folder)?;
+    let kernels = arguments.kernel.as_deref().map(Glob::new).transpose();
+    let kernels =
+        kernels.map_err(|error| CheckError::Usage(format!("`--kernel`: {error}")))?.map(|glob| glob.compile_matcher());
+    let workspace = discover(&Scope::new(arguments, &current))?;
+    let levels = all_levels(arguments, &workspace)?;
+    let extraction = extract(&workspace);
+    workspace.notes.iter().for_each(|note| talk.detail(&format!("note: {note}")));
+    if extraction.units.is_empty() {
+        talk.note("no CUDA source was found");
+        return Ok(finish(Vec::new(), extraction, workspace, Summary::default()));
+    }
+    let (toolkit, record) = match surroundings.recorded {
+        Some((toolkit, record)) => (toolkit, Some(record)),
+        None => (select_toolkit(arguments, &workspace, cancel, &talk)?, None),
+    };
+    let curand = |toolkit: &Toolkit| {
+        let folder = toolkit::component(toolkit, Component::Curand, arguments.offline, arguments.quiet, cancel);
+        folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
+    };
+    let compilers = Compilers {
+        compiler: Compiler {
+            limit: Duration::from_secs(arguments.timeout),
+            cancel,
+            headers: HeaderIndex::new(&workspace.root),
+            curand: &curand,
+        },
+        cache: cache_of(arguments, &workspace.root),
+    };
+    let jobs = jobs(arguments, &workspace, &extraction, &Arc::new(toolkit), &levels, &talk)?;
+    let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
+    let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
+    let reports = run_jobs(&jobs, &shared, threads, &talk);
+    if cancel.load(Ordering::Relaxed) || reports.iter().any(|report| report.interrupted) {
+        return Err(CheckError::Interrupted);
+    }
+    if let Some(cache) = compilers.cache.as_ref().filter(|_| reports.iter().any(|report| !report.cached)) {
+        cache.shrink();
+    }
+    say_what_happened(&jobs, &reports, &talk);
+    let summary = summarize(&jobs, &reports);
+    drop(jobs);
+    Ok(finish(reports, extraction, workspace, summary))
+}
+
+fn default_jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+fn select_toolkit(
+    arguments: &CheckArgs,
+    workspace: &Workspace,
+    cancel: &AtomicBool,
+    talk: &Talk,
+) -> Result<Toolkit, ToolkitError> {
+    let configured = workspace.files.iter().find_map(|file| file.config.toolkit.as_deref());
+    let request = toolkit::Request {
+        choice: arguments.toolkit.as_deref(),
+        configured,
+        offline: arguments.offline,
+        quiet: arguments.quiet,
+    };
+    let selection = toolkit::select(request, cancel)?;
+    selection.notes.iter().for_each(|note| talk.note(note));
+    let toolkit = selection.toolkit;
+    talk.detail(&format!("toolkit: {} in {} ({})", toolkit.number, toolkit.root.display(), toolkit.found));
+    Ok(toolkit)
+}
+
+fn cache_of(arguments: &CheckArgs, root: &Path) -> Option<Cache> {
+    let folder = toolkit::cache_root().ok().filter(|_| !arguments.no_cache)?;
+    Some(Cache::new(cache::folder(&folder), root))
+}
+
+/// Levels for each package, by the address of its settings: the command line over the manifest.
+struct AllLevels {
+    by_config: BTreeMap<usize, Levels>,
+    default: Levels,
+}
+
+impl AllLevels {
+    fn of(&self, config: Option<&Arc<PackageConfig>>) -> &Levels {
+        config.and_then(|config| self.by_config.get(&(Arc::as_ptr(config) as usize))).unwrap_or(&self.default)
+    }
+}
+
+fn all_levels(arguments: &CheckArgs, workspace: &Workspace) -> Result<AllLevels, CheckError> {
+    let known = lint::known_names();
+    let mut by_config = BTreeMap::new();
+    for file in &workspace.files {
+        file.config.validate_lints(&known)?;
+        if let std::collections::btree_map::Entry::Vacant(entry) = by_config.entry(Arc::as_ptr(&file.config) as usize) {
+            entry.insert(levels(arguments, Some(&file.config))?);
+        }
+    }
+    Ok(AllLevels { by_config, default: levels(arguments, None)? })
+}
+
+fn levels(arguments: &CheckArgs, config: Option<&PackageConfig>) -> Result<Levels, CheckError> {
+    let mut levels = Levels::default();
+    for (lint, level) in config.map(|config| &config.lints).into_iter().flatten() {
+        levels.set(lint, *level);
+    }
+    let typed = [
+        (&arguments.allow, Level::Allow),
+        (&arguments.warn, Level::Warn),
+        (&arguments.deny, Level::Deny),
+        (&arguments.forbid, Level::Forbid),
+    ];
+    for (names, level) in typed {
+        for name in names.iter().flat_map(|names| names.split(',')) {
+            levels.set(&known_lint(name.trim())?, level);
+        }
+    }
+    Ok(levels)
+}
+
+fn known_lint(name: &str) -> Result<String, CheckError> {
+    if name == "warnings" {
+        return Ok(name.to_string());
+    }
+    lint::find(name).map(|lint| lint.name.to_string()).ok_or_else(|| {
+        let near = crate::config::nearest(name, lint::known_names().into_iter());
+        let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+        CheckError::Usage(format!("there is no lint `{name}`{near}"))
+    })
+}
+
+fn jobs<'a>(
+    arguments: &CheckArgs,
+    workspace: &Workspace,
+    extraction: &'a Extraction,
+    toolkit: &Arc<Toolkit>,
+    levels: &'a AllLevels,
+    talk: &Talk,
+) -> Result<Vec<Job<'a>>, CheckError> {
+    let typed = target::typed(&arguments.arch)?;
+    let mut fallback = None;
+    let mut jobs = Vec::new();
+    for unit in &extraction.units {
+        let config = config_of(unit, workspace);
+        let configured = config.map(|config| config.arch_for(&unit.path()).to_vec()).unwrap_or_default();
+        let architectures = match (typed.is_empty(), configured.is_empty()) {
+            (false, _) => typed.clone(),
+            (true, false) => configured.iter().map(ToString::to_string).collect(),
+            (true, true) => vec![fallback.get_or_insert_with(|| target::fallback(talk)).clone()],
+        };
+        for architecture in architectures {
+            let target = Target { toolkit: Arc::clone(toolkit), architecture };
+            jobs.push(Job { unit, target, levels: levels.of(config) });
+        }
+    }
+    Ok(jobs)
+}
+
+fn config_of<'a>(unit: &TranslationUnit, workspace: &'a Workspace) -> Option<&'a Arc<PackageConfig>> {
+    let path = unit.path();
+    workspace.files.iter().find(|file| file.path == path).map(|file| &file.config)
+}
+
+/// Runs all jobs on some threads; the reports are in the order of the jobs.
+fn run_jobs(jobs: &[Job<'_>], shared: &Shared<'_>, threads: usize, talk: &Talk) -> Vec<UnitReport> {
+    let next = AtomicUsize::new(0);
+    let reports: Mutex<Vec<Option<UnitReport>>> = Mutex::new(jobs.iter().map(|_| None).collect());
+    let progress = Progress::new(jobs.len(), talk.quiet);
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(jobs.len()) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(index) else { break };
+                    progress.start(&job.unit.name);
+                    let report = check_unit(job.unit, &job.target, job.levels, shared);
+                    progress.finish(&job.unit.name);
+                    if let Ok(mut reports) = reports.lock() {
+                        reports[index] = Some(report);
+                    }
+                }
+            });
+        }
+    });
+    progress.clear();
+    // A poisoned lock means a thread panicked, and the scope has passed that on already.
+    reports.into_inner().unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect()
+}
+
+fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) {
+    let mut said = std::collections::BTreeSet::new();
+    for (job, report) in jobs.iter().zip(reports) {
+        for rescue in &report.rescues {
+            if said.insert((&job.unit.name, rescue)) {
+                talk.note(&format!("`{}`: {rescue}", job.unit.name));
+            }
+        }
+        let origin = if report.cached { "cached" } else { "compiled" };
+        let flags = unit::flag_origin(job.unit);
+        talk.detail(
+            &format!("{origin}: {} for {}, flags: {flags:?}", job.unit.name, job.target.architecture).to_lowercase(),
+        );
+    }
+    if let Some(error) = reports.iter().find_map(|report| report.cache_error.as_ref()) {
+        talk.note(&format!("compiled kernels could not be kept for the next run: {error}"));
+    }
+}
+
+fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
+    let mut units: BTreeMap<*const TranslationUnit, Vec<&UnitReport>> = BTreeMap::new();
+    for (job, report) in jobs.iter().zip(reports) {
+        units.entry(std::ptr::from_ref(job.unit)).or_default().push(report);
+    }
+    let count = |holds: &dyn Fn(&[&UnitReport]) -> bool| units.values().filter(|reports| holds(reports)).count();
+    let mut architectures: Vec<String> = jobs.iter().map(|job| job.target.architecture.clone()).collect();
+    architectures.sort();
+    architectures.dedup();
+    Summary {
+        units: units.len(),
+        kernels: reports.iter().map(|report| report.kernels).sum(),
+        units_without_kernels: count(&|reports| reports.iter().all(|report| report.kernels == 0 && !report.failed)),
+        failed_units: count(&|reports| reports.iter().any(|report| report.failed)),
+        cached_units: count(&|reports| reports.iter().all(|report| report.cached)),
+        findings: BTreeMap::new(),
+        frame_bytes: reports.iter().map(|report| report.frame_bytes).sum(),
+        unexplained_bytes: reports.iter().map(|report| report.unexplained_bytes).sum(),
+        not_analysed: 0,
+        architectures,
+    }
+}
+
+/// Folds the diagnostics of all units, adds those about the run, and counts.
+fn finish(reports: Vec<UnitReport>, extraction: Extraction, workspace: Workspace, mut summary: Summary) -> Outcome {
+    let failed = reports.iter().any(|report| report.failed);
+    let mut units: Vec<Vec<Diagnostic>> = reports.into_iter().map(|report| report.diagnostics).collect();
+    units.push(extraction.unresolved.iter().map(|unresolved| not_analysed(unresolved, &workspace)).collect());
+    summary.not_analysed = extraction.unresolved.len();
+    let diagnostics = report::fold_units(units);
+    for diagnostic in &diagnostics {
+        if let Code::Lint(name) = diagnostic.code {
+            *summary.findings.entry(name.to_string()).or_default() += 1;
+        }
+    }
+    Outcome { report: Report { diagnostics, summary }, workspace, failed }
+}
+
+fn not_analysed(unresolved: &crate::extract::Unresolved, workspace: &Workspace) -> Diagnostic {
+    let file = workspace.files.iter().find(|file| file.path == unresolved.span.file.path);
+    Diagnostic {
+        severity: Severity::Note,
+        code: Code::Tool("not_analysed"),
+        message: format!("a kernel text was not analysed: {}", unresolved.reason),
+        primary: Some(Label { span: unresolved.span.clone(), text: String::new() }),
+        secondary: Vec::new(),
+        notes: Vec::new(),
+        help: Vec::new(),
+        evidence: None,
+        package: file.and_then(|file| workspace.package_of(file)).map(|package| package.name.clone()),
+    }
+}

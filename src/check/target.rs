@@ -1,0 +1,79 @@
+//! Which architectures to compile for.
+
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::{CheckError, Talk};
+use crate::compile::process;
+use crate::config::Arch;
+
+/// What is assumed where nothing names an architecture and there is no GPU: the oldest that is still common.
+const FALLBACK: &str = "sm_80";
+
+/// The architectures of `--arch`.
+///
+/// # Errors
+/// A name is none, or `native` is asked for without a GPU.
+pub fn typed(names: &[String]) -> Result<Vec<String>, CheckError> {
+    let mut architectures = Vec::new();
+    for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+        let architecture = match name {
+            "native" => native().ok_or_else(|| {
+                CheckError::Usage("`--arch native`: `nvidia-smi` names no GPU on this machine".to_string())
+            })?,
+            name => name.parse::<Arch>().map_err(|error| CheckError::Usage(error.to_string()))?.to_string(),
+        };
+        if !architectures.contains(&architecture) {
+            architectures.push(architecture);
+        }
+    }
+    Ok(architectures)
+}
+
+/// That of this machine's GPU, else a common one; which it is, is said.
+pub fn fallback(talk: &Talk) -> String {
+    match native() {
+        Some(architecture) => {
+            talk.note(&format!("no architecture is set: compiling for this machine's GPU, {architecture}"));
+            architecture
+        }
+        None => {
+            talk.note(&format!("no architecture is set: compiling for {FALLBACK} (`--arch` or `arch` in `[package.metadata.lmem]` sets it)"));
+            FALLBACK.to_string()
+        }
+    }
+}
+
+/// The newest GPU of this machine, as the driver's own tool names it.
+fn native() -> Option<String> {
+    let mut command = Command::new("nvidia-smi");
+    command.args(["--query-gpu=compute_cap", "--format=csv,noheader"]);
+    let output = process::run(&mut command, b"", Duration::from_secs(10), &AtomicBool::new(false)).ok()?;
+    let text = String::from_utf8(output.stdout).ok().filter(|_| output.end == process::End::Exit(0))?;
+    newest(&text)
+}
+
+fn newest(capabilities: &str) -> Option<String> {
+    let numbers = capabilities.lines().filter_map(|line| line.trim().replace('.', "").parse::<u32>().ok());
+    numbers.max().map(|number| format!("sm_{number}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked_and_made_alike() {
+        let names = |text: &[&str]| typed(&text.iter().map(|name| name.to_string()).collect::<Vec<_>>());
+        assert_eq!(names(&["90", "sm_90", "sm_120a"]).unwrap(), ["sm_90", "sm_120a"]);
+        assert!(matches!(names(&["hopper"]), Err(CheckError::Usage(_))));
+        assert!(names(&[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_newest_gpu_counts() {
+        assert_eq!(newest("8.6\n12.0\n").as_deref(), Some("sm_120"));
+        assert_eq!(newest("No devices were found\n"), None);
+    }
+}
