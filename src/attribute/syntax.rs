@@ -151,7 +151,7 @@ impl SourceView {
         if targets.is_empty() { vec![declaration.clone()] } else { targets }
     }
 
-    /// Identifiers of a region in order; the bodies of loops, branches and lambdas are regions of their own.
+    /// Identifiers of a region in order.
     fn identifiers<'t>(&self, region: Node<'t>) -> Vec<Node<'t>> {
         let mut found = Vec::new();
         let mut open = vec![region];
@@ -159,22 +159,11 @@ impl SourceView {
             if node.kind() == "identifier" {
                 found.push(node);
             }
-            for child in children(node).into_iter().rev() {
-                let is_body =
-                    has_header(node) && node.child_by_field_name("body").is_some_and(|body| body.id() == child.id());
-                let is_branch =
-                    node.kind() == "if_statement" && matches!(child.kind(), "compound_statement" | "else_clause");
-                let is_consequence =
-                    node.child_by_field_name("consequence").is_some_and(|part| part.id() == child.id())
-                        && node.kind() == "if_statement";
-                if !(is_body
-                    || is_branch
-                    || is_consequence
-                    || (child.kind() == "compound_statement" && node.id() != region.id()))
-                {
-                    open.push(child);
-                }
-            }
+            // Blocks are regions of their own. A body without braces is not: the compiler gives it the place of
+            // its loop or branch.
+            let is_block =
+                |child: &Node<'_>| child.kind() == "compound_statement" && node.kind() != "lambda_expression";
+            open.extend(children(node).into_iter().rev().filter(|child| !is_block(child)));
         }
         found.sort_by_key(|node| node.start_byte());
         found
