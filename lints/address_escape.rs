@@ -38,7 +38,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .primary(escape.span.as_ref(), "the address leaves here")
         .label(escape.span.as_ref(), "the address leaves here");
     let finding = match guilty.filter(|access| access.in_callee) {
-        Some(access) => finding.label(access.span.as_ref(), format!("{} through the pointer", traffic(access))),
+        Some(access) => finding.label(access.span.as_ref(), format!("{} through the pointer", traffic(object, access))),
         None => finding,
     };
     Some(finding.help(advice(escape)))

@@ -18,7 +18,7 @@
 
 use crate::attribute::{Access, Address, Sources, StackObject, StackObjectKind};
 use crate::diagnostic::Uniformity;
-use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin, traffic};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin};
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_index",
@@ -37,9 +37,8 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let Address::Computed(sources) = &guilty.address else { return None };
     let message = format!("{} lives in local memory: it is indexed at run time", describe(object));
     let finding = object_finding(object, Some(guilty), message)
-        .primary(guilty.span.as_ref(), "accessed here")
-        .label(guilty.index.as_ref(), reason(guilty, sources))
-        .label(guilty.span.as_ref(), traffic(guilty))
+        .access(object, guilty)
+        .label(guilty.index.as_ref().or(guilty.span.as_ref()), reason(guilty, sources))
         .note(uniformity(sources));
     Some(finding.help(advice(object, sources)))
 }

@@ -13,7 +13,7 @@
 //! Advice only: there is no edit that fits all.
 
 use crate::attribute::{Address, StackObject, StackObjectKind};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, object_finding, traffic};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, object_finding};
 
 pub(crate) static LINT: Lint = Lint {
     name: "large_array",
@@ -34,9 +34,6 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let guilty = object.guilty().filter(|access| !matches!(access.address, Address::Computed(_)))?;
     let message = format!("{} is too large for registers", describe(object));
     let room = format!("a thread of this kernel may use {registers} registers, {}", bytes(registers * REGISTER_BYTES));
-    let finding = object_finding(object, Some(guilty), message)
-        .primary(guilty.span.as_ref(), "accessed here")
-        .label(guilty.span.as_ref(), traffic(guilty))
-        .note(room);
+    let finding = object_finding(object, Some(guilty), message).access(object, guilty).note(room);
     Some(finding.help("process the data in pieces that fit, or keep it in shared memory"))
 }

@@ -18,7 +18,7 @@
 use crate::attribute::{
     KernelFrame, Limit, LimitOrigin, SpillGroup, Spills, StackObject, StackObjectKind, registers_for,
 };
-use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, plural};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, line_of, plural};
 use crate::source::Span;
 
 pub(crate) static LINT: Lint = Lint {
@@ -53,8 +53,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     if let Some(limit) = &frame.limit {
         finding = finding.label(limit_span(frame, limit), arithmetic(limit)).note(arithmetic(limit));
     }
-    finding = hottest(finding, spills);
-    for group in spills.groups.iter().take(SHOWN_GROUPS) {
+    finding = hottest(finding, spills, frame.span.as_ref());
+    for group in spills.groups.iter().filter(|group| group.bytes > 0).take(SHOWN_GROUPS) {
         finding = finding.label(group.span.as_ref(), share(group));
     }
     if !cx.has_spill_marks {
@@ -72,8 +72,8 @@ fn share(group: &SpillGroup) -> String {
     format!("{} computed here, {}", plural(group.values, "spilled value"), bytes(group.bytes))
 }
 
-fn hottest(finding: Finding, spills: &Spills) -> Finding {
-    let place = spills.loop_span.as_ref().map(|span| format!("inside the loop at line {}", span.start_line()));
+fn hottest(finding: Finding, spills: &Spills, near: Option<&Span>) -> Finding {
+    let place = spills.loop_span.as_ref().map(|span| format!("inside the loop at {}", line_of(span, near)));
     match (spills.loop_depth, place) {
         (0, _) => finding.note("no spill or refill lies in a loop"),
         (1, Some(place)) => finding.note(format!("spills and refills lie {place}")),

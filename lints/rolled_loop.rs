@@ -16,7 +16,7 @@
 //! the bound never exceeds the array's extent, which the array itself demands.
 
 use crate::attribute::{Access, Address, StackObject, StackObjectKind, Trip};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, traffic};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding};
 
 pub(crate) static LINT: Lint = Lint {
     name: "rolled_loop",
@@ -32,8 +32,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let Address::Counter(trip) = guilty.address else { return None };
     let message = format!("{} lives in local memory: the loop over it is not unrolled", describe(object));
     let finding = object_finding(object, Some(guilty), message)
-        .primary(guilty.span.as_ref(), "accessed here")
-        .label(guilty.span.as_ref(), traffic(guilty))
+        .access(object, guilty)
         .label(guilty.pragma.as_ref(), "this keeps the loop from being unrolled")
         .label(guilty.loop_span.as_ref(), reason(guilty, trip));
     Some(finding.help(advice(guilty, trip)))

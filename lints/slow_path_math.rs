@@ -24,28 +24,25 @@ pub(crate) static LINT: Lint = Lint {
 };
 
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
-    let is_unnamed = matches!(object.kind, StackObjectKind::Variable) && object.variable.is_none();
-    let function = object.math_function.as_ref().filter(|_| is_unnamed)?;
-    let message = format!("`{}` takes {} of local memory for large arguments", function.name, bytes(object.bytes));
+    let function = object.math_function.as_ref().filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
+    let name = function.name.as_ref().map_or("a trigonometric function".to_string(), |name| format!("`{name}`"));
+    let message = format!("{name} takes {} of local memory for large arguments", bytes(object.bytes));
     let finding = object_finding(object, object.guilty(), message)
-        .primary(Some(&function.span), "its slow path needs an array")
+        .primary(function.span.as_ref(), "its slow path needs an array")
         .note("the array is used only for large arguments, but every thread has the frame");
-    Some(finding.help(advice(&function.name)))
+    Some(finding.help(advice(function.name.as_deref().unwrap_or_default())))
 }
 
 fn advice(function: &str) -> String {
-    let single = function.ends_with('f');
-    let base = function.trim_end_matches('f').trim_start_matches("sinc").to_string();
-    let base = if function.starts_with("sincos") { "sincos".to_string() } else { base };
-    let pi = format!("`{base}pi{}`", if single { "f" } else { "" });
-    match (single, base.as_str()) {
-        (true, "sin" | "cos" | "sincos") => {
-            format!("use {pi} where the argument is a multiple of π, or `__{function}` where its accuracy will do")
+    let is_single = function.ends_with('f');
+    let base = function.strip_suffix('f').unwrap_or(function);
+    match (base, is_single) {
+        ("sin" | "cos" | "sincos", true) => {
+            format!("use `{base}pif` where the argument is a multiple of π, or `__{function}` where its accuracy will do")
         }
-        (false, "sin" | "cos" | "sincos") => format!(
-            "use {pi} where the argument is a multiple of π, or the `float` function where its accuracy will do"
-        ),
-        (true, _) => format!("use `__{function}` where its accuracy will do"),
-        (false, _) => "use the `float` function where its accuracy will do".to_string(),
+        ("sin" | "cos" | "sincos", false) => {
+            format!("use `{base}pi` where the argument is a multiple of π, or `{base}f` where `float` will do")
+        }
+        _ => "use functions of multiples of π (`sinpi`, `cospi`), or `-use_fast_math` for `float` where its accuracy will do".to_string(),
     }
 }

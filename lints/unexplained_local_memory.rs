@@ -12,7 +12,7 @@
 //! There is no fix: the cause is not known.
 
 use crate::attribute::{StackObject, StackObjectKind};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, object_finding, traffic};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, object_finding};
 
 pub(crate) static LINT: Lint = Lint {
     name: "unexplained_local_memory",
@@ -36,7 +36,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let guilty = object.guilty();
     let mut finding = object_finding(object, guilty, message);
     if let Some(access) = guilty {
-        finding = finding.primary(access.span.as_ref(), traffic(access)).label(access.span.as_ref(), traffic(access));
+        finding = finding.access(object, access);
     }
     finding = finding.primary(cx.frame.span.as_ref(), "in this kernel");
     if let Some(function) = &object.function {

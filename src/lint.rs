@@ -98,6 +98,15 @@ impl Finding {
         self
     }
 
+    /// Labels an access of an object with its figures; without a declaration it is the place of the finding.
+    pub fn access(self, object: &StackObject, access: &Access) -> Self {
+        let text = traffic(object, access);
+        match self.primary {
+            Some(_) => self.label(access.span.as_ref(), text),
+            None => self.primary(access.span.as_ref(), text),
+        }
+    }
+
     pub fn note(mut self, text: impl Into<String>) -> Self {
         self.notes.push(text.into());
         self
@@ -287,22 +296,33 @@ pub fn describe(object: &StackObject) -> String {
     }
 }
 
-/// `32 local loads and 1 store, inside the loop at line 20`
-pub fn traffic(access: &Access) -> String {
-    let what = match access.kind {
-        AccessKind::Load => "load",
-        AccessKind::Store => "store",
+/// `32 local loads and 1 store, inside the loop at line 20`: all of an object's accesses at the place of one.
+pub fn traffic(object: &StackObject, access: &Access) -> String {
+    let count = |kind| {
+        let here = object.accesses.iter().filter(|other| other.kind == kind && other.span == access.span);
+        here.map(|other| other.count).sum::<u64>()
     };
-    let mut text = plural(access.count, &format!("local {what}"));
-    let line = access.loop_span.as_ref().filter(|_| access.loop_depth > 0).map(Span::start_line);
-    match (access.loop_depth, line) {
-        (0, _) => {}
-        (1, Some(line)) => text.push_str(&format!(", inside the loop at line {line}")),
-        (1, None) => text.push_str(", inside a loop"),
-        (depth, Some(line)) => text.push_str(&format!(", inside the loop at line {line}, {depth} loops deep")),
-        (depth, None) => text.push_str(&format!(", {depth} loops deep")),
+    let what = match (count(AccessKind::Load), count(AccessKind::Store)) {
+        (0, stores) => plural(stores, "local store"),
+        (loads, 0) => plural(loads, "local load"),
+        (loads, stores) => format!("{} and {}", plural(loads, "local load"), plural(stores, "store")),
+    };
+    let place = access.loop_span.as_ref().map(|span| line_of(span, access.span.as_ref()));
+    match (access.loop_depth, place) {
+        (0, _) => what,
+        (1, Some(place)) => format!("{what}, inside the loop at {place}"),
+        (1, None) => format!("{what}, inside a loop"),
+        (depth, Some(place)) => format!("{what}, inside the loop at {place}, {depth} loops deep"),
+        (depth, None) => format!("{what}, {depth} loops deep"),
     }
-    text
+}
+
+/// `line 20`, or `scan.cuh:20` where that is another file than the one that is spoken of.
+pub fn line_of(span: &Span, near: Option<&Span>) -> String {
+    match near.filter(|near| near.file.path == span.file.path) {
+        Some(_) => format!("line {}", span.start_line()),
+        None => format!("{}:{}", span.file.display, span.start_line()),
+    }
 }
 
 /// Why an index is not a constant, as the end of "it depends on …".

@@ -409,6 +409,29 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// Whether a value is computed from a symbol whose name starts with `prefix`, loads from there included.
+    pub fn is_made_from(&self, operand: &str, prefix: &str) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![operand];
+        while let Some(operand) = open.pop() {
+            if operand.starts_with(prefix) {
+                return true;
+            }
+            if !seen.insert(operand) {
+                continue;
+            }
+            for definition in self.definitions.get(operand).into_iter().flatten() {
+                let operands = self.function.instructions[*definition].operands.iter().skip(1);
+                open.extend(
+                    operands
+                        .flat_map(|operand| operand.split(['[', ']', '{', '}', ',', '+', ' ']))
+                        .filter(|part| !part.is_empty()),
+                );
+            }
+        }
+        false
+    }
+
     /// The instructions that step a counter: all ways round the loop add the same constant.
     fn induction(&self, register: &str) -> Option<BTreeSet<usize>> {
         let mut steps = BTreeSet::new();

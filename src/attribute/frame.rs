@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::name::{self, Variable};
 use super::objects::{self, Access, Escape, RawObject};
+use super::place::Place;
 use super::spill::{self, Limit, Spills};
 use super::syntax::FunctionSyntax;
 use super::view::Views;
@@ -54,15 +55,17 @@ pub struct StackObject {
     pub escapes: Vec<Escape>,
     /// Demangled name of the function that owns it, where that is not the kernel itself.
     pub function: Option<String>,
-    /// For an object without a name: the call of a math function whose code it belongs to.
+    /// For memory of the math library: the call that it belongs to.
     pub math_function: Option<MathFunction>,
 }
 
 /// A call such as `sinf(x)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MathFunction {
-    pub name: String,
-    pub span: Span,
+    /// As the source calls it; `None` where the call is hidden in a macro or a header.
+    pub name: Option<String>,
+    /// The call, else the statement that holds it.
+    pub span: Option<Span>,
 }
 
 #[derive(Debug, Clone)]
@@ -182,7 +185,7 @@ fn variable_object(
     if let (Some(variable), Some(syntax), None) = (&mut variable, syntax, &owner) {
         variable.type_text = bind(&variable.type_text, &syntax.template_parameters, &template_arguments(kernel));
     }
-    let math_function = if variable.is_none() { math_function(&raw) } else { None };
+    let math_function = if raw.is_library { math_function(&raw) } else { None };
     StackObject {
         math_function,
         kind: StackObjectKind::Variable,
@@ -194,25 +197,20 @@ fn variable_object(
     }
 }
 
-/// The math function with a slow path that all accesses of an object lie in the call of.
+/// The call that the library's own memory belongs to, where the source shows one.
 fn math_function(raw: &RawObject) -> Option<MathFunction> {
-    let mut found: Option<MathFunction> = None;
-    for access in &raw.accesses {
-        let place = access.places.first()?;
+    let place = raw.accesses.iter().find_map(|access| access.places.first());
+    let called = place.and_then(|place| {
         let region = place.view.region(place.offset)?;
         let (name, range) = place.view.calls(region).into_iter().find(|(name, _)| has_slow_path(name))?;
-        let call = MathFunction { name, span: place.view.span(range)? };
-        if found.as_ref().is_some_and(|known| known.name != call.name) {
-            return None;
-        }
-        found = found.or(Some(call));
-    }
-    found
+        Some(MathFunction { name: Some(name), span: place.view.span(range) })
+    });
+    called.or_else(|| Some(MathFunction { name: None, span: place.and_then(Place::span) }))
 }
 
 /// Functions that reduce large arguments with an array.
 fn has_slow_path(name: &str) -> bool {
-    let name = name.trim_start_matches("std::").trim_start_matches("cuda::std::").trim_start_matches("::");
+    let name = name.trim_start_matches("cuda::").trim_start_matches("std::").trim_start_matches("::");
     matches!(
         name.strip_suffix('f').unwrap_or(name),
         "sin" | "cos" | "tan" | "sincos" | "j0" | "j1" | "jn" | "y0" | "y1" | "yn"

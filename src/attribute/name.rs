@@ -1,6 +1,7 @@
 //! The variable of an object: the one that its accesses mention, if exactly one fits.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::objects::{Access, Address, RawObject};
 use super::place::Place;
@@ -35,12 +36,15 @@ struct Score {
 
 /// Names an object and marks its uses in `object.accesses`; nothing is named that is not the only choice.
 pub fn name(object: &mut RawObject) -> Option<Variable> {
+    if object.is_library {
+        return None;
+    }
     let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
     for access in &object.accesses {
         vote(&access.places, |mention| fits_access(mention, access), access.is_computed(), &mut scores);
     }
     for escape in &object.escapes {
-        vote(&escape.places, |mention| mention.is_passed || mention.index.is_none(), false, &mut scores);
+        vote(&escape.places, |mention| mention.is_passed || mention.indices.is_empty(), false, &mut scores);
     }
     scores.retain(|(_, declaration), _| size_fits(declaration, object.bytes));
     let best = scores.values().map(rank).max()?;
@@ -127,14 +131,32 @@ fn mark(access: &mut Access, view: usize, declaration: &Declaration) {
         let kind = access.kind;
         let best = uses.max_by_key(|mention| {
             let direction = if kind == AccessKind::Load { mention.is_read } else { mention.is_written };
-            let constant_index = mention.index.clone().is_some_and(|index| is_number(&place.view.text()[index]));
-            (direction, mention.index.is_some(), constant_index == is_constant)
+            let constant_index = mention.indices.iter().all(|index| is_number(&place.view.text()[index.clone()]));
+            (direction, !mention.indices.is_empty(), constant_index == is_constant)
         });
         if let Some(mention) = best {
             access.span = place.view.span(mention.range).or(access.span.take());
-            access.index = mention.index.and_then(|index| place.view.span(index));
+            access.index = guilty_index(&mention.indices, access, place).and_then(|index| place.view.span(index));
             return;
         }
+    }
+}
+
+/// Of several indices the one that is no constant: not a number, and, where no counter takes part in the address, not
+/// the counter of a loop, which was unrolled then. Where that leaves several, all of them.
+fn guilty_index(indices: &[Range<usize>], access: &Access, place: &Place) -> Option<Range<usize>> {
+    let has_counter = match &access.address {
+        Address::Computed(sources) => sources.counter,
+        Address::Counter(_) => true,
+        Address::Constant => false,
+    };
+    let counters = if has_counter { Vec::new() } else { place.view.counters_around(place.offset) };
+    let text = |range: &Range<usize>| place.view.text().get(range.clone()).unwrap_or("").trim().to_string();
+    let open: Vec<&Range<usize>> =
+        indices.iter().filter(|range| !is_number(&text(range)) && !counters.contains(&text(range))).collect();
+    match open.as_slice() {
+        [only] => Some((*only).clone()),
+        _ => Some(indices.first()?.start..indices.last()?.end),
     }
 }
 

@@ -7,7 +7,7 @@ use super::flow::{Flow, Root, Sources};
 use super::loops::Trip;
 use super::place::{Place, places, places_of_lines};
 use super::view::Views;
-use crate::read::{AccessKind, KernelFacts, LocalAccess, PtxFunction, PtxModule, UnitFacts};
+use crate::read::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, UnitFacts};
 use crate::source::Span;
 
 /// An object of a function's local variables: function, variable, offset of the object in it.
@@ -96,6 +96,8 @@ pub struct RawObject {
     pub bytes: u64,
     pub accesses: Vec<Access>,
     pub escapes: Vec<Escape>,
+    /// It holds intermediate results of the math library: what is stored comes from the library's own tables.
+    pub is_library: bool,
 }
 
 /// The objects of one kernel, and the accesses that belong to none that is known.
@@ -183,8 +185,18 @@ fn place_access(
     }
     for key in keys {
         let in_callee = key.function != flow.function.name;
-        objects.objects.entry(key).or_default().accesses.push(Access { in_callee, ..access.clone() });
+        let object = objects.objects.entry(key).or_default();
+        object.is_library |= stores_library_value(flow, instruction);
+        object.accesses.push(Access { in_callee, ..access.clone() });
     }
+}
+
+/// The tables of 2/π that the slow paths of sin, cos and tan multiply with, `__cudart_i2opi_f` and `__cudart_i2opi_d`.
+const LIBRARY_TABLES: &str = "__cudart_i2opi";
+
+fn stores_library_value(flow: &Flow<'_>, instruction: &Instruction) -> bool {
+    let value = instruction.operands.get(1).filter(|_| instruction.mnemonic() == "st");
+    value.is_some_and(|value| flow.is_made_from(value, LIBRARY_TABLES))
 }
 
 fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>) -> Access {

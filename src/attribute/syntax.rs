@@ -48,8 +48,8 @@ pub struct Mention {
     pub declaration: Declaration,
     /// Bytes of the whole expression: `window[k]`, or the name alone.
     pub range: Range<usize>,
-    /// Bytes of the index, where there is one.
-    pub index: Option<Range<usize>>,
+    /// Bytes of each index: two for `a[i][j]`.
+    pub indices: Vec<Range<usize>>,
     pub is_read: bool,
     pub is_written: bool,
     /// Handed to a function or taken the address of, as itself.
@@ -171,7 +171,7 @@ impl SourceView {
 
     fn usage(&self, identifier: Node<'_>) -> Mention {
         let whole = access_path(identifier);
-        let index = subscripts(identifier).next().and_then(|subscript| index_range(subscript));
+        let indices = subscripts(identifier).filter_map(index_range).collect();
         let (is_read, is_written, is_passed) = role(whole);
         Mention {
             declaration: Declaration {
@@ -185,7 +185,7 @@ impl SourceView {
                 initializer: None,
             },
             range: whole.byte_range(),
-            index,
+            indices,
             is_read,
             is_written,
             is_passed,
@@ -357,6 +357,21 @@ impl SourceView {
                 pragma.start_byte()..pragma.start_byte() + text.trim_end().len()
             }),
         })
+    }
+
+    /// Names that the headers of loops around an offset declare: `j` of `for (int j = 0; …)`.
+    pub fn counters_around(&self, offset: usize) -> Vec<String> {
+        let headers = self.loops_around(offset).into_iter().filter_map(|around| {
+            self.root()?.named_descendant_for_byte_range(around.range.start, around.range.start + 1)
+        });
+        let loops = headers.filter_map(|node| {
+            if is_loop(node) { Some(node) } else { node.parent().filter(|parent| is_loop(*parent)) }
+        });
+        let initializers = loops.filter_map(|node| node.child_by_field_name("initializer"));
+        initializers
+            .flat_map(|initializer| self.identifiers(initializer))
+            .map(|name| self.slice(name).to_string())
+            .collect()
     }
 
     /// The function whose definition holds an offset.
@@ -581,7 +596,14 @@ __global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int 
         view.mentions(region)
             .into_iter()
             .filter(|mention| mention.declaration.kind != DeclarationKind::Scalar)
-            .map(|m| (m.declaration.name, m.index.map(|range| view.text()[range].to_string()), m.is_read, m.is_written))
+            .map(|m| {
+                (
+                    m.declaration.name,
+                    m.indices.first().map(|range| view.text()[range.clone()].to_string()),
+                    m.is_read,
+                    m.is_written,
+                )
+            })
             .collect()
     }
 

@@ -297,18 +297,24 @@ fn run_jobs(jobs: &[Job<'_>], shared: &Shared<'_>, threads: usize, talk: &Talk) 
 }
 
 fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) {
-    let mut said = std::collections::BTreeSet::new();
+    let mut rescued: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (job, report) in jobs.iter().zip(reports) {
-        for rescue in &report.rescues {
-            if said.insert((&job.unit.name, rescue)) {
-                talk.note(&format!("`{}`: {rescue}", job.unit.name));
-            }
-        }
+        report.rescues.iter().for_each(|rescue| rescued.entry(rescue.as_str()).or_default().push(&job.unit.name));
         let origin = if report.cached { "cached" } else { "compiled" };
         let flags = unit::flag_origin(job.unit);
         talk.detail(
             &format!("{origin}: {} for {}, flags: {flags:?}", job.unit.name, job.target.architecture).to_lowercase(),
         );
+    }
+    for (rescue, mut names) in rescued {
+        names.dedup();
+        match names.as_slice() {
+            [only] => talk.note(&format!("`{only}`: {rescue}")),
+            [first, more @ ..] => {
+                talk.note(&format!("`{first}` and {}: {rescue}", lint::plural(more.len() as u64, "other file")))
+            }
+            [] => {}
+        }
     }
     if let Some(error) = reports.iter().find_map(|report| report.cache_error.as_ref()) {
         talk.note(&format!("compiled kernels could not be kept for the next run: {error}"));

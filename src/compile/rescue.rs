@@ -123,7 +123,7 @@ fn missing_include(header: &str, source: &Path, headers: &HeaderIndex) -> Option
     if let Some(folder) = headers.include_folder(header, source) {
         let shown = folder.strip_prefix(&headers.root).unwrap_or(&folder).display().to_string();
         let shown = if shown.is_empty() { ".".to_string() } else { shown };
-        let note = format!("include folder `{shown}` was added: `{header}` is there");
+        let note = format!("include folder `{shown}` was added, which has `{header}`");
         return Some(Rescue::Flags { flags: vec![format!("-I{}", folder.display())], note });
     }
     header.starts_with("curand").then_some(Rescue::Curand)

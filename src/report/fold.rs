@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use crate::diagnostic::{Code, Diagnostic, Evidence, KernelInstance, Label, ResourceUsage, Severity};
+use crate::diagnostic::{Code, Diagnostic, Evidence, KernelInstance, ResourceUsage, Severity};
 use crate::source::Span;
 
 /// Folds the diagnostics of one run, or of several that have no kernel in common, and sorts them.
@@ -48,19 +48,13 @@ enum Twice {
 struct Key {
     code: Code,
     place: Option<Span>,
-    variable: Option<String>,
     message: Option<String>,
 }
 
 fn key(diagnostic: &Diagnostic) -> Key {
     let place = diagnostic.primary.as_ref().map(|label| label.span.clone());
     let by_place = matches!(diagnostic.code, Code::Lint(_)) && place.is_some();
-    Key {
-        code: diagnostic.code.clone(),
-        place,
-        variable: diagnostic.evidence.as_ref().and_then(|evidence| evidence.variable.clone()),
-        message: (!by_place).then(|| diagnostic.message.clone()),
-    }
+    Key { code: diagnostic.code.clone(), place, message: (!by_place).then(|| diagnostic.message.clone()) }
 }
 
 fn fold_with(diagnostics: Vec<Diagnostic>, twice: Twice) -> Vec<Diagnostic> {
@@ -73,7 +67,8 @@ fn fold_with(diagnostics: Vec<Diagnostic>, twice: Twice) -> Vec<Diagnostic> {
     folded
 }
 
-/// The worst member speaks; the others add what it does not say.
+/// The worst member speaks; the others add their kernels. Their labels and notes would mix what holds for one instance
+/// with what holds for another.
 fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
     group.sort_by_cached_key(|diagnostic| {
         let evidence = diagnostic.evidence.clone().unwrap_or_default();
@@ -82,56 +77,15 @@ fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
     let kernels = fold_kernels(&mut group, twice);
     let mut members = group.into_iter();
     let mut worst = members.next()?;
-    members.for_each(|member| absorb(&mut worst, member));
+    for member in members {
+        worst.severity = worst.severity.max(member.severity);
+        worst.evidence = worst.evidence.take().or(member.evidence);
+    }
     if let Some(evidence) = &mut worst.evidence {
         evidence.bytes = kernels.iter().map(|kernel| kernel.bytes).max().unwrap_or(evidence.bytes);
         evidence.kernels = kernels;
     }
     Some(worst)
-}
-
-fn absorb(worst: &mut Diagnostic, member: Diagnostic) {
-    worst.severity = worst.severity.max(member.severity);
-    add_labels(&mut worst.secondary, member.secondary);
-    add_unlike(&mut worst.notes, member.notes, |note| note);
-    add_unlike(&mut worst.help, member.help, |help| &help.message);
-    if worst.evidence.is_none() {
-        worst.evidence = member.evidence;
-    }
-}
-
-/// A place that is labelled already says the same of the worst instance, with larger figures.
-fn add_labels(labels: &mut Vec<Label>, others: Vec<Label>) {
-    let known = labels.len();
-    for label in others {
-        let same_place = labels[..known].iter().any(|other| other.span == label.span);
-        if !same_place && !labels.contains(&label) {
-            labels.push(label);
-        }
-    }
-}
-
-/// Texts that differ in numbers alone are one text with the figures of several instances: the worst's stands.
-fn add_unlike<T>(texts: &mut Vec<T>, others: Vec<T>, text: fn(&T) -> &String) {
-    for other in others {
-        if !texts.iter().any(|known| without_numbers(text(known)) == without_numbers(text(&other))) {
-            texts.push(other);
-        }
-    }
-}
-
-/// A text without its figures. Digits of a name (`x1`) and of a place (`a.cu:12`) are no figures.
-fn without_numbers(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut previous = ' ';
-    for character in text.chars() {
-        let in_name = previous.is_alphanumeric() || previous == '_' || previous == ':';
-        if !character.is_ascii_digit() || in_name {
-            kept.push(character);
-            previous = character;
-        }
-    }
-    kept
 }
 
 /// Takes the kernels of all members, each once, in order of their names.
@@ -203,18 +157,11 @@ mod tests {
     }
 
     #[test]
-    fn different_variables_and_messages_stay_apart() {
+    fn different_places_and_messages_stay_apart() {
         let mut other = samples::variable();
-        other.evidence.as_mut().unwrap().variable = Some("bins".to_string());
+        other.primary = other.secondary.first().cloned();
         assert_eq!(fold(vec![samples::variable(), other]).len(), 2);
         let other = Diagnostic { message: "expected a `;`".to_string(), ..samples::compiler_error() };
         assert_eq!(fold(vec![samples::compiler_error(), other, samples::compiler_error()]).len(), 2);
-    }
-
-    #[test]
-    fn names_and_places_are_no_figures() {
-        assert_eq!(without_numbers("71 of `a1` at b.cu:12:5"), without_numbers("7 of `a1` at b.cu:12:5"));
-        assert_ne!(without_numbers("inlined at a.cu:12"), without_numbers("inlined at a.cu:13"));
-        assert_ne!(without_numbers("`a1`"), without_numbers("`a2`"));
     }
 }
