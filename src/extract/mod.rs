@@ -1,5 +1,7 @@
 //! From a file to compilable texts: one `.cu` file is one unit, a `.rs` file has one for each kernel string.
 
+mod rust;
+
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
