@@ -5,6 +5,7 @@ pub mod cli;
 pub mod compile;
 pub mod config;
 pub mod diagnostic;
+pub mod directive;
 pub mod discover;
 pub mod extract;
 pub mod source;

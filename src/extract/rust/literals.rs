@@ -10,16 +10,18 @@ use crate::source::{SourceFile, Span};
 
 /// The meaning of the string literal at a place of the source, which includes its quotes.
 ///
-/// `None` for other literals, among them byte and C strings, and for literals that rustc would refuse.
+/// Byte and C strings are read as text too. `None` for other literals, and for those that rustc would refuse.
 pub(super) fn decode(file: &Arc<SourceFile>, literal: Range<usize>) -> Option<MappedText> {
     let source = file.text().get(literal.clone())?;
-    if let Some(raw) = source.strip_prefix('r') {
+    let plain = source.strip_prefix(['b', 'c']).unwrap_or(source);
+    let start = literal.end - plain.len();
+    if let Some(raw) = plain.strip_prefix('r') {
         let hashes = raw.len() - raw.trim_start_matches('#').len();
         let content = raw.get(hashes..)?.strip_prefix('"')?.strip_suffix(&raw[..hashes])?.strip_suffix('"')?;
-        return Some(decode_raw(file, content, literal.start + 1 + hashes + 1));
+        return Some(decode_raw(file, content, start + 1 + hashes + 1));
     }
-    let content = source.strip_prefix('"')?.strip_suffix('"')?;
-    decode_escaped(file, content, literal.start + 1)
+    let content = plain.strip_prefix('"')?.strip_suffix('"')?;
+    decode_escaped(file, content, start + 1)
 }
 
 /// rustc takes `\r\n` for `\n` before it looks for tokens, in raw strings too.
@@ -161,14 +163,15 @@ mod tests {
         let text = decoded("r#\"a\\n\"é\"#");
         assert_eq!(text.as_str(), "a\\n\"é");
         assert_eq!(text.span(4..6).unwrap().text(), "é");
+        assert_eq!(decoded("cr#\"\\n\"#").span(0..2).unwrap().text(), "\\n");
+        assert_eq!(decoded("c\"\\n.\"").span(1..2).unwrap().text(), ".");
         assert_eq!(decoded("r\"\"").as_str(), "");
         assert_eq!(decoded("\"\"").as_str(), "");
     }
 
     #[test]
     fn other_literals_are_none() {
-        for source in ["b\"a\"", "c\"a\"", "'a'", "12", "\"\\q\"", "\"a\rb\"", "r#\"a\"", "\"", "r", "\"\\u{110000}\""]
-        {
+        for source in ["'a'", "b'a'", "12", "\"\\q\"", "\"a\rb\"", "r#\"a\"", "\"", "r", "\"\\u{110000}\""] {
             let file = SourceFile::from_text("a.rs", source);
             assert!(decode(&file, 0..source.len()).is_none(), "{source}");
         }

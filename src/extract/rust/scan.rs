@@ -18,10 +18,18 @@ use crate::source::SourceFile;
 /// Groups within groups, beyond which nobody writes kernels.
 const MAX_DEPTH: usize = 128;
 
+/// How far the end of a statement is looked for; most are shorter by far, and each word begins a search.
+const MAX_STATEMENT: usize = 512;
+
+/// Longer patterns are nobody's.
+const MAX_PATTERN: usize = 128;
+
 /// Everything found in one file.
 #[derive(Debug)]
 pub(super) struct RustFile {
     pub file: Arc<SourceFile>,
+    /// Where the tokens begin.
+    start: usize,
     /// Bindings by name, in the order of the source.
     bindings: BTreeMap<String, Vec<Binding>>,
     /// `use a::b::*`
@@ -31,6 +39,7 @@ pub(super) struct RustFile {
     /// Where string literals stand, but for those in `#[doc = "…"]`.
     pub literals: Vec<Range<usize>>,
     functions: Vec<Function>,
+    modules: Vec<(Range<usize>, Vec<String>)>,
     /// Whether there was more nesting than is looked into.
     pub is_too_deep: bool,
 }
@@ -50,6 +59,8 @@ pub(super) struct Binding {
 #[derive(Debug, Clone)]
 pub(super) enum Value {
     Expression(TokenStream),
+    /// What a variable has at first; it may change.
+    Initial(TokenStream),
     /// Another name, from a `use`.
     Path(Vec<String>),
     Unknown(Unknown),
@@ -62,7 +73,6 @@ pub(super) enum Unknown {
     ClosureParameter,
     LoopVariable,
     Pattern,
-    Mutable,
     Late,
 }
 
@@ -73,7 +83,6 @@ impl fmt::Display for Unknown {
             Self::ClosureParameter => f.write_str("its text is a parameter of a closure"),
             Self::LoopVariable => f.write_str("its text is the variable of a loop"),
             Self::Pattern => f.write_str("its text is taken out of a value by a pattern"),
-            Self::Mutable => f.write_str("its text is in a variable that may change"),
             Self::Late => f.write_str("its text is assigned after its declaration"),
         }
     }
@@ -92,7 +101,6 @@ pub(super) struct Call {
 #[derive(Debug)]
 struct Function {
     name: String,
-    visible: Range<usize>,
     body: Range<usize>,
 }
 
@@ -106,15 +114,18 @@ impl RustFile {
         let tokens = TokenStream::from_str(&file.text()[start..])?;
         let found = Self {
             file: Arc::clone(file),
+            start,
             bindings: BTreeMap::new(),
             globs: Vec::new(),
             calls: Vec::new(),
             literals: Vec::new(),
             functions: Vec::new(),
+            modules: Vec::new(),
             is_too_deep: false,
         };
-        let mut scanner = Scanner { found, start, container: Vec::new(), function: None, depth: 0 };
-        scanner.list(tokens, start..file.text().len());
+        let mut scanner = Scanner { found, container: Vec::new(), items_seen: 0..0, function: None, depth: 0 };
+        let whole = start..file.text().len();
+        scanner.list(tokens, whole.clone(), whole);
         Ok(scanner.found)
     }
 
@@ -136,19 +147,34 @@ impl RustFile {
         if nearest.len() > 1 { Err(Ambiguous) } else { Ok(nearest.first().copied()) }
     }
 
+    /// All values that a name may have at a place, of several bindings too, and first values of variables.
+    pub fn values(&self, name: &str, at: usize) -> impl Iterator<Item = &TokenStream> {
+        let seen = self.bindings.get(name).into_iter().flatten().filter(move |binding| binding.visible.contains(&at));
+        seen.filter_map(|binding| match &binding.value {
+            Value::Expression(value) | Value::Initial(value) => Some(value),
+            _ => None,
+        })
+    }
+
     /// Items of this name anywhere in the file.
     pub fn items(&self, name: &str) -> impl Iterator<Item = &Binding> {
         self.bindings.get(name).into_iter().flatten().filter(|binding| binding.local_to.is_none())
     }
 
-    /// Whether an unqualified call of `name` means a function of this file.
-    pub fn defines_function(&self, name: &str, at: usize) -> bool {
-        self.functions.iter().any(|function| function.name == name && function.visible.contains(&at))
+    /// Whether there is a function of this name.
+    pub fn defines_function(&self, name: &str) -> bool {
+        self.functions.iter().any(|function| function.name == name)
     }
 
-    /// Modules around a place, inside of this file.
-    pub fn has_module(&self, name: &str) -> bool {
-        self.bindings.values().flatten().any(|binding| binding.container.iter().any(|module| module == name))
+    /// Whether there is an inline module, or an implementation for a type, of this name.
+    pub fn has_container(&self, name: &str) -> bool {
+        self.bindings.values().flatten().any(|binding| binding.container.iter().any(|container| container == name))
+    }
+
+    /// Inline modules around a place.
+    pub fn modules_at(&self, at: usize) -> &[String] {
+        let around = self.modules.iter().filter(|(range, _)| range.contains(&at));
+        around.max_by_key(|(range, _)| range.start).map_or(&[], |(_, path)| path.as_slice())
     }
 
     fn function_at(&self, at: usize) -> Option<usize> {
@@ -156,10 +182,10 @@ impl RustFile {
         around.map(|function| function.body.start).max()
     }
 
-    /// Byte range of something that was parsed from this file.
-    pub fn range(&self, range: Range<usize>) -> Range<usize> {
-        let start = code_start(self.file.text());
-        range.start + start..range.end + start
+    /// Byte range of a span of something that was parsed from this file.
+    pub fn range(&self, span: proc_macro2::Span) -> Range<usize> {
+        let range = span.byte_range();
+        range.start + self.start..range.end + self.start
     }
 }
 
@@ -177,20 +203,23 @@ fn code_start(text: &str) -> usize {
 
 struct Scanner {
     found: RustFile,
-    start: usize,
     container: Vec<String>,
+    /// Where items of this list are seen: farther than the list, where it is the argument of a macro.
+    items_seen: Range<usize>,
     /// Start of the innermost function's body.
     function: Option<usize>,
     depth: usize,
 }
 
 impl Scanner {
-    fn list(&mut self, tokens: TokenStream, around: Range<usize>) {
+    fn list(&mut self, tokens: TokenStream, around: Range<usize>, items_seen: Range<usize>) {
+        let outer = std::mem::replace(&mut self.items_seen, items_seen);
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut index = 0;
         while index < tokens.len() {
             index = self.token(&tokens, index, &around);
         }
+        self.items_seen = outer;
     }
 
     /// Looks at one token and gives the index of the next to look at.
@@ -199,7 +228,9 @@ impl Scanner {
             TokenTree::Ident(name) => self.word(&name.to_string(), tokens, index, around),
             TokenTree::Punct(mark) => self.mark(mark.as_char(), tokens, index, around),
             TokenTree::Group(group) => {
-                self.group(group);
+                let is_macro = index >= 2 && is_mark(tokens, index - 1, '!') && ident(tokens, index - 2).is_some();
+                let items_seen = if is_macro { self.items_seen.clone() } else { self.place(group.span()) };
+                self.group_with(group, items_seen);
                 index + 1
             }
             TokenTree::Literal(literal) => {
@@ -210,12 +241,16 @@ impl Scanner {
     }
 
     fn group(&mut self, group: &Group) {
+        self.group_with(group, self.place(group.span()));
+    }
+
+    fn group_with(&mut self, group: &Group, items_seen: Range<usize>) {
         if self.depth >= MAX_DEPTH {
             self.found.is_too_deep = true;
             return;
         }
         self.depth += 1;
-        self.list(group.stream(), self.place(group.span()));
+        self.list(group.stream(), self.place(group.span()), items_seen);
         self.depth -= 1;
     }
 
@@ -223,7 +258,8 @@ impl Scanner {
     fn literal(&mut self, literal: &proc_macro2::Literal) {
         let range = self.place(literal.span());
         let source = self.found.file.text().get(range.clone()).unwrap_or("");
-        let is_string = source.starts_with('"') || source.starts_with("r\"") || source.starts_with("r#");
+        // Of all literals only strings end like this.
+        let is_string = source.ends_with(['"', '#']);
         if is_string && source == literal.to_string() {
             self.found.literals.push(range);
         }
@@ -243,32 +279,35 @@ impl Scanner {
         match word {
             "mod" | "trait" => {
                 if let (Some(name), Some(body)) = (ident(tokens, index + 1), next_brace(tokens, index + 2)) {
-                    return self.within(name, tokens, body);
+                    return self.within(name, tokens, body, word == "mod");
                 }
             }
             "impl" => {
                 if let Some(body) = next_brace(tokens, index + 1) {
-                    return self.within(implemented_type(&tokens[index + 1..body]), tokens, body);
+                    return self.within(implemented_type(&tokens[index + 1..body]), tokens, body, false);
                 }
             }
             "fn" => {
                 if let Some(name) = ident(tokens, index + 1) {
-                    return self.function(name, tokens, index, around);
+                    return self.function(name, tokens, index);
                 }
             }
-            "const" | "static" => self.item(tokens, index, around),
+            "const" | "static" => self.item(tokens, index),
             "let" => self.variable(tokens, index, around),
             "for" => self.loop_variable(tokens, index),
-            "use" => return self.import(tokens, index, around),
+            "use" => return self.import(tokens, index),
             _ => self.call(word, tokens, index),
         }
         index + 1
     }
 
-    fn within(&mut self, name: String, tokens: &[TokenTree], body: usize) -> usize {
+    fn within(&mut self, name: String, tokens: &[TokenTree], body: usize, is_module: bool) -> usize {
         let function = self.function.take();
         self.container.push(name);
         if let Some(TokenTree::Group(group)) = tokens.get(body) {
+            if is_module {
+                self.found.modules.push((self.place(group.span()), self.container.clone()));
+            }
             self.group(group);
         }
         self.container.pop();
@@ -276,7 +315,7 @@ impl Scanner {
         body + 1
     }
 
-    fn function(&mut self, name: String, tokens: &[TokenTree], index: usize, around: &Range<usize>) -> usize {
+    fn function(&mut self, name: String, tokens: &[TokenTree], index: usize) -> usize {
         let is_parameters =
             |at: &usize| matches!(&tokens[*at], TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis);
         let Some(parameters) = outside_angles(tokens, index + 2).find(is_parameters) else { return index + 2 };
@@ -288,7 +327,7 @@ impl Scanner {
         };
         let visible = self.place(body_group.span());
         let outer = self.function.replace(visible.start);
-        self.found.functions.push(Function { name: name.clone(), visible: around.clone(), body: visible.clone() });
+        self.found.functions.push(Function { name: name.clone(), body: visible.clone() });
         for parameter in names_in(parameters_group.stream()) {
             self.bind(parameter, visible.clone(), Value::Unknown(Unknown::Parameter { function: name.clone() }), true);
         }
@@ -298,14 +337,14 @@ impl Scanner {
     }
 
     /// `const NAME: type = value;`, `static ref NAME: …`. What the value holds is looked at afterwards, token by token.
-    fn item(&mut self, tokens: &[TokenTree], index: usize, around: &Range<usize>) {
+    fn item(&mut self, tokens: &[TokenTree], index: usize) {
         let is_mutable = ident(tokens, index + 1).is_some_and(|word| word == "mut");
         let is_prefixed = is_mutable || ident(tokens, index + 1).is_some_and(|word| word == "ref");
         let name_at = index + 1 + usize::from(is_prefixed);
         let Some(name) = ident(tokens, name_at).filter(|_| is_mark(tokens, name_at + 1, ':')) else { return };
         let Some((value, _)) = assigned(tokens, name_at + 1) else { return };
-        let value = if is_mutable { Value::Unknown(Unknown::Mutable) } else { Value::Expression(value) };
-        self.bind(name, around.clone(), value, false);
+        let value = if is_mutable { Value::Initial(value) } else { Value::Expression(value) };
+        self.bind(name, self.items_seen.clone(), value, false);
     }
 
     fn variable(&mut self, tokens: &[TokenTree], index: usize, around: &Range<usize>) {
@@ -330,7 +369,7 @@ impl Scanner {
         match ident(tokens, name_at).filter(|_| is_plain && !is_mark_pair(tokens, name_at + 1, ':')) {
             Some(name) => {
                 let value = match value {
-                    _ if is_mutable => Value::Unknown(Unknown::Mutable),
+                    Some((value, _)) if is_mutable => Value::Initial(value),
                     Some((value, _)) => Value::Expression(value),
                     None => Value::Unknown(Unknown::Late),
                 };
@@ -353,7 +392,10 @@ impl Scanner {
     }
 
     fn closure(&mut self, tokens: &[TokenTree], index: usize, around: &Range<usize>) {
-        let Some(close) = (index + 1..tokens.len()).find(|at| is_mark(tokens, *at, '|')) else { return };
+        let Some(close) = (index + 1..tokens.len().min(index + MAX_PATTERN)).find(|at| is_mark(tokens, *at, '|'))
+        else {
+            return;
+        };
         let visible = self.up_to_separator(tokens, close + 1, around);
         self.bind_unknown(&tokens[index + 1..close], &visible, &Unknown::ClosureParameter);
     }
@@ -365,14 +407,16 @@ impl Scanner {
             TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
             _ => false,
         };
-        let start = tokens[..index].iter().rposition(ends_arm).map_or(0, |end| end + 1);
+        let from = index.saturating_sub(MAX_PATTERN);
+        let start = tokens[from..index].iter().rposition(ends_arm).map_or(from, |end| from + end + 1);
         let visible = self.up_to_separator(tokens, index + 2, around);
         self.bind_unknown(&tokens[start..index], &visible, &Unknown::Pattern);
     }
 
-    fn import(&mut self, tokens: &[TokenTree], index: usize, around: &Range<usize>) -> usize {
+    fn import(&mut self, tokens: &[TokenTree], index: usize) -> usize {
         let end = top_level(tokens, index, ';').unwrap_or(index);
-        self.use_tree(tokens.get(index + 1..end).unwrap_or_default(), &[], around, 0);
+        let visible = self.items_seen.clone();
+        self.use_tree(tokens.get(index + 1..end).unwrap_or_default(), &[], &visible, 0);
         end.max(index) + 1
     }
 
@@ -436,6 +480,10 @@ impl Scanner {
     }
 
     fn bind_unknown(&mut self, pattern: &[TokenTree], visible: &Range<usize>, why: &Unknown) {
+        if pattern.len() > MAX_PATTERN {
+            self.found.is_too_deep = true;
+            return;
+        }
         for name in names_in(pattern.iter().cloned().collect()) {
             self.bind(name, visible.clone(), Value::Unknown(why.clone()), true);
         }
@@ -450,12 +498,16 @@ impl Scanner {
         let is_separator = |token: &&TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',' || mark.as_char() == ';');
         let rest = tokens.get(from..).unwrap_or_default();
         let start = rest.first().map_or(around.end, |token| self.place(token.span()).start);
-        start..rest.iter().find(is_separator).map_or(around.end, |token| self.place(token.span()).start)
+        start
+            ..rest
+                .iter()
+                .take(MAX_STATEMENT)
+                .find(is_separator)
+                .map_or(around.end, |token| self.place(token.span()).start)
     }
 
     fn place(&self, span: proc_macro2::Span) -> Range<usize> {
-        let range = span.byte_range();
-        range.start + self.start..range.end + self.start
+        self.found.range(span)
     }
 }
 
@@ -501,7 +553,7 @@ fn opens_closure(tokens: &[TokenTree], index: usize) -> bool {
 /// The next braces before the end of the statement.
 fn next_brace(tokens: &[TokenTree], from: usize) -> Option<usize> {
     let rest = tokens.get(from..)?;
-    let length = rest.iter().position(|token| match token {
+    let length = rest.iter().take(MAX_STATEMENT).position(|token| match token {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
         TokenTree::Punct(mark) => mark.as_char() == ';',
         _ => false,
@@ -509,35 +561,31 @@ fn next_brace(tokens: &[TokenTree], from: usize) -> Option<usize> {
     matches!(rest.get(length), Some(TokenTree::Group(_))).then_some(from + length)
 }
 
-/// Where `mark` stands, alone: not as part of `==`, `=>` or `<=`.
+/// Where `mark` next stands as itself.
 fn top_level(tokens: &[TokenTree], from: usize, mark: char) -> Option<usize> {
-    let is_alone = |at: &usize| {
-        let after_joint =
-            at.checked_sub(1).is_some_and(|previous| is_joint(tokens, previous) && !is_mark(tokens, previous, '>'));
-        is_mark(tokens, *at, mark)
-            && (mark == ';' || (!is_joint(tokens, *at) && !after_joint) || starts_operand(tokens, *at))
-    };
-    (from..tokens.len()).find(is_alone)
+    (from..tokens.len().min(from + MAX_STATEMENT)).find(|at| stands_alone(tokens, *at, mark))
 }
 
-/// `=&x` is lexed as two marks joined, and still an assignment.
-fn starts_operand(tokens: &[TokenTree], at: usize) -> bool {
-    ['&', '*', '-', '!', '|', '<'].iter().any(|mark| is_mark(tokens, at + 1, *mark))
-        && !at.checked_sub(1).is_some_and(|previous| is_joint(tokens, previous) && !is_mark(tokens, previous, '>'))
+/// Whether `mark` stands here, and not as a part of `==`, `=>` or `<=`.
+fn stands_alone(tokens: &[TokenTree], at: usize, mark: char) -> bool {
+    let continues =
+        at.checked_sub(1).is_some_and(|previous| is_joint(tokens, previous) && !is_mark(tokens, previous, '>'));
+    // `=&x` is lexed as two marks joined, and still an assignment.
+    let continued = is_joint(tokens, at) && (is_mark(tokens, at + 1, '=') || is_mark(tokens, at + 1, '>'));
+    is_mark(tokens, at, mark) && (mark == ';' || !(continues || continued))
 }
 
 /// The tokens between `=` and `;` that follow a declared name, and the index of the `;`.
 fn assigned(tokens: &[TokenTree], from: usize) -> Option<(TokenStream, usize)> {
     let end = top_level(tokens, from, ';').unwrap_or(tokens.len());
-    let is_assignment = |at: &usize| *at < end && top_level(tokens, *at, '=') == Some(*at);
-    let equals = outside_angles(tokens, from).find(is_assignment)?;
+    let equals = outside_angles(tokens, from).take_while(|at| *at < end).find(|at| stands_alone(tokens, *at, '='))?;
     Some((tokens.get(equals + 1..end)?.iter().cloned().collect(), end))
 }
 
 /// Indices that are not between `<` and `>`; only where types are to be skipped.
 fn outside_angles(tokens: &[TokenTree], from: usize) -> impl Iterator<Item = usize> {
     let mut depth = 0_usize;
-    (from..tokens.len()).filter(move |at| {
+    (from..tokens.len().min(from + MAX_STATEMENT)).filter(move |at| {
         if is_mark(tokens, *at, '<') {
             depth += 1;
         } else if is_mark(tokens, *at, '>') && !(*at > 0 && is_mark(tokens, at - 1, '-') && is_joint(tokens, at - 1)) {
@@ -602,6 +650,7 @@ mod tests {
             Ok(Some(binding)) => match &binding.value {
                 Value::Expression(tokens) => tokens.to_string(),
                 Value::Path(path) => path.join("::"),
+                Value::Initial(_) => "mutable".to_string(),
                 Value::Unknown(why) => format!("{why:?}"),
             },
         }
@@ -614,12 +663,9 @@ mod tests {
         assert_eq!(bound("S", "fn f() { const S: &str = \"b\"; @ } const S: &str = \"a\";"), "\"b\"");
         assert_eq!(bound("S", "mod m { const S: &str = \"b\"; } @"), "nothing");
         assert_eq!(bound("S", "const S: A<B = C> = \"a\"; @"), "\"a\"");
-        assert_eq!(
-            bound("S", "lazy_static! { static ref S: &'static str = \"a\"; } "[..].replace("; }", "; @ }").as_str()),
-            "\"a\""
-        );
+        assert_eq!(bound("S", "lazy_static! { static ref S: &'static str = \"a\"; } @"), "\"a\"");
         assert_eq!(bound("S", "#[cfg(a)] const S: &str = \"a\"; #[cfg(b)] const S: &str = \"b\"; @"), "ambiguous");
-        assert_eq!(bound("S", "static mut S: &str = \"a\"; @"), "Mutable");
+        assert_eq!(bound("S", "static mut S: &str = \"a\"; @"), "mutable");
         assert_eq!(bound("S", "impl<T: Fn() -> u8> A<T> for B { const S: &str = \"a\"; fn f() { @ } }"), "\"a\"");
     }
 
@@ -630,7 +676,7 @@ mod tests {
         assert_eq!(bound("s", "fn f() { let s = \"a\"; { let s: &str = \"b\"; } @ }"), "\"a\"");
         assert_eq!(bound("s", "fn f() { let s = \"a\"; fn g() { @ } }"), "nothing");
         assert_eq!(bound("s", "fn f() { let s = \"a\"; let g = || { @ }; }"), "\"a\"");
-        assert_eq!(bound("s", "fn f() { let mut s = \"a\"; @ }"), "Mutable");
+        assert_eq!(bound("s", "fn f() { let mut s = \"a\"; @ }"), "mutable");
         assert_eq!(bound("s", "fn f() { let s; s = 1; @ }"), "Late");
         assert_eq!(bound("s", "fn f() { let (s, t) = g(); @ }"), "Pattern");
         assert_eq!(bound("s", "fn f() { let Some(s) = g() else { return }; @ }"), "Pattern");

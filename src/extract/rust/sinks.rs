@@ -5,6 +5,8 @@
 pub(super) struct Sink {
     /// Its name, whatever path it is called by.
     pub name: &'static str,
+    /// The package that defines it. Functions of this name in other packages may do other things.
+    pub package: &'static str,
     /// Number of arguments; a function of this name with others is somebody else's.
     pub arguments: usize,
     /// Which argument is the text.
@@ -22,8 +24,14 @@ pub(super) enum Options {
 
 /// Signatures from cudarc 0.19.10, `src/nvrtc/safe.rs`.
 pub(super) const SINKS: &[Sink] = &[
-    Sink { name: "compile_ptx", arguments: 1, text: 0, options: None },
-    Sink { name: "compile_ptx_with_opts", arguments: 2, text: 0, options: Some((1, Options::Cudarc)) },
+    Sink { name: "compile_ptx", package: "cudarc", arguments: 1, text: 0, options: None },
+    Sink {
+        name: "compile_ptx_with_opts",
+        package: "cudarc",
+        arguments: 2,
+        text: 0,
+        options: Some((1, Options::Cudarc)),
+    },
 ];
 
 /// Only Rust files with one of these words are looked at.
