@@ -8,6 +8,7 @@ pub mod cli;
 pub mod compile;
 pub mod config;
 pub mod diagnostic;
+pub mod directive;
 pub mod discover;
 pub mod extract;
 pub mod lint;

@@ -94,7 +94,9 @@ impl Finding {
     }
 
     pub fn label(mut self, span: Option<&Span>, text: impl Into<String>) -> Self {
-        self.labels.extend(span.map(|span| Label { span: span.clone(), text: text.into() }));
+        let label = span.map(|span| Label { span: span.clone(), text: text.into() });
+        // What the place of the finding says already is not said again.
+        self.labels.extend(label.filter(|label| self.primary.as_ref() != Some(label) && !self.labels.contains(label)));
         self
     }
 
@@ -333,7 +335,7 @@ pub fn origin(sources: &Sources) -> String {
         (sources.block_index, "the block index"),
         (sources.parameter, "a kernel parameter"),
         (sources.carried, "a value that changes from iteration to iteration"),
-        (sources.counter, "a loop counter"),
+        (sources.counter && !sources.carried, "a loop counter"),
     ];
     let named: Vec<&str> = parts.iter().filter(|(holds, _)| *holds).map(|(_, name)| *name).collect();
     match named.as_slice() {

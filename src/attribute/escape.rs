@@ -6,7 +6,7 @@ use super::flow::{Call, Flow, Root};
 use super::objects::{Escape, EscapeKind, ObjectKey, RawObject, key};
 use super::place::{Place, places};
 use super::view::Views;
-use crate::read::{PtxFunction, PtxModule};
+use crate::read::{Instruction, PtxFunction, PtxModule};
 
 /// Calls through this many functions are followed: deeper chains are recursion or machine-made.
 const MAX_CALL_DEPTH: usize = 8;
@@ -51,6 +51,13 @@ impl CallSites {
     }
 }
 
+impl CallSites {
+    /// Callers of a function by name, with the calls.
+    pub fn of(&self, callee: &str) -> &[(String, Call)] {
+        self.sites.get(callee).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// The objects behind the roots of an address: a callee's parameter stands for what its callers pass.
 pub fn owners(
     flow: &Flow<'_>,
@@ -77,7 +84,7 @@ fn collect_owners(
     }
     for root in roots {
         let Root::Parameter(number) = root else { continue };
-        for (caller, call) in calls.sites.get(&flow.function.name).into_iter().flatten() {
+        for (caller, call) in calls.of(&flow.function.name) {
             let argument = call.arguments.get(*number).and_then(Option::as_ref);
             let (Some(caller), Some(argument)) = (flows.get(caller.as_str()), argument) else { continue };
             let pointer = caller.register_pointer(argument);
@@ -122,13 +129,13 @@ pub fn gather(
         let flow = &flows[*name];
         // A function without local variables may still hand on what it was given; its callers' objects are
         // found through the call sites.
-        for (register, kind, location) in leaving(flow) {
+        for Leaving { register, kind, location, argument } in leaving(flow) {
             let roots = flow.register_pointer(&register).roots;
             for key in owners(flow, &roots, calls, flows) {
                 let places = places(views, module, flow.function, location);
                 let span = places.first().and_then(Place::span);
                 let object = objects.entry(key).or_default();
-                let escape = Escape { kind: kind.clone(), places, span };
+                let escape = Escape { kind: kind.clone(), argument, places, span };
                 if !object.escapes.iter().any(|known| known.kind == escape.kind && known.span == escape.span) {
                     object.escapes.push(escape);
                 }
@@ -137,25 +144,39 @@ pub fn gather(
     }
 }
 
-/// Registers whose value leaves the function, with how and where.
-fn leaving(flow: &Flow<'_>) -> Vec<(String, EscapeKind, Option<usize>)> {
+/// A register whose value leaves its function.
+struct Leaving {
+    register: String,
+    kind: EscapeKind,
+    location: Option<usize>,
+    /// Which of how many arguments of a call.
+    argument: Option<(usize, usize)>,
+}
+
+fn leaving(flow: &Flow<'_>) -> Vec<Leaving> {
     let mut found = Vec::new();
     for call in flow.calls() {
         let location = flow.function.instructions[call.instruction].location;
-        let kind = call.callee.clone().map_or(EscapeKind::IndirectCall, EscapeKind::Call);
-        found.extend(call.arguments.into_iter().flatten().map(|register| (register, kind.clone(), location)));
+        let kind = call.callee.map_or(EscapeKind::IndirectCall, EscapeKind::Call);
+        let count = call.arguments.len();
+        found.extend(call.arguments.into_iter().enumerate().filter_map(|(index, register)| {
+            Some(Leaving { register: register?, kind: kind.clone(), location, argument: Some((index, count)) })
+        }));
     }
-    for instruction in &flow.function.instructions {
-        let is_wide = instruction.opcode.ends_with("64");
-        if instruction.mnemonic() == "st" && !instruction.has("param") && is_wide {
-            let value = instruction.operands.get(1).filter(|value| value.starts_with('%'));
-            found.extend(value.map(|value| (value.clone(), EscapeKind::Stored, instruction.location)));
-        } else if instruction.address().is_some() && !instruction.has("param") && !instruction.is_local_access() {
-            let address = instruction.address().map(|address| address.base).filter(|base| base.starts_with('%'));
-            found.extend(
-                address.map(|base| (base, EscapeKind::Generic(instruction.opcode.clone()), instruction.location)),
-            );
-        }
-    }
+    found.extend(flow.function.instructions.iter().filter_map(leaving_through));
     found
+}
+
+/// Stores of addresses, and accesses that may be to any memory.
+fn leaving_through(instruction: &Instruction) -> Option<Leaving> {
+    if instruction.has("param") {
+        return None;
+    }
+    let (register, kind) = match instruction.mnemonic() {
+        "st" if instruction.opcode.ends_with("64") => (instruction.operands.get(1)?.clone(), EscapeKind::Stored),
+        _ if instruction.is_local_access() => return None,
+        _ => (instruction.address()?.base, EscapeKind::Generic(instruction.opcode.clone())),
+    };
+    let location = instruction.location;
+    register.starts_with('%').then_some(Leaving { register, kind, location, argument: None })
 }

@@ -409,12 +409,12 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Whether a value is computed from a symbol whose name starts with `prefix`, loads from there included.
-    pub fn is_made_from(&self, operand: &str, prefix: &str) -> bool {
+    /// Whether a symbol or constant that `is_source` takes part in a value, loads from there included.
+    pub fn is_made_from(&self, operand: &str, is_source: impl Fn(&str) -> bool) -> bool {
         let mut seen = HashSet::new();
         let mut open = vec![operand];
         while let Some(operand) = open.pop() {
-            if operand.starts_with(prefix) {
+            if is_source(operand) {
                 return true;
             }
             if !seen.insert(operand) {

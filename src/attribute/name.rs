@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::objects::{Access, Address, RawObject};
+use super::objects::{Access, Address, Escape, EscapeKind, RawObject};
 use super::place::Place;
 use super::syntax::{Declaration, DeclarationKind, Mention};
 use crate::read::AccessKind;
@@ -29,8 +29,11 @@ type Candidate = (usize, Declaration);
 
 #[derive(Default)]
 struct Score {
-    computed: u64,
+    /// Votes that can hardly err: computed indices, and arguments by their number.
+    certain: u64,
     places: u64,
+    /// Its address is handed on somewhere.
+    is_passed: bool,
     span: Option<Span>,
 }
 
@@ -39,13 +42,7 @@ pub fn name(object: &mut RawObject) -> Option<Variable> {
     if object.is_library {
         return None;
     }
-    let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
-    for access in &object.accesses {
-        vote(&access.places, |mention| fits_access(mention, access), access.is_computed(), &mut scores);
-    }
-    for escape in &object.escapes {
-        vote(&escape.places, |mention| mention.is_passed || mention.indices.is_empty(), false, &mut scores);
-    }
+    let mut scores = votes(object);
     scores.retain(|(_, declaration), _| size_fits(declaration, object.bytes));
     let best = scores.values().map(rank).max()?;
     let mut winners = scores.into_iter().filter(|(_, score)| rank(score) == best).collect::<Vec<_>>();
@@ -67,32 +64,68 @@ pub fn name(object: &mut RawObject) -> Option<Variable> {
     })
 }
 
+/// The size of the variable that an object is, where all accesses agree on one whose size the source tells.
+pub fn declared_bytes(object: &RawObject) -> Option<u64> {
+    let scores = votes(object);
+    let best = scores.values().map(rank).max()?;
+    let mut winners =
+        scores.into_iter().filter(|(_, score)| rank(score) == best).map(|((_, declaration), _)| declaration);
+    let winner = winners.next().filter(|declaration| declaration.kind == DeclarationKind::Array)?;
+    winners.next().is_none().then_some(winner.bytes)?
+}
+
+fn votes(object: &RawObject) -> BTreeMap<Candidate, Score> {
+    let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
+    for access in &object.accesses {
+        vote(&access.places, |mention| fits_access(mention, access), access.is_computed(), &mut scores);
+    }
+    for escape in &object.escapes {
+        let argument = argument_range(escape);
+        let fits = |mention: &Mention| match &argument {
+            Some(range) => range.start <= mention.range.start && mention.range.end <= range.end,
+            None => mention.is_passed || mention.indices.is_empty(),
+        };
+        vote(&escape.places, fits, argument.is_some(), &mut scores);
+    }
+    // A number is in memory only where its address is taken or it is `volatile`; else it only stands nearby.
+    scores.retain(|(_, declaration), score| {
+        declaration.kind != DeclarationKind::Scalar || score.is_passed || declaration.is_volatile
+    });
+    scores
+}
+
+/// Where the argument stands that an address leaves by, at the innermost level.
+fn argument_range(escape: &Escape) -> Option<Range<usize>> {
+    let (EscapeKind::Call(function), Some((index, count))) = (&escape.kind, escape.argument) else { return None };
+    let place = escape.places.first()?;
+    let region = place.view.region(place.offset)?;
+    place.view.argument(region, &super::demangle(function), index, count)
+}
+
 fn rank(score: &Score) -> (u64, u64) {
-    (score.computed, score.places)
+    (score.certain, score.places)
 }
 
 /// Each access counts once for every variable that its innermost telling level mentions.
-fn vote(places: &[Place], fits: impl Fn(&Mention) -> bool, is_computed: bool, scores: &mut BTreeMap<Candidate, Score>) {
+fn vote(places: &[Place], fits: impl Fn(&Mention) -> bool, is_certain: bool, scores: &mut BTreeMap<Candidate, Score>) {
     for place in places {
         let Some(region) = place.view.region(place.offset) else { continue };
-        let mut declarations: Vec<Declaration> = place
-            .view
-            .mentions(region)
-            .into_iter()
-            .filter(|mention| is_candidate(&mention.declaration) && fits(mention))
-            .map(|mention| mention.declaration)
-            .collect();
-        declarations.sort();
-        declarations.dedup();
+        let mut declarations: BTreeMap<Declaration, bool> = BTreeMap::new();
+        for mention in place.view.mentions(region) {
+            if is_candidate(&mention.declaration) && fits(&mention) {
+                *declarations.entry(mention.declaration).or_default() |= mention.is_passed;
+            }
+        }
         if declarations.is_empty() {
             continue;
         }
         let view = std::rc::Rc::as_ptr(&place.view) as usize;
-        for declaration in declarations {
+        for (declaration, is_passed) in declarations {
             let span = place.view.span(declaration.range.0..declaration.range.1);
             let score = scores.entry((view, declaration)).or_default();
             score.places += 1;
-            score.computed += u64::from(is_computed);
+            score.is_passed |= is_passed;
+            score.certain += u64::from(is_certain);
             score.span = score.span.take().or(span);
         }
         return;
@@ -128,11 +161,16 @@ fn mark(access: &mut Access, view: usize, declaration: &Declaration) {
         let mentions = place.view.mentions(region);
         let uses = mentions.into_iter().filter(|mention| mention.declaration == *declaration);
         let is_constant = access.address == Address::Constant;
-        let kind = access.kind;
+        let (kind, address) = (access.kind, &access.address);
         let best = uses.max_by_key(|mention| {
             let direction = if kind == AccessKind::Load { mention.is_read } else { mention.is_written };
-            let constant_index = mention.indices.iter().all(|index| is_number(&place.view.text()[index.clone()]));
-            (direction, !mention.indices.is_empty(), constant_index == is_constant)
+            let text = |index: &Range<usize>| place.view.text().get(index.clone()).unwrap_or("").trim().to_string();
+            let constant_index = mention.indices.iter().all(|index| is_number(&text(index)));
+            // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
+            let counters = place.view.counters_around(place.offset);
+            let bare_counter = mention.indices.iter().all(|index| counters.contains(&text(index)));
+            let expected = matches!(address, Address::Counter(_)) == bare_counter;
+            (direction, !mention.indices.is_empty(), constant_index == is_constant, expected)
         });
         if let Some(mention) = best {
             access.span = place.view.span(mention.range).or(access.span.take());

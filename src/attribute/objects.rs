@@ -34,6 +34,8 @@ pub struct Access {
     pub kind: AccessKind,
     /// Machine instructions.
     pub count: u64,
+    /// Bytes that one of them moves, the widest.
+    pub width: u8,
     pub address: Address,
     /// The deepest of the instructions.
     pub loop_depth: u32,
@@ -86,6 +88,8 @@ pub enum EscapeKind {
 #[derive(Clone)]
 pub struct Escape {
     pub kind: EscapeKind,
+    /// Which of how many arguments of the call it is.
+    pub(super) argument: Option<(usize, usize)>,
     pub(super) places: Vec<Place>,
     pub span: Option<Span>,
 }
@@ -125,6 +129,7 @@ pub fn gather(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Obje
         object.bytes = object_bytes(key, &flows, &layout);
         object.accesses = merge(std::mem::take(&mut object.accesses));
     }
+    join_elements(&mut objects.objects);
     objects.stray = merge(std::mem::take(&mut objects.stray));
     objects
 }
@@ -162,7 +167,10 @@ fn place_access(
     let instruction = &flow.function.instructions[index];
     let mut places = places(views, module, flow.function, instruction.location);
     if places.is_empty() {
-        places = places_of_lines(views, &access.source);
+        places = match flow.function.locations.is_empty() {
+            true => places_of_calls(&flow.function.name, module, flows, calls, views),
+            false => places_of_lines(views, &access.source),
+        };
     }
     let is_memory = matches!(instruction.mnemonic(), "ld" | "st" | "atom" | "red");
     let Some(address) = instruction.address().filter(|_| is_memory) else {
@@ -191,18 +199,37 @@ fn place_access(
     }
 }
 
-/// The tables of 2/π that the slow paths of sin, cos and tan multiply with, `__cudart_i2opi_f` and `__cudart_i2opi_d`.
-const LIBRARY_TABLES: &str = "__cudart_i2opi";
+/// The bits of 2/π that the slow paths of sin, cos and tan multiply with: a table, `__cudart_i2opi_f` or
+/// `__cudart_i2opi_d`, or where its loop was unrolled (`float`, 13.5) the words themselves.
+fn is_two_over_pi(operand: &str) -> bool {
+    const WORDS: [&str; 6] = ["1011060801", "-614296167", "-181084736", "-64530479", "1313084713", "-1560706194"];
+    operand.starts_with("__cudart_i2opi") || WORDS.contains(&operand)
+}
 
 fn stores_library_value(flow: &Flow<'_>, instruction: &Instruction) -> bool {
     let value = instruction.operands.get(1).filter(|_| instruction.mnemonic() == "st");
-    value.is_some_and(|value| flow.is_made_from(value, LIBRARY_TABLES))
+    value.is_some_and(|value| flow.is_made_from(value, is_two_over_pi))
+}
+
+/// Functions of the library have no lines; their code stands for the call that leads to them. The rows of the line
+/// table would be those of whatever was before them.
+fn places_of_calls(
+    callee: &str,
+    module: &PtxModule,
+    flows: &HashMap<&str, Flow<'_>>,
+    calls: &CallSites,
+    views: &Views<'_>,
+) -> Vec<Place> {
+    let Some((caller, call)) = calls.of(callee).first() else { return Vec::new() };
+    let Some(caller) = flows.get(caller.as_str()) else { return Vec::new() };
+    places(views, module, caller.function, caller.function.instructions[call.instruction].location)
 }
 
 fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>) -> Access {
     Access {
         kind: access.instruction.kind,
         count: 1,
+        width: access.instruction.bytes,
         address,
         loop_depth: access.loop_depth,
         span: places.first().and_then(Place::span),
@@ -228,12 +255,71 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
         match same {
             Some(other) => {
                 other.count += access.count;
+                other.width = other.width.max(access.width);
                 other.loop_depth = other.loop_depth.max(access.loop_depth);
             }
             None => merged.push(access),
         }
     }
     merged
+}
+
+/// Puts together what only looks like several objects: the compiler may name elements of one array by their own
+/// distance from the frame pointer, as it names objects.
+fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>) {
+    let keys: Vec<ObjectKey> = objects.keys().cloned().collect();
+    let mut index = 0;
+    while let Some(key) = keys.get(index) {
+        index += 1;
+        let Some(wanted) = objects.get(key).and_then(|object| wanted_bytes(object, key, &keys[index..], objects))
+        else {
+            continue;
+        };
+        while let Some(next) = keys.get(index).filter(|next| is_part(next, key, wanted)) {
+            index += 1;
+            let part = objects.remove(next).unwrap_or_default();
+            if let Some(object) = objects.get_mut(key) {
+                object.bytes = (next.offset - key.offset) + part.bytes;
+                object.accesses.extend(part.accesses);
+                object.escapes.extend(part.escapes);
+                object.is_library |= part.is_library;
+            }
+        }
+    }
+}
+
+fn is_part(next: &ObjectKey, key: &ObjectKey, wanted: u64) -> bool {
+    next.function == key.function && next.variable == key.variable && next.offset < key.offset + wanted
+}
+
+/// Bytes that an object must have, where it seems to have less: those of the only variable that it can be, else, for
+/// a computed index into a single element, all up to the next object with a life of its own.
+fn wanted_bytes(
+    object: &RawObject,
+    key: &ObjectKey,
+    following: &[ObjectKey],
+    objects: &BTreeMap<ObjectKey, RawObject>,
+) -> Option<u64> {
+    if object.is_library {
+        return None;
+    }
+    if let Some(bytes) = super::name::declared_bytes(object).filter(|bytes| *bytes > object.bytes) {
+        return Some(bytes);
+    }
+    let widest =
+        object.accesses.iter().filter(|access| access.is_computed()).map(|access| u64::from(access.width)).max()?;
+    if object.bytes > widest {
+        return None;
+    }
+    let is_plain = |key: &&ObjectKey| {
+        objects.get(*key).is_some_and(|object| {
+            object.escapes.is_empty() && object.accesses.iter().all(|access| !access.is_computed())
+        })
+    };
+    let last =
+        following.iter().take_while(|next| is_part(next, key, u64::MAX - key.offset)).take_while(is_plain).last()?;
+    let bytes = objects.get(last).map_or(0, |object| object.bytes);
+    Some(last.offset + bytes - key.offset)
 }
 
 fn same_place(left: &Access, right: &Access) -> bool {
@@ -274,6 +360,7 @@ pub mod tests {
         Access {
             kind: AccessKind::Load,
             count: 1,
+            width: 4,
             address: Address::Constant,
             loop_depth: 0,
             places: Vec::new(),

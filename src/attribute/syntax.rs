@@ -36,6 +36,7 @@ pub struct Declaration {
     /// Its size, where all extents are constants that can be read off the source.
     pub bytes: Option<u64>,
     pub is_parameter: bool,
+    pub is_volatile: bool,
     /// Where the name may be used.
     scope: (usize, usize),
     /// What an alias is made from.
@@ -131,6 +132,36 @@ impl SourceView {
         calls.collect()
     }
 
+    /// Bytes of one argument of the only call of a function in a region. A method's first argument is its object, which
+    /// the source writes before the dot.
+    pub fn argument(&self, region: Node<'_>, function: &str, index: usize, count: usize) -> Option<Range<usize>> {
+        let base = function.rsplit("::").next()?;
+        let base = base.split('<').next()?;
+        let mut found = None;
+        let mut open = vec![region];
+        while let Some(node) = open.pop() {
+            let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
+            if let Some(called) = called.filter(|called| last_name(self.slice(*called)) == base) {
+                if found.is_some() {
+                    return None;
+                }
+                found = Some((node, called));
+            }
+            open.extend(children(node));
+        }
+        let (call, called) = found?;
+        let list: Vec<Node<'_>> =
+            children(call.child_by_field_name("arguments")?).into_iter().filter(Node::is_named).collect();
+        if list.len() == count {
+            return list.get(index).map(Node::byte_range);
+        }
+        match (list.len() + 1 == count, index.checked_sub(1)) {
+            (true, Some(index)) => list.get(index).map(Node::byte_range),
+            (true, None) => Some(called.byte_range()),
+            (false, _) => None,
+        }
+    }
+
     /// The variable itself, or for an alias the variables that its initialiser mentions.
     fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Declaration> {
         let (DeclarationKind::Alias, Some((start, end)), true) = (declaration.kind, declaration.initializer, depth > 0)
@@ -160,9 +191,11 @@ impl SourceView {
                 found.push(node);
             }
             // Blocks are regions of their own. A body without braces is not: the compiler gives it the place of
-            // its loop or branch.
-            let is_block =
-                |child: &Node<'_>| child.kind() == "compound_statement" && node.kind() != "lambda_expression";
+            // its loop or branch; nor is a block on one line, whose statements the compiler does not tell apart.
+            let is_block = |child: &Node<'_>| {
+                let is_long = child.start_position().row != child.end_position().row;
+                child.kind() == "compound_statement" && is_long && node.kind() != "lambda_expression"
+            };
             open.extend(children(node).into_iter().rev().filter(|child| !is_block(child)));
         }
         found.sort_by_key(|node| node.start_byte());
@@ -181,6 +214,7 @@ impl SourceView {
                 type_text: String::new(),
                 bytes: None,
                 is_parameter: false,
+                is_volatile: false,
                 scope: (0, 0),
                 initializer: None,
             },
@@ -218,16 +252,13 @@ impl SourceView {
             return;
         }
         let scope = scope_of(node, function);
+        let is_volatile = children(node).into_iter().any(|child| self.slice(child) == "volatile");
+        let is_parameter = node.kind().contains("parameter");
         let mut cursor = node.walk();
         for declarator in node.children_by_field_name("declarator", &mut cursor) {
             let right = node.child_by_field_name("right").filter(|_| node.kind() == "for_range_loop");
-            declarations.extend(self.declarator(
-                declarator,
-                type_node,
-                scope,
-                right,
-                node.kind().contains("parameter"),
-            ));
+            let declaration = self.declarator(declarator, type_node, scope, right, is_parameter);
+            declarations.extend(declaration.map(|declaration| Declaration { is_volatile, ..declaration }));
         }
     }
 
@@ -274,6 +305,7 @@ impl SourceView {
             type_text: array_type(&type_text, &extents, count, is_alias),
             bytes: count.zip(element).and_then(|(count, element)| count.checked_mul(element)).filter(|_| !is_alias),
             is_parameter,
+            is_volatile: false,
             scope,
             initializer: initializer.map(|node| (node.start_byte(), node.end_byte())),
         })
@@ -503,6 +535,12 @@ fn is_statement(node: Node<'_>) -> bool {
     }
 }
 
+/// `f` of `a::f<int>`, `x.f`, `p->f`.
+fn last_name(called: &str) -> &str {
+    let called = called.split('<').next().unwrap_or(called);
+    called.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or(called)
+}
+
 /// The subscripts applied to an identifier, outermost name first: `a[i]`, `a[i][j]`, `s.a[i]`, `(*p)[i]`.
 fn subscripts(identifier: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     let mut current = identifier;
@@ -616,6 +654,24 @@ __global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int 
             [row("acc", "s.key[j]", true, true), row("s", "j", true, false), row("window", "3", true, false)]
         );
         assert_eq!(mentions_at(14, 3), [row("acc", "n", true, false)]);
+    }
+
+    #[test]
+    fn functions_on_one_line_are_one_region() {
+        let text = "__global__ void dbl(double* p) { volatile int acc = 0; p[threadIdx.x] = sin(p[acc]); }\nint a;\n";
+        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text)));
+        for column in [1, 56] {
+            let region = view.region(view.offset(1, column).unwrap()).unwrap();
+            let calls: Vec<String> = view.calls(region).into_iter().map(|(name, _)| name).collect();
+            let names: Vec<String> =
+                view.mentions(region).into_iter().map(|mention| mention.declaration.name).collect();
+            assert_eq!(
+                (calls, names.contains(&"acc".to_string())),
+                (vec!["sin".to_string()], true),
+                "column {column}: {}",
+                view.slice(region)
+            );
+        }
     }
 
     #[test]

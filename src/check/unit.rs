@@ -12,6 +12,10 @@ use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
 use crate::extract::{TranslationUnit, UnitCode};
 use crate::lint::{self, Circumstances, Levels, LintContext};
 use crate::read::{UnitFacts, read_unit};
+use crate::toolkit::Version;
+
+/// The first version whose ptxas marks spills in the cubin.
+const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };
 
 /// Where artifacts come from: compilers with a cache before them, or a record.
 pub trait ArtifactSource: Sync {
@@ -19,7 +23,7 @@ pub trait ArtifactSource: Sync {
     ///
     /// # Errors
     /// The unit does not compile, or the compilers cannot be run.
-    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Failure>;
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>>;
 }
 
 /// Artifacts, and how they were come by.
@@ -37,7 +41,7 @@ pub struct Compilers<'a> {
 }
 
 impl ArtifactSource for Compilers<'_> {
-    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Failure> {
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
         let Some(cache) = &self.cache else {
             return Ok(Sourced { artifacts: self.compiler.compile(unit, target)?, cached: false, cache_error: None });
         };
@@ -110,7 +114,8 @@ fn examine(
     report.rescues = artifacts.rescues.clone();
     report.diagnostics.extend(messages::warnings(&artifacts.messages, unit, shared.root, &artifacts.ptx));
     let architecture = architecture_number(&artifacts.architecture);
-    let facts = match read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture) {
+    let marks_spills = target.toolkit.version >= MARKS_SPILLS;
+    let facts = match read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture, marks_spills) {
         Ok(facts) => facts,
         Err(error) => {
             report.failed = true;

@@ -93,9 +93,9 @@ impl CompileError {
     }
 }
 
-impl From<CompileError> for Failure {
+impl From<CompileError> for Box<Failure> {
     fn from(error: CompileError) -> Self {
-        Self { error, messages: Vec::new(), rescues: Vec::new(), ptx: None }
+        Self::new(Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None })
     }
 }
 
@@ -119,7 +119,7 @@ impl Compiler<'_> {
     ///
     /// # Errors
     /// The compilers refuse the text, crash, hang or are not there.
-    pub fn compile(&self, unit: &TranslationUnit, target: &Target) -> Result<Artifacts, Failure> {
+    pub fn compile(&self, unit: &TranslationUnit, target: &Target) -> Result<Artifacts, Box<Failure>> {
         let folder = tempfile::Builder::new().prefix("cargo-lmem-").tempdir();
         let folder = folder.map_err(CompileError::io("no temporary folder can be made"))?;
         match &unit.code {
@@ -136,7 +136,7 @@ impl Compiler<'_> {
         flags: &NvccFlags,
         target: &Target,
         folder: &Path,
-    ) -> Result<Artifacts, Failure> {
+    ) -> Result<Artifacts, Box<Failure>> {
         let mut attempt = Attempt {
             arguments: flags.arguments.clone(),
             architecture: target.architecture.clone(),
@@ -150,7 +150,10 @@ impl Compiler<'_> {
                 may_rescue.then(|| rescue(&failure.messages, &file.path, &self.headers, &attempt.arguments)).flatten();
             let Some(found) = found else { return Err(failure) };
             if let Err(words) = attempt.apply(found, || (self.curand)(&target.toolkit)) {
-                return Err(Failure { rescues: [failure.rescues, words.into_iter().collect()].concat(), ..failure });
+                return Err(Box::new(Failure {
+                    rescues: [failure.rescues.clone(), words.into_iter().collect()].concat(),
+                    ..*failure
+                }));
             }
         }
     }
@@ -162,7 +165,7 @@ impl Compiler<'_> {
         attempt: &Attempt,
         target: &Target,
         folder: &Path,
-    ) -> Result<Artifacts, Failure> {
+    ) -> Result<Artifacts, Box<Failure>> {
         let toolkit = &target.toolkit;
         let Some(program) = &toolkit.nvcc else {
             let version = toolkit.version.to_string();
@@ -175,7 +178,7 @@ impl Compiler<'_> {
         let messages = parse_messages(&text, "nvcc");
         if !output.succeeded() {
             let ptx = nvcc::kept_file(folder, ".ptx").ok().flatten().and_then(|path| fs_err::read_to_string(path).ok());
-            return Err(Failure { ptx, ..self.refusal(output.end, &text, "nvcc", messages, attempt) });
+            return Err(Box::new(Failure { ptx, ..*self.refusal(output.end, &text, "nvcc", messages, attempt) }));
         }
         let kept = |ending| nvcc::kept_file(folder, ending).map_err(CompileError::io("nvcc's files cannot be listed"));
         let missing = |what| CompileError::NoOutput { program: "nvcc".into(), what };
@@ -200,7 +203,7 @@ impl Compiler<'_> {
         options: &NvrtcOptions,
         target: &Target,
         folder: &Path,
-    ) -> Result<Artifacts, Failure> {
+    ) -> Result<Artifacts, Box<Failure>> {
         let toolkit = &target.toolkit;
         let Some(library) = &toolkit.nvrtc else {
             let version = toolkit.version.to_string();
@@ -235,11 +238,23 @@ impl Compiler<'_> {
         Ok(artifacts)
     }
 
-    fn ptx(&self, unit: &TranslationUnit, text: &str, target: &Target, folder: &Path) -> Result<Artifacts, Failure> {
+    fn ptx(
+        &self,
+        unit: &TranslationUnit,
+        text: &str,
+        target: &Target,
+        folder: &Path,
+    ) -> Result<Artifacts, Box<Failure>> {
         self.ptxas(unit, text, target, folder)
     }
 
-    fn ptxas(&self, unit: &TranslationUnit, ptx: &str, target: &Target, folder: &Path) -> Result<Artifacts, Failure> {
+    fn ptxas(
+        &self,
+        unit: &TranslationUnit,
+        ptx: &str,
+        target: &Target,
+        folder: &Path,
+    ) -> Result<Artifacts, Box<Failure>> {
         let mut attempt = Attempt::plain(target);
         attempt.raise_to_virtual(ptx);
         let (ptx_path, cubin_path) = (folder.join("unit.ptx"), folder.join("unit.cubin"));
@@ -250,7 +265,7 @@ impl Compiler<'_> {
         let messages = parse_messages(&text, "ptxas");
         if !output.succeeded() {
             let ptx = Some(ptx.to_string());
-            return Err(Failure { ptx, ..self.refusal(output.end, &text, "ptxas", messages, &attempt) });
+            return Err(Box::new(Failure { ptx, ..*self.refusal(output.end, &text, "ptxas", messages, &attempt) }));
         }
         let missing = CompileError::NoOutput { program: "ptxas".into(), what: "cubin" };
         let cubin = Some(&cubin_path).filter(|path| path.is_file()).ok_or(missing)?;
@@ -278,7 +293,7 @@ impl Compiler<'_> {
         program: &str,
         messages: Vec<CompilerMessage>,
         attempt: &Attempt,
-    ) -> Failure {
+    ) -> Box<Failure> {
         let program = program.to_string();
         let has_errors = messages.iter().any(|message| message.kind == MessageKind::Error);
         let error = match end {
@@ -291,7 +306,7 @@ impl Compiler<'_> {
             End::Exit(_) if has_errors => CompileError::Refused { architecture: attempt.architecture.clone() },
             End::Exit(code) => CompileError::Silent { program, code, output: last_lines(text, 12) },
         };
-        Failure { error, messages, rescues: attempt.rescues.clone(), ptx: None }
+        Box::new(Failure { error, messages, rescues: attempt.rescues.clone(), ptx: None })
     }
 }
 
@@ -357,7 +372,9 @@ impl Attempt {
 fn warnings(messages: Vec<CompilerMessage>) -> Vec<CompilerMessage> {
     // ptxas's own words on local memory are what the lints say better.
     let asked_for = |text: &str| {
-        text.starts_with("Local memory used for function") || text.starts_with("Registers are spilled to local memory")
+        text.starts_with("Local memory used for function")
+            || text.starts_with("Registers are spilled to local memory")
+            || text.starts_with("Stack size for entry function")
     };
     messages.into_iter().filter(|message| message.kind == MessageKind::Warning && !asked_for(&message.text)).collect()
 }

@@ -368,8 +368,8 @@ fn is_word(value: &str) -> bool {
     !value.is_empty() && value.chars().all(|letter| letter.is_ascii_alphanumeric() || "_+-=.,:".contains(letter))
 }
 
-/// Options of ptxas that change code or messages. `-o` and `--options-file` are among those that are left out.
-fn is_ptxas_option(option: &str) -> bool {
+/// Whether an option of ptxas changes code or messages alone. `-o` and `--options-file` are among those that do not.
+pub(crate) fn is_ptxas_option(option: &str) -> bool {
     const NAMES: &[&str] = &[
         "-v",
         "--verbose",

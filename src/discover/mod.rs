@@ -143,7 +143,8 @@ struct Finding {
 fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
     let manifest = packages::manifest_of(scope)?;
     let project = packages::load(&manifest)?;
-    let (selected, notes) = packages::select(&project, &manifest, scope)?;
+    let (selected, mut notes) = packages::select(&project, &manifest, scope)?;
+    notes.extend(packages::left_out(&project, &selected));
     let root = PathBuf::from(project.workspace_root.as_std_path());
     let packages = selected.iter().map(|package| Package::new(package, &project)).collect::<Result<Vec<_>, _>>()?;
     let mut finding = Finding { root, packages, files: BTreeMap::new(), headers: Vec::new(), notes };

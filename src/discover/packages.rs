@@ -110,6 +110,21 @@ pub(super) fn select<'a>(
     Ok((default_packages(project, manifest, members), Vec::new()))
 }
 
+/// Packages that the selected ones build, and that no option selects: they are outside of the workspace.
+pub(super) fn left_out(project: &Metadata, selected: &[&cargo_metadata::Package]) -> Vec<String> {
+    let is_member =
+        |path: &Path| project.packages.iter().any(|package| package.manifest_path.as_std_path().parent() == Some(path));
+    let dependencies = selected.iter().flat_map(|package| &package.dependencies);
+    let paths = dependencies
+        .filter_map(|dependency| Some((&dependency.name, normalize(dependency.path.as_ref()?.as_std_path()))));
+    let foreign = paths.filter(|(_, path)| !is_member(path));
+    foreign
+        .map(|(name, path)| {
+            format!("`{name}` is no member of the workspace and is not checked: `cargo lmem {}` does", path.display())
+        })
+        .collect()
+}
+
 fn without_excluded<'a>(
     mut members: Vec<&'a cargo_metadata::Package>,
     exclude: &[String],
@@ -205,7 +220,9 @@ impl Projects {
         let project = match self.project_of(manifest) {
             Ok(project) => project,
             Err(error) => {
-                self.notes.push(format!("`{}` is not used: {error}", manifest.display()));
+                let reason = error.to_string();
+                let reason = reason.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+                self.notes.push(format!("`{}` is not used: {reason}", manifest.display()));
                 return Ok(self.outside());
             }
         };

@@ -1,10 +1,14 @@
 //! From a file to compilable texts: one `.cu` file is one unit, a `.rs` file has one for each kernel string.
 
+mod cu;
+mod rust;
+
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::diagnostic::FlagOrigin;
+use crate::discover::Workspace;
 use crate::source::{SourceFile, Span};
 
 /// One text for a compiler, with the map from its offsets back to the files that users edit.
@@ -151,11 +155,28 @@ pub struct Unresolved {
     pub reason: String,
 }
 
-/// What one file gave.
+/// What the files of a workspace gave.
 #[derive(Debug, Clone, Default)]
 pub struct Extraction {
+    /// The units of files first, then those of strings, each in the order of paths and lines.
     pub units: Vec<TranslationUnit>,
+    /// By place.
     pub unresolved: Vec<Unresolved>,
+    /// What was not looked into, for `-v`.
+    pub notes: Vec<String>,
+}
+
+/// Reads the files of a workspace and gives the texts to compile.
+///
+/// A `.cu` file whose text Rust code hands to NVRTC is a unit of NVRTC's, and none of nvcc's.
+pub fn extract(workspace: &Workspace) -> Extraction {
+    let strings = rust::extract(workspace);
+    let mut extraction = cu::extract(workspace, &strings.files);
+    extraction.units.extend(strings.units);
+    extraction.unresolved.extend(strings.unresolved);
+    extraction.unresolved.sort_by(|left, right| left.span.cmp(&right.span));
+    extraction.notes.extend(strings.notes);
+    extraction
 }
 
 pub fn extract(workspace: &crate::discover::Workspace) -> Extraction {

@@ -90,11 +90,18 @@ pub enum ReadError {
     Ptx(#[from] PtxError),
 }
 
-/// Reads what a unit gave. `ptx` is the text that ptxas compiled; `architecture` is 90 for sm_90.
+/// Reads what a unit gave. `ptx` is the text that ptxas compiled; `architecture` is 90 for sm_90; `marks_spills` tells
+/// that this ptxas marks spills, as 12.8 and later do.
 ///
 /// # Errors
 /// The cubin or the PTX cannot be read at all.
-pub fn read_unit(cubin: &[u8], ptx: &str, log: &str, architecture: u32) -> Result<UnitFacts, ReadError> {
+pub fn read_unit(
+    cubin: &[u8],
+    ptx: &str,
+    log: &str,
+    architecture: u32,
+    marks_spills: bool,
+) -> Result<UnitFacts, ReadError> {
     let cubin = Cubin::parse(cubin)?;
     let log = PtxasLog::parse(log);
     let kernels: Vec<KernelFacts> =
@@ -103,7 +110,7 @@ pub fn read_unit(cubin: &[u8], ptx: &str, log: &str, architecture: u32) -> Resul
         true => PtxModule::parse(ptx)?,
         false => PtxModule::default(),
     };
-    Ok(UnitFacts { kernels, ptx, log, has_spill_marks: cubin.has_spill_marks })
+    Ok(UnitFacts { kernels, ptx, log, has_spill_marks: marks_spills || cubin.has_spill_marks })
 }
 
 fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasLog, architecture: u32) -> KernelFacts {

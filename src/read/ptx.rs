@@ -233,7 +233,7 @@ impl Iterator for Statements<'_> {
         loop {
             let Some((offset, character)) = self.characters.peek().copied() else {
                 let lines = start..=self.line;
-                return (!text.trim().is_empty()).then(|| Statement { text, lines, end: '\n' });
+                return (!text.trim().is_empty()).then_some(Statement { text, lines, end: '\n' });
             };
             if character == '/' && self.skip_comment(offset) {
                 continue;

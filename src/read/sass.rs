@@ -171,7 +171,7 @@ fn written_registers(lo: u64, hi: u64) -> Range<u16> {
         // ISETP, FSETP, DSETP, HSETP2, PLOP3, VOTE: predicates only.
         0x00c | 0x00b | 0x02a | 0x034 | 0x01c | 0x006 => 0,
         // LD, LDG, LDC, LDL, LDS: as wide as the access.
-        0x180 | 0x181 | 0x182 | 0x183 | 0x184 => u16::from(width_bytes(hi)).div_ceil(4),
+        0x180..=0x184 => u16::from(width_bytes(hi)).div_ceil(4),
         // DADD, DMUL, DFMA, IMAD.WIDE: a pair.
         0x029 | 0x028 | 0x02b | 0x025 => 2,
         // HMMA, IMMA, DMMA: up to four.

@@ -1,0 +1,65 @@
+//! Telling kernels from other text.
+
+/// Whether text defines a kernel: `__global__`, `void` and a body, outside of comments.
+pub(super) fn is_kernel(text: &str) -> bool {
+    if !text.contains("__global__") {
+        return false;
+    }
+    let code = without_comments(text);
+    let words = word_starts(&code, "__global__");
+    words.into_iter().any(|at| {
+        let rest = &code[at..];
+        let before = &code[..at];
+        // `void __global__ f()` is allowed, though few write it.
+        let is_void = !word_starts(rest, "void").is_empty() || before.trim_end().ends_with("void");
+        is_void && rest.contains('{')
+    })
+}
+
+fn word_starts(text: &str, word: &str) -> Vec<usize> {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    let stands_alone = |at: &usize| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part);
+    text.match_indices(word).map(|(at, _)| at).filter(stands_alone).collect()
+}
+
+fn without_comments(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("//").into_iter().chain(rest.find("/*")).min() {
+        code.push_str(&rest[..at]);
+        code.push(' ');
+        let (end, skipped) = if rest[at..].starts_with("//") { ("\n", 0) } else { ("*/", 2) };
+        rest = match rest[at + 2..].find(end) {
+            Some(length) => &rest[at + 2 + length + skipped..],
+            None => "",
+        };
+    }
+    code + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_told_from_text_about_them() {
+        for kernel in [
+            "extern \"C\" __global__ void f() {}",
+            "template <class T>\n__global__ __launch_bounds__(128) void f(T*) {",
+            "void __global__ f() {}",
+            "// text\n__global__ /* why */ void f(){}",
+        ] {
+            assert!(is_kernel(kernel), "{kernel}");
+        }
+        for other in [
+            "__global__",
+            "// __global__ void f() {",
+            "/* __global__ void f() { */ {",
+            "my__global__ void {",
+            "__global__ void f();",
+            "/* __global__ void f() {",
+        ] {
+            assert!(!is_kernel(other), "{other}");
+        }
+    }
+}
