@@ -179,28 +179,6 @@ pub fn extract(workspace: &Workspace) -> Extraction {
     extraction
 }
 
-pub fn extract(workspace: &crate::discover::Workspace) -> Extraction {
-    let mut e = Extraction::default();
-    for file in &workspace.files {
-        if file.path.extension().is_some_and(|x| x == "cu") {
-            let f = SourceFile::read(&file.path, &workspace.root).unwrap();
-            let base =
-                workspace.package_of(file).map(|p| p.root.clone()).unwrap_or(file.path.parent().unwrap().to_path_buf());
-            e.units.push(TranslationUnit {
-                name: f.display.clone(),
-                package: workspace.package_of(file).map(|p| p.name.clone()),
-                base,
-                code: UnitCode::CudaFile {
-                    file: f,
-                    flags: crate::config::flags_for(Some(&file.config), &file.path, &[]),
-                },
-                use_site: None,
-            });
-        }
-    }
-    e
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
