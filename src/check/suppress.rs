@@ -42,7 +42,9 @@ fn texts(unit: &TranslationUnit, report: &UnitReport, read: &mut BTreeSet<PathBu
         UnitCode::Ptx { .. } => None,
     };
     let labels = report.diagnostics.iter().flat_map(labels).map(|label| &label.span.file);
-    let headers = labels.filter(|file| !file.display.ends_with(".rs") && read.insert(file.path.clone())).map(MappedText::from_file);
+    let headers = labels
+        .filter(|file| !file.display.ends_with(".rs") && read.insert(file.path.clone()))
+        .map(MappedText::from_file);
     own.into_iter().chain(headers).filter(|text| text.as_str().contains(MARK)).collect()
 }
 
