@@ -144,9 +144,9 @@ impl Cache {
     /// # Errors
     /// The entry cannot be written; the run goes on without.
     pub fn put(&self, key: &Key, artifacts: &Artifacts, toolkit: &Path) -> std::io::Result<()> {
-        let toolkit = crate::attribute::normalize(toolkit);
+        let toolkit = crate::source::normalize(toolkit);
         let mut dependencies = Vec::new();
-        for path in artifacts.dependencies.iter().map(|path| crate::attribute::normalize(path)) {
+        for path in artifacts.dependencies.iter().map(|path| crate::source::normalize(path)) {
             if path.starts_with(&toolkit) {
                 continue;
             }

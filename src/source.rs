@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Larger files are not kernels that anybody edits; reading one whole would only cost memory.
@@ -172,6 +172,21 @@ pub fn display_path(path: &Path, root: &Path) -> String {
     shown.to_string_lossy().replace('\\', "/")
 }
 
+/// Removes `.` and `x/..` without asking the file system: the compiler's names hold both.
+pub fn normalize(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir if normal.file_name().is_some() => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
 fn replace_invalid_bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -208,5 +223,11 @@ mod tests {
     fn offsets_never_split_a_character() {
         let file = SourceFile::from_text("a.cu", "// é x");
         assert_eq!(file.offset(1, 5), Some(3));
+    }
+
+    #[test]
+    fn dots_are_folded() {
+        assert_eq!(normalize(Path::new("/a/bin/../include/./x.h")), Path::new("/a/include/x.h"));
+        assert_eq!(normalize(Path::new("../x")), Path::new("../x"));
     }
 }

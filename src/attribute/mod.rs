@@ -22,4 +22,3 @@ pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};
 pub use spill::{Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, registers_for};
 pub use syntax::DeclarationKind;
-pub use view::normalize;

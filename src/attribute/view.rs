@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use tree_sitter::{Node, Parser, Tree};
 
 use crate::extract::{MappedText, TranslationUnit, UnitCode};
-use crate::source::{SourceFile, Span};
+use crate::source::{SourceFile, Span, normalize};
 
 /// A text that the compiler read, with the way back to the file that the user edits.
 pub struct SourceView {
@@ -117,21 +117,6 @@ fn is_program(path: &Path, folder: &Path, name: Option<&str>) -> bool {
     *path == normalize(&folder.join(name.unwrap_or(crate::compile::STRING_NAME)))
 }
 
-/// Removes `.` and `x/..` without asking the file system: the compiler's names hold both.
-pub fn normalize(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir if normal.file_name().is_some() => {
-                normal.pop();
-            }
-            other => normal.push(other),
-        }
-    }
-    normal
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,11 +128,5 @@ mod tests {
         assert_eq!(view.offset(2, 0), Some(4));
         assert_eq!(view.offset(9, 1), None);
         assert_eq!(view.line_span(2).unwrap().text(), "bc");
-    }
-
-    #[test]
-    fn dots_are_folded() {
-        assert_eq!(normalize(Path::new("/a/bin/../include/./x.h")), Path::new("/a/include/x.h"));
-        assert_eq!(normalize(Path::new("../x")), Path::new("../x"));
     }
 }

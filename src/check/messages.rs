@@ -1,10 +1,10 @@
 //! Messages of compilers as diagnostics, at their place in the file that the user edits.
 
-use crate::attribute::normalize;
 use crate::compile::{CompilerMessage, Failure, MessageKind, STRING_NAME};
 use crate::diagnostic::{Code, Diagnostic, Help, Label, Severity};
 use crate::extract::{MappedText, TranslationUnit, UnitCode};
 use crate::read::PtxModule;
+use crate::source::normalize;
 use crate::source::{SourceFile, Span};
 use std::path::Path;
 

@@ -2,6 +2,7 @@
 
 mod messages;
 mod progress;
+mod suppress;
 mod target;
 mod unit;
 
@@ -117,10 +118,10 @@ pub fn check_in(
     let workspace = discover(&Scope::new(arguments, &current))?;
     let levels = all_levels(arguments, &workspace)?;
     let extraction = extract(&workspace);
-    workspace.notes.iter().for_each(|note| talk.detail(&format!("note: {note}")));
+    workspace.notes.iter().chain(&extraction.notes).for_each(|note| talk.detail(&format!("note: {note}")));
     if extraction.units.is_empty() {
         talk.note("no CUDA source was found");
-        return Ok(finish(Vec::new(), extraction, workspace, Summary::default()));
+        return Ok(finish(Vec::new(), Vec::new(), extraction, workspace, Summary::default()));
     }
     let (toolkit, record) = match surroundings.recorded {
         Some((toolkit, record)) => (toolkit, Some(record)),
@@ -142,17 +143,18 @@ pub fn check_in(
     let jobs = jobs(arguments, &workspace, &extraction, &Arc::new(toolkit), &levels, &talk)?;
     let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
     let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
-    let reports = run_jobs(&jobs, &shared, threads, &talk);
+    let mut reports = run_jobs(&jobs, &shared, threads, &talk);
     if cancel.load(Ordering::Relaxed) || reports.iter().any(|report| report.interrupted) {
         return Err(CheckError::Interrupted);
     }
     if let Some(cache) = compilers.cache.as_ref().filter(|_| reports.iter().any(|report| !report.cached)) {
         cache.shrink();
     }
+    let remarks = suppress::suppress(&jobs, &mut reports, shared.kernels.is_some());
     say_what_happened(&jobs, &reports, &talk);
     let summary = summarize(&jobs, &reports);
     drop(jobs);
-    Ok(finish(reports, extraction, workspace, summary))
+    Ok(finish(reports, remarks, extraction, workspace, summary))
 }
 
 fn default_jobs() -> usize {
@@ -345,9 +347,16 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
 }
 
 /// Folds the diagnostics of all units, adds those about the run, and counts.
-fn finish(reports: Vec<UnitReport>, extraction: Extraction, workspace: Workspace, mut summary: Summary) -> Outcome {
+fn finish(
+    reports: Vec<UnitReport>,
+    remarks: Vec<Diagnostic>,
+    extraction: Extraction,
+    workspace: Workspace,
+    mut summary: Summary,
+) -> Outcome {
     let failed = reports.iter().any(|report| report.failed);
     let mut units: Vec<Vec<Diagnostic>> = reports.into_iter().map(|report| report.diagnostics).collect();
+    units.push(remarks);
     units.push(extraction.unresolved.iter().map(|unresolved| not_analysed(unresolved, &workspace)).collect());
     summary.not_analysed = extraction.unresolved.len();
     let diagnostics = report::fold_units(units);

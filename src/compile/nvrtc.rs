@@ -3,6 +3,7 @@
 //! The library is closed and runs on text of other people, so each compilation happens in a child process of
 //! our own (`cargo-lmem __nvrtc-worker`): JSON on its standard input and output, with a time limit outside.
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +11,12 @@ use std::process::Command;
 use cudarc::nvrtc::sys;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::source::normalize;
+use crate::toolkit::Toolkit;
+
+/// More included files than this are a loop of some kind.
+const MAX_INCLUDES: usize = 10_000;
 
 /// Name of the hidden subcommand.
 pub const NVRTC_WORKER: &str = "__nvrtc-worker";
@@ -53,13 +60,83 @@ enum WorkerError {
 /// # Errors
 /// The link cannot be made, or our own executable not be found.
 pub fn worker_command(library: &Path, folder: &Path) -> std::io::Result<Command> {
-    std::os::unix::fs::symlink(library, folder.join("libnvrtc.so"))?;
+    let link = folder.join("libnvrtc.so");
+    // There already at the second attempt on one unit.
+    if !link.exists() {
+        std::os::unix::fs::symlink(library, link)?;
+    }
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("lmem").arg(NVRTC_WORKER);
     let folders = [Some(folder), library.parent()].into_iter().flatten();
     let search = std::env::join_paths(folders).map_err(std::io::Error::other)?;
     command.env("LD_LIBRARY_PATH", search);
     Ok(command)
+}
+
+/// Arguments with which a kernel string may compile here, though not with those of the program: the toolkit is another
+/// one than the program's, or lies elsewhere. With the words that tell the user.
+pub fn rescue(said: &str, arguments: &[String], toolkit: &Toolkit) -> Option<(Vec<String>, String)> {
+    if said.contains("invalid value for --gpu-architecture") {
+        let is_architecture =
+            |argument: &&String| argument.starts_with("--gpu-architecture") || argument.starts_with("-arch");
+        let asked_for = arguments.iter().find(is_architecture)?;
+        let note = format!("`{asked_for}` was left out: NVRTC {} does not know it", toolkit.version);
+        return Some((arguments.iter().filter(|argument| !is_architecture(argument)).cloned().collect(), note));
+    }
+    let folders = toolkit.include_dirs().into_iter().map(|folder| format!("--include-path={}", folder.display()));
+    let folders: Vec<String> = folders.filter(|folder| !arguments.contains(folder)).collect();
+    let lacks_header = said.contains("could not open source file") || said.contains("cannot open source file");
+    if !lacks_header || folders.is_empty() {
+        return None;
+    }
+    Some(([arguments, &folders].concat(), "the toolkit's own headers were added to the include folders".to_string()))
+}
+
+/// Files that a text includes, directly or not, as far as they are found beside it or in its include folders. NVRTC
+/// lists none; macros around an `#include` are not evaluated, so that the list may be longer than what was read.
+pub fn included_files(text: &str, base: &Path, arguments: &[String]) -> Vec<PathBuf> {
+    let folders = include_folders(base, arguments);
+    let mut found = BTreeSet::new();
+    let mut open = vec![(base.to_path_buf(), text.to_string())];
+    while let Some((folder, text)) = open.pop() {
+        for name in text.lines().filter_map(included_name) {
+            let places = std::iter::once(&folder).chain(&folders).map(|folder| normalize(&folder.join(name)));
+            let Some(path) = places.into_iter().find(|path| path.is_file()) else { continue };
+            if found.len() < MAX_INCLUDES && found.insert(path.clone()) {
+                let text = fs_err::read(&path).unwrap_or_default();
+                let folder = path.parent().unwrap_or(base).to_path_buf();
+                open.push((folder, String::from_utf8_lossy(&text).into_owned()));
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn include_folders(base: &Path, arguments: &[String]) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let joined = ["--include-path=", "-I="].iter().find_map(|name| argument.strip_prefix(name));
+        let joined = joined.or_else(|| argument.strip_prefix("-I").filter(|rest| !rest.is_empty()));
+        let folder = match joined {
+            Some(folder) => Some(folder.to_string()),
+            None if matches!(argument.as_str(), "-I" | "--include-path") => arguments.next().cloned(),
+            None => None,
+        };
+        folders.extend(folder.map(|folder| base.join(folder)));
+    }
+    folders
+}
+
+/// `x.cuh` of `# include "x.cuh"`.
+fn included_name(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+    let end = match rest.chars().next()? {
+        '"' => '"',
+        '<' => '>',
+        _ => return None,
+    };
+    rest[1..].split_once(end).map(|(name, _)| name)
 }
 
 /// The worker: one request from standard input, one response to standard output.
@@ -169,5 +246,29 @@ impl Drop for Program {
     fn drop(&mut self) {
         // SAFETY: the program is live and not used again.
         unsafe { sys::nvrtcDestroyProgram(&mut self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn includes_are_followed_through_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+            fs_err::write(&path, text).unwrap();
+            path
+        };
+        let one = write("include/one.cuh", "#include \"two.cuh\"\n#include <missing.h>\n");
+        let two = write("include/two.cuh", "# include <one.cuh>\n");
+        let text = "  #include <one.cuh>\n// #include nothing\n#include MACRO\n";
+        for argument in [vec!["-Iinclude"], vec!["--include-path=include"], vec!["-I", "include"]] {
+            let arguments: Vec<String> = argument.into_iter().map(str::to_string).collect();
+            assert_eq!(included_files(text, folder.path(), &arguments), [one.clone(), two.clone()], "{arguments:?}");
+        }
+        assert_eq!(included_files(text, folder.path(), &[]), Vec::<PathBuf>::new());
     }
 }

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use walkdir::{DirEntry, WalkDir};
 
 use super::message::{CompilerMessage, MessageKind};
+use crate::config::is_safe_path;
 
 /// Folders deeper than this hold no header that a build would name.
 const MAX_DEPTH: usize = 24;
@@ -120,7 +121,8 @@ fn missing_header(text: &str) -> Option<&str> {
 }
 
 fn missing_include(header: &str, source: &Path, headers: &HeaderIndex) -> Option<Rescue> {
-    if let Some(folder) = headers.include_folder(header, source) {
+    // nvcc hands its arguments to a shell: a folder's name must not be able to speak to it.
+    if let Some(folder) = headers.include_folder(header, source).filter(|folder| is_safe_path(folder)) {
         let shown = folder.strip_prefix(&headers.root).unwrap_or(&folder).display().to_string();
         let shown = if shown.is_empty() { ".".to_string() } else { shown };
         let note = format!("include folder `{shown}` was added, which has `{header}`");

@@ -93,6 +93,14 @@ impl CompileError {
     }
 }
 
+impl Failure {
+    /// All that was said, as one text.
+    fn words(&self) -> String {
+        let said = self.messages.iter().map(|message| message.text.clone());
+        said.chain([self.error.to_string()]).collect::<Vec<_>>().join("\n")
+    }
+}
+
 impl From<CompileError> for Box<Failure> {
     fn from(error: CompileError) -> Self {
         Self::new(Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None })
@@ -204,6 +212,32 @@ impl Compiler<'_> {
         target: &Target,
         folder: &Path,
     ) -> Result<Artifacts, Box<Failure>> {
+        let mut options = options.clone();
+        let mut rescues = Vec::new();
+        loop {
+            let result = self.nvrtc_once(unit, text, &options, target, folder);
+            let Err(mut failure) = result else {
+                return result
+                    .map(|artifacts| Artifacts { rescues: [rescues, artifacts.rescues].concat(), ..artifacts });
+            };
+            let found = nvrtc::rescue(&failure.words(), &options.arguments, &target.toolkit);
+            let Some((arguments, note)) = found.filter(|_| rescues.len() < MAX_RESCUES) else {
+                failure.rescues.splice(0..0, rescues);
+                return Err(failure);
+            };
+            options.arguments = arguments;
+            rescues.push(note);
+        }
+    }
+
+    fn nvrtc_once(
+        &self,
+        unit: &TranslationUnit,
+        text: &str,
+        options: &NvrtcOptions,
+        target: &Target,
+        folder: &Path,
+    ) -> Result<Artifacts, Box<Failure>> {
         let toolkit = &target.toolkit;
         let Some(library) = &toolkit.nvrtc else {
             let version = toolkit.version.to_string();
@@ -235,6 +269,9 @@ impl Compiler<'_> {
         };
         let mut artifacts = self.ptxas(unit, &ptx, target, folder)?;
         artifacts.messages.splice(0..0, warnings(messages));
+        artifacts.dependencies.extend(nvrtc::included_files(text, &unit.base, &options.arguments));
+        artifacts.dependencies.sort();
+        artifacts.dependencies.dedup();
         Ok(artifacts)
     }
 
