@@ -38,7 +38,8 @@ pub fn test() -> Result<(), Problem> {
 fn lines_of(given: &Given, root: &std::path::Path) -> Result<Vec<String>, Problem> {
     let artifacts = &given.artifacts;
     let architecture = architecture_number(&artifacts.architecture);
-    let facts = read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture);
+    // Records are of a ptxas that marks spills.
+    let facts = read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture, true);
     let facts = facts.map_err(|error| format!("`{}`: {error}", given.unit.name))?;
     let frames = attribute(&given.unit, &facts, artifacts, root, register_flag(&given.unit));
     let line = |frame: &KernelFrame, object: &StackObject| {

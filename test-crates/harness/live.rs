@@ -25,7 +25,7 @@ struct Live<'a> {
 }
 
 impl ArtifactSource for Live<'_> {
-    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Failure> {
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
         let artifacts = record::compile(self.root, unit, target, self.cancel)?;
         Ok(Sourced { artifacts, cached: false, cache_error: None })
     }

@@ -95,7 +95,7 @@ impl<'a> Record<'a> {
         Ok(given)
     }
 
-    fn read(&self, unit: &TranslationUnit, target: &Target) -> Result<Result<Artifacts, Failure>, Problem> {
+    fn read(&self, unit: &TranslationUnit, target: &Target) -> Result<Result<Artifacts, Box<Failure>>, Problem> {
         let folder = &self.test_crate.folder;
         let stem = stem(folder, unit, target);
         let missing = |error: std::io::Error| format!("no usable record of `{}`: {error}", unit.name);
@@ -124,7 +124,7 @@ impl<'a> Record<'a> {
         if entry.refused {
             let error = CompileError::Refused { architecture: entry.architecture };
             let ptx = Some(here(&ptx)).filter(|ptx| !ptx.is_empty());
-            return Ok(Err(Failure { error, messages, rescues: entry.rescues, ptx }));
+            return Ok(Err(Box::new(Failure { error, messages, rescues: entry.rescues, ptx })));
         }
         let cubin = fs_err::read(stem.with_added("cubin")).map_err(missing)?;
         Ok(Ok(Artifacts {
@@ -141,7 +141,7 @@ impl<'a> Record<'a> {
 }
 
 impl ArtifactSource for Record<'_> {
-    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Failure> {
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
         match self.read(unit, target) {
             Ok(Ok(artifacts)) => {
                 let given = Given { unit: unit.clone(), target: target.clone(), artifacts: artifacts.clone() };
@@ -152,7 +152,7 @@ impl ArtifactSource for Record<'_> {
             Err(problem) => {
                 self.problems.lock().expect("no thread has panicked").push(problem.clone());
                 let error = CompileError::Io { what: "record".to_string(), message: problem };
-                Err(Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None })
+                Err(Box::new(Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None }))
             }
         }
     }
@@ -196,7 +196,7 @@ pub fn compile(
     unit: &TranslationUnit,
     target: &Target,
     cancel: &AtomicBool,
-) -> Result<Artifacts, Failure> {
+) -> Result<Artifacts, Box<Failure>> {
     let curand = |toolkit: &Toolkit| {
         let folder = toolkit::component(toolkit, Component::Curand, false, true, cancel);
         folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
@@ -215,7 +215,7 @@ struct Recorder<'a> {
 }
 
 impl ArtifactSource for Recorder<'_> {
-    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Failure> {
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
         let result = compile(self.from, unit, target, self.cancel);
         if let Err(problem) = self.keep(unit, target, &result) {
             self.problems.lock().expect("no thread has panicked").push(format!("`{}`: {problem}", unit.name));
@@ -229,7 +229,7 @@ impl Recorder<'_> {
         &self,
         unit: &TranslationUnit,
         target: &Target,
-        result: &Result<Artifacts, Failure>,
+        result: &Result<Artifacts, Box<Failure>>,
     ) -> Result<(), Problem> {
         let stem = stem(self.from, unit, target);
         let path = self.to.join(stem.0.strip_prefix(self.from).expect("records lie in the crate"));
@@ -241,12 +241,7 @@ impl Recorder<'_> {
         let elsewhere = |text: &str| self.elsewhere(text, target);
         let (refused, artifacts) = match result {
             Ok(artifacts) => (false, artifacts.clone()),
-            Err(Failure { error: CompileError::Refused { architecture }, messages, rescues, ptx }) => {
-                let (messages, rescues, architecture) = (messages.clone(), rescues.clone(), architecture.clone());
-                let ptx = ptx.clone().unwrap_or_default();
-                (true, Artifacts { messages, rescues, architecture, ptx, ..Artifacts::default() })
-            }
-            Err(failure) => return Err(failure.error.to_string()),
+            Err(failure) => (true, refusal(failure)?),
         };
         let mut messages = artifacts.messages;
         for message in &mut messages {
@@ -277,6 +272,18 @@ impl Recorder<'_> {
         let text = text.replace(&*self.from.to_string_lossy(), FOLDER);
         text.replace(&*target.toolkit.root.to_string_lossy(), "/toolkit")
     }
+}
+
+/// What the compilers said of a unit that they refused, in the shape of what they give otherwise.
+fn refusal(failure: &Failure) -> Result<Artifacts, Problem> {
+    let CompileError::Refused { architecture } = &failure.error else { return Err(failure.error.to_string()) };
+    Ok(Artifacts {
+        messages: failure.messages.clone(),
+        rescues: failure.rescues.clone(),
+        architecture: architecture.clone(),
+        ptx: failure.ptx.clone().unwrap_or_default(),
+        ..Artifacts::default()
+    })
 }
 
 /// The command line of ptxas is in the cubin, with the name of a temporary folder.
