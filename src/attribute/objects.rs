@@ -166,6 +166,10 @@ fn place_access(
     };
     let instruction = &flow.function.instructions[index];
     let mut places = places(views, module, flow.function, instruction.location);
+    if let (true, Some(view)) = (places.is_empty(), views.ptx()) {
+        let line = *instruction.lines.start();
+        places.extend(view.offset(line, 0).map(|offset| Place { view, line, offset }));
+    }
     if places.is_empty() {
         places = match flow.function.locations.is_empty() {
             true => places_of_calls(&flow.function.name, module, flows, calls, views),

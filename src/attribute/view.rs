@@ -20,11 +20,17 @@ pub struct SourceView {
 
 impl SourceView {
     pub fn new(text: MappedText) -> Self {
-        let line_starts = std::iter::once(0).chain(text.as_str().match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let mut view = Self::plain(text);
         let mut parser = Parser::new();
         let language = tree_sitter_cuda::LANGUAGE.into();
-        let tree = parser.set_language(&language).ok().and_then(|()| parser.parse(text.as_str(), None));
-        Self { text, line_starts, tree }
+        view.tree = parser.set_language(&language).ok().and_then(|()| parser.parse(view.text.as_str(), None));
+        view
+    }
+
+    /// A text that is not CUDA C++: there is nothing to ask its syntax.
+    pub fn plain(text: MappedText) -> Self {
+        let line_starts = std::iter::once(0).chain(text.as_str().match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Self { text, line_starts, tree: None }
     }
 
     pub fn text(&self) -> &str {
@@ -83,6 +89,14 @@ pub struct Views<'a> {
 impl<'a> Views<'a> {
     pub fn new(unit: &'a TranslationUnit, folder: &'a Path, root: &'a Path) -> Self {
         Self { unit, folder, root, views: RefCell::default() }
+    }
+
+    /// The unit's own text, where that is the PTX itself.
+    pub fn ptx(&self) -> Option<Rc<SourceView>> {
+        let UnitCode::Ptx { text } = &self.unit.code else { return None };
+        let mut views = self.views.borrow_mut();
+        let view = views.entry(String::new()).or_insert_with(|| Some(Rc::new(SourceView::plain(text.clone()))));
+        view.clone()
     }
 
     /// The view of a file by the name that a line table gives it; `None` for files that are not the user's.

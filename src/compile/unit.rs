@@ -23,6 +23,9 @@ const MAX_RESCUES: usize = 12;
 /// Name that kernel strings without one get; positions in it are positions in the unit's text.
 pub const STRING_NAME: &str = "lmem_kernel_string.cu";
 
+/// The PTX of a unit in its temporary folder.
+const PTX_NAME: &str = "unit.ptx";
+
 /// A toolkit and an architecture.
 #[derive(Debug, Clone)]
 pub struct Target {
@@ -182,7 +185,7 @@ impl Compiler<'_> {
         let mut command = nvcc::command(program, &attempt.architecture, &attempt.arguments, &file.path, folder);
         command.current_dir(&unit.base);
         let output = self.run(&mut command, b"", "nvcc")?;
-        let text = output.text();
+        let text = without_folder(&output.text(), folder, unit);
         let messages = parse_messages(&text, "nvcc");
         if !output.succeeded() {
             let ptx = nvcc::kept_file(folder, ".ptx").ok().flatten().and_then(|path| fs_err::read_to_string(path).ok());
@@ -294,11 +297,11 @@ impl Compiler<'_> {
     ) -> Result<Artifacts, Box<Failure>> {
         let mut attempt = Attempt::plain(target);
         attempt.raise_to_virtual(ptx);
-        let (ptx_path, cubin_path) = (folder.join("unit.ptx"), folder.join("unit.cubin"));
+        let (ptx_path, cubin_path) = (folder.join(PTX_NAME), folder.join("unit.cubin"));
         fs_err::write(&ptx_path, ptx).map_err(CompileError::io("the PTX cannot be written"))?;
         let mut command = ptxas::command(&target.toolkit.ptxas, &attempt.architecture, &[], &ptx_path, &cubin_path);
         let output = self.run(&mut command, b"", "ptxas")?;
-        let text = output.text();
+        let text = without_folder(&output.text(), folder, unit);
         let messages = parse_messages(&text, "ptxas");
         if !output.succeeded() {
             let ptx = Some(ptx.to_string());
@@ -433,6 +436,12 @@ fn ptx_dependencies(ptx: &str, unit: &TranslationUnit) -> Vec<Dependency> {
     files.sort();
     files.dedup();
     files
+}
+
+/// What a compiler said, without names of our own temporary files: the same input gives the same words.
+fn without_folder(text: &str, folder: &Path, unit: &TranslationUnit) -> String {
+    let ours = folder.join(PTX_NAME);
+    text.replace(ours.to_string_lossy().as_ref(), &unit.name).replace(&format!("{}/", folder.display()), "")
 }
 
 fn last_lines(text: &str, count: usize) -> String {
