@@ -4,7 +4,7 @@
 //! the compilers gave is kept in `<crate>/recorded/`: the tests run the whole tool on that, without CUDA, a GPU or a
 //! network, and compare
 //! - the marks in the sources, `//~ lint_name` on the line of a finding's place, `//~ lint_name sm_80 sm_90` where only
-//!   some architectures have it;
+//!   some architectures have it, `//~^ lint_name` on the line below;
 //! - the report with `expected/<crate>.txt`, of some crates also the JSON with `expected/<crate>.json`;
 //! - the bytes of all findings with the stack frames that ptxas reports;
 //! - which lints would claim which objects with `claims.txt`.

@@ -103,7 +103,7 @@ fn parse(text: &str) -> BTreeMap<String, BTreeMap<u32, Row>> {
             continues = inlined;
         } else if let Some((offset, text)) = instruction(line) {
             let is_spill = text.contains("(*\"SpillRefill\"*)");
-            let text = text.split(';').next().unwrap_or(text).trim().to_string();
+            let text = text.split([';', '(']).next().unwrap_or(text).trim().to_string();
             let row = Row { text, is_spill, source: source.clone(), ptx_line };
             functions.entry(function.clone()).or_default().insert(offset, row);
         }

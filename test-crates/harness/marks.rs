@@ -49,9 +49,11 @@ fn marks(test_crate: &TestCrate, problems: &mut Vec<Problem>) -> Vec<Finding> {
         for (index, line) in text.lines().enumerate() {
             // Two findings on one line have two marks.
             for mark in line.split("//~").skip(1) {
+                // `//~^` speaks of the line above, where the line itself has no room for a comment.
+                let (above, mark) = mark.strip_prefix('^').map_or((0, mark), |rest| (1, rest));
                 match read_mark(mark) {
                     Some((code, architectures)) => found.extend(
-                        architectures.into_iter().map(|arch| (file.clone(), index + 1, code.to_string(), arch)),
+                        architectures.into_iter().map(|arch| (file.clone(), index + 1 - above, code.to_string(), arch)),
                     ),
                     None => problems.push(format!("test-crates/{}/{file}:{}: broken mark", test_crate.name, index + 1)),
                 }

@@ -75,7 +75,10 @@ fn is_identifier(text: &str) -> bool {
 
 fn habit(text: &str) -> Option<Problem> {
     let what = match text {
-        _ if text.starts_with(char::is_uppercase) => "starts with a capital",
+        // `CUDA` and its like stay as they are.
+        _ if text.starts_with(char::is_uppercase) && !text.chars().nth(1).is_some_and(char::is_uppercase) => {
+            "starts with a capital"
+        }
         _ if text.ends_with('.') => "ends with a full stop",
         _ if text.matches('`').count() % 2 == 1 => "has an odd number of backticks",
         _ if text.contains('\n') => "has several lines",

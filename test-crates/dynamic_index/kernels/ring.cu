@@ -1,13 +1,13 @@
 // Ring buffers and tables that a thread keeps for itself.
 
 struct Ring {
-    float slot[8]; //~ dynamic_index
+    float slot[8];
     int head;
 };
 
 // The head is the same in all threads.
 extern "C" __global__ void ring_uniform(const float *in, float *out, int n, int start) {
-    Ring ring;
+    Ring ring; //~ dynamic_index
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     ring.head = start & 7;
 #pragma unroll

@@ -3,7 +3,7 @@
 // A window of samples, declared here and used in the `.cu` files.
 template <int N>
 struct Window {
-    float sample[N]; //~ dynamic_index
+    float sample[N];
     __device__ __forceinline__ void fill(const float *in, int stride) {
 #pragma unroll
         for (int k = 0; k < N; ++k) sample[k] = in[k * stride];

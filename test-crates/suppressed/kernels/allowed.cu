@@ -39,7 +39,8 @@ extern "C" __global__ void whole_kernel(const int *in, int *out, int n) {
 
 // A comment for another lint does not silence this one, and silences nothing.
 extern "C" __global__ void other_lint(const int *in, int *out, int n) {
-    // lmem: allow(register_spill) //~ unused_allow
+    // lmem: allow(register_spill)
+    //~^ unused_allow
     int seen[20]; //~ dynamic_index
 #pragma unroll
     for (int k = 0; k < 20; ++k) seen[k] = 0;

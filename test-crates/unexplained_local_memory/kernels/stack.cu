@@ -1,19 +1,25 @@
 // Stacks that ptxas keeps for reasons of its own.
 
-// Each level of the recursion has a frame.
-__device__ __noinline__ int ackermann(int m, int n) { //~ unexplained_local_memory
-    if (m == 0) return n + 1;
-    if (n == 0) return ackermann(m - 1, 1);
-    return ackermann(m - 1, ackermann(m, n - 1));
+// Each level of the recursion has a frame, and ptxas cannot tell how many there are.
+__device__ __noinline__ int sum_of_tree(const int2 *children, const int *weight, int node) {
+    if (node < 0) return 0;
+    int2 next = children[node];
+    return weight[node] + sum_of_tree(children, weight, next.x) + sum_of_tree(children, weight, next.y); //~ unexplained_local_memory sm_80
 }
 
-extern "C" __global__ void recursive(int *out) {
-    out[threadIdx.x] = ackermann(2, threadIdx.x & 3);
+extern "C" __global__ void tree_sums(const int2 *children, const int *weight, const int *root, int *out) { //~ unexplained_local_memory sm_90 sm_120
+    out[threadIdx.x] = sum_of_tree(children, weight, root[threadIdx.x]);
 }
 
-// The same result without recursion.
-extern "C" __global__ void closed_form(int *out) {
-    out[threadIdx.x] = 2 * (threadIdx.x & 3) + 3;
+// Parents are numbered after their children, so a loop does.
+extern "C" __global__ void tree_sums_in_order(const int2 *children, const int *weight, int *sum, int nodes) {
+    for (int node = 0; node < nodes; ++node) {
+        int2 next = children[node];
+        int total = weight[node];
+        if (next.x >= 0) total += sum[next.x * 32 + threadIdx.x];
+        if (next.y >= 0) total += sum[next.y * 32 + threadIdx.x];
+        sum[node * 32 + threadIdx.x] = total;
+    }
 }
 
 // `volatile` keeps a variable in memory whatever its indices are.
