@@ -7,7 +7,7 @@ use super::flow::{Flow, Root, Sources};
 use super::loops::Trip;
 use super::place::{Place, places, places_of_lines};
 use super::view::Views;
-use crate::read::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, UnitFacts};
+use crate::read::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
 use crate::source::Span;
 
 /// An object of a function's local variables: function, variable, offset of the object in it.
@@ -45,7 +45,9 @@ pub struct Access {
     pub span: Option<Span>,
     /// Bytes of the index, where the variable's use has one.
     pub index: Option<Span>,
-    /// Source of the innermost loop around it.
+    /// Source lines of the branch that closes the innermost loop around it.
+    pub(super) loop_lines: Vec<SourceLine>,
+    /// Source of that loop.
     pub loop_span: Option<Span>,
     /// `#pragma unroll …` of that loop.
     pub pragma: Option<Span>,
@@ -236,6 +238,7 @@ fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>) -> Acc
         width: access.instruction.bytes,
         address,
         loop_depth: access.loop_depth,
+        loop_lines: access.loop_lines.clone(),
         span: places.first().and_then(Place::span),
         places,
         index: None,
@@ -260,7 +263,10 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
             Some(other) => {
                 other.count += access.count;
                 other.width = other.width.max(access.width);
-                other.loop_depth = other.loop_depth.max(access.loop_depth);
+                if access.loop_depth > other.loop_depth {
+                    other.loop_depth = access.loop_depth;
+                    other.loop_lines = access.loop_lines;
+                }
             }
             None => merged.push(access),
         }
@@ -367,6 +373,7 @@ pub mod tests {
             width: 4,
             address: Address::Constant,
             loop_depth: 0,
+            loop_lines: Vec::new(),
             places: Vec::new(),
             span: None,
             index: None,
