@@ -1,6 +1,7 @@
 //! Local accesses of the machine code, gathered by the object of the PTX that they belong to.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use super::escape::{self, CallSites};
 use super::flow::{Flow, Root, Sources};
@@ -60,6 +61,11 @@ pub struct Access {
 impl Access {
     pub fn is_computed(&self) -> bool {
         self.address != Address::Constant
+    }
+
+    /// Whether two accesses belong to one statement: `a[k] = a[k] + 1` loads and stores.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        same_place(self, other) && self.is_computed() == other.is_computed()
     }
 
     /// Order of guilt: data before counters before constants, then deeper, then more.
@@ -333,8 +339,8 @@ fn wanted_bytes(
 }
 
 fn same_place(left: &Access, right: &Access) -> bool {
-    let key = |access: &Access| access.places.iter().map(|place| (place.line, place.offset)).collect::<Vec<_>>();
-    left.span == right.span && key(left) == key(right)
+    let key = |place: &Place| (Rc::as_ptr(&place.view), place.line, place.offset);
+    left.places.iter().map(key).eq(right.places.iter().map(key))
 }
 
 /// From the object's start to the next object's; padding between them counts with the object before it.
