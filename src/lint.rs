@@ -301,7 +301,7 @@ pub fn describe(object: &StackObject) -> String {
 /// `32 local loads and 1 store, inside the loop at line 20`: all of an object's accesses at the place of one.
 pub fn traffic(object: &StackObject, access: &Access) -> String {
     let count = |kind| {
-        let here = object.accesses.iter().filter(|other| other.kind == kind && other.span == access.span);
+        let here = object.accesses.iter().filter(|other| other.kind == kind && other.is_beside(access));
         here.map(|other| other.count).sum::<u64>()
     };
     let what = match (count(AccessKind::Load), count(AccessKind::Store)) {

@@ -132,7 +132,7 @@ fn frame(
     let gathered = objects::gather(kernel, facts, views);
     for (key, raw) in gathered.objects {
         let owner = (key.function != kernel.name).then(|| demangle(&key.function));
-        objects.push(variable_object(raw, owner, syntax.as_ref(), &frame.name));
+        objects.push(variable_object(raw, owner, syntax.as_ref(), &frame.name, views));
     }
     frame.objects = balance(objects, gathered.stray, kernel.usage.stack_frame);
     frame
@@ -179,9 +179,10 @@ fn variable_object(
     owner: Option<String>,
     syntax: Option<&FunctionSyntax>,
     kernel: &str,
+    views: &Views<'_>,
 ) -> StackObject {
     let mut variable = name::name(&mut raw);
-    name::mark_loops(&mut raw.accesses);
+    name::mark_loops(&mut raw.accesses, views);
     if let (Some(variable), Some(syntax), None) = (&mut variable, syntax, &owner) {
         variable.type_text = bind(&variable.type_text, &syntax.template_parameters, &template_arguments(kernel));
     }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::objects::{Access, Address, Escape, EscapeKind, RawObject};
 use super::place::Place;
-use super::syntax::{Declaration, DeclarationKind, Mention};
-use crate::read::AccessKind;
+use super::syntax::{Declaration, DeclarationKind, LoopSyntax, Mention};
+use super::view::{SourceView, Views};
+use crate::read::{AccessKind, SourceLine};
 use crate::source::Span;
 
 /// Padding that the layout may add behind an object: alignment is 16 bytes at most.
@@ -202,20 +204,42 @@ fn is_number(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_digit())
 }
 
-/// Notes the source loop around each access, at the innermost level of inlining that has one.
-pub fn mark_loops(accesses: &mut [Access]) {
+/// Notes the source loop around each access.
+pub fn mark_loops(accesses: &mut [Access], views: &Views<'_>) {
     for access in accesses {
         if access.loop_depth == 0 && access.address == Address::Constant {
             continue;
         }
-        let found = access.places.iter().find_map(|place| {
-            let innermost = place.view.loops_around(place.offset).into_iter().next()?;
-            Some((place.view.clone(), innermost))
-        });
-        if let Some((view, innermost)) = found {
-            access.loop_span = view.span(innermost.range);
-            access.pragma = innermost.pragma.and_then(|range| view.span(range));
-            access.condition = innermost.condition.and_then(|range| view.span(range));
+        if let Some((view, found)) = source_loop(&access.places, &access.loop_lines, views) {
+            access.loop_span = view.span(found.range);
+            access.pragma = found.pragma.and_then(|range| view.span(range));
+            access.condition = found.condition.and_then(|range| view.span(range));
         }
     }
+}
+
+/// The source of a loop of the machine code: of the loops around a place the one whose header has the line of the closing
+/// branch, else the innermost that is not unrolled on request.
+pub fn source_loop(places: &[Place], branch: &[SourceLine], views: &Views<'_>) -> Option<(Rc<SourceView>, LoopSyntax)> {
+    let around = || {
+        places.iter().flat_map(|place| {
+            place.view.loops_around(place.offset).into_iter().map(|found| (Rc::clone(&place.view), found))
+        })
+    };
+    let closes = |view: &Rc<SourceView>, found: &LoopSyntax| {
+        let header = view.line_of(found.range.start)..=view.line_of(found.range.end);
+        branch.iter().any(|line| {
+            header.contains(&(line.line as usize))
+                && views.get(&line.file).is_some_and(|other| Rc::ptr_eq(&other, view))
+        })
+    };
+    let is_unrolled = |view: &SourceView, found: &LoopSyntax| {
+        found
+            .pragma
+            .clone()
+            .is_some_and(|range| view.text().get(range).is_some_and(|text| text.trim_end().ends_with("unroll")))
+    };
+    around()
+        .find(|(view, found)| closes(view, found))
+        .or_else(|| around().find(|(view, found)| !is_unrolled(view, found)))
 }

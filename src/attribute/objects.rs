@@ -1,13 +1,14 @@
 //! Local accesses of the machine code, gathered by the object of the PTX that they belong to.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use super::escape::{self, CallSites};
 use super::flow::{Flow, Root, Sources};
 use super::loops::Trip;
 use super::place::{Place, places, places_of_lines};
 use super::view::Views;
-use crate::read::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, UnitFacts};
+use crate::read::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
 use crate::source::Span;
 
 /// An object of a function's local variables: function, variable, offset of the object in it.
@@ -45,7 +46,9 @@ pub struct Access {
     pub span: Option<Span>,
     /// Bytes of the index, where the variable's use has one.
     pub index: Option<Span>,
-    /// Source of the innermost loop around it.
+    /// Source lines of the branch that closes the innermost loop around it.
+    pub(super) loop_lines: Vec<SourceLine>,
+    /// Source of that loop.
     pub loop_span: Option<Span>,
     /// `#pragma unroll …` of that loop.
     pub pragma: Option<Span>,
@@ -58,6 +61,11 @@ pub struct Access {
 impl Access {
     pub fn is_computed(&self) -> bool {
         self.address != Address::Constant
+    }
+
+    /// Whether two accesses belong to one statement: `a[k] = a[k] + 1` loads and stores.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        same_place(self, other) && self.is_computed() == other.is_computed()
     }
 
     /// Order of guilt: data before counters before constants, then deeper, then more.
@@ -236,6 +244,7 @@ fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>) -> Acc
         width: access.instruction.bytes,
         address,
         loop_depth: access.loop_depth,
+        loop_lines: access.loop_lines.clone(),
         span: places.first().and_then(Place::span),
         places,
         index: None,
@@ -260,7 +269,10 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
             Some(other) => {
                 other.count += access.count;
                 other.width = other.width.max(access.width);
-                other.loop_depth = other.loop_depth.max(access.loop_depth);
+                if access.loop_depth > other.loop_depth {
+                    other.loop_depth = access.loop_depth;
+                    other.loop_lines = access.loop_lines;
+                }
             }
             None => merged.push(access),
         }
@@ -327,8 +339,8 @@ fn wanted_bytes(
 }
 
 fn same_place(left: &Access, right: &Access) -> bool {
-    let key = |access: &Access| access.places.iter().map(|place| (place.line, place.offset)).collect::<Vec<_>>();
-    left.span == right.span && key(left) == key(right)
+    let key = |place: &Place| (Rc::as_ptr(&place.view), place.line, place.offset);
+    left.places.iter().map(key).eq(right.places.iter().map(key))
 }
 
 /// From the object's start to the next object's; padding between them counts with the object before it.
@@ -367,6 +379,7 @@ pub mod tests {
             width: 4,
             address: Address::Constant,
             loop_depth: 0,
+            loop_lines: Vec::new(),
             places: Vec::new(),
             span: None,
             index: None,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::name::source_loop;
 use super::objects::is_spill;
 use super::place::{Place, places, places_of_lines};
 use super::view::Views;
@@ -73,9 +74,8 @@ pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Opti
     let count = |kind| spilled.iter().filter(|access| access.instruction.kind == kind).count() as u64;
     let deepest = spilled.iter().max_by_key(|access| access.loop_depth);
     let loop_span = deepest.filter(|access| access.loop_depth > 0).and_then(|access| {
-        let place = access_places(access, unit, views).into_iter().next()?;
-        let innermost = place.view.loops_around(place.offset).into_iter().next()?;
-        place.view.span(innermost.range)
+        let (view, found) = source_loop(&access_places(access, unit, views), &access.loop_lines, views)?;
+        view.span(found.range)
     });
     Some(Spills {
         stores: count(AccessKind::Store),

@@ -58,6 +58,11 @@ impl SourceView {
         Some(start..end.max(start))
     }
 
+    /// Line, from 1, of an offset.
+    pub fn line_of(&self, offset: usize) -> usize {
+        self.line_starts.partition_point(|start| *start <= offset)
+    }
+
     /// Offset of a line and column, both from 1; a column of 0 gives the first character that is not blank.
     pub fn offset(&self, line: u32, column: u32) -> Option<usize> {
         let range = self.line_range(line as usize)?;

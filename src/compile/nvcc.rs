@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::ptxas::REPORTING_FLAGS;
+use crate::source::unescape_path;
 
 /// The command line that compiles `source` for one architecture such as `sm_90` into `cubin`.
 ///
@@ -45,7 +46,7 @@ pub fn preprocessed_files(text: &[u8]) -> Vec<PathBuf> {
         let mut parts = mark.splitn(3, |byte| *byte == b'"');
         let (Some(_), Some(path)) = (parts.next(), parts.next()) else { continue };
         if !path.starts_with(b"<") && !path.is_empty() {
-            files.insert(String::from_utf8_lossy(path).replace("\\\\", "\\"));
+            files.insert(unescape_path(&String::from_utf8_lossy(path)));
         }
     }
     files.into_iter().map(PathBuf::from).collect()

@@ -14,7 +14,7 @@ use super::rescue::{HeaderIndex, Rescue, rescue};
 use super::{nvcc, nvrtc, ptxas};
 use crate::diagnostic::FlagOrigin;
 use crate::extract::{NvccFlags, NvrtcOptions, TranslationUnit, UnitCode};
-use crate::source::SourceFile;
+use crate::source::{SourceFile, unescape_path};
 use crate::toolkit::Toolkit;
 
 /// More failures in a row than this are not for a missing flag.
@@ -432,7 +432,8 @@ fn dependencies(preprocessed: &[u8], unit: &TranslationUnit, file: &SourceFile) 
 fn ptx_dependencies(ptx: &str, unit: &TranslationUnit) -> Vec<Dependency> {
     let quoted =
         ptx.lines().filter(|line| line.trim_start().starts_with(".file")).filter_map(|line| line.split('"').nth(1));
-    let mut files: Vec<PathBuf> = quoted.map(|path| unit.base.join(path)).filter(|path| path.is_file()).collect();
+    let mut files: Vec<PathBuf> =
+        quoted.map(|path| unit.base.join(unescape_path(path))).filter(|path| path.is_file()).collect();
     files.sort();
     files.dedup();
     files

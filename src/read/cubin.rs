@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use object::elf::{FileHeader64, SHT_RELA};
-use object::read::elf::{FileHeader, Rela, SectionHeader, SectionTable, SymbolTable};
+use object::elf::FileHeader64;
+use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, SymbolTable};
 use object::{Endianness, SectionIndex};
 use thiserror::Error;
 
@@ -159,22 +159,38 @@ impl Reader<'_> {
 
     /// Writes the addresses that the linker would: section and offset of the function.
     fn relocate(&self, target: SectionIndex, data: &mut [u8]) -> Result<(), CubinError> {
-        for section in self.sections.iter() {
-            if section.sh_type(self.endian) != SHT_RELA || section.sh_info(self.endian) as usize != target.0 {
-                continue;
-            }
-            let Some((entries, _)) = section.rela(self.endian, self.bytes)? else { continue };
-            for entry in entries {
-                let symbol = entry.r_sym(self.endian, false) as usize;
-                let symbol = self.symbols.symbol(object::SymbolIndex(symbol))?;
-                let base = section_base(usize::from(symbol.st_shndx.get(self.endian).0));
-                let addend = entry.r_addend(self.endian) as u64;
-                let address = base.wrapping_add(symbol.st_value.get(self.endian)).wrapping_add(addend);
-                let offset = usize::try_from(entry.r_offset(self.endian)).unwrap_or(usize::MAX);
-                if let Some(field) = offset.checked_add(8).and_then(|end| data.get_mut(offset..end)) {
-                    field.copy_from_slice(&address.to_le_bytes());
+        for section in self.sections.iter().filter(|section| section.sh_info(self.endian) as usize == target.0) {
+            // Up to sm_8x the addend stands in the place itself, later beside it.
+            if let Some((entries, _)) = section.rel(self.endian, self.bytes)? {
+                for entry in entries {
+                    self.write_address(data, entry.r_offset(self.endian), entry.r_sym(self.endian) as usize, None)?;
                 }
             }
+            if let Some((entries, _)) = section.rela(self.endian, self.bytes)? {
+                for entry in entries {
+                    let (symbol, addend) = (entry.r_sym(self.endian, false) as usize, entry.r_addend(self.endian));
+                    self.write_address(data, entry.r_offset(self.endian), symbol, Some(addend))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_address(
+        &self,
+        data: &mut [u8],
+        offset: u64,
+        symbol: usize,
+        addend: Option<i64>,
+    ) -> Result<(), CubinError> {
+        let symbol = self.symbols.symbol(object::SymbolIndex(symbol))?;
+        let base = section_base(usize::from(symbol.st_shndx.get(self.endian).0));
+        let field = usize::try_from(offset).ok().and_then(|start| data.get_mut(start..start.checked_add(8)?));
+        if let Some(field) = field {
+            let in_place = u64::from_le_bytes(std::array::from_fn(|byte| field[byte]));
+            let addend = addend.map_or(in_place, |addend| addend as u64);
+            let address = base.wrapping_add(symbol.st_value.get(self.endian)).wrapping_add(addend);
+            field.copy_from_slice(&address.to_le_bytes());
         }
         Ok(())
     }

@@ -46,6 +46,8 @@ pub struct LocalAccess {
     pub source: Vec<SourceLine>,
     /// Loops around it in the machine code.
     pub loop_depth: u32,
+    /// Source lines of the branch that closes the innermost of them: the loop's own line, for code of a loop.
+    pub loop_lines: Vec<SourceLine>,
     /// Mangled name of the merged `__noinline__` function that it lies in.
     pub callee: Option<String>,
     /// For a spill store: where the value that it parks was computed.
@@ -138,6 +140,8 @@ fn local_access(
     sass: &SassFunction<'_>,
 ) -> LocalAccess {
     let offset = instruction.offset;
+    let around = || loops.iter().map(|range| &range.instructions).filter(|range| range.contains(&offset));
+    let innermost = around().min_by_key(|range| range.end - range.start);
     let is_spill = function.spill_marks.contains(&offset);
     let definition = (is_spill && instruction.kind == AccessKind::Store)
         .then(|| sass.definition(instruction.data, offset))
@@ -150,7 +154,8 @@ fn local_access(
         is_spill,
         ptx_line: ptx_line(cubin, function, offset),
         source: source_lines(cubin, function, offset),
-        loop_depth: loops.iter().filter(|range| range.instructions.contains(&offset)).count() as u32,
+        loop_depth: around().count() as u32,
+        loop_lines: innermost.map(|range| source_lines(cubin, function, range.end - 1)).unwrap_or_default(),
         callee: callee_at(&function.callees, offset),
         definition,
         instruction,

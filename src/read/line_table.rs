@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::source::unescape_path;
 use gimli::{DebugLine, DebugLineOffset, LineInstruction, LineRow as GimliRow, LittleEndian, Reader};
 
 /// `DW_LNE` opcode of NVIDIA for inlined code.
@@ -128,10 +129,10 @@ fn file_name<R: Reader>(header: &gimli::LineProgramHeader<R>, index: u64) -> Str
         _ => String::new(),
     };
     let name = text(file.path_name());
-    match file.directory(header).map(text) {
+    unescape_path(&match file.directory(header).map(text) {
         Some(directory) if !name.starts_with('/') && !directory.is_empty() => format!("{directory}/{name}"),
         _ => name,
-    }
+    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use std::ops::RangeInclusive;
 
 use thiserror::Error;
 
+use crate::source::unescape_path;
+
 /// Statements beyond this are not read: no real module has them, and it bounds memory on hostile input.
 const MAX_INSTRUCTIONS: usize = 8_000_000;
 
@@ -276,10 +278,13 @@ impl Iterator for Statements<'_> {
 impl Statements<'_> {
     fn string(&mut self) -> String {
         let mut text = String::from('"');
+        let mut is_escaped = false;
         for (_, character) in self.characters.by_ref() {
             text.push(character);
+            let was_escaped = is_escaped;
+            is_escaped = character == '\\' && !was_escaped;
             match character {
-                '"' => break,
+                '"' if !was_escaped => break,
                 '\n' => self.line += 1,
                 _ => {}
             }
@@ -389,11 +394,11 @@ impl Parser {
 
     /// `.file 1 "/src/a.cu"`, older toolkits add a time and a size.
     fn file(&mut self, text: &str) {
-        let mut parts = text.splitn(3, '"');
-        let number =
-            parts.next().and_then(|head| head.split_ascii_whitespace().nth(1)).and_then(|number| number.parse().ok());
-        if let (Some(number), Some(path)) = (number, parts.next()) {
-            self.module.files.insert(number, path.to_string());
+        let (head, quoted) = text.split_once('"').unwrap_or((text, ""));
+        let path = closing_quote(quoted).map(|end| &quoted[..end]);
+        let number = head.split_ascii_whitespace().nth(1).and_then(|number| number.parse().ok());
+        if let (Some(number), Some(path)) = (number, path) {
+            self.module.files.insert(number, unescape_path(path));
         }
     }
 
@@ -458,6 +463,16 @@ impl Parser {
         });
         Ok(())
     }
+}
+
+/// Where a quoted text ends that may hold `\"`.
+fn closing_quote(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    text.char_indices().find_map(|(at, character)| {
+        let was_escaped = is_escaped;
+        is_escaped = character == '\\' && !was_escaped;
+        (character == '"' && !was_escaped).then_some(at)
+    })
 }
 
 fn element_bytes(word: &str) -> Option<u64> {
@@ -543,7 +558,7 @@ $L__BB1_2:
 	lines */
 	bra $L__BB1_2;
 }
-.file	1 "/src/a \"b.cu"
+.file	1 "/src/a \"\303\274.cu"
 	.section	.debug_str
 	{
 $L__info_string0:
@@ -568,6 +583,7 @@ $L__info_string0:
         let chain = function.location_chain(store.location.unwrap());
         assert_eq!(chain.iter().map(|location| location.line).collect::<Vec<_>>(), [107, 38]);
         assert_eq!(function.labels["$L__BB1_2"], 3);
+        assert_eq!(module.files[&1], "/src/a \"ü.cu");
     }
 
     #[test]
