@@ -71,7 +71,9 @@ fn compare_function(
         differ("spill mark", function.spill_marks.contains(offset).to_string(), row.is_spill.to_string());
         let address = function.base + u64::from(*offset);
         let chain = cubin.source_lines.chain(address);
-        let chain: Vec<Line> = chain.into_iter().map(|row| (plain(&row.file), row.line)).collect();
+        let mut chain: Vec<Line> = chain.into_iter().map(|row| (plain(&row.file), row.line)).collect();
+        // Some rows name a row of the same line as their caller's, which the PTX does not; nvdisasm shows one of the two.
+        chain.dedup();
         differ("source", format!("{chain:?}"), format!("{:?}", row.source));
         let ptx_line = cubin.ptx_lines.row(address).map(|row| row.line);
         differ("PTX line", format!("{ptx_line:?}"), format!("{:?}", row.ptx_line));
