@@ -190,6 +190,20 @@ fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
     })
 }
 
+/// Names of all lints that would claim an object if none came before them, in order. The last lint claims everything,
+/// so it is named only where it is alone.
+pub fn would_claim(cx: &LintContext<'_>, object: &StackObject) -> Vec<&'static str> {
+    let claims = |lint: &&Lint| match lint.check {
+        Check::Object(check) => check(cx, object).is_some(),
+        Check::Unit(_) => false,
+    };
+    let mut names: Vec<&str> = ALL.iter().copied().filter(|lint| claims(lint)).map(|lint| lint.name).collect();
+    if names.len() > 1 {
+        names.retain(|name| Some(name) != ALL.last().map(|lint| lint.name).as_ref());
+    }
+    names
+}
+
 /// Remarks on the unit as a whole; `is_debug` tells that its code was built with `-G`.
 pub fn unit_claim(unit: &TranslationUnit, is_debug: bool) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {

@@ -1,1 +1,72 @@
-fn main() {}
+//! Every lint over every test crate.
+//!
+//! A test crate is a small package as a user has it. Its kernels were compiled once for three architectures, and what
+//! the compilers gave is kept in `<crate>/recorded/`: the tests run the whole tool on that, without CUDA, a GPU or a
+//! network, and compare
+//! - the marks in the sources, `//~ lint_name` on the line of a finding's place, `//~ lint_name sm_80 sm_90` where only
+//!   some architectures have it, `//~^ lint_name` on the line below;
+//! - the report with `expected/<crate>.txt`, of some crates also the JSON with `expected/<crate>.json`;
+//! - the bytes of all findings with the stack frames that ptxas reports;
+//! - which lints would claim which objects with `claims.txt`.
+//!
+//! | to | run |
+//! |---|---|
+//! | accept a changed report | `SNAPSHOTS=overwrite cargo test --test test_crates` |
+//! | compile changed crates again | `LMEM_RECORD=1 cargo test --test test_crates`, or `LMEM_RECORD=seeds,headers` for some |
+//! | compare with a real toolkit and its nvdisasm | `LMEM_LIVE=1 cargo test --test test_crates` |
+//!
+//! The last two need CUDA 13.5, found as `cargo lmem` finds it.
+
+mod harness;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Completion, Trial};
+
+use harness::crates::{self, TestCrate};
+use harness::{claims, live, record, recorded, registry};
+
+const HOW_TO_RUN_LIVE: &str = "compiles with a real toolkit: LMEM_LIVE=1 cargo test --test test_crates";
+
+fn main() -> ExitCode {
+    // Kernel strings are compiled in a child process, which is this program once more.
+    if std::env::args().nth(2).is_some_and(|argument| argument == cargo_lmem::compile::NVRTC_WORKER) {
+        return ExitCode::from(u8::from(cargo_lmem::compile::nvrtc_worker().is_err()));
+    }
+    let arguments = Arguments::from_args();
+    if let Some(names) = std::env::var_os("LMEM_RECORD").filter(|_| !arguments.list)
+        && let Err(error) = record::renew(&names.to_string_lossy())
+    {
+        eprintln!("error: {error}");
+        return ExitCode::FAILURE;
+    }
+    libtest_mimic::run(&arguments, trials()).exit_code()
+}
+
+fn trials() -> Vec<Trial> {
+    let crates = crates::all();
+    let of_crate = |test_crate: &TestCrate| {
+        let test_crate = test_crate.clone();
+        Trial::test(test_crate.name.clone(), move || recorded::test(&test_crate).map_err(Into::into))
+    };
+    let mut trials: Vec<Trial> = crates.iter().map(of_crate).collect();
+    trials.push(Trial::test("claims", || claims::test().map_err(Into::into)));
+    trials.push(Trial::test("lints_are_registered", || registry::lints_are_registered().map_err(Into::into)));
+    trials.push(Trial::test("error_texts", || registry::error_texts().map_err(Into::into)));
+    trials.push(Trial::test("no_orphans", || registry::no_orphans().map_err(Into::into)));
+    trials.extend(live_trials(&crates));
+    trials
+}
+
+fn live_trials(crates: &[TestCrate]) -> Vec<Trial> {
+    if std::env::var_os("LMEM_LIVE").is_none() {
+        return vec![Trial::ignorable_test("live", || Ok(Completion::ignored_with(HOW_TO_RUN_LIVE)))];
+    }
+    let of_crate = |test_crate: &TestCrate| {
+        let test_crate = test_crate.clone();
+        Trial::test(format!("live/{}", test_crate.name), move || live::test(&test_crate).map_err(Into::into))
+    };
+    let mut trials: Vec<Trial> = crates.iter().map(of_crate).collect();
+    trials.push(Trial::test("live/nvdisasm", || live::compare_with_nvdisasm().map_err(Into::into)));
+    trials
+}

@@ -220,7 +220,7 @@ fn is_debug(unit: &TranslationUnit) -> bool {
 }
 
 /// The `-maxrregcount` that counts: that of nvcc. For kernel strings it has no effect on the code that runs.
-fn register_flag(unit: &TranslationUnit) -> Option<(u32, String)> {
+pub fn register_flag(unit: &TranslationUnit) -> Option<(u32, String)> {
     let UnitCode::CudaFile { flags, .. } = &unit.code else { return None };
     let mut arguments = flags.arguments.iter().peekable();
     let mut found = None;

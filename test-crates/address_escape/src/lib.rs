@@ -1,0 +1,1 @@
+//! Kernels that hand out pointers to their own variables.

@@ -1,0 +1,1 @@
+//! A kernel that does not compile beside one that does.

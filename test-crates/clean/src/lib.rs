@@ -1,0 +1,1 @@
+//! Kernels that look guilty and use no local memory: nothing is reported.

@@ -1,0 +1,4 @@
+#pragma once
+#ifndef TAPS
+#error "TAPS says how many there are"
+#endif

@@ -1,0 +1,1 @@
+//! Kernels whose flags and levels `Cargo.toml` sets.

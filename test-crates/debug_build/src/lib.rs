@@ -1,0 +1,1 @@
+//! Kernels of which one is built with `-G`.

@@ -1,0 +1,1 @@
+//! Kernels that index small arrays with what they find in memory.

@@ -1,0 +1,65 @@
+//! Which lints would claim which stack objects, were each asked: a second claim shows in the diff.
+
+use std::collections::BTreeMap;
+
+use cargo_lmem::attribute::{KernelFrame, StackObject, StackObjectKind, attribute};
+use cargo_lmem::check::register_flag;
+use cargo_lmem::compile::architecture_number;
+use cargo_lmem::lint::{LintContext, would_claim};
+use cargo_lmem::read::read_unit;
+
+use super::record::Given;
+use super::{Problem, crates, recorded};
+
+const HEADER: &str =
+    "# Stack objects of the test crates, and the lints that would claim them, the one that does first.\n";
+
+pub fn test() -> Result<(), Problem> {
+    let mut table = HEADER.to_string();
+    for test_crate in crates::all() {
+        let (_, given) = recorded::check(&test_crate, &[])?;
+        // Objects that differ in nothing but the architecture share a line.
+        let mut lines: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for given in &given {
+            for line in lines_of(given, &test_crate.folder)? {
+                lines.entry(line).or_default().push(given.target.architecture.clone());
+            }
+        }
+        if !lines.is_empty() {
+            table.push_str(&format!("\n{}\n", test_crate.name));
+        }
+        for (line, architectures) in lines {
+            table.push_str(&format!("  {line} ({})\n", architectures.join(" ")));
+        }
+    }
+    recorded::compare(table, &crates::root().join("claims.txt"))
+}
+
+fn lines_of(given: &Given, root: &std::path::Path) -> Result<Vec<String>, Problem> {
+    let artifacts = &given.artifacts;
+    let architecture = architecture_number(&artifacts.architecture);
+    // Records are of a ptxas that marks spills.
+    let facts = read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture, true);
+    let facts = facts.map_err(|error| format!("`{}`: {error}", given.unit.name))?;
+    let frames = attribute(&given.unit, &facts, artifacts, root, register_flag(&given.unit));
+    let line = |frame: &KernelFrame, object: &StackObject| {
+        let architecture = &artifacts.architecture;
+        let cx = LintContext { frame, architecture, has_spill_marks: facts.has_spill_marks };
+        let claims = would_claim(&cx, object).join(", ");
+        format!("{}: {} {} {}: {claims}", given.unit.name, frame.name, describe(object), object.bytes)
+    };
+    Ok(frames
+        .iter()
+        .flat_map(|frame| frame.objects.iter().map(move |object| (frame, object)))
+        .map(|(frame, object)| line(frame, object))
+        .collect())
+}
+
+fn describe(object: &StackObject) -> String {
+    match (&object.kind, &object.variable) {
+        (StackObjectKind::Variable, Some(variable)) => format!("`{}`", variable.name),
+        (StackObjectKind::Variable, None) => "unnamed".to_string(),
+        (StackObjectKind::Spills(_), _) => "spills".to_string(),
+        (StackObjectKind::Unknown, _) => "rest".to_string(),
+    }
+}

@@ -1,0 +1,82 @@
+//! The test crates.
+
+use std::path::{Path, PathBuf};
+
+use super::Problem;
+
+/// Crates whose JSON report is compared too: a plain one, one with headers, one with kernel strings.
+const WITH_JSON: &[&str] = &["dynamic_index", "headers", "rust_strings"];
+
+/// Crates that wait for a part of the tool that is not there yet, with what it is.
+pub const WAITING: &[(&str, &str)] = &[];
+
+/// A package in `test-crates/`.
+#[derive(Debug, Clone)]
+pub struct TestCrate {
+    pub name: String,
+    pub folder: PathBuf,
+}
+
+/// `test-crates/`
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("test-crates")
+}
+
+/// All that can be tested, by name.
+pub fn all() -> Vec<TestCrate> {
+    let waits = |name: &str| WAITING.iter().any(|(waiting, _)| *waiting == name);
+    let mut crates: Vec<TestCrate> = names().into_iter().filter(|name| !waits(name)).map(TestCrate::new).collect();
+    crates.sort_by(|one, other| one.name.cmp(&other.name));
+    crates
+}
+
+/// Folders with a manifest.
+pub fn names() -> Vec<String> {
+    let entries = fs_err::read_dir(root()).expect("`test-crates` lies in the package").filter_map(Result::ok);
+    let packages = entries.filter(|entry| entry.path().join("Cargo.toml").is_file());
+    packages.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+impl TestCrate {
+    fn new(name: String) -> Self {
+        Self { folder: root().join(&name), name }
+    }
+
+    /// The report that a human gets.
+    pub fn expected_text(&self) -> PathBuf {
+        root().join("expected").join(format!("{}.txt", self.name))
+    }
+
+    /// The JSON report, of the crates that have one.
+    pub fn expected_json(&self) -> Option<PathBuf> {
+        let has_json = WITH_JSON.contains(&self.name.as_str());
+        has_json.then(|| root().join("expected").join(format!("{}.json", self.name)))
+    }
+
+    /// All files of the crate that may hold marks, relative to its folder.
+    pub fn sources(&self) -> Vec<PathBuf> {
+        let files = self.files().into_iter();
+        files.filter(|path| path.extension().is_some_and(|ending| ending != "toml")).collect()
+    }
+
+    /// All files that belong to the package, relative to its folder, in order.
+    fn files(&self) -> Vec<PathBuf> {
+        let walk = walkdir::WalkDir::new(&self.folder).sort_by_file_name().into_iter();
+        let is_made = |entry: &walkdir::DirEntry| {
+            entry.depth() == 1 && (entry.file_name() == "recorded" || entry.file_name() == "target")
+        };
+        let files = walk.filter_entry(move |entry| !is_made(entry)).filter_map(Result::ok);
+        let files = files.filter(|entry| entry.file_type().is_file());
+        files.filter_map(|entry| entry.path().strip_prefix(&self.folder).ok().map(Path::to_path_buf)).collect()
+    }
+
+    /// Copies the package to an empty folder.
+    pub fn copy_to(&self, folder: &Path) -> Result<(), Problem> {
+        for file in self.files() {
+            let to = folder.join(&file);
+            fs_err::create_dir_all(to.parent().unwrap_or(folder)).map_err(|error| error.to_string())?;
+            fs_err::copy(self.folder.join(&file), to).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+}

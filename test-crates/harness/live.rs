@@ -1,0 +1,54 @@
+//! The test crates with a real toolkit, and our reading of machine code against nvdisasm's.
+
+use std::sync::atomic::AtomicBool;
+
+use cargo_lmem::check::{ArtifactSource, Sourced};
+use cargo_lmem::compile::{Failure, Target};
+use cargo_lmem::extract::TranslationUnit;
+use cargo_lmem::toolkit::{self, Component};
+
+use super::crates::TestCrate;
+use super::{Problem, all, crates, disassembly, record, recorded, run};
+
+/// Compiles where the crate lies; the report must be the one that is expected of the record.
+pub fn test(test_crate: &TestCrate) -> Result<(), Problem> {
+    let cancel = AtomicBool::new(false);
+    let toolkit = record::real_toolkit(&cancel)?;
+    let source = Live { root: &test_crate.folder, cancel: &cancel };
+    let outcome = run::check(&test_crate.folder, toolkit, &source, &[])?;
+    recorded::compare_text(test_crate, &outcome)
+}
+
+struct Live<'a> {
+    root: &'a std::path::Path,
+    cancel: &'a AtomicBool,
+}
+
+impl ArtifactSource for Live<'_> {
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
+        let artifacts = record::compile(self.root, unit, target, self.cancel)?;
+        Ok(Sourced { artifacts, cached: false, cache_error: None })
+    }
+}
+
+/// Every local access, spill mark, and line of every recorded cubin.
+pub fn compare_with_nvdisasm() -> Result<(), Problem> {
+    let cancel = AtomicBool::new(false);
+    let toolkit = record::real_toolkit(&cancel)?;
+    let folder = toolkit::component(&toolkit, Component::Nvdisasm, false, true, &cancel);
+    let nvdisasm = folder.map_err(|error| error.to_string())?.join("bin/nvdisasm");
+    let mut problems = Vec::new();
+    let mut compared = 0;
+    for test_crate in crates::all() {
+        let (_, given) = recorded::check(&test_crate, &[])?;
+        for given in given {
+            let name = format!("{}/{} for {}", test_crate.name, given.unit.name, given.artifacts.architecture);
+            match disassembly::compare(&nvdisasm, &given.artifacts) {
+                Ok(count) => compared += count,
+                Err(problem) => problems.push(format!("{name}:\n{problem}")),
+            }
+        }
+    }
+    eprintln!("compared {compared} local accesses with nvdisasm");
+    all(problems)
+}

@@ -1,0 +1,371 @@
+//! What the compilers gave for a test crate, on disk: read in place of compilers, and written by them.
+//!
+//! For each unit and architecture there are a cubin, the PTX, and a JSON file with the rest. Paths in them are those
+//! of a folder that every machine can have, so that a record does not depend on where it was made; on reading, the
+//! folder's name gives way to the crate's. In the cubin the new name must have the old one's length: more slashes
+//! between two parts of a path name the same file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use cargo_lmem::check::{ArtifactSource, Compilers, Sourced};
+use cargo_lmem::compile::{Artifacts, CompileError, Compiler, CompilerMessage, Failure, HeaderIndex, Target};
+use cargo_lmem::extract::{TranslationUnit, UnitCode};
+use cargo_lmem::toolkit::{self, Component, Request, Toolkit, Version};
+use serde::{Deserialize, Serialize};
+
+use super::crates::{self, TestCrate};
+use super::{Problem, run};
+
+/// The toolkit that records are made with.
+pub const VERSION: Version = Version { major: 13, minor: 5 };
+
+pub const RENEW: &str = "LMEM_RECORD=1 cargo test --test test_crates";
+
+/// Length of the folders that records are made in; checkouts whose paths are longer cannot use them.
+const FOLDER_LENGTH: usize = 200;
+
+/// Stands for the crate's folder in texts.
+const FOLDER: &str = "$CRATE";
+
+/// A unit, a target, and what it gave.
+pub struct Given {
+    pub unit: TranslationUnit,
+    pub target: Target,
+    pub artifacts: Artifacts,
+}
+
+/// All but the cubin and the PTX.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    /// Of the unit's text, its flags and the compiler.
+    inputs: String,
+    /// Files of the crate that were included, with the hash of their text.
+    dependencies: BTreeMap<String, String>,
+    architecture: String,
+    /// The compilers refused the unit.
+    refused: bool,
+    messages: Vec<CompilerMessage>,
+    rescues: Vec<String>,
+    log: Vec<String>,
+}
+
+/// A toolkit that is not there: nothing of it may be needed.
+pub fn no_toolkit() -> Toolkit {
+    let root = PathBuf::from("/no-toolkit");
+    Toolkit {
+        version: VERSION,
+        number: VERSION.to_string(),
+        nvcc: None,
+        ptxas: root.join("bin/ptxas"),
+        nvrtc: None,
+        lacks: Vec::new(),
+        found: "the tests".to_string(),
+        root,
+    }
+}
+
+/// The record of a test crate, as a source of artifacts.
+pub struct Record<'a> {
+    test_crate: &'a TestCrate,
+    problems: Mutex<Vec<Problem>>,
+    given: Mutex<Vec<Given>>,
+}
+
+impl<'a> Record<'a> {
+    pub fn new(test_crate: &'a TestCrate) -> Self {
+        Self { test_crate, problems: Mutex::default(), given: Mutex::default() }
+    }
+
+    /// What was read, in order of names; or what cannot be used, and how to renew it.
+    pub fn finish(self) -> Result<Vec<Given>, Problem> {
+        let mut problems = self.problems.into_inner().expect("no thread has panicked");
+        if !problems.is_empty() {
+            problems.sort();
+            return Err(format!(
+                "{}\nhint: renew the records with `{RENEW}`, CUDA {VERSION} is needed",
+                problems.join("\n")
+            ));
+        }
+        let mut given = self.given.into_inner().expect("no thread has panicked");
+        given.sort_by_key(|given| (given.unit.name.clone(), given.target.architecture.clone()));
+        Ok(given)
+    }
+
+    fn read(&self, unit: &TranslationUnit, target: &Target) -> Result<Result<Artifacts, Box<Failure>>, Problem> {
+        let folder = &self.test_crate.folder;
+        let stem = stem(folder, unit, target);
+        let missing = |error: std::io::Error| format!("no usable record of `{}`: {error}", unit.name);
+        let json = fs_err::read_to_string(stem.with_added("json")).map_err(missing)?;
+        let entry: Entry = serde_json::from_str(&json).map_err(|error| missing(error.into()))?;
+        let stale = |what: &str| {
+            format!(
+                "the record of `{}/{}` for `{}` is stale: {what} changed",
+                self.test_crate.name, unit.name, target.architecture
+            )
+        };
+        if entry.inputs != inputs(folder, unit, target) {
+            return Err(stale("its text, its flags or the compiler"));
+        }
+        for (path, hash) in &entry.dependencies {
+            if hash_of(&folder.join(path)).as_ref() != Some(hash) {
+                return Err(stale(&format!("`{path}`, which it includes,")));
+            }
+        }
+        let ptx = fs_err::read_to_string(stem.with_added("ptx")).map_err(missing)?;
+        let here = |text: &str| text.replace(FOLDER, &folder.to_string_lossy());
+        let mut messages = entry.messages;
+        for (file, _) in messages.iter_mut().filter_map(|message| message.place.as_mut()) {
+            *file = here(file);
+        }
+        if entry.refused {
+            let error = CompileError::Refused { architecture: entry.architecture };
+            let ptx = Some(here(&ptx)).filter(|ptx| !ptx.is_empty());
+            return Ok(Err(Box::new(Failure { error, messages, rescues: entry.rescues, ptx })));
+        }
+        let cubin = fs_err::read(stem.with_added("cubin")).map_err(missing)?;
+        Ok(Ok(Artifacts {
+            cubin: moved(&cubin, &recording_folder(&self.test_crate.name), folder)?,
+            ptx: here(&ptx),
+            ptxas_log: here(&entry.log.join("\n")),
+            messages,
+            dependencies: entry.dependencies.keys().map(|path| folder.join(path)).collect(),
+            rescues: entry.rescues,
+            architecture: entry.architecture,
+            folder: unit.base.clone(),
+        }))
+    }
+}
+
+impl ArtifactSource for Record<'_> {
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
+        match self.read(unit, target) {
+            Ok(Ok(artifacts)) => {
+                let given = Given { unit: unit.clone(), target: target.clone(), artifacts: artifacts.clone() };
+                self.given.lock().expect("no thread has panicked").push(given);
+                Ok(Sourced { artifacts, cached: false, cache_error: None })
+            }
+            Ok(Err(failure)) => Err(failure),
+            Err(problem) => {
+                self.problems.lock().expect("no thread has panicked").push(problem.clone());
+                let error = CompileError::Io { what: "record".to_string(), message: problem };
+                Err(Box::new(Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None }))
+            }
+        }
+    }
+}
+
+/// Compiles test crates and keeps what comes out: all for `1`, else those that are named, with commas between.
+pub fn renew(names: &str) -> Result<(), Problem> {
+    let cancel = AtomicBool::new(false);
+    let toolkit = real_toolkit(&cancel)?;
+    for test_crate in crates::all() {
+        if names != "1" && !names.split(',').any(|name| name.trim() == test_crate.name) {
+            continue;
+        }
+        let folder = recording_folder(&test_crate.name);
+        drop(fs_err::remove_dir_all(&folder));
+        test_crate.copy_to(&folder)?;
+        drop(fs_err::remove_dir_all(test_crate.folder.join("recorded")));
+        let recorder = Recorder { from: &folder, to: &test_crate.folder, cancel: &cancel, problems: Mutex::default() };
+        let outcome = run::check(&folder, toolkit.clone(), &recorder, &[])?;
+        super::all(recorder.problems.into_inner().expect("no thread has panicked"))?;
+        eprintln!("recorded {} ({} kernels)", test_crate.name, outcome.report.summary.kernels);
+        fs_err::remove_dir_all(&folder).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// The toolkit of this machine; an error where it is not of the version that records are of.
+pub fn real_toolkit(cancel: &AtomicBool) -> Result<Toolkit, Problem> {
+    let selection = toolkit::select(Request::default(), cancel).map_err(|error| error.to_string())?;
+    match selection.toolkit {
+        toolkit if toolkit.version == VERSION => Ok(toolkit),
+        toolkit => {
+            Err(format!("records are of CUDA {VERSION}, and `{}` is {}", toolkit.root.display(), toolkit.number))
+        }
+    }
+}
+
+/// Compiles a unit with a real toolkit.
+pub fn compile(
+    root: &Path,
+    unit: &TranslationUnit,
+    target: &Target,
+    cancel: &AtomicBool,
+) -> Result<Artifacts, Box<Failure>> {
+    let curand = |toolkit: &Toolkit| {
+        let folder = toolkit::component(toolkit, Component::Curand, false, true, cancel);
+        folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
+    };
+    let limit = Duration::from_secs(600);
+    let compiler = Compiler { limit, cancel, headers: HeaderIndex::new(root), curand: &curand };
+    Compilers { compiler, cache: None }.artifacts(unit, target).map(|sourced| sourced.artifacts)
+}
+
+/// A source of artifacts that compiles and keeps what comes out.
+struct Recorder<'a> {
+    from: &'a Path,
+    to: &'a Path,
+    cancel: &'a AtomicBool,
+    problems: Mutex<Vec<Problem>>,
+}
+
+impl ArtifactSource for Recorder<'_> {
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
+        let result = compile(self.from, unit, target, self.cancel);
+        if let Err(problem) = self.keep(unit, target, &result) {
+            self.problems.lock().expect("no thread has panicked").push(format!("`{}`: {problem}", unit.name));
+        }
+        result.map(|artifacts| Sourced { artifacts, cached: false, cache_error: None })
+    }
+}
+
+impl Recorder<'_> {
+    fn keep(
+        &self,
+        unit: &TranslationUnit,
+        target: &Target,
+        result: &Result<Artifacts, Box<Failure>>,
+    ) -> Result<(), Problem> {
+        let stem = stem(self.from, unit, target);
+        let path = self.to.join(stem.0.strip_prefix(self.from).expect("records lie in the crate"));
+        let stem = Stem(path);
+        fs_err::create_dir_all(stem.0.parent().unwrap_or(self.to)).map_err(|error| error.to_string())?;
+        let write = |ending: &str, bytes: &[u8]| {
+            fs_err::write(stem.with_added(ending), bytes).map_err(|error| error.to_string())
+        };
+        let elsewhere = |text: &str| self.elsewhere(text, target);
+        let (refused, artifacts) = match result {
+            Ok(artifacts) => (false, artifacts.clone()),
+            Err(failure) => (true, refusal(failure)?),
+        };
+        let mut messages = artifacts.messages;
+        for message in &mut messages {
+            message.place = message.place.take().map(|(file, line)| (elsewhere(&file), line));
+        }
+        let own = artifacts.dependencies.iter().filter_map(|path| path.strip_prefix(self.from).ok());
+        let entry = Entry {
+            inputs: inputs(self.from, unit, target),
+            dependencies: own
+                .filter_map(|path| Some((path.to_str()?.to_string(), hash_of(&self.from.join(path))?)))
+                .collect(),
+            architecture: artifacts.architecture,
+            refused,
+            messages,
+            rescues: artifacts.rescues,
+            // Times differ from run to run.
+            log: artifacts.ptxas_log.lines().filter(|line| !line.contains("Compile time")).map(elsewhere).collect(),
+        };
+        let mut json = serde_json::to_string_pretty(&entry).map_err(|error| error.to_string())?;
+        json.push('\n');
+        write("json", json.as_bytes())?;
+        write("ptx", elsewhere(&artifacts.ptx).as_bytes())?;
+        if refused { Ok(()) } else { write("cubin", &without_temporary_names(artifacts.cubin)) }
+    }
+
+    /// A text without the names of folders of this machine.
+    fn elsewhere(&self, text: &str, target: &Target) -> String {
+        let text = text.replace(&*self.from.to_string_lossy(), FOLDER);
+        text.replace(&*target.toolkit.root.to_string_lossy(), "/toolkit")
+    }
+}
+
+/// What the compilers said of a unit that they refused, in the shape of what they give otherwise.
+fn refusal(failure: &Failure) -> Result<Artifacts, Problem> {
+    let CompileError::Refused { architecture } = &failure.error else { return Err(failure.error.to_string()) };
+    Ok(Artifacts {
+        messages: failure.messages.clone(),
+        rescues: failure.rescues.clone(),
+        architecture: architecture.clone(),
+        ptx: failure.ptx.clone().unwrap_or_default(),
+        ..Artifacts::default()
+    })
+}
+
+/// The command line of ptxas is in the cubin, with the name of a temporary folder.
+fn without_temporary_names(mut cubin: Vec<u8>) -> Vec<u8> {
+    const PREFIX: &[u8] = b"/cargo-lmem-";
+    let starts: Vec<usize> = (0..cubin.len()).filter(|at| cubin[*at..].starts_with(PREFIX)).collect();
+    for start in starts {
+        let name = cubin[start + PREFIX.len()..].iter_mut().take_while(|byte| byte.is_ascii_alphanumeric());
+        name.for_each(|byte| *byte = b'0');
+    }
+    cubin
+}
+
+/// Bytes of a cubin that was made in another folder.
+fn moved(cubin: &[u8], from: &Path, to: &Path) -> Result<Vec<u8>, Problem> {
+    let (from, to) = (from.to_string_lossy().into_owned(), to.to_string_lossy().into_owned());
+    if to.len() > from.len() {
+        return Err(format!("`{to}` is too long a path: records work in folders of up to {} bytes", from.len()));
+    }
+    let padded = format!("{to:/<width$}", width = from.len());
+    let mut moved = cubin.to_vec();
+    let mut at = 0;
+    while at + from.len() <= moved.len() {
+        if moved[at..].starts_with(from.as_bytes()) {
+            moved[at..at + from.len()].copy_from_slice(padded.as_bytes());
+            at += from.len();
+        } else {
+            at += 1;
+        }
+    }
+    Ok(moved)
+}
+
+/// A folder of the same name on all machines.
+fn recording_folder(name: &str) -> PathBuf {
+    let start = "/tmp/cargo-lmem-record";
+    let fill = "_".repeat(FOLDER_LENGTH - start.len() - name.len() - 2);
+    PathBuf::from(format!("{start}/{fill}/{name}"))
+}
+
+/// Path of a record without its ending.
+struct Stem(PathBuf);
+
+impl Stem {
+    fn with_added(&self, ending: &str) -> PathBuf {
+        let mut path = self.0.clone().into_os_string();
+        path.push(".");
+        path.push(ending);
+        path.into()
+    }
+}
+
+fn stem(folder: &Path, unit: &TranslationUnit, target: &Target) -> Stem {
+    // `src/kernels.rs:41` is no file name everywhere.
+    let name = unit.name.replace(':', "-");
+    Stem(folder.join("recorded").join(format!("{VERSION}-{}", target.architecture)).join(name))
+}
+
+fn inputs(folder: &Path, unit: &TranslationUnit, target: &Target) -> String {
+    let portable = |text: &str| text.replace(&*folder.to_string_lossy(), FOLDER);
+    let mut parts =
+        vec![target.toolkit.version.to_string(), target.architecture.clone(), portable(&unit.base.to_string_lossy())];
+    match &unit.code {
+        UnitCode::CudaFile { file, flags } => {
+            parts.extend(["cu".to_string(), file.text().to_string()]);
+            parts.extend(flags.arguments.iter().map(|argument| portable(argument)));
+        }
+        UnitCode::CudaText { text, options } => {
+            parts.extend(["nvrtc".to_string(), text.as_str().to_string()]);
+            parts.push(options.program_name.clone().unwrap_or_default());
+            parts.extend(options.arguments.iter().map(|argument| portable(argument)));
+        }
+        UnitCode::Ptx { text } => parts.extend(["ptx".to_string(), text.as_str().to_string()]),
+    }
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().to_hex()[..32].to_string()
+}
+
+fn hash_of(path: &Path) -> Option<String> {
+    fs_err::read(path).ok().map(|bytes| blake3::hash(&bytes).to_hex()[..32].to_string())
+}

@@ -1,0 +1,116 @@
+//! One test crate against its record.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use cargo_lmem::check::Outcome;
+use cargo_lmem::cli::MessageFormat;
+use cargo_lmem::diagnostic::{Code, Diagnostic};
+use cargo_lmem::lint;
+use cargo_lmem::read::PtxasLog;
+use snapbox::{Data, IntoData};
+
+use super::crates::TestCrate;
+use super::record::{Given, Record, no_toolkit};
+use super::{Problem, all, marks, registry, run};
+
+/// Functions whose frames no finding speaks of.
+const SILENT: &[&str] = &[
+    // Silenced by a comment.
+    "cold_path",
+    "whole_kernel",
+    // Known to be wrong: the frames of a recursion, and of functions that are called through a pointer.
+    "_Z11sum_of_treePK4int2PKii",
+    "_Z5driftP8Particlef",
+    "_Z4kickP8Particlef",
+];
+
+/// Marks, bytes, reports, and that a second run says the same.
+pub fn test(test_crate: &TestCrate) -> Result<(), Problem> {
+    let (outcome, _) = check(test_crate, &[])?;
+    let everything = format!("--warn={}", lint::known_names().join(",").replace(",warnings", ""));
+    let (complete, given) = check(test_crate, &[&everything])?;
+    let mut problems = Vec::new();
+    let mut note = |result: Result<(), Problem>| problems.extend(result.err());
+    note(marks::compare(test_crate, &outcome.report.diagnostics));
+    note(conserve(&complete.report.diagnostics, &given));
+    note(registry::message_habits(&complete.report.diagnostics));
+    note(same_twice(test_crate, &outcome));
+    note(compare_text(test_crate, &outcome));
+    note(compare_json(test_crate, &outcome));
+    all(problems)
+}
+
+/// Runs the tool on the record.
+pub fn check(test_crate: &TestCrate, more: &[&str]) -> Result<(Outcome, Vec<Given>), Problem> {
+    let record = Record::new(test_crate);
+    let outcome = run::check(&test_crate.folder, no_toolkit(), &record, more);
+    let given = record.finish()?;
+    Ok((outcome?, given))
+}
+
+/// For each kernel and architecture the findings explain the frame that ptxas reports, no byte more or less.
+fn conserve(diagnostics: &[Diagnostic], given: &[Given]) -> Result<(), Problem> {
+    let mut frames: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for given in given {
+        for (name, function) in PtxasLog::parse(&given.artifacts.ptxas_log).functions {
+            let key = (name, given.artifacts.architecture.clone());
+            frames.insert(key, function.usage.stack_frame);
+        }
+    }
+    let mut explained: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for kernel in diagnostics.iter().filter_map(|diagnostic| diagnostic.evidence.as_ref()).flat_map(|it| &it.kernels) {
+        *explained.entry((kernel.mangled.clone(), kernel.arch.clone())).or_default() += kernel.bytes;
+    }
+    let of = |bytes: &BTreeMap<(String, String), u64>, key: &(String, String)| bytes.get(key).copied().unwrap_or(0);
+    let keys: std::collections::BTreeSet<_> = frames.keys().chain(explained.keys()).collect();
+    let is_wrong = |key: &&(String, String)| match SILENT.contains(&key.0.as_str()) {
+        true => of(&explained, key) != 0,
+        false => of(&explained, key) != of(&frames, key),
+    };
+    let differing = keys.into_iter().filter(is_wrong);
+    all(differing
+        .map(|key| {
+            let (frame, explained) = (of(&frames, key), of(&explained, key));
+            format!("`{}` for {}: {explained} of {frame} bytes are explained", key.0, key.1)
+        })
+        .collect())
+}
+
+fn same_twice(test_crate: &TestCrate, outcome: &Outcome) -> Result<(), Problem> {
+    let (again, _) = check(test_crate, &["--jobs=1"])?;
+    let formats = [MessageFormat::Human, MessageFormat::Json, MessageFormat::Sarif];
+    let differs =
+        |format| -> Result<bool, Problem> { Ok(run::report(outcome, format)? != run::report(&again, format)?) };
+    for format in formats {
+        if differs(format)? {
+            return Err(format!("a second run gives another report ({format:?})"));
+        }
+    }
+    Ok(())
+}
+
+/// The report that a human gets, and its last lines.
+pub fn compare_text(test_crate: &TestCrate, outcome: &Outcome) -> Result<(), Problem> {
+    compare(run::report(outcome, MessageFormat::Human)?, &test_crate.expected_text())
+}
+
+fn compare_json(test_crate: &TestCrate, outcome: &Outcome) -> Result<(), Problem> {
+    match test_crate.expected_json() {
+        Some(path) => compare(run::report(outcome, MessageFormat::Json)?, &path),
+        None => Ok(()),
+    }
+}
+
+/// Compares with a file, or writes it where `SNAPSHOTS=overwrite` asks for that.
+pub fn compare(actual: String, path: &Path) -> Result<(), Problem> {
+    let assert = snapbox::Assert::new().action_env("SNAPSHOTS");
+    let expected = Data::read_from(path, Some(snapbox::data::DataFormat::Text)).raw();
+    let result = assert.try_eq(Some(&path.display()), actual.into_data().raw(), expected);
+    result.map_err(|error| error.to_string())
+}
+
+/// Whether a diagnostic is a lint's.
+pub fn is_lint(diagnostic: &Diagnostic) -> bool {
+    matches!(diagnostic.code, Code::Lint(_))
+}

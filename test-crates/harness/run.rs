@@ -1,0 +1,63 @@
+//! Runs the tool in this process, on a test crate.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use cargo_lmem::check::{ArtifactSource, Outcome, Surroundings, check_in};
+use cargo_lmem::cli::{Cargo, CheckArgs, Command, MessageFormat};
+use cargo_lmem::discover::Package;
+use cargo_lmem::lint;
+use cargo_lmem::report::{Context, DEFAULT_WIDTH, PackageInfo, render};
+use cargo_lmem::toolkit::Toolkit;
+use clap::Parser;
+
+use super::Problem;
+
+/// Two generations of which the frames of arrays are the same, and one where they often are not.
+pub const ARCHITECTURES: &[&str] = &["sm_80", "sm_90", "sm_120"];
+
+/// `cargo lmem check` for all architectures, with more arguments.
+pub fn arguments(more: &[&str]) -> CheckArgs {
+    let architectures = ARCHITECTURES.join(",");
+    let fixed = ["cargo", "lmem", "check", "--quiet", "--arch", &architectures];
+    match Cargo::parse_from(fixed.iter().chain(more)) {
+        Cargo::Lmem(arguments) => match arguments.command {
+            Some(Command::Check(arguments)) => *arguments,
+            _ => unreachable!("the command was `check`"),
+        },
+    }
+}
+
+/// Checks the package in `folder`.
+pub fn check(folder: &Path, toolkit: Toolkit, source: &dyn ArtifactSource, more: &[&str]) -> Result<Outcome, Problem> {
+    let surroundings = Surroundings { current_folder: Some(folder), recorded: Some((toolkit, source)) };
+    let outcome = check_in(surroundings, &arguments(more), &AtomicBool::new(false));
+    outcome.map_err(|error| format!("the check could not start: {error}"))
+}
+
+/// The report as a user would see it, without the folder that it was made in.
+pub fn report(outcome: &Outcome, format: MessageFormat) -> Result<String, Problem> {
+    let root = &outcome.workspace.root;
+    let packages: Vec<PackageInfo> = outcome.workspace.packages.iter().filter_map(package_info).collect();
+    let cx = Context {
+        packages: &packages,
+        root,
+        repository_prefix: "",
+        lint_docs: lint::documentation,
+        color: false,
+        width: DEFAULT_WIDTH,
+    };
+    let mut text = Vec::new();
+    render(&outcome.report, format, &cx, &mut text).map_err(|error| error.to_string())?;
+    let text = String::from_utf8(text).map_err(|error| error.to_string())?;
+    Ok(text.replace(&*root.to_string_lossy(), "/crate"))
+}
+
+fn package_info(package: &Package) -> Option<PackageInfo> {
+    Some(PackageInfo {
+        name: package.name.clone(),
+        id: package.id.clone(),
+        manifest_path: package.manifest_path.clone(),
+        target: package.targets.first()?.clone(),
+    })
+}

@@ -1,0 +1,1 @@
+//! Kernels that live in headers of the `.cu` files.

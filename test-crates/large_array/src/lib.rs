@@ -1,0 +1,1 @@
+//! Kernels whose arrays no thread has the registers for.

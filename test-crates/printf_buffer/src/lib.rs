@@ -1,0 +1,1 @@
+//! Kernels that print, and some that only assert.

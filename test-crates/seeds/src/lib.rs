@@ -1,0 +1,1 @@
+//! Kernels that tell what five articles about local memory tell.

@@ -1,0 +1,1 @@
+//! Kernels that call the math library.

@@ -1,0 +1,1 @@
+//! Kernels whose findings are silenced, line by line.

@@ -1,0 +1,1 @@
+//! Kernels whose local memory has a cause that no lint names yet.

@@ -1,0 +1,229 @@
+//! The command line as a user sees it: arguments in, exit code and text out. Nothing here needs CUDA.
+
+use std::path::{Path, PathBuf};
+
+use cargo_lmem::lint;
+use snapbox::cmd::{Command, OutputAssert, cargo_bin};
+
+/// A folder with a package, and a home without anything in it.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+const MANIFEST: &str = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n";
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap() };
+        for folder in ["home", "demo/src"] {
+            fs_err::create_dir_all(place.path(folder)).unwrap();
+        }
+        place.write("demo/Cargo.toml", MANIFEST).write("demo/src/lib.rs", "")
+    }
+
+    fn write(self, path: &str, text: &str) -> Self {
+        fs_err::write(self.path(path), text).unwrap();
+        self
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// `cargo lmem` in the package, with the variables that cargo and the toolkit search look at set to nothing.
+    fn lmem(&self, arguments: &[&str]) -> Command {
+        let home = self.path("home");
+        let command = Command::new(cargo_bin!("cargo-lmem")).arg("lmem").args(arguments);
+        let command =
+            ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CONDA_PREFIX", "VIRTUAL_ENV", "XDG_CACHE_HOME", "NO_COLOR"]
+                .into_iter()
+                .fold(command, Command::env_remove);
+        command.current_dir(self.path("demo")).env("CARGO_LMEM_CACHE_DIR", home.join("cache"))
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Checks the exit code, and that stderr holds all of `parts`.
+fn expect(assert: OutputAssert, code: i32, parts: &[&str]) -> OutputAssert {
+    let assert = assert.code(code);
+    let stderr = text(&assert.get_output().stderr);
+    for part in parts {
+        assert!(stderr.contains(part), "`{part}` is not in:\n{stderr}");
+    }
+    assert
+}
+
+fn stdout(assert: &OutputAssert) -> String {
+    text(&assert.get_output().stdout)
+}
+
+#[test]
+fn help_names_the_commands_and_exit_codes() {
+    let place = Place::new();
+    let help = stdout(&place.lmem(&["--help"]).assert().success());
+    for part in ["check", "explain", "toolkit", "cache", "--arch", "--message-format", "Exit codes"] {
+        assert!(help.contains(part), "`{part}` is not in:\n{help}");
+    }
+}
+
+/// Known to be wrong: clap passes `disable_version_flag` of the outer command on to ours.
+#[test]
+fn there_is_no_version() {
+    expect(Place::new().lmem(&["--version"]).assert(), 2, &["unexpected argument '--version'"]);
+}
+
+#[test]
+fn an_unknown_lint_is_refused_with_a_suggestion() {
+    let assert = Place::new().lmem(&["-D", "dynamic_indx"]).assert();
+    expect(assert, 2, &["there is no lint `dynamic_indx`", "`dynamic_index`"]);
+}
+
+#[test]
+fn a_path_that_does_not_exist_is_refused() {
+    expect(Place::new().lmem(&["no/such.cu"]).assert(), 2, &["there is no file or folder", "no/such.cu"]);
+}
+
+#[test]
+fn headers_and_other_files_are_refused() {
+    let place = Place::new().write("demo/a.cuh", "");
+    expect(place.lmem(&["a.cuh"]).assert(), 2, &["a.cuh", "it is a header"]);
+    expect(place.lmem(&["Cargo.toml"]).assert(), 2, &["Cargo.toml", "`.cu`"]);
+}
+
+#[test]
+fn no_cuda_source_is_clean() {
+    let assert = expect(Place::new().lmem(&[]).assert(), 0, &["no CUDA source was found"]);
+    assert_eq!(stdout(&assert), "");
+}
+
+#[test]
+fn quiet_says_nothing_of_the_run() {
+    let assert = Place::new().lmem(&["--quiet"]).assert().success();
+    assert_eq!(text(&assert.get_output().stderr), "");
+}
+
+#[test]
+fn no_manifest_is_refused_with_a_way_out() {
+    let place = Place::new();
+    let assert = place.lmem(&[]).current_dir(place.path("home")).assert();
+    expect(assert, 2, &["there is no `Cargo.toml`", "cargo lmem kernels/"]);
+}
+
+/// Known to be wrong: architectures are read only after a toolkit was found, or fetched.
+#[test]
+fn an_unknown_architecture_is_not_refused_before_a_toolkit_is_there() {
+    let place = Place::new().write("demo/a.cu", "__global__ void k() {}");
+    let arguments = ["--arch", "sm_banana", "--offline", "--toolkit", "/no/such/folder"];
+    expect(place.lmem(&arguments).assert(), 3, &["/no/such/folder"]);
+}
+
+#[test]
+fn every_lint_is_explained() {
+    let place = Place::new();
+    let list = stdout(&place.lmem(&["explain"]).assert().success());
+    for name in lint::known_names().into_iter().filter(|name| *name != "warnings") {
+        let explanation = stdout(&place.lmem(&["explain", name]).assert().success());
+        assert!(explanation.starts_with(&format!("{name} (")), "{explanation}");
+        assert!(explanation.contains("## Why it costs"), "{explanation}");
+        assert!(list.contains(name), "`{name}` is not in:\n{list}");
+    }
+}
+
+#[test]
+fn nonsense_is_not_explained() {
+    expect(Place::new().lmem(&["explain", "nonsense"]).assert(), 2, &["there is no lint `nonsense`", "hint: "]);
+}
+
+/// `cargo lmem` with nothing on the path but what finds no toolkit.
+fn without_toolkit(place: &Place, arguments: &[&str]) -> Command {
+    let nothing = place.path("home");
+    let command = place.lmem(arguments).env("HOME", &nothing).env("PATH", &nothing);
+    // `cargo metadata` has to be found all the same.
+    command.env("CARGO", std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Machines with a toolkit in a usual place find it there whatever the environment says.
+fn has_toolkit_in_a_usual_place(place: &Place) -> bool {
+    without_toolkit(place, &["toolkit", "which", "--offline"]).assert().get_output().status.success()
+}
+
+#[test]
+fn without_a_toolkit_the_ways_out_are_named() {
+    let place = Place::new().write("demo/a.cu", "__global__ void k() {}");
+    if has_toolkit_in_a_usual_place(&place) {
+        return;
+    }
+    let ways = [
+        "no CUDA toolkit found",
+        "`--offline`",
+        "hint: ",
+        "cargo lmem toolkit install",
+        "`CUDA_HOME`",
+        "`--toolkit PATH`",
+    ];
+    expect(without_toolkit(&place, &["toolkit", "which", "--offline"]).assert(), 3, &ways);
+    expect(without_toolkit(&place, &["--offline", "--arch", "sm_90"]).assert(), 3, &ways);
+}
+
+#[test]
+fn a_toolkit_that_is_none_is_refused() {
+    let place = Place::new().write("demo/a.cu", "__global__ void k() {}");
+    let assert = place.lmem(&["--toolkit", "/no/such/folder", "--arch", "sm_90", "--offline"]).assert();
+    expect(assert, 3, &["/no/such/folder"]);
+}
+
+fn with_metadata(text: &str) -> Place {
+    Place::new().write("demo/Cargo.toml", &format!("{MANIFEST}\n{text}"))
+}
+
+#[test]
+fn unknown_keys_of_the_manifest_are_named() {
+    let assert = with_metadata("[package.metadata.lmem]\nnvcc_flag = [\"-O3\"]\n").lmem(&[]).assert();
+    expect(assert, 2, &["`package.metadata.lmem.nvcc_flag`", "did you mean `nvcc-flags`?"]);
+    let assert = with_metadata("[package.metadata.lmem]\narch = 90\n").lmem(&[]).assert();
+    expect(assert, 2, &["`package.metadata.lmem.arch`"]);
+    let assert = with_metadata("[package.metadata.lmem]\ntoolkit = \"/opt/evil\"\n").lmem(&[]).assert();
+    expect(assert, 2, &["`package.metadata.lmem.toolkit`", "may not name programs"]);
+}
+
+#[test]
+fn unknown_lints_of_the_manifest_are_named() {
+    // Names are checked where there is something that they could speak of.
+    let place = with_metadata("[package.metadata.lmem.lints]\nregister_spil = \"deny\"\n");
+    let place = place.write("demo/a.cu", "__global__ void k() {}");
+    expect(place.lmem(&["--offline"]).assert(), 2, &["register_spil", "did you mean `register_spill`?"]);
+}
+
+#[test]
+fn a_report_goes_to_a_file() {
+    let place = Place::new();
+    let assert = place.lmem(&["--message-format", "sarif", "--output", "report.sarif"]).assert().success();
+    assert_eq!(stdout(&assert), "");
+    let report = fs_err::read_to_string(place.path("demo/report.sarif")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["version"], "2.1.0");
+    assert_eq!(report["runs"][0]["tool"]["driver"]["name"], "cargo-lmem");
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_an_error() {
+    let place = Place::new();
+    expect(place.lmem(&["--output", "no/such/folder/report.txt"]).assert(), 2, &["error: "]);
+}
+
+#[test]
+fn the_end_of_a_json_report_says_how_it_went() {
+    let report = stdout(&Place::new().lmem(&["--message-format", "json"]).assert().success());
+    assert_eq!(report.trim(), r#"{"reason":"build-finished","success":true}"#);
+}
+
+#[test]
+fn the_cache_is_shown_and_cleared() {
+    let place = Place::new();
+    let shown = stdout(&place.lmem(&["cache", "info"]).assert().success());
+    assert!(shown.contains("0 compilations") && Path::new(shown.lines().next().unwrap()).is_absolute(), "{shown}");
+    place.lmem(&["cache", "clear"]).assert().success();
+}
