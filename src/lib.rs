@@ -14,6 +14,7 @@ pub mod extract;
 pub mod lint;
 #[path = "../lints/mod.rs"]
 mod lints;
+pub mod process;
 pub mod read;
 pub mod report;
 pub mod source;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::loops::Trip;
 use super::objects::{Access, Address, Escape, EscapeKind, RawObject};
 use super::place::Place;
-use super::syntax::{Declaration, DeclarationKind, LoopSyntax, Mention};
+use super::syntax::{CounterSyntax, Declaration, DeclarationKind, LoopSyntax, Mention};
 use super::view::{SourceView, Views};
 use crate::read::{AccessKind, SourceLine};
 use crate::source::Span;
@@ -170,13 +171,20 @@ fn mark(access: &mut Access, view: usize, declaration: &Declaration) {
             let constant_index = mention.indices.iter().all(|index| is_number(&text(index)));
             // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
             let counters = place.view.counters_around(place.offset);
-            let bare_counter = mention.indices.iter().all(|index| counters.contains(&text(index)));
+            let bare_counter = mention.indices.iter().all(|index| is_counter(&counters, &text(index)));
             let expected = matches!(address, Address::Counter(_)) == bare_counter;
             (direction, !mention.indices.is_empty(), constant_index == is_constant, expected)
         });
         if let Some(mention) = best {
             access.span = place.view.span(mention.range).or(access.span.take());
-            access.index = guilty_index(&mention.indices, access, place).and_then(|index| place.view.span(index));
+            let index = guilty_index(&mention.indices, access, place);
+            if let (Address::Computed(_), Some(index)) = (&access.address, index.clone()) {
+                let text = place.view.text().get(index).unwrap_or("");
+                if is_walk(text, &place.view.counters_around(place.offset)) {
+                    access.address = Address::Counter(Trip::RunTime);
+                }
+            }
+            access.index = index.and_then(|index| place.view.span(index));
             return;
         }
     }
@@ -192,12 +200,26 @@ fn guilty_index(indices: &[Range<usize>], access: &Access, place: &Place) -> Opt
     };
     let counters = if has_counter { Vec::new() } else { place.view.counters_around(place.offset) };
     let text = |range: &Range<usize>| place.view.text().get(range.clone()).unwrap_or("").trim().to_string();
-    let open: Vec<&Range<usize>> =
-        indices.iter().filter(|range| !is_number(&text(range)) && !counters.contains(&text(range))).collect();
+    let is_open = |range: &&Range<usize>| !is_number(&text(range)) && !is_counter(&counters, &text(range));
+    let open: Vec<&Range<usize>> = indices.iter().filter(is_open).collect();
     match open.as_slice() {
         [only] => Some((*only).clone()),
         _ => Some(indices.first()?.start..indices.last()?.end),
     }
+}
+
+fn is_counter(counters: &[CounterSyntax], text: &str) -> bool {
+    counters.iter().any(|counter| counter.name == text)
+}
+
+/// Whether an index is made of loop counters and numbers alone. The remainder of a loop that was unrolled by a factor has
+/// no counter in the machine code, only what is left of the loop's bound: the source tells that it is a walk all the same.
+fn is_walk(index: &str, counters: &[CounterSyntax]) -> bool {
+    let words = || index.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+    let is_plain =
+        index.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '+' | '-' | '*' | '(' | ')' | '[' | ']'));
+    let walks = |word: &str| counters.iter().any(|counter| counter.is_walk && counter.name == word);
+    is_plain && words().any(walks) && words().all(|word| walks(word) || is_number(word))
 }
 
 fn is_number(text: &str) -> bool {
@@ -242,4 +264,28 @@ pub fn source_loop(places: &[Place], branch: &[SourceLine], views: &Views<'_>) -
     around()
         .find(|(view, found)| closes(view, found))
         .or_else(|| around().find(|(view, found)| !is_unrolled(view, found)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn walks_are_counters_and_numbers() {
+        let counter = |name: &str, is_walk| CounterSyntax { name: name.to_string(), is_walk };
+        let counters = [counter("i", true), counter("j", true), counter("s", false)];
+        for (index, expected) in [
+            ("i", true),
+            ("i * 4 + j", true),
+            ("i][j", true),
+            ("7 - i", true),
+            ("n - 1 - i", false),
+            ("i % 8", false),
+            ("s", false),
+            ("3", false),
+            ("a[i]", false),
+        ] {
+            assert_eq!(is_walk(index, &counters), expected, "{index}");
+        }
+    }
 }

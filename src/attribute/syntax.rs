@@ -67,6 +67,14 @@ pub struct LoopSyntax {
     pub pragma: Option<Range<usize>>,
 }
 
+/// `j` of `for (int j = 0; j < n; ++j)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CounterSyntax {
+    pub name: String,
+    /// It starts at a constant and changes in the loop's header alone: only the number of its steps may be data.
+    pub is_walk: bool,
+}
+
 /// A function: its name, and its launch bounds where it has some.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionSyntax {
@@ -391,19 +399,45 @@ impl SourceView {
         })
     }
 
-    /// Names that the headers of loops around an offset declare: `j` of `for (int j = 0; …)`.
-    pub fn counters_around(&self, offset: usize) -> Vec<String> {
+    /// Counters of the `for` loops around an offset, innermost first.
+    pub fn counters_around(&self, offset: usize) -> Vec<CounterSyntax> {
         let headers = self.loops_around(offset).into_iter().filter_map(|around| {
             self.root()?.named_descendant_for_byte_range(around.range.start, around.range.start + 1)
         });
         let loops = headers.filter_map(|node| {
             if is_loop(node) { Some(node) } else { node.parent().filter(|parent| is_loop(*parent)) }
         });
-        let initializers = loops.filter_map(|node| node.child_by_field_name("initializer"));
-        initializers
-            .flat_map(|initializer| self.identifiers(initializer))
-            .map(|name| self.slice(name).to_string())
-            .collect()
+        loops.flat_map(|node| self.counters_of(node)).collect()
+    }
+
+    fn counters_of(&self, node: Node<'_>) -> Vec<CounterSyntax> {
+        let Some(initializer) = node.child_by_field_name("initializer") else { return Vec::new() };
+        let mut cursor = initializer.walk();
+        let declarators = initializer.children_by_field_name("declarator", &mut cursor);
+        let counter = |declarator: Node<'_>| {
+            let name = self.slice(declarator.child_by_field_name("declarator")?).to_string();
+            let starts_at_constant = declarator.child_by_field_name("value").is_some_and(|value| {
+                let text = self.slice(value).trim_matches(['{', '}', ' ']);
+                types::evaluate(text, &|name| self.constant(name, value)).is_some()
+            });
+            let update = node.child_by_field_name("update").map_or("", |update| self.slice(update));
+            let is_walk =
+                starts_at_constant && update.contains(&name) && !self.writes(node.child_by_field_name("body")?, &name);
+            Some(CounterSyntax { name, is_walk })
+        };
+        declarators.filter_map(counter).collect()
+    }
+
+    /// Whether a statement writes to a variable.
+    fn writes(&self, body: Node<'_>, name: &str) -> bool {
+        let mut open = vec![body];
+        while let Some(node) = open.pop() {
+            if node.kind() == "identifier" && self.slice(node) == name && role(access_path(node)).1 {
+                return true;
+            }
+            open.extend(children(node));
+        }
+        false
     }
 
     /// The function whose definition holds an offset.

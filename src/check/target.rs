@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::{CheckError, Talk};
-use crate::compile::process;
 use crate::config::Arch;
+use crate::process;
 
 /// What is assumed where nothing names an architecture and there is no GPU: the oldest that is still common.
 const FALLBACK: &str = "sm_80";

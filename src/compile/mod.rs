@@ -3,7 +3,6 @@
 mod message;
 mod nvcc;
 mod nvrtc;
-pub mod process;
 mod ptxas;
 mod rescue;
 mod unit;

@@ -108,6 +108,9 @@ fn one(text: &str, source: &Path, headers: &HeaderIndex) -> Option<Rescue> {
     if text.starts_with("Unresolved extern function") || text.starts_with("Unresolved extern variable") {
         return flag("-rdc=true", "the file calls a function of another one");
     }
+    if text.contains("requires separate compilation mode") {
+        return flag("-rdc=true", "a kernel launches kernels");
+    }
     if text.contains("unsupported GNU version") || text.contains("-allow-unsupported-compiler") {
         return flag("-allow-unsupported-compiler", "this nvcc does not know the host compiler");
     }

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::message::{CompilerMessage, MessageKind, parse_messages};
-use super::process::{self, End, Output};
 use super::rescue::{HeaderIndex, Rescue, rescue};
 use super::{nvcc, nvrtc, ptxas};
 use crate::diagnostic::FlagOrigin;
 use crate::extract::{NvccFlags, NvrtcOptions, TranslationUnit, UnitCode};
+use crate::process::{self, End, Output};
 use crate::source::{SourceFile, unescape_path};
 use crate::toolkit::Toolkit;
 

@@ -3,9 +3,11 @@
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::process::{self, End};
 
 /// More output than this is not read; the end counts.
 const OUTPUT_LIMIT: u64 = 64 << 10;
@@ -35,26 +37,11 @@ pub(super) fn run(
     command.stdout(output.try_clone()?).stderr(output.try_clone()?);
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
-    let started = Instant::now();
     let mut child = command.spawn()?;
-    let mut pause = Duration::from_millis(1);
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Ended { status, output: end_of(&mut output)? });
-        }
-        let stop = if cancel.load(Ordering::Relaxed) {
-            Some(io::ErrorKind::Interrupted)
-        } else {
-            (started.elapsed() > limit).then_some(io::ErrorKind::TimedOut)
-        };
-        if let Some(kind) = stop {
-            kill(&mut child)?;
-            return Err(kind.into());
-        }
-        tick();
-        // Short children are the rule for `--version`, long ones for an installation.
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(100));
+    match process::wait(&mut child, limit, cancel, &mut tick)? {
+        End::Cancelled => Err(io::ErrorKind::Interrupted.into()),
+        End::TimedOut => Err(io::ErrorKind::TimedOut.into()),
+        End::Exit(_) | End::Signal(_) => Ok(Ended { status: child.wait()?, output: end_of(&mut output)? }),
     }
 }
 
@@ -72,17 +59,6 @@ pub(super) fn output_of(program: &Path, arguments: &[&str], cancel: &AtomicBool)
     Err(io::Error::other(format!("{}: {line}", ended.status)))
 }
 
-fn kill(child: &mut Child) -> io::Result<()> {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // It may have ended by itself in this moment.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    #[cfg(not(unix))]
-    child.kill()?;
-    child.wait().map(|_| ())
-}
-
 fn end_of(file: &mut File) -> io::Result<String> {
     let length = file.metadata()?.len();
     file.seek(io::SeekFrom::Start(length.saturating_sub(OUTPUT_LIMIT)))?;
@@ -93,6 +69,8 @@ fn end_of(file: &mut File) -> io::Result<String> {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     fn shell(script: &str) -> Command {

@@ -15,8 +15,7 @@ extern "C" __global__ void delay_line(const float *in, const int *delay, float *
 
 // A rolled loop, which this package allows.
 extern "C" __global__ void running_sums(const float *in, float *out, int count) {
-    // Known to be wrong: for sm_120 the counter is not seen as one.
-    float line[TAPS]; //~ dynamic_index sm_120
+    float line[TAPS];
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float total = 0.0f;
     for (int k = 0; k < count; ++k) {

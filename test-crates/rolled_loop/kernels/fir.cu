@@ -2,8 +2,7 @@
 
 // The number of taps is known at run time only.
 extern "C" __global__ void fir_runtime_taps(const float *in, const float *coefficients, float *out, int n, int taps) {
-    // Known to be wrong: for sm_120 the counter is not seen as one.
-    float window[16]; //~ rolled_loop sm_80 sm_90 //~ dynamic_index sm_120
+    float window[16]; //~ rolled_loop
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     for (int t = 0; t < taps; ++t) {

@@ -59,7 +59,7 @@ pub fn run(command: &mut Command, input: &[u8], limit: Duration, cancel: &Atomic
     });
     let stdout = collect(child.stdout.take());
     let stderr = collect(child.stderr.take());
-    let end = wait(&mut child, limit, cancel)?;
+    let end = wait(&mut child, limit, cancel, || ())?;
     drop(writer.map(JoinHandle::join));
     Ok(Output { end, stdout: stdout.join().unwrap_or_default(), stderr: stderr.join().unwrap_or_default() })
 }
@@ -76,7 +76,12 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     })
 }
 
-fn wait(child: &mut Child, limit: Duration, cancel: &AtomicBool) -> std::io::Result<End> {
+/// Waits for a child that leads a process group, and calls `tick` meanwhile; when it takes too long or `cancel` is set, its
+/// whole group is killed.
+///
+/// # Errors
+/// The system cannot tell how the child is.
+pub fn wait(child: &mut Child, limit: Duration, cancel: &AtomicBool, mut tick: impl FnMut()) -> std::io::Result<End> {
     let start = Instant::now();
     let mut pause = Duration::from_micros(200);
     loop {
@@ -93,6 +98,7 @@ fn wait(child: &mut Child, limit: Duration, cancel: &AtomicBool) -> std::io::Res
             child.wait()?;
             return Ok(end);
         }
+        tick();
         std::thread::sleep(pause);
         pause = (pause * 2).min(POLL);
     }
