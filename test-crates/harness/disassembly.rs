@@ -71,7 +71,9 @@ fn compare_function(
         differ("spill mark", function.spill_marks.contains(offset).to_string(), row.is_spill.to_string());
         let address = function.base + u64::from(*offset);
         let chain = cubin.source_lines.chain(address);
-        let chain: Vec<Line> = chain.into_iter().map(|row| (row.file.clone(), row.line)).collect();
+        let mut chain: Vec<Line> = chain.into_iter().map(|row| (plain(&row.file), row.line)).collect();
+        // Some rows name a row of the same line as their caller's, which the PTX does not; nvdisasm shows one of the two.
+        chain.dedup();
         differ("source", format!("{chain:?}"), format!("{:?}", row.source));
         let ptx_line = cubin.ptx_lines.row(address).map(|row| row.line);
         differ("PTX line", format!("{ptx_line:?}"), format!("{:?}", row.ptx_line));
@@ -99,7 +101,7 @@ fn parse(text: &str) -> BTreeMap<String, BTreeMap<u32, Row>> {
             if !continues {
                 source.clear();
             }
-            source.push((file.to_string(), number));
+            source.push((plain(file), number));
             continues = inlined;
         } else if let Some((offset, text)) = instruction(line) {
             let is_spill = text.contains("(*\"SpillRefill\"*)");
@@ -109,6 +111,19 @@ fn parse(text: &str) -> BTreeMap<String, BTreeMap<u32, Row>> {
         }
     }
     functions
+}
+
+/// nvdisasm folds some `..` and slashes of a path, and not all of them.
+fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts.join("/")
 }
 
 /// `//## File "a.cu", line 9 inlined at "b.cu", line 24`

@@ -127,9 +127,12 @@ impl<'a> Record<'a> {
             return Ok(Err(Box::new(Failure { error, messages, rescues: entry.rescues, ptx })));
         }
         let cubin = fs_err::read(stem.with_added("cubin")).map_err(missing)?;
+        let recorded = recording_folder(&self.test_crate.name).to_string_lossy().into_owned();
+        let padded = padded(folder, recorded.len())?;
         Ok(Ok(Artifacts {
-            cubin: moved(&cubin, &recording_folder(&self.test_crate.name), folder)?,
-            ptx: here(&ptx),
+            cubin: moved(cubin, recorded.as_bytes(), padded.as_bytes()),
+            // A file has the same name here and in the cubin.
+            ptx: ptx.replace(FOLDER, &padded),
             ptxas_log: here(&entry.log.join("\n")),
             messages,
             dependencies: entry.dependencies.keys().map(|path| folder.join(path)).collect(),
@@ -297,29 +300,27 @@ fn without_temporary_names(mut cubin: Vec<u8>) -> Vec<u8> {
     cubin
 }
 
-/// Bytes of a cubin that was made in another folder.
-fn moved(cubin: &[u8], from: &Path, to: &Path) -> Result<Vec<u8>, Problem> {
-    let (from, to) = (from.to_string_lossy().into_owned(), to.to_string_lossy().into_owned());
-    if to.len() > from.len() {
-        return Err(format!("`{to}` is too long a path: records work in folders of up to {} bytes", from.len()));
+/// The name of a folder, with slashes at its end up to a length.
+fn padded(folder: &Path, length: usize) -> Result<String, Problem> {
+    let name = folder.to_string_lossy();
+    match name.len() > length {
+        true => Err(format!("`{name}` is too long a path: records work in folders of up to {length} bytes")),
+        false => Ok(format!("{name:/<length$}")),
     }
-    let padded = format!("{to:/<width$}", width = from.len());
-    let mut moved = cubin.to_vec();
-    let mut at = 0;
-    while at + from.len() <= moved.len() {
-        if moved[at..].starts_with(from.as_bytes()) {
-            moved[at..at + from.len()].copy_from_slice(padded.as_bytes());
-            at += from.len();
-        } else {
-            at += 1;
-        }
-    }
-    Ok(moved)
 }
 
-/// A folder of the same name on all machines.
+/// A cubin with another name of the same length in it.
+fn moved(mut cubin: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
+    let starts: Vec<usize> = memchr::memmem::find_iter(&cubin, from).collect();
+    for start in starts {
+        cubin[start..start + to.len()].copy_from_slice(to);
+    }
+    cubin
+}
+
+/// A folder of the same name on all machines. It must not begin as the temporary folders of compilations do.
 fn recording_folder(name: &str) -> PathBuf {
-    let start = "/tmp/cargo-lmem-record";
+    let start = "/tmp/lmem-record";
     let fill = "_".repeat(FOLDER_LENGTH - start.len() - name.len() - 2);
     PathBuf::from(format!("{start}/{fill}/{name}"))
 }

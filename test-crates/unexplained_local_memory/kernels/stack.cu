@@ -1,13 +1,13 @@
 // Stacks that ptxas keeps for reasons of its own.
 
 // Each level of the recursion has a frame, and ptxas cannot tell how many there are.
-__device__ __noinline__ int sum_of_tree(const int2 *children, const int *weight, int node) {
+__device__ __noinline__ int sum_of_tree(const int2 *children, const int *weight, int node) { //~ unexplained_local_memory sm_90 sm_120
     if (node < 0) return 0;
     int2 next = children[node];
     return weight[node] + sum_of_tree(children, weight, next.x) + sum_of_tree(children, weight, next.y); //~ unexplained_local_memory sm_80
 }
 
-extern "C" __global__ void tree_sums(const int2 *children, const int *weight, const int *root, int *out) { //~ unexplained_local_memory sm_90 sm_120
+extern "C" __global__ void tree_sums(const int2 *children, const int *weight, const int *root, int *out) {
     out[threadIdx.x] = sum_of_tree(children, weight, root[threadIdx.x]);
 }
 
