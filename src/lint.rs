@@ -49,7 +49,7 @@ pub struct Lint {
 
 /// What a lint looks at.
 pub enum Check {
-    /// One object of a frame; the first lint of [`ALL`] that gives a finding claims its bytes.
+    /// One object of a frame; the first lint, in their fixed order, that gives a finding claims its bytes.
     Object(fn(&LintContext<'_>, &StackObject) -> Option<Finding>),
     /// A whole unit, before its kernels; a finding replaces all others of the unit.
     Unit(fn(&TranslationUnit, bool) -> Option<Finding>),

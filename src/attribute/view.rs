@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use tree_sitter::{Node, Parser, Tree};
@@ -88,7 +88,7 @@ pub struct Views<'a> {
     folder: &'a Path,
     /// Files below this folder are the user's; others are the toolkit's or the system's.
     root: &'a Path,
-    views: RefCell<HashMap<String, Option<Rc<SourceView>>>>,
+    views: RefCell<HashMap<PathBuf, Option<Rc<SourceView>>>>,
 }
 
 impl<'a> Views<'a> {
@@ -100,33 +100,34 @@ impl<'a> Views<'a> {
     pub fn ptx(&self) -> Option<Rc<SourceView>> {
         let UnitCode::Ptx { text } = &self.unit.code else { return None };
         let mut views = self.views.borrow_mut();
-        let view = views.entry(String::new()).or_insert_with(|| Some(Rc::new(SourceView::plain(text.clone()))));
+        let view = views.entry(PathBuf::new()).or_insert_with(|| Some(Rc::new(SourceView::plain(text.clone()))));
         view.clone()
     }
 
-    /// The view of a file by the name that a line table gives it; `None` for files that are not the user's.
+    /// The view of a file by the name that a line table gives it; `None` for files that are not the user's. Names of one
+    /// file that differ (`a/../b`) give one view.
     pub fn get(&self, name: &str) -> Option<Rc<SourceView>> {
-        if let Some(known) = self.views.borrow().get(name) {
+        let path = normalize(&self.folder.join(name));
+        if let Some(known) = self.views.borrow().get(&path) {
             return known.clone();
         }
-        let view = self.open(name).map(Rc::new);
-        self.views.borrow_mut().insert(name.to_string(), view.clone());
+        let view = self.open(&path).map(Rc::new);
+        self.views.borrow_mut().insert(path, view.clone());
         view
     }
 
-    fn open(&self, name: &str) -> Option<SourceView> {
-        let path = normalize(&self.folder.join(name));
+    fn open(&self, path: &Path) -> Option<SourceView> {
         match &self.unit.code {
-            UnitCode::CudaText { text, options } if is_program(&path, self.folder, options.program_name.as_deref()) => {
+            UnitCode::CudaText { text, options } if is_program(path, self.folder, options.program_name.as_deref()) => {
                 return Some(SourceView::new(text.clone()));
             }
-            UnitCode::CudaFile { file, .. } if path == normalize(&file.path) => {
+            UnitCode::CudaFile { file, .. } if *path == normalize(&file.path) => {
                 return Some(SourceView::new(MappedText::from_file(file)));
             }
             _ => {}
         }
         let is_ours = path.starts_with(self.root) || path.starts_with(&self.unit.base);
-        let file = is_ours.then(|| SourceFile::read(&path, self.root).ok()).flatten()?;
+        let file = is_ours.then(|| SourceFile::read(path, self.root).ok()).flatten()?;
         Some(SourceView::new(MappedText::from_file(&file)))
     }
 }
