@@ -51,7 +51,10 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     finding.variable = spills.groups.first().and_then(|group| group.span.as_ref()).map(expression);
     finding = finding.primary(frame.span.as_ref(), format!("{} of spill slots in every thread", bytes(object.bytes)));
     if let Some(limit) = &frame.limit {
-        finding = finding.label(limit_span(frame, limit), arithmetic(limit)).note(arithmetic(limit));
+        finding = match limit_span(frame, limit) {
+            Some(span) => finding.label(Some(span), arithmetic(limit)),
+            None => finding.note(arithmetic(limit)),
+        };
     }
     finding = hottest(finding, spills, frame.span.as_ref());
     for group in spills.groups.iter().filter(|group| group.bytes > 0).take(SHOWN_GROUPS) {

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Entry for `cargo lmem …`: cargo runs `cargo-lmem lmem …`.
 #[derive(Debug, Parser)]
-#[command(name = "cargo", bin_name = "cargo", disable_help_subcommand = true, disable_version_flag = true)]
+#[command(name = "cargo", bin_name = "cargo", disable_help_subcommand = true)]
 pub enum Cargo {
     Lmem(Lmem),
 }

@@ -292,7 +292,8 @@ pub fn describe(object: &StackObject) -> String {
                 crate::attribute::DeclarationKind::Array => "array",
                 _ => "variable",
             };
-            format!("{what} `{}` (`{}`, {})", variable.name, variable.type_text, bytes(object.bytes))
+            let size = variable.bytes.unwrap_or(object.bytes);
+            format!("{what} `{}` (`{}`, {})", variable.name, variable.type_text, bytes(size))
         }
         None => format!("an array of {}", bytes(object.bytes)),
     }

@@ -8,9 +8,6 @@ use super::place::{Place, places};
 use super::view::Views;
 use crate::read::{Instruction, PtxFunction, PtxModule};
 
-/// Calls through this many functions are followed: deeper chains are recursion or machine-made.
-const MAX_CALL_DEPTH: usize = 8;
-
 /// A kernel and all functions that it calls by name, directly or not.
 pub fn reachable<'a>(module: &'a PtxModule, kernel: &str) -> Vec<&'a PtxFunction> {
     let mut found: Vec<&PtxFunction> = Vec::new();
@@ -58,39 +55,34 @@ impl CallSites {
     }
 }
 
-/// The objects behind the roots of an address: a callee's parameter stands for what its callers pass.
+/// The objects behind the roots of an address: a callee's parameter stands for what its callers pass. Each parameter is
+/// looked at once, as functions may call themselves and each other in many ways.
 pub fn owners(
     flow: &Flow<'_>,
     roots: &BTreeSet<Root>,
     calls: &CallSites,
     flows: &HashMap<&str, Flow<'_>>,
 ) -> BTreeSet<ObjectKey> {
-    let mut found = BTreeSet::new();
-    collect_owners(flow, roots, calls, flows, 0, &mut found);
-    found
-}
-
-fn collect_owners(
-    flow: &Flow<'_>,
-    roots: &BTreeSet<Root>,
-    calls: &CallSites,
-    flows: &HashMap<&str, Flow<'_>>,
-    depth: usize,
-    found: &mut BTreeSet<ObjectKey>,
-) {
-    found.extend(roots.iter().filter_map(|root| key(flow, root)));
-    if depth == MAX_CALL_DEPTH {
-        return;
-    }
-    for root in roots {
-        let Root::Parameter(number) = root else { continue };
-        for (caller, call) in calls.of(&flow.function.name) {
-            let argument = call.arguments.get(*number).and_then(Option::as_ref);
+    let mut found: BTreeSet<ObjectKey> = roots.iter().filter_map(|root| key(flow, root)).collect();
+    let parameters = |function: &str, roots: &BTreeSet<Root>| -> Vec<(String, usize)> {
+        let number = |root: &Root| if let Root::Parameter(number) = root { Some(*number) } else { None };
+        roots.iter().filter_map(number).map(|number| (function.to_string(), number)).collect()
+    };
+    let mut open = parameters(&flow.function.name, roots);
+    let mut seen = BTreeSet::new();
+    while let Some((function, number)) = open.pop() {
+        if !seen.insert((function.clone(), number)) {
+            continue;
+        }
+        for (caller, call) in calls.of(&function) {
+            let argument = call.arguments.get(number).and_then(Option::as_ref);
             let (Some(caller), Some(argument)) = (flows.get(caller.as_str()), argument) else { continue };
             let pointer = caller.register_pointer(argument);
-            collect_owners(caller, &pointer.roots, calls, flows, depth + 1, found);
+            found.extend(pointer.roots.iter().filter_map(|root| key(caller, root)));
+            open.extend(parameters(&caller.function.name, &pointer.roots));
         }
     }
+    found
 }
 
 /// Where objects start: all constant distances from a local variable that some address uses.

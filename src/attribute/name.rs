@@ -23,6 +23,8 @@ pub struct Variable {
     pub type_text: String,
     pub kind: DeclarationKind,
     pub is_parameter: bool,
+    /// Its size, where the source tells; the object may have padding.
+    pub bytes: Option<u64>,
     /// The name where it is declared.
     pub span: Span,
 }
@@ -63,6 +65,7 @@ pub fn name(object: &mut RawObject) -> Option<Variable> {
         type_text: declaration.type_text.clone(),
         kind: declaration.kind,
         is_parameter: declaration.is_parameter,
+        bytes: declaration.bytes,
         span: score.span.clone()?,
     })
 }
@@ -204,7 +207,8 @@ fn guilty_index(indices: &[Range<usize>], access: &Access, place: &Place) -> Opt
     let open: Vec<&Range<usize>> = indices.iter().filter(is_open).collect();
     match open.as_slice() {
         [only] => Some((*only).clone()),
-        _ => Some(indices.first()?.start..indices.last()?.end),
+        // With the brackets, which stand between them.
+        _ => Some(indices.first()?.start.saturating_sub(1)..(indices.last()?.end + 1).min(place.view.text().len())),
     }
 }
 

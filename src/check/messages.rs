@@ -138,8 +138,13 @@ fn line_of_text(text: &MappedText, line: u32, column: Option<&(u32, String)>) ->
     let content = rest.lines().next().unwrap_or("");
     let blank = content.len() - content.trim_start().len();
     // EDG prints the line with macros expanded and tabs as blanks; its column counts in that.
-    let trusted =
-        column.filter(|(_, printed)| printed.is_empty() || printed.trim() == content.replace('\t', " ").trim());
+    // A comment behind the code is not printed.
+    let is_printed = |printed: &str| {
+        let rest =
+            content.replace('\t', " ").trim().strip_prefix(printed.trim()).map(|rest| rest.trim_start().to_string());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("//") || rest.starts_with("/*"))
+    };
+    let trusted = column.filter(|(_, printed)| printed.is_empty() || is_printed(printed));
     let token = trusted.and_then(|(column, _)| content.char_indices().nth(*column as usize - 1)).map(|(at, _)| at);
     let range = match token {
         Some(at) => {
@@ -178,6 +183,7 @@ mod tests {
         let source = "int a;\n\tint y = foo + 2;\n";
         assert_eq!(span(source, 2, Some((10, " int y = foo + 2;"))).as_deref(), Some("a.cu:2:10+3"));
         assert_eq!(span(source, 2, Some((10, " int z = bar;"))).as_deref(), Some("a.cu:2:2+16"));
+        assert_eq!(span("int y = foo; // c", 1, Some((9, "int y = foo;"))).as_deref(), Some("a.cu:1:9+3"));
         assert_eq!(span(source, 2, None).as_deref(), Some("a.cu:2:2+16"));
         assert_eq!(span(source, 9, None), None);
         assert_eq!(span(source, 2, Some((99, ""))).as_deref(), Some("a.cu:2:2+16"));

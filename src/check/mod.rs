@@ -115,6 +115,7 @@ pub fn check_in(
     let kernels = arguments.kernel.as_deref().map(Glob::new).transpose();
     let kernels =
         kernels.map_err(|error| CheckError::Usage(format!("`--kernel`: {error}")))?.map(|glob| glob.compile_matcher());
+    let architectures = target::typed(&arguments.arch)?;
     let workspace = discover(&Scope::new(arguments, &current))?;
     let levels = all_levels(arguments, &workspace)?;
     let extraction = extract(&workspace);
@@ -140,7 +141,7 @@ pub fn check_in(
         },
         cache: cache_of(arguments, &workspace.root),
     };
-    let jobs = jobs(arguments, &workspace, &extraction, &Arc::new(toolkit), &levels, &talk)?;
+    let jobs = jobs(&architectures, &workspace, &extraction, &Arc::new(toolkit), &levels, &talk);
     let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
     let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
     let mut reports = run_jobs(&jobs, &shared, threads, &talk);
@@ -241,21 +242,20 @@ fn known_lint(name: &str) -> Result<String, CheckError> {
 }
 
 fn jobs<'a>(
-    arguments: &CheckArgs,
+    typed: &[String],
     workspace: &Workspace,
     extraction: &'a Extraction,
     toolkit: &Arc<Toolkit>,
     levels: &'a AllLevels,
     talk: &Talk,
-) -> Result<Vec<Job<'a>>, CheckError> {
-    let typed = target::typed(&arguments.arch)?;
+) -> Vec<Job<'a>> {
     let mut fallback = None;
     let mut jobs = Vec::new();
     for unit in &extraction.units {
         let config = config_of(unit, workspace);
         let configured = config.map(|config| config.arch_for(&unit.path()).to_vec()).unwrap_or_default();
         let architectures = match (typed.is_empty(), configured.is_empty()) {
-            (false, _) => typed.clone(),
+            (false, _) => typed.to_vec(),
             (true, false) => configured.iter().map(ToString::to_string).collect(),
             (true, true) => vec![fallback.get_or_insert_with(|| target::fallback(talk)).clone()],
         };
@@ -264,7 +264,7 @@ fn jobs<'a>(
             jobs.push(Job { unit, target, levels: levels.of(config) });
         }
     }
-    Ok(jobs)
+    jobs
 }
 
 fn config_of<'a>(unit: &TranslationUnit, workspace: &'a Workspace) -> Option<&'a Arc<PackageConfig>> {

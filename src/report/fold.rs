@@ -79,6 +79,11 @@ fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
     let mut worst = members.next()?;
     for member in members {
         worst.severity = worst.severity.max(member.severity);
+        if worst.evidence.is_none() {
+            // A compiler's message: what is said of each architecture beside it.
+            let new = member.notes.into_iter().filter(|note| !worst.notes.contains(note)).collect::<Vec<_>>();
+            worst.notes.extend(new);
+        }
         worst.evidence = worst.evidence.take().or(member.evidence);
     }
     if let Some(evidence) = &mut worst.evidence {
