@@ -1,0 +1,109 @@
+//! Broken cubins, PTX, logs and cache entries: an error or less to say, and never a panic.
+
+use std::path::{Path, PathBuf};
+
+use cargo_lmem::attribute::attribute;
+use cargo_lmem::compile::{Artifacts, parse_messages};
+use cargo_lmem::diagnostic::FlagOrigin;
+use cargo_lmem::extract::{NvccFlags, TranslationUnit, UnitCode};
+use cargo_lmem::lint::{LintContext, claims};
+use cargo_lmem::read::read_unit;
+use cargo_lmem::source::SourceFile;
+
+/// Changed copies of each record; enough to reach every table, and done in seconds.
+const COPIES: usize = 40;
+
+/// Numbers that are the same in every run (xorshift, Marsaglia 2003).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound.max(1) as u64) as usize
+    }
+}
+
+fn records(ending: &str) -> Vec<PathBuf> {
+    let crates = ["seeds", "register_spill", "address_escape"];
+    let folder =
+        |name| Path::new(env!("CARGO_MANIFEST_DIR")).join("test-crates").join(name).join("recorded/13.5-sm_90");
+    let walk = crates.into_iter().flat_map(|name| walkdir::WalkDir::new(folder(name)).sort_by_file_name());
+    let files = walk.filter_map(Result::ok).map(walkdir::DirEntry::into_path);
+    let found: Vec<PathBuf> = files.filter(|path| path.to_string_lossy().ends_with(ending)).collect();
+    assert!(!found.is_empty(), "there are no records");
+    found
+}
+
+fn unit() -> TranslationUnit {
+    let flags = NvccFlags { arguments: Vec::new(), origin: FlagOrigin::Assumed };
+    let file = SourceFile::from_text("a.cu", "__global__ void k(int* p) { int a[4]; a[p[0]] = 1; }\n");
+    let code = UnitCode::CudaFile { file, flags };
+    TranslationUnit { name: "a.cu".into(), package: None, base: "/nowhere".into(), code, use_site: None }
+}
+
+/// The stages behind the compilers, on whatever they are given.
+fn examine(cubin: &[u8], ptx: &str) {
+    let Ok(facts) = read_unit(cubin, ptx, "", 90, true) else { return };
+    let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Default::default() };
+    for frame in attribute(&unit(), &facts, &artifacts, Path::new("/nowhere"), None) {
+        assert_eq!(frame.objects.iter().map(|object| object.bytes).sum::<u64>(), frame.usage.stack_frame);
+        drop(claims(&LintContext { frame: &frame, architecture: "sm_90", has_spill_marks: true }));
+    }
+}
+
+#[test]
+fn broken_cubins_are_no_panic() {
+    let mut numbers = Numbers(0x2545_f491_4f6c_dd1d);
+    for path in records(".cubin") {
+        let whole = std::fs::read(&path).unwrap();
+        let ptx = std::fs::read_to_string(path.with_extension("ptx")).unwrap();
+        examine(&whole, &ptx);
+        for _ in 0..COPIES {
+            let mut copy = whole.clone();
+            copy.truncate(if numbers.below(4) == 0 { numbers.below(whole.len()) } else { whole.len() });
+            for _ in 0..numbers.below(30) {
+                // Headers and tables lie at both ends; code between them is only numbers.
+                let region = if numbers.below(2) == 0 { copy.len().min(4096) } else { copy.len() };
+                let at = numbers.below(region);
+                if let Some(byte) = copy.get_mut(at) {
+                    *byte = numbers.below(256) as u8;
+                }
+            }
+            examine(&copy, &ptx);
+        }
+    }
+}
+
+#[test]
+fn broken_ptx_is_no_panic() {
+    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    for path in records(".cubin") {
+        let cubin = std::fs::read(&path).unwrap();
+        let whole = std::fs::read_to_string(path.with_extension("ptx")).unwrap();
+        let lines: Vec<&str> = whole.lines().collect();
+        for _ in 0..COPIES / 5 {
+            let mut copy = lines.clone();
+            for _ in 0..numbers.below(40) {
+                let (from, to) = (numbers.below(copy.len()), numbers.below(copy.len()));
+                match numbers.below(3) {
+                    0 => copy.swap(from, to),
+                    1 => copy[to] = &copy[from][..copy[from].len() / 2],
+                    _ => drop(copy.remove(to)),
+                }
+            }
+            examine(&cubin, &copy.join("\n"));
+        }
+    }
+}
+
+#[test]
+fn broken_messages_are_no_panic() {
+    let text = "err.cu(4): error: identifier \"u\" is undefined\n   int y = u + 2;\n           ^\n\nptxas a, line 3; error   : x\n";
+    for start in 0..text.len() {
+        for end in start..text.len() {
+            drop(parse_messages(&text[start..end], "nvcc"));
+        }
+    }
+}
