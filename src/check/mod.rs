@@ -120,6 +120,7 @@ pub fn check_in(
     let levels = all_levels(arguments, &workspace)?;
     let extraction = extract(&workspace);
     workspace.notes.iter().chain(&extraction.notes).for_each(|note| talk.detail(&format!("note: {note}")));
+    workspace.left_out.iter().for_each(|note| talk.note(note));
     if extraction.units.is_empty() {
         talk.note("no CUDA source was found");
         return Ok(finish(Vec::new(), Vec::new(), extraction, workspace, Summary::default()));

@@ -61,6 +61,8 @@ pub struct Workspace {
     pub files: Vec<DiscoveredFile>,
     /// What was left out and why, for `-v`.
     pub notes: Vec<String>,
+    /// Packages with CUDA files that the selected ones build, but that no run of the workspace checks: said in any case.
+    pub left_out: Vec<String>,
     /// Folders, without symbolic links in them, that text may be included from.
     readable: Vec<PathBuf>,
 }
@@ -138,16 +140,17 @@ struct Finding {
     /// Files that may include others.
     headers: Vec<PathBuf>,
     notes: Vec<String>,
+    left_out: Vec<String>,
 }
 
 fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
     let manifest = packages::manifest_of(scope)?;
     let project = packages::load(&manifest)?;
-    let (selected, mut notes) = packages::select(&project, &manifest, scope)?;
-    notes.extend(packages::left_out(&project, &selected));
+    let (selected, notes) = packages::select(&project, &manifest, scope)?;
+    let left_out = packages::left_out(&project, &selected);
     let root = PathBuf::from(project.workspace_root.as_std_path());
     let packages = selected.iter().map(|package| Package::new(package, &project)).collect::<Result<Vec<_>, _>>()?;
-    let mut finding = Finding { root, packages, files: BTreeMap::new(), headers: Vec::new(), notes };
+    let mut finding = Finding { root, packages, files: BTreeMap::new(), headers: Vec::new(), notes, left_out };
     for index in 0..finding.packages.len() {
         finding.walk_package(index);
     }
@@ -162,6 +165,7 @@ fn of_paths(scope: &Scope) -> Result<Finding, DiscoverError> {
         files: BTreeMap::new(),
         headers: Vec::new(),
         notes: Vec::new(),
+        left_out: Vec::new(),
     };
     for path in &scope.paths {
         let path = normalize(&scope.current_folder.join(path));
@@ -274,7 +278,14 @@ impl Finding {
         readable.sort();
         readable.dedup();
         let files = self.files.into_values().collect();
-        Workspace { root: self.root, packages: self.packages, files, notes: self.notes, readable }
+        Workspace {
+            root: self.root,
+            packages: self.packages,
+            files,
+            notes: self.notes,
+            left_out: self.left_out,
+            readable,
+        }
     }
 }
 

@@ -110,19 +110,30 @@ pub(super) fn select<'a>(
     Ok((default_packages(project, manifest, members), Vec::new()))
 }
 
-/// Packages that the selected ones build, and that no option selects: they are outside of the workspace.
+/// Folders of a package are searched for CUDA files this deep; deeper ones are nobody's kernels.
+const MAX_DEPTH: usize = 8;
+
+/// Packages with CUDA files that the selected ones build, and that no option selects: they are outside of the workspace.
 pub(super) fn left_out(project: &Metadata, selected: &[&cargo_metadata::Package]) -> Vec<String> {
     let is_member =
         |path: &Path| project.packages.iter().any(|package| package.manifest_path.as_std_path().parent() == Some(path));
     let dependencies = selected.iter().flat_map(|package| &package.dependencies);
     let paths = dependencies
         .filter_map(|dependency| Some((&dependency.name, normalize(dependency.path.as_ref()?.as_std_path()))));
-    let foreign = paths.filter(|(_, path)| !is_member(path));
+    let mut foreign: Vec<_> = paths.filter(|(_, path)| !is_member(path) && has_cuda(path)).collect();
+    foreign.sort();
+    foreign.dedup();
     foreign
+        .into_iter()
         .map(|(name, path)| {
             format!("`{name}` is no member of the workspace and is not checked: `cargo lmem {}` does", path.display())
         })
         .collect()
+}
+
+fn has_cuda(folder: &Path) -> bool {
+    let mut walk = walkdir::WalkDir::new(folder).max_depth(MAX_DEPTH).into_iter().filter_map(Result::ok);
+    walk.any(|entry| entry.path().extension().is_some_and(|ending| ending == "cu"))
 }
 
 fn without_excluded<'a>(
