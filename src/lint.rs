@@ -11,6 +11,9 @@ use crate::lints::ALL;
 use crate::read::AccessKind;
 use crate::source::Span;
 
+/// Levels of inlining that a note names; deeper ones are the inside of a library.
+const SHOWN_LEVELS: usize = 4;
+
 /// How a lint is reported; as in rustc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -103,9 +106,15 @@ impl Finding {
     /// Labels an access of an object with its figures; without a declaration it is the place of the finding.
     pub fn access(self, object: &StackObject, access: &Access) -> Self {
         let text = traffic(object, access);
-        match self.primary {
+        let finding = match self.primary {
             Some(_) => self.label(access.span.as_ref(), text),
             None => self.primary(access.span.as_ref(), text),
+        };
+        let callers: Vec<String> =
+            access.inlined_at().iter().take(SHOWN_LEVELS).map(|span| line_of(span, None)).collect();
+        match callers.is_empty() {
+            true => finding,
+            false => finding.note(format!("the access was inlined at {}", callers.join(", at "))),
         }
     }
 

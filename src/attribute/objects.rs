@@ -68,6 +68,15 @@ impl Access {
         same_place(self, other) && self.is_computed() == other.is_computed()
     }
 
+    /// Places that the code of the access was inlined at, nearest first.
+    pub fn inlined_at(&self) -> Vec<Span> {
+        let mut spans: Vec<Span> =
+            self.places.iter().skip(1).filter_map(|place| place.view.line_span(place.line as usize)).collect();
+        // A line may stand for several levels: macros, and functions of headers that are not the user's.
+        spans.dedup_by_key(|span| (span.file.path.clone(), span.start_line()));
+        spans
+    }
+
     /// Order of guilt: data before counters before constants, then deeper, then more.
     pub fn guilt(&self) -> (u8, u32, u64) {
         let class = match self.address {
