@@ -117,9 +117,9 @@ fn vote(places: &[Place], fits: impl Fn(&Mention) -> bool, is_certain: bool, sco
     for place in places {
         let Some(region) = place.view.region(place.offset) else { continue };
         let mut declarations: BTreeMap<Declaration, bool> = BTreeMap::new();
-        for mention in place.view.mentions(region) {
-            if is_candidate(&mention.declaration) && fits(&mention) {
-                *declarations.entry(mention.declaration).or_default() |= mention.is_passed;
+        for mention in place.view.mentions(region).iter() {
+            if is_candidate(&mention.declaration) && fits(mention) {
+                *declarations.entry(mention.declaration.clone()).or_default() |= mention.is_passed;
             }
         }
         if declarations.is_empty() {
@@ -165,7 +165,7 @@ fn mark(access: &mut Access, view: usize, declaration: &Declaration) {
         }
         let Some(region) = place.view.region(place.offset) else { continue };
         let mentions = place.view.mentions(region);
-        let uses = mentions.into_iter().filter(|mention| mention.declaration == *declaration);
+        let uses = mentions.iter().filter(|mention| mention.declaration == *declaration);
         let is_constant = access.address == Address::Constant;
         let (kind, address) = (access.kind, &access.address);
         let best = uses.max_by_key(|mention| {
@@ -179,7 +179,7 @@ fn mark(access: &mut Access, view: usize, declaration: &Declaration) {
             (direction, !mention.indices.is_empty(), constant_index == is_constant, expected)
         });
         if let Some(mention) = best {
-            access.span = place.view.span(mention.range).or(access.span.take());
+            access.span = place.view.span(mention.range.clone()).or(access.span.take());
             let index = guilty_index(&mention.indices, access, place);
             if let (Address::Computed(_), Some(index)) = (&access.address, index.clone()) {
                 let text = place.view.text().get(index).unwrap_or("");
@@ -201,7 +201,7 @@ fn guilty_index(indices: &[Range<usize>], access: &Access, place: &Place) -> Opt
         Address::Counter(_) => true,
         Address::Constant => false,
     };
-    let counters = if has_counter { Vec::new() } else { place.view.counters_around(place.offset) };
+    let counters = if has_counter { Rc::default() } else { place.view.counters_around(place.offset) };
     let text = |range: &Range<usize>| place.view.text().get(range.clone()).unwrap_or("").trim().to_string();
     let is_open = |range: &&Range<usize>| !is_number(&text(range)) && !is_counter(&counters, &text(range));
     let open: Vec<&Range<usize>> = indices.iter().filter(is_open).collect();

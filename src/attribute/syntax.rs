@@ -3,12 +3,27 @@
 //!
 //! The tree is of the text before macros; where it cannot answer, nothing is claimed.
 
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 use tree_sitter::Node;
 
 use super::types;
 use super::view::SourceView;
+
+/// Answers that many accesses ask for; they depend on the text alone.
+#[derive(Default)]
+pub struct Memory {
+    constants: OnceCell<HashMap<String, Option<String>>>,
+    /// By the bytes of the region.
+    mentions: Answers<(usize, usize), Mention>,
+    /// By offset.
+    counters: Answers<usize, CounterSyntax>,
+}
+
+type Answers<Question, Answer> = RefCell<HashMap<Question, Rc<[Answer]>>>;
 
 /// Aliases are followed this far: `float* p = a; float* q = p + 1;`.
 const MAX_ALIASES: usize = 4;
@@ -108,7 +123,17 @@ impl SourceView {
     }
 
     /// Uses of local variables and parameters in a region, aliases resolved to what they stand for.
-    pub fn mentions(&self, region: Node<'_>) -> Vec<Mention> {
+    pub fn mentions(&self, region: Node<'_>) -> Rc<[Mention]> {
+        let range = (region.start_byte(), region.end_byte());
+        if let Some(known) = self.memory.mentions.borrow().get(&range) {
+            return Rc::clone(known);
+        }
+        let mentions: Rc<[Mention]> = self.find_mentions(region).into();
+        self.memory.mentions.borrow_mut().insert(range, Rc::clone(&mentions));
+        mentions
+    }
+
+    fn find_mentions(&self, region: Node<'_>) -> Vec<Mention> {
         let declarations = enclosing_function(region).map(|function| self.declarations(function)).unwrap_or_default();
         let mut mentions = Vec::new();
         for identifier in self.identifiers(region) {
@@ -304,7 +329,7 @@ impl SourceView {
             (false, false) if type_text == "auto" => DeclarationKind::Alias,
             (false, false) => DeclarationKind::Aggregate,
         };
-        let count = self.element_count(&extents, initializer, node);
+        let count = self.element_count(&extents, initializer);
         let element = types::size_of(&type_text);
         Some(Declaration {
             name: self.slice(node).to_string(),
@@ -320,10 +345,10 @@ impl SourceView {
     }
 
     /// The product of all extents; `[]` counts what the initialiser lists.
-    fn element_count(&self, extents: &[Option<String>], initializer: Option<Node<'_>>, at: Node<'_>) -> Option<u64> {
+    fn element_count(&self, extents: &[Option<String>], initializer: Option<Node<'_>>) -> Option<u64> {
         extents.iter().try_fold(1u64, |product, extent| {
             let count = match extent {
-                Some(text) => u64::try_from(types::evaluate(text, &|name| self.constant(name, at))?).ok()?,
+                Some(text) => u64::try_from(types::evaluate(text, &|name| self.constant(name))?).ok()?,
                 None => initializer
                     .filter(|list| list.kind() == "initializer_list")
                     .map(|list| list.named_child_count() as u64)?,
@@ -332,37 +357,41 @@ impl SourceView {
         })
     }
 
-    /// The value of a `#define`, or of a constant variable, where the text has exactly one of that name.
-    fn constant(&self, name: &str, _at: Node<'_>) -> Option<String> {
-        let mut values: Vec<String> = Vec::new();
-        let mut open = vec![self.root()?];
+    /// The value of a `#define`, or of a constant variable, where all of that name in the text have the same.
+    fn constant(&self, name: &str) -> Option<String> {
+        self.memory.constants.get_or_init(|| self.constants()).get(name)?.clone()
+    }
+
+    /// All names with a value; `None` for those with several, and for variables that may change.
+    fn constants(&self) -> HashMap<String, Option<String>> {
+        let mut constants: HashMap<String, Option<String>> = HashMap::new();
+        let mut open: Vec<Node<'_>> = self.root().into_iter().collect();
         while let Some(node) = open.pop() {
-            match node.kind() {
-                "preproc_def" if node.child_by_field_name("name").is_some_and(|found| self.slice(found) == name) => {
-                    values.push(
-                        node.child_by_field_name("value")
-                            .map_or(String::new(), |value| self.slice(value).trim().to_string()),
-                    );
-                }
-                "init_declarator"
-                    if node.child_by_field_name("declarator").is_some_and(|found| self.slice(found) == name) =>
-                {
-                    let is_constant = node.parent().is_some_and(|parent| {
-                        let head = self.slice(parent);
-                        head.contains("const")
-                    });
-                    let value = node.child_by_field_name("value").filter(|_| is_constant);
-                    values
-                        .push(value.map_or(String::new(), |value| {
-                            self.slice(value).trim_matches(['{', '}', ' ']).to_string()
-                        }));
-                }
-                _ => {}
+            if let Some((name, value)) = self.defined(node) {
+                constants
+                    .entry(name.to_string())
+                    .and_modify(|known| *known = known.take().filter(|known| Some(known) == value.as_ref()))
+                    .or_insert(value);
             }
             open.extend(children(node));
         }
-        match values.as_slice() {
-            [only] if !only.is_empty() => Some(only.clone()),
+        constants
+    }
+
+    /// The name that a node defines, with its value where that is constant.
+    fn defined(&self, node: Node<'_>) -> Option<(&str, Option<String>)> {
+        let value = || {
+            node.child_by_field_name("value")
+                .map(|value| self.slice(value).trim_matches(['{', '}', ' ']).trim().to_string())
+        };
+        match node.kind() {
+            "preproc_def" => Some((self.slice(node.child_by_field_name("name")?), value())),
+            "init_declarator" => {
+                let qualifiers = node.parent().map(children).unwrap_or_default();
+                let is_constant =
+                    qualifiers.into_iter().any(|child| matches!(self.slice(child), "const" | "constexpr"));
+                Some((self.slice(node.child_by_field_name("declarator")?), value().filter(|_| is_constant)))
+            }
             _ => None,
         }
     }
@@ -400,7 +429,16 @@ impl SourceView {
     }
 
     /// Counters of the `for` loops around an offset, innermost first.
-    pub fn counters_around(&self, offset: usize) -> Vec<CounterSyntax> {
+    pub fn counters_around(&self, offset: usize) -> Rc<[CounterSyntax]> {
+        if let Some(known) = self.memory.counters.borrow().get(&offset) {
+            return Rc::clone(known);
+        }
+        let counters: Rc<[CounterSyntax]> = self.find_counters(offset).into();
+        self.memory.counters.borrow_mut().insert(offset, Rc::clone(&counters));
+        counters
+    }
+
+    fn find_counters(&self, offset: usize) -> Vec<CounterSyntax> {
         let headers = self.loops_around(offset).into_iter().filter_map(|around| {
             self.root()?.named_descendant_for_byte_range(around.range.start, around.range.start + 1)
         });
@@ -418,7 +456,7 @@ impl SourceView {
             let name = self.slice(declarator.child_by_field_name("declarator")?).to_string();
             let starts_at_constant = declarator.child_by_field_name("value").is_some_and(|value| {
                 let text = self.slice(value).trim_matches(['{', '}', ' ']);
-                types::evaluate(text, &|name| self.constant(name, value)).is_some()
+                types::evaluate(text, &|name| self.constant(name)).is_some()
             });
             let update = node.child_by_field_name("update").map_or("", |update| self.slice(update));
             let is_walk =
@@ -666,7 +704,8 @@ __global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int 
         let view = view();
         let region = view.region(view.offset(line, column).unwrap()).unwrap();
         view.mentions(region)
-            .into_iter()
+            .iter()
+            .cloned()
             .filter(|mention| mention.declaration.kind != DeclarationKind::Scalar)
             .map(|m| {
                 (
@@ -698,7 +737,7 @@ __global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int 
             let region = view.region(view.offset(1, column).unwrap()).unwrap();
             let calls: Vec<String> = view.calls(region).into_iter().map(|(name, _)| name).collect();
             let names: Vec<String> =
-                view.mentions(region).into_iter().map(|mention| mention.declaration.name).collect();
+                view.mentions(region).iter().map(|mention| mention.declaration.name.clone()).collect();
             assert_eq!(
                 (calls, names.contains(&"acc".to_string())),
                 (vec!["sin".to_string()], true),
@@ -718,7 +757,7 @@ __global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int 
         let view = view();
         let region = view.region(view.offset(6, 3).unwrap()).unwrap();
         let found: Vec<_> =
-            view.mentions(region).into_iter().map(|m| (m.declaration.type_text, m.declaration.bytes)).collect();
+            view.mentions(region).iter().cloned().map(|m| (m.declaration.type_text, m.declaration.bytes)).collect();
         assert_eq!(found, [("float[32]".to_string(), Some(128)), ("float[2][3]".to_string(), Some(24))]);
         let region = view.region(view.offset(5, 3).unwrap()).unwrap();
         assert_eq!(view.mentions(region)[0].declaration.bytes, None);

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, Parser, Tree};
 
+use super::syntax::Memory;
 use crate::extract::{MappedText, TranslationUnit, UnitCode};
 use crate::source::{SourceFile, Span, normalize};
 
@@ -16,6 +17,7 @@ pub struct SourceView {
     text: MappedText,
     line_starts: Vec<usize>,
     tree: Option<Tree>,
+    pub(super) memory: Memory,
 }
 
 impl SourceView {
@@ -30,7 +32,7 @@ impl SourceView {
     /// A text that is not CUDA C++: there is nothing to ask its syntax.
     pub fn plain(text: MappedText) -> Self {
         let line_starts = std::iter::once(0).chain(text.as_str().match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { text, line_starts, tree: None }
+        Self { text, line_starts, tree: None, memory: Memory::default() }
     }
 
     pub fn text(&self) -> &str {
