@@ -52,6 +52,11 @@ pub struct Sources {
 }
 
 impl Sources {
+    /// A value that branches choose.
+    pub fn chosen() -> Self {
+        Self { carried: true, ..Self::default() }
+    }
+
     fn constant() -> Self {
         Self { divergent: Some(false), ..Self::default() }
     }
@@ -98,6 +103,8 @@ pub struct Pointer {
     pub index: Sources,
     /// Bytes from the start of the object, where they are constant.
     pub offset: Option<i64>,
+    /// It is one of several pointers: of different objects, or of different elements of one.
+    pub is_chosen: bool,
 }
 
 /// A call, with the values of its arguments in order; an argument that is not one register is `None`.
@@ -180,12 +187,22 @@ impl<'a> Flow<'a> {
     fn operand_pointer(&self, operand: &str, visiting: &mut Vec<String>) -> Pointer {
         if let Some(variable) = self.function.local_variables.iter().position(|variable| variable.name == operand) {
             let roots = BTreeSet::from([Root::Local { variable, offset: BASE }]);
-            return Pointer { roots, index: Sources::constant(), offset: Some(0) };
+            return Pointer { roots, index: Sources::constant(), offset: Some(0), is_chosen: false };
         }
         if !operand.starts_with('%') {
-            return Pointer { roots: BTreeSet::from([Root::Unknown]), index: Sources::constant(), offset: None };
+            return Pointer {
+                roots: BTreeSet::from([Root::Unknown]),
+                index: Sources::constant(),
+                offset: None,
+                is_chosen: false,
+            };
         }
-        let unknown = || Pointer { roots: BTreeSet::from([Root::Unknown]), index: Sources::unknown(), offset: None };
+        let unknown = || Pointer {
+            roots: BTreeSet::from([Root::Unknown]),
+            index: Sources::unknown(),
+            offset: None,
+            is_chosen: false,
+        };
         let Some(definitions) = self.definitions.get(operand) else { return unknown() };
         self.steps_left.set(self.steps_left.get().saturating_sub(1));
         if visiting.len() > MAX_DEPTH || self.steps_left.get() == 0 {
@@ -193,7 +210,7 @@ impl<'a> Flow<'a> {
         }
         if visiting.iter().any(|register| register == operand) {
             // Round a loop: adds nothing but what the way round added.
-            return Pointer { roots: BTreeSet::new(), index: Sources::constant(), offset: None };
+            return Pointer { roots: BTreeSet::new(), index: Sources::constant(), offset: None, is_chosen: false };
         }
         visiting.push(operand.to_string());
         let pointers: Vec<(usize, Pointer)> =
@@ -205,7 +222,7 @@ impl<'a> Flow<'a> {
     /// Several definitions: a loop that moves the pointer on, or branches that choose one.
     fn merge_pointers(&self, register: &str, pointers: Vec<(usize, Pointer)>) -> Pointer {
         let several = pointers.len() > 1;
-        let mut merged = Pointer { roots: BTreeSet::new(), index: Sources::constant(), offset: None };
+        let mut merged = Pointer { roots: BTreeSet::new(), index: Sources::constant(), offset: None, is_chosen: false };
         let same =
             pointers.windows(2).all(|pair| pair[0].1.offset == pair[1].1.offset && pair[0].1.roots == pair[1].1.roots);
         if same {
@@ -214,6 +231,7 @@ impl<'a> Flow<'a> {
         for (_, pointer) in pointers {
             merged.roots.extend(pointer.roots);
             merged.index.merge(pointer.index);
+            merged.is_chosen |= pointer.is_chosen;
         }
         if several && !same {
             match self.induction(register) {
@@ -221,7 +239,7 @@ impl<'a> Flow<'a> {
                     merged.index.counter = true;
                     merged.index.steps.extend(steps);
                 }
-                None => merged.index.carried = true,
+                None => merged.is_chosen = true,
             }
         }
         merged
@@ -245,16 +263,21 @@ impl<'a> Flow<'a> {
                 let other = self.operand_pointer(operand(2), visiting);
                 pointer.roots.extend(other.roots);
                 pointer.index.merge(other.index);
-                pointer.index.merge(self.condition(operand(3)));
                 pointer.offset = None;
+                pointer.is_chosen = true;
                 pointer
             }
             "ld" if instruction.has("param") => {
                 let parameter = instruction.address().and_then(|address| parameter_number(&address.base));
                 let root = parameter.map_or(Root::Unknown, Root::Parameter);
-                Pointer { roots: BTreeSet::from([root]), index: Sources::constant(), offset: Some(0) }
+                Pointer { roots: BTreeSet::from([root]), index: Sources::constant(), offset: Some(0), is_chosen: false }
             }
-            _ => Pointer { roots: BTreeSet::from([Root::Unknown]), index: Sources::unknown(), offset: None },
+            _ => Pointer {
+                roots: BTreeSet::from([Root::Unknown]),
+                index: Sources::unknown(),
+                offset: None,
+                is_chosen: false,
+            },
         }
     }
 
@@ -338,13 +361,6 @@ impl<'a> Flow<'a> {
         for operand in operands {
             sources.merge(self.sources(operand));
         }
-        sources
-    }
-
-    /// What chooses between two values: who decides matters for uniformity, and makes the result data.
-    fn condition(&self, predicate: &str) -> Sources {
-        let mut sources = self.sources(predicate);
-        sources.carried |= !sources.is_constant();
         sources
     }
 
@@ -690,6 +706,17 @@ mod tests {
         );
         let pointer = pointer_of_last(&function);
         assert!(pointer.index.carried && !pointer.index.counter, "{:?}", pointer.index);
+    }
+
+    #[test]
+    fn a_chosen_pointer_is_no_index() {
+        let function = function(
+            "add.u64 %rd1, %SPL, 0;\nadd.u64 %rd2, %SPL, 64;\nsetp.eq.s32 %p1, %n, 0;\nselp.b64 %rd3, %rd1, %rd2, %p1;\n\
+             ld.local.u32 %r1, [%rd3];",
+        );
+        let pointer = pointer_of_last(&function);
+        assert_eq!(pointer.roots.len(), 2);
+        assert!(pointer.is_chosen && pointer.index.is_constant(), "{pointer:?}");
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub struct Access {
     pub pragma: Option<Span>,
     /// Condition of that loop.
     pub condition: Option<Span>,
+    /// Objects that branches choose between, where nothing else decides on the address.
+    choice: Vec<ObjectKey>,
     /// The access lies in a function that was given the address, not in the one that owns the object.
     pub in_callee: bool,
 }
@@ -147,6 +149,7 @@ pub fn gather(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Obje
         object.accesses = merge(std::mem::take(&mut object.accesses));
     }
     join_elements(&mut objects.objects);
+    tell_choices(&mut objects.objects);
     objects.stray = merge(std::mem::take(&mut objects.stray));
     objects
 }
@@ -205,10 +208,15 @@ fn place_access(
             Trip::RunTime if pointer.index.counter_is_changed => Address::Computed(pointer.index.clone()),
             trip => Address::Counter(trip),
         },
+        // Elements of one array until it turns out that they are several objects.
+        (false, false) if pointer.is_chosen => Address::Computed(Sources::chosen()),
         (false, false) => Address::Constant,
     };
     let keys = escape::owners(flow, &pointer.roots, calls, flows);
-    let access = new_access(access, kind, places);
+    let mut access = new_access(access, kind, places);
+    if pointer.is_chosen && !pointer.index.is_data() && !pointer.index.counter {
+        access.choice = keys.iter().cloned().collect();
+    }
     if keys.is_empty() {
         return objects.stray.push(access);
     }
@@ -260,6 +268,7 @@ fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>) -> Acc
         loop_span: None,
         pragma: None,
         condition: None,
+        choice: Vec::new(),
         in_callee: false,
     }
 }
@@ -309,6 +318,22 @@ fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>) {
                 object.escapes.extend(part.escapes);
                 object.is_library |= part.is_library;
             }
+        }
+    }
+}
+
+/// A pointer to one of several variables is no index: the address of each access is constant then.
+fn tell_choices(objects: &mut BTreeMap<ObjectKey, RawObject>) {
+    let keys: Vec<ObjectKey> = objects.keys().cloned().collect();
+    let owner = |part: &ObjectKey| {
+        keys.iter()
+            .rev()
+            .find(|key| key.function == part.function && key.variable == part.variable && key.offset <= part.offset)
+    };
+    for access in objects.values_mut().flat_map(|object| &mut object.accesses) {
+        let owners: BTreeSet<&ObjectKey> = access.choice.iter().filter_map(owner).collect();
+        if owners.len() > 1 {
+            access.address = Address::Constant;
         }
     }
 }
@@ -395,6 +420,7 @@ pub mod tests {
             loop_span: None,
             pragma: None,
             condition: None,
+            choice: Vec::new(),
             in_callee: false,
         }
     }

@@ -705,11 +705,10 @@ __global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int 
         let region = view.region(view.offset(line, column).unwrap()).unwrap();
         view.mentions(region)
             .iter()
-            .cloned()
             .filter(|mention| mention.declaration.kind != DeclarationKind::Scalar)
             .map(|m| {
                 (
-                    m.declaration.name,
+                    m.declaration.name.clone(),
                     m.indices.first().map(|range| view.text()[range.clone()].to_string()),
                     m.is_read,
                     m.is_written,
