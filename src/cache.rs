@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compile::{Artifacts, Target};
 use crate::extract::{TranslationUnit, UnitCode};
+use crate::toolkit::Toolkit;
 
 /// Changes whenever entries of older versions of this tool must not be read.
 const FORMAT: &str = "cargo-lmem artifacts 1";
@@ -35,6 +36,8 @@ pub struct Cache {
     root: PathBuf,
     /// Content of files, so that a header of a hundred units is read once.
     hashes: Mutex<HashMap<PathBuf, Option<String>>>,
+    /// Identities of toolkits by their folder.
+    toolkits: Mutex<HashMap<PathBuf, String>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -49,7 +52,7 @@ struct Entry {
 impl Cache {
     /// The cache in `folder`, made at the first write, for files below `root`.
     pub fn new(folder: PathBuf, root: &Path) -> Self {
-        Self { folder, root: root.to_path_buf(), hashes: Mutex::default() }
+        Self { folder, root: root.to_path_buf(), hashes: Mutex::default(), toolkits: Mutex::default() }
     }
 
     /// The name of the entry for a unit and a target.
@@ -60,7 +63,7 @@ impl Cache {
             hasher.update(text.as_bytes());
         };
         part(FORMAT);
-        part(&target.toolkit.fingerprint());
+        part(&self.fingerprint(&target.toolkit));
         part(&target.architecture);
         part(&self.portable(&unit.base));
         match &unit.code {
@@ -83,6 +86,14 @@ impl Cache {
             }
         }
         Key(hasher.finalize().to_hex().to_string())
+    }
+
+    /// The toolkit's identity, for which files are read: once for all units.
+    fn fingerprint(&self, toolkit: &Toolkit) -> String {
+        match self.toolkits.lock() {
+            Ok(mut known) => known.entry(toolkit.root.clone()).or_insert_with(|| toolkit.fingerprint()).clone(),
+            Err(_) => toolkit.fingerprint(),
+        }
     }
 
     fn portable(&self, path: &Path) -> String {

@@ -90,6 +90,10 @@ pub enum CompileError {
 }
 
 impl CompileError {
+    fn missing(toolkit: &Toolkit, program: &'static str, what: &'static str) -> Self {
+        Self::Missing { version: toolkit.version.to_string(), program, what }
+    }
+
     fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
         move |error| Self::Io { what, message: error.to_string() }
@@ -136,7 +140,7 @@ impl Compiler<'_> {
         match &unit.code {
             UnitCode::CudaFile { file, flags } => self.cuda_file(unit, file, flags, target, folder.path()),
             UnitCode::CudaText { text, options } => self.cuda_text(unit, text.as_str(), options, target, folder.path()),
-            UnitCode::Ptx { text } => self.ptx(unit, text.as_str(), target, folder.path()),
+            UnitCode::Ptx { text } => self.ptxas(unit, text.as_str(), target, folder.path()),
         }
     }
 
@@ -179,8 +183,7 @@ impl Compiler<'_> {
     ) -> Result<Artifacts, Box<Failure>> {
         let toolkit = &target.toolkit;
         let Some(program) = &toolkit.nvcc else {
-            let version = toolkit.version.to_string();
-            return Err(CompileError::Missing { version, program: "nvcc", what: "`.cu` files" }.into());
+            return Err(CompileError::missing(toolkit, "nvcc", "`.cu` files").into());
         };
         let mut command = nvcc::command(program, &attempt.architecture, &attempt.arguments, &file.path, folder);
         command.current_dir(&unit.base);
@@ -243,8 +246,7 @@ impl Compiler<'_> {
     ) -> Result<Artifacts, Box<Failure>> {
         let toolkit = &target.toolkit;
         let Some(library) = &toolkit.nvrtc else {
-            let version = toolkit.version.to_string();
-            return Err(CompileError::Missing { version, program: "libnvrtc", what: "kernel strings" }.into());
+            return Err(CompileError::missing(toolkit, "libnvrtc", "kernel strings").into());
         };
         let request = nvrtc::Request {
             library: library.clone(),
@@ -276,16 +278,6 @@ impl Compiler<'_> {
         artifacts.dependencies.sort();
         artifacts.dependencies.dedup();
         Ok(artifacts)
-    }
-
-    fn ptx(
-        &self,
-        unit: &TranslationUnit,
-        text: &str,
-        target: &Target,
-        folder: &Path,
-    ) -> Result<Artifacts, Box<Failure>> {
-        self.ptxas(unit, text, target, folder)
     }
 
     fn ptxas(

@@ -3,7 +3,7 @@
 //! NVIDIA documents the container (ELF, machine 190) but not the `.nv.info` sections; their layout is known
 //! from public readers of the format and was checked on ptxas 11.8 to 13.5.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, SymbolTable};
@@ -39,15 +39,11 @@ pub struct CubinFunction {
     pub spill_marks: BTreeSet<u32>,
     /// Start of its code in the address space of the line tables.
     pub base: u64,
-    /// Functions inside this one's code, `$kernel$callee`, by offset; the name is the callee's.
-    pub callees: BTreeMap<u32, String>,
 }
 
 /// What a cubin says about local memory.
 #[derive(Debug, Clone, Default)]
 pub struct Cubin {
-    /// 90 for sm_90; 0 where the file does not say.
-    pub architecture: u32,
     pub functions: Vec<CubinFunction>,
     /// Addresses → lines of source files.
     pub source_lines: LineTable,
@@ -76,18 +72,12 @@ impl Cubin {
         let reader = Reader { endian, bytes, sections, symbols };
         let functions = reader.functions()?;
         Ok(Self {
-            architecture: architecture(header.e_flags(endian).0),
             has_spill_marks: functions.iter().any(|function| !function.spill_marks.is_empty()),
             functions,
             source_lines: reader.line_table(".debug_line")?,
             ptx_lines: reader.line_table(".nv_debug_line_sass")?,
         })
     }
-}
-
-/// Up to CUDA 12 the low byte of the flags, in 13 the second byte, holds the architecture.
-fn architecture(flags: u32) -> u32 {
-    [flags >> 8 & 0xff, flags & 0xff].into_iter().find(|value| (50..=130).contains(value)).unwrap_or(0)
 }
 
 struct Reader<'a> {
@@ -113,29 +103,11 @@ impl Reader<'_> {
                 spill_marks: self.spill_marks(&name)?,
                 code: section.data(self.endian, self.bytes)?.to_vec(),
                 base: section_base(index.0),
-                callees: self.callees(index, &name)?,
                 name,
             });
         }
         functions.sort_by(|left, right| left.name.cmp(&right.name));
         Ok(functions)
-    }
-
-    fn callees(&self, section: SectionIndex, function: &str) -> Result<BTreeMap<u32, String>, CubinError> {
-        let prefix = format!("${function}$");
-        let mut callees = BTreeMap::new();
-        for (_, symbol) in self.symbols.enumerate() {
-            if usize::from(symbol.st_shndx.get(self.endian).0) != section.0 {
-                continue;
-            }
-            let name = String::from_utf8_lossy(self.symbols.symbol_name(self.endian, symbol)?).into_owned();
-            if let (Some(callee), Ok(offset)) =
-                (name.strip_prefix(&prefix), u32::try_from(symbol.st_value.get(self.endian)))
-            {
-                callees.insert(offset, callee.to_string());
-            }
-        }
-        Ok(callees)
     }
 
     fn section_data(&self, name: &str) -> Result<Option<(SectionIndex, &[u8])>, CubinError> {

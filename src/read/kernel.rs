@@ -1,7 +1,5 @@
 //! Joins what the log, the machine code, the line tables and the PTX say about each kernel.
 
-use std::collections::BTreeMap;
-
 use super::cubin::{Cubin, CubinError, CubinFunction};
 use super::ptx::{PtxError, PtxModule};
 use super::ptxas_log::PtxasLog;
@@ -30,8 +28,6 @@ pub struct KernelFacts {
     pub stack_is_unknown: bool,
     /// Local loads and stores, in order of the code.
     pub accesses: Vec<LocalAccess>,
-    /// Whether line tables were there.
-    pub has_lines: bool,
 }
 
 /// A local load or store with everything known about it.
@@ -48,8 +44,6 @@ pub struct LocalAccess {
     pub loop_depth: u32,
     /// Source lines of the branch that closes the innermost of them: the loop's own line, for code of a loop.
     pub loop_lines: Vec<SourceLine>,
-    /// Mangled name of the merged `__noinline__` function that it lies in.
-    pub callee: Option<String>,
     /// For a spill store: where the value that it parks was computed.
     pub definition: Option<Definition>,
 }
@@ -128,7 +122,6 @@ fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasLog, archite
         usage: logged.usage,
         stack_is_unknown: logged.stack_is_unknown,
         accesses,
-        has_lines: !cubin.source_lines.is_empty(),
     }
 }
 
@@ -156,14 +149,9 @@ fn local_access(
         source: source_lines(cubin, function, offset),
         loop_depth: around().count() as u32,
         loop_lines: innermost.map(|range| source_lines(cubin, function, range.end - 1)).unwrap_or_default(),
-        callee: callee_at(&function.callees, offset),
         definition,
         instruction,
     }
-}
-
-fn callee_at(callees: &BTreeMap<u32, String>, offset: u32) -> Option<String> {
-    callees.range(..=offset).next_back().map(|(_, name)| name.clone())
 }
 
 fn ptx_line(cubin: &Cubin, function: &CubinFunction, offset: u32) -> Option<u32> {

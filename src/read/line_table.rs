@@ -116,10 +116,6 @@ impl LineTable {
         }
         chain
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
 }
 
 fn file_name<R: Reader>(header: &gimli::LineProgramHeader<R>, index: u64) -> String {
