@@ -1,14 +1,18 @@
 //! The lints, one file each, in the order in which they may claim a stack object: most specific first.
 
 mod address_escape;
+mod constant_table;
 mod debug_build;
 mod dynamic_index;
 mod large_array;
+mod param_copy;
 mod printf_buffer;
 mod register_spill;
 mod rolled_loop;
 mod slow_path_math;
 mod unexplained_local_memory;
+mod vector_reinterpret;
+mod volatile_local;
 
 use crate::lint::Lint;
 
@@ -18,6 +22,10 @@ pub static ALL: &[&Lint] = &[
     &register_spill::LINT,
     &printf_buffer::LINT,
     &slow_path_math::LINT,
+    &volatile_local::LINT,
+    &constant_table::LINT,
+    &vector_reinterpret::LINT,
+    &param_copy::LINT,
     &dynamic_index::LINT,
     &large_array::LINT,
     &rolled_loop::LINT,

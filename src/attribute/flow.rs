@@ -514,6 +514,12 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// All definitions of a register.
+    pub fn definitions_of(&self, register: &str) -> impl Iterator<Item = &'a Instruction> {
+        let definitions = self.definitions.get(register).into_iter().flatten();
+        definitions.filter_map(|definition| self.function.instructions.get(*definition))
+    }
+
     /// Calls, with the values that were stored to their parameters.
     pub fn calls(&self) -> Vec<Call> {
         let mut stored: HashMap<String, String> = HashMap::new();
@@ -536,7 +542,7 @@ impl<'a> Flow<'a> {
 const BASE: u64 = u64::MAX;
 
 /// `2` of `_Z1fPfi_param_2`.
-fn parameter_number(symbol: &str) -> Option<usize> {
+pub fn parameter_number(symbol: &str) -> Option<usize> {
     symbol.rsplit_once("_param_")?.1.parse().ok()
 }
 

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use super::contents::{self, Contents};
 use super::name::{self, Variable};
 use super::objects::{self, Access, Escape, RawObject};
 use super::place::Place;
+use super::reinterpret::{self, Reinterpretation};
 use super::spill::{self, Limit, Spills};
 use super::syntax::FunctionSyntax;
 use super::view::Views;
@@ -53,6 +55,9 @@ pub struct StackObject {
     pub variable: Option<Variable>,
     pub accesses: Vec<Access>,
     pub escapes: Vec<Escape>,
+    pub contents: Contents,
+    /// The cast through which the variable is accessed as another type.
+    pub reinterpretation: Option<Reinterpretation>,
     /// Demangled name of the function that owns it, where that is not the kernel itself.
     pub function: Option<String>,
     /// For memory of the math library: the call that it belongs to.
@@ -130,7 +135,9 @@ fn frame(
     frame.limit = function.map(|function| spill::limit(function, flag, architecture));
     let mut objects: Vec<StackObject> = spilled(kernel, facts, views).into_iter().collect();
     let gathered = objects::gather(kernel, facts, views);
-    for (key, raw) in gathered.objects {
+    let parameters = function.map(|function| contents::parameters(function, facts, views)).unwrap_or_default();
+    for (key, mut raw) in gathered.objects {
+        raw.contents.name(&parameters);
         let owner = (key.function != kernel.name).then(|| demangle(&key.function));
         objects.push(variable_object(raw, owner, syntax.as_ref(), &frame.name, views));
     }
@@ -169,6 +176,8 @@ fn spilled(kernel: &KernelFacts, facts: &UnitFacts, views: &Views<'_>) -> Option
         variable: None,
         accesses: Vec::new(),
         escapes: Vec::new(),
+        contents: Contents::default(),
+        reinterpretation: None,
         function: None,
         math_function: None,
     })
@@ -186,6 +195,7 @@ fn variable_object(
     if let (Some(variable), Some(syntax), None) = (&mut variable, syntax, &owner) {
         variable.type_text = bind(&variable.type_text, &syntax.template_parameters, &template_arguments(kernel));
     }
+    let reinterpretation = variable.as_ref().and_then(|variable| reinterpret::find(variable, &raw.accesses));
     let math_function = if raw.is_library { math_function(&raw) } else { None };
     StackObject {
         math_function,
@@ -194,6 +204,8 @@ fn variable_object(
         variable,
         accesses: raw.accesses,
         escapes: raw.escapes,
+        contents: raw.contents,
+        reinterpretation,
         function: owner,
     }
 }
@@ -261,6 +273,8 @@ fn unknown(bytes: u64, accesses: Vec<Access>) -> StackObject {
         variable: None,
         accesses,
         escapes: Vec::new(),
+        contents: Contents::default(),
+        reinterpretation: None,
         function: None,
         math_function: None,
     }

@@ -3,6 +3,7 @@
 //! The machine code says what is in local memory; the PTX says which object an access belongs to and what its
 //! address depends on; the source gives the name. Nothing here decides on a cause: that is for the lints.
 
+mod contents;
 mod escape;
 mod flow;
 mod frame;
@@ -10,15 +11,18 @@ mod loops;
 mod name;
 mod objects;
 mod place;
+mod reinterpret;
 mod spill;
 mod syntax;
 mod types;
 mod view;
 
+pub use contents::{Contents, Parameter, ParameterCopy};
 pub use flow::Sources;
 pub use frame::{KernelFrame, LaunchBounds, MathFunction, StackObject, StackObjectKind, attribute, demangle};
 pub use loops::Trip;
 pub use name::Variable;
+pub use reinterpret::Reinterpretation;
 pub use objects::{Access, Address, Escape, EscapeKind};
 pub use spill::{Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, registers_for};
-pub use syntax::DeclarationKind;
+pub use syntax::{DeclarationKind, Volatility};

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::loops::Trip;
 use super::objects::{Access, Address, Escape, EscapeKind, RawObject};
 use super::place::Place;
-use super::syntax::{CounterSyntax, Declaration, DeclarationKind, LoopSyntax, Mention};
+use super::syntax::{CounterSyntax, Declaration, DeclarationKind, LoopSyntax, Mention, Volatility};
 use super::view::{SourceView, Views};
 use crate::read::{AccessKind, SourceLine};
 use crate::source::Span;
@@ -23,6 +23,9 @@ pub struct Variable {
     pub type_text: String,
     pub kind: DeclarationKind,
     pub is_parameter: bool,
+    pub volatility: Option<Volatility>,
+    /// What it is initialised with.
+    pub initializer: Option<Span>,
     /// Its size, where the source tells; the object may have padding.
     pub bytes: Option<u64>,
     /// The name where it is declared.
@@ -40,6 +43,7 @@ struct Score {
     /// Its address is handed on somewhere.
     is_passed: bool,
     span: Option<Span>,
+    initializer: Option<Span>,
 }
 
 /// Names an object and marks its uses in `object.accesses`; nothing is named that is not the only choice.
@@ -65,9 +69,18 @@ pub fn name(object: &mut RawObject) -> Option<Variable> {
         type_text: declaration.type_text.clone(),
         kind: declaration.kind,
         is_parameter: declaration.is_parameter,
+        volatility: declaration.volatility.clone().or_else(|| volatile_member(object, *view, declaration)),
+        initializer: score.initializer.clone(),
         bytes: declaration.bytes,
         span: score.span.clone()?,
     })
+}
+
+/// The `volatile` member of the variable's type, where the machine code has such accesses.
+fn volatile_member(object: &RawObject, view: usize, declaration: &Declaration) -> Option<Volatility> {
+    let places = object.accesses.iter().filter(|access| access.is_volatile).flat_map(|access| &access.places);
+    let mut views = places.map(|place| &place.view).filter(|candidate| Rc::as_ptr(candidate) as usize == view);
+    views.next()?.volatile_member(declaration.type_text.split('[').next()?).map(Volatility::Member)
 }
 
 /// The size of the variable that an object is, where all accesses agree on one whose size the source tells.
@@ -95,7 +108,7 @@ fn votes(object: &RawObject) -> BTreeMap<Candidate, Score> {
     }
     // A number is in memory only where its address is taken or it is `volatile`; else it only stands nearby.
     scores.retain(|(_, declaration), score| {
-        declaration.kind != DeclarationKind::Scalar || score.is_passed || declaration.is_volatile
+        declaration.kind != DeclarationKind::Scalar || score.is_passed || declaration.volatility.is_some()
     });
     scores
 }
@@ -128,11 +141,13 @@ fn vote(places: &[Place], fits: impl Fn(&Mention) -> bool, is_certain: bool, sco
         let view = std::rc::Rc::as_ptr(&place.view) as usize;
         for (declaration, is_passed) in declarations {
             let span = place.view.span(declaration.range.0..declaration.range.1);
+            let initializer = declaration.initializer.and_then(|(start, end)| place.view.span(start..end));
             let score = scores.entry((view, declaration)).or_default();
             score.places += 1;
             score.is_passed |= is_passed;
             score.certain += u64::from(is_certain);
             score.span = score.span.take().or(span);
+            score.initializer = score.initializer.take().or(initializer);
         }
         return;
     }
