@@ -81,7 +81,10 @@ fn advice(object: &StackObject, read: &Access, is_computed: bool) -> String {
         }
         (Some(variable), true) => format!("declare `{}` as `static constexpr`, so that it exists once", variable.name),
         (Some(variable), false) => {
-            format!("compute `{}` at compile time and declare it `static constexpr`, so that it exists once", variable.name)
+            format!(
+                "compute `{}` at compile time and declare it `static constexpr`, so that it exists once",
+                variable.name
+            )
         }
         (None, _) => "declare the table `static constexpr`, so that it exists once".to_string(),
     };

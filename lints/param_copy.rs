@@ -16,17 +16,13 @@
 //! address must take a pointer to `const`.
 
 use crate::attribute::{
-    Contents, DeclarationKind, Escape, EscapeKind, Parameter, ParameterCopy, StackObject, StackObjectKind, Variable,
-    demangle,
+    Address, Contents, DeclarationKind, Escape, EscapeKind, Parameter, ParameterCopy, StackObject, StackObjectKind,
+    Variable, demangle,
 };
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, line_of, object_finding};
 
-pub(crate) static LINT: Lint = Lint {
-    name: "param_copy",
-    level: Level::Warn,
-    source: include_str!("param_copy.rs"),
-    check: Check::Object(check),
-};
+pub(crate) static LINT: Lint =
+    Lint { name: "param_copy", level: Level::Warn, source: include_str!("param_copy.rs"), check: Check::Object(check) };
 
 /// Places of writes that are labelled.
 const SHOWN_WRITES: usize = 3;
@@ -54,8 +50,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let message = format!("{}: {}", subject(object, copy, copied), reason(object, copy, copied, escape));
     let guilty = object.guilty();
     let parameter = copy.parameter.as_ref();
-    let mut finding = object_finding(object, guilty, message)
-        .primary(parameter.map(|parameter| &parameter.span), "this parameter");
+    let mut finding =
+        object_finding(object, guilty, message).primary(parameter.map(|parameter| &parameter.span), "this parameter");
     if copied != Copied::Itself {
         finding = finding.label(parameter.map(|parameter| &parameter.span), "the parameter that is copied");
     }
@@ -67,6 +63,10 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     }
     if let Some(guilty) = guilty {
         finding = finding.access(object, guilty);
+    }
+    if let (Some(guilty), Some(Address::Computed(sources)), None) = (guilty, guilty.map(|it| &it.address), escape) {
+        let index = guilty.index.as_ref().or(guilty.span.as_ref());
+        finding = finding.label(index, super::dynamic_index::reason(guilty, sources));
     }
     Some(finding.help(advice(cx, object, copy, copied)))
 }
@@ -107,7 +107,11 @@ fn subject(object: &StackObject, copy: &ParameterCopy, copied: Copied) -> String
     match (copied, &copy.parameter) {
         (Copied::Part, Some(parameter)) => {
             let name = &parameter.name;
-            format!("{} of parameter `{name}` (`{}`) are copied to local memory", bytes(object.bytes), parameter.type_text)
+            format!(
+                "{} of parameter `{name}` (`{}`) are copied to local memory",
+                bytes(object.bytes),
+                parameter.type_text
+            )
         }
         (Copied::Part, None) => format!("{} of a kernel parameter are copied to local memory", bytes(object.bytes)),
         (Copied::Itself, _) => format!("{} is copied to local memory", describe(object)),
@@ -122,7 +126,9 @@ fn reason(object: &StackObject, copy: &ParameterCopy, copied: Copied, escape: Op
         (None, Some((EscapeKind::Call(name), _))) => {
             format!("its address is passed to `{}`, which is not inlined", demangle(name))
         }
-        (None, Some((EscapeKind::IndirectCall, _))) => "its address is passed to a function behind a pointer".to_string(),
+        (None, Some((EscapeKind::IndirectCall, _))) => {
+            "its address is passed to a function behind a pointer".to_string()
+        }
         (None, Some((EscapeKind::Stored, _))) => "its address is stored to memory".to_string(),
         (None, Some((EscapeKind::Generic(_), _))) => "its address is mixed with others".to_string(),
         (None, None) if copy.may_be_written => "it is written".to_string(),
@@ -130,7 +136,7 @@ fn reason(object: &StackObject, copy: &ParameterCopy, copied: Copied, escape: Op
     };
     match (copied, &copy.parameter) {
         (Copied::Inner | Copied::Variable, Some(parameter)) => {
-            format!("it is a copy of parameter `{}`, and {why}", parameter.name)
+            format!("it is a copy of kernel parameter `{}`, and {why}", parameter.name)
         }
         (Copied::Inner | Copied::Variable, None) => format!("it is a copy of a kernel parameter, and {why}"),
         (Copied::Itself | Copied::Part, _) => why,

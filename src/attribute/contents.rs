@@ -75,11 +75,17 @@ enum Value {
     /// An address that the linker fills in.
     Symbol(String),
     /// Constant memory, which no kernel changes.
-    Memory { symbol: String, offset: i64 },
+    Memory {
+        symbol: String,
+        offset: i64,
+    },
     /// The result of instructions on constants, which is one itself.
     Expression(String),
     /// Bytes of a kernel parameter; the offset is open where a loop copies.
-    Parameter { number: usize, offset: Option<i64> },
+    Parameter {
+        number: usize,
+        offset: Option<i64>,
+    },
     Data,
 }
 
@@ -128,8 +134,7 @@ pub fn fill(
     }
     for (key, stores) in stores {
         if let Some(object) = objects.get_mut(&key) {
-            let is_hidden =
-                has_unplaced || object.escapes.iter().any(|escape| may_write_unseen(&escape.kind, flows));
+            let is_hidden = has_unplaced || object.escapes.iter().any(|escape| may_write_unseen(&escape.kind, flows));
             object.contents = summary(&stores, is_hidden);
         }
     }
@@ -207,7 +212,9 @@ fn defined<'f>(flow: &'f Flow<'_>, definition: &'f Instruction, register: &str, 
                 .collect();
             // Which part of a vector it is tells it from the others.
             let part = elements(operand(0)).position(|part| part == register).unwrap_or(0);
-            terms.map_or(Value::Data, |terms| Value::Expression(format!("{}.{part} {}", definition.opcode, terms.join(" "))))
+            terms.map_or(Value::Data, |terms| {
+                Value::Expression(format!("{}.{part} {}", definition.opcode, terms.join(" ")))
+            })
         }
         _ => Value::Data,
     }
@@ -217,9 +224,35 @@ fn defined<'f>(flow: &'f Flow<'_>, definition: &'f Instruction, register: &str, 
 fn is_arithmetic(mnemonic: &str) -> bool {
     matches!(
         mnemonic,
-        "mov" | "add" | "sub" | "mul" | "mad" | "fma" | "neg" | "abs" | "and" | "or" | "xor" | "not" | "shl" | "shr"
-            | "shf" | "prmt" | "bfi" | "bfe" | "lop3" | "cvt" | "min" | "max" | "div" | "rem" | "sqrt" | "rsqrt"
-            | "rcp" | "ex2" | "lg2"
+        "mov"
+            | "add"
+            | "sub"
+            | "mul"
+            | "mad"
+            | "fma"
+            | "neg"
+            | "abs"
+            | "and"
+            | "or"
+            | "xor"
+            | "not"
+            | "shl"
+            | "shr"
+            | "shf"
+            | "prmt"
+            | "bfi"
+            | "bfe"
+            | "lop3"
+            | "cvt"
+            | "min"
+            | "max"
+            | "div"
+            | "rem"
+            | "sqrt"
+            | "rsqrt"
+            | "rcp"
+            | "ex2"
+            | "lg2"
     )
 }
 
@@ -294,9 +327,8 @@ fn summary(stores: &[Store], is_hidden: bool) -> Contents {
     if let Some(copy) = parameter_copy(stores, is_hidden) {
         return Contents::Parameter(copy);
     }
-    let has_data = stores.iter().any(|store| {
-        store.at.is_none() || matches!(store.value, Value::Data | Value::Parameter { .. })
-    });
+    let has_data =
+        stores.iter().any(|store| store.at.is_none() || matches!(store.value, Value::Data | Value::Parameter { .. }));
     match !has_data && !is_hidden && (agree(stores.iter()) || is_several_tables(stores)) {
         true => Contents::Constants {
             is_computed: stores.iter().any(|store| matches!(store.value, Value::Expression(_))),
@@ -402,8 +434,18 @@ fn source(store: &Store) -> Option<(usize, Option<i64>)> {
     Some((number, distance))
 }
 
+/// The variable that a statement writes to, else the statement.
 fn written_at(store: &Store) -> Option<Span> {
-    store.places.iter().find_map(Place::span)
+    let place = store.places.first()?;
+    let region = place.view.region(place.offset)?;
+    let mentions = place.view.mentions(region);
+    let mut written = mentions.iter().filter(|mention| mention.is_written && mention.declaration.kind.has_parts());
+    match (written.next(), written.next()) {
+        (Some(only), None) => place.view.span(only.range.clone()),
+        // The head of a function is where the compiler puts the copy itself.
+        _ if region.kind() == "function_definition" => None,
+        _ => place.span(),
+    }
 }
 
 /// The parameters of a kernel in order; `None` for those that the source does not tell apart.

@@ -22,7 +22,7 @@ pub use flow::Sources;
 pub use frame::{KernelFrame, LaunchBounds, MathFunction, StackObject, StackObjectKind, attribute, demangle};
 pub use loops::Trip;
 pub use name::Variable;
-pub use reinterpret::Reinterpretation;
 pub use objects::{Access, Address, Escape, EscapeKind};
+pub use reinterpret::Reinterpretation;
 pub use spill::{Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, registers_for};
 pub use syntax::{DeclarationKind, Volatility};

@@ -49,7 +49,8 @@ struct Casts<'t> {
 pub fn find(variable: &Variable, accesses: &[Access]) -> Option<Reinterpretation> {
     let (component, whole) = types::shape(variable.type_text.split('[').next()?)?;
     let guilty = accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed())?;
-    let (view, node) = accesses.iter().flat_map(|access| &access.places).find_map(|place| declared_at(place, variable))?;
+    let (view, node) =
+        accesses.iter().flat_map(|access| &access.places).find_map(|place| declared_at(place, variable))?;
     let casts = Casts::new(&view, node, variable)?;
     // `float` of a `float4` is no other type, unless the way there is a cast.
     let indexed = casts.of(guilty, &view).filter(|cast| {
@@ -116,7 +117,9 @@ impl<'t> Casts<'t> {
         let more: Vec<(Declaration, usize)> = self
             .declarations
             .iter()
-            .filter(|declaration| declaration.kind == super::DeclarationKind::Alias && !known.contains(&declaration.range))
+            .filter(|declaration| {
+                declaration.kind == super::DeclarationKind::Alias && !known.contains(&declaration.range)
+            })
             .filter_map(|declaration| {
                 let (start, end) = declaration.initializer?;
                 Some((declaration.clone(), self.within(start..end)?))
@@ -196,7 +199,8 @@ impl SourceView {
         let body = named.next().filter(|_| named.next().is_none())?.child_by_field_name("value")?;
         let (_, rest) = self.slice(body).split_once("reinterpret_cast<")?;
         let (type_text, _) = rest.split_once(['*', '&'])?;
-        let words: Vec<&str> = type_text.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile")).collect();
+        let words: Vec<&str> =
+            type_text.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile")).collect();
         (!words.is_empty()).then(|| words.join(" "))
     }
 

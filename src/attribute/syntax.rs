@@ -42,6 +42,13 @@ pub enum DeclarationKind {
     Alias,
 }
 
+impl DeclarationKind {
+    /// Whether a variable of this kind may be written in parts.
+    pub fn has_parts(self) -> bool {
+        matches!(self, Self::Array | Self::Aggregate)
+    }
+}
+
 /// A local variable or parameter.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Declaration {

@@ -114,7 +114,8 @@ impl Instruction {
 
     /// Bytes of one element that a load or store moves: 4 of `ld.local.v4.u32`.
     pub fn element_bytes(&self) -> Option<u64> {
-        let bits: u64 = self.opcode.rsplit('.').next()?.trim_start_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()?;
+        let bits: u64 =
+            self.opcode.rsplit('.').next()?.trim_start_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()?;
         Some(bits / 8).filter(|bytes| *bytes > 0)
     }
 
