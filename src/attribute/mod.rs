@@ -13,6 +13,7 @@ mod place;
 mod spill;
 mod syntax;
 mod types;
+mod value;
 mod view;
 
 pub use flow::Sources;
@@ -20,5 +21,5 @@ pub use frame::{KernelFrame, LaunchBounds, MathFunction, StackObject, StackObjec
 pub use loops::Trip;
 pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};
-pub use spill::{Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, registers_for};
+pub use spill::{HeldVariable, Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, registers_for};
 pub use syntax::DeclarationKind;
