@@ -219,7 +219,7 @@ mod tests {
              st.global.u32 [%rd1], %r4;",
         );
         let function = &module.functions[0];
-        assert_eq!(Values::new(function).peak(), Some(2));
+        assert_eq!(Values::new(function).peak(), Some(1));
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn results_fit_variables_of_their_size() {
-        assert_eq!((type_bytes("f32"), type_bytes("bf16x2"), type_bytes("rn")), (Some(4), Some(2), None));
+        assert_eq!((type_bytes("f32"), type_bytes("bf16x2"), type_bytes("rn")), (Some(4), Some(4), None));
         assert_eq!((registers_of("%rd12"), registers_of("%p1"), registers_of("%f3")), (2, 0, 1));
     }
 }
