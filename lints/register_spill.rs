@@ -18,6 +18,7 @@
 use crate::attribute::{
     KernelFrame, Limit, LimitOrigin, SpillGroup, Spills, StackObject, StackObjectKind, registers_for,
 };
+use crate::diagnostic::ResourceUsage;
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, line_of, plural};
 use crate::source::Span;
 
@@ -42,13 +43,14 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         bytes(usage.spill_loads)
     );
     let mut finding = Finding::new(match &frame.limit {
-        Some(limit) => format!("{spilled}, {} allowed for a thread", plural(limit.registers.into(), "register")),
+        Some(limit) => format!("{spilled}; {} allowed{}", plural(limit.registers.into(), "register"), demand(frame)),
         None => spilled,
     });
     finding.loads = spills.loads;
     finding.stores = spills.stores;
     finding.loop_depth = spills.loop_depth;
-    finding.variable = spills.groups.first().and_then(|group| group.span.as_ref()).map(expression);
+    finding.variable = spills.groups.first().and_then(holder);
+    finding.variable_type = spills.groups.first().and_then(|group| Some(group.variable.as_ref()?.type_text.clone()));
     finding = finding.primary(frame.span.as_ref(), format!("{} of spill slots in every thread", bytes(object.bytes)));
     if let Some(limit) = &frame.limit {
         finding = match limit_span(frame, limit) {
@@ -59,6 +61,19 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     finding = hottest(finding, spills, frame.span.as_ref());
     for group in spills.groups.iter().filter(|group| group.bytes > 0).take(SHOWN_GROUPS) {
         finding = finding.label(group.span.as_ref(), share(group));
+        if let Some(variable) = group.variable.as_ref().filter(|_| group.refill_span != group.span) {
+            finding = finding.label(group.refill_span.as_ref(), format!("`{}` is loaded back here", variable.name));
+        }
+    }
+    let rest: u64 = spills.groups.iter().skip(SHOWN_GROUPS).map(|group| group.bytes).sum();
+    if rest > 0 {
+        let others = spills.groups.iter().skip(SHOWN_GROUPS).filter(|group| group.bytes > 0).count();
+        finding =
+            finding.note(format!("the other {} hold values of {}", bytes(rest), plural(others as u64, "more place")));
+    }
+    finding = finding.label(spills.peak.as_ref(), "most values are alive around here");
+    if let Some(usage) = &frame.unlimited {
+        finding = finding.note(without_limit(usage));
     }
     if !cx.has_spill_marks {
         finding = finding
@@ -71,8 +86,48 @@ fn expression(span: &Span) -> String {
     span.text().split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches(';').to_string()
 }
 
+/// The variable that holds most of what is spilled, else the statement that computes it.
+fn holder(group: &SpillGroup) -> Option<String> {
+    let variable = group.variable.as_ref().map(|variable| variable.name.clone());
+    variable.or_else(|| group.span.as_ref().map(expression))
+}
+
+/// The end of "32 registers allowed": what the kernel takes where nothing limits it.
+fn demand(frame: &KernelFrame) -> String {
+    match &frame.unlimited {
+        Some(usage) if usage.spill_stores > 0 || usage.spill_loads > 0 => {
+            format!(", it needs more than {}", usage.registers)
+        }
+        Some(usage) => format!(", it needs {}", usage.registers),
+        None => String::new(),
+    }
+}
+
+fn without_limit(usage: &ResourceUsage) -> String {
+    let registers = plural(usage.registers.into(), "register");
+    match usage.spill_stores + usage.spill_loads {
+        0 => format!("compiled without the limit it takes {registers} and does not spill"),
+        _ => format!(
+            "compiled without the limit it takes {registers} and still spills: {} stored, {} loaded",
+            bytes(usage.spill_stores),
+            bytes(usage.spill_loads)
+        ),
+    }
+}
+
 fn share(group: &SpillGroup) -> String {
-    format!("{} computed here, {}", plural(group.values, "spilled value"), bytes(group.bytes))
+    let values = plural(group.values, "spilled value");
+    let what = match &group.variable {
+        Some(variable) => format!("{values} of `{}` (`{}`), {}", variable.name, variable.type_text, bytes(group.bytes)),
+        None => format!("{values} computed here, {}", bytes(group.bytes)),
+    };
+    let loads = plural(group.refills, "refill");
+    match (group.refills, group.refill_depth) {
+        (0, _) => what,
+        (_, 0) => format!("{what}; {loads}"),
+        (_, 1) => format!("{what}; {loads}, inside a loop"),
+        (_, depth) => format!("{what}; {loads}, up to {depth} loops deep"),
+    }
 }
 
 fn hottest(finding: Finding, spills: &Spills, near: Option<&Span>) -> Finding {

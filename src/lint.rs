@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::attribute::{Access, Address, KernelFrame, Sources, StackObject};
+use crate::attribute::{Access, Address, KernelFrame, Sources, StackObject, StackObjectKind};
 use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Uniformity};
 use crate::extract::TranslationUnit;
 use crate::lints::ALL;
@@ -148,10 +148,25 @@ impl Levels {
     }
 
     pub fn level(&self, lint: &Lint) -> Level {
-        let level = self.levels.get(lint.name).copied().unwrap_or(lint.level);
-        match self.warnings {
-            Some(warnings) if level == Level::Warn => warnings,
-            _ => level,
+        match (self.own_level(lint), self.warnings) {
+            (Level::Warn, Some(warnings)) => warnings,
+            (level, _) => level,
+        }
+    }
+
+    /// The level without what is said of all warnings.
+    fn own_level(&self, lint: &Lint) -> Level {
+        self.levels.get(lint.name).copied().unwrap_or(lint.level)
+    }
+
+    /// How loud a finding is; `None` where its lint is allowed. A minor one that would only be a warning is a note, also
+    /// where warnings are errors.
+    fn severity(&self, lint: &Lint, is_minor: bool) -> Option<Severity> {
+        match (self.level(lint), self.own_level(lint)) {
+            (Level::Allow, _) => None,
+            (_, Level::Warn) if is_minor => Some(Severity::Note),
+            (Level::Warn, _) => Some(Severity::Warning),
+            (Level::Deny | Level::Forbid, _) => Some(Severity::Error),
         }
     }
 }
@@ -185,6 +200,23 @@ pub struct Claim {
     pub lint: &'static Lint,
     pub finding: Finding,
     pub bytes: u64,
+    /// It costs next to nothing: a few bytes, and no loop around any access.
+    pub is_minor: bool,
+}
+
+/// A frame of this many bytes is one or two registers, stored and loaded once.
+const MINOR_BYTES: u64 = 8;
+
+fn is_minor(object: &StackObject) -> bool {
+    let deepest = object.accesses.iter().map(|access| access.loop_depth).max().unwrap_or(0);
+    let is_in_loop = match &object.kind {
+        StackObjectKind::Spills(spills) => spills.loop_depth > 0,
+        StackObjectKind::Variable => deepest > 0,
+        // What is not known is not called harmless.
+        StackObjectKind::Unknown => true,
+    };
+    // A function that is given the address may be called in a loop.
+    !is_in_loop && object.escapes.is_empty() && object.bytes <= MINOR_BYTES
 }
 
 /// Runs all object lints over a frame: every byte of it is claimed by exactly one.
@@ -194,7 +226,9 @@ pub fn claims(cx: &LintContext<'_>) -> Vec<Claim> {
 
 fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {
-        Check::Object(check) => check(cx, object).map(|finding| Claim { lint, finding, bytes: object.bytes }),
+        Check::Object(check) => {
+            check(cx, object).map(|finding| Claim { lint, finding, bytes: object.bytes, is_minor: is_minor(object) })
+        }
         Check::Unit(_) => None,
     })
 }
@@ -216,7 +250,7 @@ pub fn would_claim(cx: &LintContext<'_>, object: &StackObject) -> Vec<&'static s
 /// Remarks on the unit as a whole; `is_debug` tells that its code was built with `-G`.
 pub fn unit_claim(unit: &TranslationUnit, is_debug: bool) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {
-        Check::Unit(check) => check(unit, is_debug).map(|finding| Claim { lint, finding, bytes: 0 }),
+        Check::Unit(check) => check(unit, is_debug).map(|finding| Claim { lint, finding, bytes: 0, is_minor: false }),
         Check::Object(_) => None,
     })
 }
@@ -233,11 +267,7 @@ pub struct Circumstances<'a> {
 impl Claim {
     /// The claim as a diagnostic; `None` where the lint is allowed.
     pub fn into_diagnostic(self, levels: &Levels, about: &Circumstances<'_>) -> Option<Diagnostic> {
-        let severity = match levels.level(self.lint) {
-            Level::Allow => return None,
-            Level::Warn => Severity::Warning,
-            Level::Deny | Level::Forbid => Severity::Error,
-        };
+        let severity = levels.severity(self.lint, self.is_minor)?;
         let kernels = about.frame.map(|frame| instance(frame, self.bytes, about)).into_iter().collect();
         let finding = self.finding;
         Some(Diagnostic {

@@ -564,7 +564,7 @@ fn call(index: usize, instruction: &Instruction, stored: &HashMap<String, String
 }
 
 /// Registers that an instruction writes: the first operand, or all of a vector; none for stores and branches.
-fn written(instruction: &Instruction) -> impl Iterator<Item = &str> {
+pub fn written(instruction: &Instruction) -> impl Iterator<Item = &str> {
     let none = matches!(
         instruction.mnemonic(),
         "st" | "bra"

@@ -13,7 +13,7 @@ use super::view::Views;
 use crate::compile::{Artifacts, architecture_number};
 use crate::diagnostic::ResourceUsage;
 use crate::extract::TranslationUnit;
-use crate::read::{KernelFacts, PtxFunction, UnitFacts};
+use crate::read::{KernelFacts, PtxFunction, PtxasLog, UnitFacts};
 use crate::source::Span;
 
 /// Alignment adds at most this many bytes to a frame.
@@ -34,6 +34,8 @@ pub struct KernelFrame {
     pub launch_bounds: LaunchBounds,
     /// Registers that a thread may use; known where the PTX of the function is.
     pub limit: Option<Limit>,
+    /// For a kernel that spills: its figures when compiled without the limit.
+    pub unlimited: Option<ResourceUsage>,
     /// Their bytes add up to the frame.
     pub objects: Vec<StackObject>,
 }
@@ -105,12 +107,14 @@ pub fn attribute(
 ) -> Vec<KernelFrame> {
     let views = Views::new(unit, &artifacts.folder, root);
     let architecture = architecture_number(&artifacts.architecture);
-    facts.kernels.iter().map(|kernel| frame(kernel, facts, &views, architecture, flag.clone())).collect()
+    let unlimited = PtxasLog::parse(&artifacts.unlimited_log);
+    facts.kernels.iter().map(|kernel| frame(kernel, facts, &unlimited, &views, architecture, flag.clone())).collect()
 }
 
 fn frame(
     kernel: &KernelFacts,
     facts: &UnitFacts,
+    unlimited: &PtxasLog,
     views: &Views<'_>,
     architecture: u32,
     flag: Option<(u32, String)>,
@@ -124,6 +128,7 @@ fn frame(
         span: None,
         launch_bounds: LaunchBounds::default(),
         limit: None,
+        unlimited: unlimited.functions.get(&kernel.name).map(|function| function.usage),
         objects: Vec::new(),
         name,
     };

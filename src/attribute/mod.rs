@@ -15,6 +15,7 @@ mod reinterpret;
 mod spill;
 mod syntax;
 mod types;
+mod value;
 mod view;
 
 pub use contents::{Contents, Parameter, ParameterCopy};
@@ -24,5 +25,5 @@ pub use loops::Trip;
 pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};
 pub use reinterpret::Reinterpretation;
-pub use spill::{Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, registers_for};
+pub use spill::{HeldVariable, Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, registers_for};
 pub use syntax::{DeclarationKind, Volatility};

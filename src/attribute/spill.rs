@@ -1,10 +1,11 @@
 //! Spilled registers: the limit that forces them out, and where their values come from.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::name::source_loop;
 use super::objects::is_spill;
 use super::place::{Place, places, places_of_lines};
+use super::value::Values;
 use super::view::Views;
 use crate::read::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
 use crate::source::Span;
@@ -33,16 +34,36 @@ pub struct Spills {
     pub loop_depth: u32,
     /// Source of that loop, where it is known.
     pub loop_span: Option<Span>,
+    /// The statement where the most values are alive at a time, in the order of the PTX.
+    pub peak: Option<Span>,
 }
 
-/// Values that one statement computes and that are spilled.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Values of one variable, or else those that one statement computes, that are spilled.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SpillGroup {
+    pub variable: Option<HeldVariable>,
+    /// The statement that computes most of them.
     pub span: Option<Span>,
     /// Spill stores of values from there.
     pub values: u64,
     /// Their slots in the frame.
     pub bytes: u64,
+    /// Loads of slots that no other group uses.
+    pub refills: u64,
+    /// Loops around the deepest of them.
+    pub refill_depth: u32,
+    /// The statement that needs the value back there.
+    pub refill_span: Option<Span>,
+}
+
+/// A variable whose values are in registers, or should be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HeldVariable {
+    /// The name where it is declared.
+    pub span: Span,
+    pub name: String,
+    /// As the source writes it: `float[8]`.
+    pub type_text: String,
 }
 
 /// Registers that a thread of the kernel may use, and why no more.
@@ -77,7 +98,12 @@ pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Opti
         let (view, found) = source_loop(&access_places(access, unit, views), &access.loop_lines, views)?;
         view.span(found.range)
     });
+    let peak = unit.ptx.function(&kernel.name).and_then(|function| {
+        let location = function.instructions.get(Values::new(function).peak()?)?.location;
+        places(views, &unit.ptx, function, location).first()?.span()
+    });
     Some(Spills {
+        peak,
         stores: count(AccessKind::Store),
         loads: count(AccessKind::Load),
         slot_bytes: slots(&spilled).len() as u64,
@@ -97,26 +123,69 @@ fn slot(access: &LocalAccess) -> std::ops::Range<i64> {
     start..start + i64::from(access.instruction.bytes)
 }
 
+/// What tells groups apart: the variable, else the statement.
+type GroupKey = (Option<HeldVariable>, Option<Span>);
+
 fn groups(spilled: &[&LocalAccess], unit: &UnitFacts, views: &Views<'_>) -> Vec<SpillGroup> {
+    let mut values: HashMap<&str, Values<'_>> = HashMap::new();
     let mut free = slots(spilled);
-    let mut groups: BTreeMap<Option<Span>, SpillGroup> = BTreeMap::new();
+    let mut groups: BTreeMap<GroupKey, SpillGroup> = BTreeMap::new();
+    let mut statements: BTreeMap<GroupKey, BTreeMap<Option<Span>, u64>> = BTreeMap::new();
+    let mut owners: BTreeMap<i64, BTreeSet<GroupKey>> = BTreeMap::new();
     for store in spilled.iter().filter(|access| access.instruction.kind == AccessKind::Store) {
-        let span = value_place(store, unit, views).and_then(|place| place.span());
-        let group = groups.entry(span.clone()).or_insert(SpillGroup { span, values: 0, bytes: 0 });
+        let (variable, span) = value(store, unit, views, &mut values);
+        let key = (variable.clone(), span.clone().filter(|_| variable.is_none()));
+        *statements.entry(key.clone()).or_default().entry(span).or_default() += 1;
+        let group = groups.entry(key.clone()).or_insert_with(|| SpillGroup { variable, ..SpillGroup::default() });
         group.values += 1;
         // A slot that several values share counts for the first.
         group.bytes += slot(store).filter(|byte| free.remove(byte)).count() as u64;
+        slot(store).for_each(|byte| _ = owners.entry(byte).or_default().insert(key.clone()));
+    }
+    for (key, group) in &mut groups {
+        let statements = statements.get(key).into_iter().flatten();
+        group.span = statements.max_by_key(|(_, count)| **count).and_then(|(span, _)| span.clone());
+    }
+    for load in spilled.iter().filter(|access| access.instruction.kind == AccessKind::Load) {
+        let owner = owners.get(&slot(load).start).filter(|owners| owners.len() == 1).and_then(BTreeSet::first);
+        if let Some(group) = owner.and_then(|key| groups.get_mut(key)) {
+            refill(group, load, unit, views);
+        }
     }
     let mut groups: Vec<SpillGroup> = groups.into_values().collect();
     groups.sort_by_key(|group| (std::cmp::Reverse(group.bytes), std::cmp::Reverse(group.values), group.span.clone()));
     groups
 }
 
-/// Where the value that a spill store parks was computed; the store itself where that is not known.
-fn value_place(store: &LocalAccess, unit: &UnitFacts, views: &Views<'_>) -> Option<Place> {
-    let Some(definition) = &store.definition else { return access_places(store, unit, views).into_iter().next() };
-    let found = ptx_places(definition.ptx_line, unit, views);
-    found.or_else(|| places_of_lines(views, &definition.source).into_iter().next())
+/// Counts a load that brings a value of a group back.
+fn refill(group: &mut SpillGroup, load: &LocalAccess, unit: &UnitFacts, views: &Views<'_>) {
+    group.refills += 1;
+    if group.refill_span.is_none() || load.loop_depth > group.refill_depth {
+        group.refill_depth = load.loop_depth;
+        group.refill_span = access_places(load, unit, views).first().and_then(Place::span);
+    }
+}
+
+/// The variable and the statement of the value that a spill store parks; the store's own statement where the value's is
+/// not known.
+fn value<'u>(
+    store: &LocalAccess,
+    unit: &'u UnitFacts,
+    views: &Views<'_>,
+    values: &mut HashMap<&'u str, Values<'u>>,
+) -> (Option<HeldVariable>, Option<Span>) {
+    let Some(definition) = &store.definition else {
+        return (None, access_places(store, unit, views).first().and_then(Place::span));
+    };
+    let held = ptx_instruction(definition.ptx_line, unit).and_then(|(function, index)| {
+        let values = values.entry(function.name.as_str()).or_insert_with(|| Values::new(function));
+        let (place, declaration) = values.variable(index, &unit.ptx, views)?;
+        let span = place.view.span(declaration.range.0..declaration.range.1)?;
+        Some(HeldVariable { span, name: declaration.name, type_text: declaration.type_text })
+    });
+    let place = ptx_places(definition.ptx_line, unit, views);
+    let place = place.or_else(|| places_of_lines(views, &definition.source).into_iter().next());
+    (held, place.and_then(|place| place.span()))
 }
 
 fn access_places(access: &LocalAccess, unit: &UnitFacts, views: &Views<'_>) -> Vec<Place> {
@@ -124,9 +193,13 @@ fn access_places(access: &LocalAccess, unit: &UnitFacts, views: &Views<'_>) -> V
 }
 
 fn ptx_places(line: Option<u32>, unit: &UnitFacts, views: &Views<'_>) -> Option<Place> {
+    let (function, index) = ptx_instruction(line, unit)?;
+    places(views, &unit.ptx, function, function.instructions[index].location).into_iter().next()
+}
+
+fn ptx_instruction(line: Option<u32>, unit: &UnitFacts) -> Option<(&PtxFunction, usize)> {
     let function = unit.ptx.function_at(line?)?;
-    let instruction = &function.instructions[function.instruction_at(line?)?];
-    places(views, &unit.ptx, function, instruction.location).into_iter().next()
+    Some((function, function.instruction_at(line?)?))
 }
 
 /// The limit that holds for a kernel. `flag` is a `-maxrregcount` of the compilation.

@@ -80,6 +80,13 @@ pub enum Volatility {
     Member(String),
 }
 
+impl Declaration {
+    /// Whether the name may be used at an offset of its text.
+    pub fn is_in_scope(&self, offset: usize) -> bool {
+        (self.scope.0..self.scope.1).contains(&offset)
+    }
+}
+
 /// A use of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {

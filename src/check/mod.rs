@@ -1,6 +1,7 @@
 //! One run of `cargo lmem check`: from the command line to a report, stage by stage.
 
 mod messages;
+mod only;
 mod progress;
 mod suppress;
 mod target;
@@ -356,12 +357,14 @@ fn finish(
     mut summary: Summary,
 ) -> Outcome {
     let failed = reports.iter().any(|report| report.failed);
+    let compiled = only::compiled(&reports);
     let mut units: Vec<Vec<Diagnostic>> = reports.into_iter().map(|report| report.diagnostics).collect();
     units.push(remarks);
     units.push(extraction.unresolved.iter().map(|unresolved| not_analysed(unresolved, &workspace)).collect());
     summary.not_analysed = extraction.unresolved.len();
-    let diagnostics = report::fold_units(units);
-    for diagnostic in &diagnostics {
+    let mut diagnostics = report::fold_units(units);
+    for diagnostic in &mut diagnostics {
+        diagnostic.notes.extend(only::note(diagnostic, &compiled));
         if let Code::Lint(name) = diagnostic.code {
             *summary.findings.entry(name.to_string()).or_default() += 1;
         }

@@ -69,6 +69,10 @@ pub struct UnitReport {
     pub diagnostics: Vec<Diagnostic>,
     /// Kernels that were looked at.
     pub kernels: usize,
+    /// Mangled names of these, and of functions with a frame of their own.
+    pub functions: Vec<String>,
+    /// What the unit was compiled for, which a rescue may have raised.
+    pub architecture: String,
     pub frame_bytes: u64,
     pub unexplained_bytes: u64,
     pub failed: bool,
@@ -112,6 +116,7 @@ fn examine(
     report: &mut UnitReport,
 ) {
     report.rescues = artifacts.rescues.clone();
+    report.architecture = artifacts.architecture.clone();
     report.diagnostics.extend(messages::warnings(&artifacts.messages, unit, shared.root, &artifacts.ptx));
     let architecture = architecture_number(&artifacts.architecture);
     let marks_spills = target.toolkit.version >= MARKS_SPILLS;
@@ -126,6 +131,7 @@ fn examine(
     let frames = attribute(unit, &facts, artifacts, shared.root, register_flag(unit));
     for frame in frames.iter().filter(|frame| is_wanted(frame, shared)) {
         report.kernels += usize::from(frame.is_entry);
+        report.functions.push(frame.mangled.clone());
         report.frame_bytes += frame.usage.stack_frame;
         examine_frame(unit, target, artifacts, &facts, frame, levels, report);
     }

@@ -6,6 +6,7 @@ mod nvrtc;
 mod ptxas;
 mod rescue;
 mod unit;
+mod unlimited;
 
 pub use message::{CompilerMessage, MessageKind, parse_messages};
 pub use nvrtc::{NVRTC_WORKER, worker as nvrtc_worker};

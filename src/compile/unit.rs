@@ -10,10 +10,11 @@ use thiserror::Error;
 
 use super::message::{CompilerMessage, MessageKind, parse_messages};
 use super::rescue::{HeaderIndex, Rescue, rescue};
-use super::{nvcc, nvrtc, ptxas};
+use super::{nvcc, nvrtc, ptxas, unlimited};
 use crate::diagnostic::FlagOrigin;
 use crate::extract::{NvccFlags, NvrtcOptions, TranslationUnit, UnitCode};
 use crate::process::{self, End, Output};
+use crate::read::PtxasLog;
 use crate::source::{SourceFile, unescape_path};
 use crate::toolkit::Toolkit;
 
@@ -25,6 +26,9 @@ pub const STRING_NAME: &str = "lmem_kernel_string.cu";
 
 /// The PTX of a unit in its temporary folder.
 const PTX_NAME: &str = "unit.ptx";
+
+/// The PTX without limits beside it.
+const UNLIMITED_NAME: &str = "unlimited.ptx";
 
 /// A toolkit and an architecture.
 #[derive(Debug, Clone)]
@@ -44,6 +48,8 @@ pub struct Artifacts {
     /// The PTX that ptxas compiled, with `.loc` lines.
     pub ptx: String,
     pub ptxas_log: String,
+    /// ptxas's figures for the kernels that spill, compiled without their limits; empty where none has one.
+    pub unlimited_log: String,
     /// Warnings of front end and ptxas.
     pub messages: Vec<CompilerMessage>,
     /// Files that were read, but for the unit's own text.
@@ -198,9 +204,11 @@ impl Compiler<'_> {
         let missing = |what| CompileError::NoOutput { program: "nvcc".into(), what };
         let read = |path: PathBuf| fs_err::read(path).map_err(CompileError::io("nvcc's output cannot be read"));
         let preprocessed = kept(".ii")?.map(read).transpose()?.unwrap_or_default();
+        let ptx = String::from_utf8_lossy(&read(kept(".ptx")?.ok_or(missing("PTX"))?)?).into_owned();
         Ok(Artifacts {
             cubin: Some(nvcc::cubin_path(folder)).filter(|path| path.is_file()).map(read).ok_or(missing("cubin"))??,
-            ptx: String::from_utf8_lossy(&read(kept(".ptx")?.ok_or(missing("PTX"))?)?).into_owned(),
+            unlimited_log: self.unlimited(&ptx, &text, &attempt.arguments, &attempt.architecture, toolkit, folder)?,
+            ptx,
             messages: warnings(messages),
             ptxas_log: text,
             dependencies: dependencies(&preprocessed, unit, file),
@@ -303,6 +311,7 @@ impl Compiler<'_> {
         let cubin = Some(&cubin_path).filter(|path| path.is_file()).ok_or(missing)?;
         Ok(Artifacts {
             cubin: fs_err::read(cubin).map_err(CompileError::io("the cubin cannot be read"))?,
+            unlimited_log: self.unlimited(ptx, &text, &[], &attempt.architecture, &target.toolkit, folder)?,
             ptx: ptx.to_string(),
             messages: warnings(messages),
             ptxas_log: text,
@@ -311,6 +320,44 @@ impl Compiler<'_> {
             architecture: attempt.architecture,
             folder: unit.base.clone(),
         })
+    }
+
+    /// Figures of the kernels that spill, without what limits them; empty where nothing does. Where ptxas cannot do
+    /// that, nothing is known of it, which is no failure of the unit.
+    fn unlimited(
+        &self,
+        ptx: &str,
+        log: &str,
+        flags: &[String],
+        architecture: &str,
+        toolkit: &Toolkit,
+        folder: &Path,
+    ) -> Result<String, CompileError> {
+        let functions = PtxasLog::parse(log).functions;
+        let spills = |usage: &crate::diagnostic::ResourceUsage| usage.spill_stores > 0 || usage.spill_loads > 0;
+        let kernels: Vec<&str> = functions
+            .iter()
+            .filter(|(_, function)| function.is_entry && spills(&function.usage))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        if kernels.is_empty() {
+            return Ok(String::new());
+        }
+        let text = match unlimited::without_limits(ptx, &kernels) {
+            Some(text) => text,
+            None if unlimited::has_limit(flags) => ptx.to_string(),
+            None => return Ok(String::new()),
+        };
+        let path = folder.join(UNLIMITED_NAME);
+        fs_err::write(&path, text).map_err(CompileError::io("the PTX cannot be written"))?;
+        let options = unlimited::ptxas_options(flags);
+        let mut command = unlimited::command(&toolkit.ptxas, architecture, &options, &kernels, &path);
+        let output = self.run(&mut command, b"", "ptxas")?;
+        match output.end {
+            End::Cancelled => Err(CompileError::Cancelled),
+            _ if output.succeeded() => Ok(output.text()),
+            _ => Ok(String::new()),
+        }
     }
 
     fn run(&self, command: &mut std::process::Command, input: &[u8], program: &str) -> Result<Output, CompileError> {

@@ -14,7 +14,7 @@ mod short;
 mod summary;
 
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -51,6 +51,9 @@ struct Entry {
     messages: Vec<CompilerMessage>,
     rescues: Vec<String>,
     log: Vec<String>,
+    /// The same for kernels that spill, without their limits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unlimited_log: Vec<String>,
 }
 
 /// A toolkit that is not there: nothing of it may be needed.
@@ -134,6 +137,7 @@ impl<'a> Record<'a> {
             // A file has the same name here and in the cubin.
             ptx: ptx.replace(FOLDER, &padded),
             ptxas_log: here(&entry.log.join("\n")),
+            unlimited_log: entry.unlimited_log.join("\n"),
             messages,
             dependencies: entry.dependencies.keys().map(|path| folder.join(path)).collect(),
             rescues: entry.rescues,
@@ -260,8 +264,8 @@ impl Recorder<'_> {
             refused,
             messages,
             rescues: artifacts.rescues,
-            // Times differ from run to run.
-            log: artifacts.ptxas_log.lines().filter(|line| !line.contains("Compile time")).map(elsewhere).collect(),
+            log: without_times(&artifacts.ptxas_log).map(elsewhere).collect(),
+            unlimited_log: without_times(&artifacts.unlimited_log).map(String::from).collect(),
         };
         let mut json = serde_json::to_string_pretty(&entry).map_err(|error| error.to_string())?;
         json.push('\n');
@@ -275,6 +279,11 @@ impl Recorder<'_> {
         let text = text.replace(&*self.from.to_string_lossy(), FOLDER);
         text.replace(&*target.toolkit.root.to_string_lossy(), "/toolkit")
     }
+}
+
+/// Times differ from run to run.
+fn without_times(log: &str) -> impl Iterator<Item = &str> {
+    log.lines().filter(|line| !line.contains("Compile time"))
 }
 
 /// What the compilers said of a unit that they refused, in the shape of what they give otherwise.
