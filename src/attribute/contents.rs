@@ -178,9 +178,7 @@ fn value<'f>(flow: &'f Flow<'_>, operand: &'f str, visiting: &mut Vec<&'f str>) 
         return Value::Number(number);
     }
     if !operand.starts_with('%') {
-        let is_local = flow.function.local_variables.iter().any(|variable| variable.name == operand);
-        let is_address = !is_local && !operand.is_empty() && parameter_number(operand).is_none();
-        return if is_address { Value::Symbol(operand.to_string()) } else { Value::Data };
+        return if is_symbol(flow, operand) { Value::Symbol(operand.to_string()) } else { Value::Data };
     }
     if visiting.len() > MAX_DEPTH || visiting.contains(&operand) {
         return Value::Data;
@@ -218,6 +216,20 @@ fn defined<'f>(flow: &'f Flow<'_>, definition: &'f Instruction, register: &str, 
         }
         _ => Value::Data,
     }
+}
+
+/// Whether a name is that of a function or of a variable of the module. Inline assembly has registers with names like
+/// these, which instructions write to.
+fn is_symbol(flow: &Flow<'_>, name: &str) -> bool {
+    let is_local = flow.function.local_variables.iter().any(|variable| variable.name == name);
+    let is_written = |instruction: &Instruction| {
+        let target = instruction.operands.first().filter(|_| instruction.mnemonic() != "call");
+        target.is_some_and(|target| elements(target).any(|part| part == name))
+    };
+    !name.is_empty()
+        && !is_local
+        && parameter_number(name).is_none()
+        && !flow.function.instructions.iter().any(is_written)
 }
 
 /// Instructions whose result depends on their operands alone.
@@ -463,4 +475,79 @@ pub fn parameters(function: &PtxFunction, facts: &UnitFacts, views: &Views<'_>) 
         Some(list.into_iter().map(parameter).collect())
     });
     found.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(body: &str) -> PtxFunction {
+        let text = format!(
+            ".visible .entry k(\n.param .align 4 .b8 k_param_0[64],\n.param .u32 k_param_1\n)\n{{\n.local .align 16 .b8 \
+             __local_depot0[64];\nmov.u64 %SPL, __local_depot0;\nadd.u64 %rd1, %SPL, 0;\n{body}\n}}\n"
+        );
+        PtxModule::parse(&text).unwrap().functions.remove(0)
+    }
+
+    /// What the stores of a body put into its only object.
+    fn contents(body: &str) -> Contents {
+        let function = function(body);
+        let flow = Flow::new(&function);
+        let mut stores = Vec::new();
+        for instruction in function.instructions.iter().filter(|instruction| may_store_locally(instruction)) {
+            let pointer = flow.pointer(&instruction.address().unwrap());
+            let at = pointer.offset.and_then(|offset| u64::try_from(offset).ok());
+            let start = Store { at, bytes: 0, value: Value::Data, places: Vec::new(), in_callee: false };
+            stores.extend(stored(&flow, instruction, &start));
+        }
+        summary(&stores, false)
+    }
+
+    fn is_constant(body: &str) -> bool {
+        matches!(contents(body), Contents::Constants { .. })
+    }
+
+    #[test]
+    fn immediates_are_constants_in_every_width() {
+        assert!(is_constant("mov.b32 %r1, 1;\nst.local.v2.u32 [%rd1], {%r1, -2};\nst.local.u64 [%rd1+8], 8589934593;"));
+        assert!(is_constant("st.local.u32 [%rd1], 1;\nst.local.u32 [%rd1+4], 2;\nst.local.u64 [%rd1], 8589934593;"));
+        assert!(!is_constant("st.local.u32 [%rd1], 1;\nst.local.u32 [%rd1], 2;"));
+        assert!(!is_constant("ld.param.u32 %r1, [k_param_1];\nst.local.u32 [%rd1], 1;\nst.local.u32 [%rd1+4], %r1;"));
+    }
+
+    #[test]
+    fn a_constant_at_a_computed_place_is_data() {
+        assert!(!is_constant(
+            "ld.global.u32 %r1, [%rd9];\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.local.u32 [%rd1], 1;\n\
+             st.local.u32 [%rd3], 1;"
+        ));
+    }
+
+    #[test]
+    fn constants_of_branches_must_agree() {
+        let body =
+            |other| format!("mov.b32 %r1, 7;\n@%p1 bra $L1;\nmov.b32 %r1, {other};\n$L1:\nst.local.u32 [%rd1], %r1;");
+        assert!(is_constant(&body(7)) && !is_constant(&body(8)));
+    }
+
+    #[test]
+    fn registers_of_inline_assembly_are_no_symbols() {
+        assert!(!is_constant("mov.b32 {low, high}, %r1;\ncvt.f32.f16 %f1, low;\nst.local.f32 [%rd1], %f1;"));
+        assert!(!is_constant("mov.u32 %r1, %clock;\nst.local.u32 [%rd1], %r1;"));
+        assert!(is_constant("mov.u64 %rd2, table;\nadd.s64 %rd3, %rd2, 8;\nst.local.u64 [%rd1], %rd3;"));
+    }
+
+    #[test]
+    fn parameters_are_told_by_their_distance() {
+        let Contents::Parameter(copy) = contents(
+            "ld.param.v2.u32 {%r1, %r2}, [k_param_0+8];\nst.local.v2.u32 [%rd1], {%r1, %r2};\nld.param.u32 %r3, [k_param_0+16];\n\
+             st.local.u32 [%rd1+8], %r3;\nst.local.u32 [%rd1+4], %r9;",
+        ) else {
+            panic!("not a copy")
+        };
+        assert_eq!((copy.number, copy.offset, copy.is_whole), (0, Some(8), true));
+        assert!(copy.may_be_written && copy.writes.is_empty());
+        let swapped = "ld.param.v2.u32 {%r1, %r2}, [k_param_0];\nst.local.v2.u32 [%rd1], {%r2, %r1};";
+        assert!(!matches!(contents(swapped), Contents::Parameter(copy) if copy.is_whole));
+    }
 }

@@ -394,9 +394,11 @@ impl<'a> Flow<'a> {
         open: &mut Vec<Term<'t>>,
     ) {
         match instruction.mnemonic() {
-            "ld" if instruction.has("param") && self.function.is_entry => {
+            "ld" if instruction.has("param") && self.function.is_entry && !is_call_result(instruction) => {
                 sources.merge(term.seen_as(Sources { parameter: true, ..Sources::constant() }));
             }
+            // What a caller passes, and what a call returns, may be anything.
+            "ld" if instruction.has("param") => sources.merge(term.seen_as(Sources::unknown())),
             "ld" | "ldu" | "tex" | "suld" => {
                 // Memory of the thread itself may differ from thread to thread at one address.
                 let divergent = (!instruction.has("local")).then_some(false);
@@ -544,6 +546,11 @@ const BASE: u64 = u64::MAX;
 /// `2` of `_Z1fPfi_param_2`.
 pub fn parameter_number(symbol: &str) -> Option<usize> {
     symbol.rsplit_once("_param_")?.1.parse().ok()
+}
+
+/// `ld.param.b32 %r1, [retval0]` after a call.
+fn is_call_result(instruction: &Instruction) -> bool {
+    instruction.address().is_some_and(|address| address.base.starts_with("retval"))
 }
 
 fn is_frame_pointer(register: &str) -> bool {

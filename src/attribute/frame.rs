@@ -326,6 +326,9 @@ fn bind(type_text: &str, parameters: &[String], arguments: &[String]) -> String 
     for (parameter, argument) in parameters.iter().zip(arguments) {
         // `(int)32` in some manglings.
         let value = argument.rsplit(')').next().unwrap_or(argument);
+        if text == *parameter {
+            text = value.to_string();
+        }
         text = text.replace(&format!("[{parameter}]"), &format!("[{value}]"));
         if let Some(rest) = text.strip_prefix(&format!("{parameter}[")) {
             text = format!("{value}[{rest}");
@@ -373,6 +376,7 @@ mod tests {
         assert_eq!(demangle("_Z12running_meanILi32EEvPKfPfi"), "running_mean<32>");
         assert_eq!((demangle("plain").as_str(), demangle("f").as_str()), ("plain", "f"));
         assert_eq!(template_arguments("f<A<1, 2>, 32>"), ["A<1, 2>", "32"]);
+        assert_eq!(bind("T", &["T".into()], &["Large".into()]), "Large");
         assert_eq!(bind("T[W][4]", &["T".into(), "W".into()], &["float".into(), "32".into()]), "float[32][4]");
     }
 }
