@@ -27,7 +27,7 @@ pub(crate) static LINT: Lint =
 /// Places of writes that are labelled.
 const SHOWN_WRITES: usize = 3;
 
-/// Unnamed memory up to this size may be one value that is handed on, as all calls do.
+/// Up to this size it may be one number or pointer that a variable holds: no copy of a structure.
 const VALUE_BYTES: u64 = 8;
 
 /// What the object is to the parameter.
@@ -73,18 +73,17 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 
 fn copied(object: &StackObject, copy: &ParameterCopy) -> Option<Copied> {
     let parameter = copy.parameter.as_ref();
-    let Some(variable) = &object.variable else {
-        return (copy.is_whole && object.bytes > VALUE_BYTES).then_some(Copied::Part);
-    };
+    let is_whole = copy.is_whole && copy.bytes > VALUE_BYTES;
+    let Some(variable) = &object.variable else { return is_whole.then_some(Copied::Part) };
     if variable.is_parameter && parameter.is_some_and(|parameter| parameter.span == variable.span) {
         return Some(Copied::Itself);
     }
     let is_declared = parameter.is_some_and(|parameter| is_initialized_with(variable, parameter));
     let is_untouched = copy.writes.is_empty() && !copy.may_be_written;
     let is_copy = match variable.kind {
-        DeclarationKind::Aggregate => copy.is_whole,
+        DeclarationKind::Aggregate => is_whole,
         // What starts as a copy and is then computed with is a variable like others.
-        DeclarationKind::Array => copy.is_whole && is_untouched,
+        DeclarationKind::Array => is_whole && is_untouched,
         DeclarationKind::Scalar | DeclarationKind::Alias => false,
     };
     match variable.is_parameter {

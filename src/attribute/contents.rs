@@ -43,6 +43,8 @@ pub struct ParameterCopy {
     pub parameter: Option<Parameter>,
     /// The object lies this far from the start of the parameter, where that is the same for all bytes.
     pub offset: Option<i64>,
+    /// Bytes of the object that come from the parameter, as far as their addresses are constant.
+    pub bytes: u64,
     /// Every byte of the object that is stored comes from the parameter first.
     pub is_whole: bool,
     /// Where the kernel writes something else to the copy.
@@ -429,6 +431,7 @@ fn parameter_copy(stores: &[Store], may_be_written: bool) -> Option<ParameterCop
         number,
         parameter: None,
         offset,
+        bytes: copied.len() as u64,
         is_whole: offset.is_some() && covered(others()).is_subset(&copied),
         may_be_written: may_be_written || others().any(|store| store.in_callee || written_at(store).is_none()),
         writes,

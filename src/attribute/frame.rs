@@ -140,7 +140,11 @@ fn frame(
     frame.limit = function.map(|function| spill::limit(function, flag, architecture));
     let mut objects: Vec<StackObject> = spilled(kernel, facts, views).into_iter().collect();
     let gathered = objects::gather(kernel, facts, views);
-    let parameters = function.map(|function| contents::parameters(function, facts, views)).unwrap_or_default();
+    let mut parameters = function.map(|function| contents::parameters(function, facts, views)).unwrap_or_default();
+    for parameter in parameters.iter_mut().flatten() {
+        let names = syntax.as_ref().map_or(&[][..], |syntax| &syntax.template_parameters);
+        parameter.type_text = bind(&parameter.type_text, names, &template_arguments(&frame.name));
+    }
     for (key, mut raw) in gathered.objects {
         raw.contents.name(&parameters);
         let owner = (key.function != kernel.name).then(|| demangle(&key.function));
