@@ -230,13 +230,7 @@ impl SourceView {
             if node.kind() == "identifier" {
                 found.push(node);
             }
-            // Blocks are regions of their own. A body without braces is not: the compiler gives it the place of
-            // its loop or branch; nor is a block on one line, whose statements the compiler does not tell apart.
-            let is_block = |child: &Node<'_>| {
-                let is_long = child.start_position().row != child.end_position().row;
-                child.kind() == "compound_statement" && is_long && node.kind() != "lambda_expression"
-            };
-            open.extend(children(node).into_iter().rev().filter(|child| !is_block(child)));
+            open.extend(children(node).into_iter().rev().filter(|child| !is_separate_block(node, *child)));
         }
         found.sort_by_key(|node| node.start_byte());
         found
@@ -556,7 +550,7 @@ fn resolve<'d>(declarations: &'d [Declaration], name: &str, at: usize) -> Option
         .min_by_key(|declaration| (declaration.scope.1 - declaration.scope.0, std::cmp::Reverse(declaration.range.0)))
 }
 
-fn enclosing_function(node: Node<'_>) -> Option<Node<'_>> {
+pub fn enclosing_function(node: Node<'_>) -> Option<Node<'_>> {
     let mut current = Some(node);
     while let Some(node) = current {
         if node.kind() == "function_definition" {
@@ -587,8 +581,15 @@ fn scope_of(node: Node<'_>, function: Node<'_>) -> (usize, usize) {
     (function.start_byte(), function.end_byte())
 }
 
+/// Blocks are regions of their own. A body without braces is not: the compiler gives it the place of its loop or branch;
+/// nor is a block on one line, whose statements the compiler does not tell apart.
+pub fn is_separate_block(parent: Node<'_>, child: Node<'_>) -> bool {
+    let is_long = child.start_position().row != child.end_position().row;
+    child.kind() == "compound_statement" && is_long && parent.kind() != "lambda_expression"
+}
+
 /// All children; asking for them one by one would cost the square of their number.
-fn children(node: Node<'_>) -> Vec<Node<'_>> {
+pub fn children(node: Node<'_>) -> Vec<Node<'_>> {
     node.children(&mut node.walk()).collect()
 }
 
