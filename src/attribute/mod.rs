@@ -11,6 +11,7 @@ mod loops;
 mod name;
 mod objects;
 mod place;
+mod resolve;
 mod spill;
 mod syntax;
 mod types;

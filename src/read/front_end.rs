@@ -6,6 +6,7 @@
 //! name, and the name; the line is that of the mark before it. Structures keep their members, bases come as members.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -72,11 +73,16 @@ impl FrontEnd {
         Self { functions: reader.functions }
     }
 
-    /// The variable whose name stands at a place, in one function; where that function is not known, what all functions
-    /// with a variable there agree on.
-    pub fn variable(&self, function: Option<&str>, file: &str, line: u32, column: u32) -> Option<&FrontEndVariable> {
+    /// All variables of a function instance.
+    pub fn of(&self, function: &str) -> &[FrontEndVariable] {
+        self.functions.get(function).map_or(&[], Vec::as_slice)
+    }
+
+    /// The variable of a name that is declared on a line, in one function; where that function is not known, what all
+    /// functions with such a variable agree on. Columns are of the preprocessed text, so they tell nothing here.
+    pub fn variable(&self, function: Option<&str>, file: &Path, line: u32, name: &str) -> Option<&FrontEndVariable> {
         let is_here = |variable: &&FrontEndVariable| {
-            variable.line == line && variable.column == column && same_file(&variable.file, file)
+            variable.line == line && variable.name == name && same_file(&variable.file, file)
         };
         if let Some(variables) = function.and_then(|name| self.functions.get(name)) {
             return variables.iter().find(is_here);
@@ -87,14 +93,10 @@ impl FrontEnd {
     }
 }
 
-/// Names in the file are as the command line or an `#include` has them, others may be absolute.
-fn same_file(one: &str, other: &str) -> bool {
-    let (one, other) = (one.trim_start_matches("./"), other.trim_start_matches("./"));
-    one == other
-        || std::path::Path::new(one).ends_with(other)
-        || std::path::Path::new(other).ends_with(one)
-        // `../include/a.cuh` is not made plain by the compiler.
-        || std::path::Path::new(one).file_name() == std::path::Path::new(other).file_name()
+/// Names in the file are as the command line or an `#include` has them: with `..`, relative, or of the place where a
+/// cached result was made. Line and name of the variable must be the same too, so that the last part will do.
+fn same_file(one: &str, other: &Path) -> bool {
+    Path::new(one).file_name() == other.file_name()
 }
 
 #[derive(Default)]
@@ -566,8 +568,8 @@ return __cuda_local_var_42206_5_non_const_window;
             ]
         );
         assert_eq!((variables[0].line, variables[0].column, variables[0].file.as_str()), (8, 5, "t.cu"));
-        assert!(front_end.variable(None, "/src/t.cu", 8, 5).is_some());
-        assert!(front_end.variable(None, "/src/t.cu", 8, 6).is_none());
+        assert!(front_end.variable(None, Path::new("/src/t.cu"), 8, "window").is_some());
+        assert!(front_end.variable(None, Path::new("/src/t.cu"), 9, "window").is_none());
     }
 
     #[test]
