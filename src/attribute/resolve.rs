@@ -175,10 +175,8 @@ fn hidden_declaration(place: &Place, variable: &FrontEndVariable) -> Option<Decl
     let line = place.view.line_range(variable.line as usize)?;
     let text = place.view.text().get(line.clone())?;
     let file = place.view.span(line.clone())?.file;
-    if !Path::new(&variable.file).file_name().is_some_and(|name| file.path.file_name() == Some(name)) {
-        return None;
-    }
-    if place.view.is_declared(place.offset, &variable.name) {
+    let is_elsewhere = Path::new(&variable.file).file_name() != file.path.file_name();
+    if is_elsewhere || place.view.is_declared(place.offset, &variable.name) {
         return None;
     }
     let word = text.match_indices(variable.name.as_str()).find(|(at, name)| {

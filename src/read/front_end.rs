@@ -141,10 +141,8 @@ impl Reader {
         let Some((number, rest)) = mark.split_once(' ') else { return };
         let Ok(number) = number.parse() else { return };
         self.line = number;
-        if let Some(path) = rest.split('"').nth(1) {
-            if self.file != path {
-                self.file = unescape_path(path);
-            }
+        if let Some(path) = rest.split('"').nth(1).filter(|path| self.file != *path) {
+            self.file = unescape_path(path);
         }
     }
 
