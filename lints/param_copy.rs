@@ -52,6 +52,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let parameter = copy.parameter.as_ref();
     let mut finding =
         object_finding(object, guilty, message).primary(parameter.map(|parameter| &parameter.span), "this parameter");
+    finding.variable = finding.variable.map(|name| name.split('.').next().unwrap_or_default().to_string());
     if copied != Copied::Itself {
         finding = finding.label(parameter.map(|parameter| &parameter.span), "the parameter that is copied");
     }
@@ -80,7 +81,9 @@ fn copied(object: &StackObject, copy: &ParameterCopy) -> Option<Copied> {
     }
     let is_declared = parameter.is_some_and(|parameter| is_initialized_with(variable, parameter));
     let is_untouched = copy.writes.is_empty() && !copy.may_be_written;
-    let is_copy = match variable.kind {
+    // The name may be that of the member that is indexed; the structure is copied all the same.
+    let kind = if variable.name.contains('.') { DeclarationKind::Aggregate } else { variable.kind };
+    let is_copy = match kind {
         DeclarationKind::Aggregate => is_whole,
         // What starts as a copy and is then computed with is a variable like others.
         DeclarationKind::Array => is_whole && is_untouched,
@@ -113,8 +116,20 @@ fn subject(object: &StackObject, copy: &ParameterCopy, copied: Copied) -> String
             )
         }
         (Copied::Part, None) => format!("{} of a kernel parameter are copied to local memory", bytes(object.bytes)),
-        (Copied::Itself, _) => format!("{} is copied to local memory", describe(object)),
-        (Copied::Inner | Copied::Variable, _) => format!("{} lives in local memory", describe(object)),
+        (Copied::Itself, _) => format!("{} is copied to local memory", whole(object, copy, copied)),
+        (Copied::Inner | Copied::Variable, _) => format!("{} lives in local memory", whole(object, copy, copied)),
+    }
+}
+
+/// The structure, also where the object has the name of its member that is indexed.
+fn whole(object: &StackObject, copy: &ParameterCopy, copied: Copied) -> String {
+    let size = bytes(object.bytes);
+    match (copied, &copy.parameter, object.variable.as_ref().and_then(|variable| variable.name.split_once('.'))) {
+        (Copied::Itself, Some(parameter), Some(_)) => {
+            format!("parameter `{}` (`{}`, {size})", parameter.name, parameter.type_text)
+        }
+        (_, _, Some((name, _))) => format!("variable `{name}` ({size})"),
+        (_, _, None) => describe(object),
     }
 }
 

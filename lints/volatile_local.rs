@@ -58,9 +58,9 @@ fn reason(volatility: Option<&Volatility>) -> String {
 fn advice(variable: Option<&Variable>) -> String {
     match variable {
         Some(Variable { volatility: Some(Volatility::Pointer), name, type_text, .. }) => {
-            let pointed = type_text.trim_end_matches(" volatile");
+            let pointed = type_text.rsplit_once('*').map_or(type_text.as_str(), |(pointed, _)| pointed).trim();
             let pointed = pointed.strip_prefix("volatile ").unwrap_or(pointed);
-            format!("`volatile {pointed} {name}` was probably meant: it makes what the pointer points to volatile")
+            format!("`volatile {pointed}* {name}` was probably meant: it makes what the pointer points to volatile")
         }
         Some(variable) if is_floating(variable) => "leave `volatile` out; to keep floating-point operations as they are written, use `__fadd_rn`, `__fmul_rn` and their like".to_string(),
         _ => "leave `volatile` out: no other thread can see the variable".to_string(),

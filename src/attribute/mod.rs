@@ -3,6 +3,7 @@
 //! The machine code says what is in local memory; the PTX says which object an access belongs to and what its
 //! address depends on; the source gives the name. Nothing here decides on a cause: that is for the lints.
 
+mod call_syntax;
 mod contents;
 mod escape;
 mod flow;
@@ -12,6 +13,7 @@ mod name;
 mod objects;
 mod place;
 mod reinterpret;
+mod resolve;
 mod spill;
 mod syntax;
 mod types;

@@ -51,7 +51,7 @@ pub fn find(variable: &Variable, accesses: &[Access]) -> Option<Reinterpretation
     let guilty = accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed())?;
     let (view, node) =
         accesses.iter().flat_map(|access| &access.places).find_map(|place| declared_at(place, variable))?;
-    let casts = Casts::new(&view, node, variable)?;
+    let casts = Casts::new(&view, node)?;
     // `float` of a `float4` is no other type, unless the way there is a cast.
     let indexed = casts.of(guilty, &view).filter(|cast| {
         let is_same = casts.shape(*cast).is_some_and(|(_, other)| other == whole);
@@ -82,14 +82,11 @@ fn declared_at(place: &Place, variable: &Variable) -> Option<(Rc<SourceView>, us
 }
 
 impl<'t> Casts<'t> {
-    fn new(view: &'t SourceView, declared: usize, variable: &Variable) -> Option<Self> {
+    fn new(view: &'t SourceView, declared: usize) -> Option<Self> {
         let node = view.root()?.named_descendant_for_byte_range(declared, declared + 1)?;
         let function = enclosing_function(node)?;
         let declarations = view.declarations(function);
-        let own = declarations
-            .iter()
-            .find(|declaration| declaration.range.0 == declared && declaration.name == variable.name)?
-            .clone();
+        let own = declarations.iter().find(|declaration| declaration.range.0 == declared)?.clone();
         let mut found = Self { view, declarations, casts: Vec::new(), aliases: Vec::new() };
         let mut open = vec![function];
         while let Some(node) = open.pop() {
@@ -244,20 +241,7 @@ __global__ void k(const float4* in, float* out) {
     fn casts(name: &str) -> Vec<String> {
         let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", TEXT)));
         let at = TEXT.find(&format!("{name}[8]")).or_else(|| TEXT.find(&format!("{name} ="))).unwrap();
-        let function = enclosing_function(view.root().unwrap().named_descendant_for_byte_range(at, at + 1).unwrap());
-        let declarations = view.declarations(function.unwrap());
-        let own = declarations.iter().find(|declaration| declaration.range.0 == at).unwrap();
-        let variable = Variable {
-            name: name.to_string(),
-            type_text: own.type_text.clone(),
-            kind: own.kind,
-            is_parameter: false,
-            volatility: None,
-            initializer: None,
-            bytes: own.bytes,
-            span: view.span(own.range.0..own.range.1).unwrap(),
-        };
-        let casts = Casts::new(&view, at, &variable).unwrap();
+        let casts = Casts::new(&view, at).unwrap();
         let aliases = casts.aliases.iter().map(|(alias, _)| alias.name.clone());
         casts.casts.iter().map(|cast| cast.type_text.clone()).chain(aliases).collect()
     }
