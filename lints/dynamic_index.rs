@@ -43,7 +43,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     Some(finding.help(advice(object, sources)))
 }
 
-pub(super) fn reason(guilty: &Access, sources: &Sources) -> String {
+fn reason(guilty: &Access, sources: &Sources) -> String {
     let index = guilty.index.as_ref().map(|span| span.text().split_whitespace().collect::<Vec<_>>().join(" "));
     match index.filter(|text| text.len() <= 40) {
         Some(text) => format!("`{text}` is not known at compile time: it depends on {}", origin(sources)),

@@ -19,7 +19,7 @@ use crate::attribute::{
     Address, Contents, DeclarationKind, Escape, EscapeKind, Parameter, ParameterCopy, StackObject, StackObjectKind,
     Variable, demangle,
 };
-use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, line_of, object_finding};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, line_of, object_finding, origin};
 
 pub(crate) static LINT: Lint =
     Lint { name: "param_copy", level: Level::Warn, source: include_str!("param_copy.rs"), check: Check::Object(check) };
@@ -66,8 +66,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         finding = finding.access(object, guilty);
     }
     if let (Some(guilty), Some(Address::Computed(sources)), None) = (guilty, guilty.map(|it| &it.address), escape) {
-        let index = guilty.index.as_ref().or(guilty.span.as_ref());
-        finding = finding.label(index, super::dynamic_index::reason(guilty, sources));
+        // Of several indices one may be behind a pointer that the parameter holds, so none is named.
+        finding = finding.label(guilty.span.as_ref(), format!("the address depends on {}", origin(sources)));
     }
     Some(finding.help(advice(cx, object, copy, copied)))
 }
