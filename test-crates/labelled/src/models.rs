@@ -34,7 +34,7 @@ __device__ __forceinline__ T horner(const T *c, int degree, T x)
 
 extern "C" __global__ void fit_residuals(const double *coefficients, const double2 *points, double *residual, int degree, int count, int fits)
 {
-    double c[16]; //@ object c: rolled_loop
+    double c[16]; //@ object c: rolled_loop | dynamic_index
     const int fit = blockIdx.x * blockDim.x + threadIdx.x;
     if (fit >= fits) return;
     for (int k = 0; k <= degree; ++k) c[k] = coefficients[k * fits + fit]; //@ access c

@@ -1,6 +1,6 @@
 // Compiled with `-G` (see `Cargo.toml`), as somebody left it.
 
-__global__ void smooth_traced(const float *in, float *out, int n) //@ object -: debug_build
+__global__ void smooth_traced(const float *in, float *out, int n) //@ object -: debug_build sm_80 sm_90 sm_120
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i == 0 || i + 1 >= n) return;

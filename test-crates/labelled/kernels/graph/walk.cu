@@ -81,8 +81,8 @@ __global__ void ball_size(Csr graph, int radius, int *__restrict__ size)
 {
     const int source = blockIdx.x * blockDim.x + threadIdx.x;
     if (source >= graph.nodes) return;
-    short distance[40]; //@ object distance: dynamic_index
-    int queue[40]; //@ object queue: dynamic_index
+    short distance[40]; //@ object distance: dynamic_index | rolled_loop
+    int queue[40]; //@ object queue: dynamic_index | rolled_loop
     int head = 0, tail = 0;
     queue[tail] = source;
     distance[tail++] = 0;

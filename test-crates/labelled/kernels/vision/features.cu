@@ -112,7 +112,7 @@ __global__ void collect_corners(const int *turn, int2 *corners, int *found, int 
 {
     const int c = blockIdx.x * blockDim.x + threadIdx.x;
     if (c >= contours) return;
-    int2 corner[20]; //@ object corner: dynamic_index
+    int2 corner[20]; //@ object corner: dynamic_index | rolled_loop
     int2 *next = corner;
     int2 *const end = corner + 20;
     for (int t = 0; t < length && next != end; ++t)
