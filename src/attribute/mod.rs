@@ -5,6 +5,7 @@
 
 mod call_syntax;
 mod contents;
+mod divergence;
 mod escape;
 mod flow;
 mod frame;
