@@ -15,7 +15,8 @@
 //! Unrolling a loop of known length keeps the meaning. A guard in place of a run-time bound keeps it only where
 //! the bound never exceeds the array's extent, which the array itself demands.
 
-use crate::attribute::{Access, Address, StackObject, StackObjectKind, Trip};
+use crate::attribute::{Access, Address, ForLoop, MAX_REGISTERS, StackObject, StackObjectKind, Trip, index_loops};
+use crate::diagnostic::{Applicability, Edit, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding};
 
 pub(crate) static LINT: Lint = Lint {
@@ -24,6 +25,9 @@ pub(crate) static LINT: Lint = Lint {
     source: include_str!("rolled_loop.rs"),
     check: Check::Object(check),
 };
+
+/// Bytes of a register; an array beyond all of them stays where it is.
+const REGISTER_BYTES: u64 = 4;
 
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
@@ -35,7 +39,29 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .access(object, guilty)
         .label(guilty.pragma.as_ref(), "this keeps the loop from being unrolled")
         .label(guilty.loop_span.as_ref(), reason(guilty, trip));
-    Some(finding.help(advice(guilty, trip)))
+    Some(finding.help(advice(guilty, trip)).suggest(unroll(object)))
+}
+
+/// `#pragma unroll` at all loops that walk the array, if their lengths are known.
+fn unroll(object: &StackObject) -> Option<Suggestion> {
+    let is_constant = |access: &Access| matches!(access.address, Address::Counter(Trip::Constant) | Address::Constant);
+    if object.bytes > u64::from(MAX_REGISTERS) * REGISTER_BYTES {
+        return None;
+    }
+    let loops = index_loops(object.accesses.iter())?;
+    if !object.accesses.iter().all(is_constant) && !loops.iter().all(|found| found.rounds.is_some()) {
+        return None;
+    }
+    // A loop that is to be unrolled already has nothing to be changed.
+    let edits: Vec<Edit> = loops.iter().filter_map(ForLoop::unroll).collect();
+    let title = match loops.as_slice() {
+        [_] => "unroll the loop, its length is known".to_string(),
+        _ => "unroll the loops over it, their lengths are known".to_string(),
+    };
+    let suggestion = Suggestion::new(title, Applicability::MachineApplicable, edits)
+        .rounds(loops.iter().filter_map(|found| found.rounds).max())
+        .within_kernel(loops.iter().all(ForLoop::is_within_kernel));
+    Some(suggestion)
 }
 
 fn reason(guilty: &Access, trip: Trip) -> String {

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::attribute::{Access, Address, KernelFrame, Sources, StackObject, StackObjectKind};
-use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Uniformity};
+use crate::diagnostic::{
+    Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Suggestion, Uniformity,
+};
 use crate::extract::TranslationUnit;
 use crate::lints::ALL;
 use crate::read::AccessKind;
@@ -65,6 +67,8 @@ pub struct LintContext<'a> {
     pub architecture: &'a str,
     /// Whether spills can be told from arrays by ptxas's own marks.
     pub has_spill_marks: bool,
+    /// The unit is compiled to be linked with others, which may call its functions.
+    pub is_relocatable: bool,
 }
 
 /// A lint's answer: what is, where, why, and what to do.
@@ -75,6 +79,7 @@ pub struct Finding {
     pub labels: Vec<Label>,
     pub notes: Vec<String>,
     pub help: Vec<String>,
+    pub suggestions: Vec<Suggestion>,
     pub variable: Option<String>,
     pub variable_type: Option<String>,
     pub uniformity: Option<Uniformity>,
@@ -131,6 +136,12 @@ impl Finding {
 
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help.push(text.into());
+        self
+    }
+
+    /// Offers edits; those that a recompilation shows not to help are dropped later.
+    pub fn suggest(mut self, suggestion: Option<Suggestion>) -> Self {
+        self.suggestions.extend(suggestion.filter(|suggestion| !suggestion.edits.is_empty()));
         self
     }
 }
@@ -284,6 +295,7 @@ impl Claim {
             secondary: finding.labels,
             notes: finding.notes,
             help: finding.help.into_iter().map(|message| Help { message }).collect(),
+            suggestions: finding.suggestions,
             evidence: Some(Evidence {
                 variable: finding.variable,
                 variable_type: finding.variable_type,

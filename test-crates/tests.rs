@@ -16,9 +16,10 @@
 //! |---|---|
 //! | accept a changed report | `SNAPSHOTS=overwrite cargo test --test test_crates` |
 //! | compile changed crates again | `LMEM_RECORD=1 cargo test --test test_crates`, or `LMEM_RECORD=seeds,headers` for some |
+//! | compile their suggestions again | `LMEM_RECORD_SUGGESTIONS=1 cargo test --test test_crates`, or with names as above |
 //! | compare with a real toolkit and its nvdisasm | `LMEM_LIVE=1 cargo test --test test_crates` |
 //!
-//! The last two need CUDA 13.5, found as `cargo lmem` finds it.
+//! The last three need CUDA 13.5, found as `cargo lmem` finds it.
 
 mod harness;
 
@@ -39,6 +40,12 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     if let Some(names) = std::env::var_os("LMEM_RECORD").filter(|_| !arguments.list)
         && let Err(error) = record::renew(&names.to_string_lossy())
+    {
+        eprintln!("error: {error}");
+        return ExitCode::FAILURE;
+    }
+    if let Some(names) = std::env::var_os("LMEM_RECORD_SUGGESTIONS").filter(|_| !arguments.list)
+        && let Err(error) = record::renew_overlays(&names.to_string_lossy())
     {
         eprintln!("error: {error}");
         return ExitCode::FAILURE;

@@ -49,7 +49,12 @@ fn examine(cubin: &[u8], ptx: &str) {
     let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Default::default() };
     for frame in attribute(&unit(), &facts, &artifacts, Path::new("/nowhere"), None) {
         assert_eq!(frame.objects.iter().map(|object| object.bytes).sum::<u64>(), frame.usage.stack_frame);
-        drop(claims(&LintContext { frame: &frame, architecture: "sm_90", has_spill_marks: true }));
+        drop(claims(&LintContext {
+            frame: &frame,
+            architecture: "sm_90",
+            has_spill_marks: true,
+            is_relocatable: false,
+        }));
     }
 }
 

@@ -461,7 +461,7 @@ impl SourceView {
     }
 
     /// The value of a `#define`, or of a constant variable, where all of that name in the text have the same.
-    fn constant(&self, name: &str) -> Option<String> {
+    pub(super) fn constant(&self, name: &str) -> Option<String> {
         self.memory.constants.get_or_init(|| self.constants()).get(name)?.clone()
     }
 

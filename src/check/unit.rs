@@ -1,24 +1,25 @@
 //! One unit for one target: compile, read, attribute, lint.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
 use super::messages;
 use crate::attribute::{KernelFrame, StackObjectKind, attribute};
 use crate::cache::Cache;
-use crate::compile::{Artifacts, CompileError, Compiler, Failure, Target, architecture_number};
+use crate::compile::{Artifacts, CompileError, Compiler, Failure, HeaderIndex, Target, architecture_number};
 use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
 use crate::extract::{TranslationUnit, UnitCode};
 use crate::lint::{self, Circumstances, Levels, LintContext};
 use crate::read::{UnitFacts, read_unit};
 use crate::toolkit::Version;
+use crate::verify::{Measured, Overlay, OverlaySource};
 
 /// The first version whose ptxas marks spills in the cubin.
 const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };
 
 /// Where artifacts come from: compilers with a cache before them, or a record.
-pub trait ArtifactSource: Sync {
+pub trait ArtifactSource: OverlaySource {
     /// What a unit gives for a target.
     ///
     /// # Errors
@@ -55,6 +56,37 @@ impl ArtifactSource for Compilers<'_> {
     }
 }
 
+impl OverlaySource for Compilers<'_> {
+    fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        let key = self.cache.as_ref().map(|cache| cache.overlay_key(overlay, target));
+        let (cache, key) = (self.cache.as_ref(), key.as_ref());
+        if let Some(measured) = cache.zip(key).and_then(|(cache, key)| cache.get_value(key)) {
+            return Ok(measured);
+        }
+        let measured = self.compile_overlay(overlay, target)?;
+        if let Some((cache, key)) = cache.zip(key) {
+            // Figures that cannot be kept are measured again; the run's own artifacts tell that the cache is broken.
+            drop(cache.put_value(key, &measured));
+        }
+        Ok(measured)
+    }
+}
+
+impl Compilers<'_> {
+    fn compile_overlay(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        let mirror = overlay.mirror().map_err(|error| {
+            let what = "an edited copy cannot be made".to_string();
+            Box::<Failure>::from(CompileError::Io { what, message: error.to_string() })
+        })?;
+        let compiler = match &mirror.root {
+            // Headers that rescues look for are those of the mirror.
+            Some(root) => Compiler { headers: HeaderIndex::new(root), ..self.compiler.clone() },
+            None => self.compiler.clone(),
+        };
+        compiler.compile(&mirror.unit, target).map(|artifacts| Measured::of(&artifacts))
+    }
+}
+
 /// What all units of a run share.
 pub struct Shared<'a> {
     pub source: &'a dyn ArtifactSource,
@@ -73,6 +105,10 @@ pub struct UnitReport {
     pub functions: Vec<String>,
     /// What the unit was compiled for, which a rescue may have raised.
     pub architecture: String,
+    /// Files that it was compiled from, but for its own text.
+    pub dependencies: Vec<PathBuf>,
+    /// Figures that suggestions are compared with.
+    pub measured: Measured,
     pub frame_bytes: u64,
     pub unexplained_bytes: u64,
     pub failed: bool,
@@ -135,6 +171,11 @@ fn examine(
         report.frame_bytes += frame.usage.stack_frame;
         examine_frame(unit, target, artifacts, &facts, frame, levels, report);
     }
+    report.dependencies = artifacts.dependencies.clone();
+    report.measured = Measured::of_log(&facts.log);
+    if report.diagnostics.iter().any(|diagnostic| !diagnostic.suggestions.is_empty()) {
+        report.measured.add_work(artifacts);
+    }
 }
 
 fn examine_frame(
@@ -146,7 +187,12 @@ fn examine_frame(
     levels: &Levels,
     report: &mut UnitReport,
 ) {
-    let cx = LintContext { frame, architecture: &artifacts.architecture, has_spill_marks: facts.has_spill_marks };
+    let cx = LintContext {
+        frame,
+        architecture: &artifacts.architecture,
+        has_spill_marks: facts.has_spill_marks,
+        is_relocatable: is_relocatable(unit) || artifacts.rescues.iter().any(|rescue| rescue.contains("-rdc")),
+    };
     let toolkit = target.toolkit.version.to_string();
     let about = Circumstances {
         unit,
@@ -193,6 +239,7 @@ fn unreadable(unit: &TranslationUnit, error: &str) -> Diagnostic {
         secondary: Vec::new(),
         notes: vec!["this is a bug in cargo-lmem, or a toolkit that it does not know yet".to_string()],
         help: Vec::new(),
+        suggestions: Vec::new(),
         evidence: None,
         package: unit.package.clone(),
     }
@@ -223,6 +270,18 @@ fn is_debug(unit: &TranslationUnit) -> bool {
             target.is_some_and(|rest| rest.split(',').any(|word| word.trim() == "debug"))
         }
     }
+}
+
+/// Whether the unit's functions may be called from other files.
+pub fn is_relocatable(unit: &TranslationUnit) -> bool {
+    let arguments = match &unit.code {
+        UnitCode::CudaFile { flags, .. } => &flags.arguments,
+        UnitCode::CudaText { options, .. } => &options.arguments,
+        UnitCode::Ptx { .. } => return true,
+    };
+    // A value may be an argument of its own: any mention is enough to be careful.
+    let words = ["-rdc", "-dc", "-dlto", "relocatable-device-code", "device-c"];
+    arguments.iter().any(|argument| words.iter().any(|word| argument.contains(word)))
 }
 
 /// The `-maxrregcount` that counts: that of nvcc. For kernel strings it has no effect on the code that runs.

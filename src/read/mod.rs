@@ -10,6 +10,7 @@ mod line_table;
 mod ptx;
 mod ptxas_log;
 mod sass;
+mod work;
 
 pub use cubin::{Cubin, CubinError, CubinFunction};
 pub use front_end::{FrontEnd, FrontEndMember, FrontEndVariable};
@@ -18,3 +19,4 @@ pub use line_table::{LineRow, LineTable};
 pub use ptx::{AddressOperand, Instruction, Location, PtxError, PtxFunction, PtxModule, PtxVariable};
 pub use ptxas_log::{FunctionUsage, PtxasLog, PtxasMessage};
 pub use sass::{AccessKind, AddressBase, LocalInstruction, LoopRange, SassFunction};
+pub use work::{Work, computed_cost};

@@ -45,7 +45,7 @@ fn lines_of(given: &Given, root: &std::path::Path) -> Result<Vec<String>, Proble
     let frames = attribute(&given.unit, &facts, artifacts, root, register_flag(&given.unit));
     let line = |frame: &KernelFrame, object: &StackObject| {
         let architecture = &artifacts.architecture;
-        let cx = LintContext { frame, architecture, has_spill_marks: facts.has_spill_marks };
+        let cx = LintContext { frame, architecture, has_spill_marks: facts.has_spill_marks, is_relocatable: false };
         let claims = would_claim(&cx, object).join(", ");
         format!("{}: {} {} {}: {claims}", given.unit.name, frame.name, describe(object), object.bytes)
     };

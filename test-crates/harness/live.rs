@@ -7,6 +7,7 @@ use cargo_lmem::cli::MessageFormat;
 use cargo_lmem::compile::{Failure, Target};
 use cargo_lmem::extract::TranslationUnit;
 use cargo_lmem::toolkit::{self, Component};
+use cargo_lmem::verify::{Measured, Overlay, OverlaySource};
 
 use super::crates::TestCrate;
 use super::{Problem, all, crates, disassembly, record, recorded, run};
@@ -16,7 +17,8 @@ pub fn test(test_crate: &TestCrate) -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
     let toolkit = record::real_toolkit(&cancel)?;
     let source = Live { root: &test_crate.folder, cancel: &cancel };
-    let outcome = run::check(&test_crate.folder, toolkit, &source, &[])?;
+    let proof = if test_crate.has_recorded_suggestions() { "--verify-budget=3600" } else { "--no-verify" };
+    let outcome = run::check(&test_crate.folder, toolkit, &source, &[proof])?;
     if test_crate.has_expectations() {
         return recorded::compare_text(test_crate, &outcome);
     }
@@ -37,6 +39,12 @@ impl ArtifactSource for Live<'_> {
     fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
         let artifacts = record::compile(self.root, unit, target, self.cancel)?;
         Ok(Sourced { artifacts, cached: false, cache_error: None })
+    }
+}
+
+impl OverlaySource for Live<'_> {
+    fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        record::measure(self.root, overlay, target, self.cancel)
     }
 }
 
