@@ -44,6 +44,22 @@ impl ForLoop {
         }
     }
 
+    pub(super) fn view(&self) -> &SourceView {
+        &self.view
+    }
+
+    pub(super) fn counter(&self) -> &str {
+        &self.counter
+    }
+
+    pub(super) fn node(&self) -> Option<Node<'_>> {
+        let mut node = self.view.root()?.named_descendant_for_byte_range(self.start, self.start)?;
+        while node.kind() != "for_statement" || node.start_byte() != self.start {
+            node = node.parent()?;
+        }
+        Some(node)
+    }
+
     fn is_same(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.view, &other.view) && self.start == other.start
     }
@@ -83,7 +99,7 @@ fn loops_of(access: &Access) -> Vec<ForLoop> {
 }
 
 /// The `for` loops around an offset that an edit can be made at.
-fn for_loops(view: &Rc<SourceView>, offset: usize) -> Vec<ForLoop> {
+pub(super) fn for_loops(view: &Rc<SourceView>, offset: usize) -> Vec<ForLoop> {
     let mut loops = Vec::new();
     let mut node = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
     while let Some(current) = node {
@@ -149,7 +165,7 @@ fn rounds(view: &SourceView, node: Node<'_>, counter: &str) -> Option<u32> {
 }
 
 /// `1` of `++i`, `-2` of `i -= 2`.
-fn step(view: &SourceView, update: Node<'_>) -> Option<i64> {
+pub(super) fn step(view: &SourceView, update: Node<'_>) -> Option<i64> {
     let operator = view.slice(update.child_by_field_name("operator")?);
     let by = || types::evaluate(view.slice(update.child_by_field_name("right")?), &|name| view.constant(name));
     let step = match operator {

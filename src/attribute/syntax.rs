@@ -570,7 +570,7 @@ impl SourceView {
     }
 
     /// Whether a statement writes to a variable.
-    fn writes(&self, body: Node<'_>, name: &str) -> bool {
+    pub(super) fn writes(&self, body: Node<'_>, name: &str) -> bool {
         let mut open = vec![body];
         while let Some(node) = open.pop() {
             if node.kind() == "identifier" && self.slice(node) == name && role(access_path(node)).1 {

@@ -53,7 +53,10 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms<'_>) -> R
     {
         return Err(Fault::Occupancy);
     }
-    let (old, new) = (footprint(before, old, terms), footprint(after, new, terms));
+    let rounds = u64::from(terms.rounds.unwrap_or(ROUNDS).max(ROUNDS));
+    let old_work = before.work.total(rounds, terms.computed_cost);
+    let new_work = after.work.total_after(&before.work, rounds, terms.computed_cost);
+    let (old, new) = (footprint(before, old, old_work), footprint(after, new, new_work));
     if new.work > old.work { Err(Fault::Work) } else { Ok((old, new)) }
 }
 
@@ -85,13 +88,12 @@ fn resident(function: &Function, terms: Terms<'_>) -> Option<Occupancy> {
     occupancy(architecture_number(terms.architecture), usage.registers, usage.shared, function.threads)
 }
 
-fn footprint(function: &Function, occupancy: Option<Occupancy>, terms: Terms<'_>) -> Footprint {
-    let rounds = terms.rounds.unwrap_or(ROUNDS).max(ROUNDS);
+fn footprint(function: &Function, occupancy: Option<Occupancy>, work: u64) -> Footprint {
     Footprint {
         usage: function.usage,
         blocks: occupancy.and_then(|occupancy| occupancy.blocks),
         occupancy_percent: occupancy.map(|occupancy| occupancy.percent),
-        work: function.work.total(rounds.into(), terms.computed_cost),
+        work,
     }
 }
 
