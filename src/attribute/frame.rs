@@ -34,6 +34,10 @@ pub struct KernelFrame {
     pub limit: Option<Limit>,
     /// For a kernel that spills: its figures when compiled without the limit.
     pub unlimited: Option<ResourceUsage>,
+    /// And when it may spill to shared memory, where that was tried.
+    pub shared_spilling: Option<ResourceUsage>,
+    /// The brace that opens its body.
+    pub body: Option<Span>,
     /// Their bytes add up to the frame.
     pub objects: Vec<StackObject>,
 }
@@ -103,7 +107,12 @@ pub fn attribute(
     let views = Views::new(unit, &artifacts.folder, root);
     let architecture = architecture_number(&artifacts.architecture);
     let unlimited = PtxasLog::parse(&artifacts.unlimited_log);
-    facts.kernels.iter().map(|kernel| frame(kernel, facts, &unlimited, &views, architecture, flag.clone())).collect()
+    let shared = PtxasLog::parse(artifacts.shared_log.as_deref().unwrap_or(""));
+    let frame = |kernel: &KernelFacts| {
+        let shared_spilling = shared.functions.get(&kernel.name).map(|function| function.usage);
+        KernelFrame { shared_spilling, ..frame(kernel, facts, &unlimited, &views, architecture, flag.clone()) }
+    };
+    facts.kernels.iter().map(frame).collect()
 }
 
 fn frame(
@@ -124,6 +133,8 @@ fn frame(
         launch_bounds: LaunchBounds::default(),
         limit: None,
         unlimited: unlimited.functions.get(&kernel.name).map(|function| function.usage),
+        shared_spilling: None,
+        body: None,
         objects: Vec::new(),
         name,
     };
@@ -161,6 +172,7 @@ fn describe(
         .and_then(|syntax| view.span(syntax.name.clone()))
         .or_else(|| view.line_span(location.line as usize));
     let syntax = syntax?;
+    frame.body = syntax.body.and_then(|at| view.span(at..at + 1));
     frame.launch_bounds.span = syntax.launch_bounds.clone().and_then(|range| view.span(range));
     frame.launch_bounds.max_registers_span = syntax.max_registers.clone().and_then(|range| view.span(range));
     Some(syntax)

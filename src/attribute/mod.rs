@@ -6,6 +6,7 @@
 mod escape;
 mod flow;
 mod frame;
+mod launch;
 mod loops;
 mod name;
 mod objects;
@@ -18,6 +19,7 @@ mod view;
 
 pub use flow::Sources;
 pub use frame::{KernelFrame, LaunchBounds, MathFunction, StackObject, StackObjectKind, attribute, demangle};
+pub use launch::{Launch, Launches};
 pub use loops::Trip;
 pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};

@@ -104,6 +104,8 @@ pub struct FunctionSyntax {
     pub launch_bounds: Option<Range<usize>>,
     /// `__maxnreg__(n)`
     pub max_registers: Option<Range<usize>>,
+    /// Offset of the brace that opens its body.
+    pub body: Option<usize>,
     /// Names of template parameters, in order.
     pub template_parameters: Vec<String>,
 }
@@ -365,7 +367,7 @@ impl SourceView {
     }
 
     /// The value of a `#define`, or of a constant variable, where all of that name in the text have the same.
-    fn constant(&self, name: &str) -> Option<String> {
+    pub(super) fn constant(&self, name: &str) -> Option<String> {
         self.memory.constants.get_or_init(|| self.constants()).get(name)?.clone()
     }
 
@@ -504,6 +506,7 @@ impl SourceView {
             name: name.byte_range(),
             launch_bounds: child("launch_bounds").map(|bounds| self.launch_bounds_range(bounds, function)),
             max_registers,
+            body: function.child_by_field_name("body").map(|body| body.start_byte()),
             template_parameters: self.template_parameters(function),
         })
     }
@@ -588,7 +591,7 @@ fn scope_of(node: Node<'_>, function: Node<'_>) -> (usize, usize) {
 }
 
 /// All children; asking for them one by one would cost the square of their number.
-fn children(node: Node<'_>) -> Vec<Node<'_>> {
+pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     node.children(&mut node.walk()).collect()
 }
 
@@ -638,7 +641,7 @@ fn subscripts(identifier: Node<'_>) -> impl Iterator<Item = Node<'_>> {
 }
 
 /// The longest expression that names a part of the variable: `s.a[i].x`.
-fn access_path(identifier: Node<'_>) -> Node<'_> {
+pub(super) fn access_path(identifier: Node<'_>) -> Node<'_> {
     let mut current = identifier;
     while let Some(parent) = current.parent().filter(|parent| continues_path(*parent, current)) {
         current = parent;
@@ -663,7 +666,7 @@ fn index_range(subscript: Node<'_>) -> Option<Range<usize>> {
 }
 
 /// Whether an expression is read, written, or handed on.
-fn role(whole: Node<'_>) -> (bool, bool, bool) {
+pub(super) fn role(whole: Node<'_>) -> (bool, bool, bool) {
     let Some(parent) = whole.parent() else { return (true, false, false) };
     let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|node| node.id() == whole.id());
     match parent.kind() {

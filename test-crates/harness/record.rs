@@ -54,6 +54,9 @@ struct Entry {
     /// The same for kernels that spill, without their limits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unlimited_log: Vec<String>,
+    /// And with their limits, spilling to shared memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    shared_log: Vec<String>,
 }
 
 /// A toolkit that is not there: nothing of it may be needed.
@@ -138,6 +141,7 @@ impl<'a> Record<'a> {
             ptx: ptx.replace(FOLDER, &padded),
             ptxas_log: here(&entry.log.join("\n")),
             unlimited_log: entry.unlimited_log.join("\n"),
+            shared_log: Some(entry.shared_log.join("\n")),
             messages,
             dependencies: entry.dependencies.keys().map(|path| folder.join(path)).collect(),
             rescues: entry.rescues,
@@ -209,7 +213,8 @@ pub fn compile(
         folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
     };
     let limit = Duration::from_secs(600);
-    let compiler = Compiler { limit, cancel, headers: HeaderIndex::new(root), curand: &curand };
+    let headers = HeaderIndex::new(root);
+    let compiler = Compiler { limit, cancel, headers, curand: &curand, tries_shared_spilling: true };
     Compilers { compiler, cache: None }.artifacts(unit, target).map(|sourced| sourced.artifacts)
 }
 
@@ -266,6 +271,7 @@ impl Recorder<'_> {
             rescues: artifacts.rescues,
             log: without_times(&artifacts.ptxas_log).map(elsewhere).collect(),
             unlimited_log: without_times(&artifacts.unlimited_log).map(String::from).collect(),
+            shared_log: without_times(artifacts.shared_log.as_deref().unwrap_or("")).map(String::from).collect(),
         };
         let mut json = serde_json::to_string_pretty(&entry).map_err(|error| error.to_string())?;
         json.push('\n');

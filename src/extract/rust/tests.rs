@@ -419,7 +419,7 @@ fn options_without_effect_are_those_of_the_outermost_structure() {
     assert_eq!(texts(&code("")), ["maxrregcount: Some(32)", "use_fast_math: Some(true)"]);
     assert_eq!(texts(&code("maxrregcount: None,")), ["use_fast_math: Some(true)"]);
     // Two calls with the same options are one unit with two places.
-    let call = format!("compile_ptx_with_opts(S, CompileOptions {{ maxrregcount: Some(8), ..Default::default() }});");
+    let call = "compile_ptx_with_opts(S, CompileOptions { maxrregcount: Some(8), ..Default::default() });";
     let extraction = of_text(&format!("const S: &str = \"{KERNEL}\"; fn f() {{ {call} {call} }}"));
     let [unit] = extraction.units.as_slice() else { panic!("{:?}", extraction.units) };
     let UnitCode::CudaText { options, .. } = &unit.code else { panic!("{unit:?}") };
