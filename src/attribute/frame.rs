@@ -104,7 +104,7 @@ pub fn attribute(
     root: &Path,
     flag: Option<(u32, String)>,
 ) -> Vec<KernelFrame> {
-    let views = Views::new(unit, &artifacts.folder, root);
+    let views = Views::new(unit, &artifacts.folder, root, &artifacts.front_end);
     let architecture = architecture_number(&artifacts.architecture);
     let unlimited = PtxasLog::parse(&artifacts.unlimited_log);
     let shared = PtxasLog::parse(artifacts.shared_log.as_deref().unwrap_or(""));
@@ -198,7 +198,7 @@ fn variable_object(
     kernel: &str,
     views: &Views<'_>,
 ) -> StackObject {
-    let mut variable = name::name(&mut raw);
+    let mut variable = name::name(&mut raw, views);
     name::mark_loops(&mut raw.accesses, views);
     if let (Some(variable), Some(syntax), None) = (&mut variable, syntax, &owner) {
         variable.type_text = bind(&variable.type_text, &syntax.template_parameters, &template_arguments(kernel));

@@ -3,6 +3,7 @@
 //! The machine code says what is in local memory; the PTX says which object an access belongs to and what its
 //! address depends on; the source gives the name. Nothing here decides on a cause: that is for the lints.
 
+mod call_syntax;
 mod escape;
 mod flow;
 mod frame;
@@ -11,6 +12,7 @@ mod loops;
 mod name;
 mod objects;
 mod place;
+mod resolve;
 mod spill;
 mod syntax;
 mod types;
