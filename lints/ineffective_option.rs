@@ -50,7 +50,7 @@ pub(crate) fn is_ignored_pragma(message: &CompilerMessage) -> bool {
 }
 
 fn ignored_pragma(span: &Span) -> Finding {
-    Finding::new("`#pragma nounroll` is skipped by the compiler: the loop is unrolled as it likes")
+    Finding::new("`#pragma nounroll` is skipped by the compiler: it may unroll the loop all the same")
         .primary(Some(span), "not known to CUDA's front end")
         .help("write `#pragma unroll 1`")
 }
@@ -91,8 +91,7 @@ fn flag(cx: &UnitContext<'_>) -> Option<Finding> {
     if kernels.is_empty() || !is_whole || !all_bounded {
         return None;
     }
-    let all = if kernels.len() == 1 { "its kernel has a bound" } else { "all of them have bounds" };
-    let finding = Finding::new(format!("`{flag}` limits no kernel of `{}`: {all} of its own", cx.unit.name))
+    let finding = Finding::new(format!("`{flag}` limits no kernel of `{}`: each has a bound of its own", cx.unit.name))
         .primary(Span::line(file, 1).as_ref(), format!("compiled with `{flag}`"))
         .note(
             "`ptxas` makes the same code with the flag and without; the front end hears of it and may optimise for it",
