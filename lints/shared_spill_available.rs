@@ -44,11 +44,14 @@ fn check(cx: &LintContext<'_>) -> Option<Finding> {
         return None;
     }
     let part = if traffic(after) == 0 { "all" } else { "a part" };
-    let mut finding =
-        Finding::new(format!("kernel `{}` could spill to shared memory: {part} of its spills", frame.name))
-            .primary(frame.span.as_ref(), format!("{} spilled to local memory", bytes(traffic(before))))
-            .label(frame.body.as_ref(), "the pragma goes behind this brace, before all else")
-            .note(with_pragma(before, after));
+    let spilled = bytes(traffic(before));
+    let mut finding = Finding::new(format!(
+        "kernel `{}` spills to local memory, and shared memory could hold {part} of it",
+        frame.name
+    ))
+    .primary(frame.span.as_ref(), format!("{spilled} stored and loaded"))
+    .label(frame.body.as_ref(), "the pragma goes behind this brace, before all else")
+    .note(with_pragma(before, after));
     finding.loop_depth = spills.loop_depth;
     let function = cx.unit.function(&frame.mangled)?;
     if function.max_threads.or(function.required_threads).is_none() {

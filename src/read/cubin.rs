@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use object::elf::FileHeader64;
+use object::elf::{FileHeader64, RelocationType};
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, SymbolTable};
 use object::{Endianness, SectionIndex};
 use thiserror::Error;
@@ -18,6 +18,8 @@ const CUDA_MACHINE: u16 = 190;
 const ATTRIBUTE_MARKS: u8 = 0x55;
 /// Kind of a mark: the instruction spills or refills a register.
 const MARK_SPILL: u32 = 1;
+/// Relocation of an address of eight bytes.
+const R_CUDA_64: RelocationType = RelocationType(2);
 
 #[derive(Debug, Error)]
 pub enum CubinError {
@@ -129,17 +131,18 @@ impl Reader<'_> {
         LineTable::parse(&data).map_err(|source| CubinError::LineTable { section: name, source })
     }
 
-    /// Writes the addresses that the linker would: section and offset of the function.
+    /// Writes the addresses that the linker would: section and offset of the function. The others lead to names of inlined
+    /// functions, which nothing reads (seen with `-rdc=true` for sm_80), and have four bytes.
     fn relocate(&self, target: SectionIndex, data: &mut [u8]) -> Result<(), CubinError> {
         for section in self.sections.iter().filter(|section| section.sh_info(self.endian) as usize == target.0) {
             // Up to sm_8x the addend stands in the place itself, later beside it.
             if let Some((entries, _)) = section.rel(self.endian, self.bytes)? {
-                for entry in entries {
+                for entry in entries.iter().filter(|entry| entry.r_type(self.endian) == R_CUDA_64) {
                     self.write_address(data, entry.r_offset(self.endian), entry.r_sym(self.endian) as usize, None)?;
                 }
             }
             if let Some((entries, _)) = section.rela(self.endian, self.bytes)? {
-                for entry in entries {
+                for entry in entries.iter().filter(|entry| entry.r_type(self.endian, false) == R_CUDA_64) {
                     let (symbol, addend) = (entry.r_sym(self.endian, false) as usize, entry.r_addend(self.endian));
                     self.write_address(data, entry.r_offset(self.endian), symbol, Some(addend))?;
                 }
