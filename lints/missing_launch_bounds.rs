@@ -48,7 +48,7 @@ fn cannot_run(cx: &LintContext<'_>, launch: &Launch, limit: Option<u32>) -> Opti
         return None;
     }
     let finding = Finding::new(format!(
-        "kernel `{}` needs {registers} registers, and a block of {threads} threads has {allowed} for each: it cannot be \
+        "kernel `{}` takes {registers} registers, and a block of {threads} threads has {allowed} for each: it cannot be \
          launched",
         frame.name
     ));
