@@ -1,17 +1,21 @@
 //! The lints, one file each, in the order in which they may claim a stack object: most specific first.
 
 mod address_escape;
+mod constant_table;
 mod debug_build;
 mod dynamic_index;
 mod ineffective_option;
 mod large_array;
 mod missing_launch_bounds;
+mod param_copy;
 mod printf_buffer;
 mod register_spill;
 mod rolled_loop;
 mod shared_spill_available;
 mod slow_path_math;
 mod unexplained_local_memory;
+mod vector_reinterpret;
+mod volatile_local;
 
 pub(crate) use ineffective_option::is_ignored_pragma;
 
@@ -23,6 +27,10 @@ pub static ALL: &[&Lint] = &[
     &register_spill::LINT,
     &printf_buffer::LINT,
     &slow_path_math::LINT,
+    &volatile_local::LINT,
+    &constant_table::LINT,
+    &vector_reinterpret::LINT,
+    &param_copy::LINT,
     &dynamic_index::LINT,
     &large_array::LINT,
     &rolled_loop::LINT,

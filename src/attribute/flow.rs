@@ -4,9 +4,10 @@
 //! value that loops or branches merge. That is all this relies on; hand-written PTX gets the same treatment
 //! and at worst an `Unknown`.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::divergence::Divergence;
 use super::loops::{PtxLoops, Trip};
 use crate::diagnostic::Uniformity;
 use crate::read::{AddressOperand, Instruction, PtxFunction};
@@ -46,7 +47,7 @@ pub struct Sources {
     /// The result of a call, or something that is not followed.
     pub unknown: bool,
     /// Whether the threads of a warp may differ; `None` where that is not known.
-    divergent: Option<bool>,
+    pub(super) divergent: Option<bool>,
     /// Instructions that step the counters.
     pub steps: BTreeSet<usize>,
 }
@@ -143,6 +144,7 @@ pub struct Flow<'a> {
     /// Registers that hold a pointer into local memory or are made of one, to tell pointer from index in sums.
     pointers: RefCell<HashMap<String, bool>>,
     steps_left: Cell<u32>,
+    divergence: OnceCell<Divergence<'a>>,
 }
 
 impl<'a> Flow<'a> {
@@ -154,7 +156,14 @@ impl<'a> Flow<'a> {
             }
         }
         let loops = PtxLoops::new(function);
-        Self { function, loops, definitions, pointers: RefCell::default(), steps_left: Cell::new(0) }
+        Self {
+            function,
+            loops,
+            definitions,
+            pointers: RefCell::default(),
+            steps_left: Cell::new(0),
+            divergence: OnceCell::new(),
+        }
     }
 
     /// The pointer behind an address operand, `[%rd1+4]`.
@@ -379,8 +388,8 @@ impl<'a> Flow<'a> {
                 Some(steps) => {
                     Sources { counter: true, counter_is_changed: term.is_changed, steps, ..Sources::constant() }
                 }
-                // Merged by branches, or changed in a way that is no counter: who decides is not followed.
-                None => Sources { carried: true, ..Sources::default() },
+                // Merged by branches, or changed in a way that is no counter.
+                None => Sources { carried: true, divergent: self.divergence().of(term.operand), ..Sources::default() },
             };
             sources.merge(term.seen_as(merged));
         }
@@ -394,9 +403,11 @@ impl<'a> Flow<'a> {
         open: &mut Vec<Term<'t>>,
     ) {
         match instruction.mnemonic() {
-            "ld" if instruction.has("param") && self.function.is_entry => {
+            "ld" if instruction.has("param") && self.function.is_entry && !is_call_result(instruction) => {
                 sources.merge(term.seen_as(Sources { parameter: true, ..Sources::constant() }));
             }
+            // What a caller passes, and what a call returns, may be anything.
+            "ld" if instruction.has("param") => sources.merge(term.seen_as(Sources::unknown())),
             "ld" | "ldu" | "tex" | "suld" => {
                 // Memory of the thread itself may differ from thread to thread at one address.
                 let divergent = (!instruction.has("local")).then_some(false);
@@ -412,7 +423,11 @@ impl<'a> Flow<'a> {
             "atom" | "match" => {
                 sources.merge(term.seen_as(Sources { loaded: true, divergent: Some(true), ..Sources::default() }))
             }
-            "shfl" | "vote" | "activemask" | "redux" => sources.merge(term.seen_as(Sources::unknown())),
+            "shfl" | "vote" | "activemask" | "redux" => {
+                let result = written(instruction).next();
+                let divergent = result.and_then(|result| self.divergence().of(result));
+                sources.merge(term.seen_as(Sources { divergent, ..Sources::unknown() }));
+            }
             mnemonic => {
                 // A counter stays one under sums and scaling; `%`, `&`, `^` and the rest make another value of it.
                 let keeps = matches!(mnemonic, "mov" | "add" | "sub" | "cvt" | "cvta" | "shl" | "mul" | "mad");
@@ -423,6 +438,11 @@ impl<'a> Flow<'a> {
                 open.extend(operands.map(|operand| Term { operand, is_changed, is_address: term.is_address }));
             }
         }
+    }
+
+    /// Found at the first question: few functions have one.
+    fn divergence(&self) -> &Divergence<'a> {
+        self.divergence.get_or_init(|| Divergence::new(self.function))
     }
 
     /// Whether a symbol or constant that `is_source` takes part in a value, loads from there included.
@@ -514,6 +534,12 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// All definitions of a register.
+    pub fn definitions_of(&self, register: &str) -> impl Iterator<Item = &'a Instruction> {
+        let definitions = self.definitions.get(register).into_iter().flatten();
+        definitions.filter_map(|definition| self.function.instructions.get(*definition))
+    }
+
     /// Calls, with the values that were stored to their parameters.
     pub fn calls(&self) -> Vec<Call> {
         let mut stored: HashMap<String, String> = HashMap::new();
@@ -536,8 +562,13 @@ impl<'a> Flow<'a> {
 const BASE: u64 = u64::MAX;
 
 /// `2` of `_Z1fPfi_param_2`.
-fn parameter_number(symbol: &str) -> Option<usize> {
+pub fn parameter_number(symbol: &str) -> Option<usize> {
     symbol.rsplit_once("_param_")?.1.parse().ok()
+}
+
+/// `ld.param.b32 %r1, [retval0]` after a call.
+fn is_call_result(instruction: &Instruction) -> bool {
+    instruction.address().is_some_and(|address| address.base.starts_with("retval"))
 }
 
 fn is_frame_pointer(register: &str) -> bool {
@@ -594,7 +625,7 @@ pub fn constant(operand: &str) -> Option<i64> {
     Some(sign * value)
 }
 
-fn special_register(operand: &str) -> Option<Sources> {
+pub fn special_register(operand: &str) -> Option<Sources> {
     let name = operand.strip_prefix('%')?;
     let name = name.split('.').next().unwrap_or(name);
     let sources = match name {

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use super::contents::{self, Contents};
 use super::name::{self, Variable};
 use super::objects::{self, Access, Escape, RawObject};
 use super::place::Place;
+use super::reinterpret::{self, Reinterpretation};
 use super::spill::{self, Limit, Spills};
 use super::syntax::FunctionSyntax;
 use super::view::Views;
@@ -59,6 +61,9 @@ pub struct StackObject {
     pub variable: Option<Variable>,
     pub accesses: Vec<Access>,
     pub escapes: Vec<Escape>,
+    pub contents: Contents,
+    /// The cast through which the variable is accessed as another type.
+    pub reinterpretation: Option<Reinterpretation>,
     /// Demangled name of the function that owns it, where that is not the kernel itself.
     pub function: Option<String>,
     /// For memory of the math library: the call that it belongs to.
@@ -146,7 +151,13 @@ fn frame(
     frame.limit = function.map(|function| spill::limit(function, flag, architecture));
     let mut objects: Vec<StackObject> = spilled(kernel, facts, views).into_iter().collect();
     let gathered = objects::gather(kernel, facts, views);
-    for (key, raw) in gathered.objects {
+    let mut parameters = function.map(|function| contents::parameters(function, facts, views)).unwrap_or_default();
+    for parameter in parameters.iter_mut().flatten() {
+        let names = syntax.as_ref().map_or(&[][..], |syntax| &syntax.template_parameters);
+        parameter.type_text = bind(&parameter.type_text, names, &template_arguments(&frame.name));
+    }
+    for (key, mut raw) in gathered.objects {
+        raw.contents.name(&parameters);
         let owner = (key.function != kernel.name).then(|| demangle(&key.function));
         objects.push(variable_object(raw, owner, syntax.as_ref(), &frame.name, views));
     }
@@ -186,6 +197,8 @@ fn spilled(kernel: &KernelFacts, facts: &UnitFacts, views: &Views<'_>) -> Option
         variable: None,
         accesses: Vec::new(),
         escapes: Vec::new(),
+        contents: Contents::default(),
+        reinterpretation: None,
         function: None,
         math_function: None,
     })
@@ -203,6 +216,7 @@ fn variable_object(
     if let (Some(variable), Some(syntax), None) = (&mut variable, syntax, &owner) {
         variable.type_text = bind(&variable.type_text, &syntax.template_parameters, &template_arguments(kernel));
     }
+    let reinterpretation = variable.as_ref().and_then(|variable| reinterpret::find(variable, &raw.accesses));
     let math_function = if raw.is_library { math_function(&raw) } else { None };
     StackObject {
         math_function,
@@ -211,6 +225,8 @@ fn variable_object(
         variable,
         accesses: raw.accesses,
         escapes: raw.escapes,
+        contents: raw.contents,
+        reinterpretation,
         function: owner,
     }
 }
@@ -278,6 +294,8 @@ fn unknown(bytes: u64, accesses: Vec<Access>) -> StackObject {
         variable: None,
         accesses,
         escapes: Vec::new(),
+        contents: Contents::default(),
+        reinterpretation: None,
         function: None,
         math_function: None,
     }
@@ -324,6 +342,9 @@ fn bind(type_text: &str, parameters: &[String], arguments: &[String]) -> String 
     for (parameter, argument) in parameters.iter().zip(arguments) {
         // `(int)32` in some manglings.
         let value = argument.rsplit(')').next().unwrap_or(argument);
+        if text == *parameter {
+            text = value.to_string();
+        }
         text = text.replace(&format!("[{parameter}]"), &format!("[{value}]"));
         if let Some(rest) = text.strip_prefix(&format!("{parameter}[")) {
             text = format!("{value}[{rest}");
@@ -371,6 +392,7 @@ mod tests {
         assert_eq!(demangle("_Z12running_meanILi32EEvPKfPfi"), "running_mean<32>");
         assert_eq!((demangle("plain").as_str(), demangle("f").as_str()), ("plain", "f"));
         assert_eq!(template_arguments("f<A<1, 2>, 32>"), ["A<1, 2>", "32"]);
+        assert_eq!(bind("T", &["T".into()], &["Large".into()]), "Large");
         assert_eq!(bind("T[W][4]", &["T".into(), "W".into()], &["float".into(), "32".into()]), "float[32][4]");
     }
 }

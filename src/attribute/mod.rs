@@ -4,6 +4,8 @@
 //! address depends on; the source gives the name. Nothing here decides on a cause: that is for the lints.
 
 mod call_syntax;
+mod contents;
+mod divergence;
 mod escape;
 mod flow;
 mod frame;
@@ -12,6 +14,7 @@ mod loops;
 mod name;
 mod objects;
 mod place;
+mod reinterpret;
 mod resolve;
 mod spill;
 mod syntax;
@@ -19,11 +22,13 @@ mod types;
 mod value;
 mod view;
 
+pub use contents::{Contents, Parameter, ParameterCopy};
 pub use flow::Sources;
 pub use frame::{KernelFrame, LaunchBounds, MathFunction, StackObject, StackObjectKind, attribute, demangle};
 pub use launch::{Launch, Launches};
 pub use loops::Trip;
 pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};
+pub use reinterpret::Reinterpretation;
 pub use spill::{HeldVariable, Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, registers_for};
-pub use syntax::DeclarationKind;
+pub use syntax::{DeclarationKind, Volatility};
