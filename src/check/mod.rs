@@ -29,7 +29,7 @@ use crate::report;
 use crate::toolkit::{self, Component, Toolkit, ToolkitError};
 
 use progress::Progress;
-pub use unit::{ArtifactSource, Compilers, Sourced, register_flag};
+pub use unit::{ArtifactSource, Compilers, MARKS_SPILLS, Sourced, register_flag};
 use unit::{Shared, UnitReport, check_unit};
 
 /// Why a run could not start.

@@ -15,7 +15,7 @@ use crate::read::read_unit;
 use crate::toolkit::Version;
 
 /// The first version whose ptxas marks spills in the cubin.
-const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };
+pub const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };
 
 /// Where artifacts come from: compilers with a cache before them, or a record.
 pub trait ArtifactSource: Sync {
