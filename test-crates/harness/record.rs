@@ -271,7 +271,7 @@ fn compile_with(
     };
     let limit = Duration::from_secs(600);
     let headers = HeaderIndex::new(root);
-    let compiler = Compiler { limit, cancel, headers, curand: &curand, tries_shared_spilling: true };
+    let compiler = Compiler { limit, cancel, headers, curand: &curand, tries_shared_spilling: cache.is_none() };
     Compilers { compiler, cache }.artifacts(unit, target)
 }
 
