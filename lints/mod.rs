@@ -1,10 +1,13 @@
 //! The lints, one file each, in the order in which they may claim a stack object: most specific first.
 
 mod address_escape;
+mod call_frame;
 mod debug_build;
+mod dynamic_alloca;
 mod dynamic_index;
 mod large_array;
 mod printf_buffer;
+mod recursive_call;
 mod register_spill;
 mod rolled_loop;
 mod slow_path_math;
@@ -16,6 +19,9 @@ use crate::lint::Lint;
 pub static ALL: &[&Lint] = &[
     &debug_build::LINT,
     &register_spill::LINT,
+    &dynamic_alloca::LINT,
+    &recursive_call::LINT,
+    &call_frame::LINT,
     &printf_buffer::LINT,
     &slow_path_math::LINT,
     &dynamic_index::LINT,

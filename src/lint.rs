@@ -212,8 +212,11 @@ fn is_minor(object: &StackObject) -> bool {
     let is_in_loop = match &object.kind {
         StackObjectKind::Spills(spills) => spills.loop_depth > 0,
         StackObjectKind::Variable => deepest > 0,
-        // What is not known is not called harmless.
-        StackObjectKind::Unknown => true,
+        // What is not known is not called harmless; nor is a function that may be called anywhere.
+        StackObjectKind::Unknown
+        | StackObjectKind::Call(_)
+        | StackObjectKind::Allocation(_)
+        | StackObjectKind::Recursion(_) => true,
     };
     // A function that is given the address may be called in a loop.
     !is_in_loop && object.escapes.is_empty() && object.bytes <= MINOR_BYTES
@@ -226,11 +229,22 @@ pub fn claims(cx: &LintContext<'_>) -> Vec<Claim> {
 
 fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {
-        Check::Object(check) => {
-            check(cx, object).map(|finding| Claim { lint, finding, bytes: object.bytes, is_minor: is_minor(object) })
-        }
+        Check::Object(check) => check(cx, object).map(|finding| Claim {
+            lint,
+            finding: with_owner(finding, object),
+            bytes: object.bytes,
+            is_minor: is_minor(object),
+        }),
         Check::Unit(_) => None,
     })
+}
+
+/// Says whose variable it is, where it is not the kernel's own.
+fn with_owner(finding: Finding, object: &StackObject) -> Finding {
+    match object.function.as_ref().filter(|_| object.math_function.is_none()) {
+        Some(function) => finding.note(format!("it belongs to `{function}`, which is not inlined")),
+        None => finding,
+    }
 }
 
 /// Names of all lints that would claim an object if none came before them, in order. The last lint claims everything,
@@ -374,6 +388,7 @@ pub fn origin(sources: &Sources) -> String {
         (sources.thread_index, "the thread index"),
         (sources.block_index, "the block index"),
         (sources.parameter, "a kernel parameter"),
+        (sources.argument, "an argument of the function"),
         (sources.carried, "a value that changes from iteration to iteration"),
         (sources.counter && !sources.carried, "a loop counter"),
     ];

@@ -8,10 +8,10 @@ use super::place::{Place, places};
 use super::view::Views;
 use crate::read::{Instruction, PtxFunction, PtxModule};
 
-/// A kernel and all functions that it calls by name, directly or not.
-pub fn reachable<'a>(module: &'a PtxModule, kernel: &str) -> Vec<&'a PtxFunction> {
+/// Functions and all that they call by name, directly or not.
+pub fn reachable<'a, 'n>(module: &'a PtxModule, roots: impl Iterator<Item = &'n str>) -> Vec<&'a PtxFunction> {
     let mut found: Vec<&PtxFunction> = Vec::new();
-    let mut open = vec![kernel.to_string()];
+    let mut open: Vec<String> = roots.map(str::to_string).collect();
     while let Some(name) = open.pop() {
         let Some(function) = module.function(&name) else { continue };
         if found.iter().any(|known| known.name == name) {
@@ -127,7 +127,8 @@ pub fn gather(
                 let places = places(views, module, flow.function, location);
                 let span = places.first().and_then(Place::span);
                 let object = objects.entry(key).or_default();
-                let escape = Escape { kind: kind.clone(), argument, places, span };
+                let is_external = matches!(&kind, EscapeKind::Call(name) if module.function(name).is_none());
+                let escape = Escape { kind: kind.clone(), argument, places, span, is_external };
                 if !object.escapes.iter().any(|known| known.kind == escape.kind && known.span == escape.span) {
                     object.escapes.push(escape);
                 }

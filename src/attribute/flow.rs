@@ -37,6 +37,8 @@ pub struct Sources {
     pub counter_is_changed: bool,
     /// A kernel parameter, or the size of block or grid.
     pub parameter: bool,
+    /// What the caller of a function that is no kernel passes; its callers are not looked into.
+    pub argument: bool,
     pub block_index: bool,
     pub thread_index: bool,
     /// Loaded from memory.
@@ -69,6 +71,7 @@ impl Sources {
         self.counter |= other.counter;
         self.counter_is_changed |= other.counter_is_changed;
         self.parameter |= other.parameter;
+        self.argument |= other.argument;
         self.block_index |= other.block_index;
         self.thread_index |= other.thread_index;
         self.loaded |= other.loaded;
@@ -88,7 +91,13 @@ impl Sources {
 
     /// Whether anything but a counter takes part.
     pub fn is_data(&self) -> bool {
-        self.parameter || self.block_index || self.thread_index || self.loaded || self.carried || self.unknown
+        self.parameter
+            || self.argument
+            || self.block_index
+            || self.thread_index
+            || self.loaded
+            || self.carried
+            || self.unknown
     }
 
     pub fn uniformity(&self) -> Option<Uniformity> {
@@ -186,7 +195,9 @@ impl<'a> Flow<'a> {
 
     fn operand_pointer(&self, operand: &str, visiting: &mut Vec<String>) -> Pointer {
         if let Some(variable) = self.function.local_variables.iter().position(|variable| variable.name == operand) {
-            let roots = BTreeSet::from([Root::Local { variable, offset: BASE }]);
+            // What `alloca` gives is one object, and no frame with several.
+            let is_allocated = self.function.local_variables[variable].allocated_by.is_some();
+            let roots = BTreeSet::from([Root::Local { variable, offset: if is_allocated { 0 } else { BASE } }]);
             return Pointer { roots, index: Sources::constant(), offset: Some(0), is_chosen: false };
         }
         if !operand.starts_with('%') {
@@ -394,9 +405,7 @@ impl<'a> Flow<'a> {
         open: &mut Vec<Term<'t>>,
     ) {
         match instruction.mnemonic() {
-            "ld" if instruction.has("param") && self.function.is_entry => {
-                sources.merge(term.seen_as(Sources { parameter: true, ..Sources::constant() }));
-            }
+            "ld" if instruction.has("param") => sources.merge(term.seen_as(self.parameter_sources(instruction))),
             "ld" | "ldu" | "tex" | "suld" => {
                 // Memory of the thread itself may differ from thread to thread at one address.
                 let divergent = (!instruction.has("local")).then_some(false);
@@ -422,6 +431,16 @@ impl<'a> Flow<'a> {
                 let operands = operands.map(str::trim).filter(|part| !part.is_empty());
                 open.extend(operands.map(|operand| Term { operand, is_changed, is_address: term.is_address }));
             }
+        }
+    }
+
+    /// What `ld.param` gives: the result of a call has a name of its own, `retval0`.
+    fn parameter_sources(&self, instruction: &Instruction) -> Sources {
+        let is_result = instruction.address().is_some_and(|address| address.base.starts_with("retval"));
+        match (is_result, self.function.is_entry) {
+            (true, _) => Sources::unknown(),
+            (false, true) => Sources { parameter: true, ..Sources::constant() },
+            (false, false) => Sources { argument: true, ..Sources::default() },
         }
     }
 

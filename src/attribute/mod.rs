@@ -3,6 +3,8 @@
 //! The machine code says what is in local memory; the PTX says which object an access belongs to and what its
 //! address depends on; the source gives the name. Nothing here decides on a cause: that is for the lints.
 
+mod allocation;
+mod calls;
 mod escape;
 mod flow;
 mod frame;
@@ -10,14 +12,19 @@ mod loops;
 mod name;
 mod objects;
 mod place;
+mod recursion;
 mod spill;
 mod syntax;
 mod types;
 mod value;
 mod view;
 
+pub use allocation::Allocation;
+pub use calls::{CallArea, CallAreaKind};
 pub use flow::Sources;
-pub use frame::{KernelFrame, LaunchBounds, MathFunction, StackObject, StackObjectKind, attribute, demangle};
+pub use frame::{
+    KernelFrame, LaunchBounds, MathFunction, Recursion, SpillCheck, StackObject, StackObjectKind, attribute, demangle,
+};
 pub use loops::Trip;
 pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};

@@ -155,6 +155,16 @@ impl SourceView {
         mentions
     }
 
+    /// The variable whose initialiser stands at an offset.
+    pub fn initialized_at(&self, offset: usize) -> Option<Declaration> {
+        let function = enclosing_function(self.root()?.named_descendant_for_byte_range(offset, offset)?)?;
+        let holds = |declaration: &Declaration| {
+            declaration.initializer.is_some_and(|(start, end)| (start..end).contains(&offset))
+        };
+        // Of nested functions the innermost declares it.
+        self.declarations(function).into_iter().filter(holds).max_by_key(|declaration| declaration.range.0)
+    }
+
     /// Calls in a region by the function's name, with the bytes of the whole call.
     pub fn calls(&self, region: Node<'_>) -> Vec<(String, Range<usize>)> {
         let identifiers = self.identifiers(region).into_iter();

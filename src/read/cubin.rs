@@ -4,6 +4,7 @@
 //! from public readers of the format and was checked on ptxas 11.8 to 13.5.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, SymbolTable};
@@ -39,6 +40,17 @@ pub struct CubinFunction {
     pub spill_marks: BTreeSet<u32>,
     /// Start of its code in the address space of the line tables.
     pub base: u64,
+    /// Functions that it calls, copied behind its own code.
+    pub inner: Vec<InnerFunction>,
+}
+
+/// A function whose code lies in that of a kernel: ptxas gives each kernel a copy of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InnerFunction {
+    /// Mangled, as in the PTX.
+    pub name: String,
+    /// Offsets in the code of the kernel.
+    pub code: Range<u32>,
 }
 
 /// What a cubin says about local memory.
@@ -87,6 +99,13 @@ struct Reader<'a> {
     symbols: SymbolTable<'a, Elf>,
 }
 
+/// Relocations of 32 bits are offsets in other tables: with `-rdc` the header of a line table has one for its strings.
+fn is_address(relocation: u32) -> bool {
+    const R_CUDA_32: u32 = 1;
+    const R_CUDA_G32: u32 = 3;
+    !matches!(relocation, R_CUDA_32 | R_CUDA_G32)
+}
+
 /// Each section gets an address space of its own, so that rows of different functions do not meet.
 fn section_base(index: usize) -> u64 {
     (index as u64) << 32
@@ -103,11 +122,31 @@ impl Reader<'_> {
                 spill_marks: self.spill_marks(&name)?,
                 code: section.data(self.endian, self.bytes)?.to_vec(),
                 base: section_base(index.0),
+                inner: self.inner_functions(index, &name)?,
                 name,
             });
         }
         functions.sort_by(|left, right| left.name.cmp(&right.name));
         Ok(functions)
+    }
+
+    /// Symbols such as `$kernel$callee` in a section.
+    fn inner_functions(&self, section: SectionIndex, function: &str) -> Result<Vec<InnerFunction>, CubinError> {
+        let prefix = format!("${function}$");
+        let mut inner = Vec::new();
+        for symbol in self.symbols.iter() {
+            if usize::from(symbol.st_shndx.get(self.endian).0) != section.0 {
+                continue;
+            }
+            let name = self.symbols.symbol_name(self.endian, symbol)?;
+            let Some(name) = name.strip_prefix(prefix.as_bytes()) else { continue };
+            let field = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+            let start = field(symbol.st_value.get(self.endian));
+            let end = start.saturating_add(field(symbol.st_size.get(self.endian)));
+            inner.push(InnerFunction { name: String::from_utf8_lossy(name).into_owned(), code: start..end });
+        }
+        inner.sort_by_key(|inner| inner.code.start);
+        Ok(inner)
     }
 
     fn section_data(&self, name: &str) -> Result<Option<(SectionIndex, &[u8])>, CubinError> {
@@ -134,12 +173,12 @@ impl Reader<'_> {
         for section in self.sections.iter().filter(|section| section.sh_info(self.endian) as usize == target.0) {
             // Up to sm_8x the addend stands in the place itself, later beside it.
             if let Some((entries, _)) = section.rel(self.endian, self.bytes)? {
-                for entry in entries {
+                for entry in entries.iter().filter(|entry| is_address(entry.r_type(self.endian).0)) {
                     self.write_address(data, entry.r_offset(self.endian), entry.r_sym(self.endian) as usize, None)?;
                 }
             }
             if let Some((entries, _)) = section.rela(self.endian, self.bytes)? {
-                for entry in entries {
+                for entry in entries.iter().filter(|entry| is_address(entry.r_type(self.endian, false).0)) {
                     let (symbol, addend) = (entry.r_sym(self.endian, false) as usize, entry.r_addend(self.endian));
                     self.write_address(data, entry.r_offset(self.endian), symbol, Some(addend))?;
                 }
