@@ -26,9 +26,10 @@ const SHOWN: usize = 3;
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let StackObjectKind::Call(area) = &object.kind else { return None };
     let mut finding = match area.kind {
-        CallAreaKind::Saved { registers } => saved(cx.frame, area, registers, object.bytes),
+        CallAreaKind::Saved { registers } => saved(cx.frame, area, registers, object.bytes - object.padding),
         CallAreaKind::Passed { arguments, result } => passed(cx.frame, area, arguments, result),
         CallAreaKind::Incoming { bytes } => incoming(cx.frame, bytes),
+        CallAreaKind::Routine { bytes } => routine(cx.frame, area, bytes),
     };
     (finding.loads, finding.stores, finding.loop_depth) = (area.loads, area.stores, area.loop_depth);
     Some(finding)
@@ -46,7 +47,8 @@ fn saved(frame: &KernelFrame, area: &CallArea, registers: u64, size: u64) -> Fin
     let (why, help) = reason(frame);
     finding = finding.note(why);
     if !frame.kernels.is_empty() {
-        finding = finding.note(format!("{} may call it; the frame comes on top of theirs", kernels(frame)));
+        finding = finding
+            .note(format!("{} may call it: no frame that ptxas reports for a kernel counts this one", kernels(frame)));
     }
     finding.help(help)
 }
@@ -118,4 +120,19 @@ fn incoming(frame: &KernelFrame, count: u64) -> Finding {
     .primary(frame.span.as_ref(), "more than fits into the registers for arguments")
     .note("they lie in the frames of its callers: its own frame is 0 bytes")
     .help("pass only the members that are needed, or define the function where it is called so that it can be inlined")
+}
+
+fn routine(frame: &KernelFrame, area: &CallArea, count: u64) -> Finding {
+    let kind = if frame.is_entry { "kernel" } else { "function" };
+    Finding::new(format!(
+        "the slow path of a division or root saves registers: {} of local memory that ptxas does not report",
+        bytes(count)
+    ))
+    .primary(area.calls.first(), "its slow path is a function of its own")
+    .primary(frame.span.as_ref(), "somewhere in this kernel")
+    .note(format!(
+        "it is called for operands that are very large, very small or no numbers; its code is that of {kind} `{}`",
+        frame.name
+    ))
+    .help("divide with `__fdividef` or `-use_fast_math` where its accuracy will do")
 }

@@ -14,7 +14,7 @@
 //! Advice only: which bound holds is for the programmer to say.
 
 use crate::attribute::{StackObject, StackObjectKind};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, object_finding, traffic};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, object_finding, traffic};
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_alloca",
@@ -44,7 +44,11 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let frame = cx.frame.usage.stack_frame;
     Some(
         finding
-            .note(format!("the {frame} bytes that ptxas reports for {kind} `{}` are without it", cx.frame.name))
+            .note(format!(
+                "the frame that ptxas reports for {kind} `{}`, {}, is without it",
+                cx.frame.name,
+                bytes(frame)
+            ))
             .help("use an array of constant size, shared memory, or a workspace in global memory"),
     )
 }

@@ -32,7 +32,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     match &object.kind {
         StackObjectKind::Recursion(recursion) => Some(of_kernel(cx, recursion)),
         StackObjectKind::Call(area) if matches!(area.kind, CallAreaKind::Saved { .. }) => {
-            let mut finding = of_function(cx, cx.frame.recursion.as_ref()?, object.bytes);
+            let mut finding = of_function(cx, cx.frame.recursion.as_ref()?, object.bytes - object.padding);
             (finding.loads, finding.stores, finding.loop_depth) = (area.loads, area.stores, area.loop_depth);
             Some(finding)
         }

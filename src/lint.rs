@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::attribute::{Access, Address, KernelFrame, Sources, StackObject, StackObjectKind};
+use crate::attribute::{Access, Address, CallAreaKind, KernelFrame, Sources, StackObject, StackObjectKind};
 use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Uniformity};
 use crate::extract::TranslationUnit;
 use crate::lints::ALL;
@@ -213,6 +213,7 @@ fn is_minor(object: &StackObject) -> bool {
         StackObjectKind::Spills(spills) => spills.loop_depth > 0,
         StackObjectKind::Variable => deepest > 0,
         // What is not known is not called harmless; nor is a function that may be called anywhere.
+        StackObjectKind::Call(area) if matches!(area.kind, CallAreaKind::Routine { .. }) => false,
         StackObjectKind::Unknown
         | StackObjectKind::Call(_)
         | StackObjectKind::Allocation(_)
@@ -345,7 +346,7 @@ pub fn describe(object: &StackObject) -> String {
                 crate::attribute::DeclarationKind::Array => "array",
                 _ => "variable",
             };
-            let size = variable.bytes.unwrap_or(object.bytes);
+            let size = variable.bytes.unwrap_or(object.bytes - object.padding);
             format!("{what} `{}` (`{}`, {})", variable.name, variable.type_text, bytes(size))
         }
         None => format!("an array of {}", bytes(object.bytes)),

@@ -1,5 +1,6 @@
 //! Memory that `alloca` takes from the stack while a kernel runs: no frame counts it.
 
+use super::calls::call_range;
 use super::name::Variable;
 use super::place::Place;
 use super::syntax::DeclarationKind;
@@ -17,15 +18,8 @@ pub struct Allocation {
 /// What the source tells of an allocation at `places`, innermost first, and the pointer that is initialised with it.
 pub fn describe(places: &[Place]) -> (Allocation, Option<Variable>) {
     let Some(place) = places.first() else { return (Allocation::default(), None) };
-    let (view, offset) = (&place.view, place.offset);
-    let call = view.region(offset).and_then(|region| {
-        let calls = view.calls(region).into_iter().filter(|(name, _)| is_alloca(name));
-        // Two on one line: the compiler's column is that of the call, or of what stands before it.
-        let mut calls: Vec<_> = calls.map(|(_, range)| range).collect();
-        let holding = calls.iter().position(|range| range.contains(&offset));
-        let next = calls.iter().position(|range| range.start >= offset);
-        holding.or(next).or((calls.len() == 1).then_some(0)).map(|index| calls.swap_remove(index))
-    });
+    let view = &place.view;
+    let call = call_range(place, is_alloca);
     let Some(call) = call else { return (Allocation { span: place.span(), size: None }, None) };
     let size = view.text().get(call.clone()).and_then(|text| {
         let inner = text.split_once('(')?.1.strip_suffix(')')?;

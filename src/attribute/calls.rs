@@ -8,7 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::frame::demangle;
 use super::place::{Place, places};
+use super::syntax::last_name;
 use super::view::Views;
 use crate::read::{AccessKind, AddressBase, Instruction, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
 use crate::source::Span;
@@ -38,6 +40,8 @@ pub enum CallAreaKind {
     Passed { arguments: u64, result: u64 },
     /// So many bytes of what its callers pass in their own frames; no bytes of this frame.
     Incoming { bytes: u64 },
+    /// So many bytes that ptxas's own code for an instruction saves, in a frame that ptxas does not report.
+    Routine { bytes: u64 },
 }
 
 /// An area before it is known where in the source it belongs.
@@ -69,6 +73,7 @@ enum RoleKind {
     Argument,
     Result,
     Incoming,
+    Routine,
 }
 
 /// Sorts the accesses of one section of the cubin.
@@ -76,6 +81,10 @@ pub fn sort(kernel: &KernelFacts, unit: &UnitFacts) -> Sorted {
     let saved = saved_slots(kernel, unit);
     let mut sorted = Sorted { others: Vec::new(), areas: BTreeMap::new(), saved_bytes: BTreeMap::new() };
     for access in &kernel.accesses {
+        if access.is_in_routine {
+            sorted.add(access, RoleKind::Routine, None);
+            continue;
+        }
         let is_save = saved.get(&access.callee).is_some_and(|slots| is_save(access, slots, unit));
         let role = if is_save { Some((RoleKind::Save, None)) } else { parameter_role(access, unit) };
         match role {
@@ -125,7 +134,11 @@ impl Sorted {
             let kind = CallAreaKind::Incoming { bytes: raw.slots.len() as u64 };
             (area(kind, &[raw], unit, views), 0)
         });
-        saved.into_iter().chain(passed).chain(incoming).collect()
+        let routine = raw(RoleKind::Routine).map(|raw| {
+            let kind = CallAreaKind::Routine { bytes: raw.slots.len() as u64 };
+            (area(kind, &[raw], unit, views), 0)
+        });
+        saved.into_iter().chain(passed).chain(incoming).chain(routine).collect()
     }
 }
 
@@ -177,10 +190,25 @@ pub fn callee(call: &Instruction) -> Option<String> {
     call.operands.iter().find(|operand| !operand.starts_with('(')).filter(|name| !name.starts_with('%')).cloned()
 }
 
-/// The place of an instruction in the user's files.
+/// The call in the user's files that an instruction stands for; the statement where the call cannot be told.
 pub fn call_span(function: &PtxFunction, call: usize, unit: &UnitFacts, views: &Views<'_>) -> Option<Span> {
-    let location = function.instructions.get(call)?.location;
-    places(views, &unit.ptx, function, location).first().and_then(Place::span)
+    let instruction = function.instructions.get(call)?;
+    let places = places(views, &unit.ptx, function, instruction.location);
+    let place = places.first()?;
+    let name = callee(instruction).map(|name| demangle(&name));
+    let range = name.and_then(|name| call_range(place, |called| last_name(called) == last_name(&name)));
+    range.and_then(|range| place.view.span(range)).or_else(|| place.span())
+}
+
+/// The call of a function at a place. Of several on one line it is that at the compiler's column, or the next one.
+pub fn call_range(place: &Place, is_function: impl Fn(&str) -> bool) -> Option<Range<usize>> {
+    let region = place.view.region(place.offset)?;
+    let calls = place.view.calls(region).into_iter().filter(|(name, _)| is_function(name));
+    let calls: Vec<Range<usize>> = calls.map(|(_, range)| range).collect();
+    let holding = calls.iter().filter(|range| range.contains(&place.offset)).max_by_key(|range| range.start);
+    let next = || calls.iter().find(|range| range.start >= place.offset);
+    let only = || calls.first().filter(|_| calls.len() == 1);
+    holding.or_else(next).or_else(only).cloned()
 }
 
 /// Slots of saved registers, by the function that saves them: stored before the function writes the register. Kernels
@@ -283,6 +311,7 @@ ret;
             loop_lines: Vec::new(),
             definition: None,
             callee: None,
+            is_in_routine: false,
             stores_incoming: kind == AccessKind::Store,
         }
     }

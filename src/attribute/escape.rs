@@ -126,15 +126,23 @@ pub fn gather(
             for key in owners(flow, &roots, calls, flows) {
                 let places = places(views, module, flow.function, location);
                 let span = places.first().and_then(Place::span);
+                let key_function = key.function.clone();
                 let object = objects.entry(key).or_default();
                 let is_external = matches!(&kind, EscapeKind::Call(name) if module.function(name).is_none());
-                let escape = Escape { kind: kind.clone(), argument, places, span, is_external };
+                let is_own = key_function == flow.function.name;
+                let escape = Escape { kind: kind.clone(), argument, places, span, is_external, is_own };
                 if !object.escapes.iter().any(|known| known.kind == escape.kind && known.span == escape.span) {
                     object.escapes.push(escape);
                 }
             }
         }
     }
+    own_first(objects);
+}
+
+/// Places in the function that owns the object come first: what it passes to others may leave again there.
+fn own_first(objects: &mut BTreeMap<ObjectKey, RawObject>) {
+    objects.values_mut().for_each(|object| object.escapes.sort_by_key(|escape| !escape.is_own));
 }
 
 /// A register whose value leaves its function.
@@ -152,6 +160,8 @@ fn leaving(flow: &Flow<'_>) -> Vec<Leaving> {
         let location = flow.function.instructions[call.instruction].location;
         let kind = call.callee.map_or(EscapeKind::IndirectCall, EscapeKind::Call);
         let count = call.arguments.len();
+        let members = call.members.into_iter();
+        found.extend(members.map(|register| Leaving { register, kind: kind.clone(), location, argument: None }));
         found.extend(call.arguments.into_iter().enumerate().filter_map(|(index, register)| {
             Some(Leaving { register: register?, kind: kind.clone(), location, argument: Some((index, count)) })
         }));

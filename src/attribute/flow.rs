@@ -123,6 +123,8 @@ pub struct Call {
     /// `None` for a call through a pointer.
     pub callee: Option<String>,
     pub arguments: Vec<Option<String>>,
+    /// Values that are members of structures among the arguments.
+    pub members: Vec<String>,
 }
 
 /// A register on the way from an index to what it is computed from.
@@ -195,9 +197,9 @@ impl<'a> Flow<'a> {
 
     fn operand_pointer(&self, operand: &str, visiting: &mut Vec<String>) -> Pointer {
         if let Some(variable) = self.function.local_variables.iter().position(|variable| variable.name == operand) {
-            // What `alloca` gives is one object, and no frame with several.
-            let is_allocated = self.function.local_variables[variable].allocated_by.is_some();
-            let roots = BTreeSet::from([Root::Local { variable, offset: if is_allocated { 0 } else { BASE } }]);
+            // What `alloca` gives is one object, and so is a variable of assembly.
+            let offset = if self.function.local_variables[variable].is_depot() { BASE } else { 0 };
+            let roots = BTreeSet::from([Root::Local { variable, offset }]);
             return Pointer { roots, index: Sources::constant(), offset: Some(0), is_chosen: false };
         }
         if !operand.starts_with('%') {
@@ -535,12 +537,12 @@ impl<'a> Flow<'a> {
 
     /// Calls, with the values that were stored to their parameters.
     pub fn calls(&self) -> Vec<Call> {
-        let mut stored: HashMap<String, String> = HashMap::new();
+        let mut stored: HashMap<String, Vec<String>> = HashMap::new();
         let mut calls = Vec::new();
         for (index, instruction) in self.function.instructions.iter().enumerate() {
             if instruction.mnemonic() == "st" && instruction.has("param") {
                 if let (Some(address), Some(value)) = (instruction.address(), instruction.operands.get(1)) {
-                    stored.entry(address.base).or_insert_with(|| value.clone());
+                    stored.entry(address.base).or_default().push(value.clone());
                 }
             } else if instruction.mnemonic() == "call" {
                 calls.push(call(index, instruction, &stored));
@@ -564,15 +566,17 @@ fn is_frame_pointer(register: &str) -> bool {
 }
 
 /// `call.uni (retval0), _Z1fPf, (param0, param1)`, or with a register and a prototype.
-fn call(index: usize, instruction: &Instruction, stored: &HashMap<String, String>) -> Call {
+fn call(index: usize, instruction: &Instruction, stored: &HashMap<String, Vec<String>>) -> Call {
     let mut operands = instruction.operands.iter();
     let target = operands.by_ref().find(|operand| !operand.starts_with('('));
     let names = operands.next().map(|list| list.trim_matches(['(', ')', ' ']).to_string()).unwrap_or_default();
-    let arguments = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let values = names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(|name| stored.get(name));
+    let is_register = |value: &&String| value.starts_with('%');
     Call {
         instruction: index,
         callee: target.filter(|target| !target.starts_with('%')).cloned(),
-        arguments: arguments.map(|name| stored.get(name).filter(|value| value.starts_with('%')).cloned()).collect(),
+        arguments: values.clone().map(|values| values?.first().filter(is_register).cloned()).collect(),
+        members: values.flatten().flat_map(|values| values.iter().skip(1).filter(is_register)).cloned().collect(),
     }
 }
 

@@ -17,7 +17,9 @@ use super::view::Views;
 use crate::compile::{Artifacts, architecture_number};
 use crate::diagnostic::ResourceUsage;
 use crate::extract::TranslationUnit;
-use crate::read::{KernelFacts, LocalAccess, PtxFunction, PtxasLog, UnitFacts, without_copy_number};
+use crate::read::{
+    Instruction, KernelFacts, LocalAccess, Location, PtxFunction, PtxVariable, PtxasLog, UnitFacts, without_copy_number,
+};
 use crate::source::Span;
 
 /// Alignment adds at most this many bytes to a frame.
@@ -51,6 +53,8 @@ pub struct KernelFrame {
     pub recursion: Option<Recursion>,
     /// It is no kernel, and may be called through a pointer.
     pub is_address_taken: bool,
+    /// Bytes that saving registers for callers moves, as `(stored, loaded)`; ptxas counts them as spills.
+    pub saved: (u64, u64),
     /// Where ptxas's figures for spills are not those of its marks.
     pub spill_check: Option<SpillCheck>,
 }
@@ -89,6 +93,8 @@ pub struct StackObject {
     pub kind: StackObjectKind,
     /// Bytes of the frame; padding counts with the object before it.
     pub bytes: u64,
+    /// How much of that is padding.
+    pub padding: u64,
     pub variable: Option<Variable>,
     pub accesses: Vec<Access>,
     pub escapes: Vec<Escape>,
@@ -140,6 +146,7 @@ impl KernelFrame {
             kernels: BTreeSet::new(),
             recursion: None,
             is_address_taken: false,
+            saved: (0, 0),
             spill_check: None,
         }
     }
@@ -231,7 +238,7 @@ impl Attribution<'_> {
         let mut make = |index: Option<usize>, function: KernelFacts| {
             let function = KernelFacts { accesses: accesses.remove(&index).unwrap_or_default(), ..function };
             let raw = objects.remove(&index).unwrap_or_default();
-            self.frame(function, index, &sorted, raw, stray.remove(&index).unwrap_or_default())
+            self.frame(kernel, function, index, &sorted, raw, stray.remove(&index).unwrap_or_default())
         };
         let own = make(None, kernel.without_code());
         let callees = kernel.callees.iter().enumerate().map(|(index, callee)| {
@@ -242,9 +249,11 @@ impl Attribution<'_> {
         (own, callees)
     }
 
-    /// One frame: `kernel` has the accesses that are no part of calls.
+    /// One frame: `kernel` has the accesses that are no part of calls. A function is compiled under the limits of the
+    /// kernel that has the copy.
     fn frame(
         &self,
+        section: &KernelFacts,
         mut kernel: KernelFacts,
         index: Option<usize>,
         sorted: &Sorted,
@@ -253,19 +262,21 @@ impl Attribution<'_> {
     ) -> KernelFrame {
         let ptx = &self.facts.ptx;
         let function = ptx.function(&kernel.name);
+        let limiting = ptx.function(&section.name);
         let described = function.and_then(|function| self.describe(function));
         let (span, syntax) = described.map_or((None, None), |described| (described.span, described.syntax));
         let mut frame = KernelFrame {
             span,
             launch_bounds: syntax.as_ref().map(|(bounds, _)| bounds.clone()).unwrap_or_default(),
-            limit: function.map(|function| spill::limit(function, self.flag.clone(), self.architecture)),
+            limit: limiting.map(|function| spill::limit(function, self.flag.clone(), self.architecture)),
             unlimited: self.unlimited.functions.get(&kernel.name).map(|function| function.usage),
             recursion: self.recursion_of(&kernel.name),
             is_address_taken: !kernel.is_entry && ptx.is_address_taken(&kernel.name),
             ..KernelFrame::new(&kernel)
         };
-        let mut objects = self.call_objects(&frame, sorted.areas(index, self.facts, self.views));
+        let mut objects = self.call_objects(section, &frame, sorted.areas(index, self.facts, self.views));
         let saved = sorted.saved_bytes.get(&index).copied().unwrap_or_default();
+        frame.saved = saved;
         frame.spill_check = self.check_spills(&kernel, saved);
         // What saving registers moves is no spill of the register allocator.
         kernel.usage.spill_stores = kernel.usage.spill_stores.saturating_sub(saved.0);
@@ -279,13 +290,16 @@ impl Attribution<'_> {
     }
 
     /// What calls put into the frame, and the recursions that it starts.
-    fn call_objects(&self, frame: &KernelFrame, areas: Vec<(CallArea, u64)>) -> Vec<StackObject> {
+    fn call_objects(&self, kernel: &KernelFacts, frame: &KernelFrame, areas: Vec<(CallArea, u64)>) -> Vec<StackObject> {
         // What lies in the frames of callers is said there, and here only where nothing else is.
         let is_said =
             |area: &CallArea| matches!(area.kind, CallAreaKind::Incoming { .. }) && frame.usage.stack_frame > 0;
         let areas = areas.into_iter().filter(|(area, _)| !is_said(area)).map(|(mut area, bytes)| {
             let callee = area.callees.first().and_then(|name| self.facts.ptx.function(name.as_deref()?));
             area.callee_span = callee.and_then(|callee| self.describe(callee)?.span);
+            if matches!(area.kind, CallAreaKind::Routine { .. }) {
+                area.calls.extend(self.first_slow_instruction(kernel));
+            }
             // A function of the library has no lines: its caller's stand for it.
             if frame.span.is_none() && area.calls.is_empty() {
                 area.calls.extend(self.first_call(&frame.mangled));
@@ -298,6 +312,20 @@ impl Attribution<'_> {
             objects.extend(recursions.map(|recursion| plain(StackObjectKind::Recursion(Box::new(recursion)), 0)));
         }
         objects
+    }
+
+    /// The first instruction for which ptxas has a routine: in the functions that a kernel has copies of, as a kernel
+    /// itself has no registers to save.
+    fn first_slow_instruction(&self, kernel: &KernelFacts) -> Option<Span> {
+        let functions = kernel.callees.iter().filter_map(|callee| self.facts.ptx.function(&callee.name));
+        let mut functions = functions.chain(self.facts.ptx.function(&kernel.name));
+        functions.find_map(|function| {
+            let is_slow = |instruction: &Instruction| {
+                matches!(instruction.mnemonic(), "div" | "rcp" | "sqrt" | "rem") && !instruction.has("approx")
+            };
+            let mut slow = function.instructions.iter().enumerate().filter(|(_, instruction)| is_slow(instruction));
+            slow.find_map(|(index, _)| calls::call_span(function, index, self.facts, self.views))
+        })
     }
 
     /// The first call of a function that the user's files show.
@@ -358,7 +386,14 @@ impl Attribution<'_> {
         let range = view.line_range(location.line as usize)?;
         let syntax = view
             .function_at(range.end.saturating_sub(1).max(range.start))
-            .or_else(|| view.function_at(view.offset(location.line, 0)?));
+            .or_else(|| view.function_at(view.offset(location.line, 0)?))
+            // A method whose structure is on the same line: its first instruction lies inside.
+            .or_else(|| {
+                let own =
+                    |inner: &&Location| inner.inlined_at.is_none() && inner.column > 0 && inner.file == location.file;
+                let inner = function.locations.iter().find(own)?;
+                view.function_at(view.offset(inner.line, inner.column)?)
+            });
         let span = syntax
             .as_ref()
             .and_then(|syntax| view.span(syntax.name.clone()))
@@ -386,7 +421,9 @@ impl Attribution<'_> {
         frame: &KernelFrame,
     ) -> StackObject {
         let allocation = raw.allocation.as_deref().map(allocation::describe);
-        let named = if allocation.is_none() { name::name(&mut raw) } else { None };
+        let owner_function = self.facts.ptx.function(&key.function);
+        let has_name = allocation.is_none() && owner_function.is_some_and(|function| is_of_source(function, &key));
+        let named = if has_name { name::name(&mut raw) } else { None };
         name::mark_loops(&mut raw.accesses, self.views);
         let is_own = function.is_some_and(|function| function.name == key.function);
         let owner = demangle(&key.function);
@@ -414,6 +451,11 @@ impl Attribution<'_> {
     }
 }
 
+/// Whether an object is of the source: assembly may have local variables of its own.
+fn is_of_source(function: &PtxFunction, key: &ObjectKey) -> bool {
+    function.local_variables.get(key.variable).is_some_and(PtxVariable::is_depot)
+}
+
 /// A function in the source.
 struct Described {
     span: Option<Span>,
@@ -429,6 +471,7 @@ fn plain(kind: StackObjectKind, bytes: u64) -> StackObject {
     StackObject {
         kind,
         bytes,
+        padding: 0,
         variable: None,
         accesses: Vec::new(),
         escapes: Vec::new(),
@@ -480,14 +523,29 @@ fn balance(objects: Vec<StackObject>, stray: Vec<Access>, frame: u64, padding: u
     let (empty, mut kept): (Vec<_>, Vec<_>) =
         kept.into_iter().partition(|object| object.bytes == 0 && !is_certain(object));
     let stray: Vec<Access> = stray.into_iter().chain(empty.into_iter().flat_map(|object| object.accesses)).collect();
+    if left > padding
+        && let Some((spills, gaps)) = kept.iter_mut().find_map(with_gaps)
+    {
+        // Slots that were given up again: all that is known lies elsewhere.
+        let unused = gaps.min(left);
+        spills.bytes += unused;
+        left -= unused;
+    }
     if let Some(last) = kept.iter_mut().rfind(|object| object.bytes > 0).filter(|_| left <= padding) {
         last.bytes += left;
+        last.padding = left;
         left = 0;
     }
     if left > 0 || (kept.is_empty() && !stray.is_empty()) {
         kept.push(StackObject { accesses: stray, ..plain(StackObjectKind::Unknown, left) });
     }
     kept
+}
+
+fn with_gaps(object: &mut StackObject) -> Option<(&mut StackObject, u64)> {
+    let StackObjectKind::Spills(spills) = &object.kind else { return None };
+    let gaps = spills.gap_bytes;
+    Some((object, gaps))
 }
 
 /// Whether an object needs no access of its own to be there.

@@ -116,6 +116,8 @@ pub struct Escape {
     pub span: Option<Span>,
     /// The function that is called is not in this unit.
     pub is_external: bool,
+    /// It leaves in the function that owns the object, not in one that was given the address.
+    pub is_own: bool,
 }
 
 /// An object before it has a name.

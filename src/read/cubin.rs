@@ -51,6 +51,8 @@ pub struct InnerFunction {
     pub name: String,
     /// Offsets in the code of the kernel.
     pub code: Range<u32>,
+    /// ptxas's own code for an instruction of the PTX, such as the slow path of a division.
+    pub is_routine: bool,
 }
 
 /// What a cubin says about local memory.
@@ -130,7 +132,7 @@ impl Reader<'_> {
         Ok(functions)
     }
 
-    /// Symbols such as `$kernel$callee` in a section.
+    /// Symbols such as `$kernel$callee` and `$__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath` in a section.
     fn inner_functions(&self, section: SectionIndex, function: &str) -> Result<Vec<InnerFunction>, CubinError> {
         let prefix = format!("${function}$");
         let mut inner = Vec::new();
@@ -139,11 +141,14 @@ impl Reader<'_> {
                 continue;
             }
             let name = self.symbols.symbol_name(self.endian, symbol)?;
-            let Some(name) = name.strip_prefix(prefix.as_bytes()) else { continue };
+            let name = String::from_utf8_lossy(name);
+            let callee = name.strip_prefix(&prefix);
+            let routine = || name.strip_prefix("$__internal_").and_then(|rest| Some(rest.split_once('$')?.1));
+            let Some(inner_name) = callee.or_else(routine) else { continue };
             let field = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
             let start = field(symbol.st_value.get(self.endian));
             let end = start.saturating_add(field(symbol.st_size.get(self.endian)));
-            inner.push(InnerFunction { name: String::from_utf8_lossy(name).into_owned(), code: start..end });
+            inner.push(InnerFunction { name: inner_name.to_string(), code: start..end, is_routine: callee.is_none() });
         }
         inner.sort_by_key(|inner| inner.code.start);
         Ok(inner)

@@ -64,6 +64,8 @@ pub struct LocalAccess {
     pub definition: Option<Definition>,
     /// Which of [`KernelFacts::callees`] it lies in; `None` for the frame of the kernel.
     pub callee: Option<usize>,
+    /// It lies in ptxas's own code for an instruction, of which the PTX knows nothing.
+    pub is_in_routine: bool,
     /// A store of a register that its function has not written: what the caller left there.
     pub stores_incoming: bool,
 }
@@ -188,6 +190,8 @@ struct Parts {
     own_end: u32,
     /// Those with a frame of their own.
     callees: Vec<(Range<u32>, CalleeFacts)>,
+    /// ptxas's own.
+    routines: Vec<Range<u32>>,
 }
 
 impl Parts {
@@ -200,7 +204,8 @@ impl Parts {
             has_frame.then(|| (inner.code.clone(), callee))
         });
         let own_end = starts.get(1).copied().unwrap_or(function.code.len() as u32);
-        Self { own_end, callees: callees.collect(), starts }
+        let routines = function.inner.iter().filter(|inner| inner.is_routine).map(|inner| inner.code.clone());
+        Self { own_end, callees: callees.collect(), routines: routines.collect(), starts }
     }
 
     fn callee(&self, offset: u32) -> Option<usize> {
@@ -239,6 +244,7 @@ fn local_access(
         loop_lines: innermost.map(|range| source_lines(cubin, function, range.end - 1)).unwrap_or_default(),
         definition,
         callee: parts.callee(offset),
+        is_in_routine: parts.routines.iter().any(|code| code.contains(&offset)),
         stores_incoming: is_store
             && !is_spill
             && instruction.data != ZERO_REGISTER

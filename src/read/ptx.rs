@@ -43,6 +43,13 @@ pub struct PtxVariable {
     pub allocated_by: Option<usize>,
 }
 
+impl PtxVariable {
+    /// Whether the compiler laid it out for all variables of a function; others are one object each.
+    pub fn is_depot(&self) -> bool {
+        self.allocated_by.is_none() && self.name.starts_with("__local_depot")
+    }
+}
+
 /// A statement that is not a directive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instruction {
