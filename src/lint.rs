@@ -110,6 +110,12 @@ impl Finding {
             Some(_) => self.label(access.span.as_ref(), text),
             None => self.primary(access.span.as_ref(), text),
         };
+        let finding = match (&access.via, &object.variable) {
+            (Some(_), Some(variable)) => {
+                finding.label(access.via.as_ref(), format!("`{}` is handed to the function here", variable.name))
+            }
+            _ => finding,
+        };
         let callers: Vec<String> =
             access.inlined_at().iter().take(SHOWN_LEVELS).map(|span| line_of(span, None)).collect();
         match callers.is_empty() {

@@ -175,7 +175,7 @@ pub fn attribute(
     let about = Attribution {
         facts,
         unlimited: PtxasLog::parse(&artifacts.unlimited_log),
-        views: &Views::new(unit, &artifacts.folder, root),
+        views: &Views::new(unit, &artifacts.folder, root, &artifacts.front_end),
         architecture: architecture_number(&artifacts.architecture),
         flag,
         circles: Circles::new(&facts.ptx),
@@ -423,7 +423,7 @@ impl Attribution<'_> {
         let allocation = raw.allocation.as_deref().map(allocation::describe);
         let owner_function = self.facts.ptx.function(&key.function);
         let has_name = allocation.is_none() && owner_function.is_some_and(|function| is_of_source(function, &key));
-        let named = if has_name { name::name(&mut raw) } else { None };
+        let named = if has_name { name::name(&mut raw, self.views) } else { None };
         name::mark_loops(&mut raw.accesses, self.views);
         let is_own = function.is_some_and(|function| function.name == key.function);
         let owner = demangle(&key.function);

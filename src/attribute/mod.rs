@@ -4,6 +4,7 @@
 //! address depends on; the source gives the name. Nothing here decides on a cause: that is for the lints.
 
 mod allocation;
+mod call_syntax;
 mod calls;
 mod escape;
 mod flow;
@@ -13,6 +14,7 @@ mod name;
 mod objects;
 mod place;
 mod recursion;
+mod resolve;
 mod spill;
 mod syntax;
 mod types;

@@ -1,12 +1,15 @@
 //! The variable of an object: the one that its accesses mention, if exactly one fits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::call_syntax::base_name;
+use super::demangle;
 use super::loops::Trip;
 use super::objects::{Access, Address, Escape, EscapeKind, RawObject};
 use super::place::Place;
+use super::resolve::{Resolved, resolve};
 use super::syntax::{CounterSyntax, Declaration, DeclarationKind, LoopSyntax, Mention};
 use super::view::{SourceView, Views};
 use crate::read::{AccessKind, SourceLine};
@@ -39,16 +42,26 @@ struct Score {
     places: u64,
     /// Its address is handed on somewhere.
     is_passed: bool,
+    /// Members that computed accesses go to; the empty path is the variable itself.
+    members: BTreeSet<String>,
     span: Option<Span>,
 }
 
 /// Names an object and marks its uses in `object.accesses`; nothing is named that is not the only choice.
-pub fn name(object: &mut RawObject) -> Option<Variable> {
+pub fn name(object: &mut RawObject, views: &Views<'_>) -> Option<Variable> {
     if object.is_library {
         return None;
     }
-    let mut scores = votes(object);
-    scores.retain(|(_, declaration), _| size_fits(declaration, object.bytes));
+    let mut scores = votes(object, views);
+    scores.retain(|(_, declaration), score| fitting(declaration, score, object.bytes).is_some());
+    let guilty = object.accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed());
+    if let Some(guilty) = guilty {
+        // Variables that share memory each have statements of their own: the one with the run-time index is to blame.
+        let of_guilty = candidates(guilty, views);
+        if scores.keys().any(|candidate| of_guilty.contains(candidate)) {
+            scores.retain(|candidate, _| of_guilty.contains(candidate));
+        }
+    }
     let best = scores.values().map(rank).max()?;
     let mut winners = scores.into_iter().filter(|(_, score)| rank(score) == best).collect::<Vec<_>>();
     if winners.len() > 1 {
@@ -56,23 +69,98 @@ pub fn name(object: &mut RawObject) -> Option<Variable> {
         let best_kind = winners.iter().map(|((_, declaration), _)| declaration.kind).min()?;
         winners.retain(|((_, declaration), _)| declaration.kind == best_kind);
     }
+    if winners.len() > 1 {
+        // Padding makes several sizes possible; the one that leaves none is the better answer.
+        let padding = |((_, declaration), score): &(Candidate, Score)| {
+            fitting(declaration, score, object.bytes)
+                .and_then(|part| part.bytes)
+                .map_or(u64::MAX, |bytes| object.bytes - bytes)
+        };
+        let least = winners.iter().map(padding).min()?;
+        winners.retain(|winner| padding(winner) == least);
+    }
     let [((view, declaration), score)] = winners.as_slice() else { return None };
+    let part = fitting(declaration, score, object.bytes)?;
     for access in &mut object.accesses {
-        mark(access, *view, declaration);
+        mark(access, *view, declaration, views);
     }
     Some(Variable {
-        name: declaration.name.clone(),
-        type_text: declaration.type_text.clone(),
-        kind: declaration.kind,
+        name: part.name,
+        type_text: part.type_text,
+        kind: part.kind,
         is_parameter: declaration.is_parameter,
-        bytes: declaration.bytes,
+        bytes: part.bytes,
         span: score.span.clone()?,
     })
 }
 
+/// What of a variable an object is: all of it, or a member.
+struct Part {
+    name: String,
+    type_text: String,
+    kind: DeclarationKind,
+    bytes: Option<u64>,
+}
+
+/// The variable, or the member that all its computed accesses go to, where the size fits the object's.
+fn fitting(declaration: &Declaration, score: &Score, bytes: u64) -> Option<Part> {
+    let whole_fits = size_fits(declaration.bytes, bytes);
+    let mut paths = score.members.iter();
+    let path = paths.next().filter(|path| !path.is_empty() && paths.next().is_none());
+    let member = path.map(|path| (path, declaration.members.iter().find(|(known, ..)| known == path)));
+    match member {
+        // A structure of one member is a wrapper, and its member nobody's name.
+        Some((path, Some((_, type_text, member_bytes))))
+            if is_worth_naming(declaration) && (whole_fits || size_fits(Some(*member_bytes), bytes)) =>
+        {
+            let kind = if type_text.ends_with(']') { DeclarationKind::Array } else { declaration.kind };
+            let name = format!("{}.{path}", declaration.name);
+            Some(Part { name, type_text: type_text.clone(), kind, bytes: Some(*member_bytes) })
+        }
+        Some((path, None))
+            if whole_fits && declaration.members.is_empty() && declaration.kind == DeclarationKind::Aggregate =>
+        {
+            let name = format!("{}.{path}", declaration.name);
+            Some(Part {
+                name,
+                type_text: declaration.type_text.clone(),
+                kind: declaration.kind,
+                bytes: declaration.bytes,
+            })
+        }
+        _ if whole_fits => Some(Part {
+            name: declaration.name.clone(),
+            type_text: declaration.type_text.clone(),
+            kind: declaration.kind,
+            bytes: declaration.bytes,
+        }),
+        // The compiler may take a structure apart.
+        _ if declaration.members.iter().any(|(_, _, member)| size_fits(Some(*member), bytes)) => Some(Part {
+            name: declaration.name.clone(),
+            type_text: declaration.type_text.clone(),
+            kind: declaration.kind,
+            bytes: declaration.bytes,
+        }),
+        _ => None,
+    }
+}
+
+fn is_worth_naming(declaration: &Declaration) -> bool {
+    declaration.members.iter().filter(|(path, ..)| !path.contains('.')).count() > 1
+}
+
+/// The variables that one access may be to.
+fn candidates(access: &Access, views: &Views<'_>) -> BTreeSet<Candidate> {
+    let Some(found) = resolve(&access.places, views, &|mention| fits_access(mention, access)) else {
+        return BTreeSet::new();
+    };
+    let view = Rc::as_ptr(&access.places[found.level].view) as usize;
+    found.mentions.into_iter().map(|mention| (view, mention.declaration)).collect()
+}
+
 /// The size of the variable that an object is, where all accesses agree on one whose size the source tells.
-pub fn declared_bytes(object: &RawObject) -> Option<u64> {
-    let scores = votes(object);
+pub fn declared_bytes(object: &RawObject, views: &Views<'_>) -> Option<u64> {
+    let scores = votes(object, views);
     let best = scores.values().map(rank).max()?;
     let mut winners =
         scores.into_iter().filter(|(_, score)| rank(score) == best).map(|((_, declaration), _)| declaration);
@@ -85,11 +173,12 @@ fn is_lambda(function: &str) -> bool {
     function.starts_with("_Z") && function.contains("Ul") && function.contains("_cl")
 }
 
-fn votes(object: &RawObject) -> BTreeMap<Candidate, Score> {
+fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
     // What a function does through a pointer mentions variables of its own.
     for access in object.accesses.iter().filter(|access| !access.in_callee) {
-        vote(&access.places, |mention| fits_access(mention, access), access.is_computed(), &mut scores);
+        let found = resolve(&access.places, views, &|mention| fits_access(mention, access));
+        vote(&access.places, found, access.is_computed(), &mut scores);
     }
     for escape in &object.escapes {
         let argument = argument_range(escape);
@@ -103,7 +192,7 @@ fn votes(object: &RawObject) -> BTreeMap<Candidate, Score> {
                 _ => mention.is_passed || mention.indices.is_empty(),
             },
         };
-        vote(&escape.places, fits, argument.is_some(), &mut scores);
+        vote(&escape.places, resolve(&escape.places, views, &fits), argument.is_some(), &mut scores);
     }
     // A number is in memory only where its address is taken or it is `volatile`; else it only stands nearby.
     scores.retain(|(_, declaration), score| {
@@ -117,42 +206,53 @@ fn argument_range(escape: &Escape) -> Option<Range<usize>> {
     let (EscapeKind::Call(function), Some((index, count))) = (&escape.kind, escape.argument) else { return None };
     let place = escape.places.first()?;
     let region = place.view.region(place.offset)?;
-    place.view.argument(region, &super::demangle(function), index, count)
+    place.view.argument(region, &demangle(function), index, count)
 }
 
 fn rank(score: &Score) -> (u64, u64) {
     (score.certain, score.places)
 }
 
-/// Each access counts once for every variable that its innermost telling level mentions.
-fn vote(places: &[Place], fits: impl Fn(&Mention) -> bool, is_certain: bool, scores: &mut BTreeMap<Candidate, Score>) {
-    for place in places {
-        let Some(region) = place.view.region(place.offset) else { continue };
-        let mut declarations: BTreeMap<Declaration, bool> = BTreeMap::new();
-        for mention in place.view.mentions(region).iter() {
-            if is_candidate(&mention.declaration) && fits(mention) {
-                *declarations.entry(mention.declaration.clone()).or_default() |= mention.is_passed;
-            }
-        }
-        if declarations.is_empty() {
-            continue;
-        }
-        let view = std::rc::Rc::as_ptr(&place.view) as usize;
-        for (declaration, is_passed) in declarations {
-            let span = place.view.span(declaration.range.0..declaration.range.1);
-            let score = scores.entry((view, declaration)).or_default();
+/// Each access counts once for every variable that it may be to.
+fn vote(places: &[Place], found: Option<Resolved>, is_certain: bool, scores: &mut BTreeMap<Candidate, Score>) {
+    let Some(found) = found else { return };
+    let place = &places[found.level];
+    let view = Rc::as_ptr(&place.view) as usize;
+    let mut seen = BTreeSet::new();
+    let indexed: BTreeSet<Declaration> = found
+        .mentions
+        .iter()
+        .filter(|mention| !mention.indices.is_empty())
+        .map(|mention| mention.declaration.clone())
+        .collect();
+    for mention in found.mentions {
+        // `state.w` beside `state.key[k]` is not where the index is.
+        let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
+        let path = member_path(&mention, place);
+        let span = place.view.span(mention.declaration.range.0..mention.declaration.range.1);
+        let is_first = seen.insert(mention.declaration.clone());
+        let score = scores.entry((view, mention.declaration)).or_default();
+        score.is_passed |= mention.is_passed;
+        score.span = score.span.take().or(span);
+        if is_first {
             score.places += 1;
-            score.is_passed |= is_passed;
             score.certain += u64::from(is_certain);
-            score.span = score.span.take().or(span);
         }
-        return;
+        if is_certain && is_index {
+            score.members.insert(path);
+        }
     }
 }
 
-/// Pointers and references stand for another variable, which the caller's level names.
-fn is_candidate(declaration: &Declaration) -> bool {
-    declaration.kind != DeclarationKind::Alias
+/// `key` of `state.key[k]`; empty for the variable itself.
+fn member_path(mention: &Mention, place: &Place) -> String {
+    let text = place.view.text().get(mention.range.clone()).unwrap_or("");
+    let path = text.split('[').next().unwrap_or("").trim();
+    let members = path.split_once('.').map_or("", |(_, members)| members);
+    let is_path = members.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    // A method is no member that has memory.
+    let is_called = place.view.text()[mention.range.end..].trim_start().starts_with('(');
+    if is_path && !is_called && !mention.indices.is_empty() { members.to_string() } else { String::new() }
 }
 
 fn fits_access(mention: &Mention, access: &Access) -> bool {
@@ -165,44 +265,74 @@ fn fits_access(mention: &Mention, access: &Access) -> bool {
     direction && !(is_plain_number && access.is_computed())
 }
 
-fn size_fits(declaration: &Declaration, bytes: u64) -> bool {
-    declaration.bytes.is_none_or(|size| size <= bytes && bytes <= size + MAX_PADDING)
+fn size_fits(size: Option<u64>, bytes: u64) -> bool {
+    size.is_none_or(|size| size <= bytes && bytes <= size + MAX_PADDING)
 }
 
 /// Narrows an access from its statement to the use of the variable, and notes the loop around it.
-fn mark(access: &mut Access, view: usize, declaration: &Declaration) {
-    for place in &access.places {
-        if std::rc::Rc::as_ptr(&place.view) as usize != view {
-            continue;
+fn mark(access: &mut Access, view: usize, declaration: &Declaration, views: &Views<'_>) {
+    let resolved = resolve(&access.places, views, &|mention| fits_access(mention, access));
+    let is_it = |mention: &Mention| {
+        mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
+    };
+    let has_view = |place: &Place| Rc::as_ptr(&place.view) as usize == view;
+    let found = resolved.filter(|found| has_view(&access.places[found.level]) && found.mentions.iter().any(is_it));
+    if let Some(found) = found {
+        let place = access.places[found.level].clone();
+        let Some(mention) = best_use(found.mentions.iter().filter(|mention| is_it(mention)), access, &place) else {
+            return;
+        };
+        // An operator stands for the brackets of a plain array: the caller's index is what the user chose.
+        let is_operator = access
+            .places
+            .get(1)
+            .and_then(|place| place.callee.as_deref())
+            .is_some_and(|name| base_name(&demangle(name)).starts_with("operator"));
+        match found.inner.filter(|_| found.level > 0 && !is_operator) {
+            Some(inner) => {
+                access.via = place.view.span(mention.range.clone());
+                let place = access.places[0].clone();
+                narrow(access, &place, &inner.range, &inner.indices);
+            }
+            None => narrow(access, &place, &mention.range, &mention.indices),
         }
+        return;
+    }
+    // The variable won by other accesses: a mention on the way, if there is one.
+    for place in access.places.clone().iter().filter(|place| has_view(place)) {
         let Some(region) = place.view.region(place.offset) else { continue };
         let mentions = place.view.mentions(region);
-        let uses = mentions.iter().filter(|mention| mention.declaration == *declaration);
-        let is_constant = access.address == Address::Constant;
-        let (kind, address) = (access.kind, &access.address);
-        let best = uses.max_by_key(|mention| {
-            let direction = if kind == AccessKind::Load { mention.is_read } else { mention.is_written };
-            let text = |index: &Range<usize>| place.view.text().get(index.clone()).unwrap_or("").trim().to_string();
-            let constant_index = mention.indices.iter().all(|index| is_number(&text(index)));
-            // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
-            let counters = place.view.counters_around(place.offset);
-            let bare_counter = mention.indices.iter().all(|index| is_counter(&counters, &text(index)));
-            let expected = matches!(address, Address::Counter(_)) == bare_counter;
-            (direction, !mention.indices.is_empty(), constant_index == is_constant, expected)
-        });
-        if let Some(mention) = best {
-            access.span = place.view.span(mention.range.clone()).or(access.span.take());
-            let index = guilty_index(&mention.indices, access, place);
-            if let (Address::Computed(_), Some(index)) = (&access.address, index.clone()) {
-                let text = place.view.text().get(index).unwrap_or("");
-                if is_walk(text, &place.view.counters_around(place.offset)) {
-                    access.address = Address::Counter(Trip::RunTime);
-                }
-            }
-            access.index = index.and_then(|index| place.view.span(index));
-            return;
+        if let Some(mention) = best_use(mentions.iter().filter(|mention| is_it(mention)), access, place) {
+            return narrow(access, place, &mention.range, &mention.indices);
         }
     }
+}
+
+/// Of several uses of a variable in a statement the one that an access most likely is.
+fn best_use<'m>(uses: impl Iterator<Item = &'m Mention>, access: &Access, place: &Place) -> Option<&'m Mention> {
+    let is_constant = access.address == Address::Constant;
+    uses.max_by_key(|mention| {
+        let direction = if access.kind == AccessKind::Load { mention.is_read } else { mention.is_written };
+        let text = |index: &Range<usize>| place.view.text().get(index.clone()).unwrap_or("").trim().to_string();
+        let constant_index = mention.indices.iter().all(|index| is_number(&text(index)));
+        // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
+        let counters = place.view.counters_around(place.offset);
+        let bare_counter = mention.indices.iter().all(|index| is_counter(&counters, &text(index)));
+        let expected = matches!(access.address, Address::Counter(_)) == bare_counter;
+        (direction, !mention.indices.is_empty(), constant_index == is_constant, expected)
+    })
+}
+
+fn narrow(access: &mut Access, place: &Place, range: &Range<usize>, indices: &[Range<usize>]) {
+    access.span = place.view.span(range.clone()).or(access.span.take());
+    let index = guilty_index(indices, access, place);
+    if let (Address::Computed(_), Some(index)) = (&access.address, index.clone()) {
+        let text = place.view.text().get(index).unwrap_or("");
+        if is_walk(text, &place.view.counters_around(place.offset)) {
+            access.address = Address::Counter(Trip::RunTime);
+        }
+    }
+    access.index = index.and_then(|index| place.view.span(index));
 }
 
 /// Of several indices the one that is no constant: not a number, and, where no counter takes part in the address, not

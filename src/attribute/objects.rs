@@ -47,6 +47,8 @@ pub struct Access {
     pub(super) places: Vec<Place>,
     /// The statement, or for a known variable its use: `window[k]`.
     pub span: Option<Span>,
+    /// The variable at the call, where the access lies in a function that was inlined there: `ring` of `ring.at(i)`.
+    pub via: Option<Span>,
     /// Bytes of the index, where the variable's use has one.
     pub index: Option<Span>,
     /// Source lines of the branch that closes the innermost loop around it.
@@ -161,7 +163,7 @@ pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, 
         object.allocation = allocation_places(key, &flows, module, views);
         object.accesses = merge(std::mem::take(&mut object.accesses));
     }
-    join_elements(&mut objects.objects);
+    join_elements(&mut objects.objects, views);
     tell_choices(&mut objects.objects);
     objects.stray.values_mut().for_each(|stray| *stray = merge(std::mem::take(stray)));
     objects
@@ -202,7 +204,7 @@ fn place_access(
     let mut places = places(views, module, flow.function, instruction.location);
     if let (true, Some(view)) = (places.is_empty(), views.ptx()) {
         let line = *instruction.lines.start();
-        places.extend(view.offset(line, 0).map(|offset| Place { view, line, offset }));
+        places.extend(view.offset(line, 0).map(|offset| Place { view, line, offset, function: None, callee: None }));
     }
     if places.is_empty() {
         places = match flow.function.locations.is_empty() {
@@ -300,6 +302,7 @@ fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>) -> Acc
         loop_lines: access.loop_lines.clone(),
         span: places.first().and_then(Place::span),
         places,
+        via: None,
         index: None,
         loop_span: None,
         pragma: None,
@@ -336,12 +339,13 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
 
 /// Puts together what only looks like several objects: the compiler may name elements of one array by their own
 /// distance from the frame pointer, as it names objects.
-fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>) {
+fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, views: &Views<'_>) {
     let keys: Vec<ObjectKey> = objects.keys().cloned().collect();
     let mut index = 0;
     while let Some(key) = keys.get(index) {
         index += 1;
-        let Some(wanted) = objects.get(key).and_then(|object| wanted_bytes(object, key, &keys[index..], objects))
+        let Some(wanted) =
+            objects.get(key).and_then(|object| wanted_bytes(object, key, &keys[index..], objects, views))
         else {
             continue;
         };
@@ -385,11 +389,12 @@ fn wanted_bytes(
     key: &ObjectKey,
     following: &[ObjectKey],
     objects: &BTreeMap<ObjectKey, RawObject>,
+    views: &Views<'_>,
 ) -> Option<u64> {
     if object.is_library {
         return None;
     }
-    if let Some(bytes) = super::name::declared_bytes(object).filter(|bytes| *bytes > object.bytes) {
+    if let Some(bytes) = super::name::declared_bytes(object, views).filter(|bytes| *bytes > object.bytes) {
         return Some(bytes);
     }
     let widest =
@@ -452,6 +457,7 @@ pub mod tests {
             loop_lines: Vec::new(),
             places: Vec::new(),
             span: None,
+            via: None,
             index: None,
             loop_span: None,
             pragma: None,

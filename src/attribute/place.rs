@@ -1,6 +1,7 @@
 //! From a line of the PTX to places in the user's files.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::view::{SourceView, Views};
 use crate::read::{PtxFunction, PtxModule, SourceLine};
@@ -12,6 +13,10 @@ pub struct Place {
     pub view: Rc<SourceView>,
     pub line: u32,
     pub offset: usize,
+    /// The function instance that the line belongs to, by its mangled name.
+    pub function: Option<Arc<str>>,
+    /// The function whose code was inlined here, for all levels but the innermost.
+    pub callee: Option<Arc<str>>,
 }
 
 impl Place {
@@ -34,13 +39,18 @@ impl Place {
 /// The levels of one instruction of the PTX that lie in the user's files, innermost first.
 pub fn places(views: &Views<'_>, module: &PtxModule, function: &PtxFunction, location: Option<usize>) -> Vec<Place> {
     let chain = location.map(|index| function.location_chain(index)).unwrap_or_default();
+    let inlined = |level: usize| chain.get(level).and_then(|location| location.function.clone());
+    let name =
+        |level: usize| inlined(level).or_else(|| (level + 1 == chain.len()).then(|| function.name.as_str().into()));
     chain
-        .into_iter()
-        .filter(|location| location.line > 0)
-        .filter_map(|location| {
+        .iter()
+        .enumerate()
+        .filter(|(_, location)| location.line > 0)
+        .filter_map(|(level, location)| {
             let view = views.get(module.files.get(&location.file)?)?;
             let offset = view.offset(location.line, location.column)?;
-            Some(Place { view, line: location.line, offset })
+            let callee = level.checked_sub(1).and_then(inlined);
+            Some(Place { view, line: location.line, offset, function: name(level), callee })
         })
         .collect()
 }
@@ -52,7 +62,7 @@ pub fn places_of_lines(views: &Views<'_>, lines: &[SourceLine]) -> Vec<Place> {
         .filter_map(|line| {
             let view = views.get(&line.file)?;
             let offset = view.offset(line.line, 0)?;
-            Some(Place { view, line: line.line, offset })
+            Some(Place { view, line: line.line, offset, function: None, callee: None })
         })
         .collect()
 }

@@ -52,6 +52,8 @@ pub struct Declaration {
     pub bytes: Option<u64>,
     pub is_parameter: bool,
     pub is_volatile: bool,
+    /// Members of a structure, where the front end tells: path, type and bytes.
+    pub members: Vec<(String, String, u64)>,
     /// Where the name may be used.
     scope: (usize, usize),
     /// What an alias is made from.
@@ -59,6 +61,22 @@ pub struct Declaration {
 }
 
 impl Declaration {
+    /// A variable that the text does not show, as one that a macro declares.
+    pub fn hidden(name: &str, range: Range<usize>) -> Self {
+        Self {
+            name: name.to_string(),
+            range: (range.start, range.end),
+            kind: DeclarationKind::Aggregate,
+            type_text: String::new(),
+            bytes: None,
+            is_parameter: false,
+            is_volatile: false,
+            members: Vec::new(),
+            scope: (range.start, usize::MAX),
+            initializer: None,
+        }
+    }
+
     /// Whether the name may be used at an offset of its text.
     pub fn is_in_scope(&self, offset: usize) -> bool {
         (self.scope.0..self.scope.1).contains(&offset)
@@ -165,6 +183,19 @@ impl SourceView {
         self.declarations(function).into_iter().filter(holds).max_by_key(|declaration| declaration.range.0)
     }
 
+    /// Uses of the name of a declaration that the tree does not have.
+    pub fn uses_of(&self, region: Node<'_>, declaration: &Declaration) -> Vec<Mention> {
+        let identifiers = self.identifiers(region).into_iter().filter(|node| self.slice(*node) == declaration.name);
+        identifiers.map(|node| Mention { declaration: declaration.clone(), ..self.usage(node) }).collect()
+    }
+
+    /// Whether the function around an offset declares a name where the tree shows it.
+    pub fn is_declared(&self, offset: usize, name: &str) -> bool {
+        let node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+        let function = node.and_then(enclosing_function);
+        function.is_some_and(|function| self.declarations(function).iter().any(|declaration| declaration.name == name))
+    }
+
     /// Calls in a region by the function's name, with the bytes of the whole call.
     pub fn calls(&self, region: Node<'_>) -> Vec<(String, Range<usize>)> {
         let identifiers = self.identifiers(region).into_iter();
@@ -251,13 +282,7 @@ impl SourceView {
             if node.kind() == "identifier" {
                 found.push(node);
             }
-            // Blocks are regions of their own. A body without braces is not: the compiler gives it the place of
-            // its loop or branch; nor is a block on one line, whose statements the compiler does not tell apart.
-            let is_block = |child: &Node<'_>| {
-                let is_long = child.start_position().row != child.end_position().row;
-                child.kind() == "compound_statement" && is_long && node.kind() != "lambda_expression"
-            };
-            open.extend(children(node).into_iter().rev().filter(|child| !is_block(child)));
+            open.extend(children(node).into_iter().rev().filter(|child| !is_separate_block(node, *child)));
         }
         found.sort_by_key(|node| node.start_byte());
         found
@@ -276,6 +301,7 @@ impl SourceView {
                 bytes: None,
                 is_parameter: false,
                 is_volatile: false,
+                members: Vec::new(),
                 scope: (0, 0),
                 initializer: None,
             },
@@ -371,6 +397,7 @@ impl SourceView {
             bytes: count.zip(element).and_then(|(count, element)| count.checked_mul(element)).filter(|_| !is_alias),
             is_parameter,
             is_volatile: false,
+            members: Vec::new(),
             scope,
             initializer: initializer.map(|node| (node.start_byte(), node.end_byte())),
         })
@@ -581,7 +608,7 @@ fn resolve<'d>(declarations: &'d [Declaration], name: &str, at: usize) -> Option
         .min_by_key(|declaration| (declaration.scope.1 - declaration.scope.0, std::cmp::Reverse(declaration.range.0)))
 }
 
-fn enclosing_function(node: Node<'_>) -> Option<Node<'_>> {
+pub fn enclosing_function(node: Node<'_>) -> Option<Node<'_>> {
     let mut current = Some(node);
     while let Some(node) = current {
         if node.kind() == "function_definition" {
@@ -612,8 +639,15 @@ fn scope_of(node: Node<'_>, function: Node<'_>) -> (usize, usize) {
     (function.start_byte(), function.end_byte())
 }
 
+/// Blocks are regions of their own. A body without braces is not: the compiler gives it the place of its loop or branch;
+/// nor is a block on one line, whose statements the compiler does not tell apart.
+pub fn is_separate_block(parent: Node<'_>, child: Node<'_>) -> bool {
+    let is_long = child.start_position().row != child.end_position().row;
+    child.kind() == "compound_statement" && is_long && parent.kind() != "lambda_expression"
+}
+
 /// All children; asking for them one by one would cost the square of their number.
-fn children(node: Node<'_>) -> Vec<Node<'_>> {
+pub fn children(node: Node<'_>) -> Vec<Node<'_>> {
     node.children(&mut node.walk()).collect()
 }
 

@@ -5,11 +5,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use tree_sitter::{Node, Parser, Tree};
 
-use super::syntax::Memory;
+use super::syntax::{Memory, Mention};
 use crate::extract::{MappedText, TranslationUnit, UnitCode};
+use crate::read::FrontEnd;
 use crate::source::{SourceFile, Span, normalize};
 
 /// A text that the compiler read, with the way back to the file that the user edits.
@@ -83,6 +85,9 @@ impl SourceView {
     }
 }
 
+/// Address of a view, bytes of a region, and function.
+pub(super) type MentionKey = (usize, usize, usize, Option<Arc<str>>);
+
 /// The views of one unit: its own text, and the files of the workspace that it includes.
 pub struct Views<'a> {
     unit: &'a TranslationUnit,
@@ -90,12 +95,16 @@ pub struct Views<'a> {
     folder: &'a Path,
     /// Files below this folder are the user's; others are the toolkit's or the system's.
     root: &'a Path,
+    /// What nvcc's front end says of local variables.
+    pub front_end: &'a FrontEnd,
+    /// Uses of variables by view, region and function, as `resolve` finds them.
+    pub(super) mentions: RefCell<HashMap<MentionKey, Rc<[Mention]>>>,
     views: RefCell<HashMap<PathBuf, Option<Rc<SourceView>>>>,
 }
 
 impl<'a> Views<'a> {
-    pub fn new(unit: &'a TranslationUnit, folder: &'a Path, root: &'a Path) -> Self {
-        Self { unit, folder, root, views: RefCell::default() }
+    pub fn new(unit: &'a TranslationUnit, folder: &'a Path, root: &'a Path, front_end: &'a FrontEnd) -> Self {
+        Self { unit, folder, root, front_end, mentions: RefCell::default(), views: RefCell::default() }
     }
 
     /// The unit's own text, where that is the PTX itself.

@@ -14,7 +14,7 @@ use super::{nvcc, nvrtc, ptxas, unlimited};
 use crate::diagnostic::FlagOrigin;
 use crate::extract::{NvccFlags, NvrtcOptions, TranslationUnit, UnitCode};
 use crate::process::{self, End, Output};
-use crate::read::PtxasLog;
+use crate::read::{FrontEnd, PtxasLog};
 use crate::source::{SourceFile, unescape_path};
 use crate::toolkit::Toolkit;
 
@@ -50,6 +50,8 @@ pub struct Artifacts {
     pub ptxas_log: String,
     /// ptxas's figures for the kernels that spill, compiled without their limits; empty where none has one.
     pub unlimited_log: String,
+    /// Local variables as nvcc's front end has them, where a function has local memory; NVRTC gives none.
+    pub front_end: FrontEnd,
     /// Warnings of front end and ptxas.
     pub messages: Vec<CompilerMessage>,
     /// Files that were read, but for the unit's own text.
@@ -210,6 +212,7 @@ impl Compiler<'_> {
             unlimited_log: self.unlimited(&ptx, &text, &attempt.arguments, &attempt.architecture, toolkit, folder)?,
             ptx,
             messages: warnings(messages),
+            front_end: front_end(folder, &text, toolkit),
             ptxas_log: text,
             dependencies: dependencies(&preprocessed, unit, file),
             rescues: attempt.rescues.clone(),
@@ -312,6 +315,7 @@ impl Compiler<'_> {
         Ok(Artifacts {
             cubin: fs_err::read(cubin).map_err(CompileError::io("the cubin cannot be read"))?,
             unlimited_log: self.unlimited(ptx, &text, &[], &attempt.architecture, &target.toolkit, folder)?,
+            front_end: FrontEnd::default(),
             ptx: ptx.to_string(),
             messages: warnings(messages),
             ptxas_log: text,
@@ -456,6 +460,25 @@ fn warnings(messages: Vec<CompilerMessage>) -> Vec<CompilerMessage> {
             || text.starts_with("Stack size for entry function")
     };
     messages.into_iter().filter(|message| message.kind == MessageKind::Warning && !asked_for(&message.text)).collect()
+}
+
+/// The variables of all functions of the user's, where any function has local memory; names are a help, so that nothing
+/// is wrong where there are none.
+fn front_end(folder: &Path, log: &str, toolkit: &Toolkit) -> FrontEnd {
+    let functions = PtxasLog::parse(log).functions;
+    let has_local_memory = functions.values().any(|function| {
+        let usage = &function.usage;
+        usage.stack_frame > 0 || usage.spill_stores > 0 || usage.spill_loads > 0 || function.stack_is_unknown
+    });
+    let path = nvcc::kept_file(folder, ".cudafe1.gpu").ok().flatten().filter(|_| has_local_memory);
+    let Some(text) = path.and_then(|path| fs_err::read(path).ok()) else { return FrontEnd::default() };
+    let mut front_end = FrontEnd::parse(&String::from_utf8_lossy(&text));
+    let is_foreign = |file: &str| Path::new(file).starts_with(&toolkit.root) || file.starts_with("/usr/");
+    for variables in front_end.functions.values_mut() {
+        variables.retain(|variable| !is_foreign(&variable.file));
+    }
+    front_end.functions.retain(|_, variables| !variables.is_empty());
+    front_end
 }
 
 fn dependencies(preprocessed: &[u8], unit: &TranslationUnit, file: &SourceFile) -> Vec<Dependency> {

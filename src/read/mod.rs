@@ -4,6 +4,7 @@
 //! that depends on a toolkit's version.
 
 mod cubin;
+mod front_end;
 mod kernel;
 mod line_table;
 mod ptx;
@@ -11,6 +12,7 @@ mod ptxas_log;
 mod sass;
 
 pub use cubin::{Cubin, CubinError, CubinFunction, InnerFunction};
+pub use front_end::{FrontEnd, FrontEndMember, FrontEndVariable};
 pub use kernel::{CalleeFacts, Definition, KernelFacts, LocalAccess, ReadError, SourceLine, UnitFacts, read_unit};
 pub use line_table::{LineRow, LineTable};
 pub use ptx::{

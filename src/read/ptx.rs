@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -29,6 +30,8 @@ pub struct Location {
     pub column: u32,
     /// Index of the location in the function where this code was inlined.
     pub inlined_at: Option<usize>,
+    /// The function that was inlined, by its mangled name.
+    pub function: Option<Arc<str>>,
 }
 
 /// An array in `.local` memory: the depot that the compiler lays out, a variable of hand-written PTX, or what `alloca`
@@ -182,6 +185,7 @@ impl PtxModule {
         for statement in Statements::new(text) {
             parser.read(&statement)?;
         }
+        parser.name_functions();
         Ok(parser.module)
     }
 
@@ -343,10 +347,14 @@ struct Parser {
     location: Option<usize>,
     /// (file, line, column) → the newest location there, to resolve `inlined_at`.
     places: HashMap<(u32, u32, u32), usize>,
-    /// The labels of `label: .branchtargets a, b;` follow their label.
+    /// The label before: the one of `label: .branchtargets a, b;`, or of a string of `.debug_str`.
     last_label: Option<String>,
     /// Bytes of the parameters of the call that is being prepared, by name.
     call_parameters: HashMap<String, u64>,
+    /// Strings of `.debug_str` by their label; they stand after the functions that use them.
+    strings: HashMap<String, String>,
+    /// Their labels as locations have them until the end.
+    labels: HashMap<String, Arc<str>>,
     instructions: usize,
     /// Blocks that are no function's, such as `.section .debug_str {`.
     other_blocks: u32,
@@ -363,6 +371,7 @@ impl Parser {
             ('{', None) => self.other_blocks += 1,
             ('}', Some(_)) => self.close(*statement.lines.end()),
             ('}', None) => self.other_blocks = self.other_blocks.saturating_sub(1),
+            (':', None) => self.last_label = Some(text.to_string()),
             (':', Some((function, _))) => {
                 function.labels.insert(text.to_string(), function.instructions.len());
                 self.last_label = Some(text.to_string());
@@ -405,6 +414,7 @@ impl Parser {
         let mut words = text.split_ascii_whitespace();
         match words.next().unwrap_or("") {
             ".loc" => self.loc(text),
+            ".b8" => self.string(text),
             ".file" => self.file(text),
             ".target" => {
                 let mut parts = text[".target".len()..].split(',').map(str::trim);
@@ -445,6 +455,23 @@ impl Parser {
         }
     }
 
+    /// `.b8 95,90,54,0`: characters up to a zero, after a label.
+    fn string(&mut self, text: &str) {
+        let (None, Some(label)) = (&self.current, &self.last_label) else { return };
+        let bytes = text[".b8".len()..].split(',').map_while(|byte| byte.trim().parse::<u8>().ok());
+        let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+        self.strings.entry(label.clone()).or_default().push_str(&String::from_utf8_lossy(&bytes));
+    }
+
+    /// Labels of function names give way to the names.
+    fn name_functions(&mut self) {
+        let strings = self.strings.iter().map(|(label, name)| (label.as_str(), Arc::from(name.as_str())));
+        let names: HashMap<&str, Arc<str>> = strings.collect();
+        for location in self.module.functions.iter_mut().flat_map(|function| &mut function.locations) {
+            location.function = location.function.take().and_then(|label| names.get(&*label).cloned());
+        }
+    }
+
     /// `.loc 2 5193 1, function_name $L__info_string0, inlined_at 1 24 3`
     fn loc(&mut self, text: &str) {
         let Some((function, _)) = &mut self.current else { return };
@@ -457,11 +484,13 @@ impl Parser {
             // The compiler names the caller's place before it uses it; where it did not, the place is all we know.
             *self.places.entry(caller).or_insert_with(|| {
                 let (file, line, column) = caller;
-                function.locations.push(Location { file, line, column, inlined_at: None });
+                function.locations.push(Location { file, line, column, inlined_at: None, function: None });
                 function.locations.len() - 1
             })
         });
-        function.locations.push(Location { file, line, column, inlined_at });
+        let label = text.split_once("function_name").map(|(_, rest)| rest.split(',').next().unwrap_or("").trim());
+        let label = label.map(|label| Arc::clone(self.labels.entry(label.to_string()).or_insert_with(|| label.into())));
+        function.locations.push(Location { file, line, column, inlined_at, function: label });
         let index = function.locations.len() - 1;
         self.places.insert((file, line, column), index);
         self.location = Some(index);

@@ -14,6 +14,7 @@ use std::time::Duration;
 use cargo_lmem::check::{ArtifactSource, Compilers, Sourced};
 use cargo_lmem::compile::{Artifacts, CompileError, Compiler, CompilerMessage, Failure, HeaderIndex, Target};
 use cargo_lmem::extract::{TranslationUnit, UnitCode};
+use cargo_lmem::read::FrontEnd;
 use cargo_lmem::toolkit::{self, Component, Request, Toolkit, Version};
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +55,8 @@ struct Entry {
     /// The same for kernels that spill, without their limits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unlimited_log: Vec<String>,
+    #[serde(default)]
+    front_end: FrontEnd,
 }
 
 /// A toolkit that is not there: nothing of it may be needed.
@@ -138,6 +141,7 @@ impl<'a> Record<'a> {
             ptx: ptx.replace(FOLDER, &padded),
             ptxas_log: here(&entry.log.join("\n")),
             unlimited_log: entry.unlimited_log.join("\n"),
+            front_end: entry.front_end,
             messages,
             dependencies: entry.dependencies.keys().map(|path| folder.join(path)).collect(),
             rescues: entry.rescues,
@@ -266,12 +270,20 @@ impl Recorder<'_> {
             rescues: artifacts.rescues,
             log: without_times(&artifacts.ptxas_log).map(elsewhere).collect(),
             unlimited_log: without_times(&artifacts.unlimited_log).map(String::from).collect(),
+            front_end: self.front_end_elsewhere(artifacts.front_end, target),
         };
         let mut json = serde_json::to_string_pretty(&entry).map_err(|error| error.to_string())?;
         json.push('\n');
         write("json", json.as_bytes())?;
         write("ptx", elsewhere(&artifacts.ptx).as_bytes())?;
         if refused { Ok(()) } else { write("cubin", &without_temporary_names(artifacts.cubin)) }
+    }
+
+    fn front_end_elsewhere(&self, mut front_end: FrontEnd, target: &Target) -> FrontEnd {
+        for variable in front_end.functions.values_mut().flatten() {
+            variable.file = self.elsewhere(&variable.file, target);
+        }
+        front_end
     }
 
     /// A text without the names of folders of this machine.
