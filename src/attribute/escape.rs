@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::flow::{Call, Flow, Root};
+use super::flow::{Call, Flow, Root, registers};
 use super::objects::{Escape, EscapeKind, ObjectKey, RawObject, key};
 use super::place::{Place, places};
 use super::view::Views;
@@ -158,28 +158,35 @@ fn leaving(flow: &Flow<'_>) -> Vec<Leaving> {
     let mut found = Vec::new();
     for call in flow.calls() {
         let location = flow.function.instructions[call.instruction].location;
-        let kind = call.callee.map_or(EscapeKind::IndirectCall, EscapeKind::Call);
+        let kind = call.callee.clone().map_or(EscapeKind::IndirectCall, EscapeKind::Call);
         let count = call.arguments.len();
-        let members = call.members.into_iter();
+        // The source names the structure, not what its members point to.
+        let is_structure = |index: usize| call.members.iter().any(|(number, _)| *number == index);
+        let members = call.members.iter().map(|(_, register)| register.clone());
         found.extend(members.map(|register| Leaving { register, kind: kind.clone(), location, argument: None }));
-        found.extend(call.arguments.into_iter().enumerate().filter_map(|(index, register)| {
-            Some(Leaving { register: register?, kind: kind.clone(), location, argument: Some((index, count)) })
+        found.extend(call.arguments.iter().enumerate().filter_map(|(index, register)| {
+            let register = register.clone().filter(|_| !is_structure(index))?;
+            Some(Leaving { register, kind: kind.clone(), location, argument: Some((index, count)) })
         }));
     }
-    found.extend(flow.function.instructions.iter().filter_map(leaving_through));
+    found.extend(flow.function.instructions.iter().flat_map(leaving_through));
     found
 }
 
 /// Stores of addresses, and accesses that may be to any memory.
-fn leaving_through(instruction: &Instruction) -> Option<Leaving> {
+fn leaving_through(instruction: &Instruction) -> Vec<Leaving> {
     if instruction.has("param") {
-        return None;
+        return Vec::new();
     }
-    let (register, kind) = match instruction.mnemonic() {
-        "st" if instruction.opcode.ends_with("64") => (instruction.operands.get(1)?.clone(), EscapeKind::Stored),
-        _ if instruction.is_local_access() => return None,
-        _ => (instruction.address()?.base, EscapeKind::Generic(instruction.opcode.clone())),
+    let address = instruction.address().map(|address| address.base).into_iter();
+    let (operands, kind): (Vec<String>, EscapeKind) = match instruction.mnemonic() {
+        "st" if instruction.opcode.ends_with("64") => {
+            (instruction.operands.get(1).into_iter().flat_map(|value| registers(value)).collect(), EscapeKind::Stored)
+        }
+        _ if instruction.is_local_access() => return Vec::new(),
+        _ => (address.collect(), EscapeKind::Generic(instruction.opcode.clone())),
     };
     let location = instruction.location;
-    register.starts_with('%').then_some(Leaving { register, kind, location, argument: None })
+    let registers = operands.into_iter().filter(|register| register.starts_with('%'));
+    registers.map(|register| Leaving { register, kind: kind.clone(), location, argument: None }).collect()
 }

@@ -123,8 +123,8 @@ pub struct Call {
     /// `None` for a call through a pointer.
     pub callee: Option<String>,
     pub arguments: Vec<Option<String>>,
-    /// Values that are members of structures among the arguments.
-    pub members: Vec<String>,
+    /// Members of structures among the arguments, with the number of the argument: all that are registers.
+    pub members: Vec<(usize, String)>,
 }
 
 /// A register on the way from an index to what it is computed from.
@@ -542,7 +542,7 @@ impl<'a> Flow<'a> {
         for (index, instruction) in self.function.instructions.iter().enumerate() {
             if instruction.mnemonic() == "st" && instruction.has("param") {
                 if let (Some(address), Some(value)) = (instruction.address(), instruction.operands.get(1)) {
-                    stored.entry(address.base).or_default().push(value.clone());
+                    stored.entry(address.base).or_default().extend(registers(value));
                 }
             } else if instruction.mnemonic() == "call" {
                 calls.push(call(index, instruction, &stored));
@@ -576,8 +576,17 @@ fn call(index: usize, instruction: &Instruction, stored: &HashMap<String, Vec<St
         instruction: index,
         callee: target.filter(|target| !target.starts_with('%')).cloned(),
         arguments: values.clone().map(|values| values?.first().filter(is_register).cloned()).collect(),
-        members: values.flatten().flat_map(|values| values.iter().skip(1).filter(is_register)).cloned().collect(),
+        members: values
+            .enumerate()
+            .filter_map(|(number, values)| Some((number, values.filter(|values| values.len() > 1)?)))
+            .flat_map(|(number, values)| values.iter().filter(is_register).map(move |value| (number, value.clone())))
+            .collect(),
     }
+}
+
+/// `%rd1`, or all of `{%rd1, %rd2}`.
+pub fn registers(operand: &str) -> impl Iterator<Item = String> {
+    operand.trim_matches(['{', '}']).split(',').map(|register| register.trim().to_string())
 }
 
 /// Registers that an instruction writes: the first operand, or all of a vector; none for stores and branches.
