@@ -2,16 +2,20 @@
 
 mod address_escape;
 mod call_frame;
+mod constant_table;
 mod debug_build;
 mod dynamic_alloca;
 mod dynamic_index;
 mod large_array;
+mod param_copy;
 mod printf_buffer;
 mod recursive_call;
 mod register_spill;
 mod rolled_loop;
 mod slow_path_math;
 mod unexplained_local_memory;
+mod vector_reinterpret;
+mod volatile_local;
 
 use crate::lint::Lint;
 
@@ -24,6 +28,10 @@ pub static ALL: &[&Lint] = &[
     &call_frame::LINT,
     &printf_buffer::LINT,
     &slow_path_math::LINT,
+    &volatile_local::LINT,
+    &constant_table::LINT,
+    &vector_reinterpret::LINT,
+    &param_copy::LINT,
     &dynamic_index::LINT,
     &large_array::LINT,
     &rolled_loop::LINT,

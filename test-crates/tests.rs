@@ -9,6 +9,9 @@
 //! - the bytes of all findings with the stack frames that ptxas reports;
 //! - which lints would claim which objects with `claims.txt`.
 //!
+//! The kernels of `labelled/` have labels in place of marks and expected reports: `scores/` counts how much of them is
+//! explained, and how well.
+//!
 //! | to | run |
 //! |---|---|
 //! | accept a changed report | `SNAPSHOTS=overwrite cargo test --test test_crates` |

@@ -33,6 +33,8 @@ pub fn describe(places: &[Place]) -> (Allocation, Option<Variable>) {
             kind: DeclarationKind::Array,
             is_parameter: false,
             bytes: None,
+            initializer: None,
+            volatility: None,
         })
     });
     (Allocation { span: view.span(call), size }, variable)

@@ -438,8 +438,7 @@ impl<'a> Flow<'a> {
 
     /// What `ld.param` gives: the result of a call has a name of its own, `retval0`.
     fn parameter_sources(&self, instruction: &Instruction) -> Sources {
-        let is_result = instruction.address().is_some_and(|address| address.base.starts_with("retval"));
-        match (is_result, self.function.is_entry) {
+        match (is_call_result(instruction), self.function.is_entry) {
             (true, _) => Sources::unknown(),
             (false, true) => Sources { parameter: true, ..Sources::constant() },
             (false, false) => Sources { argument: true, ..Sources::default() },
@@ -535,6 +534,12 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// All definitions of a register.
+    pub fn definitions_of(&self, register: &str) -> impl Iterator<Item = &'a Instruction> {
+        let definitions = self.definitions.get(register).into_iter().flatten();
+        definitions.filter_map(|definition| self.function.instructions.get(*definition))
+    }
+
     /// Calls, with the values that were stored to their parameters.
     pub fn calls(&self) -> Vec<Call> {
         let mut stored: HashMap<String, Vec<String>> = HashMap::new();
@@ -557,8 +562,13 @@ impl<'a> Flow<'a> {
 const BASE: u64 = u64::MAX;
 
 /// `2` of `_Z1fPfi_param_2`.
-fn parameter_number(symbol: &str) -> Option<usize> {
+pub fn parameter_number(symbol: &str) -> Option<usize> {
     symbol.rsplit_once("_param_")?.1.parse().ok()
+}
+
+/// `ld.param.b32 %r1, [retval0]` after a call.
+fn is_call_result(instruction: &Instruction) -> bool {
+    instruction.address().is_some_and(|address| address.base.starts_with("retval"))
 }
 
 fn is_frame_pointer(register: &str) -> bool {

@@ -7,10 +7,12 @@ use std::path::Path;
 
 use super::allocation::{self, Allocation};
 use super::calls::{self, CallArea, CallAreaKind, Sorted};
+use super::contents::{self, Contents};
 use super::name::{self, Variable};
 use super::objects::{self, Access, Escape, ObjectKey, RawObject};
 use super::place::Place;
 use super::recursion::{Circle, Circles};
+use super::reinterpret::{self, Reinterpretation};
 use super::spill::{self, Limit, Spills};
 use super::syntax::FunctionSyntax;
 use super::view::Views;
@@ -98,6 +100,9 @@ pub struct StackObject {
     pub variable: Option<Variable>,
     pub accesses: Vec<Access>,
     pub escapes: Vec<Escape>,
+    pub contents: Contents,
+    /// The cast through which the variable is accessed as another type.
+    pub reinterpretation: Option<Reinterpretation>,
     /// Demangled name of the function that owns it, where that is not the kernel itself.
     pub function: Option<String>,
     /// For memory of the math library: the call that it belongs to.
@@ -282,7 +287,14 @@ impl Attribution<'_> {
         kernel.usage.spill_stores = kernel.usage.spill_stores.saturating_sub(saved.0);
         kernel.usage.spill_loads = kernel.usage.spill_loads.saturating_sub(saved.1);
         objects.extend(self.spilled(&kernel));
-        for (key, raw) in raw {
+        let mut parameters =
+            function.map(|function| contents::parameters(function, self.facts, self.views)).unwrap_or_default();
+        for parameter in parameters.iter_mut().flatten() {
+            let names = syntax.as_ref().map_or(&[][..], |(_, syntax)| &syntax.template_parameters);
+            parameter.type_text = bind(&parameter.type_text, names, &template_arguments(&frame.name));
+        }
+        for (key, mut raw) in raw {
+            raw.contents.name(&parameters);
             objects.push(self.variable_object(key, raw, function, &frame));
         }
         frame.objects = balance(objects, stray, kernel.usage.stack_frame, padding(&kernel));
@@ -440,8 +452,11 @@ impl Attribution<'_> {
                 &template_arguments(if is_own { &frame.name } else { &owner }),
             );
         }
+        let reinterpretation = variable.as_ref().and_then(|variable| reinterpret::find(variable, &raw.accesses));
         StackObject {
             math_function: if raw.is_library { math_function(&raw) } else { None },
+            contents: raw.contents,
+            reinterpretation,
             variable,
             accesses: raw.accesses,
             escapes: raw.escapes,
@@ -475,6 +490,8 @@ fn plain(kind: StackObjectKind, bytes: u64) -> StackObject {
         variable: None,
         accesses: Vec::new(),
         escapes: Vec::new(),
+        contents: Contents::default(),
+        reinterpretation: None,
         function: None,
         math_function: None,
     }
@@ -600,6 +617,9 @@ fn bind(type_text: &str, parameters: &[String], arguments: &[String]) -> String 
     for (parameter, argument) in parameters.iter().zip(arguments) {
         // `(int)32` in some manglings.
         let value = argument.rsplit(')').next().unwrap_or(argument);
+        if text == *parameter {
+            text = value.to_string();
+        }
         text = text.replace(&format!("[{parameter}]"), &format!("[{value}]"));
         if let Some(rest) = text.strip_prefix(&format!("{parameter}[")) {
             text = format!("{value}[{rest}");
@@ -647,6 +667,7 @@ mod tests {
         assert_eq!(demangle("_Z12running_meanILi32EEvPKfPfi"), "running_mean<32>");
         assert_eq!((demangle("plain").as_str(), demangle("f").as_str()), ("plain", "f"));
         assert_eq!(template_arguments("f<A<1, 2>, 32>"), ["A<1, 2>", "32"]);
+        assert_eq!(bind("T", &["T".into()], &["Large".into()]), "Large");
         assert_eq!(bind("T[W][4]", &["T".into(), "W".into()], &["float".into(), "32".into()]), "float[32][4]");
     }
 }

@@ -6,6 +6,7 @@
 mod allocation;
 mod call_syntax;
 mod calls;
+mod contents;
 mod escape;
 mod flow;
 mod frame;
@@ -14,6 +15,7 @@ mod name;
 mod objects;
 mod place;
 mod recursion;
+mod reinterpret;
 mod resolve;
 mod spill;
 mod syntax;
@@ -23,6 +25,7 @@ mod view;
 
 pub use allocation::Allocation;
 pub use calls::{CallArea, CallAreaKind};
+pub use contents::{Contents, Parameter, ParameterCopy};
 pub use flow::Sources;
 pub use frame::{
     KernelFrame, LaunchBounds, MathFunction, Recursion, SpillCheck, StackObject, StackObjectKind, attribute, demangle,
@@ -30,5 +33,6 @@ pub use frame::{
 pub use loops::Trip;
 pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};
+pub use reinterpret::Reinterpretation;
 pub use spill::{HeldVariable, Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, registers_for};
-pub use syntax::DeclarationKind;
+pub use syntax::{DeclarationKind, Volatility};

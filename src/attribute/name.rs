@@ -10,7 +10,7 @@ use super::loops::Trip;
 use super::objects::{Access, Address, Escape, EscapeKind, RawObject};
 use super::place::Place;
 use super::resolve::{Resolved, resolve};
-use super::syntax::{CounterSyntax, Declaration, DeclarationKind, LoopSyntax, Mention};
+use super::syntax::{CounterSyntax, Declaration, DeclarationKind, LoopSyntax, Mention, Volatility};
 use super::view::{SourceView, Views};
 use crate::read::{AccessKind, SourceLine};
 use crate::source::Span;
@@ -26,6 +26,9 @@ pub struct Variable {
     pub type_text: String,
     pub kind: DeclarationKind,
     pub is_parameter: bool,
+    pub volatility: Option<Volatility>,
+    /// What it is initialised with.
+    pub initializer: Option<Span>,
     /// Its size, where the source tells; the object may have padding.
     pub bytes: Option<u64>,
     /// The name where it is declared.
@@ -45,6 +48,7 @@ struct Score {
     /// Members that computed accesses go to; the empty path is the variable itself.
     members: BTreeSet<String>,
     span: Option<Span>,
+    initializer: Option<Span>,
 }
 
 /// Names an object and marks its uses in `object.accesses`; nothing is named that is not the only choice.
@@ -89,9 +93,18 @@ pub fn name(object: &mut RawObject, views: &Views<'_>) -> Option<Variable> {
         type_text: part.type_text,
         kind: part.kind,
         is_parameter: declaration.is_parameter,
+        volatility: declaration.volatility.clone().or_else(|| volatile_member(object, *view, declaration)),
+        initializer: score.initializer.clone(),
         bytes: part.bytes,
         span: score.span.clone()?,
     })
+}
+
+/// The `volatile` member of the variable's type, where the machine code has such accesses.
+fn volatile_member(object: &RawObject, view: usize, declaration: &Declaration) -> Option<Volatility> {
+    let places = object.accesses.iter().filter(|access| access.is_volatile).flat_map(|access| &access.places);
+    let mut views = places.map(|place| &place.view).filter(|candidate| Rc::as_ptr(candidate) as usize == view);
+    views.next()?.volatile_member(declaration.type_text.split('[').next()?).map(Volatility::Member)
 }
 
 /// What of a variable an object is: all of it, or a member.
@@ -196,7 +209,7 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
     }
     // A number is in memory only where its address is taken or it is `volatile`; else it only stands nearby.
     scores.retain(|(_, declaration), score| {
-        declaration.kind != DeclarationKind::Scalar || score.is_passed || declaration.is_volatile
+        declaration.kind != DeclarationKind::Scalar || score.is_passed || declaration.volatility.is_some()
     });
     scores
 }
@@ -230,10 +243,12 @@ fn vote(places: &[Place], found: Option<Resolved>, is_certain: bool, scores: &mu
         let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
         let path = member_path(&mention, place);
         let span = place.view.span(mention.declaration.range.0..mention.declaration.range.1);
+        let initializer = mention.declaration.initializer.and_then(|(start, end)| place.view.span(start..end));
         let is_first = seen.insert(mention.declaration.clone());
         let score = scores.entry((view, mention.declaration)).or_default();
         score.is_passed |= mention.is_passed;
         score.span = score.span.take().or(span);
+        score.initializer = score.initializer.take().or(initializer);
         if is_first {
             score.places += 1;
             score.certain += u64::from(is_certain);

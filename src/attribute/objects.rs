@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
+use super::contents::{self, Contents};
 use super::escape::{self, CallSites};
 use super::flow::{Flow, Root, Sources};
 use super::loops::Trip;
@@ -41,6 +42,10 @@ pub struct Access {
     /// Bytes that one of them moves, the widest.
     pub width: u8,
     pub address: Address,
+    /// Bytes of the elements that the PTX moves: 2 of a `ld.local.v4.u16`; several where code was merged.
+    pub(super) elements: BTreeSet<u64>,
+    /// The PTX says `ld.volatile` or `st.volatile`.
+    pub is_volatile: bool,
     /// The deepest of the instructions.
     pub loop_depth: u32,
     /// Levels of inlining that lie in the user's files, innermost first; names are found with them.
@@ -132,6 +137,7 @@ pub struct RawObject {
     pub is_library: bool,
     /// For memory of `alloca` the places of the call; its bytes are not in the frame.
     pub allocation: Option<Vec<Place>>,
+    pub contents: Contents,
 }
 
 /// The objects of one kernel, and the accesses that belong to none that is known.
@@ -165,6 +171,7 @@ pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, 
     }
     join_elements(&mut objects.objects, views);
     tell_choices(&mut objects.objects);
+    contents::fill(module, &flows, &calls, views, &mut objects.objects);
     objects.stray.values_mut().for_each(|stray| *stray = merge(std::mem::take(stray)));
     objects
 }
@@ -232,6 +239,8 @@ fn place_access(
     let keys = escape::owners(flow, &pointer.roots, calls, flows);
     let callee = access.callee;
     let mut access = new_access(access, kind, places);
+    access.elements.extend(instruction.element_bytes());
+    access.is_volatile = instruction.has("volatile");
     if pointer.is_chosen && !pointer.index.is_data() && !pointer.index.counter {
         access.choice = keys.iter().cloned().collect();
     }
@@ -298,6 +307,8 @@ fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>) -> Acc
         count: 1,
         width: access.instruction.bytes,
         address,
+        elements: BTreeSet::new(),
+        is_volatile: false,
         loop_depth: access.loop_depth,
         loop_lines: access.loop_lines.clone(),
         span: places.first().and_then(Place::span),
@@ -326,6 +337,8 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
             Some(other) => {
                 other.count += access.count;
                 other.width = other.width.max(access.width);
+                other.elements.extend(access.elements);
+                other.is_volatile |= access.is_volatile;
                 if access.loop_depth > other.loop_depth {
                     other.loop_depth = access.loop_depth;
                     other.loop_lines = access.loop_lines;
@@ -453,6 +466,8 @@ pub mod tests {
             count: 1,
             width: 4,
             address: Address::Constant,
+            elements: BTreeSet::new(),
+            is_volatile: false,
             loop_depth: 0,
             loop_lines: Vec::new(),
             places: Vec::new(),

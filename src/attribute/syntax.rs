@@ -25,6 +25,9 @@ pub struct Memory {
 
 type Answers<Question, Answer> = RefCell<HashMap<Question, Rc<[Answer]>>>;
 
+/// Size of a pointer on all GPUs that CUDA still knows.
+const POINTER_BYTES: u64 = 8;
+
 /// Aliases are followed this far: `float* p = a; float* q = p + 1;`.
 const MAX_ALIASES: usize = 4;
 
@@ -39,6 +42,13 @@ pub enum DeclarationKind {
     Alias,
 }
 
+impl DeclarationKind {
+    /// Whether a variable of this kind may be written in parts.
+    pub fn has_parts(self) -> bool {
+        matches!(self, Self::Array | Self::Aggregate)
+    }
+}
+
 /// A local variable or parameter.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Declaration {
@@ -51,13 +61,25 @@ pub struct Declaration {
     /// Its size, where all extents are constants that can be read off the source.
     pub bytes: Option<u64>,
     pub is_parameter: bool,
-    pub is_volatile: bool,
+    /// Whether the variable itself is `volatile`; what it may point to does not count.
+    pub volatility: Option<Volatility>,
     /// Members of a structure, where the front end tells: path, type and bytes.
     pub members: Vec<(String, String, u64)>,
     /// Where the name may be used.
-    scope: (usize, usize),
-    /// What an alias is made from.
-    initializer: Option<(usize, usize)>,
+    pub(super) scope: (usize, usize),
+    /// What it is initialised with; an alias is made from that.
+    pub(super) initializer: Option<(usize, usize)>,
+}
+
+/// What `volatile` makes volatile.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Volatility {
+    /// `volatile float x`
+    Value,
+    /// `float* volatile p`: the pointer, and not what it points to.
+    Pointer,
+    /// A member of its type, by name.
+    Member(String),
 }
 
 impl Declaration {
@@ -70,7 +92,7 @@ impl Declaration {
             type_text: String::new(),
             bytes: None,
             is_parameter: false,
-            is_volatile: false,
+            volatility: None,
             members: Vec::new(),
             scope: (range.start, usize::MAX),
             initializer: None,
@@ -113,6 +135,15 @@ pub struct CounterSyntax {
     pub name: String,
     /// It starts at a constant and changes in the loop's header alone: only the number of its steps may be data.
     pub is_walk: bool,
+}
+
+/// A parameter in the list of a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterSyntax {
+    pub name: String,
+    pub type_text: String,
+    /// The name.
+    pub range: Range<usize>,
 }
 
 /// A function: its name, and its launch bounds where it has some.
@@ -165,7 +196,11 @@ impl SourceView {
             let Some(declaration) = resolve(&declarations, self.slice(identifier), identifier.start_byte()) else {
                 continue;
             };
-            let usage = self.usage(identifier);
+            let mut usage = self.usage(identifier);
+            // `p[i] = 1` reads the pointer, whatever it does to what `p` points to.
+            if declaration.volatility == Some(Volatility::Pointer) && usage.range != identifier.byte_range() {
+                (usage.is_read, usage.is_written, usage.indices) = (true, false, Vec::new());
+            }
             for target in self.targets(declaration, &declarations, MAX_ALIASES) {
                 mentions.push(Mention { declaration: target, ..usage.clone() });
             }
@@ -255,8 +290,11 @@ impl SourceView {
     }
 
     /// The variable itself, or for an alias the variables that its initialiser mentions.
-    fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Declaration> {
-        let (DeclarationKind::Alias, Some((start, end)), true) = (declaration.kind, declaration.initializer, depth > 0)
+    pub(super) fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Declaration> {
+        // An array of pointers is a variable of its own, and stands for what they point to.
+        let is_itself = declaration.kind == DeclarationKind::Array && declaration.type_text.contains('*');
+        let (true, Some((start, end)), true) =
+            (declaration.kind == DeclarationKind::Alias || is_itself, declaration.initializer, depth > 0)
         else {
             return vec![declaration.clone()];
         };
@@ -271,11 +309,14 @@ impl SourceView {
             .flat_map(|target| self.targets(target, all, depth - 1))
             .collect();
         targets.dedup();
-        if targets.is_empty() { vec![declaration.clone()] } else { targets }
+        if targets.is_empty() || is_itself {
+            targets.insert(0, declaration.clone());
+        }
+        targets
     }
 
     /// Identifiers of a region in order.
-    fn identifiers<'t>(&self, region: Node<'t>) -> Vec<Node<'t>> {
+    pub(super) fn identifiers<'t>(&self, region: Node<'t>) -> Vec<Node<'t>> {
         let mut found = Vec::new();
         let mut open = vec![region];
         while let Some(node) = open.pop() {
@@ -300,7 +341,7 @@ impl SourceView {
                 type_text: String::new(),
                 bytes: None,
                 is_parameter: false,
-                is_volatile: false,
+                volatility: None,
                 members: Vec::new(),
                 scope: (0, 0),
                 initializer: None,
@@ -314,7 +355,7 @@ impl SourceView {
     }
 
     /// All local variables and parameters of a function.
-    fn declarations(&self, function: Node<'_>) -> Vec<Declaration> {
+    pub(super) fn declarations(&self, function: Node<'_>) -> Vec<Declaration> {
         let mut declarations = Vec::new();
         let mut open = vec![function];
         while let Some(node) = open.pop() {
@@ -345,7 +386,32 @@ impl SourceView {
         for declarator in node.children_by_field_name("declarator", &mut cursor) {
             let right = node.child_by_field_name("right").filter(|_| node.kind() == "for_range_loop");
             let declaration = self.declarator(declarator, type_node, scope, right, is_parameter);
-            declarations.extend(declaration.map(|declaration| Declaration { is_volatile, ..declaration }));
+            declarations.extend(declaration.map(|declaration| self.qualified(declaration, declarator, is_volatile)));
+        }
+    }
+
+    /// Tells what is volatile. A pointer that is itself volatile is a variable as others are, and no alias.
+    fn qualified(&self, declaration: Declaration, declarator: Node<'_>, is_volatile: bool) -> Declaration {
+        let mut innermost = None;
+        let mut node = Some(declarator);
+        while let Some(current) = node {
+            if matches!(current.kind(), "pointer_declarator" | "reference_declarator") {
+                innermost = Some(current);
+            }
+            node = current.child_by_field_name("declarator");
+        }
+        let is_volatile_pointer =
+            innermost.is_some_and(|pointer| children(pointer).into_iter().any(|child| self.slice(child) == "volatile"));
+        match (is_volatile_pointer, innermost.is_some() || declaration.kind == DeclarationKind::Alias) {
+            (true, _) if declaration.kind == DeclarationKind::Alias => Declaration {
+                volatility: Some(Volatility::Pointer),
+                kind: DeclarationKind::Scalar,
+                bytes: Some(POINTER_BYTES),
+                type_text: format!("{} volatile", declaration.type_text),
+                ..declaration
+            },
+            (false, false) if is_volatile => Declaration { volatility: Some(Volatility::Value), ..declaration },
+            _ => declaration,
         }
     }
 
@@ -359,13 +425,16 @@ impl SourceView {
     ) -> Option<Declaration> {
         let mut extents = Vec::new();
         let mut is_alias = false;
+        let mut has_pointers = false;
         let mut initializer = right;
         let mut node = declarator;
         while node.kind() != "identifier" {
             match node.kind() {
                 "init_declarator" => initializer = node.child_by_field_name("value"),
                 "array_declarator" => {
-                    extents.insert(0, node.child_by_field_name("size").map(|size| self.slice(size).to_string()))
+                    extents.insert(0, node.child_by_field_name("size").map(|size| self.slice(size).to_string()));
+                    // `float* rows[4]` is an array; `float (*rows)[4]` is a pointer.
+                    has_pointers = std::mem::take(&mut is_alias);
                 }
                 "pointer_declarator" | "reference_declarator" => is_alias = true,
                 "parenthesized_declarator" | "attributed_declarator" => {}
@@ -388,15 +457,15 @@ impl SourceView {
             (false, false) => DeclarationKind::Aggregate,
         };
         let count = self.element_count(&extents, initializer);
-        let element = types::size_of(&type_text);
+        let element = if has_pointers { Some(POINTER_BYTES) } else { types::size_of(&type_text) };
         Some(Declaration {
             name: self.slice(node).to_string(),
             range: (node.start_byte(), node.end_byte()),
             kind,
-            type_text: array_type(&type_text, &extents, count, is_alias),
+            type_text: array_type(&type_text, &extents, count, is_alias || has_pointers),
             bytes: count.zip(element).and_then(|(count, element)| count.checked_mul(element)).filter(|_| !is_alias),
             is_parameter,
-            is_volatile: false,
+            volatility: None,
             members: Vec::new(),
             scope,
             initializer: initializer.map(|node| (node.start_byte(), node.end_byte())),
@@ -560,6 +629,69 @@ impl SourceView {
         })
     }
 
+    /// The first `volatile` member of a structure that the text defines.
+    pub fn volatile_member(&self, type_name: &str) -> Option<String> {
+        let mut open: Vec<Node<'_>> = self.root().into_iter().collect();
+        while let Some(node) = open.pop() {
+            let is_it = matches!(node.kind(), "struct_specifier" | "class_specifier" | "union_specifier")
+                && node.child_by_field_name("name").is_some_and(|name| self.slice(name) == type_name);
+            if let Some(body) = node.child_by_field_name("body").filter(|_| is_it) {
+                let mut members = children(body).into_iter().filter(|member| member.kind() == "field_declaration");
+                return members.find_map(|member| self.volatile_name(member));
+            }
+            open.extend(children(node));
+        }
+        None
+    }
+
+    /// The name that a member's declaration makes volatile itself.
+    fn volatile_name(&self, member: Node<'_>) -> Option<String> {
+        let has_qualifier = |node: Node<'_>| children(node).into_iter().any(|child| self.slice(child) == "volatile");
+        let mut cursor = member.walk();
+        let mut declarators = member.children_by_field_name("declarator", &mut cursor);
+        declarators.find_map(|declarator| {
+            let mut node = declarator;
+            let mut pointer = None;
+            while let Some(inner) = node.child_by_field_name("declarator") {
+                pointer = (node.kind() == "pointer_declarator").then_some(node).or(pointer);
+                node = inner;
+            }
+            has_qualifier(pointer.unwrap_or(member)).then(|| self.slice(node).to_string())
+        })
+    }
+
+    /// The parameters of the function whose definition holds an offset, up to a pack.
+    pub fn parameters_at(&self, offset: usize) -> Vec<ParameterSyntax> {
+        let end = (offset + 1).min(self.text().len());
+        let node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, end));
+        let Some(function) = node.and_then(enclosing_function) else { return Vec::new() };
+        let mut declarator = function.child_by_field_name("declarator");
+        while let Some(current) = declarator.filter(|current| current.kind() != "function_declarator") {
+            declarator = current.child_by_field_name("declarator");
+        }
+        let list = declarator.and_then(|declarator| declarator.child_by_field_name("parameters"));
+        let parameters = list.map(children).unwrap_or_default().into_iter().filter(Node::is_named);
+        parameters
+            .filter(|node| node.kind() != "comment")
+            .take_while(|node| matches!(node.kind(), "parameter_declaration" | "optional_parameter_declaration"))
+            .map(|node| self.parameter(node))
+            .collect()
+    }
+
+    fn parameter(&self, node: Node<'_>) -> ParameterSyntax {
+        let mut name = node;
+        while let Some(inner) = name.child_by_field_name("declarator") {
+            name = inner;
+        }
+        let is_named = name.kind() == "identifier";
+        let type_text = node.child_by_field_name("type").map_or("", |node| self.slice(node));
+        ParameterSyntax {
+            name: if is_named { self.slice(name).to_string() } else { String::new() },
+            type_text: type_text.split_whitespace().collect::<Vec<_>>().join(" "),
+            range: name.byte_range(),
+        }
+    }
+
     fn launch_bounds_range(&self, bounds: Node<'_>, function: Node<'_>) -> Range<usize> {
         // The grammar's node may leave out the keyword.
         let head = self.text().get(function.start_byte()..bounds.end_byte()).unwrap_or("");
@@ -600,7 +732,7 @@ fn array_type(element: &str, extents: &[Option<String>], count: Option<u64>, is_
     text
 }
 
-fn resolve<'d>(declarations: &'d [Declaration], name: &str, at: usize) -> Option<&'d Declaration> {
+pub(super) fn resolve<'d>(declarations: &'d [Declaration], name: &str, at: usize) -> Option<&'d Declaration> {
     declarations
         .iter()
         .filter(|declaration| declaration.name == name && declaration.range.0 <= at)

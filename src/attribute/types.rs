@@ -11,6 +11,20 @@ pub fn size_of(type_text: &str) -> Option<u64> {
     scalar_size(name).or_else(|| vector_size(name))
 }
 
+/// Bytes of one component and of the whole of a number or vector: 4 and 16 of `float4`.
+pub fn shape(type_text: &str) -> Option<(u64, u64)> {
+    let whole = size_of(type_text)?;
+    if is_scalar(type_text) {
+        return Some((whole, whole));
+    }
+    let count = match type_text.chars().next_back().and_then(|last| last.to_digit(10)) {
+        // Of `half2` and `__nv_bfloat162` too.
+        Some(count @ 1..=4) => u64::from(count),
+        _ => return None,
+    };
+    Some((whole / count, whole))
+}
+
 /// Whether a type is one number, so that a variable of it is no array or structure.
 pub fn is_scalar(type_text: &str) -> bool {
     let name: Vec<&str> =
@@ -156,6 +170,9 @@ mod tests {
             assert_eq!(size_of(name), Some(bytes), "{name}");
         }
         assert_eq!(size_of("State"), None);
+        assert_eq!(shape("float4"), Some((4, 16)));
+        assert_eq!(shape("__half2"), Some((2, 4)));
+        assert_eq!((shape("double"), shape("State")), (Some((8, 8)), None));
         assert!(is_scalar("unsigned"));
         assert!(!is_scalar("float4"));
     }

@@ -131,6 +131,13 @@ impl Instruction {
         self.operands.iter().find_map(|operand| AddressOperand::parse(operand))
     }
 
+    /// Bytes of one element that a load or store moves: 4 of `ld.local.v4.u32`.
+    pub fn element_bytes(&self) -> Option<u64> {
+        let bits: u64 =
+            self.opcode.rsplit('.').next()?.trim_start_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()?;
+        Some(bits / 8).filter(|bytes| *bytes > 0)
+    }
+
     /// Whether this reads or writes `.local` memory by name.
     pub fn is_local_access(&self) -> bool {
         matches!(self.mnemonic(), "ld" | "st") && self.has("local")

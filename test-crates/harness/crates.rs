@@ -7,6 +7,10 @@ use super::Problem;
 /// Crates whose JSON report is compared too: a plain one, one with headers, one with kernel strings.
 const WITH_JSON: &[&str] = &["dynamic_index", "headers", "rust_strings"];
 
+/// The crate whose kernels have labels in place of marks: `scores/` counts how much of them is found. What the tool says
+/// of it is not compared word by word, and its records, which are many, are compressed.
+pub const LABELLED: &str = "labelled";
+
 /// Crates that wait for a part of the tool that is not there yet, with what it is.
 pub const WAITING: &[(&str, &str)] = &[];
 
@@ -38,8 +42,18 @@ pub fn names() -> Vec<String> {
 }
 
 impl TestCrate {
-    fn new(name: String) -> Self {
+    pub fn new(name: String) -> Self {
         Self { folder: root().join(&name), name }
+    }
+
+    /// Whether it has marks, and reports to compare with.
+    pub fn has_expectations(&self) -> bool {
+        self.name != LABELLED
+    }
+
+    /// Whether its records are compressed.
+    pub fn has_compressed_records(&self) -> bool {
+        self.name == LABELLED
     }
 
     /// The report that a human gets.

@@ -18,6 +18,8 @@ struct Row {
     is_spill: bool,
     /// The innermost inlined function first.
     source: Vec<Line>,
+    /// Whether the source was printed for this instruction, and not left from one before.
+    has_mark: bool,
     ptx_line: Option<u32>,
 }
 
@@ -78,8 +80,11 @@ fn compare_function(
         differ("spill mark", function.spill_marks.contains(offset).to_string(), row.is_spill.to_string());
         let address = function.base + u64::from(*offset);
         let chain = cubin.source_lines.chain(address);
-        let chain = chain.into_iter().map(|row| (plain(&row.file), row.line)).collect();
-        differ("source", format!("{:?}", levels(chain)), format!("{:?}", levels(row.source.clone())));
+        let chain: Vec<Line> = chain.into_iter().map(|row| (plain(&row.file), row.line)).collect();
+        // A function that is called twice in a statement: only the call differs, and nothing is printed.
+        let levels_printed = if row.has_mark { usize::MAX } else { 1 };
+        let printed = |chain: Vec<Line>| levels(chain).into_iter().take(levels_printed).collect::<Vec<_>>();
+        differ("source", format!("{:?}", printed(chain)), format!("{:?}", printed(row.source.clone())));
         let ptx_line = cubin.ptx_lines.row(address).map(|row| row.line);
         differ("PTX line", format!("{ptx_line:?}"), format!("{:?}", row.ptx_line));
     }
@@ -94,12 +99,14 @@ fn parse(text: &str) -> BTreeMap<String, BTreeMap<u32, Row>> {
     let mut ptx_line = None;
     // Whether the line before names a function that its successor is inlined in.
     let mut continues = false;
+    let mut has_mark = false;
     for line in text.lines().map(str::trim) {
         if let Some(name) = line.strip_prefix(".section\t.text.").and_then(|rest| rest.split([',', '"']).next()) {
             function = name.to_string();
             (source, ptx_line, continues) = (Vec::new(), None, false);
         } else if let Some((file, number, inlined)) = mark(line) {
-            if file == ".nv_debug_ptx_txt" {
+            // Relocatable units have a number behind it.
+            if file.starts_with(".nv_debug_ptx_txt") {
                 ptx_line = Some(number);
                 continue;
             }
@@ -108,10 +115,11 @@ fn parse(text: &str) -> BTreeMap<String, BTreeMap<u32, Row>> {
             }
             source.push((plain(file), number));
             continues = inlined;
+            has_mark = true;
         } else if let Some((offset, text)) = instruction(line) {
             let is_spill = text.contains("(*\"SpillRefill\"*)");
             let text = text.split([';', '(']).next().unwrap_or(text).trim().to_string();
-            let row = Row { text, is_spill, source: source.clone(), ptx_line };
+            let row = Row { text, is_spill, source: source.clone(), has_mark: std::mem::take(&mut has_mark), ptx_line };
             functions.entry(function.clone()).or_default().insert(offset, row);
         }
     }

@@ -4,8 +4,11 @@
 //! of a folder that every machine can have, so that a record does not depend on where it was made; on reading, the
 //! folder's name gives way to the crate's. In the cubin the new name must have the old one's length: more slashes
 //! between two parts of a path name the same file.
+//!
+//! Cubins and PTX of a crate with many kernels are compressed.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -16,6 +19,9 @@ use cargo_lmem::compile::{Artifacts, CompileError, Compiler, CompilerMessage, Fa
 use cargo_lmem::extract::{TranslationUnit, UnitCode};
 use cargo_lmem::read::FrontEnd;
 use cargo_lmem::toolkit::{self, Component, Request, Toolkit, Version};
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
 use super::crates::{self, TestCrate};
@@ -121,7 +127,11 @@ impl<'a> Record<'a> {
                 return Err(stale(&format!("`{path}`, which it includes,")));
             }
         }
-        let ptx = fs_err::read_to_string(stem.with_added("ptx")).map_err(missing)?;
+        let read = |ending: &str| match self.test_crate.has_compressed_records() {
+            true => read_compressed(&stem.with_added(&format!("{ending}.gz"))),
+            false => fs_err::read(stem.with_added(ending)),
+        };
+        let ptx = String::from_utf8_lossy(&read("ptx").map_err(missing)?).into_owned();
         let here = |text: &str| text.replace(FOLDER, &folder.to_string_lossy());
         let mut messages = entry.messages;
         for (file, _) in messages.iter_mut().filter_map(|message| message.place.as_mut()) {
@@ -132,7 +142,7 @@ impl<'a> Record<'a> {
             let ptx = Some(here(&ptx)).filter(|ptx| !ptx.is_empty());
             return Ok(Err(Box::new(Failure { error, messages, rescues: entry.rescues, ptx })));
         }
-        let cubin = fs_err::read(stem.with_added("cubin")).map_err(missing)?;
+        let cubin = read("cubin").map_err(missing)?;
         let recorded = recording_folder(&self.test_crate.name).to_string_lossy().into_owned();
         let padded = padded(folder, recorded.len())?;
         Ok(Ok(Artifacts {
@@ -181,7 +191,13 @@ pub fn renew(names: &str) -> Result<(), Problem> {
         drop(fs_err::remove_dir_all(&folder));
         test_crate.copy_to(&folder)?;
         drop(fs_err::remove_dir_all(test_crate.folder.join("recorded")));
-        let recorder = Recorder { from: &folder, to: &test_crate.folder, cancel: &cancel, problems: Mutex::default() };
+        let recorder = Recorder {
+            from: &folder,
+            to: &test_crate.folder,
+            is_compressed: test_crate.has_compressed_records(),
+            cancel: &cancel,
+            problems: Mutex::default(),
+        };
         let outcome = run::check(&folder, toolkit.clone(), &recorder, &[])?;
         super::all(recorder.problems.into_inner().expect("no thread has panicked"))?;
         eprintln!("recorded {} ({} kernels)", test_crate.name, outcome.report.summary.kernels);
@@ -221,6 +237,7 @@ pub fn compile(
 struct Recorder<'a> {
     from: &'a Path,
     to: &'a Path,
+    is_compressed: bool,
     cancel: &'a AtomicBool,
     problems: Mutex<Vec<Problem>>,
 }
@@ -247,7 +264,11 @@ impl Recorder<'_> {
         let stem = Stem(path);
         fs_err::create_dir_all(stem.0.parent().unwrap_or(self.to)).map_err(|error| error.to_string())?;
         let write = |ending: &str, bytes: &[u8]| {
-            fs_err::write(stem.with_added(ending), bytes).map_err(|error| error.to_string())
+            let written = match self.is_compressed && ending != "json" {
+                true => write_compressed(&stem.with_added(&format!("{ending}.gz")), bytes),
+                false => fs_err::write(stem.with_added(ending), bytes),
+            };
+            written.map_err(|error| error.to_string())
         };
         let elsewhere = |text: &str| self.elsewhere(text, target);
         let (refused, artifacts) = match result {
@@ -308,6 +329,18 @@ fn refusal(failure: &Failure) -> Result<Artifacts, Problem> {
         ptx: failure.ptx.clone().unwrap_or_default(),
         ..Artifacts::default()
     })
+}
+
+fn read_compressed(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    GzDecoder::new(fs_err::File::open(path)?).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn write_compressed(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut encoder = GzEncoder::new(fs_err::File::create(path)?, Compression::best());
+    encoder.write_all(bytes)?;
+    encoder.finish().map(drop)
 }
 
 /// The command line of ptxas is in the cubin, with the name of a temporary folder.

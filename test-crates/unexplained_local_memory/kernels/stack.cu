@@ -24,7 +24,7 @@ extern "C" __global__ void by_permutation(const int *in, int *out) {
 
 // `volatile` keeps a variable in memory whatever its indices are.
 extern "C" __global__ void reassociation_barrier(const float *in, float *out) {
-    volatile float term[2]; //~ unexplained_local_memory
+    volatile float term[2]; //~ volatile_local
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     term[0] = in[i] * in[i];
     term[1] = in[i + 1] * in[i + 1];

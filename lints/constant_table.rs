@@ -1,0 +1,100 @@
+//! A local table holds nothing but constants, and is read with an index that is only known at run time.
+//!
+//! ## Why it costs
+//! Each thread fills a table of its own in local memory before it reads from it, each time the function is entered. A
+//! table that is `static` exists once: nothing is stored, and all threads share the cache lines. On an H200 the change
+//! made four kernels 1.3 to 2.4 times faster.
+//!
+//! ## What to do
+//! - `static constexpr` (or `static const`) before the table: it lies in global memory then, which serves threads with
+//!   different indices well.
+//! - `__constant__` only where all threads of a warp read the same element: reads of different elements are served
+//!   one after the other, and a kernel with an index per thread became slower by it.
+//!
+//! ## Fix safety
+//! `static` keeps the meaning where every initialiser is a constant expression and nothing writes to the table; that
+//! nothing does is what this lint saw in the code.
+
+use crate::attribute::{Access, Address, Contents, EscapeKind, StackObject, StackObjectKind, demangle};
+use crate::diagnostic::Uniformity;
+use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin};
+use crate::read::AccessKind;
+
+pub(crate) static LINT: Lint = Lint {
+    name: "constant_table",
+    level: Level::Warn,
+    source: include_str!("constant_table.rs"),
+    check: Check::Object(check),
+};
+
+fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+    let Contents::Constants { is_computed, copied_from } = &object.contents else { return None };
+    let is_table = matches!(object.kind, StackObjectKind::Variable) && object.math_function.is_none();
+    let reads = object.accesses.iter().filter(|access| is_table && access.kind == AccessKind::Load);
+    let read = reads.filter(|access| access.is_computed()).max_by_key(|access| access.guilt())?;
+    let what = match copied_from {
+        Some(source) => format!("it is a copy of `{}`, which is constant", demangle(source)),
+        None => "its contents are constants".to_string(),
+    };
+    let message = format!("{} lives in local memory, though {what}", describe(object));
+    let mut finding = object_finding(object, Some(read), message)
+        .access(object, read)
+        .label(read.index.as_ref().or(read.span.as_ref()), reason(read));
+    for escape in &object.escapes {
+        if let EscapeKind::Call(name) = &escape.kind {
+            let text = format!("passed to `{}`, which only reads it", demangle(name));
+            finding = finding.label(escape.span.as_ref(), text);
+        }
+    }
+    let finding = finding.note("every thread stores the constants before it reads them");
+    Some(finding.help(match copied_from {
+        Some(source) => advice_for_copy(&demangle(source), read),
+        None => advice(object, read, *is_computed),
+    }))
+}
+
+fn reason(read: &Access) -> String {
+    match &read.address {
+        Address::Computed(sources) => format!("read with an index that depends on {}", origin(sources)),
+        _ => "read in a loop that is not unrolled".to_string(),
+    }
+}
+
+fn advice_for_copy(source: &str, read: &Access) -> String {
+    match &read.address {
+        Address::Computed(sources) if sources.uniformity() == Some(Uniformity::PerThread) => format!(
+            "make `{source}` a `__device__ const` array and read it in place of the copy: constant memory serves different indices in a warp one after the other"
+        ),
+        _ => format!("read `{source}` itself in place of the copy"),
+    }
+}
+
+fn advice(object: &StackObject, read: &Access, is_computed: bool) -> String {
+    let uniformity = match &read.address {
+        Address::Computed(sources) => sources.uniformity(),
+        _ => None,
+    };
+    let is_initialised = object.variable.as_ref().is_some_and(|variable| variable.initializer.is_some());
+    let declare = match (&object.variable, is_initialised) {
+        _ if is_computed => {
+            "write the values as constant expressions, and declare the table `static constexpr`".to_string()
+        }
+        (Some(variable), true) => format!("declare `{}` as `static constexpr`, so that it exists once", variable.name),
+        (Some(variable), false) => {
+            format!(
+                "compute `{}` at compile time and declare it `static constexpr`, so that it exists once",
+                variable.name
+            )
+        }
+        (None, _) => "declare the table `static constexpr`, so that it exists once".to_string(),
+    };
+    match uniformity {
+        Some(Uniformity::Uniform) => {
+            format!("{declare}; `__constant__` memory suits it too, as all threads of a warp read the same element")
+        }
+        Some(Uniformity::PerThread) => {
+            format!("{declare}; not `__constant__`, which serves different indices in a warp one after the other")
+        }
+        None => declare,
+    }
+}

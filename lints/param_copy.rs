@@ -1,0 +1,193 @@
+//! A kernel parameter that was passed by value is copied to local memory.
+//!
+//! ## Why it costs
+//! Parameters lie in constant memory, where they are read at any index without a copy. A parameter that is written,
+//! or whose address must be one of ordinary memory, is copied by every thread before the kernel starts: all of it,
+//! however little is used. On an H200 kernels without the copy were 1.4 to 6.6 times faster.
+//!
+//! ## What to do
+//! - Never written: `const __grid_constant__ Config c` (sm_70 and later). The address of such a parameter may be
+//!   passed on, and tables of pointers in it may be indexed at run time.
+//! - Written: leave the parameter as it is, and keep what changes in a variable of its own.
+//! - Copied (`Config s = c;`): read the parameter itself.
+//!
+//! ## Fix safety
+//! `const __grid_constant__` keeps the meaning of a parameter that nothing writes to. A function that takes its
+//! address must take a pointer to `const`.
+
+use crate::attribute::{
+    Address, Contents, DeclarationKind, Escape, EscapeKind, Parameter, ParameterCopy, StackObject, StackObjectKind,
+    Variable, demangle,
+};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, line_of, object_finding, origin};
+
+pub(crate) static LINT: Lint =
+    Lint { name: "param_copy", level: Level::Warn, source: include_str!("param_copy.rs"), check: Check::Object(check) };
+
+/// Places of writes that are labelled.
+const SHOWN_WRITES: usize = 3;
+
+/// Up to this size it may be one number or pointer that a variable holds: no copy of a structure.
+const VALUE_BYTES: u64 = 8;
+
+/// What the object is to the parameter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Copied {
+    /// The parameter's own memory.
+    Itself,
+    /// The parameter of a function that was inlined.
+    Inner,
+    /// A variable of the kernel.
+    Variable,
+    /// Some part of it, without a name.
+    Part,
+}
+
+fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+    let Contents::Parameter(copy) = &object.contents else { return None };
+    let copied = copied(object, copy).filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
+    let escape = object.escapes.iter().min_by_key(|escape| order(&escape.kind));
+    let message = format!("{}: {}", subject(object, copy, copied), reason(object, copy, copied, escape));
+    let guilty = object.guilty();
+    let parameter = copy.parameter.as_ref();
+    let mut finding =
+        object_finding(object, guilty, message).primary(parameter.map(|parameter| &parameter.span), "this parameter");
+    finding.variable = finding.variable.map(|name| name.split('.').next().unwrap_or_default().to_string());
+    if copied != Copied::Itself {
+        finding = finding.label(parameter.map(|parameter| &parameter.span), "the parameter that is copied");
+    }
+    for write in copy.writes.iter().take(SHOWN_WRITES) {
+        finding = finding.label(Some(write), "written here");
+    }
+    if let Some(escape) = escape {
+        finding = finding.label(escape.span.as_ref(), "its address leaves here");
+    }
+    if let Some(guilty) = guilty {
+        finding = finding.access(object, guilty);
+    }
+    if let (Some(guilty), Some(Address::Computed(sources)), None) = (guilty, guilty.map(|it| &it.address), escape) {
+        // Of several indices one may be behind a pointer that the parameter holds, so none is named.
+        finding = finding.label(guilty.span.as_ref(), format!("the address depends on {}", origin(sources)));
+    }
+    Some(finding.help(advice(cx, object, copy, copied)))
+}
+
+fn copied(object: &StackObject, copy: &ParameterCopy) -> Option<Copied> {
+    let parameter = copy.parameter.as_ref();
+    let is_whole = copy.is_whole && copy.bytes > VALUE_BYTES;
+    let Some(variable) = &object.variable else { return is_whole.then_some(Copied::Part) };
+    if variable.is_parameter && parameter.is_some_and(|parameter| parameter.span == variable.span) {
+        return Some(Copied::Itself);
+    }
+    let is_declared = parameter.is_some_and(|parameter| is_initialized_with(variable, parameter));
+    let is_untouched = copy.writes.is_empty() && !copy.may_be_written;
+    // The name may be that of the member that is indexed; the structure is copied all the same.
+    let kind = if variable.name.contains('.') { DeclarationKind::Aggregate } else { variable.kind };
+    let is_copy = match kind {
+        DeclarationKind::Aggregate => is_whole,
+        // What starts as a copy and is then computed with is a variable like others.
+        DeclarationKind::Array => is_whole && is_untouched,
+        DeclarationKind::Scalar | DeclarationKind::Alias => false,
+    };
+    match variable.is_parameter {
+        true => (is_copy || copy.offset.is_none()).then_some(Copied::Inner),
+        false => (is_declared || is_copy).then_some(Copied::Variable),
+    }
+}
+
+/// `Config s = c;`, `auto s{c.inner};`
+fn is_initialized_with(variable: &Variable, parameter: &Parameter) -> bool {
+    let is_structure = variable.kind != DeclarationKind::Scalar;
+    let text = variable.initializer.as_ref().filter(|_| is_structure).map_or("", |span| span.text());
+    let path = text.trim_matches(['{', '}', '(', ')', ' ']);
+    let mut parts = path.split('.').map(str::trim);
+    parts.next() == Some(parameter.name.as_str())
+        && parts.all(|part| part.chars().all(|c| c.is_alphanumeric() || c == '_'))
+}
+
+fn subject(object: &StackObject, copy: &ParameterCopy, copied: Copied) -> String {
+    match (copied, &copy.parameter) {
+        (Copied::Part, Some(parameter)) => {
+            let name = &parameter.name;
+            format!(
+                "{} of parameter `{name}` (`{}`) are copied to local memory",
+                bytes(object.bytes),
+                parameter.type_text
+            )
+        }
+        (Copied::Part, None) => format!("{} of a kernel parameter are copied to local memory", bytes(object.bytes)),
+        (Copied::Itself, _) => format!("{} is copied to local memory", whole(object, copy, copied)),
+        (Copied::Inner | Copied::Variable, _) => format!("{} lives in local memory", whole(object, copy, copied)),
+    }
+}
+
+/// The structure, also where the object has the name of its member that is indexed.
+fn whole(object: &StackObject, copy: &ParameterCopy, copied: Copied) -> String {
+    let size = bytes(object.bytes);
+    match (copied, &copy.parameter, object.variable.as_ref().and_then(|variable| variable.name.split_once('.'))) {
+        (Copied::Itself, Some(parameter), Some(_)) => {
+            format!("parameter `{}` (`{}`, {size})", parameter.name, parameter.type_text)
+        }
+        (_, _, Some((name, _))) => format!("variable `{name}` ({size})"),
+        (_, _, None) => describe(object),
+    }
+}
+
+fn reason(object: &StackObject, copy: &ParameterCopy, copied: Copied, escape: Option<&Escape>) -> String {
+    let near = object.variable.as_ref().map(|variable| &variable.span);
+    let why = match (copy.writes.first(), escape.map(|escape| (&escape.kind, escape.span.as_ref()))) {
+        (Some(write), _) => format!("it is written at {}", line_of(write, near.or(Some(write)))),
+        (None, Some((EscapeKind::Call(name), _))) => {
+            format!("its address is passed to `{}`, which is not inlined", demangle(name))
+        }
+        (None, Some((EscapeKind::IndirectCall, _))) => {
+            "its address is passed to a function behind a pointer".to_string()
+        }
+        (None, Some((EscapeKind::Stored, _))) => "its address is stored to memory".to_string(),
+        (None, Some((EscapeKind::Generic(_), _))) => "its address is mixed with others".to_string(),
+        (None, None) if copy.may_be_written => "it is written".to_string(),
+        (None, None) => "it is read at an address that is computed at run time".to_string(),
+    };
+    match (copied, &copy.parameter) {
+        (Copied::Inner | Copied::Variable, Some(parameter)) => {
+            format!("it is a copy of kernel parameter `{}`, and {why}", parameter.name)
+        }
+        (Copied::Inner | Copied::Variable, None) => format!("it is a copy of a kernel parameter, and {why}"),
+        (Copied::Itself | Copied::Part, _) => why,
+    }
+}
+
+/// What is most likely to be changed comes first.
+fn order(kind: &EscapeKind) -> u8 {
+    match kind {
+        EscapeKind::Call(_) => 0,
+        EscapeKind::IndirectCall => 1,
+        EscapeKind::Stored => 2,
+        EscapeKind::Generic(_) => 3,
+    }
+}
+
+fn advice(cx: &LintContext<'_>, object: &StackObject, copy: &ParameterCopy, copied: Copied) -> String {
+    let is_scalar = object.variable.as_ref().is_some_and(|variable| variable.kind == DeclarationKind::Scalar);
+    let name = copy.parameter.as_ref().map_or("the parameter".to_string(), |parameter| format!("`{}`", parameter.name));
+    let declaration = copy.parameter.as_ref().map_or("`const __grid_constant__`".to_string(), |parameter| {
+        format!("`const __grid_constant__ {} {}`", parameter.type_text, parameter.name)
+    });
+    let is_written = !copy.writes.is_empty();
+    match copied {
+        _ if is_written => format!("leave {name} as it is, and keep what changes in a variable of its own"),
+        Copied::Itself if is_scalar => "let the function be inlined, or pass and return the value".to_string(),
+        _ if !has_grid_constants(cx.architecture) => format!("pass what is needed of {name} as values of its own"),
+        Copied::Inner => format!("take it by `const` reference, and declare the kernel's parameter {declaration}"),
+        Copied::Variable => format!("read {name} itself in place of the copy; declare it {declaration}"),
+        Copied::Itself | Copied::Part if copy.may_be_written => {
+            format!("if nothing writes to it, declare it {declaration}: it is then used where it lies")
+        }
+        Copied::Itself | Copied::Part => format!("declare it {declaration}: it is then used where it lies"),
+    }
+}
+
+/// `__grid_constant__` needs sm_70.
+fn has_grid_constants(architecture: &str) -> bool {
+    crate::compile::architecture_number(architecture) >= 70
+}

@@ -1,0 +1,45 @@
+//! A local variable is accessed as another type, through a cast of its address.
+//!
+//! ## Why it costs
+//! Registers hold values of the declared type. An element of another type at an index that is only known at run time
+//! has an address and no register, so the whole variable is in local memory: stored as one type, loaded as the other.
+//! It is also undefined behaviour, unless the other type is `char` or `std::byte`: the compiler may assume that a
+//! `float4` and a `__half` never share memory, and move loads before stores.
+//!
+//! ## What to do
+//! - Select the component (`switch`, or an unrolled loop over all of them), then take the part out of it: shifts for
+//!   bytes, `__low2half` and `__high2half` for halves.
+//! - Load and store the vector as a vector, and unpack it into an array whose indices are constants.
+//! - Keep the elements in shared memory where the index must be free.
+//!
+//! ## Fix safety
+//! Advice only: each way out changes how the kernel computes.
+
+use crate::attribute::{StackObject, StackObjectKind};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding};
+
+pub(crate) static LINT: Lint = Lint {
+    name: "vector_reinterpret",
+    level: Level::Warn,
+    source: include_str!("vector_reinterpret.rs"),
+    check: Check::Object(check),
+};
+
+fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+    let cast = object.reinterpretation.as_ref().filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
+    let guilty = object.guilty().filter(|access| access.is_computed())?;
+    let type_text = &cast.type_text;
+    let how = match cast.is_indexed {
+        true => format!("it is indexed at run time as `{type_text}`"),
+        false => format!("it is accessed as `{type_text}`, and indexed at run time"),
+    };
+    let message = format!("{} lives in local memory: {how}", describe(object));
+    let finding = object_finding(object, Some(guilty), message)
+        .access(object, guilty)
+        .label(Some(&cast.span), format!("cast to `{type_text}` here"))
+        .note("an access through another type is undefined behaviour, unless that is `char` or `std::byte`");
+    Some(finding.help(match cast.is_indexed {
+        true => "select the component without an index, and take the part out of it with shifts or intrinsics",
+        false => "load and store the vector as a vector, and unpack it into an array whose indices are constants",
+    }))
+}
