@@ -14,8 +14,10 @@
 //! ## Fix safety
 //! Inlining and calls by name keep the meaning. Advice only: calls through pointers are often deliberate.
 
-use crate::attribute::{CallArea, CallAreaKind, KernelFrame, StackObject, StackObjectKind, demangle};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, plural};
+use crate::attribute::{
+    CallArea, CallAreaKind, EscapeKind, KernelFrame, PassedTo, StackObject, StackObjectKind, demangle,
+};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, object_finding, plural};
 
 pub(crate) static LINT: Lint =
     Lint { name: "call_frame", level: Level::Warn, source: include_str!("call_frame.rs"), check: Check::Object(check) };
@@ -24,6 +26,12 @@ pub(crate) static LINT: Lint =
 const SHOWN: usize = 3;
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+    let is_read_only = object.escapes.iter().all(|escape| matches!(escape.kind, EscapeKind::Generic(_)));
+    if let (StackObjectKind::Variable, Some(to), None) = (&object.kind, &object.passed_to, &object.variable)
+        && is_read_only
+    {
+        return Some(copied(cx.frame, object, to));
+    }
     let StackObjectKind::Call(area) = &object.kind else { return None };
     let mut finding = match area.kind {
         CallAreaKind::Saved { registers } => saved(cx.frame, area, registers, object.bytes - object.padding),
@@ -109,6 +117,20 @@ fn passed(frame: &KernelFrame, area: &CallArea, arguments: u64, result: u64) -> 
     finding
         .note(format!("they lie in the frame of {kind} `{}`, which calls it", frame.name))
         .help("pass only the members that are needed, or let the function be inlined: call it by name, defined in the same unit")
+}
+
+/// A structure that is copied to local memory before a call takes it from there.
+fn copied(frame: &KernelFrame, object: &StackObject, to: &PassedTo) -> Finding {
+    let callee = match &to.callee {
+        Some(name) => format!("`{}`", demangle(name)),
+        None => "a function behind a pointer".to_string(),
+    };
+    let message =
+        format!("an argument of {callee} is copied to local memory: {}", bytes(object.bytes - object.padding));
+    object_finding(object, object.guilty(), message)
+        .primary(to.call.as_ref(), "passed by value here")
+        .primary(frame.span.as_ref(), "in this kernel")
+        .help("pass only the members that are needed, or let the function be inlined (`__forceinline__`)")
 }
 
 fn incoming(frame: &KernelFrame, count: u64) -> Finding {

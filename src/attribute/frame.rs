@@ -14,7 +14,7 @@ use super::place::Place;
 use super::recursion::{Circle, Circles};
 use super::reinterpret::{self, Reinterpretation};
 use super::spill::{self, Limit, Spills};
-use super::syntax::FunctionSyntax;
+use super::syntax::{DeclarationKind, FunctionSyntax};
 use super::view::Views;
 use crate::compile::{Artifacts, architecture_number};
 use crate::diagnostic::ResourceUsage;
@@ -101,12 +101,22 @@ pub struct StackObject {
     pub accesses: Vec<Access>,
     pub escapes: Vec<Escape>,
     pub contents: Contents,
+    /// It is a copy that is made to be passed by value: the function that it is passed to.
+    pub passed_to: Option<PassedTo>,
     /// The cast through which the variable is accessed as another type.
     pub reinterpretation: Option<Reinterpretation>,
     /// Demangled name of the function that owns it, where that is not the kernel itself.
     pub function: Option<String>,
     /// For memory of the math library: the call that it belongs to.
     pub math_function: Option<MathFunction>,
+}
+
+/// Where a copy of a structure is passed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassedTo {
+    /// Mangled; `None` for a function behind a pointer.
+    pub callee: Option<String>,
+    pub call: Option<Span>,
 }
 
 /// A call such as `sinf(x)`.
@@ -279,6 +289,7 @@ impl Attribution<'_> {
             is_address_taken: !kernel.is_entry && ptx.is_address_taken(&kernel.name),
             ..KernelFrame::new(&kernel)
         };
+        let mut incoming: Option<StackObject> = None;
         let mut objects = self.call_objects(section, &frame, sorted.areas(index, self.facts, self.views));
         let saved = sorted.saved_bytes.get(&index).copied().unwrap_or_default();
         frame.saved = saved;
@@ -294,8 +305,16 @@ impl Attribution<'_> {
             parameter.type_text = bind(&parameter.type_text, names, &template_arguments(&frame.name));
         }
         for (key, mut raw) in raw {
+            if !kernel.is_entry && is_parameter_of(function, &key) {
+                // It lies in the frame of the caller.
+                incoming = incoming.or_else(|| self.incoming(&raw)).filter(|_| kernel.usage.stack_frame == 0);
+                continue;
+            }
             raw.contents.name(&parameters);
             objects.push(self.variable_object(key, raw, function, &frame));
+        }
+        if objects.is_empty() {
+            objects.extend(incoming);
         }
         frame.objects = balance(objects, stray, kernel.usage.stack_frame, padding(&kernel));
         frame
@@ -304,8 +323,12 @@ impl Attribution<'_> {
     /// What calls put into the frame, and the recursions that it starts.
     fn call_objects(&self, kernel: &KernelFacts, frame: &KernelFrame, areas: Vec<(CallArea, u64)>) -> Vec<StackObject> {
         // What lies in the frames of callers is said there, and here only where nothing else is.
-        let is_said =
-            |area: &CallArea| matches!(area.kind, CallAreaKind::Incoming { .. }) && frame.usage.stack_frame > 0;
+        let is_said = |area: &CallArea| match area.kind {
+            CallAreaKind::Incoming { .. } => frame.usage.stack_frame > 0,
+            // Where functions save registers, that some routine does so too is no news.
+            CallAreaKind::Routine { .. } => frame.usage.stack_frame > 0 || !kernel.callees.is_empty(),
+            CallAreaKind::Saved { .. } | CallAreaKind::Passed { .. } => false,
+        };
         let areas = areas.into_iter().filter(|(area, _)| !is_said(area)).map(|(mut area, bytes)| {
             let callee = area.callees.first().and_then(|name| self.facts.ptx.function(name.as_deref()?));
             area.callee_span = callee.and_then(|callee| self.describe(callee)?.span);
@@ -324,6 +347,23 @@ impl Attribution<'_> {
             objects.extend(recursions.map(|recursion| plain(StackObjectKind::Recursion(Box::new(recursion)), 0)));
         }
         objects
+    }
+
+    /// What a function reads from the frames of its callers.
+    fn incoming(&self, raw: &RawObject) -> Option<StackObject> {
+        if raw.accesses.is_empty() {
+            return None;
+        }
+        let area = CallArea {
+            kind: CallAreaKind::Incoming { bytes: raw.bytes },
+            callees: Vec::new(),
+            calls: Vec::new(),
+            callee_span: None,
+            loads: raw.accesses.iter().map(|access| access.count).sum(),
+            stores: 0,
+            loop_depth: raw.accesses.iter().map(|access| access.loop_depth).max().unwrap_or(0),
+        };
+        Some(plain(StackObjectKind::Call(Box::new(area)), 0))
     }
 
     /// The first instruction for which ptxas has a routine: in the functions that a kernel has copies of, as a kernel
@@ -419,6 +459,33 @@ impl Attribution<'_> {
         Some(Described { span, syntax })
     }
 
+    fn passed_to(&self, raw: &RawObject) -> Option<PassedTo> {
+        let (function, call) = raw.passed_to.as_ref()?;
+        let function = self.facts.ptx.function(function)?;
+        Some(PassedTo {
+            callee: calls::callee(function.instructions.get(*call)?),
+            call: calls::call_span(function, *call, self.facts, self.views),
+        })
+    }
+
+    /// The parameter of a function that an object is, as the source names it.
+    fn parameter(&self, key: &ObjectKey) -> Option<Variable> {
+        let function = self.facts.ptx.function(&key.function)?;
+        let variable = function.local_variables.get(key.variable)?;
+        let parameters = contents::parameters(function, self.facts, self.views);
+        let parameter = parameters.into_iter().nth(variable.parameter?)??;
+        Some(Variable {
+            name: parameter.name,
+            type_text: parameter.type_text,
+            kind: DeclarationKind::Aggregate,
+            is_parameter: true,
+            volatility: None,
+            initializer: None,
+            bytes: Some(variable.bytes),
+            span: parameter.span,
+        })
+    }
+
     fn spilled(&self, kernel: &KernelFacts) -> Option<StackObject> {
         let spills = spill::spills(kernel, self.facts, self.views)?;
         let bytes = spills.slot_bytes;
@@ -435,7 +502,7 @@ impl Attribution<'_> {
         let allocation = raw.allocation.as_deref().map(allocation::describe);
         let owner_function = self.facts.ptx.function(&key.function);
         let has_name = allocation.is_none() && owner_function.is_some_and(|function| is_of_source(function, &key));
-        let named = if has_name { name::name(&mut raw, self.views) } else { None };
+        let named = if has_name { name::name(&mut raw, self.views) } else { self.parameter(&key) };
         name::mark_loops(&mut raw.accesses, self.views);
         let is_own = function.is_some_and(|function| function.name == key.function);
         let owner = demangle(&key.function);
@@ -455,6 +522,7 @@ impl Attribution<'_> {
         let reinterpretation = variable.as_ref().and_then(|variable| reinterpret::find(variable, &raw.accesses));
         StackObject {
             math_function: if raw.is_library { math_function(&raw) } else { None },
+            passed_to: self.passed_to(&raw),
             contents: raw.contents,
             reinterpretation,
             variable,
@@ -464,6 +532,13 @@ impl Attribution<'_> {
             ..plain(kind, raw.bytes)
         }
     }
+}
+
+/// Whether an object is a parameter of the function that has the frame.
+fn is_parameter_of(function: Option<&PtxFunction>, key: &ObjectKey) -> bool {
+    function.filter(|function| function.name == key.function).is_some_and(|function| {
+        function.local_variables.get(key.variable).is_some_and(|variable| variable.parameter.is_some())
+    })
 }
 
 /// Whether an object is of the source: assembly may have local variables of its own.
@@ -491,6 +566,7 @@ fn plain(kind: StackObjectKind, bytes: u64) -> StackObject {
         accesses: Vec::new(),
         escapes: Vec::new(),
         contents: Contents::default(),
+        passed_to: None,
         reinterpretation: None,
         function: None,
         math_function: None,

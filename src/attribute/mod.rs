@@ -13,6 +13,7 @@ mod frame;
 mod loops;
 mod name;
 mod objects;
+mod passed;
 mod place;
 mod recursion;
 mod reinterpret;
@@ -28,7 +29,8 @@ pub use calls::{CallArea, CallAreaKind};
 pub use contents::{Contents, Parameter, ParameterCopy};
 pub use flow::Sources;
 pub use frame::{
-    KernelFrame, LaunchBounds, MathFunction, Recursion, SpillCheck, StackObject, StackObjectKind, attribute, demangle,
+    KernelFrame, LaunchBounds, MathFunction, PassedTo, Recursion, SpillCheck, StackObject, StackObjectKind, attribute,
+    demangle,
 };
 pub use loops::Trip;
 pub use name::Variable;

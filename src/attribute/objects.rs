@@ -7,6 +7,7 @@ use super::contents::{self, Contents};
 use super::escape::{self, CallSites};
 use super::flow::{Flow, Root, Sources};
 use super::loops::Trip;
+use super::passed;
 use super::place::{Place, places, places_of_lines};
 use super::view::Views;
 use crate::read::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
@@ -135,6 +136,8 @@ pub struct RawObject {
     pub escapes: Vec<Escape>,
     /// It holds intermediate results of the math library: what is stored comes from the library's own tables.
     pub is_library: bool,
+    /// All that is loaded from it is an argument of this call: function and instruction.
+    pub passed_to: Option<(String, usize)>,
     /// For memory of `alloca` the places of the call; its bytes are not in the frame.
     pub allocation: Option<Vec<Place>>,
     pub contents: Contents,
@@ -171,6 +174,7 @@ pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, 
     }
     join_elements(&mut objects.objects, views);
     tell_choices(&mut objects.objects);
+    passed::fill(&flows, &mut objects.objects);
     contents::fill(module, &flows, &calls, views, &mut objects.objects);
     objects.stray.values_mut().for_each(|stray| *stray = merge(std::mem::take(stray)));
     objects

@@ -44,6 +44,8 @@ pub struct PtxVariable {
     pub bytes: u64,
     /// The `alloca` instruction.
     pub allocated_by: Option<usize>,
+    /// Number of the parameter of a function that is no kernel: memory of its caller, or a copy of it.
+    pub parameter: Option<usize>,
 }
 
 impl PtxVariable {
@@ -393,6 +395,9 @@ impl Parser {
     fn open(&mut self, header: &str, line: u32) {
         let is_entry = header.contains(".entry");
         let mut function = PtxFunction { is_entry, name: function_name(header, is_entry), ..Default::default() };
+        if !is_entry {
+            function.local_variables = parameters(header);
+        }
         function.max_threads = dimensions(header, ".maxntid");
         function.required_threads = dimensions(header, ".reqntid");
         function.min_blocks = dimensions(header, ".minnctapersm");
@@ -507,7 +512,7 @@ impl Parser {
     fn local_variable(&mut self, text: &str) {
         let Some((function, _)) = &mut self.current else { return };
         if let Some((name, bytes)) = declared_bytes(text) {
-            function.local_variables.push(PtxVariable { name, bytes, allocated_by: None });
+            function.local_variables.push(PtxVariable { name, bytes, allocated_by: None, parameter: None });
         }
     }
 
@@ -532,6 +537,7 @@ impl Parser {
                 name: register.clone(),
                 bytes: 0,
                 allocated_by: Some(index),
+                parameter: None,
             })),
             Some("call") => {
                 let returned = operands.first().and_then(|list| list.strip_prefix('(')?.strip_suffix(')'));
@@ -550,6 +556,17 @@ impl Parser {
         });
         Ok(())
     }
+}
+
+/// Structures among the parameters of a function: `.param .align 8 .b8 f_param_0[168]`.
+fn parameters(header: &str) -> Vec<PtxVariable> {
+    let list = header.rsplit_once('(').map_or("", |(_, list)| list.trim_end().trim_end_matches(')'));
+    let numbered = list.split(',').enumerate().filter(|(_, text)| text.contains('['));
+    let variable = |(number, text): (usize, &str)| {
+        let (name, bytes) = declared_bytes(text)?;
+        Some(PtxVariable { name, bytes, allocated_by: None, parameter: Some(number) })
+    };
+    numbered.filter_map(variable).collect()
 }
 
 /// `f` of `f$1`.
@@ -680,7 +697,7 @@ $L__info_string0:
         assert_eq!((function.max_threads, function.min_blocks), (Some(512), Some(2)));
         assert_eq!(
             function.local_variables,
-            [PtxVariable { name: "__local_depot1".into(), bytes: 64, allocated_by: None }]
+            [PtxVariable { name: "__local_depot1".into(), bytes: 64, allocated_by: None, parameter: None }]
         );
         assert_eq!(function.lines, Some(4..=31));
         let opcodes: Vec<&str> = function.instructions.iter().map(|i| i.opcode.as_str()).collect();

@@ -10,7 +10,7 @@ struct Ball : Shape {
     __device__ Ball(float3 c, float r) : center(c), radius(r) {}
     __device__ float distance(const float3 &from) const override { //~ call_frame
         float x = from.x - center.x, y = from.y - center.y, z = from.z - center.z;
-        return sqrtf(x * x + y * y + z * z) - radius; //~ call_frame
+        return sqrtf(x * x + y * y + z * z) - radius;
     }
 };
 
