@@ -1,14 +1,18 @@
 //! What a lint is, and running a list of them over the frames of a unit.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::attribute::{Access, Address, CallAreaKind, KernelFrame, Sources, StackObject, StackObjectKind};
+use crate::attribute::{
+    Access, Address, CallAreaKind, KernelFrame, Launch, Launches, Sources, StackObject, StackObjectKind,
+};
+use crate::compile::CompilerMessage;
 use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Uniformity};
 use crate::extract::TranslationUnit;
 use crate::lints::ALL;
-use crate::read::AccessKind;
+use crate::read::{AccessKind, PtxFunction, PtxModule, UnitFacts};
 use crate::source::Span;
 
 /// Levels of inlining that a note names; deeper ones are the inside of a library.
@@ -54,17 +58,62 @@ pub struct Lint {
 pub enum Check {
     /// One object of a frame; the first lint, in their fixed order, that gives a finding claims its bytes.
     Object(fn(&LintContext<'_>, &StackObject) -> Option<Finding>),
+    /// A whole kernel, beside its objects; claims no bytes.
+    Kernel(fn(&LintContext<'_>) -> Option<Finding>),
+    /// The options that a unit was compiled with, beside its kernels; claims no bytes.
+    Options(fn(&UnitContext<'_>) -> Vec<Finding>),
     /// A whole unit, before its kernels; a finding replaces all others of the unit.
     Unit(fn(&TranslationUnit, bool) -> Option<Finding>),
 }
 
-/// What a lint may know.
+/// What a lint may know of a kernel.
 pub struct LintContext<'a> {
+    pub unit: &'a UnitContext<'a>,
     pub frame: &'a KernelFrame,
     /// `sm_90`
     pub architecture: &'a str,
     /// Whether spills can be told from arrays by ptxas's own marks.
     pub has_spill_marks: bool,
+}
+
+/// What a lint may know of a unit.
+pub struct UnitContext<'a> {
+    pub unit: &'a TranslationUnit,
+    pub facts: &'a UnitFacts,
+    /// Warnings of the compilers, with their places in the user's files.
+    pub messages: &'a [(CompilerMessage, Option<Span>)],
+    /// The `-maxrregcount` that counts.
+    pub register_flag: Option<(u32, String)>,
+    ptx_text: &'a str,
+    ptx: OnceCell<PtxModule>,
+    launches: OnceCell<Launches>,
+}
+
+impl<'a> UnitContext<'a> {
+    /// `ptx` is the text that ptxas compiled.
+    pub fn new(
+        unit: &'a TranslationUnit,
+        facts: &'a UnitFacts,
+        messages: &'a [(CompilerMessage, Option<Span>)],
+        register_flag: Option<(u32, String)>,
+        ptx: &'a str,
+    ) -> Self {
+        let (ptx_text, ptx, launches) = (ptx, OnceCell::new(), OnceCell::new());
+        Self { unit, facts, messages, register_flag, ptx_text, ptx, launches }
+    }
+
+    /// A function of the PTX, by its mangled name; also in units without local memory, whose PTX nobody has read yet.
+    pub fn function(&self, mangled: &str) -> Option<&PtxFunction> {
+        if let Some(function) = self.facts.ptx.function(mangled) {
+            return Some(function);
+        }
+        self.ptx.get_or_init(|| PtxModule::parse(self.ptx_text).unwrap_or_default()).function(mangled)
+    }
+
+    /// The launch of a kernel with the most threads in a block, where all its launches are known.
+    pub fn launch(&self, frame: &KernelFrame) -> Option<&Launch> {
+        self.launches.get_or_init(|| Launches::of_unit(self.unit)).largest(&frame.name)
+    }
 }
 
 /// A lint's answer: what is, where, why, and what to do.
@@ -242,7 +291,7 @@ fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
             bytes: object.bytes,
             is_minor: is_minor(object),
         }),
-        Check::Unit(_) => None,
+        _ => None,
     })
 }
 
@@ -254,12 +303,41 @@ fn with_owner(finding: Finding, object: &StackObject) -> Finding {
     }
 }
 
+/// Runs all kernel lints that are wanted over a frame.
+pub fn kernel_claims(cx: &LintContext<'_>, levels: &Levels) -> Vec<Claim> {
+    let claim = |lint: &&'static Lint| match lint.check {
+        Check::Kernel(check) => Some(Claim { lint, finding: check(cx)?, bytes: 0, is_minor: false }),
+        _ => None,
+    };
+    wanted(levels).filter_map(|lint| claim(&lint)).collect()
+}
+
+/// Remarks on the options of a unit, by all lints that are wanted.
+pub fn option_claims(cx: &UnitContext<'_>, levels: &Levels) -> Vec<Claim> {
+    let claims = |lint: &'static Lint| match lint.check {
+        Check::Options(check) => check(cx),
+        _ => Vec::new(),
+    };
+    let claim = |lint| move |finding| Claim { lint, finding, bytes: 0, is_minor: false };
+    wanted(levels).flat_map(|lint| claims(lint).into_iter().map(claim(lint))).collect()
+}
+
+/// What these lints ask costs more than the answer of one that nobody hears.
+fn wanted(levels: &Levels) -> impl Iterator<Item = &'static Lint> {
+    ALL.iter().copied().filter(|lint| levels.level(lint) != Level::Allow)
+}
+
+/// Whether a lint says what a warning of a compiler says, and better.
+pub fn explains(message: &CompilerMessage) -> bool {
+    crate::lints::is_ignored_pragma(message)
+}
+
 /// Names of all lints that would claim an object if none came before them, in order. The last lint claims everything,
 /// so it is named only where it is alone.
 pub fn would_claim(cx: &LintContext<'_>, object: &StackObject) -> Vec<&'static str> {
     let claims = |lint: &&Lint| match lint.check {
         Check::Object(check) => check(cx, object).is_some(),
-        Check::Unit(_) => false,
+        _ => false,
     };
     let mut names: Vec<&str> = ALL.iter().copied().filter(|lint| claims(lint)).map(|lint| lint.name).collect();
     if names.len() > 1 {
@@ -272,11 +350,12 @@ pub fn would_claim(cx: &LintContext<'_>, object: &StackObject) -> Vec<&'static s
 pub fn unit_claim(unit: &TranslationUnit, is_debug: bool) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {
         Check::Unit(check) => check(unit, is_debug).map(|finding| Claim { lint, finding, bytes: 0, is_minor: false }),
-        Check::Object(_) => None,
+        _ => None,
     })
 }
 
 /// What a diagnostic says beside the finding.
+#[derive(Clone, Copy)]
 pub struct Circumstances<'a> {
     pub unit: &'a TranslationUnit,
     pub frame: Option<&'a KernelFrame>,

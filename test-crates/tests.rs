@@ -18,7 +18,10 @@
 //! | compile changed crates again | `LMEM_RECORD=1 cargo test --test test_crates`, or `LMEM_RECORD=seeds,headers` for some |
 //! | compare with a real toolkit and its nvdisasm | `LMEM_LIVE=1 cargo test --test test_crates` |
 //!
-//! The last two need CUDA 13.5, found as `cargo lmem` finds it.
+//! The last two need CUDA 13.5, found as `cargo lmem` finds it. Some crates are compiled with an older toolkit; they are
+//! left out where it is not found, among the usual places or in the folders that `LMEM_TOOLKITS` lists, with colons
+//! between. `pip install --no-deps --target FOLDER nvidia-cuda-nvcc-cu12==… nvidia-cuda-nvrtc-cu12==…
+//! nvidia-cuda-runtime-cu12==…` makes one.
 
 mod harness;
 
@@ -67,7 +70,7 @@ fn live_trials(crates: &[TestCrate]) -> Vec<Trial> {
     }
     let of_crate = |test_crate: &TestCrate| {
         let test_crate = test_crate.clone();
-        Trial::test(format!("live/{}", test_crate.name), move || live::test(&test_crate).map_err(Into::into))
+        Trial::ignorable_test(format!("live/{}", test_crate.name), move || live::test(&test_crate).map_err(Into::into))
     };
     let mut trials: Vec<Trial> = crates.iter().map(of_crate).collect();
     trials.push(Trial::test("live/nvdisasm", || live::compare_with_nvdisasm().map_err(Into::into)));

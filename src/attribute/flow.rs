@@ -4,9 +4,10 @@
 //! value that loops or branches merge. That is all this relies on; hand-written PTX gets the same treatment
 //! and at worst an `Unknown`.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::divergence::Divergence;
 use super::loops::{PtxLoops, Trip};
 use crate::diagnostic::Uniformity;
 use crate::read::{AddressOperand, Instruction, PtxFunction};
@@ -48,7 +49,7 @@ pub struct Sources {
     /// The result of a call, or something that is not followed.
     pub unknown: bool,
     /// Whether the threads of a warp may differ; `None` where that is not known.
-    divergent: Option<bool>,
+    pub(super) divergent: Option<bool>,
     /// Instructions that step the counters.
     pub steps: BTreeSet<usize>,
 }
@@ -154,6 +155,7 @@ pub struct Flow<'a> {
     /// Registers that hold a pointer into local memory or are made of one, to tell pointer from index in sums.
     pointers: RefCell<HashMap<String, bool>>,
     steps_left: Cell<u32>,
+    divergence: OnceCell<Divergence<'a>>,
 }
 
 impl<'a> Flow<'a> {
@@ -165,7 +167,14 @@ impl<'a> Flow<'a> {
             }
         }
         let loops = PtxLoops::new(function);
-        Self { function, loops, definitions, pointers: RefCell::default(), steps_left: Cell::new(0) }
+        Self {
+            function,
+            loops,
+            definitions,
+            pointers: RefCell::default(),
+            steps_left: Cell::new(0),
+            divergence: OnceCell::new(),
+        }
     }
 
     /// The pointer behind an address operand, `[%rd1+4]`.
@@ -392,8 +401,8 @@ impl<'a> Flow<'a> {
                 Some(steps) => {
                     Sources { counter: true, counter_is_changed: term.is_changed, steps, ..Sources::constant() }
                 }
-                // Merged by branches, or changed in a way that is no counter: who decides is not followed.
-                None => Sources { carried: true, ..Sources::default() },
+                // Merged by branches, or changed in a way that is no counter.
+                None => Sources { carried: true, divergent: self.divergence().of(term.operand), ..Sources::default() },
             };
             sources.merge(term.seen_as(merged));
         }
@@ -423,7 +432,11 @@ impl<'a> Flow<'a> {
             "atom" | "match" => {
                 sources.merge(term.seen_as(Sources { loaded: true, divergent: Some(true), ..Sources::default() }))
             }
-            "shfl" | "vote" | "activemask" | "redux" => sources.merge(term.seen_as(Sources::unknown())),
+            "shfl" | "vote" | "activemask" | "redux" => {
+                let result = written(instruction).next();
+                let divergent = result.and_then(|result| self.divergence().of(result));
+                sources.merge(term.seen_as(Sources { divergent, ..Sources::unknown() }));
+            }
             mnemonic => {
                 // A counter stays one under sums and scaling; `%`, `&`, `^` and the rest make another value of it.
                 let keeps = matches!(mnemonic, "mov" | "add" | "sub" | "cvt" | "cvta" | "shl" | "mul" | "mad");
@@ -443,6 +456,11 @@ impl<'a> Flow<'a> {
             (false, true) => Sources { parameter: true, ..Sources::constant() },
             (false, false) => Sources { argument: true, ..Sources::default() },
         }
+    }
+
+    /// Found at the first question: few functions have one.
+    fn divergence(&self) -> &Divergence<'a> {
+        self.divergence.get_or_init(|| Divergence::new(self.function))
     }
 
     /// Whether a symbol or constant that `is_source` takes part in a value, loads from there included.
@@ -636,7 +654,7 @@ pub fn constant(operand: &str) -> Option<i64> {
     Some(sign * value)
 }
 
-fn special_register(operand: &str) -> Option<Sources> {
+pub fn special_register(operand: &str) -> Option<Sources> {
     let name = operand.strip_prefix('%')?;
     let name = name.split('.').next().unwrap_or(name);
     let sources = match name {

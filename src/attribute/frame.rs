@@ -47,6 +47,10 @@ pub struct KernelFrame {
     pub limit: Option<Limit>,
     /// For a kernel that spills: its figures when compiled without the limit.
     pub unlimited: Option<ResourceUsage>,
+    /// And when it may spill to shared memory, where that was tried.
+    pub shared_spilling: Option<ResourceUsage>,
+    /// The brace that opens its body.
+    pub body: Option<Span>,
     /// Their bytes add up to the frame.
     pub objects: Vec<StackObject>,
     /// For a function that is no kernel and has a frame of its own: the kernels that have a copy of it, mangled.
@@ -157,6 +161,8 @@ impl KernelFrame {
             launch_bounds: LaunchBounds::default(),
             limit: None,
             unlimited: None,
+            shared_spilling: None,
+            body: None,
             objects: Vec::new(),
             kernels: BTreeSet::new(),
             recursion: None,
@@ -195,11 +201,13 @@ pub fn attribute(
         flag,
         circles: Circles::new(&facts.ptx),
     };
+    let shared = PtxasLog::parse(artifacts.shared_log.as_deref().unwrap_or(""));
     let mut frames = Vec::new();
     let mut functions: BTreeMap<String, KernelFrame> = BTreeMap::new();
     for kernel in &facts.kernels {
         let (own, callees) = about.frames(kernel);
-        frames.push(own);
+        let shared_spilling = shared.functions.get(&kernel.name).map(|function| function.usage);
+        frames.push(KernelFrame { shared_spilling, ..own });
         callees.into_iter().for_each(|callee| keep_largest(&mut functions, callee));
     }
     frames.extend(functions.into_values());
@@ -279,9 +287,11 @@ impl Attribution<'_> {
         let function = ptx.function(&kernel.name);
         let limiting = ptx.function(&section.name);
         let described = function.and_then(|function| self.describe(function));
+        let body = described.as_ref().and_then(|described| described.body.clone());
         let (span, syntax) = described.map_or((None, None), |described| (described.span, described.syntax));
         let mut frame = KernelFrame {
             span,
+            body,
             launch_bounds: syntax.as_ref().map(|(bounds, _)| bounds.clone()).unwrap_or_default(),
             limit: limiting.map(|function| spill::limit(function, self.flag.clone(), self.architecture)),
             unlimited: self.unlimited.functions.get(&kernel.name).map(|function| function.usage),
@@ -450,13 +460,14 @@ impl Attribution<'_> {
             .as_ref()
             .and_then(|syntax| view.span(syntax.name.clone()))
             .or_else(|| view.line_span(location.line as usize));
+        let body = syntax.as_ref().and_then(|syntax| view.span(syntax.body?..syntax.body? + 1));
         let syntax = syntax.map(|syntax| {
             let span = |range: &Option<Range<usize>>| range.clone().and_then(|range| view.span(range));
             let bounds =
                 LaunchBounds { span: span(&syntax.launch_bounds), max_registers_span: span(&syntax.max_registers) };
             (bounds, syntax)
         });
-        Some(Described { span, syntax })
+        Some(Described { span, body, syntax })
     }
 
     fn passed_to(&self, raw: &RawObject) -> Option<PassedTo> {
@@ -549,6 +560,8 @@ fn is_of_source(function: &PtxFunction, key: &ObjectKey) -> bool {
 /// A function in the source.
 struct Described {
     span: Option<Span>,
+    /// The brace that opens its body.
+    body: Option<Span>,
     syntax: Option<(LaunchBounds, FunctionSyntax)>,
 }
 

@@ -7,9 +7,11 @@ mod allocation;
 mod call_syntax;
 mod calls;
 mod contents;
+mod divergence;
 mod escape;
 mod flow;
 mod frame;
+mod launch;
 mod loops;
 mod name;
 mod objects;
@@ -32,6 +34,7 @@ pub use frame::{
     KernelFrame, LaunchBounds, MathFunction, PassedTo, Recursion, SpillCheck, StackObject, StackObjectKind, attribute,
     demangle,
 };
+pub use launch::{Launch, Launches};
 pub use loops::Trip;
 pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};

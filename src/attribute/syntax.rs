@@ -153,6 +153,8 @@ pub struct FunctionSyntax {
     pub launch_bounds: Option<Range<usize>>,
     /// `__maxnreg__(n)`
     pub max_registers: Option<Range<usize>>,
+    /// Offset of the brace that opens its body.
+    pub body: Option<usize>,
     /// Names of template parameters, in order.
     pub template_parameters: Vec<String>,
 }
@@ -486,7 +488,7 @@ impl SourceView {
     }
 
     /// The value of a `#define`, or of a constant variable, where all of that name in the text have the same.
-    fn constant(&self, name: &str) -> Option<String> {
+    pub(super) fn constant(&self, name: &str) -> Option<String> {
         self.memory.constants.get_or_init(|| self.constants()).get(name)?.clone()
     }
 
@@ -625,6 +627,7 @@ impl SourceView {
             name: name.byte_range(),
             launch_bounds: child("launch_bounds").map(|bounds| self.launch_bounds_range(bounds, function)),
             max_registers,
+            body: function.child_by_field_name("body").map(|body| body.start_byte()),
             template_parameters: self.template_parameters(function),
         })
     }
@@ -829,7 +832,7 @@ fn subscripts(identifier: Node<'_>) -> impl Iterator<Item = Node<'_>> {
 }
 
 /// The longest expression that names a part of the variable: `s.a[i].x`.
-fn access_path(identifier: Node<'_>) -> Node<'_> {
+pub(super) fn access_path(identifier: Node<'_>) -> Node<'_> {
     let mut current = identifier;
     while let Some(parent) = current.parent().filter(|parent| continues_path(*parent, current)) {
         current = parent;
@@ -854,7 +857,7 @@ fn index_range(subscript: Node<'_>) -> Option<Range<usize>> {
 }
 
 /// Whether an expression is read, written, or handed on.
-fn role(whole: Node<'_>) -> (bool, bool, bool) {
+pub(super) fn role(whole: Node<'_>) -> (bool, bool, bool) {
     let Some(parent) = whole.parent() else { return (true, false, false) };
     let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|node| node.id() == whole.id());
     match parent.kind() {

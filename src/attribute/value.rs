@@ -155,7 +155,7 @@ impl<'a> Values<'a> {
 }
 
 /// Registers that an instruction reads, its guard included.
-fn read(instruction: &Instruction) -> impl Iterator<Item = &str> {
+pub fn read(instruction: &Instruction) -> impl Iterator<Item = &str> {
     let skipped = usize::from(written(instruction).next().is_some());
     let operands = instruction.operands.iter().skip(skipped).map(String::as_str);
     let parts = operands.chain(instruction.guard.as_deref());

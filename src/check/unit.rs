@@ -10,12 +10,12 @@ use crate::cache::Cache;
 use crate::compile::{Artifacts, CompileError, Compiler, Failure, Target, architecture_number};
 use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
 use crate::extract::{TranslationUnit, UnitCode};
-use crate::lint::{self, Circumstances, Levels, LintContext};
-use crate::read::{UnitFacts, read_unit};
+use crate::lint::{self, Circumstances, Levels, LintContext, UnitContext};
+use crate::read::read_unit;
 use crate::toolkit::Version;
 
 /// The first version whose ptxas marks spills in the cubin.
-const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };
+pub const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };
 
 /// Where artifacts come from: compilers with a cache before them, or a record.
 pub trait ArtifactSource: Sync {
@@ -46,7 +46,9 @@ impl ArtifactSource for Compilers<'_> {
             return Ok(Sourced { artifacts: self.compiler.compile(unit, target)?, cached: false, cache_error: None });
         };
         let key = cache.key(unit, target);
-        if let Some(artifacts) = cache.get(&key) {
+        // An entry of a run that did not ask for spilling to shared memory lacks what this one needs.
+        let is_enough = |artifacts: &Artifacts| artifacts.shared_log.is_some() || !self.compiler.tries_shared_spilling;
+        if let Some(artifacts) = cache.get(&key).filter(is_enough) {
             return Ok(Sourced { artifacts, cached: true, cache_error: None });
         }
         let artifacts = self.compiler.compile(unit, target)?;
@@ -117,7 +119,8 @@ fn examine(
 ) {
     report.rescues = artifacts.rescues.clone();
     report.architecture = artifacts.architecture.clone();
-    report.diagnostics.extend(messages::warnings(&artifacts.messages, unit, shared.root, &artifacts.ptx));
+    let located = messages::located(&artifacts.messages, unit, shared.root, &artifacts.ptx);
+    report.diagnostics.extend(messages::warnings(&located, unit));
     let architecture = architecture_number(&artifacts.architecture);
     let marks_spills = target.toolkit.version >= MARKS_SPILLS;
     let facts = match read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture, marks_spills) {
@@ -128,43 +131,45 @@ fn examine(
             return;
         }
     };
+    let cx = UnitContext::new(unit, &facts, &located, register_flag(unit), &artifacts.ptx);
+    let toolkit = target.toolkit.version.to_string();
+    let about = Circumstances {
+        unit,
+        frame: None,
+        architecture: &artifacts.architecture,
+        toolkit: &toolkit,
+        flags: flag_origin(unit),
+    };
+    let remarks =
+        lint::option_claims(&cx, levels).into_iter().filter_map(|claim| claim.into_diagnostic(levels, &about));
+    report.diagnostics.extend(remarks.map(|diagnostic| placed(diagnostic, unit)));
     let frames = attribute(unit, &facts, artifacts, shared.root, register_flag(unit));
     for frame in frames.iter().filter(|frame| is_wanted(frame, shared)) {
         report.kernels += usize::from(frame.is_entry);
         report.functions.push(frame.mangled.clone());
         report.frame_bytes += frame.usage.stack_frame;
-        examine_frame(unit, target, artifacts, &facts, frame, levels, report);
+        examine_frame(&cx, frame, &Circumstances { frame: Some(frame), ..about }, levels, report);
     }
 }
 
 fn examine_frame(
-    unit: &TranslationUnit,
-    target: &Target,
-    artifacts: &Artifacts,
-    facts: &UnitFacts,
+    unit: &UnitContext<'_>,
     frame: &KernelFrame,
+    about: &Circumstances<'_>,
     levels: &Levels,
     report: &mut UnitReport,
 ) {
-    let cx = LintContext { frame, architecture: &artifacts.architecture, has_spill_marks: facts.has_spill_marks };
-    let toolkit = target.toolkit.version.to_string();
-    let about = Circumstances {
-        unit,
-        frame: Some(frame),
-        architecture: &artifacts.architecture,
-        toolkit: &toolkit,
-        flags: flag_origin(unit),
-    };
-    for claim in lint::claims(&cx) {
+    let has_spill_marks = unit.facts.has_spill_marks;
+    let cx = LintContext { unit, frame, architecture: about.architecture, has_spill_marks };
+    let claims = lint::claims(&cx);
+    for claim in claims.into_iter().chain(lint::kernel_claims(&cx, levels)) {
         if claim.lint.name == "unexplained_local_memory" {
             report.unexplained_bytes += claim.bytes;
         }
-        let diagnostic = claim.into_diagnostic(levels, &about);
-        report.diagnostics.extend(diagnostic.map(|diagnostic| placed(diagnostic, unit)));
+        let diagnostic = claim.into_diagnostic(levels, about);
+        report.diagnostics.extend(diagnostic.map(|diagnostic| placed(diagnostic, about.unit)));
     }
-    report
-        .diagnostics
-        .extend(frame.spill_check.map(|check| spills_differ(check, unit, frame, &artifacts.architecture)));
+    report.diagnostics.extend(frame.spill_check.map(|check| spills_differ(check, frame, about)));
     debug_assert_eq!(
         frame.objects.iter().map(|object| object.bytes).sum::<u64>(),
         frame.usage.stack_frame,
@@ -179,7 +184,8 @@ fn examine_frame(
 }
 
 /// The marks of ptxas and its figures do not agree: something moves bytes that we do not understand.
-fn spills_differ(check: SpillCheck, unit: &TranslationUnit, frame: &KernelFrame, architecture: &str) -> Diagnostic {
+fn spills_differ(check: SpillCheck, frame: &KernelFrame, about: &Circumstances<'_>) -> Diagnostic {
+    let architecture = about.architecture;
     let SpillCheck { found, reported } = check;
     let kind = if frame.is_entry { "kernel" } else { "function" };
     Diagnostic {
@@ -194,7 +200,7 @@ fn spills_differ(check: SpillCheck, unit: &TranslationUnit, frame: &KernelFrame,
         notes: vec!["what is said of its spills may be incomplete".to_string()],
         help: Vec::new(),
         evidence: None,
-        package: unit.package.clone(),
+        package: about.unit.package.clone(),
     }
 }
 

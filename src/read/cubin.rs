@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use object::elf::FileHeader64;
+use object::elf::{FileHeader64, RelocationType};
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, SymbolTable};
 use object::{Endianness, SectionIndex};
 use thiserror::Error;
@@ -19,6 +19,8 @@ const CUDA_MACHINE: u16 = 190;
 const ATTRIBUTE_MARKS: u8 = 0x55;
 /// Kind of a mark: the instruction spills or refills a register.
 const MARK_SPILL: u32 = 1;
+/// Relocation of an address of eight bytes.
+const R_CUDA_64: RelocationType = RelocationType(2);
 
 #[derive(Debug, Error)]
 pub enum CubinError {
@@ -101,13 +103,6 @@ struct Reader<'a> {
     symbols: SymbolTable<'a, Elf>,
 }
 
-/// Relocations of 32 bits are offsets in other tables: with `-rdc` the header of a line table has one for its strings.
-fn is_address(relocation: u32) -> bool {
-    const R_CUDA_32: u32 = 1;
-    const R_CUDA_G32: u32 = 3;
-    !matches!(relocation, R_CUDA_32 | R_CUDA_G32)
-}
-
 /// Each section gets an address space of its own, so that rows of different functions do not meet.
 fn section_base(index: usize) -> u64 {
     (index as u64) << 32
@@ -173,17 +168,18 @@ impl Reader<'_> {
         LineTable::parse(&data).map_err(|source| CubinError::LineTable { section: name, source })
     }
 
-    /// Writes the addresses that the linker would: section and offset of the function.
+    /// Writes the addresses that the linker would: section and offset of the function. The others lead to names of inlined
+    /// functions, which nothing reads (seen with `-rdc=true` for sm_80), and have four bytes.
     fn relocate(&self, target: SectionIndex, data: &mut [u8]) -> Result<(), CubinError> {
         for section in self.sections.iter().filter(|section| section.sh_info(self.endian) as usize == target.0) {
             // Up to sm_8x the addend stands in the place itself, later beside it.
             if let Some((entries, _)) = section.rel(self.endian, self.bytes)? {
-                for entry in entries.iter().filter(|entry| is_address(entry.r_type(self.endian).0)) {
+                for entry in entries.iter().filter(|entry| entry.r_type(self.endian) == R_CUDA_64) {
                     self.write_address(data, entry.r_offset(self.endian), entry.r_sym(self.endian) as usize, None)?;
                 }
             }
             if let Some((entries, _)) = section.rela(self.endian, self.bytes)? {
-                for entry in entries.iter().filter(|entry| is_address(entry.r_type(self.endian, false).0)) {
+                for entry in entries.iter().filter(|entry| entry.r_type(self.endian, false) == R_CUDA_64) {
                     let (symbol, addend) = (entry.r_sym(self.endian, false) as usize, entry.r_addend(self.endian));
                     self.write_address(data, entry.r_offset(self.endian), symbol, Some(addend))?;
                 }

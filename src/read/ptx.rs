@@ -102,6 +102,8 @@ pub struct PtxFunction {
     pub branch_targets: HashMap<String, Vec<String>>,
     /// Call instruction → bytes of the value that it returns.
     pub returned_bytes: HashMap<usize, u64>,
+    /// Texts of `.pragma "…";`, those for single loops too.
+    pub pragmas: Vec<String>,
 }
 
 /// A whole PTX text.
@@ -109,6 +111,8 @@ pub struct PtxFunction {
 pub struct PtxModule {
     pub files: HashMap<u32, String>,
     pub functions: Vec<PtxFunction>,
+    /// Names of `.extern .shared` variables: dynamic shared memory.
+    pub extern_shared: Vec<String>,
     /// `sm_90`
     pub target: Option<String>,
     /// Built with `-G`: `.target sm_90, debug`.
@@ -181,6 +185,19 @@ impl PtxFunction {
             next = location.inlined_at;
         }
         chain
+    }
+}
+
+impl PtxFunction {
+    /// Whether an instruction names a symbol, in an address or as a value.
+    pub fn mentions(&self, symbol: &str) -> bool {
+        let is_part = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%'));
+        let operands = self.instructions.iter().flat_map(|instruction| &instruction.operands);
+        operands.into_iter().any(|operand| operand.split(is_part).any(|word| word == symbol))
+    }
+
+    pub fn has_pragma(&self, name: &str) -> bool {
+        self.pragmas.iter().any(|pragma| pragma == name)
     }
 }
 
@@ -439,6 +456,8 @@ impl Parser {
                     self.call_parameters.insert(name, bytes);
                 }
             }
+            ".extern" => self.extern_variable(text),
+            ".pragma" => self.pragma(text),
             ".branchtargets" => {
                 let targets = text[".branchtargets".len()..].split(',').map(|label| label.trim().to_string()).collect();
                 if let (Some((function, _)), Some(label)) = (&mut self.current, self.last_label.take()) {
@@ -514,6 +533,22 @@ impl Parser {
         if let Some((name, bytes)) = declared_bytes(text) {
             function.local_variables.push(PtxVariable { name, bytes, allocated_by: None, parameter: None });
         }
+    }
+
+    /// `.extern .shared .align 16 .b8 tile[]`
+    fn extern_variable(&mut self, text: &str) {
+        let words: Vec<&str> = text.split_ascii_whitespace().collect();
+        if let (true, Some(declared)) = (words.contains(&".shared"), words.last()) {
+            let name = declared.split('[').next().unwrap_or(declared);
+            self.module.extern_shared.push(name.to_string());
+        }
+    }
+
+    /// `.pragma "nounroll", "enable_smem_spilling"`
+    fn pragma(&mut self, text: &str) {
+        let Some((function, _)) = &mut self.current else { return };
+        let names = text.split('"').skip(1).step_by(2);
+        function.pragmas.extend(names.map(str::to_string));
     }
 
     fn instruction(&mut self, statement: &Statement) -> Result<(), PtxError> {
@@ -710,6 +745,17 @@ $L__info_string0:
         assert_eq!(chain.iter().map(|location| location.line).collect::<Vec<_>>(), [107, 38]);
         assert_eq!(function.labels["$L__BB1_2"], 3);
         assert_eq!(module.files[&1], "/src/a \"ü.cu");
+    }
+
+    #[test]
+    fn pragmas_and_dynamic_shared_memory_are_read() {
+        let text = ".extern .shared .align 16 .b8 tile[];\n.entry k()\n{\n.pragma \"enable_smem_spilling\", \"x\";\n\
+                    mov.u32 %r1, tile;\n.pragma \"nounroll\";\nld.shared.f32 %f1, [tile_2+4];\n}\n";
+        let module = PtxModule::parse(text).unwrap();
+        let function = module.function("k").unwrap();
+        assert_eq!(function.pragmas, ["enable_smem_spilling", "x", "nounroll"]);
+        assert_eq!(module.extern_shared, ["tile"]);
+        assert!(function.mentions("tile") && function.mentions("tile_2") && !function.mentions("til"));
     }
 
     #[test]

@@ -151,7 +151,9 @@ fn is_kernel(row: &Row) -> bool {
 }
 
 fn table(rows: &[(Row, String)]) -> String {
-    let with_share = rows.iter().any(|(row, _)| row.bytes.0 != row.stack_frame);
+    // What speaks of a kernel as a whole has no share in its frame.
+    let has_share = rows.iter().any(|(row, _)| row.bytes.0 > 0);
+    let with_share = has_share && rows.iter().any(|(row, _)| row.bytes.0 != row.stack_frame);
     let with_loads = rows.iter().any(|(row, _)| row.spill_stores != row.spill_loads);
     let mut cells = vec![header(with_share, with_loads)];
     cells.extend(rows.iter().take(MAX_ROWS).map(|(row, archs)| row_cells(row, archs, with_share, with_loads)));

@@ -7,23 +7,29 @@ use cargo_lmem::cli::MessageFormat;
 use cargo_lmem::compile::{Failure, Target};
 use cargo_lmem::extract::TranslationUnit;
 use cargo_lmem::toolkit::{self, Component};
+use libtest_mimic::Completion;
 
 use super::crates::TestCrate;
 use super::{Problem, all, crates, disassembly, record, recorded, run};
 
 /// Compiles where the crate lies; the report must be the one that is expected of the record, or that it gives.
-pub fn test(test_crate: &TestCrate) -> Result<(), Problem> {
+///
+/// A crate of another toolkit is left out where that is not found.
+pub fn test(test_crate: &TestCrate) -> Result<Completion, Problem> {
     let cancel = AtomicBool::new(false);
-    let toolkit = record::real_toolkit(&cancel)?;
+    let toolkit = match record::real_toolkit(test_crate.version, &cancel) {
+        Err(problem) if test_crate.version != crates::VERSION => return Ok(Completion::ignored_with(problem)),
+        toolkit => toolkit?,
+    };
     let source = Live { root: &test_crate.folder, cancel: &cancel };
-    let outcome = run::check(&test_crate.folder, toolkit, &source, &[])?;
+    let outcome = run::check(test_crate, &test_crate.folder, toolkit, &source, &[])?;
     if test_crate.has_expectations() {
-        return recorded::compare_text(test_crate, &outcome);
+        return recorded::compare_text(test_crate, &outcome).map(|()| Completion::Completed);
     }
     let (of_record, _) = recorded::check(test_crate, &[])?;
     let report = |outcome| run::report(outcome, MessageFormat::Human);
     match report(&outcome)? == report(&of_record)? {
-        true => Ok(()),
+        true => Ok(Completion::Completed),
         false => Err("the report is not the one that the record gives".to_string()),
     }
 }
@@ -43,7 +49,7 @@ impl ArtifactSource for Live<'_> {
 /// Every local access, spill mark, and line of every recorded cubin.
 pub fn compare_with_nvdisasm() -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
-    let toolkit = record::real_toolkit(&cancel)?;
+    let toolkit = record::real_toolkit(crates::VERSION, &cancel)?;
     let folder = toolkit::component(&toolkit, Component::Nvdisasm, false, true, &cancel);
     let nvdisasm = folder.map_err(|error| error.to_string())?.join("bin/nvdisasm");
     let mut problems = Vec::new();

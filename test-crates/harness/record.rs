@@ -27,9 +27,6 @@ use serde::{Deserialize, Serialize};
 use super::crates::{self, TestCrate};
 use super::{Problem, run};
 
-/// The toolkit that records are made with.
-pub const VERSION: Version = Version { major: 13, minor: 5 };
-
 pub const RENEW: &str = "LMEM_RECORD=1 cargo test --test test_crates";
 
 /// Length of the folders that records are made in; checkouts whose paths are longer cannot use them.
@@ -61,16 +58,19 @@ struct Entry {
     /// The same for kernels that spill, without their limits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unlimited_log: Vec<String>,
+    /// And with their limits, spilling to shared memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    shared_log: Vec<String>,
     #[serde(default)]
     front_end: FrontEnd,
 }
 
 /// A toolkit that is not there: nothing of it may be needed.
-pub fn no_toolkit() -> Toolkit {
+pub fn no_toolkit(version: Version) -> Toolkit {
     let root = PathBuf::from("/no-toolkit");
     Toolkit {
-        version: VERSION,
-        number: VERSION.to_string(),
+        version,
+        number: version.to_string(),
         nvcc: None,
         ptxas: root.join("bin/ptxas"),
         nvrtc: None,
@@ -98,8 +98,9 @@ impl<'a> Record<'a> {
         if !problems.is_empty() {
             problems.sort();
             return Err(format!(
-                "{}\nhint: renew the records with `{RENEW}`, CUDA {VERSION} is needed",
-                problems.join("\n")
+                "{}\nhint: renew the records with `{RENEW}`, CUDA {} is needed",
+                problems.join("\n"),
+                self.test_crate.version
             ));
         }
         let mut given = self.given.into_inner().expect("no thread has panicked");
@@ -151,6 +152,7 @@ impl<'a> Record<'a> {
             ptx: ptx.replace(FOLDER, &padded),
             ptxas_log: here(&entry.log.join("\n")),
             unlimited_log: entry.unlimited_log.join("\n"),
+            shared_log: Some(entry.shared_log.join("\n")),
             front_end: entry.front_end,
             messages,
             dependencies: entry.dependencies.keys().map(|path| folder.join(path)).collect(),
@@ -182,11 +184,18 @@ impl ArtifactSource for Record<'_> {
 /// Compiles test crates and keeps what comes out: all for `1`, else those that are named, with commas between.
 pub fn renew(names: &str) -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
-    let toolkit = real_toolkit(&cancel)?;
     for test_crate in crates::all() {
-        if names != "1" && !names.split(',').any(|name| name.trim() == test_crate.name) {
+        let is_named = names.split(',').any(|name| name.trim() == test_crate.name);
+        if names != "1" && !is_named {
             continue;
         }
+        let toolkit = match real_toolkit(test_crate.version, &cancel) {
+            Err(problem) if !is_named && test_crate.version != crates::VERSION => {
+                eprintln!("not recorded {}: {problem}", test_crate.name);
+                continue;
+            }
+            toolkit => toolkit?,
+        };
         let folder = recording_folder(&test_crate.name);
         drop(fs_err::remove_dir_all(&folder));
         test_crate.copy_to(&folder)?;
@@ -198,7 +207,7 @@ pub fn renew(names: &str) -> Result<(), Problem> {
             cancel: &cancel,
             problems: Mutex::default(),
         };
-        let outcome = run::check(&folder, toolkit.clone(), &recorder, &[])?;
+        let outcome = run::check(&test_crate, &folder, toolkit, &recorder, &[])?;
         super::all(recorder.problems.into_inner().expect("no thread has panicked"))?;
         eprintln!("recorded {} ({} kernels)", test_crate.name, outcome.report.summary.kernels);
         fs_err::remove_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -206,15 +215,25 @@ pub fn renew(names: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The toolkit of this machine; an error where it is not of the version that records are of.
-pub fn real_toolkit(cancel: &AtomicBool) -> Result<Toolkit, Problem> {
-    let selection = toolkit::select(Request::default(), cancel).map_err(|error| error.to_string())?;
-    match selection.toolkit {
-        toolkit if toolkit.version == VERSION => Ok(toolkit),
-        toolkit => {
-            Err(format!("records are of CUDA {VERSION}, and `{}` is {}", toolkit.root.display(), toolkit.number))
-        }
+/// The toolkit of a version: for most crates that of this machine, for others the first of the folders that
+/// `LMEM_TOOLKITS` lists, or one that is found.
+pub fn real_toolkit(version: Version, cancel: &AtomicBool) -> Result<Toolkit, Problem> {
+    let select = |choice: Option<&str>| {
+        let request = Request { choice, offline: version != crates::VERSION, ..Request::default() };
+        toolkit::select(request, cancel).map(|selection| selection.toolkit).map_err(|error| error.to_string())
+    };
+    if version == crates::VERSION {
+        let toolkit = select(None)?;
+        let (root, number) = (toolkit.root.display().to_string(), toolkit.number.clone());
+        let is_right = toolkit.version == version;
+        return is_right.then_some(toolkit).ok_or(format!("records are of CUDA {version}, and `{root}` is {number}"));
     }
+    let listed = std::env::var("LMEM_TOOLKITS").unwrap_or_default();
+    let mut listed =
+        listed.split(':').filter(|folder| !folder.is_empty()).filter_map(|folder| select(Some(folder)).ok());
+    let found = listed.find(|toolkit| toolkit.version == version);
+    let found = found.or_else(|| select(Some(&version.to_string())).ok());
+    found.ok_or(format!("no toolkit of CUDA {version} is found"))
 }
 
 /// Compiles a unit with a real toolkit.
@@ -229,7 +248,8 @@ pub fn compile(
         folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
     };
     let limit = Duration::from_secs(600);
-    let compiler = Compiler { limit, cancel, headers: HeaderIndex::new(root), curand: &curand };
+    let headers = HeaderIndex::new(root);
+    let compiler = Compiler { limit, cancel, headers, curand: &curand, tries_shared_spilling: true };
     Compilers { compiler, cache: None }.artifacts(unit, target).map(|sourced| sourced.artifacts)
 }
 
@@ -291,6 +311,7 @@ impl Recorder<'_> {
             rescues: artifacts.rescues,
             log: without_times(&artifacts.ptxas_log).map(elsewhere).collect(),
             unlimited_log: without_times(&artifacts.unlimited_log).map(String::from).collect(),
+            shared_log: without_times(artifacts.shared_log.as_deref().unwrap_or("")).map(String::from).collect(),
             front_end: self.front_end_elsewhere(artifacts.front_end, target),
         };
         let mut json = serde_json::to_string_pretty(&entry).map_err(|error| error.to_string())?;
@@ -394,7 +415,8 @@ impl Stem {
 fn stem(folder: &Path, unit: &TranslationUnit, target: &Target) -> Stem {
     // `src/kernels.rs:41` is no file name everywhere.
     let name = unit.name.replace(':', "-");
-    Stem(folder.join("recorded").join(format!("{VERSION}-{}", target.architecture)).join(name))
+    let version = target.toolkit.version;
+    Stem(folder.join("recorded").join(format!("{version}-{}", target.architecture)).join(name))
 }
 
 fn inputs(folder: &Path, unit: &TranslationUnit, target: &Target) -> String {

@@ -43,7 +43,8 @@ pub fn every_lint() -> String {
 /// Runs the tool on the record.
 pub fn check(test_crate: &TestCrate, more: &[&str]) -> Result<(Outcome, Vec<Given>), Problem> {
     let record = Record::new(test_crate);
-    let outcome = run::check(&test_crate.folder, no_toolkit(), &record, more);
+    let toolkit = no_toolkit(test_crate.version);
+    let outcome = run::check(test_crate, &test_crate.folder, toolkit, &record, more);
     let given = record.finish()?;
     Ok((outcome?, given))
 }

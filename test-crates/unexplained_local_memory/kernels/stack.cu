@@ -1,15 +1,15 @@
-// Stacks that ptxas keeps for reasons of its own.
+// Once unexplained, and now claimed by other lints: what nothing explains is a gap of this tool, and closed when found.
 
 // Inline assembly with local memory of its own: no variable of the source is behind it.
 extern "C" __global__ void through_assembly(const int *in, int *out) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     int value = in[i];
     int swapped;
-    asm volatile("{\n\t" //~ unexplained_local_memory sm_80 sm_90
+    asm volatile("{\n\t" //~ volatile_local sm_80 sm_90
                  ".local .align 4 .b8 slot[4];\n\t"
                  "st.volatile.local.u16 [slot], %1;\n\t"
                  "st.volatile.local.u16 [slot+2], %2;\n\t"
-                 "ld.volatile.local.u32 %0, [slot];\n\t" //~ unexplained_local_memory sm_120
+                 "ld.volatile.local.u32 %0, [slot];\n\t" //~ volatile_local sm_120
                  "}"
                  : "=r"(swapped)
                  : "h"(static_cast<short>(value >> 16)), "h"(static_cast<short>(value)));
