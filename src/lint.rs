@@ -112,7 +112,11 @@ impl<'a> UnitContext<'a> {
 
     /// The launch of a kernel with the most threads in a block, where all its launches are known.
     pub fn launch(&self, frame: &KernelFrame) -> Option<&Launch> {
-        self.launches.get_or_init(|| Launches::of_unit(self.unit)).largest(&frame.name)
+        self.launches().largest(&frame.name)
+    }
+
+    pub fn launches(&self) -> &Launches {
+        self.launches.get_or_init(|| Launches::of_unit(self.unit))
     }
 }
 

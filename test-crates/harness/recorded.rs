@@ -50,7 +50,7 @@ pub fn check(test_crate: &TestCrate, more: &[&str]) -> Result<(Outcome, Vec<Give
 }
 
 /// For each kernel and architecture the findings explain the frame that ptxas reports, no byte more or less.
-fn conserve(diagnostics: &[Diagnostic], given: &[Given]) -> Result<(), Problem> {
+pub fn conserve(diagnostics: &[Diagnostic], given: &[Given]) -> Result<(), Problem> {
     let mut frames: BTreeMap<(String, String), u64> = BTreeMap::new();
     for given in given {
         for (name, function) in PtxasLog::parse(&given.artifacts.ptxas_log).functions {
