@@ -28,6 +28,8 @@ pub struct Spills {
     pub loads: u64,
     /// Distinct bytes of the frame.
     pub slot_bytes: u64,
+    /// Bytes between the first and the last slot that no spill uses.
+    pub gap_bytes: u64,
     /// Where the spilled values were computed, the largest first.
     pub groups: Vec<SpillGroup>,
     /// The deepest loop that holds a spill or refill.
@@ -106,6 +108,7 @@ pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Opti
         peak,
         stores: count(AccessKind::Store),
         loads: count(AccessKind::Load),
+        gap_bytes: gap_bytes(&slots(&spilled)),
         slot_bytes: slots(&spilled).len() as u64,
         groups: groups(&spilled, unit, views),
         loop_depth: deepest.map_or(0, |access| access.loop_depth),
@@ -116,6 +119,11 @@ pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Opti
 /// Bytes of the frame that spills use, by their distance from the stack pointer.
 fn slots(spilled: &[&LocalAccess]) -> BTreeSet<i64> {
     spilled.iter().flat_map(|access| slot(access)).collect()
+}
+
+fn gap_bytes(slots: &BTreeSet<i64>) -> u64 {
+    let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return 0 };
+    (last - first + 1).unsigned_abs() - slots.len() as u64
 }
 
 fn slot(access: &LocalAccess) -> std::ops::Range<i64> {
