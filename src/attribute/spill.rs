@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::name::source_loop;
 use super::objects::is_spill;
 use super::place::{Place, places, places_of_lines};
+use super::resolve::front_end;
 use super::value::Values;
 use super::view::Views;
 use crate::read::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
@@ -189,7 +190,9 @@ fn value<'u>(
         let values = values.entry(function.name.as_str()).or_insert_with(|| Values::new(function));
         let (place, declaration) = values.variable(index, &unit.ptx, views)?;
         let span = place.view.span(declaration.range.0..declaration.range.1)?;
-        Some(HeldVariable { span, name: declaration.name, type_text: declaration.type_text })
+        let known = front_end(&place, views, &declaration).map(|variable| variable.type_text.clone());
+        let type_text = known.filter(|text| !text.contains("_Z")).unwrap_or(declaration.type_text);
+        Some(HeldVariable { span, name: declaration.name, type_text })
     });
     let place = ptx_places(definition.ptx_line, unit, views);
     let place = place.or_else(|| places_of_lines(views, &definition.source).into_iter().next());
