@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::contents::{self, Contents};
+use super::mark;
 use super::name::{self, Variable};
 use super::objects::{self, Access, Escape, RawObject};
 use super::place::Place;
@@ -212,7 +213,7 @@ fn variable_object(
     views: &Views<'_>,
 ) -> StackObject {
     let mut variable = name::name(&mut raw, views);
-    name::mark_loops(&mut raw.accesses, views);
+    mark::mark_loops(&mut raw.accesses, views);
     if let (Some(variable), Some(syntax), None) = (&mut variable, syntax, &owner) {
         variable.type_text = bind(&variable.type_text, &syntax.template_parameters, &template_arguments(kernel));
     }

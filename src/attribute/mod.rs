@@ -5,16 +5,19 @@
 
 mod call_syntax;
 mod contents;
+mod counter_syntax;
 mod divergence;
 mod escape;
 mod flow;
 mod frame;
 mod launch;
 mod loops;
+mod mark;
 mod name;
 mod objects;
 mod place;
 mod reinterpret;
+mod remainder;
 mod resolve;
 mod spill;
 mod syntax;
