@@ -487,7 +487,7 @@ impl<'a> Flow<'a> {
     }
 
     /// The instructions that step a counter: all ways round the loop add the same constant.
-    fn induction(&self, register: &str) -> Option<BTreeSet<usize>> {
+    pub(super) fn induction(&self, register: &str) -> Option<BTreeSet<usize>> {
         let mut steps = BTreeSet::new();
         let mut distance = None;
         for definition in self.definitions.get(register)? {
@@ -550,6 +550,11 @@ impl<'a> Flow<'a> {
             [only] => self.function.instructions.get(*only),
             _ => None,
         }
+    }
+
+    /// Indices of the instructions that define a register.
+    pub fn places_of(&self, register: &str) -> &[usize] {
+        self.definitions.get(register).map_or(&[], Vec::as_slice)
     }
 
     /// All definitions of a register.

@@ -8,6 +8,7 @@ use std::path::Path;
 use super::allocation::{self, Allocation};
 use super::calls::{self, CallArea, CallAreaKind, Sorted};
 use super::contents::{self, Contents};
+use super::mark;
 use super::name::{self, Variable};
 use super::objects::{self, Access, Escape, ObjectKey, RawObject};
 use super::place::Place;
@@ -514,7 +515,7 @@ impl Attribution<'_> {
         let owner_function = self.facts.ptx.function(&key.function);
         let has_name = allocation.is_none() && owner_function.is_some_and(|function| is_of_source(function, &key));
         let named = if has_name { name::name(&mut raw, self.views) } else { self.parameter(&key) };
-        name::mark_loops(&mut raw.accesses, self.views);
+        mark::mark_loops(&mut raw.accesses, self.views);
         let is_own = function.is_some_and(|function| function.name == key.function);
         let owner = demangle(&key.function);
         let (kind, mut variable) = match allocation {

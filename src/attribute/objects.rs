@@ -9,6 +9,7 @@ use super::flow::{Flow, Root, Sources};
 use super::loops::Trip;
 use super::passed;
 use super::place::{Place, places, places_of_lines};
+use super::remainder::{self, Origins};
 use super::view::Views;
 use crate::read::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
 use crate::source::Span;
@@ -45,6 +46,10 @@ pub struct Access {
     pub address: Address,
     /// Bytes of the elements that the PTX moves: 2 of a `ld.local.v4.u16`; several where code was merged.
     pub(super) elements: BTreeSet<u64>,
+    /// What the address is computed from, or for a counter the length of its loop.
+    pub(super) origins: Origins,
+    /// How the loop ends that this may be the rest of, after it was unrolled by a factor.
+    pub(super) rest_of: Option<Trip>,
     /// The PTX says `ld.volatile` or `st.volatile`.
     pub is_volatile: bool,
     /// The deepest of the instructions.
@@ -175,6 +180,7 @@ pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, 
     join_elements(&mut objects.objects, views);
     tell_choices(&mut objects.objects);
     passed::fill(&flows, &mut objects.objects);
+    remainder::mark(&mut objects.objects);
     contents::fill(module, &flows, &calls, views, &mut objects.objects);
     objects.stray.values_mut().for_each(|stray| *stray = merge(std::mem::take(stray)));
     objects
@@ -242,7 +248,13 @@ fn place_access(
     };
     let keys = escape::owners(flow, &pointer.roots, calls, flows);
     let callee = access.callee;
+    let origins = match &kind {
+        Address::Constant => Some(BTreeSet::new()),
+        Address::Counter(_) => remainder::origins_of_lengths(flow, &pointer.index, index),
+        Address::Computed(_) => remainder::origins_of_address(flow, &address),
+    };
     let mut access = new_access(access, kind, places);
+    access.origins = origins;
     access.elements.extend(instruction.element_bytes());
     access.is_volatile = instruction.has("volatile");
     if pointer.is_chosen && !pointer.index.is_data() && !pointer.index.counter {
@@ -312,6 +324,8 @@ fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>) -> Acc
         width: access.instruction.bytes,
         address,
         elements: BTreeSet::new(),
+        origins: None,
+        rest_of: None,
         is_volatile: false,
         loop_depth: access.loop_depth,
         loop_lines: access.loop_lines.clone(),
@@ -343,6 +357,7 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
                 other.width = other.width.max(access.width);
                 other.elements.extend(access.elements);
                 other.is_volatile |= access.is_volatile;
+                other.origins = other.origins.take().zip(access.origins).map(|(one, more)| &one | &more);
                 if access.loop_depth > other.loop_depth {
                     other.loop_depth = access.loop_depth;
                     other.loop_lines = access.loop_lines;
@@ -430,7 +445,7 @@ fn wanted_bytes(
     Some(last.offset + bytes - key.offset)
 }
 
-fn same_place(left: &Access, right: &Access) -> bool {
+pub(super) fn same_place(left: &Access, right: &Access) -> bool {
     let key = |place: &Place| (Rc::as_ptr(&place.view), place.line, place.offset);
     left.places.iter().map(key).eq(right.places.iter().map(key))
 }
@@ -471,6 +486,8 @@ pub mod tests {
             width: 4,
             address: Address::Constant,
             elements: BTreeSet::new(),
+            origins: None,
+            rest_of: None,
             is_volatile: false,
             loop_depth: 0,
             loop_lines: Vec::new(),

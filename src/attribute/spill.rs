@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::name::source_loop;
+use super::mark::source_loop;
 use super::objects::is_spill;
 use super::place::{Place, places, places_of_lines};
 use super::resolve::front_end;
