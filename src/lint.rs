@@ -1,16 +1,20 @@
 //! What a lint is, and running a list of them over the frames of a unit.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::attribute::{Access, Address, KernelFrame, Sources, StackObject, StackObjectKind};
+use crate::attribute::{
+    Access, Address, CallAreaKind, KernelFrame, Launch, Launches, Sources, StackObject, StackObjectKind,
+};
+use crate::compile::CompilerMessage;
 use crate::diagnostic::{
     Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Suggestion, Uniformity,
 };
 use crate::extract::TranslationUnit;
 use crate::lints::ALL;
-use crate::read::AccessKind;
+use crate::read::{AccessKind, PtxFunction, PtxModule, UnitFacts};
 use crate::source::Span;
 
 /// Levels of inlining that a note names; deeper ones are the inside of a library.
@@ -56,19 +60,71 @@ pub struct Lint {
 pub enum Check {
     /// One object of a frame; the first lint, in their fixed order, that gives a finding claims its bytes.
     Object(fn(&LintContext<'_>, &StackObject) -> Option<Finding>),
+    /// A whole kernel, beside its objects; claims no bytes.
+    Kernel(fn(&LintContext<'_>) -> Option<Finding>),
+    /// The options that a unit was compiled with, beside its kernels; claims no bytes.
+    Options(fn(&UnitContext<'_>) -> Vec<Finding>),
     /// A whole unit, before its kernels; a finding replaces all others of the unit.
     Unit(fn(&TranslationUnit, bool) -> Option<Finding>),
 }
 
-/// What a lint may know.
+/// What a lint may know of a kernel.
 pub struct LintContext<'a> {
+    pub unit: &'a UnitContext<'a>,
     pub frame: &'a KernelFrame,
     /// `sm_90`
     pub architecture: &'a str,
     /// Whether spills can be told from arrays by ptxas's own marks.
     pub has_spill_marks: bool,
-    /// The unit is compiled to be linked with others, which may call its functions.
-    pub is_relocatable: bool,
+}
+
+/// What a lint may know of a unit.
+pub struct UnitContext<'a> {
+    pub unit: &'a TranslationUnit,
+    pub facts: &'a UnitFacts,
+    /// Warnings of the compilers, with their places in the user's files.
+    pub messages: &'a [(CompilerMessage, Option<Span>)],
+    /// The `-maxrregcount` that counts.
+    pub register_flag: Option<(u32, String)>,
+    ptx_text: &'a str,
+    ptx: OnceCell<PtxModule>,
+    launches: OnceCell<Launches>,
+}
+
+impl<'a> UnitContext<'a> {
+    /// `ptx` is the text that ptxas compiled.
+    pub fn new(
+        unit: &'a TranslationUnit,
+        facts: &'a UnitFacts,
+        messages: &'a [(CompilerMessage, Option<Span>)],
+        register_flag: Option<(u32, String)>,
+        ptx: &'a str,
+    ) -> Self {
+        let (ptx_text, ptx, launches) = (ptx, OnceCell::new(), OnceCell::new());
+        Self { unit, facts, messages, register_flag, ptx_text, ptx, launches }
+    }
+
+    /// A function of the PTX, by its mangled name; also in units without local memory, whose PTX nobody has read yet.
+    pub fn function(&self, mangled: &str) -> Option<&PtxFunction> {
+        if let Some(function) = self.facts.ptx.function(mangled) {
+            return Some(function);
+        }
+        self.ptx.get_or_init(|| PtxModule::parse(self.ptx_text).unwrap_or_default()).function(mangled)
+    }
+
+    /// Whether functions of the unit may be called by others that it is linked with.
+    pub fn is_relocatable(&self) -> bool {
+        self.ptx_text.contains(".visible .func")
+    }
+
+    /// The launch of a kernel with the most threads in a block, where all its launches are known.
+    pub fn launch(&self, frame: &KernelFrame) -> Option<&Launch> {
+        self.launches().largest(&frame.name)
+    }
+
+    pub fn launches(&self) -> &Launches {
+        self.launches.get_or_init(|| Launches::of_unit(self.unit))
+    }
 }
 
 /// A lint's answer: what is, where, why, and what to do.
@@ -229,8 +285,12 @@ fn is_minor(object: &StackObject) -> bool {
     let is_in_loop = match &object.kind {
         StackObjectKind::Spills(spills) => spills.loop_depth > 0,
         StackObjectKind::Variable => deepest > 0,
-        // What is not known is not called harmless.
-        StackObjectKind::Unknown => true,
+        // What is not known is not called harmless; nor is a function that may be called anywhere.
+        StackObjectKind::Call(area) if matches!(area.kind, CallAreaKind::Routine { .. }) => false,
+        StackObjectKind::Unknown
+        | StackObjectKind::Call(_)
+        | StackObjectKind::Allocation(_)
+        | StackObjectKind::Recursion(_) => true,
     };
     // A function that is given the address may be called in a loop.
     !is_in_loop && object.escapes.is_empty() && object.bytes <= MINOR_BYTES
@@ -243,11 +303,51 @@ pub fn claims(cx: &LintContext<'_>) -> Vec<Claim> {
 
 fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {
-        Check::Object(check) => {
-            check(cx, object).map(|finding| Claim { lint, finding, bytes: object.bytes, is_minor: is_minor(object) })
-        }
-        Check::Unit(_) => None,
+        Check::Object(check) => check(cx, object).map(|finding| Claim {
+            lint,
+            finding: with_owner(finding, object),
+            bytes: object.bytes,
+            is_minor: is_minor(object),
+        }),
+        _ => None,
     })
+}
+
+/// Says whose variable it is, where it is not the kernel's own.
+fn with_owner(finding: Finding, object: &StackObject) -> Finding {
+    match object.function.as_ref().filter(|_| object.math_function.is_none()) {
+        Some(function) => finding.note(format!("it belongs to `{function}`, which is not inlined")),
+        None => finding,
+    }
+}
+
+/// Runs all kernel lints that are wanted over a frame.
+pub fn kernel_claims(cx: &LintContext<'_>, levels: &Levels) -> Vec<Claim> {
+    let claim = |lint: &&'static Lint| match lint.check {
+        Check::Kernel(check) => Some(Claim { lint, finding: check(cx)?, bytes: 0, is_minor: false }),
+        _ => None,
+    };
+    wanted(levels).filter_map(|lint| claim(&lint)).collect()
+}
+
+/// Remarks on the options of a unit, by all lints that are wanted.
+pub fn option_claims(cx: &UnitContext<'_>, levels: &Levels) -> Vec<Claim> {
+    let claims = |lint: &'static Lint| match lint.check {
+        Check::Options(check) => check(cx),
+        _ => Vec::new(),
+    };
+    let claim = |lint| move |finding| Claim { lint, finding, bytes: 0, is_minor: false };
+    wanted(levels).flat_map(|lint| claims(lint).into_iter().map(claim(lint))).collect()
+}
+
+/// What these lints ask costs more than the answer of one that nobody hears.
+fn wanted(levels: &Levels) -> impl Iterator<Item = &'static Lint> {
+    ALL.iter().copied().filter(|lint| levels.level(lint) != Level::Allow)
+}
+
+/// Whether a lint says what a warning of a compiler says, and better.
+pub fn explains(message: &CompilerMessage) -> bool {
+    crate::lints::is_ignored_pragma(message)
 }
 
 /// Names of all lints that would claim an object if none came before them, in order. The last lint claims everything,
@@ -255,7 +355,7 @@ fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
 pub fn would_claim(cx: &LintContext<'_>, object: &StackObject) -> Vec<&'static str> {
     let claims = |lint: &&Lint| match lint.check {
         Check::Object(check) => check(cx, object).is_some(),
-        Check::Unit(_) => false,
+        _ => false,
     };
     let mut names: Vec<&str> = ALL.iter().copied().filter(|lint| claims(lint)).map(|lint| lint.name).collect();
     if names.len() > 1 {
@@ -268,11 +368,12 @@ pub fn would_claim(cx: &LintContext<'_>, object: &StackObject) -> Vec<&'static s
 pub fn unit_claim(unit: &TranslationUnit, is_debug: bool) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {
         Check::Unit(check) => check(unit, is_debug).map(|finding| Claim { lint, finding, bytes: 0, is_minor: false }),
-        Check::Object(_) => None,
+        _ => None,
     })
 }
 
 /// What a diagnostic says beside the finding.
+#[derive(Clone, Copy)]
 pub struct Circumstances<'a> {
     pub unit: &'a TranslationUnit,
     pub frame: Option<&'a KernelFrame>,
@@ -349,7 +450,7 @@ pub fn describe(object: &StackObject) -> String {
                 crate::attribute::DeclarationKind::Array => "array",
                 _ => "variable",
             };
-            let size = variable.bytes.unwrap_or(object.bytes);
+            let size = variable.bytes.unwrap_or(object.bytes - object.padding);
             format!("{what} `{}` (`{}`, {})", variable.name, variable.type_text, bytes(size))
         }
         None => format!("an array of {}", bytes(object.bytes)),
@@ -392,6 +493,7 @@ pub fn origin(sources: &Sources) -> String {
         (sources.thread_index, "the thread index"),
         (sources.block_index, "the block index"),
         (sources.parameter, "a kernel parameter"),
+        (sources.argument, "an argument of the function"),
         (sources.carried, "a value that changes from iteration to iteration"),
         (sources.counter && !sources.carried, "a loop counter"),
     ];

@@ -6,7 +6,7 @@ use cargo_lmem::attribute::attribute;
 use cargo_lmem::compile::{Artifacts, parse_messages};
 use cargo_lmem::diagnostic::FlagOrigin;
 use cargo_lmem::extract::{NvccFlags, TranslationUnit, UnitCode};
-use cargo_lmem::lint::{LintContext, claims};
+use cargo_lmem::lint::{Level, Levels, LintContext, UnitContext, claims, kernel_claims, known_names, option_claims};
 use cargo_lmem::read::read_unit;
 use cargo_lmem::source::SourceFile;
 
@@ -47,15 +47,21 @@ fn unit() -> TranslationUnit {
 fn examine(cubin: &[u8], ptx: &str) {
     let Ok(facts) = read_unit(cubin, ptx, "", 90, true) else { return };
     let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Default::default() };
-    for frame in attribute(&unit(), &facts, &artifacts, Path::new("/nowhere"), None) {
+    let unit = unit();
+    let about = UnitContext::new(&unit, &facts, &[], Some((32, "-maxrregcount=32".into())), ptx);
+    let levels = everything();
+    drop(option_claims(&about, &levels));
+    for frame in attribute(&unit, &facts, &artifacts, Path::new("/nowhere"), None) {
         assert_eq!(frame.objects.iter().map(|object| object.bytes).sum::<u64>(), frame.usage.stack_frame);
-        drop(claims(&LintContext {
-            frame: &frame,
-            architecture: "sm_90",
-            has_spill_marks: true,
-            is_relocatable: false,
-        }));
+        let cx = LintContext { unit: &about, frame: &frame, architecture: "sm_90", has_spill_marks: true };
+        drop((claims(&cx), kernel_claims(&cx, &levels)));
     }
+}
+
+fn everything() -> Levels {
+    let mut levels = Levels::default();
+    known_names().into_iter().for_each(|name| levels.set(name, Level::Warn));
+    levels
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::syntax::{children, enclosing_function, is_separate_block};
+use super::syntax::{children, is_separate_block};
 use super::view::SourceView;
 
 /// A call, or the use of an operator that is a function.
@@ -62,12 +62,14 @@ impl SourceView {
         }
     }
 
-    /// Names of the parameters of the function around an offset, in order; unnamed ones are empty.
+    /// Names of the parameters of the function or closure around an offset, in order; unnamed ones are empty.
     pub fn parameters_around(&self, offset: usize) -> Option<Vec<String>> {
-        let node = self.root()?.named_descendant_for_byte_range(offset, offset)?;
-        let function = enclosing_function(node)?;
+        let mut function = self.root()?.named_descendant_for_byte_range(offset, offset)?;
+        while !matches!(function.kind(), "function_definition" | "lambda_expression") {
+            function = function.parent()?;
+        }
         let mut declarator = function.child_by_field_name("declarator")?;
-        while declarator.kind() != "function_declarator" {
+        while !matches!(declarator.kind(), "function_declarator" | "lambda_declarator") {
             declarator = declarator.child_by_field_name("declarator").or_else(|| declarator.named_child(0))?;
         }
         let list = children(declarator.child_by_field_name("parameters")?);
@@ -131,7 +133,8 @@ impl SourceView {
 /// `at` of `Ring<float, 32>::at`, `operator[]` of `Array<int>::operator[]`, `push` of `ring.push`.
 pub fn base_name(function: &str) -> &str {
     if let Some(at) = function.rfind("operator") {
-        return function[at..].trim_end();
+        // `operator() const`: the method of a closure.
+        return function[at..].trim_end().trim_end_matches(" const");
     }
     let without_arguments = match function.ends_with('>') {
         true => function.find('<').map_or(function, |at| &function[..at]),
@@ -189,6 +192,17 @@ __global__ void k(float* out, int n) {
     }
 
     #[test]
+    fn closures_have_parameters_of_their_own() {
+        let text = "__device__ void f(int n) { auto get = [&](int i, int) { return n; }; get(n, 0); }\n";
+        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text)));
+        let parameters = |word: &str| view.parameters_around(text.find(word).unwrap()).unwrap();
+        assert_eq!(
+            (parameters("return"), parameters("get(")),
+            (vec!["i".to_string(), String::new()], vec!["n".to_string()])
+        );
+    }
+
+    #[test]
     fn members_are_indexed() {
         let view = view();
         let region = |line, column| view.region(view.offset(line, column).unwrap()).unwrap();
@@ -205,6 +219,7 @@ __global__ void k(float* out, int n) {
             ("a::b<int>", "b"),
             ("Ring<float, 32>::at", "at"),
             ("k(int)::{lambda(int)#1}::operator()", "operator()"),
+            ("k(int)::{lambda(int)#1}::operator() const", "operator()"),
             ("p->push", "push"),
             ("f", "f"),
         ] {

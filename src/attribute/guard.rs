@@ -4,7 +4,7 @@
 use tree_sitter::Node;
 
 use super::for_syntax::ForLoop;
-use super::syntax::{DeclarationKind, Volatility, children, enclosing_function};
+use super::syntax::{DeclarationKind, Volatility, access_path, children, enclosing_function, role};
 use super::types;
 use super::view::SourceView;
 use crate::diagnostic::Edit;
@@ -60,7 +60,7 @@ fn counts_up(view: &SourceView, node: Node<'_>, counter: &str) -> bool {
         let target = update.child_by_field_name("argument").or_else(|| update.child_by_field_name("left"))?;
         let step = super::for_syntax::step(view, update)?;
         let body = node.child_by_field_name("body")?;
-        Some(count == 1 && start >= 0 && step > 0 && view.slice(target) == counter && !view.writes(body, counter))
+        Some(count == 1 && start >= 0 && step > 0 && view.slice(target) == counter && !may_write(view, body, counter))
     };
     inner().unwrap_or(false)
 }
@@ -103,7 +103,19 @@ fn is_steady(view: &SourceView, name: Node<'_>, body: Node<'_>) -> bool {
         return view.constant(text).is_some();
     };
     let is_own = declaration.kind != DeclarationKind::Alias && declaration.volatility != Some(Volatility::Value);
-    is_own && !view.writes(body, text) && !is_reachable(view, function, text)
+    is_own && !may_write(view, body, text) && !is_reachable(view, function, text)
+}
+
+/// Whether a statement writes to a variable, or hands it to a function, which may take it by reference.
+fn may_write(view: &SourceView, body: Node<'_>, name: &str) -> bool {
+    let mut open = vec![body];
+    while let Some(node) = open.pop() {
+        if node.kind() == "identifier" && view.slice(node) == name && role(access_path(node)).1 {
+            return true;
+        }
+        open.extend(children(node));
+    }
+    false
 }
 
 /// Whether a name's address is taken, a reference bound to it, or a lambda mentions it.

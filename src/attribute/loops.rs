@@ -46,19 +46,27 @@ impl PtxLoops {
 
     /// How a loop ends.
     pub fn trip(&self, range: &RangeInclusive<usize>, flow: &Flow<'_>) -> Trip {
-        let instructions = flow.function.instructions.get(range.clone()).unwrap_or(&[]);
-        let exits: Vec<&Instruction> = instructions
-            .iter()
-            .enumerate()
-            .filter(|(offset, instruction)| is_exit(*offset + range.start(), instruction, range, flow.function))
-            .map(|(_, instruction)| instruction)
-            .collect();
-        match exits.as_slice() {
+        match exits(range, flow).as_slice() {
             [] => Trip::Unknown,
             [exit] => test_of(exit, flow),
             _ => Trip::SeveralExits,
         }
     }
+
+    /// The comparisons that end a loop.
+    pub fn tests<'f>(range: &RangeInclusive<usize>, flow: &'f Flow<'_>) -> Vec<&'f Instruction> {
+        let guards = exits(range, flow).into_iter().filter_map(|exit| exit.guard.as_deref());
+        guards.filter_map(|guard| flow.definition(guard)).filter(|test| test.mnemonic() == "setp").collect()
+    }
+}
+
+/// The ways out of a loop.
+fn exits<'f>(range: &RangeInclusive<usize>, flow: &'f Flow<'_>) -> Vec<&'f Instruction> {
+    let instructions = flow.function.instructions.get(range.clone()).unwrap_or(&[]);
+    let all = instructions.iter().enumerate();
+    all.filter(|(offset, instruction)| is_exit(*offset + range.start(), instruction, range, flow.function))
+        .map(|(_, instruction)| instruction)
+        .collect()
 }
 
 fn branch_target(instruction: &Instruction, function: &PtxFunction) -> Option<usize> {

@@ -3,8 +3,11 @@
 //! The machine code says what is in local memory; the PTX says which object an access belongs to and what its
 //! address depends on; the source gives the name. Nothing here decides on a cause: that is for the lints.
 
+mod allocation;
 mod call_syntax;
+mod calls;
 mod contents;
+mod counter_syntax;
 mod divergence;
 mod edits;
 mod escape;
@@ -12,11 +15,16 @@ mod flow;
 mod for_syntax;
 mod frame;
 mod guard;
+mod launch;
 mod loops;
+mod mark;
 mod name;
 mod objects;
+mod passed;
 mod place;
+mod recursion;
 mod reinterpret;
+mod remainder;
 mod resolve;
 mod sites;
 mod spill;
@@ -25,11 +33,17 @@ mod types;
 mod value;
 mod view;
 
+pub use allocation::Allocation;
+pub use calls::{CallArea, CallAreaKind};
 pub use contents::{Contents, Parameter, ParameterCopy};
 pub use flow::Sources;
 pub use for_syntax::{ForLoop, index_loops};
-pub use frame::{KernelFrame, LaunchBounds, MathFunction, StackObject, StackObjectKind, attribute, demangle};
+pub use frame::{
+    KernelFrame, LaunchBounds, MathFunction, PassedTo, Recursion, SpillCheck, StackObject, StackObjectKind, attribute,
+    demangle,
+};
 pub use guard::Guard;
+pub use launch::{Launch, Launches};
 pub use loops::Trip;
 pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};

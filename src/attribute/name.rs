@@ -4,15 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::call_syntax::base_name;
 use super::demangle;
-use super::loops::Trip;
-use super::objects::{Access, Address, Escape, EscapeKind, RawObject};
+use super::mark::{mark_use, settle};
+use super::objects::{Access, Escape, EscapeKind, RawObject};
 use super::place::Place;
 use super::resolve::{Resolved, resolve};
-use super::syntax::{CounterSyntax, Declaration, DeclarationKind, LoopSyntax, Mention, Volatility};
-use super::view::{SourceView, Views};
-use crate::read::{AccessKind, SourceLine};
+use super::syntax::{Declaration, DeclarationKind, Mention, Volatility};
+use super::view::Views;
+use crate::read::AccessKind;
 use crate::source::Span;
 
 /// Padding that the layout may add behind an object: alignment is 16 bytes at most.
@@ -53,9 +52,14 @@ struct Score {
 
 /// Names an object and marks its uses in `object.accesses`; nothing is named that is not the only choice.
 pub fn name(object: &mut RawObject, views: &Views<'_>) -> Option<Variable> {
-    if object.is_library {
-        return None;
+    let variable = if object.is_library { None } else { find(object, views) };
+    if variable.is_none() {
+        object.accesses.iter_mut().for_each(settle);
     }
+    variable
+}
+
+fn find(object: &mut RawObject, views: &Views<'_>) -> Option<Variable> {
     let mut scores = votes(object, views);
     scores.retain(|(_, declaration), score| fitting(declaration, score, object.bytes).is_some());
     let guilty = object.accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed());
@@ -86,7 +90,7 @@ pub fn name(object: &mut RawObject, views: &Views<'_>) -> Option<Variable> {
     let [((view, declaration), score)] = winners.as_slice() else { return None };
     let part = fitting(declaration, score, object.bytes)?;
     for access in &mut object.accesses {
-        mark(access, *view, declaration, views);
+        mark_use(access, *view, declaration, views);
     }
     Some(Variable {
         name: part.name,
@@ -181,9 +185,15 @@ pub fn declared_bytes(object: &RawObject, views: &Views<'_>) -> Option<u64> {
     winners.next().is_none().then_some(winner.bytes)?
 }
 
+/// Mangled names of a lambda's call operator: `…ENKUliE_clEi`.
+fn is_lambda(function: &str) -> bool {
+    function.starts_with("_Z") && function.contains("Ul") && function.contains("_cl")
+}
+
 fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
-    for access in &object.accesses {
+    // What a function does through a pointer mentions variables of its own.
+    for access in object.accesses.iter().filter(|access| !access.in_callee) {
         let found = resolve(&access.places, views, &|mention| fits_access(mention, access));
         vote(&access.places, found, access.is_computed(), &mut scores);
     }
@@ -191,7 +201,13 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
         let argument = argument_range(escape);
         let fits = |mention: &Mention| match &argument {
             Some(range) => range.start <= mention.range.start && mention.range.end <= range.end,
-            None => mention.is_passed || mention.indices.is_empty(),
+            None => match &escape.kind {
+                EscapeKind::Generic(opcode) if opcode.starts_with("st") => mention.is_written,
+                EscapeKind::Generic(opcode) if opcode.starts_with("ld") => mention.is_read,
+                // The object of a lambda is not among what the source passes to it; nor is what a member points to.
+                EscapeKind::Call(function) if is_lambda(function) || escape.argument.is_none() => false,
+                _ => mention.is_passed || mention.indices.is_empty(),
+            },
         };
         vote(&escape.places, resolve(&escape.places, views, &fits), argument.is_some(), &mut scores);
     }
@@ -258,7 +274,7 @@ fn member_path(mention: &Mention, place: &Place) -> String {
     if is_path && !is_called && !mention.indices.is_empty() { members.to_string() } else { String::new() }
 }
 
-fn fits_access(mention: &Mention, access: &Access) -> bool {
+pub fn fits_access(mention: &Mention, access: &Access) -> bool {
     let direction = match access.kind {
         AccessKind::Load => mention.is_read,
         AccessKind::Store => mention.is_written,
@@ -270,171 +286,4 @@ fn fits_access(mention: &Mention, access: &Access) -> bool {
 
 fn size_fits(size: Option<u64>, bytes: u64) -> bool {
     size.is_none_or(|size| size <= bytes && bytes <= size + MAX_PADDING)
-}
-
-/// Narrows an access from its statement to the use of the variable, and notes the loop around it.
-fn mark(access: &mut Access, view: usize, declaration: &Declaration, views: &Views<'_>) {
-    let resolved = resolve(&access.places, views, &|mention| fits_access(mention, access));
-    let is_it = |mention: &Mention| {
-        mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
-    };
-    let has_view = |place: &Place| Rc::as_ptr(&place.view) as usize == view;
-    let found = resolved.filter(|found| has_view(&access.places[found.level]) && found.mentions.iter().any(is_it));
-    if let Some(found) = found {
-        let place = access.places[found.level].clone();
-        let Some(mention) = best_use(found.mentions.iter().filter(|mention| is_it(mention)), access, &place) else {
-            return;
-        };
-        // An operator stands for the brackets of a plain array: the caller's index is what the user chose.
-        let is_operator = access
-            .places
-            .get(1)
-            .and_then(|place| place.callee.as_deref())
-            .is_some_and(|name| base_name(&demangle(name)).starts_with("operator"));
-        match found.inner.filter(|_| found.level > 0 && !is_operator) {
-            Some(inner) => {
-                access.via = place.view.span(mention.range.clone());
-                let place = access.places[0].clone();
-                narrow(access, &place, &inner.range, &inner.indices);
-            }
-            None => narrow(access, &place, &mention.range, &mention.indices),
-        }
-        return;
-    }
-    // The variable won by other accesses: a mention on the way, if there is one.
-    for place in access.places.clone().iter().filter(|place| has_view(place)) {
-        let Some(region) = place.view.region(place.offset) else { continue };
-        let mentions = place.view.mentions(region);
-        if let Some(mention) = best_use(mentions.iter().filter(|mention| is_it(mention)), access, place) {
-            return narrow(access, place, &mention.range, &mention.indices);
-        }
-    }
-}
-
-/// Of several uses of a variable in a statement the one that an access most likely is.
-fn best_use<'m>(uses: impl Iterator<Item = &'m Mention>, access: &Access, place: &Place) -> Option<&'m Mention> {
-    let is_constant = access.address == Address::Constant;
-    uses.max_by_key(|mention| {
-        let direction = if access.kind == AccessKind::Load { mention.is_read } else { mention.is_written };
-        let text = |index: &Range<usize>| place.view.text().get(index.clone()).unwrap_or("").trim().to_string();
-        let constant_index = mention.indices.iter().all(|index| is_number(&text(index)));
-        // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
-        let counters = place.view.counters_around(place.offset);
-        let bare_counter = mention.indices.iter().all(|index| is_counter(&counters, &text(index)));
-        let expected = matches!(access.address, Address::Counter(_)) == bare_counter;
-        (direction, !mention.indices.is_empty(), constant_index == is_constant, expected)
-    })
-}
-
-fn narrow(access: &mut Access, place: &Place, range: &Range<usize>, indices: &[Range<usize>]) {
-    access.span = place.view.span(range.clone()).or(access.span.take());
-    let index = guilty_index(indices, access, place);
-    if let (Address::Computed(_), Some(index)) = (&access.address, index.clone()) {
-        let text = place.view.text().get(index).unwrap_or("");
-        if is_walk(text, &place.view.counters_around(place.offset)) {
-            access.address = Address::Counter(Trip::RunTime);
-        }
-    }
-    access.index = index.and_then(|index| place.view.span(index));
-}
-
-/// Of several indices the one that is no constant: not a number, and, where no counter takes part in the address, not
-/// the counter of a loop, which was unrolled then. Where that leaves several, all of them.
-fn guilty_index(indices: &[Range<usize>], access: &Access, place: &Place) -> Option<Range<usize>> {
-    let has_counter = match &access.address {
-        Address::Computed(sources) => sources.counter,
-        Address::Counter(_) => true,
-        Address::Constant => false,
-    };
-    let counters = if has_counter { Rc::default() } else { place.view.counters_around(place.offset) };
-    let text = |range: &Range<usize>| place.view.text().get(range.clone()).unwrap_or("").trim().to_string();
-    let is_open = |range: &&Range<usize>| !is_number(&text(range)) && !is_counter(&counters, &text(range));
-    let open: Vec<&Range<usize>> = indices.iter().filter(is_open).collect();
-    match open.as_slice() {
-        [only] => Some((*only).clone()),
-        // With the brackets, which stand between them.
-        _ => Some(indices.first()?.start.saturating_sub(1)..(indices.last()?.end + 1).min(place.view.text().len())),
-    }
-}
-
-fn is_counter(counters: &[CounterSyntax], text: &str) -> bool {
-    counters.iter().any(|counter| counter.name == text)
-}
-
-/// Whether an index is made of loop counters and numbers alone. The remainder of a loop that was unrolled by a factor has
-/// no counter in the machine code, only what is left of the loop's bound: the source tells that it is a walk all the same.
-fn is_walk(index: &str, counters: &[CounterSyntax]) -> bool {
-    let words = || index.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
-    let is_plain =
-        index.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '+' | '-' | '*' | '(' | ')' | '[' | ']'));
-    let walks = |word: &str| counters.iter().any(|counter| counter.is_walk && counter.name == word);
-    is_plain && words().any(walks) && words().all(|word| walks(word) || is_number(word))
-}
-
-fn is_number(text: &str) -> bool {
-    text.chars().all(|c| c.is_ascii_digit())
-}
-
-/// Notes the source loop around each access.
-pub fn mark_loops(accesses: &mut [Access], views: &Views<'_>) {
-    for access in accesses {
-        if access.loop_depth == 0 && access.address == Address::Constant {
-            continue;
-        }
-        if let Some((view, found)) = source_loop(&access.places, &access.loop_lines, views) {
-            access.loop_span = view.span(found.range);
-            access.pragma = found.pragma.and_then(|range| view.span(range));
-            access.condition = found.condition.and_then(|range| view.span(range));
-        }
-    }
-}
-
-/// The source of a loop of the machine code: of the loops around a place the one whose header has the line of the closing
-/// branch, else the innermost that is not unrolled on request.
-pub fn source_loop(places: &[Place], branch: &[SourceLine], views: &Views<'_>) -> Option<(Rc<SourceView>, LoopSyntax)> {
-    let around = || {
-        places.iter().flat_map(|place| {
-            place.view.loops_around(place.offset).into_iter().map(|found| (Rc::clone(&place.view), found))
-        })
-    };
-    let closes = |view: &Rc<SourceView>, found: &LoopSyntax| {
-        let header = view.line_of(found.range.start)..=view.line_of(found.range.end);
-        branch.iter().any(|line| {
-            header.contains(&(line.line as usize))
-                && views.get(&line.file).is_some_and(|other| Rc::ptr_eq(&other, view))
-        })
-    };
-    let is_unrolled = |view: &SourceView, found: &LoopSyntax| {
-        found
-            .pragma
-            .clone()
-            .is_some_and(|range| view.text().get(range).is_some_and(|text| text.trim_end().ends_with("unroll")))
-    };
-    around()
-        .find(|(view, found)| closes(view, found))
-        .or_else(|| around().find(|(view, found)| !is_unrolled(view, found)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn walks_are_counters_and_numbers() {
-        let counter = |name: &str, is_walk| CounterSyntax { name: name.to_string(), is_walk };
-        let counters = [counter("i", true), counter("j", true), counter("s", false)];
-        for (index, expected) in [
-            ("i", true),
-            ("i * 4 + j", true),
-            ("i][j", true),
-            ("7 - i", true),
-            ("n - 1 - i", false),
-            ("i % 8", false),
-            ("s", false),
-            ("3", false),
-            ("a[i]", false),
-        ] {
-            assert_eq!(is_walk(index, &counters), expected, "{index}");
-        }
-    }
 }

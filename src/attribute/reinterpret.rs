@@ -104,7 +104,7 @@ impl<'t> Casts<'t> {
         let (type_text, operand) = self.view.cast(node)?;
         let identifier = self.view.address_base(operand)?;
         let named = resolve(&self.declarations, self.view.slice(identifier), identifier.start_byte())?;
-        let is_it = self.view.targets(named, &self.declarations, MAX_ALIASES).iter().any(|target| target == own);
+        let is_it = self.view.targets(named, &self.declarations, MAX_ALIASES).iter().any(|(target, _)| target == own);
         is_it.then(|| Cast { range: node.byte_range(), type_text })
     }
 

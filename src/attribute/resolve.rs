@@ -21,14 +21,26 @@ pub struct Resolved {
     pub mentions: Vec<Mention>,
     /// The indexed expression at the innermost level, where that is one of a parameter or member that stands for the
     /// variable: `slot[head]`.
-    pub inner: Option<InnerUse>,
+    pub inner: Option<Use>,
 }
 
-/// An expression that the code of an access was made from, in a function that does not own the variable.
+/// An expression that the code of an access was made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InnerUse {
+pub struct Use {
     pub range: Range<usize>,
     pub indices: Vec<Range<usize>>,
+    /// Those that an alias was made with.
+    pub outer: Vec<Range<usize>>,
+}
+
+impl Use {
+    pub fn of(mention: &Mention) -> Self {
+        Self { range: mention.range.clone(), indices: mention.indices.clone(), outer: mention.outer.clone() }
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Range<usize>> {
+        self.indices.iter().chain(&self.outer)
+    }
 }
 
 /// Finds the mentions. `fits` tells which uses at the innermost level can be the access.
@@ -62,7 +74,7 @@ pub fn resolve(places: &[Place], views: &Views<'_>, fits: &dyn Fn(&Mention) -> b
         if level == 0 {
             let indexed = aliases.iter().find(|alias| !alias.indices.is_empty());
             inner = match indexed {
-                Some(alias) => Some(InnerUse { range: alias.range.clone(), indices: alias.indices.clone() }),
+                Some(alias) => Some(Use::of(alias)),
                 None => only_member(place, region, &all),
             };
         }
@@ -75,11 +87,11 @@ fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
 }
 
 /// The only indexed member that a method's statement uses.
-fn only_member(place: &Place, region: Node<'_>, all: &[Mention]) -> Option<InnerUse> {
+fn only_member(place: &Place, region: Node<'_>, all: &[Mention]) -> Option<Use> {
     let is_known = |name: &str| all.iter().any(|mention| mention.declaration.name == name);
     let members = place.view.indexed_members(region, &is_known);
     match members.as_slice() {
-        [only] => Some(InnerUse { range: only.range.clone(), indices: only.indices.clone() }),
+        [only] => Some(Use { range: only.range.clone(), indices: only.indices.clone(), outer: Vec::new() }),
         _ => None,
     }
 }

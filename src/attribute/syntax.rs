@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use tree_sitter::Node;
 
+use super::counter_syntax::CounterSyntax;
 use super::types;
 use super::view::SourceView;
 
@@ -20,7 +21,7 @@ pub struct Memory {
     /// By the bytes of the region.
     mentions: Answers<(usize, usize), Mention>,
     /// By offset.
-    counters: Answers<usize, CounterSyntax>,
+    pub(super) counters: Answers<usize, CounterSyntax>,
 }
 
 type Answers<Question, Answer> = RefCell<HashMap<Question, Rc<[Answer]>>>;
@@ -105,6 +106,9 @@ impl Declaration {
     }
 }
 
+/// A variable that an alias stands for, and the indices that lead to its part of it.
+type Target = (Declaration, Vec<Range<usize>>);
+
 /// A use of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
@@ -113,6 +117,8 @@ pub struct Mention {
     pub range: Range<usize>,
     /// Bytes of each index: two for `a[i][j]`.
     pub indices: Vec<Range<usize>>,
+    /// For a use by another name what that was made with: `s` of `Biquad& q = section[s]`, `4 * k` of `float* p = a + 4 * k`.
+    pub outer: Vec<Range<usize>>,
     pub is_read: bool,
     pub is_written: bool,
     /// Handed to a function or taken the address of, as itself.
@@ -127,14 +133,6 @@ pub struct LoopSyntax {
     pub condition: Option<Range<usize>>,
     /// The `#pragma unroll …` before it.
     pub pragma: Option<Range<usize>>,
-}
-
-/// `j` of `for (int j = 0; j < n; ++j)`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CounterSyntax {
-    pub name: String,
-    /// It starts at a constant and changes in the loop's header alone: only the number of its steps may be data.
-    pub is_walk: bool,
 }
 
 /// A parameter in the list of a function.
@@ -153,6 +151,8 @@ pub struct FunctionSyntax {
     pub launch_bounds: Option<Range<usize>>,
     /// `__maxnreg__(n)`
     pub max_registers: Option<Range<usize>>,
+    /// Offset of the brace that opens its body.
+    pub body: Option<usize>,
     /// Names of template parameters, in order.
     pub template_parameters: Vec<String>,
 }
@@ -201,11 +201,21 @@ impl SourceView {
             if declaration.volatility == Some(Volatility::Pointer) && usage.range != identifier.byte_range() {
                 (usage.is_read, usage.is_written, usage.indices) = (true, false, Vec::new());
             }
-            for target in self.targets(declaration, &declarations, MAX_ALIASES) {
-                mentions.push(Mention { declaration: target, ..usage.clone() });
+            for (target, outer) in self.targets(declaration, &declarations, MAX_ALIASES) {
+                mentions.push(Mention { declaration: target, outer, ..usage.clone() });
             }
         }
         mentions
+    }
+
+    /// The variable whose initialiser stands at an offset.
+    pub fn initialized_at(&self, offset: usize) -> Option<Declaration> {
+        let function = enclosing_function(self.root()?.named_descendant_for_byte_range(offset, offset)?)?;
+        let holds = |declaration: &Declaration| {
+            declaration.initializer.is_some_and(|(start, end)| (start..end).contains(&offset))
+        };
+        // Of nested functions the innermost declares it.
+        self.declarations(function).into_iter().filter(holds).max_by_key(|declaration| declaration.range.0)
     }
 
     /// Uses of the name of a declaration that the tree does not have.
@@ -243,12 +253,23 @@ impl SourceView {
     pub fn argument(&self, region: Node<'_>, function: &str, index: usize, count: usize) -> Option<Range<usize>> {
         let base = function.rsplit("::").next()?;
         let base = base.split('<').next()?;
+        // A lambda is called by the name of the variable that holds it.
+        let variables = match base.starts_with("operator()") {
+            true => enclosing_function(region).map(|function| self.declarations(function)).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let is_variable = |called: Node<'_>| resolve(&variables, self.slice(called), called.start_byte()).is_some();
+        let is_called = |called: &Node<'_>| last_name(self.slice(*called)) == base || is_variable(*called);
         let mut found = None;
         let mut open = vec![region];
         while let Some(node) = open.pop() {
             let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
-            if let Some(called) = called.filter(|called| last_name(self.slice(*called)) == base) {
-                if found.is_some() {
+            if let Some(called) = called.filter(is_called) {
+                // Calls of one lambda have the same object.
+                let is_other = |(_, known): (Node<'_>, Node<'_>)| {
+                    index > 0 || variables.is_empty() || self.slice(known) != self.slice(called)
+                };
+                if found.is_some_and(is_other) {
                     return None;
                 }
                 found = Some((node, called));
@@ -268,28 +289,32 @@ impl SourceView {
         }
     }
 
-    /// The variable itself, or for an alias the variables that its initialiser mentions.
-    pub(super) fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Declaration> {
+    /// The variable itself, or for an alias the variables that its initialiser mentions, with the indices there.
+    pub(super) fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Target> {
         // An array of pointers is a variable of its own, and stands for what they point to.
         let is_itself = declaration.kind == DeclarationKind::Array && declaration.type_text.contains('*');
         let (true, Some((start, end)), true) =
             (declaration.kind == DeclarationKind::Alias || is_itself, declaration.initializer, depth > 0)
         else {
-            return vec![declaration.clone()];
+            return vec![(declaration.clone(), Vec::new())];
         };
         let Some(initializer) = self.root().and_then(|root| root.named_descendant_for_byte_range(start, end)) else {
-            return vec![declaration.clone()];
+            return vec![(declaration.clone(), Vec::new())];
         };
-        let mut targets: Vec<Declaration> = self
-            .identifiers(initializer)
-            .into_iter()
-            .filter_map(|identifier| resolve(all, self.slice(identifier), identifier.start_byte()))
-            .filter(|target| target.range != declaration.range && target.kind != DeclarationKind::Scalar)
-            .flat_map(|target| self.targets(target, all, depth - 1))
-            .collect();
+        let mut targets: Vec<Target> = Vec::new();
+        for identifier in self.identifiers(initializer) {
+            let named = resolve(all, self.slice(identifier), identifier.start_byte());
+            let Some(named) = named.filter(|it| it.range != declaration.range && it.kind != DeclarationKind::Scalar)
+            else {
+                continue;
+            };
+            let distance = distance(identifier);
+            let found = self.targets(named, all, depth - 1).into_iter();
+            targets.extend(found.map(|(target, outer)| (target, outer.into_iter().chain(distance.clone()).collect())));
+        }
         targets.dedup();
         if targets.is_empty() || is_itself {
-            targets.insert(0, declaration.clone());
+            targets.insert(0, (declaration.clone(), Vec::new()));
         }
         targets
     }
@@ -327,6 +352,7 @@ impl SourceView {
             },
             range: whole.byte_range(),
             indices,
+            outer: Vec::new(),
             is_read,
             is_written,
             is_passed,
@@ -428,6 +454,10 @@ impl SourceView {
             (true, false) => DeclarationKind::Array,
             (_, true) => DeclarationKind::Alias,
             (false, false) if types::is_scalar(&type_text) => DeclarationKind::Scalar,
+            // What a lambda captures is a structure.
+            (false, false) if initializer.is_some_and(|value| value.kind() == "lambda_expression") => {
+                DeclarationKind::Aggregate
+            }
             (false, false) if type_text == "auto" => DeclarationKind::Alias,
             (false, false) => DeclarationKind::Aggregate,
         };
@@ -531,56 +561,6 @@ impl SourceView {
         })
     }
 
-    /// Counters of the `for` loops around an offset, innermost first.
-    pub fn counters_around(&self, offset: usize) -> Rc<[CounterSyntax]> {
-        if let Some(known) = self.memory.counters.borrow().get(&offset) {
-            return Rc::clone(known);
-        }
-        let counters: Rc<[CounterSyntax]> = self.find_counters(offset).into();
-        self.memory.counters.borrow_mut().insert(offset, Rc::clone(&counters));
-        counters
-    }
-
-    fn find_counters(&self, offset: usize) -> Vec<CounterSyntax> {
-        let headers = self.loops_around(offset).into_iter().filter_map(|around| {
-            self.root()?.named_descendant_for_byte_range(around.range.start, around.range.start + 1)
-        });
-        let loops = headers.filter_map(|node| {
-            if is_loop(node) { Some(node) } else { node.parent().filter(|parent| is_loop(*parent)) }
-        });
-        loops.flat_map(|node| self.counters_of(node)).collect()
-    }
-
-    fn counters_of(&self, node: Node<'_>) -> Vec<CounterSyntax> {
-        let Some(initializer) = node.child_by_field_name("initializer") else { return Vec::new() };
-        let mut cursor = initializer.walk();
-        let declarators = initializer.children_by_field_name("declarator", &mut cursor);
-        let counter = |declarator: Node<'_>| {
-            let name = self.slice(declarator.child_by_field_name("declarator")?).to_string();
-            let starts_at_constant = declarator.child_by_field_name("value").is_some_and(|value| {
-                let text = self.slice(value).trim_matches(['{', '}', ' ']);
-                types::evaluate(text, &|name| self.constant(name)).is_some()
-            });
-            let update = node.child_by_field_name("update").map_or("", |update| self.slice(update));
-            let is_walk =
-                starts_at_constant && update.contains(&name) && !self.writes(node.child_by_field_name("body")?, &name);
-            Some(CounterSyntax { name, is_walk })
-        };
-        declarators.filter_map(counter).collect()
-    }
-
-    /// Whether a statement writes to a variable.
-    pub(super) fn writes(&self, body: Node<'_>, name: &str) -> bool {
-        let mut open = vec![body];
-        while let Some(node) = open.pop() {
-            if node.kind() == "identifier" && self.slice(node) == name && role(access_path(node)).1 {
-                return true;
-            }
-            open.extend(children(node));
-        }
-        false
-    }
-
     /// The function whose definition holds an offset.
     pub fn function_at(&self, offset: usize) -> Option<FunctionSyntax> {
         let end = (offset + 1).min(self.text().len());
@@ -600,6 +580,7 @@ impl SourceView {
             name: name.byte_range(),
             launch_bounds: child("launch_bounds").map(|bounds| self.launch_bounds_range(bounds, function)),
             max_registers,
+            body: function.child_by_field_name("body").map(|body| body.start_byte()),
             template_parameters: self.template_parameters(function),
         })
     }
@@ -672,6 +653,21 @@ impl SourceView {
         let head = self.text().get(function.start_byte()..bounds.end_byte()).unwrap_or("");
         let start = head.rfind("__launch_bounds__").map_or(bounds.start_byte(), |at| function.start_byte() + at);
         start..bounds.end_byte()
+    }
+
+    /// Whether a word is a number, a constant, or a parameter of a template around an offset.
+    pub fn is_fixed(&self, word: &str, offset: usize) -> bool {
+        if types::evaluate(word, &|name| self.constant(name)).is_some() {
+            return true;
+        }
+        let mut node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+        while let Some(current) = node {
+            if self.template_parameters(current).iter().any(|parameter| parameter == word) {
+                return true;
+            }
+            node = current.parent();
+        }
+        false
     }
 
     fn template_parameters(&self, function: Node<'_>) -> Vec<String> {
@@ -758,7 +754,7 @@ pub fn children(node: Node<'_>) -> Vec<Node<'_>> {
     node.children(&mut node.walk()).collect()
 }
 
-fn is_loop(node: Node<'_>) -> bool {
+pub(super) fn is_loop(node: Node<'_>) -> bool {
     matches!(node.kind(), "for_statement" | "while_statement" | "do_statement" | "for_range_loop")
 }
 
@@ -781,7 +777,7 @@ fn is_statement(node: Node<'_>) -> bool {
 }
 
 /// `f` of `a::f<int>`, `x.f`, `p->f`.
-fn last_name(called: &str) -> &str {
+pub fn last_name(called: &str) -> &str {
     let called = called.split('<').next().unwrap_or(called);
     called.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or(called)
 }
@@ -804,7 +800,7 @@ fn subscripts(identifier: Node<'_>) -> impl Iterator<Item = Node<'_>> {
 }
 
 /// The longest expression that names a part of the variable: `s.a[i].x`.
-fn access_path(identifier: Node<'_>) -> Node<'_> {
+pub(super) fn access_path(identifier: Node<'_>) -> Node<'_> {
     let mut current = identifier;
     while let Some(parent) = current.parent().filter(|parent| continues_path(*parent, current)) {
         current = parent;
@@ -822,6 +818,22 @@ fn continues_path(parent: Node<'_>, child: Node<'_>) -> bool {
     }
 }
 
+/// How far behind a variable a pointer to it points: the indices, or what is added to it.
+fn distance(identifier: Node<'_>) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = subscripts(identifier).filter_map(index_range).collect();
+    let mut node = access_path(identifier);
+    let is_pointer = found.is_empty();
+    while let Some(sum) = node.parent().filter(|parent| is_pointer && parent.kind() == "binary_expression") {
+        let (left, right) = (sum.child_by_field_name("left"), sum.child_by_field_name("right"));
+        let is_sum = sum.child_by_field_name("operator").is_some_and(|operator| matches!(operator.kind(), "+" | "-"));
+        let other = if left.is_some_and(|left| left.id() == node.id()) { right } else { left };
+        let (true, Some(other)) = (is_sum, other) else { break };
+        found.push(other.byte_range());
+        node = sum;
+    }
+    found
+}
+
 fn index_range(subscript: Node<'_>) -> Option<Range<usize>> {
     let indices = subscript.child_by_field_name("indices").or_else(|| subscript.child_by_field_name("index"))?;
     let inner = indices.named_child(0).unwrap_or(indices);
@@ -829,7 +841,7 @@ fn index_range(subscript: Node<'_>) -> Option<Range<usize>> {
 }
 
 /// Whether an expression is read, written, or handed on.
-fn role(whole: Node<'_>) -> (bool, bool, bool) {
+pub(super) fn role(whole: Node<'_>) -> (bool, bool, bool) {
     let Some(parent) = whole.parent() else { return (true, false, false) };
     let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|node| node.id() == whole.id());
     match parent.kind() {

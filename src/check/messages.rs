@@ -3,6 +3,7 @@
 use crate::compile::{CompilerMessage, Failure, MessageKind, STRING_NAME};
 use crate::diagnostic::{Code, Diagnostic, Help, Label, Severity};
 use crate::extract::{MappedText, TranslationUnit, UnitCode};
+use crate::lint::explains;
 use crate::read::PtxModule;
 use crate::source::normalize;
 use crate::source::{SourceFile, Span};
@@ -11,12 +12,20 @@ use std::path::Path;
 /// More messages of one unit say nothing new.
 const MAX_MESSAGES: usize = 20;
 
-/// Warnings of a compilation that succeeded.
-pub fn warnings(messages: &[CompilerMessage], unit: &TranslationUnit, root: &Path, ptx: &str) -> Vec<Diagnostic> {
-    let located = messages.iter().map(|message| (message, locate(message, unit, root, Some(ptx))));
+/// A message of a compiler, and its place where that is in the user's files.
+pub type Located = (CompilerMessage, Option<Span>);
+
+/// Warnings of a compilation that succeeded, with their places.
+pub fn located(messages: &[CompilerMessage], unit: &TranslationUnit, root: &Path, ptx: &str) -> Vec<Located> {
+    let located = messages.iter().map(|message| (message.clone(), locate(message, unit, root, Some(ptx))));
     // Warnings in headers of others are not the user's to mend.
-    let ours = located.filter(|(message, span)| span.is_some() || message.place.is_none());
-    ours.take(MAX_MESSAGES).map(|(message, span)| diagnostic(message, span, unit)).collect()
+    located.filter(|(message, span)| span.is_some() || message.place.is_none()).collect()
+}
+
+/// The warnings that no lint explains.
+pub fn warnings(messages: &[Located], unit: &TranslationUnit) -> Vec<Diagnostic> {
+    let left = messages.iter().filter(|(message, span)| span.is_none() || !explains(message));
+    left.take(MAX_MESSAGES).map(|(message, span)| diagnostic(message, span.clone(), unit)).collect()
 }
 
 /// A compilation that failed: the compiler's errors, or one error that says what happened.

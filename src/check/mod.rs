@@ -30,7 +30,7 @@ use crate::report;
 use crate::toolkit::{self, Component, Toolkit, ToolkitError};
 
 use progress::Progress;
-pub use unit::{ArtifactSource, Compilers, Sourced, register_flag};
+pub use unit::{ArtifactSource, Compilers, MARKS_SPILLS, Sourced, register_flag};
 use unit::{Shared, UnitReport, check_unit};
 
 /// Why a run could not start.
@@ -142,6 +142,7 @@ pub fn check_in(
             cancel,
             headers: HeaderIndex::new(&workspace.root),
             curand: &curand,
+            tries_shared_spilling: levels.warns_of("shared_spill_available"),
         },
         cache: cache_of(arguments, &workspace.root),
     };
@@ -204,6 +205,12 @@ struct AllLevels {
 }
 
 impl AllLevels {
+    /// Whether a lint is heard anywhere.
+    fn warns_of(&self, name: &str) -> bool {
+        let levels = self.by_config.values().chain([&self.default]);
+        lint::find(name).is_some_and(|lint| levels.into_iter().any(|levels| levels.level(lint) != Level::Allow))
+    }
+
     fn of(&self, config: Option<&Arc<PackageConfig>>) -> &Levels {
         config.and_then(|config| self.by_config.get(&(Arc::as_ptr(config) as usize))).unwrap_or(&self.default)
     }

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use globset::GlobMatcher;
 
 use super::messages;
-use crate::attribute::{KernelFrame, StackObjectKind, attribute};
+use crate::attribute::{KernelFrame, SpillCheck, StackObjectKind, attribute, demangle};
 use crate::cache::Cache;
 use crate::compile::{Artifacts, CompileError, Compiler, Failure, HeaderIndex, Target, architecture_number};
 use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
 use crate::extract::{TranslationUnit, UnitCode};
-use crate::lint::{self, Circumstances, Levels, LintContext};
-use crate::read::{UnitFacts, read_unit};
+use crate::lint::{self, Circumstances, Levels, LintContext, UnitContext};
+use crate::read::read_unit;
 use crate::toolkit::Version;
 use crate::verify::{Measured, Overlay, OverlaySource};
 
 /// The first version whose ptxas marks spills in the cubin.
-const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };
+pub const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };
 
 /// Where artifacts come from: compilers with a cache before them, or a record.
 pub trait ArtifactSource: OverlaySource {
@@ -47,7 +47,9 @@ impl ArtifactSource for Compilers<'_> {
             return Ok(Sourced { artifacts: self.compiler.compile(unit, target)?, cached: false, cache_error: None });
         };
         let key = cache.key(unit, target);
-        if let Some(artifacts) = cache.get(&key) {
+        // An entry of a run that did not ask for spilling to shared memory lacks what this one needs.
+        let is_enough = |artifacts: &Artifacts| artifacts.shared_log.is_some() || !self.compiler.tries_shared_spilling;
+        if let Some(artifacts) = cache.get(&key).filter(is_enough) {
             return Ok(Sourced { artifacts, cached: true, cache_error: None });
         }
         let artifacts = self.compiler.compile(unit, target)?;
@@ -83,6 +85,7 @@ impl Compilers<'_> {
             Some(root) => Compiler { headers: HeaderIndex::new(root), ..self.compiler.clone() },
             None => self.compiler.clone(),
         };
+        let compiler = Compiler { tries_shared_spilling: false, ..compiler };
         compiler.compile(&mirror.unit, target).map(|artifacts| Measured::of(&artifacts))
     }
 }
@@ -153,7 +156,8 @@ fn examine(
 ) {
     report.rescues = artifacts.rescues.clone();
     report.architecture = artifacts.architecture.clone();
-    report.diagnostics.extend(messages::warnings(&artifacts.messages, unit, shared.root, &artifacts.ptx));
+    let located = messages::located(&artifacts.messages, unit, shared.root, &artifacts.ptx);
+    report.diagnostics.extend(messages::warnings(&located, unit));
     let architecture = architecture_number(&artifacts.architecture);
     let marks_spills = target.toolkit.version >= MARKS_SPILLS;
     let facts = match read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture, marks_spills) {
@@ -164,12 +168,24 @@ fn examine(
             return;
         }
     };
+    let cx = UnitContext::new(unit, &facts, &located, register_flag(unit), &artifacts.ptx);
+    let toolkit = target.toolkit.version.to_string();
+    let about = Circumstances {
+        unit,
+        frame: None,
+        architecture: &artifacts.architecture,
+        toolkit: &toolkit,
+        flags: flag_origin(unit),
+    };
+    let remarks =
+        lint::option_claims(&cx, levels).into_iter().filter_map(|claim| claim.into_diagnostic(levels, &about));
+    report.diagnostics.extend(remarks.map(|diagnostic| placed(diagnostic, unit)));
     let frames = attribute(unit, &facts, artifacts, shared.root, register_flag(unit));
     for frame in frames.iter().filter(|frame| is_wanted(frame, shared)) {
         report.kernels += usize::from(frame.is_entry);
         report.functions.push(frame.mangled.clone());
         report.frame_bytes += frame.usage.stack_frame;
-        examine_frame(unit, target, artifacts, &facts, frame, levels, report);
+        examine_frame(&cx, frame, &Circumstances { frame: Some(frame), ..about }, levels, report);
     }
     report.dependencies = artifacts.dependencies.clone();
     report.measured = Measured::of_log(&facts.log);
@@ -179,35 +195,23 @@ fn examine(
 }
 
 fn examine_frame(
-    unit: &TranslationUnit,
-    target: &Target,
-    artifacts: &Artifacts,
-    facts: &UnitFacts,
+    unit: &UnitContext<'_>,
     frame: &KernelFrame,
+    about: &Circumstances<'_>,
     levels: &Levels,
     report: &mut UnitReport,
 ) {
-    let cx = LintContext {
-        frame,
-        architecture: &artifacts.architecture,
-        has_spill_marks: facts.has_spill_marks,
-        is_relocatable: is_relocatable(unit) || artifacts.rescues.iter().any(|rescue| rescue.contains("-rdc")),
-    };
-    let toolkit = target.toolkit.version.to_string();
-    let about = Circumstances {
-        unit,
-        frame: Some(frame),
-        architecture: &artifacts.architecture,
-        toolkit: &toolkit,
-        flags: flag_origin(unit),
-    };
-    for claim in lint::claims(&cx) {
+    let has_spill_marks = unit.facts.has_spill_marks;
+    let cx = LintContext { unit, frame, architecture: about.architecture, has_spill_marks };
+    let claims = lint::claims(&cx);
+    for claim in claims.into_iter().chain(lint::kernel_claims(&cx, levels)) {
         if claim.lint.name == "unexplained_local_memory" {
             report.unexplained_bytes += claim.bytes;
         }
-        let diagnostic = claim.into_diagnostic(levels, &about);
-        report.diagnostics.extend(diagnostic.map(|diagnostic| placed(diagnostic, unit)));
+        let diagnostic = claim.into_diagnostic(levels, about);
+        report.diagnostics.extend(diagnostic.map(|diagnostic| placed(diagnostic, about.unit)));
     }
+    report.diagnostics.extend(frame.spill_check.map(|check| spills_differ(check, frame, about)));
     debug_assert_eq!(
         frame.objects.iter().map(|object| object.bytes).sum::<u64>(),
         frame.usage.stack_frame,
@@ -219,6 +223,28 @@ fn examine_frame(
             .map(|object| (object.bytes, matches!(object.kind, StackObjectKind::Unknown)))
             .collect::<Vec<_>>()
     );
+}
+
+/// The marks of ptxas and its figures do not agree: something moves bytes that we do not understand.
+fn spills_differ(check: SpillCheck, frame: &KernelFrame, about: &Circumstances<'_>) -> Diagnostic {
+    let architecture = about.architecture;
+    let SpillCheck { found, reported } = check;
+    let kind = if frame.is_entry { "kernel" } else { "function" };
+    Diagnostic {
+        severity: Severity::Note,
+        code: Code::Tool("spill_marks"),
+        message: format!(
+            "{kind} `{}` for {architecture}: instructions that are marked as spills move {} and {} bytes, ptxas reports {} and {}",
+            frame.name, found.0, found.1, reported.0, reported.1
+        ),
+        primary: frame.span.clone().map(|span| Label { span, text: String::new() }),
+        secondary: Vec::new(),
+        notes: vec!["what is said of its spills may be incomplete".to_string()],
+        help: Vec::new(),
+        suggestions: Vec::new(),
+        evidence: None,
+        package: about.unit.package.clone(),
+    }
 }
 
 /// Code from headers outside the workspace alone has no line of the user's: the unit's start stands for it.
@@ -246,7 +272,10 @@ fn unreadable(unit: &TranslationUnit, error: &str) -> Diagnostic {
 }
 
 fn is_wanted(frame: &KernelFrame, shared: &Shared<'_>) -> bool {
-    shared.kernels.as_ref().is_none_or(|glob| glob.is_match(&frame.name) || glob.is_match(&frame.mangled))
+    // A function is looked at with each kernel that has a copy of it.
+    let names = frame.kernels.iter().flat_map(|kernel| [demangle(kernel), kernel.clone()]);
+    let mut names = names.chain([frame.name.clone(), frame.mangled.clone()]);
+    shared.kernels.as_ref().is_none_or(|glob| names.any(|name| glob.is_match(&name)))
 }
 
 pub fn flag_origin(unit: &TranslationUnit) -> FlagOrigin {
@@ -270,18 +299,6 @@ fn is_debug(unit: &TranslationUnit) -> bool {
             target.is_some_and(|rest| rest.split(',').any(|word| word.trim() == "debug"))
         }
     }
-}
-
-/// Whether the unit's functions may be called from other files.
-pub fn is_relocatable(unit: &TranslationUnit) -> bool {
-    let arguments = match &unit.code {
-        UnitCode::CudaFile { flags, .. } => &flags.arguments,
-        UnitCode::CudaText { options, .. } => &options.arguments,
-        UnitCode::Ptx { .. } => return true,
-    };
-    // A value may be an argument of its own: any mention is enough to be careful.
-    let words = ["-rdc", "-dc", "-dlto", "relocatable-device-code", "device-c"];
-    arguments.iter().any(|argument| words.iter().any(|word| argument.contains(word)))
 }
 
 /// The `-maxrregcount` that counts: that of nvcc. For kernel strings it has no effect on the code that runs.

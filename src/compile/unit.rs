@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::message::{CompilerMessage, MessageKind, parse_messages};
 use super::rescue::{HeaderIndex, Rescue, rescue};
-use super::{nvcc, nvrtc, ptxas, unlimited};
+use super::{nvcc, nvrtc, ptxas, shared, unlimited};
 use crate::diagnostic::FlagOrigin;
 use crate::extract::{NvccFlags, NvrtcOptions, TranslationUnit, UnitCode};
 use crate::process::{self, End, Output};
@@ -29,6 +29,9 @@ const PTX_NAME: &str = "unit.ptx";
 
 /// The PTX without limits beside it.
 const UNLIMITED_NAME: &str = "unlimited.ptx";
+
+/// The PTX with spills to shared memory beside it.
+const SHARED_NAME: &str = "shared.ptx";
 
 /// A toolkit and an architecture.
 #[derive(Debug, Clone)]
@@ -50,6 +53,9 @@ pub struct Artifacts {
     pub ptxas_log: String,
     /// ptxas's figures for the kernels that spill, compiled without their limits; empty where none has one.
     pub unlimited_log: String,
+    /// The same with their limits, and with leave to spill to shared memory; `None` where that was not tried.
+    #[serde(default)]
+    pub shared_log: Option<String>,
     /// Local variables as nvcc's front end has them, where a function has local memory; NVRTC gives none.
     pub front_end: FrontEnd,
     /// Warnings of front end and ptxas.
@@ -130,6 +136,8 @@ pub struct Compiler<'a> {
     pub headers: HeaderIndex,
     /// Gives the include folder of curand's headers, installing them where that is allowed.
     pub curand: &'a (dyn Fn(&Toolkit) -> Result<PathBuf, String> + Sync),
+    /// Whether to try what spilling to shared memory would do. It costs a run of ptxas for each unit that spills.
+    pub tries_shared_spilling: bool,
 }
 
 /// `90` of `sm_90`, `sm_90a`, `compute_90`.
@@ -211,6 +219,7 @@ impl Compiler<'_> {
         Ok(Artifacts {
             cubin: Some(nvcc::cubin_path(folder)).filter(|path| path.is_file()).map(read).ok_or(missing("cubin"))??,
             unlimited_log: self.unlimited(&ptx, &text, &attempt.arguments, &attempt.architecture, toolkit, folder)?,
+            shared_log: self.shared(&ptx, &text, &attempt.arguments, &attempt.architecture, toolkit, folder)?,
             ptx,
             messages: warnings(messages),
             front_end: front_end(folder, &text, toolkit),
@@ -316,6 +325,7 @@ impl Compiler<'_> {
         Ok(Artifacts {
             cubin: fs_err::read(cubin).map_err(CompileError::io("the cubin cannot be read"))?,
             unlimited_log: self.unlimited(ptx, &text, &[], &attempt.architecture, &target.toolkit, folder)?,
+            shared_log: self.shared(ptx, &text, &[], &attempt.architecture, &target.toolkit, folder)?,
             front_end: FrontEnd::default(),
             ptx: ptx.to_string(),
             messages: warnings(messages),
@@ -338,13 +348,8 @@ impl Compiler<'_> {
         toolkit: &Toolkit,
         folder: &Path,
     ) -> Result<String, CompileError> {
-        let functions = PtxasLog::parse(log).functions;
-        let spills = |usage: &crate::diagnostic::ResourceUsage| usage.spill_stores > 0 || usage.spill_loads > 0;
-        let kernels: Vec<&str> = functions
-            .iter()
-            .filter(|(_, function)| function.is_entry && spills(&function.usage))
-            .map(|(name, _)| name.as_str())
-            .collect();
+        let kernels = kernels_that_spill(log);
+        let kernels: Vec<&str> = kernels.iter().map(String::as_str).collect();
         if kernels.is_empty() {
             return Ok(String::new());
         }
@@ -357,7 +362,39 @@ impl Compiler<'_> {
         fs_err::write(&path, text).map_err(CompileError::io("the PTX cannot be written"))?;
         let options = unlimited::ptxas_options(flags);
         let mut command = unlimited::command(&toolkit.ptxas, architecture, &options, &kernels, &path);
-        let output = self.run(&mut command, b"", "ptxas")?;
+        self.figures(&mut command)
+    }
+
+    /// Figures of the kernels that spill and may do so to shared memory, when they do. `None` where it is not tried.
+    fn shared(
+        &self,
+        ptx: &str,
+        log: &str,
+        flags: &[String],
+        architecture: &str,
+        toolkit: &Toolkit,
+        folder: &Path,
+    ) -> Result<Option<String>, CompileError> {
+        if !self.tries_shared_spilling {
+            return Ok(None);
+        }
+        let kernels = kernels_that_spill(log);
+        let kernels: Vec<&str> = kernels.iter().map(String::as_str).collect();
+        let may_spill = toolkit.version >= shared::SINCE && !kernels.is_empty() && !shared::is_refused_with(flags);
+        let Some((text, kernels)) = may_spill.then(|| shared::with_pragma(ptx, &kernels)).flatten() else {
+            return Ok(Some(String::new()));
+        };
+        let path = folder.join(SHARED_NAME);
+        fs_err::write(&path, text).map_err(CompileError::io("the PTX cannot be written"))?;
+        let kernels: Vec<&str> = kernels.iter().map(String::as_str).collect();
+        let limit = unlimited::limiting_flag(flags);
+        let options: Vec<String> = unlimited::ptxas_options(flags).into_iter().chain(limit).collect();
+        self.figures(&mut unlimited::command(&toolkit.ptxas, architecture, &options, &kernels, &path)).map(Some)
+    }
+
+    /// What ptxas says of functions; nothing where it refuses to compile them.
+    fn figures(&self, command: &mut std::process::Command) -> Result<String, CompileError> {
+        let output = self.run(command, b"", "ptxas")?;
         match output.end {
             End::Cancelled => Err(CompileError::Cancelled),
             _ if output.succeeded() => Ok(output.text()),
@@ -392,6 +429,12 @@ impl Compiler<'_> {
         };
         Box::new(Failure { error, messages, rescues: attempt.rescues.clone(), ptx: None })
     }
+}
+
+fn kernels_that_spill(log: &str) -> Vec<String> {
+    let spills = |usage: &crate::diagnostic::ResourceUsage| usage.spill_stores > 0 || usage.spill_loads > 0;
+    let functions = PtxasLog::parse(log).functions.into_iter();
+    functions.filter(|(_, function)| function.is_entry && spills(&function.usage)).map(|(name, _)| name).collect()
 }
 
 /// The command line as rescues have made it.

@@ -64,6 +64,13 @@ pub fn ptxas_options(flags: &[String]) -> Vec<String> {
     options.filter(|option| !option.contains(LIMITING_OPTION)).map(String::from).collect()
 }
 
+/// The limit that nvcc would hand on to ptxas.
+pub fn limiting_flag(flags: &[String]) -> Option<String> {
+    let parts: Vec<&str> = flags.iter().flat_map(|flag| flag.split(['=', ','])).collect();
+    let at = parts.iter().rposition(|part| part.trim_start_matches('-') == LIMITING_OPTION)?;
+    parts.get(at + 1).map(|value| format!("--{LIMITING_OPTION}={value}"))
+}
+
 /// Whether flags limit the registers of all kernels of a unit.
 pub fn has_limit(flags: &[String]) -> bool {
     flags.iter().any(|flag| flag.contains(LIMITING_OPTION))
@@ -91,6 +98,10 @@ mod tests {
         let flags = ["-O3", "-Xptxas=-O1,--maxrregcount=32", "-Xptxas=-v", "-maxrregcount=64"].map(String::from);
         assert_eq!(ptxas_options(&flags), ["-O1", "-v"]);
         assert!(has_limit(&flags));
+        assert_eq!(limiting_flag(&flags).as_deref(), Some("--maxrregcount=64"));
+        assert_eq!(limiting_flag(&flags[..2]).as_deref(), Some("--maxrregcount=32"));
+        assert_eq!(limiting_flag(&["-maxrregcount".into(), "48".into()]).as_deref(), Some("--maxrregcount=48"));
+        assert_eq!(limiting_flag(&["-rdc=true".to_string()]), None);
         assert!(!has_limit(&["-rdc=true".to_string()]));
     }
 }

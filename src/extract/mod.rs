@@ -65,6 +65,26 @@ pub struct NvrtcOptions {
     pub program_name: Option<String>,
     /// Why some options could not be read from the code; they are missing above then.
     pub unresolved: Option<String>,
+    /// Options that do not do what they say.
+    pub ineffective: Vec<IneffectiveOption>,
+}
+
+/// An option in Rust code that is without effect on the code that runs, or has another one than its name says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IneffectiveOption {
+    pub kind: IneffectiveKind,
+    /// The field, or the literal in `options`.
+    pub span: Span,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IneffectiveKind {
+    /// `maxrregcount: Some(32)`, `--maxrregcount=32`: NVRTC hands out PTX, which does not carry it.
+    MaxRegisters,
+    /// `--ptxas-options`: the ptxas of NVRTC has no part in making PTX.
+    PtxasOptions,
+    /// `use_fast_math: Some(true)`: cudarc passes `--fmad=true`.
+    FastMath,
 }
 
 /// Text put together from pieces of source files, such as a decoded string literal.

@@ -4,8 +4,9 @@
 //! from public readers of the format and was checked on ptxas 11.8 to 13.5.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use object::elf::FileHeader64;
+use object::elf::{FileHeader64, RelocationType};
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, SymbolTable};
 use object::{Endianness, SectionIndex};
 use thiserror::Error;
@@ -18,6 +19,8 @@ const CUDA_MACHINE: u16 = 190;
 const ATTRIBUTE_MARKS: u8 = 0x55;
 /// Kind of a mark: the instruction spills or refills a register.
 const MARK_SPILL: u32 = 1;
+/// Relocation of an address of eight bytes.
+const R_CUDA_64: RelocationType = RelocationType(2);
 
 #[derive(Debug, Error)]
 pub enum CubinError {
@@ -39,6 +42,19 @@ pub struct CubinFunction {
     pub spill_marks: BTreeSet<u32>,
     /// Start of its code in the address space of the line tables.
     pub base: u64,
+    /// Functions that it calls, copied behind its own code.
+    pub inner: Vec<InnerFunction>,
+}
+
+/// A function whose code lies in that of a kernel: ptxas gives each kernel a copy of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InnerFunction {
+    /// Mangled, as in the PTX.
+    pub name: String,
+    /// Offsets in the code of the kernel.
+    pub code: Range<u32>,
+    /// ptxas's own code for an instruction of the PTX, such as the slow path of a division.
+    pub is_routine: bool,
 }
 
 /// What a cubin says about local memory.
@@ -103,11 +119,34 @@ impl Reader<'_> {
                 spill_marks: self.spill_marks(&name)?,
                 code: section.data(self.endian, self.bytes)?.to_vec(),
                 base: section_base(index.0),
+                inner: self.inner_functions(index, &name)?,
                 name,
             });
         }
         functions.sort_by(|left, right| left.name.cmp(&right.name));
         Ok(functions)
+    }
+
+    /// Symbols such as `$kernel$callee` and `$__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath` in a section.
+    fn inner_functions(&self, section: SectionIndex, function: &str) -> Result<Vec<InnerFunction>, CubinError> {
+        let prefix = format!("${function}$");
+        let mut inner = Vec::new();
+        for symbol in self.symbols.iter() {
+            if usize::from(symbol.st_shndx.get(self.endian).0) != section.0 {
+                continue;
+            }
+            let name = self.symbols.symbol_name(self.endian, symbol)?;
+            let name = String::from_utf8_lossy(name);
+            let callee = name.strip_prefix(&prefix);
+            let routine = || name.strip_prefix("$__internal_").and_then(|rest| Some(rest.split_once('$')?.1));
+            let Some(inner_name) = callee.or_else(routine) else { continue };
+            let field = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+            let start = field(symbol.st_value.get(self.endian));
+            let end = start.saturating_add(field(symbol.st_size.get(self.endian)));
+            inner.push(InnerFunction { name: inner_name.to_string(), code: start..end, is_routine: callee.is_none() });
+        }
+        inner.sort_by_key(|inner| inner.code.start);
+        Ok(inner)
     }
 
     fn section_data(&self, name: &str) -> Result<Option<(SectionIndex, &[u8])>, CubinError> {
@@ -129,17 +168,18 @@ impl Reader<'_> {
         LineTable::parse(&data).map_err(|source| CubinError::LineTable { section: name, source })
     }
 
-    /// Writes the addresses that the linker would: section and offset of the function.
+    /// Writes the addresses that the linker would: section and offset of the function. The others lead to names of inlined
+    /// functions, which nothing reads (seen with `-rdc=true` for sm_80), and have four bytes.
     fn relocate(&self, target: SectionIndex, data: &mut [u8]) -> Result<(), CubinError> {
         for section in self.sections.iter().filter(|section| section.sh_info(self.endian) as usize == target.0) {
             // Up to sm_8x the addend stands in the place itself, later beside it.
             if let Some((entries, _)) = section.rel(self.endian, self.bytes)? {
-                for entry in entries {
+                for entry in entries.iter().filter(|entry| entry.r_type(self.endian) == R_CUDA_64) {
                     self.write_address(data, entry.r_offset(self.endian), entry.r_sym(self.endian) as usize, None)?;
                 }
             }
             if let Some((entries, _)) = section.rela(self.endian, self.bytes)? {
-                for entry in entries {
+                for entry in entries.iter().filter(|entry| entry.r_type(self.endian, false) == R_CUDA_64) {
                     let (symbol, addend) = (entry.r_sym(self.endian, false) as usize, entry.r_addend(self.endian));
                     self.write_address(data, entry.r_offset(self.endian), symbol, Some(addend))?;
                 }

@@ -138,12 +138,22 @@ fn sentence(row: &Row, architectures: &str) -> String {
         (stores, loads) if stores == loads => format!("spills {stores} B"),
         (stores, loads) => format!("spills {stores} B stored and {loads} B loaded"),
     };
-    let registers = count(row.registers.into(), "register");
-    format!("kernel `{}`, {architectures}: stack frame {} B, {spills}, {registers}", row.name, row.stack_frame)
+    let frame = format!("`{}`, {architectures}: stack frame {} B, {spills}", row.name, row.stack_frame);
+    match is_kernel(row) {
+        true => format!("kernel {frame}, {}", count(row.registers.into(), "register")),
+        false => format!("function {frame}"),
+    }
+}
+
+/// ptxas counts registers of kernels; functions that they call take part in those.
+fn is_kernel(row: &Row) -> bool {
+    row.registers > 0
 }
 
 fn table(rows: &[(Row, String)]) -> String {
-    let with_share = rows.iter().any(|(row, _)| row.bytes.0 != row.stack_frame);
+    // What speaks of a kernel as a whole has no share in its frame.
+    let has_share = rows.iter().any(|(row, _)| row.bytes.0 > 0);
+    let with_share = has_share && rows.iter().any(|(row, _)| row.bytes.0 != row.stack_frame);
     let with_loads = rows.iter().any(|(row, _)| row.spill_stores != row.spill_loads);
     let mut cells = vec![header(with_share, with_loads)];
     cells.extend(rows.iter().take(MAX_ROWS).map(|(row, archs)| row_cells(row, archs, with_share, with_loads)));
@@ -169,7 +179,7 @@ fn row_cells(row: &Row, architectures: &str, with_share: bool, with_loads: bool)
     if with_loads {
         cells.push(format!("{} B", row.spill_loads));
     }
-    cells.push(row.registers.to_string());
+    cells.push(if is_kernel(row) { row.registers.to_string() } else { "-".to_string() });
     cells
 }
 

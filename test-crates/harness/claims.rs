@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use cargo_lmem::attribute::{KernelFrame, StackObject, StackObjectKind, attribute};
-use cargo_lmem::check::register_flag;
+use cargo_lmem::attribute::{CallAreaKind, KernelFrame, StackObject, StackObjectKind, attribute};
+use cargo_lmem::check::{MARKS_SPILLS, register_flag};
 use cargo_lmem::compile::architecture_number;
-use cargo_lmem::lint::{LintContext, would_claim};
+use cargo_lmem::lint::{LintContext, UnitContext, would_claim};
 use cargo_lmem::read::read_unit;
 
 use super::crates::TestCrate;
@@ -39,13 +39,14 @@ pub fn test() -> Result<(), Problem> {
 fn lines_of(given: &Given, root: &std::path::Path) -> Result<Vec<String>, Problem> {
     let artifacts = &given.artifacts;
     let architecture = architecture_number(&artifacts.architecture);
-    // Records are of a ptxas that marks spills.
-    let facts = read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture, true);
+    let marks_spills = given.target.toolkit.version >= MARKS_SPILLS;
+    let facts = read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture, marks_spills);
     let facts = facts.map_err(|error| format!("`{}`: {error}", given.unit.name))?;
     let frames = attribute(&given.unit, &facts, artifacts, root, register_flag(&given.unit));
+    let unit = UnitContext::new(&given.unit, &facts, &[], register_flag(&given.unit), &artifacts.ptx);
     let line = |frame: &KernelFrame, object: &StackObject| {
         let architecture = &artifacts.architecture;
-        let cx = LintContext { frame, architecture, has_spill_marks: facts.has_spill_marks, is_relocatable: false };
+        let cx = LintContext { unit: &unit, frame, architecture, has_spill_marks: facts.has_spill_marks };
         let claims = would_claim(&cx, object).join(", ");
         format!("{}: {} {} {}: {claims}", given.unit.name, frame.name, describe(object), object.bytes)
     };
@@ -61,6 +62,14 @@ fn describe(object: &StackObject) -> String {
         (StackObjectKind::Variable, Some(variable)) => format!("`{}`", variable.name),
         (StackObjectKind::Variable, None) => "unnamed".to_string(),
         (StackObjectKind::Spills(_), _) => "spills".to_string(),
+        (StackObjectKind::Call(area), _) => match area.kind {
+            CallAreaKind::Saved { .. } => "saved registers".to_string(),
+            CallAreaKind::Passed { .. } => "arguments and results".to_string(),
+            CallAreaKind::Incoming { .. } => "arguments of callers".to_string(),
+            CallAreaKind::Routine { .. } => "routine".to_string(),
+        },
+        (StackObjectKind::Allocation(_), _) => "alloca".to_string(),
+        (StackObjectKind::Recursion(_), _) => "recursion".to_string(),
         (StackObjectKind::Unknown, _) => "rest".to_string(),
     }
 }

@@ -2,7 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
+use cargo_lmem::toolkit::Version;
+
 use super::Problem;
+use super::run::ARCHITECTURES;
+
+/// The toolkit that records are made with.
+pub const VERSION: Version = Version { major: 13, minor: 5 };
+
+/// Crates that are compiled with another toolkit, and for what it knows. NVIDIA's wheels of 12.x have NVRTC and ptxas, so
+/// that these crates hold kernel strings alone.
+const OTHER_TOOLKITS: &[(&str, Version, &[&str])] = &[
+    ("toolkit_12_9", Version { major: 12, minor: 9 }, ARCHITECTURES),
+    // It does not know sm_120.
+    ("toolkit_12_4", Version { major: 12, minor: 4 }, &["sm_80", "sm_90"]),
+];
 
 /// Crates whose JSON report is compared too: a plain one, one with headers, one with kernel strings.
 const WITH_JSON: &[&str] = &["dynamic_index", "headers", "rust_strings"];
@@ -19,6 +33,9 @@ pub const WAITING: &[(&str, &str)] = &[];
 pub struct TestCrate {
     pub name: String,
     pub folder: PathBuf,
+    /// The toolkit that it is compiled with.
+    pub version: Version,
+    pub architectures: &'static [&'static str],
 }
 
 /// `test-crates/`
@@ -43,7 +60,9 @@ pub fn names() -> Vec<String> {
 
 impl TestCrate {
     pub fn new(name: String) -> Self {
-        Self { folder: root().join(&name), name }
+        let other = OTHER_TOOLKITS.iter().find(|(other, ..)| *other == name);
+        let (version, architectures) = other.map_or((VERSION, ARCHITECTURES), |(_, version, known)| (*version, *known));
+        Self { folder: root().join(&name), name, version, architectures }
     }
 
     /// Whether it has marks, and reports to compare with.
@@ -56,10 +75,10 @@ impl TestCrate {
         self.name == LABELLED
     }
 
-    /// Whether its suggestions are compiled once and their figures kept; those of a crate with many kernels are not, and
-    /// stay unproven in tests.
+    /// Whether its suggestions are compiled once and their figures kept; those of a crate with many kernels, and of
+    /// crates of other toolkits, are not, and stay unproven in tests.
     pub fn has_recorded_suggestions(&self) -> bool {
-        self.name != LABELLED
+        self.name != LABELLED && self.version == VERSION
     }
 
     /// The files that hold figures of suggestions.

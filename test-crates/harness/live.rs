@@ -1,31 +1,41 @@
 //! The test crates with a real toolkit, and our reading of machine code against nvdisasm's.
 
+use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use cargo_lmem::check::{ArtifactSource, Sourced};
+use cargo_lmem::check::{ArtifactSource, Sourced, Surroundings, check_in};
 use cargo_lmem::cli::MessageFormat;
 use cargo_lmem::compile::{Failure, Target};
 use cargo_lmem::extract::TranslationUnit;
+use cargo_lmem::lint;
 use cargo_lmem::toolkit::{self, Component};
 use cargo_lmem::verify::{Measured, Overlay, OverlaySource};
+use libtest_mimic::Completion;
 
 use super::crates::TestCrate;
+use super::record::Given;
 use super::{Problem, all, crates, disassembly, record, recorded, run};
 
 /// Compiles where the crate lies; the report must be the one that is expected of the record, or that it gives.
-pub fn test(test_crate: &TestCrate) -> Result<(), Problem> {
+///
+/// A crate of another toolkit is left out where that is not found.
+pub fn test(test_crate: &TestCrate) -> Result<Completion, Problem> {
     let cancel = AtomicBool::new(false);
-    let toolkit = record::real_toolkit(&cancel)?;
+    let toolkit = match record::real_toolkit(test_crate.version, &cancel) {
+        Err(problem) if test_crate.version != crates::VERSION => return Ok(Completion::ignored_with(problem)),
+        toolkit => toolkit?,
+    };
     let source = Live { root: &test_crate.folder, cancel: &cancel };
     let proof = if test_crate.has_recorded_suggestions() { "--verify-budget=3600" } else { "--no-verify" };
-    let outcome = run::check(&test_crate.folder, toolkit, &source, &[proof])?;
+    let outcome = run::check(test_crate, &test_crate.folder, toolkit, &source, &[proof])?;
     if test_crate.has_expectations() {
-        return recorded::compare_text(test_crate, &outcome);
+        return recorded::compare_text(test_crate, &outcome).map(|()| Completion::Completed);
     }
     let (of_record, _) = recorded::check(test_crate, &[])?;
     let report = |outcome| run::report(outcome, MessageFormat::Human);
     match report(&outcome)? == report(&of_record)? {
-        true => Ok(()),
+        true => Ok(Completion::Completed),
         false => Err("the report is not the one that the record gives".to_string()),
     }
 }
@@ -48,10 +58,72 @@ impl OverlaySource for Live<'_> {
     }
 }
 
+/// Our reading of all machine code of some workspace against nvdisasm's, and the sums of its findings; what the cache has
+/// is not compiled again.
+pub fn judge_workspace(folder: &Path) -> Result<(), Problem> {
+    let cancel = AtomicBool::new(false);
+    let toolkit = record::real_toolkit(crates::VERSION, &cancel)?;
+    let nvdisasm = toolkit::component(&toolkit, Component::Nvdisasm, false, true, &cancel);
+    let nvdisasm = nvdisasm.map_err(|error| error.to_string())?.join("bin/nvdisasm");
+    let judge =
+        Judge { root: folder, cancel: &cancel, nvdisasm: &nvdisasm, given: Mutex::default(), found: Mutex::default() };
+    let surroundings = Surroundings { current_folder: Some(folder), recorded: Some((toolkit, &judge)) };
+    let everything = format!("--warn={}", lint::known_names().join(",").replace(",warnings", ""));
+    let arguments = run::arguments(&["sm_90"], &[".", "--no-verify", &everything]);
+    let outcome = check_in(surroundings, &arguments, &cancel).map_err(|error| error.to_string())?;
+    let (compared, mut problems) = judge.found.into_inner().expect("no thread has panicked");
+    let summary = &outcome.report.summary;
+    eprintln!(
+        "{}: {} kernels, {} bytes of local memory, {} unexplained, {} units failed; {compared} local accesses compared with nvdisasm",
+        folder.display(),
+        summary.kernels,
+        summary.frame_bytes,
+        summary.unexplained_bytes,
+        summary.failed_units
+    );
+    problems.extend(
+        recorded::conserve(&outcome.report.diagnostics, &judge.given.into_inner().expect("no thread has panicked"))
+            .err(),
+    );
+    all(problems)
+}
+
+impl OverlaySource for Judge<'_> {
+    /// Suggestions are not what is judged.
+    fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        record::measure(self.root, overlay, target, self.cancel)
+    }
+}
+
+/// Compiles, with the user's cache, and has nvdisasm judge what has local accesses.
+struct Judge<'a> {
+    root: &'a Path,
+    cancel: &'a AtomicBool,
+    nvdisasm: &'a Path,
+    given: Mutex<Vec<Given>>,
+    /// Local accesses that were compared, and what differs.
+    found: Mutex<(usize, Vec<Problem>)>,
+}
+
+impl ArtifactSource for Judge<'_> {
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
+        let sourced = record::compile_cached(self.root, unit, target, self.cancel)?;
+        let compared = disassembly::compare(self.nvdisasm, &sourced.artifacts);
+        let mut found = self.found.lock().expect("no thread has panicked");
+        match compared {
+            Ok(count) => found.0 += count,
+            Err(problem) => found.1.push(format!("{}:\n{problem}", unit.name)),
+        }
+        let given = Given { unit: unit.clone(), target: target.clone(), artifacts: sourced.artifacts.clone() };
+        self.given.lock().expect("no thread has panicked").push(given);
+        Ok(sourced)
+    }
+}
+
 /// Every local access, spill mark, and line of every recorded cubin.
 pub fn compare_with_nvdisasm() -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
-    let toolkit = record::real_toolkit(&cancel)?;
+    let toolkit = record::real_toolkit(crates::VERSION, &cancel)?;
     let folder = toolkit::component(&toolkit, Component::Nvdisasm, false, true, &cancel);
     let nvdisasm = folder.map_err(|error| error.to_string())?.join("bin/nvdisasm");
     let mut problems = Vec::new();

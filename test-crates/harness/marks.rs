@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use cargo_lmem::diagnostic::Diagnostic;
 
 use super::crates::TestCrate;
-use super::run::ARCHITECTURES;
 use super::{Problem, all};
 
 /// File, line, code and architecture of a finding.
@@ -14,8 +13,10 @@ type Finding = (String, usize, String, String);
 /// Checks that every mark has its diagnostic and every diagnostic its mark.
 pub fn compare(test_crate: &TestCrate, diagnostics: &[Diagnostic]) -> Result<(), Problem> {
     let mut problems = Vec::new();
+    let every = every_architecture(test_crate);
     let marked = count(marks(test_crate, &mut problems));
-    let reported = count(diagnostics.iter().flat_map(|diagnostic| findings(diagnostic, &mut problems)).collect());
+    let reported =
+        count(diagnostics.iter().flat_map(|diagnostic| findings(diagnostic, &every, &mut problems)).collect());
     let keys: std::collections::BTreeSet<&Finding> = marked.keys().chain(reported.keys()).collect();
     // One line for all architectures of a place.
     let mut differences: BTreeMap<(String, usize, String, &str), Vec<String>> = BTreeMap::new();
@@ -43,6 +44,7 @@ fn count(findings: Vec<Finding>) -> BTreeMap<Finding, usize> {
 
 fn marks(test_crate: &TestCrate, problems: &mut Vec<Problem>) -> Vec<Finding> {
     let mut found = Vec::new();
+    let every = every_architecture(test_crate);
     for file in test_crate.sources() {
         let text = fs_err::read_to_string(test_crate.folder.join(&file)).unwrap_or_default();
         let file = file.to_string_lossy().replace('\\', "/");
@@ -51,7 +53,7 @@ fn marks(test_crate: &TestCrate, problems: &mut Vec<Problem>) -> Vec<Finding> {
             for mark in line.split("//~").skip(1) {
                 // `//~^` speaks of the line above, where the line itself has no room for a comment.
                 let (above, mark) = mark.strip_prefix('^').map_or((0, mark), |rest| (1, rest));
-                match read_mark(mark) {
+                match read_mark(mark, &every) {
                     Some((code, architectures)) => found.extend(
                         architectures.into_iter().map(|arch| (file.clone(), index + 1 - above, code.to_string(), arch)),
                     ),
@@ -64,21 +66,21 @@ fn marks(test_crate: &TestCrate, problems: &mut Vec<Problem>) -> Vec<Finding> {
 }
 
 /// `lint_name` or `lint_name sm_80 sm_90`; a quote or a backslash of the Rust string around it ends the mark.
-fn read_mark(text: &str) -> Option<(&str, Vec<String>)> {
+fn read_mark<'m>(text: &'m str, every: &[String]) -> Option<(&'m str, Vec<String>)> {
     let text = text.split(['"', '\\']).next().unwrap_or(text);
     let mut words = text.split_whitespace();
     let code = words.next()?;
     let architectures: Vec<String> = words.map(str::to_string).collect();
-    let known = architectures.iter().all(|name| ARCHITECTURES.contains(&name.as_str()));
-    let named = if architectures.is_empty() { every_architecture() } else { architectures };
+    let known = architectures.iter().all(|name| every.contains(name));
+    let named = if architectures.is_empty() { every.to_vec() } else { architectures };
     known.then_some((code, named))
 }
 
-fn every_architecture() -> Vec<String> {
-    ARCHITECTURES.iter().map(ToString::to_string).collect()
+fn every_architecture(test_crate: &TestCrate) -> Vec<String> {
+    test_crate.architectures.iter().map(ToString::to_string).collect()
 }
 
-fn findings(diagnostic: &Diagnostic, problems: &mut Vec<Problem>) -> Vec<Finding> {
+fn findings(diagnostic: &Diagnostic, every: &[String], problems: &mut Vec<Problem>) -> Vec<Finding> {
     let code = diagnostic.code.name().to_string();
     let Some(primary) = &diagnostic.primary else {
         problems.push(format!("`{code}` has no place: {}", diagnostic.message));
@@ -89,7 +91,7 @@ fn findings(diagnostic: &Diagnostic, problems: &mut Vec<Problem>) -> Vec<Finding
     architectures.sort();
     architectures.dedup();
     // What is said of a whole unit holds for every architecture.
-    let architectures = if architectures.is_empty() { every_architecture() } else { architectures };
+    let architectures = if architectures.is_empty() { every.to_vec() } else { architectures };
     let place = (primary.span.file.display.clone(), primary.span.start_line());
     architectures.into_iter().map(|arch| (place.0.clone(), place.1, code.clone(), arch)).collect()
 }

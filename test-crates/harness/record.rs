@@ -16,6 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use cargo_lmem::cache::{self, Cache};
 use cargo_lmem::check::{ArtifactSource, Compilers, Sourced};
 use cargo_lmem::compile::{Artifacts, CompileError, Compiler, CompilerMessage, Failure, HeaderIndex, Target};
 use cargo_lmem::extract::{TranslationUnit, UnitCode};
@@ -29,9 +30,6 @@ use serde::{Deserialize, Serialize};
 
 use super::crates::{self, TestCrate};
 use super::{Problem, run};
-
-/// The toolkit that records are made with.
-pub const VERSION: Version = Version { major: 13, minor: 5 };
 
 pub const RENEW_OVERLAYS: &str = "LMEM_RECORD_SUGGESTIONS=1 cargo test --test test_crates";
 
@@ -66,16 +64,19 @@ struct Entry {
     /// The same for kernels that spill, without their limits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unlimited_log: Vec<String>,
+    /// And with their limits, spilling to shared memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    shared_log: Vec<String>,
     #[serde(default)]
     front_end: FrontEnd,
 }
 
 /// A toolkit that is not there: nothing of it may be needed.
-pub fn no_toolkit() -> Toolkit {
+pub fn no_toolkit(version: Version) -> Toolkit {
     let root = PathBuf::from("/no-toolkit");
     Toolkit {
-        version: VERSION,
-        number: VERSION.to_string(),
+        version,
+        number: version.to_string(),
         nvcc: None,
         ptxas: root.join("bin/ptxas"),
         nvrtc: None,
@@ -103,8 +104,9 @@ impl<'a> Record<'a> {
         if !problems.is_empty() {
             problems.sort();
             return Err(format!(
-                "{}\nhint: renew the records with `{RENEW}`, CUDA {VERSION} is needed",
-                problems.join("\n")
+                "{}\nhint: renew the records with `{RENEW}`, CUDA {} is needed",
+                problems.join("\n"),
+                self.test_crate.version
             ));
         }
         let mut given = self.given.into_inner().expect("no thread has panicked");
@@ -156,6 +158,7 @@ impl<'a> Record<'a> {
             ptx: ptx.replace(FOLDER, &padded),
             ptxas_log: here(&entry.log.join("\n")),
             unlimited_log: entry.unlimited_log.join("\n"),
+            shared_log: Some(entry.shared_log.join("\n")),
             front_end: entry.front_end,
             messages,
             dependencies: entry.dependencies.keys().map(|path| folder.join(path)).collect(),
@@ -262,16 +265,17 @@ impl OverlaySource for Proving<'_> {
 /// Compiles the suggestions of test crates and keeps their figures; names are as for [`renew`].
 pub fn renew_overlays(names: &str) -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
-    let toolkit = real_toolkit(&cancel)?;
     let is_named = |test_crate: &TestCrate| names == "1" || names.split(',').any(|name| name.trim() == test_crate.name);
     for test_crate in crates::all().iter().filter(|it| is_named(it) && it.has_recorded_suggestions()) {
-        let proving = Proving {
-            record: Record::new(test_crate),
-            toolkit: toolkit.clone(),
-            cancel: &cancel,
-            overlays: Mutex::default(),
-        };
-        let outcome = run::check(&test_crate.folder, no_toolkit(), &proving, &["--verify-budget=3600"])?;
+        let toolkit = real_toolkit(test_crate.version, &cancel)?;
+        let proving = Proving { record: Record::new(test_crate), toolkit, cancel: &cancel, overlays: Mutex::default() };
+        let outcome = run::check(
+            test_crate,
+            &test_crate.folder,
+            no_toolkit(test_crate.version),
+            &proving,
+            &["--verify-budget=3600"],
+        )?;
         proving.record.finish()?;
         for stale in test_crate.recorded_suggestions() {
             fs_err::remove_file(stale).map_err(|error| error.to_string())?;
@@ -299,11 +303,18 @@ fn one_line_each(overlays: &Overlays) -> Result<String, Problem> {
 /// Compiles test crates and keeps what comes out: all for `1`, else those that are named, with commas between.
 pub fn renew(names: &str) -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
-    let toolkit = real_toolkit(&cancel)?;
     for test_crate in crates::all() {
-        if names != "1" && !names.split(',').any(|name| name.trim() == test_crate.name) {
+        let is_named = names.split(',').any(|name| name.trim() == test_crate.name);
+        if names != "1" && !is_named {
             continue;
         }
+        let toolkit = match real_toolkit(test_crate.version, &cancel) {
+            Err(problem) if !is_named && test_crate.version != crates::VERSION => {
+                eprintln!("not recorded {}: {problem}", test_crate.name);
+                continue;
+            }
+            toolkit => toolkit?,
+        };
         let folder = recording_folder(&test_crate.name);
         drop(fs_err::remove_dir_all(&folder));
         test_crate.copy_to(&folder)?;
@@ -315,7 +326,7 @@ pub fn renew(names: &str) -> Result<(), Problem> {
             cancel: &cancel,
             problems: Mutex::default(),
         };
-        let outcome = run::check(&folder, toolkit.clone(), &recorder, &["--no-verify"])?;
+        let outcome = run::check(&test_crate, &folder, toolkit, &recorder, &["--no-verify"])?;
         super::all(recorder.problems.into_inner().expect("no thread has panicked"))?;
         eprintln!("recorded {} ({} kernels)", test_crate.name, outcome.report.summary.kernels);
         fs_err::remove_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -323,15 +334,25 @@ pub fn renew(names: &str) -> Result<(), Problem> {
     renew_overlays(names)
 }
 
-/// The toolkit of this machine; an error where it is not of the version that records are of.
-pub fn real_toolkit(cancel: &AtomicBool) -> Result<Toolkit, Problem> {
-    let selection = toolkit::select(Request::default(), cancel).map_err(|error| error.to_string())?;
-    match selection.toolkit {
-        toolkit if toolkit.version == VERSION => Ok(toolkit),
-        toolkit => {
-            Err(format!("records are of CUDA {VERSION}, and `{}` is {}", toolkit.root.display(), toolkit.number))
-        }
+/// The toolkit of a version: for most crates that of this machine, for others the first of the folders that
+/// `LMEM_TOOLKITS` lists, or one that is found.
+pub fn real_toolkit(version: Version, cancel: &AtomicBool) -> Result<Toolkit, Problem> {
+    let select = |choice: Option<&str>| {
+        let request = Request { choice, offline: version != crates::VERSION, ..Request::default() };
+        toolkit::select(request, cancel).map(|selection| selection.toolkit).map_err(|error| error.to_string())
+    };
+    if version == crates::VERSION {
+        let toolkit = select(None)?;
+        let (root, number) = (toolkit.root.display().to_string(), toolkit.number.clone());
+        let is_right = toolkit.version == version;
+        return is_right.then_some(toolkit).ok_or(format!("records are of CUDA {version}, and `{root}` is {number}"));
     }
+    let listed = std::env::var("LMEM_TOOLKITS").unwrap_or_default();
+    let mut listed =
+        listed.split(':').filter(|folder| !folder.is_empty()).filter_map(|folder| select(Some(folder)).ok());
+    let found = listed.find(|toolkit| toolkit.version == version);
+    let found = found.or_else(|| select(Some(&version.to_string())).ok());
+    found.ok_or(format!("no toolkit of CUDA {version} is found"))
 }
 
 /// Compiles a unit with a real toolkit.
@@ -341,7 +362,18 @@ pub fn compile(
     target: &Target,
     cancel: &AtomicBool,
 ) -> Result<Artifacts, Box<Failure>> {
-    with_compilers(root, cancel, |compilers| compilers.artifacts(unit, target).map(|sourced| sourced.artifacts))
+    with_compilers(root, cancel, None, |compilers| compilers.artifacts(unit, target)).map(|sourced| sourced.artifacts)
+}
+
+/// The same, unless the user's own cache has it.
+pub fn compile_cached(
+    root: &Path,
+    unit: &TranslationUnit,
+    target: &Target,
+    cancel: &AtomicBool,
+) -> Result<Sourced, Box<Failure>> {
+    let cache = toolkit::cache_root().ok().map(|folder| Cache::new(cache::folder(&folder), root));
+    with_compilers(root, cancel, cache, |compilers| compilers.artifacts(unit, target))
 }
 
 /// The figures of a unit with edits, with a real toolkit.
@@ -351,17 +383,23 @@ pub fn measure(
     target: &Target,
     cancel: &AtomicBool,
 ) -> Result<Measured, Box<Failure>> {
-    with_compilers(root, cancel, |compilers| compilers.measure(overlay, target))
+    with_compilers(root, cancel, None, |compilers| compilers.measure(overlay, target))
 }
 
-fn with_compilers<T>(root: &Path, cancel: &AtomicBool, run: impl FnOnce(&Compilers<'_>) -> T) -> T {
+fn with_compilers<T>(
+    root: &Path,
+    cancel: &AtomicBool,
+    cache: Option<Cache>,
+    run: impl FnOnce(&Compilers<'_>) -> T,
+) -> T {
     let curand = |toolkit: &Toolkit| {
         let folder = toolkit::component(toolkit, Component::Curand, false, true, cancel);
         folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
     };
     let limit = Duration::from_secs(600);
-    let compiler = Compiler { limit, cancel, headers: HeaderIndex::new(root), curand: &curand };
-    run(&Compilers { compiler, cache: None })
+    let headers = HeaderIndex::new(root);
+    let compiler = Compiler { limit, cancel, headers, curand: &curand, tries_shared_spilling: cache.is_none() };
+    run(&Compilers { compiler, cache })
 }
 
 /// A source of artifacts that compiles and keeps what comes out.
@@ -429,6 +467,7 @@ impl Recorder<'_> {
             rescues: artifacts.rescues,
             log: without_times(&artifacts.ptxas_log).map(elsewhere).collect(),
             unlimited_log: without_times(&artifacts.unlimited_log).map(String::from).collect(),
+            shared_log: without_times(artifacts.shared_log.as_deref().unwrap_or("")).map(String::from).collect(),
             front_end: self.front_end_elsewhere(artifacts.front_end, target),
         };
         let mut json = serde_json::to_string_pretty(&entry).map_err(|error| error.to_string())?;
@@ -532,7 +571,8 @@ impl Stem {
 fn stem(folder: &Path, unit: &TranslationUnit, target: &Target) -> Stem {
     // `src/kernels.rs:41` is no file name everywhere.
     let name = unit.name.replace(':', "-");
-    Stem(folder.join("recorded").join(format!("{VERSION}-{}", target.architecture)).join(name))
+    let version = target.toolkit.version;
+    Stem(folder.join("recorded").join(format!("{version}-{}", target.architecture)).join(name))
 }
 
 fn inputs(folder: &Path, unit: &TranslationUnit, target: &Target) -> String {

@@ -12,13 +12,14 @@ use cargo_lmem::toolkit::Toolkit;
 use clap::Parser;
 
 use super::Problem;
+use super::crates::TestCrate;
 
 /// Two generations of which the frames of arrays are the same, and one where they often are not.
 pub const ARCHITECTURES: &[&str] = &["sm_80", "sm_90", "sm_120"];
 
-/// `cargo lmem check` for all architectures, with more arguments.
-pub fn arguments(more: &[&str]) -> CheckArgs {
-    let architectures = ARCHITECTURES.join(",");
+/// `cargo lmem check` for some architectures, with more arguments.
+pub fn arguments(architectures: &[&str], more: &[&str]) -> CheckArgs {
+    let architectures = architectures.join(",");
     let fixed = ["cargo", "lmem", "check", "--quiet", "--arch", &architectures];
     match Cargo::parse_from(fixed.iter().chain(more)) {
         Cargo::Lmem(arguments) => match arguments.command {
@@ -28,10 +29,17 @@ pub fn arguments(more: &[&str]) -> CheckArgs {
     }
 }
 
-/// Checks the package in `folder`.
-pub fn check(folder: &Path, toolkit: Toolkit, source: &dyn ArtifactSource, more: &[&str]) -> Result<Outcome, Problem> {
+/// Checks a copy of a test crate that lies in `folder`.
+pub fn check(
+    test_crate: &TestCrate,
+    folder: &Path,
+    toolkit: Toolkit,
+    source: &dyn ArtifactSource,
+    more: &[&str],
+) -> Result<Outcome, Problem> {
     let surroundings = Surroundings { current_folder: Some(folder), recorded: Some((toolkit, source)) };
-    let outcome = check_in(surroundings, &arguments(more), &AtomicBool::new(false));
+    let arguments = arguments(test_crate.architectures, more);
+    let outcome = check_in(surroundings, &arguments, &AtomicBool::new(false));
     outcome.map_err(|error| format!("the check could not start: {error}"))
 }
 

@@ -165,7 +165,13 @@ impl<'c, 'w> Folder<'c, 'w> {
     }
 
     pub fn span(&self, file: usize, expression: &Expr) -> Span {
-        Span::new(&self.code.files[file].rust.file, self.place(file, expression))
+        self.spanned(file, expression)
+    }
+
+    /// The place of any piece of syntax of a file.
+    pub fn spanned(&self, file: usize, syntax: &impl Spanned) -> Span {
+        let rust = &self.code.files[file].rust;
+        Span::new(&rust.file, rust.range(syntax.span()))
     }
 
     fn fold(&mut self, file: usize, expression: &Expr, steps: usize) -> Result<Folded, String> {

@@ -8,7 +8,7 @@ mod options;
 mod scan;
 mod sinks;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
@@ -19,7 +19,7 @@ use self::fold::{Folded, Folder, Origin};
 use self::names::{Code, MAX_RUST_BYTES, read_rust};
 use self::scan::{Call, Value};
 use self::sinks::{Options, Sink};
-use super::{NvrtcOptions, TranslationUnit, UnitCode, Unresolved};
+use super::{IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, Unresolved};
 use crate::discover::{Workspace, has_ending};
 use crate::source::{SourceFile, Span, display_path};
 
@@ -74,7 +74,8 @@ struct Extractor<'a> {
     workspace: &'a Workspace,
     code: Code<'a>,
     strings: Strings,
-    seen: BTreeSet<(PathBuf, usize, String)>,
+    /// Units by their text and options, with their index.
+    seen: BTreeMap<(PathBuf, usize, String), usize>,
 }
 
 /// A call that has text compiled.
@@ -90,7 +91,7 @@ struct SinkCall {
 impl<'a> Extractor<'a> {
     fn new(workspace: &'a Workspace, files: &[(PathBuf, Option<usize>)]) -> Self {
         let mut extractor =
-            Self { workspace, code: Code::new(workspace), strings: Strings::default(), seen: BTreeSet::new() };
+            Self { workspace, code: Code::new(workspace), strings: Strings::default(), seen: BTreeMap::new() };
         for (path, package) in files {
             if let Err(reason) = extractor.add(path, *package) {
                 let name = display_path(path, &workspace.root);
@@ -148,10 +149,13 @@ impl<'a> Extractor<'a> {
             Origin::File(_) => false,
         };
         // The same text with other options is another unit; pieces before or behind the first literal make another text.
-        let key = format!("{options:?} {}", folded.text.as_str());
-        if !self.seen.insert((path, start, key)) {
+        let NvrtcOptions { arguments, program_name, unresolved, ineffective } = &options;
+        let key = (path, start, format!("{:?} {}", (arguments, program_name, unresolved), folded.text.as_str()));
+        if let Some(known) = self.seen.get(&key).copied() {
+            self.strings.units[known].add_ineffective(ineffective);
             return;
         }
+        self.seen.insert(key, self.strings.units.len());
         let package = self.code.files[call.file].package.and_then(|package| self.workspace.packages.get(package));
         let folder = call.span.file.path.parent().unwrap_or(Path::new(""));
         self.strings.units.push(TranslationUnit {
@@ -175,6 +179,16 @@ impl<'a> Extractor<'a> {
                 self.strings.unresolved.push(Unresolved { span, reason });
             }
         }
+    }
+}
+
+impl TranslationUnit {
+    /// Another call has the same text compiled with options that mean the same, and says them at another place.
+    fn add_ineffective(&mut self, more: &[IneffectiveOption]) {
+        let UnitCode::CudaText { options, .. } = &mut self.code else { return };
+        let new: Vec<IneffectiveOption> =
+            more.iter().filter(|option| !options.ineffective.contains(option)).cloned().collect();
+        options.ineffective.extend(new);
     }
 }
 
@@ -237,6 +251,8 @@ fn options_of(folder: &mut Folder<'_, '_>, call: &SinkCall, arguments: &[Expr]) 
     };
     if call.is_own {
         options.unresolved = Some(format!("`{}` is a function of this package, which may add options", call.sink.name));
+        // Nor is it known what becomes of those that are there.
+        options.ineffective.clear();
     }
     options
 }

@@ -375,3 +375,53 @@ fn broken_files_are_noted() {
     let extraction = of_package(&[("src/lib.rs", "fn f() { compile_ptx(\"open"), ("src/a.rs", "fn f() { \"open")]);
     assert_eq!(extraction.notes, ["`src/lib.rs` is not looked into: it is not Rust"]);
 }
+
+#[test]
+fn options_without_effect_are_kept_with_their_place() {
+    let ineffective = |fields: &str, more: &str| {
+        let code = format!(
+            "{more} fn f(n: usize) {{ compile_ptx_with_opts(\"{KERNEL}\", CompileOptions {{ {fields} ..Default::default() }}) }}"
+        );
+        let places = options(&code).ineffective.into_iter();
+        places.map(|option| format!("{:?} {}", option.kind, option.span.text())).collect::<Vec<_>>()
+    };
+    let one = |fields: &str| ineffective(fields, "").join(" | ");
+    assert_eq!(one("maxrregcount: Some(32),"), "MaxRegisters maxrregcount: Some(32)");
+    assert_eq!(one("maxrregcount: Some(n),"), "MaxRegisters maxrregcount: Some(n)");
+    assert_eq!(one("use_fast_math: Some(true),"), "FastMath use_fast_math: Some(true)");
+    assert_eq!(
+        one("options: vec![\"--maxrregcount=32\".into(), \"-Xptxas=-O1\".to_string()],"),
+        "MaxRegisters \"--maxrregcount=32\" | PtxasOptions \"-Xptxas=-O1\""
+    );
+    assert_eq!(
+        ineffective("options: vec![LIMIT.into()],", "const LIMIT: &str = \"-maxrregcount\";"),
+        ["MaxRegisters \"-maxrregcount\""]
+    );
+    for silent in [
+        "maxrregcount: None,",
+        "use_fast_math: Some(false),",
+        "use_fast_math: None, ftz: Some(true),",
+        "options: vec![\"--use_fast_math\".into(), \"-DX=maxrregcount\".into()],",
+    ] {
+        assert_eq!(one(silent), "", "{silent}");
+    }
+}
+
+#[test]
+fn options_without_effect_are_those_of_the_outermost_structure() {
+    let base = "const BASE: CompileOptions = CompileOptions { maxrregcount: Some(32), use_fast_math: Some(true) };";
+    let code = |field: &str| {
+        format!("{base} fn f() {{ compile_ptx_with_opts(\"{KERNEL}\", CompileOptions {{ {field} ..BASE }}) }}")
+    };
+    let texts = |code: &str| {
+        options(code).ineffective.into_iter().map(|option| option.span.text().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&code("")), ["maxrregcount: Some(32)", "use_fast_math: Some(true)"]);
+    assert_eq!(texts(&code("maxrregcount: None,")), ["use_fast_math: Some(true)"]);
+    // Two calls with the same options are one unit with two places.
+    let call = "compile_ptx_with_opts(S, CompileOptions { maxrregcount: Some(8), ..Default::default() });";
+    let extraction = of_text(&format!("const S: &str = \"{KERNEL}\"; fn f() {{ {call} {call} }}"));
+    let [unit] = extraction.units.as_slice() else { panic!("{:?}", extraction.units) };
+    let UnitCode::CudaText { options, .. } = &unit.code else { panic!("{unit:?}") };
+    assert_eq!(options.ineffective.len(), 2);
+}

@@ -1,0 +1,115 @@
+//! An option does not do what it says, for the code that runs.
+//!
+//! ## Why it costs
+//! Whoever wrote it believes that registers are limited, that fast instructions are used, or that a loop stays a loop:
+//!
+//! - cudarc's `maxrregcount`, and `--maxrregcount` or `--ptxas-options` in its `options`: cudarc takes PTX from NVRTC,
+//!   which does not carry them, and the driver compiles that without them.
+//! - cudarc's `use_fast_math: Some(true)`: it is passed on as `--fmad=true`, which is NVRTC's default. Divisions and
+//!   square roots stay as exact and as slow as they were.
+//! - `#pragma nounroll`: the front ends of nvcc and NVRTC do not know it, and skip it with a warning. The loop is
+//!   unrolled as if nothing were there.
+//! - `-maxrregcount` where every kernel of the file has launch bounds or `__maxnreg__` of its own: these win.
+//!
+//! ## What to do
+//! - Registers: `__launch_bounds__(threads, blocks)` at the kernel, or `__maxnreg__(n)`. PTX carries both.
+//! - Fast math: `options: vec!["--use_fast_math".into()]`.
+//! - Loops: `#pragma unroll 1`.
+//!
+//! ## Fix safety
+//! Leaving out what has no effect changes nothing. What has the effect that was meant changes the code: measure it.
+//! `--use_fast_math` gives results that are less exact.
+
+use crate::compile::CompilerMessage;
+use crate::extract::{IneffectiveKind, IneffectiveOption, UnitCode};
+use crate::lint::{Check, Finding, Level, Lint, UnitContext};
+use crate::read::PtxFunction;
+use crate::source::Span;
+
+pub(crate) static LINT: Lint = Lint {
+    name: "ineffective_option",
+    level: Level::Warn,
+    source: include_str!("ineffective_option.rs"),
+    check: Check::Options(check),
+};
+
+fn check(cx: &UnitContext<'_>) -> Vec<Finding> {
+    let options: &[IneffectiveOption] = match &cx.unit.code {
+        UnitCode::CudaText { options, .. } => &options.ineffective,
+        UnitCode::CudaFile { .. } | UnitCode::Ptx { .. } => &[],
+    };
+    let pragmas = cx.messages.iter().filter(|(message, _)| is_ignored_pragma(message));
+    let pragmas = pragmas.filter_map(|(_, span)| span.as_ref()).map(ignored_pragma);
+    options.iter().map(cudarc).chain(pragmas).chain(flag(cx)).collect()
+}
+
+/// Whether a warning says that `#pragma nounroll` was skipped: nvcc's 20199, NVRTC's 161.
+pub(crate) fn is_ignored_pragma(message: &CompilerMessage) -> bool {
+    let printed = message.column.as_ref().map_or("", |(_, line)| line.as_str());
+    message.text.starts_with("unrecognized #pragma") && printed.contains("nounroll")
+}
+
+fn ignored_pragma(span: &Span) -> Finding {
+    Finding::new("`#pragma nounroll` is skipped by the compiler: it may unroll the loop all the same")
+        .primary(Some(span), "not known to CUDA's front end")
+        .help("write `#pragma unroll 1`")
+}
+
+fn cudarc(option: &IneffectiveOption) -> Finding {
+    let span = Some(&option.span);
+    match option.kind {
+        IneffectiveKind::MaxRegisters => Finding::new("the limit on registers does not reach the code that runs")
+            .primary(span, "without effect")
+            .note(
+                "cudarc takes PTX from NVRTC, which does not carry the limit, and the driver compiles that without it",
+            )
+            .help(
+                "limit the kernel itself: `__launch_bounds__(threads, blocks)` or `__maxnreg__(n)`, which PTX carries",
+            ),
+        IneffectiveKind::PtxasOptions => Finding::new("options for `ptxas` do not reach the code that runs")
+            .primary(span, "without effect")
+            .note("cudarc takes PTX from NVRTC: its `ptxas` is not run, and the driver's compiler is not told")
+            .help("leave it out; what the driver's compiler should know must stand in the kernel, as launch bounds do"),
+        IneffectiveKind::FastMath => Finding::new("`use_fast_math` does not turn on fast math")
+            .primary(span, "cudarc passes `--fmad=true`, which is the default")
+            .help("put the option itself into the list: `options: vec![\"--use_fast_math\".into()]`"),
+    }
+}
+
+/// `-maxrregcount` that no kernel heeds. In 225 builds with ptxas 13.5 (3 kernels, 3 architectures, 5 kinds of bounds, 5
+/// limits) the machine code was the same with it and without.
+fn flag(cx: &UnitContext<'_>) -> Option<Finding> {
+    let UnitCode::CudaFile { file, flags } = &cx.unit.code else { return None };
+    let (_, flag) = cx.register_flag.as_ref()?;
+    let kernels = &cx.facts.kernels;
+    let is_bounded = |function: &PtxFunction| {
+        function.max_threads.is_some() || function.required_threads.is_some() || function.max_registers.is_some()
+    };
+    // With `-rdc` it holds for functions that are no kernels, of other files too.
+    let is_whole = !flags.arguments.iter().any(|argument| argument.contains("rdc") || argument.contains("relocatable"));
+    let all_bounded = kernels.iter().all(|kernel| kernel.is_entry && cx.function(&kernel.name).is_some_and(is_bounded));
+    if kernels.is_empty() || !is_whole || !all_bounded {
+        return None;
+    }
+    let finding = Finding::new(format!("`{flag}` limits no kernel of `{}`: each has a bound of its own", cx.unit.name))
+        .primary(Span::line(file, 1).as_ref(), format!("compiled with `{flag}`"))
+        .note(
+            "`ptxas` makes the same code with the flag and without; the front end hears of it and may optimise for it",
+        );
+    Some(finding.help("leave the flag out; a kernel is limited further by more blocks in its launch bounds"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::parse_messages;
+
+    #[test]
+    fn the_messages_of_both_front_ends_are_known() {
+        let text = "a.cu(3): warning #20199-D: unrecognized #pragma in device code\n  #pragma nounroll\n          ^\n\n\
+                    k.cu(5): warning #161-D: unrecognized #pragma\n    _Pragma(\"nounroll\") for (;;) s += a[i];\n            ^\n\n\
+                    k.cu(9): warning #161-D: unrecognized #pragma\n  #pragma omp parallel\n          ^\n";
+        let known: Vec<bool> = parse_messages(text, "nvcc").iter().map(is_ignored_pragma).collect();
+        assert_eq!(known, [true, true, false]);
+    }
+}

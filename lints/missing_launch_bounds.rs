@@ -1,0 +1,92 @@
+//! A kernel is at a limit of its registers because nothing tells the compiler how it is launched.
+//!
+//! ## Why it costs
+//! Without launch bounds ptxas knows nothing of the block, and takes as many registers as it likes, or as
+//! `-maxrregcount` allows. A block whose threads need more than the 65,536 registers of a multiprocessor cannot be
+//! launched at all: "too many resources requested for launch". A flag for all kernels of a file makes those spill that
+//! would have had room.
+//!
+//! ## What to do
+//! Say the block: `__launch_bounds__(256)`. It is exact for one kernel, and ptxas follows it in place of
+//! `-maxrregcount`. What is reported was seen: the launches of the kernel in its own file, all of which show their block
+//! as a constant.
+//!
+//! ## Fix safety
+//! A launch with a larger block than the bound fails; launches from other files are not looked at.
+
+use crate::attribute::{Launch, MAX_REGISTERS, StackObjectKind, registers_for};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, line_of, plural};
+use crate::read::PtxFunction;
+
+pub(crate) static LINT: Lint = Lint {
+    name: "missing_launch_bounds",
+    level: Level::Allow,
+    source: include_str!("missing_launch_bounds.rs"),
+    check: Check::Kernel(check),
+};
+
+fn check(cx: &LintContext<'_>) -> Option<Finding> {
+    if !cx.frame.is_entry {
+        return None;
+    }
+    let launch = cx.unit.launch(cx.frame)?;
+    let function = cx.unit.function(&cx.frame.mangled).filter(|function| !has_bounds(function))?;
+    let limit = function.max_registers;
+    let certain = cx.unit.launches().most_certain(&cx.frame.name)?;
+    cannot_run(cx, certain, limit).or_else(|| if limit.is_none() { held_back(cx, launch) } else { None })
+}
+
+fn has_bounds(function: &PtxFunction) -> bool {
+    function.max_threads.is_some() || function.required_threads.is_some()
+}
+
+/// A block needs more registers than there are.
+fn cannot_run(cx: &LintContext<'_>, launch: &Launch, limit: Option<u32>) -> Option<Finding> {
+    let frame = cx.frame;
+    let (threads, registers) = (launch.threads, frame.usage.registers);
+    let allowed = registers_for(threads, 1);
+    if registers <= allowed {
+        return None;
+    }
+    let finding = Finding::new(format!(
+        "kernel `{}` takes {registers} registers, and a block of {threads} threads has {allowed} for each: it cannot be \
+         launched",
+        frame.name
+    ));
+    let finding = finding
+        .primary(Some(&launch.span), format!("{threads} threads"))
+        .label(frame.span.as_ref(), "no launch bounds")
+        .note("the launch fails with \"too many resources requested for launch\"");
+    let bound = match limit {
+        // The two attributes cannot stand together.
+        Some(_) => format!("`__maxnreg__({allowed})`"),
+        None => format!("`__launch_bounds__({threads})`"),
+    };
+    let registers = plural(allowed.into(), "register");
+    Some(finding.help(format!("{bound} makes the compiler keep to {registers}; a smaller block needs fewer")))
+}
+
+/// A flag for all kernels leaves this one fewer registers than its block could have.
+fn held_back(cx: &LintContext<'_>, launch: &Launch) -> Option<Finding> {
+    let frame = cx.frame;
+    let (limit, flag) = cx.unit.register_flag.as_ref().filter(|(limit, _)| *limit < MAX_REGISTERS)?;
+    let allowed = registers_for(launch.threads, 1);
+    let spills = frame.objects.iter().any(|object| matches!(object.kind, StackObjectKind::Spills(_)));
+    if allowed <= *limit || !(spills || frame.usage.registers >= *limit) {
+        return None;
+    }
+    let what = if spills { "spills under" } else { "takes all registers of" };
+    let threads = launch.threads;
+    let finding = Finding::new(format!(
+        "kernel `{}` {what} `{flag}`, and its blocks of {threads} threads have room for {allowed} registers",
+        frame.name
+    ));
+    let place = frame.span.as_ref().unwrap_or(&launch.span);
+    let finding = finding
+        .primary(Some(place), "no launch bounds")
+        .label(Some(&launch.span), format!("{threads} threads: 65536 registers are enough for {allowed} in each"));
+    Some(finding.help(format!(
+        "`__launch_bounds__({threads})` overrides the flag for this kernel ({})",
+        line_of(&launch.span, Some(place))
+    )))
+}

@@ -1,0 +1,77 @@
+//! Spilled registers could be parked in shared memory.
+//!
+//! ## Why it costs
+//! A spill to local memory goes through the caches; shared memory is nearer. On an H200 kernels whose spills lie in a hot
+//! loop became 1.4 to 2.2 times faster. A kernel that need not spill is faster still: see `register_spill` first.
+//!
+//! ## What to do
+//! Since CUDA 13.0 ptxas spills to shared memory where `asm volatile (".pragma \"enable_smem_spilling\";");` is the first
+//! statement of the kernel. It is reported where ptxas was run with the pragma and put something there: how much shared
+//! memory it takes depends on the launch bounds, and on what the architecture can give without letting fewer blocks run.
+//! Without launch bounds it budgets for as many threads as the registers allow.
+//!
+//! ptxas refuses the pragma with an error in kernels with dynamic shared memory, calls of functions that were not
+//! inlined, `setmaxnreg`, with `-rdc=true`, and with `-G`; nothing is reported there.
+//!
+//! ## Fix safety
+//! The result is the same. Fewer blocks may run at a time where shared memory was scarce, and a later change that brings
+//! in dynamic shared memory or a call makes the kernel fail to compile. Toolkits before 12.9 ignore the pragma with a
+//! warning.
+
+use crate::attribute::{StackObject, StackObjectKind};
+use crate::compile::SHARED_SPILLING;
+use crate::diagnostic::ResourceUsage;
+use crate::extract::UnitCode;
+use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes};
+
+pub(crate) static LINT: Lint = Lint {
+    name: "shared_spill_available",
+    level: Level::Allow,
+    source: include_str!("shared_spill_available.rs"),
+    check: Check::Kernel(check),
+};
+
+/// What it must take away of the spills: less is not worth shared memory.
+const WORTHWHILE: u64 = 10;
+
+fn check(cx: &LintContext<'_>) -> Option<Finding> {
+    let frame = cx.frame;
+    let (before, after) = (&frame.usage, frame.shared_spilling.as_ref()?);
+    let is_spills = |object: &&StackObject| matches!(object.kind, StackObjectKind::Spills(_));
+    let StackObjectKind::Spills(spills) = &frame.objects.iter().find(is_spills)?.kind else { return None };
+    let gone = traffic(before).checked_sub(traffic(after))?;
+    if after.shared <= before.shared || gone * WORTHWHILE < traffic(before) {
+        return None;
+    }
+    let part = if traffic(after) == 0 { "all" } else { "a part" };
+    let spilled = bytes(traffic(before));
+    let mut finding = Finding::new(format!(
+        "kernel `{}` spills to local memory, and shared memory could hold {part} of it",
+        frame.name
+    ))
+    .primary(frame.span.as_ref(), format!("{spilled} stored and loaded"))
+    .label(frame.body.as_ref(), "the pragma goes behind this brace, before all else")
+    .note(with_pragma(before, after));
+    finding.loop_depth = spills.loop_depth;
+    let function = cx.unit.function(&frame.mangled)?;
+    if function.max_threads.or(function.required_threads).is_none() {
+        finding = finding.note("it has no launch bounds: ptxas budgets for as many threads as its registers allow");
+    }
+    if let UnitCode::CudaText { .. } = &cx.unit.unit.code {
+        finding = finding.note("the driver compiles this text: one before CUDA 13 may ignore the pragma");
+    }
+    Some(finding.help(format!("write `asm volatile (\".pragma \\\"{SHARED_SPILLING}\\\";\");` as the first statement")))
+}
+
+/// Bytes of spill stores and loads.
+fn traffic(usage: &ResourceUsage) -> u64 {
+    usage.spill_stores + usage.spill_loads
+}
+
+fn with_pragma(before: &ResourceUsage, after: &ResourceUsage) -> String {
+    format!(
+        "compiled with the pragma: stack frame {} B, spills {} B stored and {} B loaded, {} B of shared memory for a block \
+         instead of {}",
+        after.stack_frame, after.spill_stores, after.spill_loads, after.shared, before.shared
+    )
+}

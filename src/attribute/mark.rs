@@ -1,0 +1,190 @@
+//! Where in its statement an access stands: the use of the variable, the index to blame, and the loop around it.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::call_syntax::base_name;
+use super::counter_syntax::{CounterSyntax, Walk, walk_of};
+use super::demangle;
+use super::loops::Trip;
+use super::name::fits_access;
+use super::objects::{Access, Address};
+use super::place::Place;
+use super::resolve::{Use, resolve};
+use super::syntax::{Declaration, LoopSyntax, Mention};
+use super::view::{SourceView, Views};
+use crate::read::{AccessKind, SourceLine};
+
+/// Narrows an access from its statement to the use of the variable.
+pub fn mark_use(access: &mut Access, view: usize, declaration: &Declaration, views: &Views<'_>) {
+    let resolved = resolve(&access.places, views, &|mention| fits_access(mention, access));
+    let is_it = |mention: &&Mention| {
+        mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
+    };
+    let has_view = |place: &Place| Rc::as_ptr(&place.view) as usize == view;
+    let found =
+        resolved.filter(|found| has_view(&access.places[found.level]) && found.mentions.iter().any(|it| is_it(&it)));
+    if let Some(found) = found {
+        let place = access.places[found.level].clone();
+        let mentions: Vec<&Mention> = found.mentions.iter().filter(is_it).collect();
+        let Some(mention) = best_use(mentions.iter().copied(), access, &place) else { return };
+        // An operator stands for the brackets of a plain array: the caller's index is what the user chose.
+        let is_operator = access
+            .places
+            .get(1)
+            .and_then(|place| place.callee.as_deref())
+            .is_some_and(|name| base_name(&demangle(name)).starts_with("operator"));
+        match found.inner.filter(|_| found.level > 0 && !is_operator) {
+            Some(inner) => {
+                access.via = place.view.span(mention.range.clone());
+                narrow(access, 0, &inner, std::slice::from_ref(&inner));
+            }
+            None => {
+                let uses: Vec<Use> = mentions.into_iter().map(Use::of).collect();
+                narrow(access, found.level, &Use::of(mention), &uses);
+            }
+        }
+        return;
+    }
+    // The variable won by other accesses: a mention on the way, if there is one.
+    for (level, place) in access.places.clone().iter().enumerate().filter(|(_, place)| has_view(place)) {
+        let Some(region) = place.view.region(place.offset) else { continue };
+        let mentions = place.view.mentions(region);
+        let uses: Vec<Use> = mentions.iter().filter(is_it).map(Use::of).collect();
+        if let Some(mention) = best_use(mentions.iter().filter(is_it), access, place) {
+            return narrow(access, level, &Use::of(mention), &uses);
+        }
+    }
+}
+
+/// Takes what may be the rest of a loop for that, where no variable is known whose uses in the source could object.
+pub fn settle(access: &mut Access) {
+    if let (Address::Computed(_), Some(trip)) = (&access.address, access.rest_of) {
+        access.address = Address::Counter(trip);
+    }
+}
+
+/// Of several uses of a variable in a statement the one that an access most likely is.
+fn best_use<'m>(uses: impl Iterator<Item = &'m Mention>, access: &Access, place: &Place) -> Option<&'m Mention> {
+    let is_constant = access.address == Address::Constant;
+    uses.max_by_key(|mention| {
+        let direction = if access.kind == AccessKind::Load { mention.is_read } else { mention.is_written };
+        let text = |index: &Range<usize>| text_of(index, place);
+        let all = || mention.indices.iter().chain(&mention.outer);
+        let constant_index = all().all(|index| is_number(text(index)));
+        // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
+        let counters = place.view.counters_around(place.offset);
+        let bare_counter = mention.indices.iter().all(|index| is_counter(&counters, text(index)));
+        let expected = matches!(access.address, Address::Counter(_)) == bare_counter;
+        (direction, all().next().is_some(), constant_index == is_constant, expected)
+    })
+}
+
+/// Sets the place of an access to a use; `uses` are all that it may be.
+fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use]) {
+    let place = access.places[level].clone();
+    access.span = place.view.span(chosen.range.clone()).or(access.span.take());
+    let index = guilty_index(chosen, access, &place);
+    if let Address::Computed(sources) = &access.address {
+        let is_own = !(sources.thread_index || sources.block_index);
+        let walk = index.clone().and_then(|index| walk_of(&index, level, &access.places));
+        let objects = |used: &Use| {
+            let open = used.all().filter(|index| !is_number(text_of(index, &place)));
+            open.into_iter().any(|index| walk_of(index, level, &access.places).is_none())
+        };
+        match (walk, access.rest_of) {
+            (Some(Walk::FromConstant), _) => access.address = Address::Counter(Trip::RunTime),
+            (Some(Walk::FromValue), _) if is_own => access.address = Address::Counter(Trip::RunTime),
+            (_, Some(trip)) if !uses.iter().any(objects) => access.address = Address::Counter(trip),
+            _ => {}
+        }
+    }
+    access.index = index.and_then(|index| place.view.span(index));
+}
+
+/// Of several indices the one that is no constant: not a number, and, where no counter takes part in the address, not
+/// the counter of a loop, which was unrolled then. Where that leaves several, all of them. Where the variable is used
+/// by another name, and that use has no such index, the one that the name was made with.
+fn guilty_index(used: &Use, access: &Access, place: &Place) -> Option<Range<usize>> {
+    let has_counter = match &access.address {
+        Address::Computed(sources) => sources.counter,
+        Address::Counter(_) => true,
+        Address::Constant => false,
+    };
+    let counters = if has_counter { Rc::default() } else { place.view.counters_around(place.offset) };
+    let is_open = |range: &&Range<usize>| {
+        let text = text_of(range, place);
+        !is_number(text) && !is_counter(&counters, text)
+    };
+    for indices in [&used.indices, &used.outer] {
+        let open: Vec<&Range<usize>> = indices.iter().filter(is_open).collect();
+        match open.as_slice() {
+            [] => {}
+            [only] => return Some((*only).clone()),
+            _ => return together(indices, place),
+        }
+    }
+    let indices =
+        if used.indices.iter().all(|index| is_number(text_of(index, place))) { &used.outer } else { &used.indices };
+    match indices.as_slice() {
+        [only] => Some(only.clone()),
+        _ => together(indices, place),
+    }
+}
+
+/// Several indices with the brackets that stand between them.
+fn together(indices: &[Range<usize>], place: &Place) -> Option<Range<usize>> {
+    Some(indices.first()?.start.saturating_sub(1)..(indices.last()?.end + 1).min(place.view.text().len()))
+}
+
+fn text_of<'p>(range: &Range<usize>, place: &'p Place) -> &'p str {
+    place.view.text().get(range.clone()).unwrap_or("").trim()
+}
+
+fn is_counter(counters: &[CounterSyntax], text: &str) -> bool {
+    counters.iter().any(|counter| counter.name == text)
+}
+
+fn is_number(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_digit())
+}
+
+/// Notes the source loop around each access.
+pub fn mark_loops(accesses: &mut [Access], views: &Views<'_>) {
+    for access in accesses {
+        if access.loop_depth == 0 && access.address == Address::Constant {
+            continue;
+        }
+        if let Some((view, found)) = source_loop(&access.places, &access.loop_lines, views) {
+            access.loop_span = view.span(found.range);
+            access.pragma = found.pragma.and_then(|range| view.span(range));
+            access.condition = found.condition.and_then(|range| view.span(range));
+        }
+    }
+}
+
+/// The source of a loop of the machine code: of the loops around a place the one whose header has the line of the closing
+/// branch, else the innermost that is not unrolled on request.
+pub fn source_loop(places: &[Place], branch: &[SourceLine], views: &Views<'_>) -> Option<(Rc<SourceView>, LoopSyntax)> {
+    let around = || {
+        places.iter().flat_map(|place| {
+            place.view.loops_around(place.offset).into_iter().map(|found| (Rc::clone(&place.view), found))
+        })
+    };
+    let closes = |view: &Rc<SourceView>, found: &LoopSyntax| {
+        let header = view.line_of(found.range.start)..=view.line_of(found.range.end);
+        branch.iter().any(|line| {
+            header.contains(&(line.line as usize))
+                && views.get(&line.file).is_some_and(|other| Rc::ptr_eq(&other, view))
+        })
+    };
+    let is_unrolled = |view: &SourceView, found: &LoopSyntax| {
+        found
+            .pragma
+            .clone()
+            .is_some_and(|range| view.text().get(range).is_some_and(|text| text.trim_end().ends_with("unroll")))
+    };
+    around()
+        .find(|(view, found)| closes(view, found))
+        .or_else(|| around().find(|(view, found)| !is_unrolled(view, found)))
+}

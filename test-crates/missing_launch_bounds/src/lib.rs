@@ -1,0 +1,1 @@
+//! Kernels that are launched beside their definition, with and without launch bounds.

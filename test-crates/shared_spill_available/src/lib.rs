@@ -1,0 +1,25 @@
+//! Kernels that hold more than fits: some may spill to shared memory, others may not.
+
+use cudarc::nvrtc::{CompileError, Ptx, compile_ptx};
+
+const OUTER: &str = r#"
+extern "C" __global__ void __launch_bounds__(128) outer(const float *a, const float *b, float *c, int n) { //~ shared_spill_available
+    float acc[16][16];
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < 256; ++i) acc[i / 16][i % 16] = 0.0f;
+    for (int k = 0; k < n; ++k) {
+        float x[16], y[16];
+#pragma unroll
+        for (int i = 0; i < 16; ++i) { x[i] = a[(t * 16 + i) * n + k]; y[i] = b[(t * 16 + i) * n + k]; }
+#pragma unroll
+        for (int i = 0; i < 256; ++i) acc[i / 16][i % 16] += x[i / 16] * y[i % 16];
+    }
+#pragma unroll
+    for (int i = 0; i < 256; ++i) c[t * 256 + i] = acc[i / 16][i % 16];
+}
+"#;
+
+pub fn outer() -> Result<Ptx, CompileError> {
+    compile_ptx(OUTER)
+}
