@@ -67,6 +67,9 @@ fn compile(
     if tally.interrupted {
         return Err(CheckError::Interrupted);
     }
+    for (place, fault) in &tally.refuted {
+        talk.detail(&format!("suggestion for {place} is not shown: {fault}"));
+    }
     talk.detail(&format!(
         "suggestions: {} tried, {} proven, {} not compiled; {} in {:.1} s",
         tally.tried,

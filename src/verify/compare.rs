@@ -1,5 +1,7 @@
 //! Whether edits help: figures of a unit before and after.
 
+use thiserror::Error;
+
 use super::measure::{Function, Measured};
 use super::occupancy::{Occupancy, occupancy};
 use crate::compile::architecture_number;
@@ -20,16 +22,22 @@ pub struct Terms<'a> {
 }
 
 /// Why edits are not suggested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Fault {
-    /// A kernel is not there any more.
+    #[error("it does not compile")]
+    NotCompiled,
+    #[error("a kernel is not there any more")]
     Missing,
-    /// The kernel's local memory does not fall, or what it saves is spilled.
+    #[error("the local memory does not become less, or is spilled instead")]
     NoGain,
-    /// Half of the warps, or fewer.
+    #[error("half of the resident warps would be lost")]
     Occupancy,
-    /// More instructions than what the local memory saves.
-    Work,
+    #[error("the estimated work rises from {0} to {1}")]
+    Work(u64, u64),
+    #[error("another function gets more local memory")]
+    OtherFunction,
+    #[error("a kernel of the finding is in a unit that does not read the edited file")]
+    OtherUnit,
 }
 
 /// Judges one kernel that a candidate is for.
@@ -57,7 +65,7 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms<'_>) -> R
     let old_work = before.work.total(rounds, terms.computed_cost);
     let new_work = after.work.total_after(&before.work, rounds, terms.computed_cost);
     let (old, new) = (footprint(before, old, old_work), footprint(after, new, new_work));
-    if new.work > old.work { Err(Fault::Work) } else { Ok((old, new)) }
+    if new.work > old.work { Err(Fault::Work(old.work, new.work)) } else { Ok((old, new)) }
 }
 
 /// Less local memory, and nothing of it in another form.
@@ -141,7 +149,7 @@ mod tests {
 
     #[test]
     fn more_work_than_was_saved_is_too_much() {
-        assert_eq!(fault(&function(128, 0, 32, 100), &function(0, 0, 32, 101)), Some(Fault::Work));
+        assert_eq!(fault(&function(128, 0, 32, 100), &function(0, 0, 32, 101)), Some(Fault::Work(100, 101)));
     }
 
     #[test]

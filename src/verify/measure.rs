@@ -11,7 +11,38 @@ use crate::read::{Cubin, FunctionUsage, PtxasLog, SassFunction, Work};
 /// Directives of a kernel's header that give its block size.
 const BLOCK_SIZES: [&str; 2] = [".maxntid", ".reqntid"];
 
-/// The functions of a unit, by mangled name.
+/// What stands before a hash of the file's path in names of functions that only their file can see.
+const FILE_MARKS: [&str; 2] = ["_GLOBAL__N__", "_INTERNAL_"];
+const HASH_LENGTH: usize = 8;
+
+/// A mangled name without hashes of the file: those of a copy elsewhere are others.
+pub fn canonical(name: &str) -> String {
+    let mut name = name.to_string();
+    for mark in FILE_MARKS {
+        let mut from = 0;
+        while let Some(at) = name[from..].find(mark).map(|at| from + at + mark.len()) {
+            blank_hash(&mut name, at);
+            // `_9_decode_cu_`, then another hash.
+            let rest = name.get(at + HASH_LENGTH + 1..).unwrap_or("");
+            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            if let Ok(length) = rest[..digits].parse::<usize>() {
+                let second = length.saturating_add(at + HASH_LENGTH + digits + 3);
+                blank_hash(&mut name, second);
+            }
+            from = at;
+        }
+    }
+    name
+}
+
+fn blank_hash(name: &mut String, at: usize) {
+    let range = at..at.saturating_add(HASH_LENGTH);
+    if name.get(range.clone()).is_some_and(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+        name.replace_range(range, &"0".repeat(HASH_LENGTH));
+    }
+}
+
+/// The functions of a unit, by mangled name in its canonical form.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured {
     pub functions: BTreeMap<String, Function>,
@@ -37,7 +68,7 @@ impl Function {
 impl Measured {
     /// The figures of ptxas alone.
     pub fn of_log(log: &PtxasLog) -> Self {
-        let functions = log.functions.iter().map(|(name, function)| (name.clone(), of_usage(function)));
+        let functions = log.functions.iter().map(|(name, function)| (canonical(name), of_usage(function)));
         Self { functions: functions.collect() }
     }
 
@@ -52,12 +83,12 @@ impl Measured {
     pub fn add_work(&mut self, artifacts: &Artifacts) {
         let architecture = architecture_number(&artifacts.architecture);
         for function in Cubin::parse(&artifacts.cubin).map(|cubin| cubin.functions).unwrap_or_default() {
-            if let Some(measured) = self.functions.get_mut(&function.name) {
+            if let Some(measured) = self.functions.get_mut(&canonical(&function.name)) {
                 measured.work = Work::of(&SassFunction::new(&function.code, architecture));
             }
         }
         for (name, threads) in block_sizes(&artifacts.ptx) {
-            if let Some(measured) = self.functions.get_mut(name) {
+            if let Some(measured) = self.functions.get_mut(&canonical(name)) {
                 measured.threads = Some(threads);
             }
         }
@@ -103,6 +134,17 @@ fn product(numbers: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_do_not_depend_on_where_a_file_lies() {
+        let name =
+            |one: &str, two: &str| format!("_ZN41_GLOBAL__N__{one}_9_decode_cu_{two}11softmax_rowILi32EEEvPKfPfii");
+        assert_eq!(canonical(&name("369b127b", "b80563f7")), name("00000000", "00000000"));
+        for odd in ["_Z1kPf", "_GLOBAL__N_", "x_INTERNAL_12345678_99999999999999999999_", "_INTERNAL_é_1_x"] {
+            canonical(odd);
+        }
+        assert_eq!(canonical("_Z1kPf"), "_Z1kPf");
+    }
 
     #[test]
     fn block_sizes_stand_in_headers() {

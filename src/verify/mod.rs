@@ -26,7 +26,9 @@ use crate::extract::{TranslationUnit, UnitCode};
 use crate::read::computed_cost;
 use crate::source::normalize;
 
-use compare::{Fault, Terms};
+pub use compare::Fault;
+use compare::Terms;
+use measure::canonical;
 
 /// Bytes of an element, where only the object's size is known.
 const ELEMENT_BYTES: u64 = 4;
@@ -63,7 +65,7 @@ pub struct Prover<'a> {
 }
 
 /// What it took.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     pub tried: usize,
     pub proven: usize,
@@ -71,6 +73,8 @@ pub struct Tally {
     /// Suggestions for which there was no time.
     pub open: usize,
     pub interrupted: bool,
+    /// Suggestions that do not help: the place of the finding, and why.
+    pub refuted: Vec<(String, Fault)>,
 }
 
 /// A suggestion of a diagnostic.
@@ -87,7 +91,7 @@ struct Candidate<'d> {
 enum Outcome {
     Proven(Verification),
     /// It does not help.
-    Refuted,
+    Refuted(Fault),
     /// It may have failed for another candidate of its compilation.
     Unclear,
     /// It was not compiled.
@@ -124,6 +128,12 @@ pub fn leave_open(diagnostics: &mut [Diagnostic]) {
     }
 }
 
+fn place(diagnostic: &Diagnostic) -> String {
+    let place = diagnostic.primary.as_ref().map(|label| format!("{:?}", label.span)).unwrap_or_default();
+    let place = place.rsplit_once('+').map_or(place.as_str(), |(place, _)| place);
+    format!("{} at {place}", diagnostic.code.name())
+}
+
 fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) {
     let suggestions = std::mem::take(&mut diagnostic.suggestions);
     let mut open = Vec::new();
@@ -135,7 +145,8 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) 
                 diagnostic.suggestions = vec![suggestion];
                 return;
             }
-            Outcome::Refuted | Outcome::Unclear => {}
+            Outcome::Refuted(fault) => tally.refuted.push((place(diagnostic), fault)),
+            Outcome::Unclear => {}
             Outcome::Open => {
                 tally.open += 1;
                 suggestion.applicability = suggestion.applicability.max(Applicability::MaybeIncorrect);
@@ -296,21 +307,22 @@ fn outcome<'r>(
 ) -> Outcome {
     let mut verified: BTreeMap<(&str, &str), VerifiedKernel> = BTreeMap::new();
     // Kernels of the others are theirs to answer for.
-    let spared: BTreeSet<&str> = batch.iter().flat_map(|index| candidates[*index].kernels.iter().copied()).collect();
-    let failed = || if batch.len() > 1 { Outcome::Unclear } else { Outcome::Refuted };
+    let kernels = batch.iter().flat_map(|index| candidates[*index].kernels.iter());
+    let spared: BTreeSet<String> = kernels.map(|kernel| canonical(kernel)).collect();
+    let failed = |fault| if batch.len() > 1 { Outcome::Unclear } else { Outcome::Refuted(fault) };
     for index in &candidate.subjects {
         let subject = &prover.subjects[*index];
         let after = match result(*index) {
             None => return Outcome::Open,
-            Some(Err(_)) => return failed(),
+            Some(Err(_)) => return failed(Fault::NotCompiled),
             Some(Ok(after)) => after,
         };
         if compare::any_suffers(subject.before, after, |name| spared.contains(name)) {
-            return failed();
+            return failed(Fault::OtherFunction);
         }
         match judge_kernels(candidate, subject, after) {
             Ok(kernels) => kernels.into_iter().for_each(|(key, kernel)| _ = verified.entry(key).or_insert(kernel)),
-            Err(_) => return Outcome::Refuted,
+            Err(fault) => return Outcome::Refuted(fault),
         }
     }
     let kernels: Vec<VerifiedKernel> = candidate
@@ -322,7 +334,7 @@ fn outcome<'r>(
     match kernels.len() == candidate.evidence.kernels.len() {
         true => Outcome::Proven(Verification { kernels }),
         // A kernel of a unit that does not read the edited file cannot be helped by it.
-        false => Outcome::Refuted,
+        false => Outcome::Refuted(Fault::OtherUnit),
     }
 }
 
@@ -334,13 +346,14 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
     let here = evidence.kernels.iter().filter(|kernel| kernel.arch == subject.architecture);
     let mut judged = Vec::new();
     for kernel in here {
-        let Some(before) = subject.before.functions.get(&kernel.mangled) else { continue };
+        let name = canonical(&kernel.mangled);
+        let Some(before) = subject.before.functions.get(&name) else { continue };
         let terms = Terms {
             architecture: subject.architecture,
             rounds: candidate.suggestion.rounds,
             computed_cost: computed_cost(kernel.bytes / ELEMENT_BYTES, is_per_thread),
         };
-        let (before, after) = compare::judge(before, after.functions.get(&kernel.mangled), terms)?;
+        let (before, after) = compare::judge(before, after.functions.get(&name), terms)?;
         let verified = VerifiedKernel {
             name: kernel.name.clone(),
             mangled: kernel.mangled.clone(),
