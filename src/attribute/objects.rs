@@ -10,6 +10,7 @@ use super::loops::Trip;
 use super::passed;
 use super::place::{Place, places, places_of_lines};
 use super::remainder::{self, Origins};
+use super::syntax::Declaration;
 use super::view::Views;
 use crate::read::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
 use crate::source::Span;
@@ -376,12 +377,20 @@ fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, views: &Views<'_>
     let mut index = 0;
     while let Some(key) = keys.get(index) {
         index += 1;
-        let Some(wanted) =
-            objects.get(key).and_then(|object| wanted_bytes(object, key, &keys[index..], objects, views))
+        let declaration = objects.get(key).and_then(|object| super::name::declared(object, views));
+        let Some(wanted) = objects
+            .get(key)
+            .and_then(|object| wanted_bytes(object, declaration.as_ref(), key, &keys[index..], objects))
         else {
             continue;
         };
-        while let Some(next) = keys.get(index).filter(|next| is_part(next, key, wanted)) {
+        // The compiler may take a structure apart, and put something else between its members.
+        let may_be_apart = declaration.as_ref().is_some_and(|declaration| !declaration.members.is_empty());
+        let is_same = |next: &ObjectKey, objects: &BTreeMap<ObjectKey, RawObject>| {
+            let other = objects.get(next).and_then(|object| super::name::declared(object, views));
+            !may_be_apart || other == declaration
+        };
+        while let Some(next) = keys.get(index).filter(|next| is_part(next, key, wanted) && is_same(next, objects)) {
             index += 1;
             let part = objects.remove(next).unwrap_or_default();
             if let Some(object) = objects.get_mut(key) {
@@ -418,15 +427,16 @@ fn is_part(next: &ObjectKey, key: &ObjectKey, wanted: u64) -> bool {
 /// a computed index into a single element, all up to the next object with a life of its own.
 fn wanted_bytes(
     object: &RawObject,
+    declaration: Option<&Declaration>,
     key: &ObjectKey,
     following: &[ObjectKey],
     objects: &BTreeMap<ObjectKey, RawObject>,
-    views: &Views<'_>,
 ) -> Option<u64> {
     if object.is_library {
         return None;
     }
-    if let Some(bytes) = super::name::declared_bytes(object, views).filter(|bytes| *bytes > object.bytes) {
+    let declared = declaration.and_then(|declaration| declaration.bytes);
+    if let Some(bytes) = declared.filter(|bytes| *bytes > object.bytes) {
         return Some(bytes);
     }
     let widest =

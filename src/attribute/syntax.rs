@@ -20,8 +20,16 @@ pub struct Memory {
     constants: OnceCell<HashMap<String, Option<String>>>,
     /// By the bytes of the region.
     mentions: Answers<(usize, usize), Mention>,
+    /// By the start of the function.
+    assignments: Answers<usize, Assignment>,
     /// By offset.
     pub(super) counters: Answers<usize, CounterSyntax>,
+}
+
+/// `next = other`: the name, and the bytes of the value.
+struct Assignment {
+    name: String,
+    value: (usize, usize),
 }
 
 type Answers<Question, Answer> = RefCell<HashMap<Question, Rc<[Answer]>>>;
@@ -293,16 +301,15 @@ impl SourceView {
     pub(super) fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Target> {
         // An array of pointers is a variable of its own, and stands for what they point to.
         let is_itself = declaration.kind == DeclarationKind::Array && declaration.type_text.contains('*');
-        let (true, Some((start, end)), true) =
-            (declaration.kind == DeclarationKind::Alias || is_itself, declaration.initializer, depth > 0)
-        else {
+        if depth == 0 || !(declaration.kind == DeclarationKind::Alias || is_itself) {
             return vec![(declaration.clone(), Vec::new())];
-        };
-        let Some(initializer) = self.root().and_then(|root| root.named_descendant_for_byte_range(start, end)) else {
-            return vec![(declaration.clone(), Vec::new())];
-        };
+        }
+        let node_at = |(start, end): (usize, usize)| self.root()?.named_descendant_for_byte_range(start, end);
+        // A pointer may be set to something else later.
+        let assigned = self.assigned(declaration);
+        let sources = declaration.initializer.into_iter().chain(assigned).filter_map(node_at);
         let mut targets: Vec<Target> = Vec::new();
-        for identifier in self.identifiers(initializer) {
+        for identifier in sources.flat_map(|source| self.identifiers(source)) {
             let named = resolve(all, self.slice(identifier), identifier.start_byte());
             let Some(named) = named.filter(|it| it.range != declaration.range && it.kind != DeclarationKind::Scalar)
             else {
@@ -317,6 +324,46 @@ impl SourceView {
             targets.insert(0, (declaration.clone(), Vec::new()));
         }
         targets
+    }
+
+    /// What is assigned to a variable after its declaration, as the bytes of each right side.
+    fn assigned(&self, declaration: &Declaration) -> Vec<(usize, usize)> {
+        if declaration.is_parameter || declaration.kind != DeclarationKind::Alias {
+            return Vec::new();
+        }
+        let Some(root) = self.root() else { return Vec::new() };
+        let at = root.named_descendant_for_byte_range(declaration.range.0, declaration.range.1);
+        let Some(function) = at.and_then(enclosing_function) else { return Vec::new() };
+        let key = function.start_byte();
+        let known = self.memory.assignments.borrow().get(&key).cloned();
+        let assignments = known.unwrap_or_else(|| {
+            let found: Rc<[Assignment]> = self.assignments(function).into();
+            self.memory.assignments.borrow_mut().insert(key, Rc::clone(&found));
+            found
+        });
+        let is_to = |assignment: &&Assignment| {
+            assignment.name == declaration.name && declaration.is_in_scope(assignment.value.0)
+        };
+        assignments.iter().filter(is_to).map(|assignment| assignment.value).collect()
+    }
+
+    /// All plain assignments to names in a function.
+    fn assignments(&self, function: Node<'_>) -> Vec<Assignment> {
+        let mut found = Vec::new();
+        let mut open = vec![function];
+        while let Some(node) = open.pop() {
+            let left = node.child_by_field_name("left").filter(|left| left.kind() == "identifier");
+            let is_plain = node.child_by_field_name("operator").is_none_or(|operator| operator.kind() == "=");
+            if let (Some(left), Some(right), true) = (left, node.child_by_field_name("right"), is_plain)
+                && node.kind() == "assignment_expression"
+            {
+                let value = (right.start_byte(), right.end_byte());
+                found.push(Assignment { name: self.slice(left).to_string(), value });
+            }
+            open.extend(children(node));
+        }
+        found.sort_by_key(|assignment| assignment.value);
+        found
     }
 
     /// Identifiers of a region in order.
