@@ -10,6 +10,7 @@ use super::loops::Trip;
 use super::passed;
 use super::place::{Place, places, places_of_lines};
 use super::remainder::{self, Origins};
+use super::syntax::last_name;
 use super::view::Views;
 use crate::diagnostic::Uniformity;
 use crate::read::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
@@ -17,6 +18,9 @@ use crate::source::Span;
 
 /// Functions of the math library call each other; more levels than this are none of it.
 const MAX_LIBRARY_LEVELS: usize = 8;
+
+/// Functions that the compiler puts loops in place of.
+const COPYING: [&str; 3] = ["memcpy", "memset", "memmove"];
 
 /// An object of a function's local variables: function, variable, offset of the object in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,6 +98,18 @@ impl Access {
     /// Whether two accesses belong to one statement: `a[k] = a[k] + 1` loads and stores.
     pub fn is_beside(&self, other: &Self) -> bool {
         same_place(self, other) && self.is_computed() == other.is_computed()
+    }
+
+    /// Bytes of one element: the smallest that the PTX moves, else what the machine moves.
+    pub fn element_bytes(&self) -> Option<u64> {
+        self.elements.first().copied().or(Some(u64::from(self.width))).filter(|bytes| *bytes > 0)
+    }
+
+    /// The function of the library whose call copies or fills the object: the compiler makes a loop of it.
+    pub fn copying_call(&self) -> Option<&'static str> {
+        let place = self.places.first()?;
+        let calls = place.view.calls(place.view.region(place.offset)?);
+        COPYING.into_iter().find(|name| calls.iter().any(|(called, _)| last_name(called) == *name))
     }
 
     /// Places that the code of the access was inlined at, nearest first.
