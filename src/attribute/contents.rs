@@ -116,8 +116,8 @@ pub fn fill(
     names.sort();
     for name in names {
         let flow = &flows[*name];
-        for instruction in flow.function.instructions.iter().filter(|instruction| may_store_locally(instruction)) {
-            let Some(address) = instruction.address() else { continue };
+        for (index, instruction) in flow.function.instructions.iter().enumerate() {
+            let Some(address) = instruction.address().filter(|_| may_store_locally(instruction)) else { continue };
             let pointer = flow.pointer(&address);
             let owners = escape::owners(flow, &pointer.roots, calls, flows);
             let is_known = !pointer.roots.is_empty() && !pointer.roots.contains(&Root::Unknown);
@@ -130,7 +130,7 @@ pub fn fill(
                 let at = distance.map(|_| wanted.offset - key.offset);
                 let places = places(views, module, flow.function, instruction.location);
                 let store = Store { at, bytes: 0, value: Value::Data, places, in_callee: wanted.function != **name };
-                stores.entry(key).or_default().extend(stored(flow, instruction, &store));
+                stores.entry(key).or_default().extend(stored(flow, index, &store));
             }
         }
     }
@@ -156,13 +156,14 @@ fn may_store_locally(instruction: &Instruction) -> bool {
 }
 
 /// The store of each element; `start` is that of the first, without its value.
-fn stored(flow: &Flow<'_>, instruction: &Instruction, start: &Store) -> Vec<Store> {
+fn stored(flow: &Flow<'_>, index: usize, start: &Store) -> Vec<Store> {
+    let instruction = &flow.function.instructions[index];
     let bytes = instruction.element_bytes().unwrap_or(0);
     let operands = instruction.operands.get(1).map_or("", String::as_str);
-    let store = |(index, operand)| Store {
-        at: start.at.filter(|_| bytes > 0).map(|at| at + index as u64 * bytes),
+    let store = |(element, operand)| Store {
+        at: start.at.filter(|_| bytes > 0).map(|at| at + element as u64 * bytes),
         bytes,
-        value: value(flow, operand, &mut Vec::new()),
+        value: value(flow, operand, index, &mut Vec::new()),
         places: start.places.clone(),
         in_callee: start.in_callee,
     };
@@ -174,8 +175,8 @@ fn elements(operand: &str) -> impl Iterator<Item = &str> {
     operand.trim_matches(['{', '}']).split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
-/// What a register or an immediate holds; several definitions must agree.
-fn value<'f>(flow: &'f Flow<'_>, operand: &'f str, visiting: &mut Vec<&'f str>) -> Value {
+/// What a register or an immediate holds where the instruction `at` uses it; several definitions must agree.
+fn value<'f>(flow: &'f Flow<'_>, operand: &'f str, at: usize, visiting: &mut Vec<&'f str>) -> Value {
     if let Some(number) = number(operand) {
         return Value::Number(number);
     }
@@ -186,25 +187,40 @@ fn value<'f>(flow: &'f Flow<'_>, operand: &'f str, visiting: &mut Vec<&'f str>) 
         return Value::Data;
     }
     visiting.push(operand);
-    let mut values = flow.definitions_of(operand).map(|definition| defined(flow, definition, operand, visiting));
+    let definitions = flow.places_of(operand);
+    let reaching = reaching(flow, definitions, at);
+    let definitions = reaching.as_ref().map_or(definitions, std::slice::from_ref);
+    let mut values = definitions.iter().map(|definition| defined(flow, *definition, operand, visiting));
     let first = values.next().unwrap_or(Value::Data);
     let agree = values.all(|other| other == first);
     visiting.pop();
     if agree { first } else { Value::Data }
 }
 
-fn defined<'f>(flow: &'f Flow<'_>, definition: &'f Instruction, register: &str, visiting: &mut Vec<&'f str>) -> Value {
+/// The only definition that an instruction can see: the last one before it, if no branch or label lies between. A constant may
+/// share its register with the counter of a loop that starts from it.
+fn reaching(flow: &Flow<'_>, definitions: &[usize], at: usize) -> Option<usize> {
+    let last = definitions.iter().copied().filter(|definition| *definition < at).max()?;
+    let between = last + 1..=at;
+    let is_alone = flow.function.instructions[last].guard.is_none();
+    let has_branch = flow.function.instructions[last..at].iter().any(|one| matches!(one.mnemonic(), "bra" | "brx"));
+    let has_label = flow.function.labels.values().any(|label| between.contains(label));
+    (is_alone && !has_branch && !has_label).then_some(last)
+}
+
+fn defined<'f>(flow: &'f Flow<'_>, at: usize, register: &str, visiting: &mut Vec<&'f str>) -> Value {
+    let definition = &flow.function.instructions[at];
     let operand = |index: usize| definition.operands.get(index).map_or("", String::as_str);
     let is_vector = operand(0).starts_with('{');
     match definition.mnemonic() {
-        "mov" if !is_vector && !operand(1).starts_with('{') => value(flow, operand(1), visiting),
-        "cvta" => value(flow, operand(1), visiting),
+        "mov" if !is_vector && !operand(1).starts_with('{') => value(flow, operand(1), at, visiting),
+        "cvta" => value(flow, operand(1), at, visiting),
         "ld" if definition.has("param") && flow.function.is_entry => loaded_parameter(flow, definition, register),
         "ld" if definition.has("const") => loaded_constant(definition, register),
         mnemonic if is_arithmetic(mnemonic) && definition.guard.is_none() => {
             let operands = definition.operands.iter().skip(1).flat_map(|operand| elements(operand));
             let terms: Option<Vec<String>> = operands
-                .map(|operand| match value(flow, operand, visiting) {
+                .map(|operand| match value(flow, operand, at, visiting) {
                     Value::Number(number) => Some(number.to_string()),
                     Value::Symbol(text) | Value::Expression(text) => Some(text),
                     Value::Memory { .. } | Value::Parameter { .. } | Value::Data => None,
@@ -497,11 +513,12 @@ mod tests {
         let function = function(body);
         let flow = Flow::new(&function);
         let mut stores = Vec::new();
-        for instruction in function.instructions.iter().filter(|instruction| may_store_locally(instruction)) {
+        let all = function.instructions.iter().enumerate();
+        for (index, instruction) in all.filter(|(_, instruction)| may_store_locally(instruction)) {
             let pointer = flow.pointer(&instruction.address().unwrap());
             let at = pointer.offset.and_then(|offset| u64::try_from(offset).ok());
             let start = Store { at, bytes: 0, value: Value::Data, places: Vec::new(), in_callee: false };
-            stores.extend(stored(&flow, instruction, &start));
+            stores.extend(stored(&flow, index, &start));
         }
         summary(&stores, false)
     }
@@ -531,6 +548,15 @@ mod tests {
         let body =
             |other| format!("mov.b32 %r1, 7;\n@%p1 bra $L1;\nmov.b32 %r1, {other};\n$L1:\nst.local.u32 [%rd1], %r1;");
         assert!(is_constant(&body(7)) && !is_constant(&body(8)));
+    }
+
+    #[test]
+    fn the_definition_that_reaches_the_store_counts() {
+        let counter = "$L1:\nadd.s32 %r1, %r1, 1;\nsetp.lt.s32 %p1, %r1, 9;\n@%p1 bra $L1;";
+        assert!(is_constant(&format!("mov.u32 %r1, 0;\nst.local.u32 [%rd1], %r1;\n{counter}")));
+        assert!(!is_constant(&format!("mov.u32 %r1, 0;\n{counter}\nst.local.u32 [%rd1], %r1;")));
+        assert!(!is_constant(&format!("mov.u32 %r1, 0;\n$L0:\nst.local.u32 [%rd1], %r1;\n{counter}\nbra $L0;")));
+        assert!(!is_constant("mov.u32 %r1, 0;\n@%p1 mov.u32 %r1, 1;\nst.local.u32 [%rd1], %r1;"));
     }
 
     #[test]

@@ -55,9 +55,14 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// A value that branches choose.
-    pub fn chosen() -> Self {
-        Self { carried: true, ..Self::default() }
+    /// A value that a condition or branches choose, which threads may decide differently.
+    pub(super) fn chosen(divergent: Option<bool>) -> Self {
+        Self { carried: true, divergent, ..Self::default() }
+    }
+
+    /// What only decides which value it is.
+    fn decision(divergent: Option<bool>) -> Self {
+        Self { divergent, ..Self::default() }
     }
 
     fn constant() -> Self {
@@ -68,7 +73,7 @@ impl Sources {
         Self { unknown: true, ..Self::default() }
     }
 
-    fn merge(&mut self, other: Self) {
+    pub(super) fn merge(&mut self, other: Self) {
         self.counter |= other.counter;
         self.counter_is_changed |= other.counter_is_changed;
         self.parameter |= other.parameter;
@@ -261,7 +266,10 @@ impl<'a> Flow<'a> {
                     merged.index.counter = true;
                     merged.index.steps.extend(steps);
                 }
-                None => merged.is_chosen = true,
+                None => {
+                    merged.is_chosen = true;
+                    merged.index.merge(Sources::decision(self.divergence().of(register)));
+                }
             }
         }
         merged
@@ -285,6 +293,7 @@ impl<'a> Flow<'a> {
                 let other = self.operand_pointer(operand(2), visiting);
                 pointer.roots.extend(other.roots);
                 pointer.index.merge(other.index);
+                pointer.index.merge(Sources::decision(self.divergence().of(operand(3))));
                 pointer.offset = None;
                 pointer.is_chosen = true;
                 pointer
@@ -402,7 +411,7 @@ impl<'a> Flow<'a> {
                     Sources { counter: true, counter_is_changed: term.is_changed, steps, ..Sources::constant() }
                 }
                 // Merged by branches, or changed in a way that is no counter.
-                None => Sources { carried: true, divergent: self.divergence().of(term.operand), ..Sources::default() },
+                None => Sources::chosen(self.divergence().of(term.operand)),
             };
             sources.merge(term.seen_as(merged));
         }
@@ -782,6 +791,26 @@ mod tests {
         let pointer = pointer_of_last(&function);
         assert_eq!(pointer.roots.len(), 2);
         assert!(pointer.is_chosen && pointer.index.is_constant(), "{pointer:?}");
+    }
+
+    /// Whether an access through a pointer that `choice` sets differs from thread to thread.
+    fn chosen_by(choice: &str) -> Option<Uniformity> {
+        let function = function(&format!(
+            "mov.u32 %t, %tid.x;\nadd.u64 %rd1, %SPL, 0;\nadd.u64 %rd2, %SPL, 64;\n{choice}\nld.local.u32 %r1, [%rd3];"
+        ));
+        pointer_of_last(&function).index.uniformity()
+    }
+
+    #[test]
+    fn a_chosen_pointer_is_as_uniform_as_what_chooses() {
+        let select = |value: &str| format!("setp.eq.s32 %p1, {value}, 0;\nselp.b64 %rd3, %rd1, %rd2, %p1;");
+        let branch = |value: &str| {
+            format!("setp.eq.s32 %p1, {value}, 0;\nmov.u64 %rd3, %rd1;\n@%p1 bra $L1;\nmov.u64 %rd3, %rd2;\n$L1:")
+        };
+        for choice in [select as fn(&str) -> String, branch] {
+            assert_eq!(chosen_by(&choice("%t")), Some(Uniformity::PerThread));
+            assert_eq!(chosen_by(&choice("%n")), Some(Uniformity::Uniform));
+        }
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl PtxLoops {
     pub fn trip(&self, range: &RangeInclusive<usize>, flow: &Flow<'_>) -> Trip {
         match exits(range, flow).as_slice() {
             [] => Trip::Unknown,
-            [exit] => test_of(exit, flow),
+            [exit] => test_of(exit, range, flow),
             _ => Trip::SeveralExits,
         }
     }
@@ -88,17 +88,58 @@ fn is_exit(index: usize, instruction: &Instruction, range: &RangeInclusive<usize
     }
 }
 
-fn test_of(exit: &Instruction, flow: &Flow<'_>) -> Trip {
+fn test_of(exit: &Instruction, range: &RangeInclusive<usize>, flow: &Flow<'_>) -> Trip {
     let Some(test) = exit.guard.as_deref().and_then(|guard| flow.definition(guard)) else { return Trip::Unknown };
     if test.mnemonic() != "setp" {
         return Trip::RunTime;
     }
     let bounds = test.operands.get(1..3).unwrap_or(&[]);
     let is_fixed = |operand: &String| constant(operand).is_some() || flow.sources(operand).is_constant();
-    // A counter that runs down to a constant may have started at a value of the run.
-    let counts_from_data = bounds.iter().any(|operand| flow.sources(operand).is_data());
-    match bounds.iter().any(is_fixed) && !counts_from_data {
+    // A counter that runs down to a constant may have started at a value of the run, or at that of another counter.
+    let is_open = |operand: &String| {
+        let sources = flow.sources(operand);
+        sources.is_data() || sources.steps.iter().any(|step| !is_own_step(*step, range, flow))
+    };
+    match bounds.iter().any(is_fixed) && !bounds.iter().any(is_open) {
         true => Trip::Constant,
         false => Trip::RunTime,
+    }
+}
+
+/// Whether a counter steps in this loop itself, not in one around it, inside it or beside it.
+fn is_own_step(step: usize, range: &RangeInclusive<usize>, flow: &Flow<'_>) -> bool {
+    flow.loops.innermost_with(step, step) == Some(range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::PtxModule;
+
+    /// How the innermost loop of a body ends.
+    fn trip(body: &str) -> Trip {
+        let text = format!(
+            ".visible .entry k(\n.param .u32 k_param_0\n)\n{{\nld.param.u32 %n, [k_param_0];\n{body}\nret;\n}}\n"
+        );
+        let module = PtxModule::parse(&text).unwrap();
+        let flow = Flow::new(&module.functions[0]);
+        let range = flow.loops.ranges.first().unwrap().clone();
+        flow.loops.trip(&range, &flow)
+    }
+
+    /// `for (b = start; b != end; ++b)` in `for (a = 0; a < 20; ++a)`.
+    fn nested(start: &str, end: &str) -> Trip {
+        trip(&format!(
+            "mov.u32 %a, 0;\n$L1:\nmov.u32 %b, {start};\n$L2:\nadd.s32 %b, %b, 1;\nsetp.ne.s32 %p1, %b, {end};\n\
+             @%p1 bra $L2;\nadd.s32 %a, %a, 1;\nsetp.lt.s32 %p2, %a, 20;\n@%p2 bra $L1;"
+        ))
+    }
+
+    #[test]
+    fn a_length_that_depends_on_another_counter_is_not_constant() {
+        assert_eq!(nested("0", "20"), Trip::Constant);
+        assert_eq!(nested("0", "%n"), Trip::RunTime);
+        assert_eq!(nested("0", "%a"), Trip::RunTime);
+        assert_eq!(nested("%a", "20"), Trip::RunTime);
     }
 }

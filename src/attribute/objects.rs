@@ -11,12 +11,17 @@ use super::passed;
 use super::place::{Place, places, places_of_lines};
 use super::remainder::{self, Origins};
 use super::syntax::Declaration;
+use super::syntax::last_name;
 use super::view::Views;
+use crate::diagnostic::Uniformity;
 use crate::read::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
 use crate::source::Span;
 
 /// Functions of the math library call each other; more levels than this are none of it.
 const MAX_LIBRARY_LEVELS: usize = 8;
+
+/// Functions that the compiler puts loops in place of.
+const COPYING: [&str; 3] = ["memcpy", "memset", "memmove"];
 
 /// An object of a function's local variables: function, variable, offset of the object in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +39,15 @@ pub enum Address {
     Counter(Trip),
     /// Data takes part.
     Computed(Sources),
+}
+
+impl Address {
+    /// Takes in another address of the same class.
+    fn join(&mut self, other: Self) {
+        if let (Self::Computed(sources), Self::Computed(others)) = (self, other) {
+            sources.merge(others);
+        }
+    }
 }
 
 /// Machine instructions that one statement of the source gave for one object.
@@ -87,6 +101,18 @@ impl Access {
         same_place(self, other) && self.is_computed() == other.is_computed()
     }
 
+    /// Bytes of one element: the smallest that the PTX moves, else what the machine moves.
+    pub fn element_bytes(&self) -> Option<u64> {
+        self.elements.first().copied().or(Some(u64::from(self.width))).filter(|bytes| *bytes > 0)
+    }
+
+    /// The function of the library whose call copies or fills the object: the compiler makes a loop of it.
+    pub fn copying_call(&self) -> Option<&'static str> {
+        let place = self.places.first()?;
+        let calls = place.view.calls(place.view.region(place.offset)?);
+        COPYING.into_iter().find(|name| calls.iter().any(|(called, _)| last_name(called) == *name))
+    }
+
     /// Places that the code of the access was inlined at, nearest first.
     pub fn inlined_at(&self) -> Vec<Span> {
         let mut spans: Vec<Span> =
@@ -96,14 +122,28 @@ impl Access {
         spans
     }
 
-    /// Order of guilt: data before counters before constants, then deeper, then more.
-    pub fn guilt(&self) -> (u8, u32, u64) {
-        let class = match self.address {
+    /// Order of guilt: data before counters before constants, then deeper, then less uniform, then more.
+    pub fn guilt(&self) -> (u8, u32, u8, u64) {
+        (self.class(), self.loop_depth, self.variety(), self.count)
+    }
+
+    /// How much of the address is decided at run time.
+    fn class(&self) -> u8 {
+        match self.address {
             Address::Constant => 0,
             Address::Counter(_) => 1,
             Address::Computed(_) => 2,
-        };
-        (class, self.loop_depth, self.count)
+        }
+    }
+
+    /// How far the threads of a warp may use different elements.
+    fn variety(&self) -> u8 {
+        let Address::Computed(sources) = &self.address else { return 0 };
+        match sources.uniformity() {
+            Some(Uniformity::Uniform) => 0,
+            None => 1,
+            Some(Uniformity::PerThread) => 2,
+        }
     }
 }
 
@@ -244,7 +284,7 @@ fn place_access(
             trip => Address::Counter(trip),
         },
         // Elements of one array until it turns out that they are several objects.
-        (false, false) if pointer.is_chosen => Address::Computed(Sources::chosen()),
+        (false, false) if pointer.is_chosen => Address::Computed(Sources::chosen(pointer.index.divergent)),
         (false, false) => Address::Constant,
     };
     let keys = escape::owners(flow, &pointer.roots, calls, flows);
@@ -349,7 +389,7 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
         let same = merged.iter_mut().find(|other| {
             other.kind == access.kind
                 && other.in_callee == access.in_callee
-                && other.guilt().0 == access.guilt().0
+                && other.class() == access.class()
                 && same_place(other, &access)
         });
         match same {
@@ -358,6 +398,7 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
                 other.width = other.width.max(access.width);
                 other.elements.extend(access.elements);
                 other.is_volatile |= access.is_volatile;
+                other.address.join(access.address);
                 other.origins = other.origins.take().zip(access.origins).map(|(one, more)| &one | &more);
                 if access.loop_depth > other.loop_depth {
                     other.loop_depth = access.loop_depth;
@@ -511,5 +552,28 @@ pub mod tests {
             choice: Vec::new(),
             in_callee: false,
         }
+    }
+
+    /// An access at a computed address.
+    fn computed<Divergent: Into<Option<bool>>>(divergent: Divergent) -> Access {
+        Access { address: Address::Computed(Sources::chosen(divergent.into())), ..access() }
+    }
+
+    #[test]
+    fn merged_accesses_are_uniform_if_all_are() {
+        let merged = |divergent: &[bool]| match &merge(divergent.iter().copied().map(computed::<bool>).collect())[..] {
+            [Access { address: Address::Computed(sources), count, .. }] => (sources.uniformity(), *count),
+            _ => panic!("not merged"),
+        };
+        assert_eq!(merged(&[false, false]), (Some(Uniformity::Uniform), 2));
+        assert_eq!(merged(&[false, true]), (Some(Uniformity::PerThread), 2));
+    }
+
+    #[test]
+    fn an_index_of_each_thread_is_guiltier_at_the_same_depth() {
+        let uniform = Access { count: 9, ..computed(false) };
+        assert!(computed(true).guilt() > computed(None).guilt());
+        assert!(computed(None).guilt() > uniform.guilt());
+        assert!(computed(true).guilt() < Access { loop_depth: 1, ..uniform }.guilt());
     }
 }
