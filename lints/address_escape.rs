@@ -32,7 +32,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Some(_) => describe(object),
         None => describe(object).replace("an array of", "a variable of"),
     };
-    let message = format!("{subject} lives in local memory: its address {}", way(&escape.kind));
+    let message = format!("{subject} lives in local memory: its address {}", way(escape));
     let guilty = object.guilty();
     let finding = object_finding(object, guilty, message)
         .primary(escape.span.as_ref(), "the address leaves here")
@@ -54,8 +54,11 @@ fn order(kind: &EscapeKind) -> u8 {
     }
 }
 
-fn way(kind: &EscapeKind) -> String {
-    match kind {
+fn way(escape: &Escape) -> String {
+    match &escape.kind {
+        EscapeKind::Call(name) if escape.is_external => {
+            format!("is passed to `{}`, an external function", demangle(name))
+        }
         EscapeKind::Call(name) => format!("is passed to `{}`, which is not inlined", demangle(name)),
         EscapeKind::IndirectCall => "is passed to a function behind a pointer".to_string(),
         EscapeKind::Stored => "is stored to memory".to_string(),
@@ -65,6 +68,9 @@ fn way(kind: &EscapeKind) -> String {
 
 fn advice(escape: &Escape) -> &'static str {
     match escape.kind {
+        EscapeKind::Call(_) if escape.is_external => {
+            "define the function in a header so that it can be inlined, or pass and return the value instead of a pointer to it"
+        }
         EscapeKind::Call(_) => {
             "let the function be inlined (`__forceinline__`), or pass and return the value instead of a pointer to it"
         }

@@ -62,8 +62,8 @@ fn uniformity(sources: &Sources) -> String {
 }
 
 fn advice(object: &StackObject, sources: &Sources) -> String {
-    let only_counter_and_parameters =
-        sources.counter && !(sources.loaded || sources.thread_index || sources.carried || sources.unknown);
+    let only_counter_and_parameters = sources.counter
+        && !(sources.loaded || sources.argument || sources.thread_index || sources.carried || sources.unknown);
     match sources.uniformity() {
         _ if only_counter_and_parameters => {
             "if the loop visits all elements anyway, index with its counter alone and unroll it".to_string()

@@ -32,7 +32,8 @@ fn check(cx: &LintContext<'_>) -> Option<Finding> {
     let launch = cx.unit.launch(cx.frame)?;
     let function = cx.unit.function(&cx.frame.mangled).filter(|function| !has_bounds(function))?;
     let limit = function.max_registers;
-    cannot_run(cx, launch, limit).or_else(|| if limit.is_none() { held_back(cx, launch) } else { None })
+    let certain = cx.unit.launches().most_certain(&cx.frame.name)?;
+    cannot_run(cx, certain, limit).or_else(|| if limit.is_none() { held_back(cx, launch) } else { None })
 }
 
 fn has_bounds(function: &PtxFunction) -> bool {

@@ -1,14 +1,17 @@
 //! The lints, one file each, in the order in which they may claim a stack object: most specific first.
 
 mod address_escape;
+mod call_frame;
 mod constant_table;
 mod debug_build;
+mod dynamic_alloca;
 mod dynamic_index;
 mod ineffective_option;
 mod large_array;
 mod missing_launch_bounds;
 mod param_copy;
 mod printf_buffer;
+mod recursive_call;
 mod register_spill;
 mod rolled_loop;
 mod shared_spill_available;
@@ -25,6 +28,9 @@ use crate::lint::Lint;
 pub static ALL: &[&Lint] = &[
     &debug_build::LINT,
     &register_spill::LINT,
+    &dynamic_alloca::LINT,
+    &recursive_call::LINT,
+    &call_frame::LINT,
     &printf_buffer::LINT,
     &slow_path_math::LINT,
     &volatile_local::LINT,

@@ -40,11 +40,13 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let StackObjectKind::Spills(spills) = &object.kind else { return None };
     let frame = cx.frame;
     let usage = &frame.usage;
+    let kind = if frame.is_entry { "kernel" } else { "function" };
     let spilled = format!(
-        "kernel `{}` spills registers: {} stored, {} loaded",
+        "{kind} `{}` spills registers: {} stored, {} loaded",
         frame.name,
-        bytes(usage.spill_stores),
-        bytes(usage.spill_loads)
+        // Registers that a function saves for its callers are told by another lint.
+        bytes(usage.spill_stores.saturating_sub(frame.saved.0)),
+        bytes(usage.spill_loads.saturating_sub(frame.saved.1))
     );
     let mut finding = Finding::new(match &frame.limit {
         Some(limit) => format!("{spilled}; {} allowed{}", plural(limit.registers.into(), "register"), demand(frame)),

@@ -5,8 +5,7 @@
 //! the bytes of all findings of a kernel add up to the stack frame that `ptxas` reports.
 //!
 //! ## What to do
-//! Look at the accesses that are named, if any. Frames of functions that were not inlined, saved registers,
-//! slow paths of library functions and `alloca` end up here when nothing tells them apart.
+//! Look at the accesses that are named, if any: hand-written PTX and `volatile` variables may end up here.
 //!
 //! ## Fix safety
 //! There is no fix: the cause is not known.
@@ -25,8 +24,11 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let name = &cx.frame.name;
     let kind = if cx.frame.is_entry { "kernel" } else { "function" };
     let message = match (&object.kind, &object.variable) {
-        _ if object.bytes == 0 => {
+        _ if object.bytes == 0 && cx.frame.stack_is_unknown => {
             format!("{kind} `{name}` uses local memory of unknown size: ptxas cannot tell the size of its stack")
+        }
+        _ if object.bytes == 0 => {
+            format!("{kind} `{name}` uses local memory that is not in its own frame")
         }
         (StackObjectKind::Variable, Some(_)) => {
             format!("{} lives in local memory, and nothing says why", describe(object))
@@ -38,9 +40,5 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     if let Some(access) = guilty {
         finding = finding.access(object, access);
     }
-    finding = finding.primary(cx.frame.span.as_ref(), "in this kernel");
-    if let Some(function) = &object.function {
-        finding = finding.note(format!("it belongs to `{function}`, which is not inlined"));
-    }
-    Some(finding)
+    Some(finding.primary(cx.frame.span.as_ref(), format!("in this {kind}")))
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::attribute::{Access, Address, KernelFrame, Launch, Launches, Sources, StackObject, StackObjectKind};
+use crate::attribute::{
+    Access, Address, CallAreaKind, KernelFrame, Launch, Launches, Sources, StackObject, StackObjectKind,
+};
 use crate::compile::CompilerMessage;
 use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Uniformity};
 use crate::extract::TranslationUnit;
@@ -110,7 +112,11 @@ impl<'a> UnitContext<'a> {
 
     /// The launch of a kernel with the most threads in a block, where all its launches are known.
     pub fn launch(&self, frame: &KernelFrame) -> Option<&Launch> {
-        self.launches.get_or_init(|| Launches::of_unit(self.unit)).largest(&frame.name)
+        self.launches().largest(&frame.name)
+    }
+
+    pub fn launches(&self) -> &Launches {
+        self.launches.get_or_init(|| Launches::of_unit(self.unit))
     }
 }
 
@@ -265,8 +271,12 @@ fn is_minor(object: &StackObject) -> bool {
     let is_in_loop = match &object.kind {
         StackObjectKind::Spills(spills) => spills.loop_depth > 0,
         StackObjectKind::Variable => deepest > 0,
-        // What is not known is not called harmless.
-        StackObjectKind::Unknown => true,
+        // What is not known is not called harmless; nor is a function that may be called anywhere.
+        StackObjectKind::Call(area) if matches!(area.kind, CallAreaKind::Routine { .. }) => false,
+        StackObjectKind::Unknown
+        | StackObjectKind::Call(_)
+        | StackObjectKind::Allocation(_)
+        | StackObjectKind::Recursion(_) => true,
     };
     // A function that is given the address may be called in a loop.
     !is_in_loop && object.escapes.is_empty() && object.bytes <= MINOR_BYTES
@@ -279,11 +289,22 @@ pub fn claims(cx: &LintContext<'_>) -> Vec<Claim> {
 
 fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {
-        Check::Object(check) => {
-            check(cx, object).map(|finding| Claim { lint, finding, bytes: object.bytes, is_minor: is_minor(object) })
-        }
+        Check::Object(check) => check(cx, object).map(|finding| Claim {
+            lint,
+            finding: with_owner(finding, object),
+            bytes: object.bytes,
+            is_minor: is_minor(object),
+        }),
         _ => None,
     })
+}
+
+/// Says whose variable it is, where it is not the kernel's own.
+fn with_owner(finding: Finding, object: &StackObject) -> Finding {
+    match object.function.as_ref().filter(|_| object.math_function.is_none()) {
+        Some(function) => finding.note(format!("it belongs to `{function}`, which is not inlined")),
+        None => finding,
+    }
 }
 
 /// Runs all kernel lints that are wanted over a frame.
@@ -414,7 +435,7 @@ pub fn describe(object: &StackObject) -> String {
                 crate::attribute::DeclarationKind::Array => "array",
                 _ => "variable",
             };
-            let size = variable.bytes.unwrap_or(object.bytes);
+            let size = variable.bytes.unwrap_or(object.bytes - object.padding);
             format!("{what} `{}` (`{}`, {})", variable.name, variable.type_text, bytes(size))
         }
         None => format!("an array of {}", bytes(object.bytes)),
@@ -457,6 +478,7 @@ pub fn origin(sources: &Sources) -> String {
         (sources.thread_index, "the thread index"),
         (sources.block_index, "the block index"),
         (sources.parameter, "a kernel parameter"),
+        (sources.argument, "an argument of the function"),
         (sources.carried, "a value that changes from iteration to iteration"),
         (sources.counter && !sources.carried, "a loop counter"),
     ];

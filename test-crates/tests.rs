@@ -17,6 +17,7 @@
 //! | accept a changed report | `SNAPSHOTS=overwrite cargo test --test test_crates` |
 //! | compile changed crates again | `LMEM_RECORD=1 cargo test --test test_crates`, or `LMEM_RECORD=seeds,headers` for some |
 //! | compare with a real toolkit and its nvdisasm | `LMEM_LIVE=1 cargo test --test test_crates` |
+//! | judge the reading of some workspace's machine code | `LMEM_LIVE=1 LMEM_WORKSPACE=/path cargo test --test test_crates live/workspace` |
 //!
 //! The last two need CUDA 13.5, found as `cargo lmem` finds it. Some crates are compiled with an older toolkit; they are
 //! left out where it is not found, among the usual places or in the folders that `LMEM_TOOLKITS` lists, with colons
@@ -73,6 +74,10 @@ fn live_trials(crates: &[TestCrate]) -> Vec<Trial> {
         Trial::ignorable_test(format!("live/{}", test_crate.name), move || live::test(&test_crate).map_err(Into::into))
     };
     let mut trials: Vec<Trial> = crates.iter().map(of_crate).collect();
+    if let Some(folder) = std::env::var_os("LMEM_WORKSPACE") {
+        let judge = move || live::judge_workspace(folder.as_ref()).map_err(Into::into);
+        trials.push(Trial::test("live/workspace", judge));
+    }
     trials.push(Trial::test("live/nvdisasm", || live::compare_with_nvdisasm().map_err(Into::into)));
     trials
 }

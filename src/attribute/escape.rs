@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::flow::{Call, Flow, Root};
+use super::flow::{Call, Flow, Root, registers};
 use super::objects::{Escape, EscapeKind, ObjectKey, RawObject, key};
 use super::place::{Place, places};
 use super::view::Views;
 use crate::read::{Instruction, PtxFunction, PtxModule};
 
-/// A kernel and all functions that it calls by name, directly or not.
-pub fn reachable<'a>(module: &'a PtxModule, kernel: &str) -> Vec<&'a PtxFunction> {
+/// Functions and all that they call by name, directly or not.
+pub fn reachable<'a, 'n>(module: &'a PtxModule, roots: impl Iterator<Item = &'n str>) -> Vec<&'a PtxFunction> {
     let mut found: Vec<&PtxFunction> = Vec::new();
-    let mut open = vec![kernel.to_string()];
+    let mut open: Vec<String> = roots.map(str::to_string).collect();
     while let Some(name) = open.pop() {
         let Some(function) = module.function(&name) else { continue };
         if found.iter().any(|known| known.name == name) {
@@ -126,14 +126,23 @@ pub fn gather(
             for key in owners(flow, &roots, calls, flows) {
                 let places = places(views, module, flow.function, location);
                 let span = places.first().and_then(Place::span);
+                let key_function = key.function.clone();
                 let object = objects.entry(key).or_default();
-                let escape = Escape { kind: kind.clone(), argument, places, span };
+                let is_external = matches!(&kind, EscapeKind::Call(name) if module.function(name).is_none());
+                let is_own = key_function == flow.function.name;
+                let escape = Escape { kind: kind.clone(), argument, places, span, is_external, is_own };
                 if !object.escapes.iter().any(|known| known.kind == escape.kind && known.span == escape.span) {
                     object.escapes.push(escape);
                 }
             }
         }
     }
+    own_first(objects);
+}
+
+/// Places in the function that owns the object come first: what it passes to others may leave again there.
+fn own_first(objects: &mut BTreeMap<ObjectKey, RawObject>) {
+    objects.values_mut().for_each(|object| object.escapes.sort_by_key(|escape| !escape.is_own));
 }
 
 /// A register whose value leaves its function.
@@ -149,26 +158,35 @@ fn leaving(flow: &Flow<'_>) -> Vec<Leaving> {
     let mut found = Vec::new();
     for call in flow.calls() {
         let location = flow.function.instructions[call.instruction].location;
-        let kind = call.callee.map_or(EscapeKind::IndirectCall, EscapeKind::Call);
+        let kind = call.callee.clone().map_or(EscapeKind::IndirectCall, EscapeKind::Call);
         let count = call.arguments.len();
-        found.extend(call.arguments.into_iter().enumerate().filter_map(|(index, register)| {
-            Some(Leaving { register: register?, kind: kind.clone(), location, argument: Some((index, count)) })
+        // The source names the structure, not what its members point to.
+        let is_structure = |index: usize| call.members.iter().any(|(number, _)| *number == index);
+        let members = call.members.iter().map(|(_, register)| register.clone());
+        found.extend(members.map(|register| Leaving { register, kind: kind.clone(), location, argument: None }));
+        found.extend(call.arguments.iter().enumerate().filter_map(|(index, register)| {
+            let register = register.clone().filter(|_| !is_structure(index))?;
+            Some(Leaving { register, kind: kind.clone(), location, argument: Some((index, count)) })
         }));
     }
-    found.extend(flow.function.instructions.iter().filter_map(leaving_through));
+    found.extend(flow.function.instructions.iter().flat_map(leaving_through));
     found
 }
 
 /// Stores of addresses, and accesses that may be to any memory.
-fn leaving_through(instruction: &Instruction) -> Option<Leaving> {
+fn leaving_through(instruction: &Instruction) -> Vec<Leaving> {
     if instruction.has("param") {
-        return None;
+        return Vec::new();
     }
-    let (register, kind) = match instruction.mnemonic() {
-        "st" if instruction.opcode.ends_with("64") => (instruction.operands.get(1)?.clone(), EscapeKind::Stored),
-        _ if instruction.is_local_access() => return None,
-        _ => (instruction.address()?.base, EscapeKind::Generic(instruction.opcode.clone())),
+    let address = instruction.address().map(|address| address.base).into_iter();
+    let (operands, kind): (Vec<String>, EscapeKind) = match instruction.mnemonic() {
+        "st" if instruction.opcode.ends_with("64") => {
+            (instruction.operands.get(1).into_iter().flat_map(|value| registers(value)).collect(), EscapeKind::Stored)
+        }
+        _ if instruction.is_local_access() => return Vec::new(),
+        _ => (address.collect(), EscapeKind::Generic(instruction.opcode.clone())),
     };
     let location = instruction.location;
-    register.starts_with('%').then_some(Leaving { register, kind, location, argument: None })
+    let registers = operands.into_iter().filter(|register| register.starts_with('%'));
+    registers.map(|register| Leaving { register, kind: kind.clone(), location, argument: None }).collect()
 }

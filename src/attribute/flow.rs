@@ -38,6 +38,8 @@ pub struct Sources {
     pub counter_is_changed: bool,
     /// A kernel parameter, or the size of block or grid.
     pub parameter: bool,
+    /// What the caller of a function that is no kernel passes; its callers are not looked into.
+    pub argument: bool,
     pub block_index: bool,
     pub thread_index: bool,
     /// Loaded from memory.
@@ -70,6 +72,7 @@ impl Sources {
         self.counter |= other.counter;
         self.counter_is_changed |= other.counter_is_changed;
         self.parameter |= other.parameter;
+        self.argument |= other.argument;
         self.block_index |= other.block_index;
         self.thread_index |= other.thread_index;
         self.loaded |= other.loaded;
@@ -89,7 +92,13 @@ impl Sources {
 
     /// Whether anything but a counter takes part.
     pub fn is_data(&self) -> bool {
-        self.parameter || self.block_index || self.thread_index || self.loaded || self.carried || self.unknown
+        self.parameter
+            || self.argument
+            || self.block_index
+            || self.thread_index
+            || self.loaded
+            || self.carried
+            || self.unknown
     }
 
     pub fn uniformity(&self) -> Option<Uniformity> {
@@ -115,6 +124,8 @@ pub struct Call {
     /// `None` for a call through a pointer.
     pub callee: Option<String>,
     pub arguments: Vec<Option<String>>,
+    /// Members of structures among the arguments, with the number of the argument: all that are registers.
+    pub members: Vec<(usize, String)>,
 }
 
 /// A register on the way from an index to what it is computed from.
@@ -195,7 +206,9 @@ impl<'a> Flow<'a> {
 
     fn operand_pointer(&self, operand: &str, visiting: &mut Vec<String>) -> Pointer {
         if let Some(variable) = self.function.local_variables.iter().position(|variable| variable.name == operand) {
-            let roots = BTreeSet::from([Root::Local { variable, offset: BASE }]);
+            // What `alloca` gives is one object, and so is a variable of assembly.
+            let offset = if self.function.local_variables[variable].is_depot() { BASE } else { 0 };
+            let roots = BTreeSet::from([Root::Local { variable, offset }]);
             return Pointer { roots, index: Sources::constant(), offset: Some(0), is_chosen: false };
         }
         if !operand.starts_with('%') {
@@ -403,11 +416,7 @@ impl<'a> Flow<'a> {
         open: &mut Vec<Term<'t>>,
     ) {
         match instruction.mnemonic() {
-            "ld" if instruction.has("param") && self.function.is_entry && !is_call_result(instruction) => {
-                sources.merge(term.seen_as(Sources { parameter: true, ..Sources::constant() }));
-            }
-            // What a caller passes, and what a call returns, may be anything.
-            "ld" if instruction.has("param") => sources.merge(term.seen_as(Sources::unknown())),
+            "ld" if instruction.has("param") => sources.merge(term.seen_as(self.parameter_sources(instruction))),
             "ld" | "ldu" | "tex" | "suld" => {
                 // Memory of the thread itself may differ from thread to thread at one address.
                 let divergent = (!instruction.has("local")).then_some(false);
@@ -437,6 +446,15 @@ impl<'a> Flow<'a> {
                 let operands = operands.map(str::trim).filter(|part| !part.is_empty());
                 open.extend(operands.map(|operand| Term { operand, is_changed, is_address: term.is_address }));
             }
+        }
+    }
+
+    /// What `ld.param` gives: the result of a call has a name of its own, `retval0`.
+    fn parameter_sources(&self, instruction: &Instruction) -> Sources {
+        match (is_call_result(instruction), self.function.is_entry) {
+            (true, _) => Sources::unknown(),
+            (false, true) => Sources { parameter: true, ..Sources::constant() },
+            (false, false) => Sources { argument: true, ..Sources::default() },
         }
     }
 
@@ -547,12 +565,12 @@ impl<'a> Flow<'a> {
 
     /// Calls, with the values that were stored to their parameters.
     pub fn calls(&self) -> Vec<Call> {
-        let mut stored: HashMap<String, String> = HashMap::new();
+        let mut stored: HashMap<String, Vec<String>> = HashMap::new();
         let mut calls = Vec::new();
         for (index, instruction) in self.function.instructions.iter().enumerate() {
             if instruction.mnemonic() == "st" && instruction.has("param") {
                 if let (Some(address), Some(value)) = (instruction.address(), instruction.operands.get(1)) {
-                    stored.entry(address.base).or_insert_with(|| value.clone());
+                    stored.entry(address.base).or_default().extend(registers(value));
                 }
             } else if instruction.mnemonic() == "call" {
                 calls.push(call(index, instruction, &stored));
@@ -581,16 +599,27 @@ fn is_frame_pointer(register: &str) -> bool {
 }
 
 /// `call.uni (retval0), _Z1fPf, (param0, param1)`, or with a register and a prototype.
-fn call(index: usize, instruction: &Instruction, stored: &HashMap<String, String>) -> Call {
+fn call(index: usize, instruction: &Instruction, stored: &HashMap<String, Vec<String>>) -> Call {
     let mut operands = instruction.operands.iter();
     let target = operands.by_ref().find(|operand| !operand.starts_with('('));
     let names = operands.next().map(|list| list.trim_matches(['(', ')', ' ']).to_string()).unwrap_or_default();
-    let arguments = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let values = names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(|name| stored.get(name));
+    let is_register = |value: &&String| value.starts_with('%');
     Call {
         instruction: index,
         callee: target.filter(|target| !target.starts_with('%')).cloned(),
-        arguments: arguments.map(|name| stored.get(name).filter(|value| value.starts_with('%')).cloned()).collect(),
+        arguments: values.clone().map(|values| values?.first().filter(is_register).cloned()).collect(),
+        members: values
+            .enumerate()
+            .filter_map(|(number, values)| Some((number, values.filter(|values| values.len() > 1)?)))
+            .flat_map(|(number, values)| values.iter().filter(is_register).map(move |value| (number, value.clone())))
+            .collect(),
     }
+}
+
+/// `%rd1`, or all of `{%rd1, %rd2}`.
+pub fn registers(operand: &str) -> impl Iterator<Item = String> {
+    operand.trim_matches(['{', '}']).split(',').map(|register| register.trim().to_string())
 }
 
 /// Registers that an instruction writes: the first operand, or all of a vector; none for stores and branches.

@@ -54,10 +54,22 @@ impl Launches {
     /// The launch with the most threads in a block, by the kernel's demangled name; `None` where a launch of it is not
     /// known.
     pub fn largest(&self, kernel: &str) -> Option<&Launch> {
-        let name = base_name(kernel);
-        let launches = self.known.get(name).filter(|_| !self.unknown.contains(name))?;
         // Of equal ones the first.
-        launches.iter().rev().max_by_key(|launch| launch.threads)
+        self.all(kernel)?.iter().rev().max_by_key(|launch| launch.threads)
+    }
+
+    /// A launch that must fail where too large a block does. Which launch is of which instance of a template is not
+    /// known: of these it is the smallest of all.
+    pub fn most_certain(&self, kernel: &str) -> Option<&Launch> {
+        match kernel.contains('<') {
+            true => self.all(kernel)?.iter().min_by_key(|launch| launch.threads),
+            false => self.largest(kernel),
+        }
+    }
+
+    fn all(&self, kernel: &str) -> Option<&[Launch]> {
+        let name = base_name(kernel);
+        self.known.get(name).filter(|_| !self.unknown.contains(name)).map(Vec::as_slice)
     }
 }
 
@@ -405,6 +417,12 @@ mod tests {
         assert_eq!(threads(&host("k<<<1, 64>>>(a, n); t<8><<<1, n>>>(a);"), "k"), Some(64));
         assert_eq!(threads(&host("t<8><<<1, 64>>>(a); t<16><<<1, 128>>>(a);"), "t<8>"), Some(128));
         assert_eq!(threads(&host("ns::q<<<1, 64>>>(a);"), "ns::q"), Some(64));
+        let text = format!(
+            "{KERNELS}{}",
+            host("t<8><<<1, 64>>>(a); t<16><<<1, 128>>>(a); k<<<1, 8>>>(a, n); k<<<1, 4>>>(a, n);")
+        );
+        let certain = |kernel: &str| launches(&text, &[]).most_certain(kernel).map(|launch| launch.threads);
+        assert_eq!((certain("t<16>"), certain("k")), (Some(64), Some(8)));
         assert_eq!(threads(&host("k<<<1, 2048>>>(a, n);"), "k"), None);
         assert_eq!(threads(&host("other<<<1, 64>>>(a, n);"), "other"), None);
     }

@@ -3,7 +3,9 @@
 //! The machine code says what is in local memory; the PTX says which object an access belongs to and what its
 //! address depends on; the source gives the name. Nothing here decides on a cause: that is for the lints.
 
+mod allocation;
 mod call_syntax;
+mod calls;
 mod contents;
 mod counter_syntax;
 mod divergence;
@@ -15,7 +17,9 @@ mod loops;
 mod mark;
 mod name;
 mod objects;
+mod passed;
 mod place;
+mod recursion;
 mod reinterpret;
 mod remainder;
 mod resolve;
@@ -25,9 +29,14 @@ mod types;
 mod value;
 mod view;
 
+pub use allocation::Allocation;
+pub use calls::{CallArea, CallAreaKind};
 pub use contents::{Contents, Parameter, ParameterCopy};
 pub use flow::Sources;
-pub use frame::{KernelFrame, LaunchBounds, MathFunction, StackObject, StackObjectKind, attribute, demangle};
+pub use frame::{
+    KernelFrame, LaunchBounds, MathFunction, PassedTo, Recursion, SpillCheck, StackObject, StackObjectKind, attribute,
+    demangle,
+};
 pub use launch::{Launch, Launches};
 pub use loops::Trip;
 pub use name::Variable;

@@ -185,9 +185,15 @@ pub fn declared_bytes(object: &RawObject, views: &Views<'_>) -> Option<u64> {
     winners.next().is_none().then_some(winner.bytes)?
 }
 
+/// Mangled names of a lambda's call operator: `…ENKUliE_clEi`.
+fn is_lambda(function: &str) -> bool {
+    function.starts_with("_Z") && function.contains("Ul") && function.contains("_cl")
+}
+
 fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
-    for access in &object.accesses {
+    // What a function does through a pointer mentions variables of its own.
+    for access in object.accesses.iter().filter(|access| !access.in_callee) {
         let found = resolve(&access.places, views, &|mention| fits_access(mention, access));
         vote(&access.places, found, access.is_computed(), &mut scores);
     }
@@ -195,7 +201,13 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
         let argument = argument_range(escape);
         let fits = |mention: &Mention| match &argument {
             Some(range) => range.start <= mention.range.start && mention.range.end <= range.end,
-            None => mention.is_passed || mention.indices.is_empty(),
+            None => match &escape.kind {
+                EscapeKind::Generic(opcode) if opcode.starts_with("st") => mention.is_written,
+                EscapeKind::Generic(opcode) if opcode.starts_with("ld") => mention.is_read,
+                // The object of a lambda is not among what the source passes to it; nor is what a member points to.
+                EscapeKind::Call(function) if is_lambda(function) || escape.argument.is_none() => false,
+                _ => mention.is_passed || mention.indices.is_empty(),
+            },
         };
         vote(&escape.places, resolve(&escape.places, views, &fits), argument.is_some(), &mut scores);
     }

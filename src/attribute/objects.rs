@@ -7,11 +7,15 @@ use super::contents::{self, Contents};
 use super::escape::{self, CallSites};
 use super::flow::{Flow, Root, Sources};
 use super::loops::Trip;
+use super::passed;
 use super::place::{Place, places, places_of_lines};
 use super::remainder::{self, Origins};
 use super::view::Views;
 use crate::read::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
 use crate::source::Span;
+
+/// Functions of the math library call each other; more levels than this are none of it.
+const MAX_LIBRARY_LEVELS: usize = 8;
 
 /// An object of a function's local variables: function, variable, offset of the object in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,6 +127,10 @@ pub struct Escape {
     pub(super) argument: Option<(usize, usize)>,
     pub(super) places: Vec<Place>,
     pub span: Option<Span>,
+    /// The function that is called is not in this unit.
+    pub is_external: bool,
+    /// It leaves in the function that owns the object, not in one that was given the address.
+    pub is_own: bool,
 }
 
 /// An object before it has a name.
@@ -133,6 +141,10 @@ pub struct RawObject {
     pub escapes: Vec<Escape>,
     /// It holds intermediate results of the math library: what is stored comes from the library's own tables.
     pub is_library: bool,
+    /// All that is loaded from it is an argument of this call: function and instruction.
+    pub passed_to: Option<(String, usize)>,
+    /// For memory of `alloca` the places of the call; its bytes are not in the frame.
+    pub allocation: Option<Vec<Place>>,
     pub contents: Contents,
 }
 
@@ -140,13 +152,16 @@ pub struct RawObject {
 #[derive(Default)]
 pub struct Objects {
     pub objects: BTreeMap<ObjectKey, RawObject>,
-    pub stray: Vec<Access>,
+    /// By the callee with a frame of its own that they lie in.
+    pub stray: BTreeMap<Option<usize>, Vec<Access>>,
 }
 
-/// Sorts a kernel's accesses by object. Spills are not among them.
-pub fn gather(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Objects {
+/// Sorts accesses of a kernel and its callees by object. Spills are not among them.
+pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, views: &Views<'_>) -> Objects {
     let module = &unit.ptx;
-    let reachable = escape::reachable(module, &kernel.name);
+    // Callees that are called through pointers are not reached by name.
+    let roots = std::iter::once(kernel.name.as_str()).chain(kernel.callees.iter().map(|callee| callee.name.as_str()));
+    let reachable = escape::reachable(module, roots);
     let flows: HashMap<&str, Flow<'_>> =
         reachable.iter().map(|function| (function.name.as_str(), Flow::new(function))).collect();
     let calls = CallSites::new(&flows);
@@ -154,18 +169,20 @@ pub fn gather(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Obje
     escape::gather(module, &flows, &calls, views, &mut objects.objects);
     let layout: HashMap<&str, BTreeSet<(usize, u64)>> =
         flows.iter().map(|(name, flow)| (*name, escape::object_starts(flow))).collect();
-    for access in kernel.accesses.iter().filter(|access| !is_spill(access, unit)) {
+    for access in accesses.iter().filter(|access| !is_spill(access, unit)) {
         place_access(access, module, &flows, &calls, views, &mut objects);
     }
     for (key, object) in &mut objects.objects {
         object.bytes = object_bytes(key, &flows, &layout);
+        object.allocation = allocation_places(key, &flows, module, views);
         object.accesses = merge(std::mem::take(&mut object.accesses));
     }
     join_elements(&mut objects.objects, views);
     tell_choices(&mut objects.objects);
     remainder::mark(&mut objects.objects);
+    passed::fill(&flows, &mut objects.objects);
     contents::fill(module, &flows, &calls, views, &mut objects.objects);
-    objects.stray = merge(std::mem::take(&mut objects.stray));
+    objects.stray.values_mut().for_each(|stray| *stray = merge(std::mem::take(stray)));
     objects
 }
 
@@ -197,7 +214,8 @@ fn place_access(
         Some((flow, index))
     });
     let Some((flow, index)) = found else {
-        return objects.stray.push(new_access(access, Address::Constant, places_of_lines(views, &access.source)));
+        let stray = new_access(access, Address::Constant, places_of_lines(views, &access.source));
+        return objects.stray.entry(access.callee).or_default().push(stray);
     };
     let instruction = &flow.function.instructions[index];
     let mut places = places(views, module, flow.function, instruction.location);
@@ -213,7 +231,8 @@ fn place_access(
     }
     let is_memory = matches!(instruction.mnemonic(), "ld" | "st" | "atom" | "red");
     let Some(address) = instruction.address().filter(|_| is_memory) else {
-        return objects.stray.push(new_access(access, Address::Constant, places));
+        let stray = new_access(access, Address::Constant, places);
+        return objects.stray.entry(access.callee).or_default().push(stray);
     };
     let pointer = flow.pointer(&address);
     let kind = match (pointer.index.is_data(), pointer.index.counter) {
@@ -233,6 +252,7 @@ fn place_access(
         Address::Counter(_) => remainder::origins_of_lengths(flow, &pointer.index, index),
         Address::Computed(_) => remainder::origins_of_address(flow, &address),
     };
+    let callee = access.callee;
     let mut access = new_access(access, kind, places);
     access.origins = origins;
     access.elements.extend(instruction.element_bytes());
@@ -241,7 +261,7 @@ fn place_access(
         access.choice = keys.iter().cloned().collect();
     }
     if keys.is_empty() {
-        return objects.stray.push(access);
+        return objects.stray.entry(callee).or_default().push(access);
     }
     for key in keys {
         let in_callee = key.function != flow.function.name;
@@ -263,6 +283,18 @@ fn stores_library_value(flow: &Flow<'_>, instruction: &Instruction) -> bool {
     value.is_some_and(|value| flow.is_made_from(value, is_two_over_pi))
 }
 
+/// Where `alloca` stands, for an object that it gave.
+fn allocation_places(
+    key: &ObjectKey,
+    flows: &HashMap<&str, Flow<'_>>,
+    module: &PtxModule,
+    views: &Views<'_>,
+) -> Option<Vec<Place>> {
+    let function = flows.get(key.function.as_str())?.function;
+    let instruction = function.instructions.get(function.local_variables.get(key.variable)?.allocated_by?)?;
+    Some(places(views, module, function, instruction.location))
+}
+
 /// Functions of the library have no lines; their code stands for the call that leads to them. The rows of the line
 /// table would be those of whatever was before them.
 fn places_of_calls(
@@ -272,9 +304,17 @@ fn places_of_calls(
     calls: &CallSites,
     views: &Views<'_>,
 ) -> Vec<Place> {
-    let Some((caller, call)) = calls.of(callee).first() else { return Vec::new() };
-    let Some(caller) = flows.get(caller.as_str()) else { return Vec::new() };
-    places(views, module, caller.function, caller.function.instructions[call.instruction].location)
+    // A library function may be called by another one.
+    let mut callee = callee;
+    for _ in 0..MAX_LIBRARY_LEVELS {
+        let Some((caller, call)) = calls.of(callee).first() else { break };
+        let Some(flow) = flows.get(caller.as_str()) else { break };
+        if !flow.function.locations.is_empty() {
+            return places(views, module, flow.function, flow.function.instructions[call.instruction].location);
+        }
+        callee = caller;
+    }
+    Vec::new()
 }
 
 fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>) -> Access {

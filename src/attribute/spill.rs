@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::mark::source_loop;
 use super::objects::is_spill;
 use super::place::{Place, places, places_of_lines};
+use super::resolve::front_end;
 use super::value::Values;
 use super::view::Views;
 use crate::read::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
@@ -28,6 +29,8 @@ pub struct Spills {
     pub loads: u64,
     /// Distinct bytes of the frame.
     pub slot_bytes: u64,
+    /// Bytes between the first and the last slot that no spill uses.
+    pub gap_bytes: u64,
     /// Where the spilled values were computed, the largest first.
     pub groups: Vec<SpillGroup>,
     /// The deepest loop that holds a spill or refill.
@@ -106,6 +109,7 @@ pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Opti
         peak,
         stores: count(AccessKind::Store),
         loads: count(AccessKind::Load),
+        gap_bytes: gap_bytes(&slots(&spilled)),
         slot_bytes: slots(&spilled).len() as u64,
         groups: groups(&spilled, unit, views),
         loop_depth: deepest.map_or(0, |access| access.loop_depth),
@@ -116,6 +120,11 @@ pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Opti
 /// Bytes of the frame that spills use, by their distance from the stack pointer.
 fn slots(spilled: &[&LocalAccess]) -> BTreeSet<i64> {
     spilled.iter().flat_map(|access| slot(access)).collect()
+}
+
+fn gap_bytes(slots: &BTreeSet<i64>) -> u64 {
+    let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return 0 };
+    (last - first + 1).unsigned_abs() - slots.len() as u64
 }
 
 fn slot(access: &LocalAccess) -> std::ops::Range<i64> {
@@ -181,7 +190,9 @@ fn value<'u>(
         let values = values.entry(function.name.as_str()).or_insert_with(|| Values::new(function));
         let (place, declaration) = values.variable(index, &unit.ptx, views)?;
         let span = place.view.span(declaration.range.0..declaration.range.1)?;
-        Some(HeldVariable { span, name: declaration.name, type_text: declaration.type_text })
+        let known = front_end(&place, views, &declaration).map(|variable| variable.type_text.clone());
+        let type_text = known.filter(|text| !text.contains("_Z")).unwrap_or(declaration.type_text);
+        Some(HeldVariable { span, name: declaration.name, type_text })
     });
     let place = ptx_places(definition.ptx_line, unit, views);
     let place = place.or_else(|| places_of_lines(views, &definition.source).into_iter().next());

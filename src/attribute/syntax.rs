@@ -208,6 +208,16 @@ impl SourceView {
         mentions
     }
 
+    /// The variable whose initialiser stands at an offset.
+    pub fn initialized_at(&self, offset: usize) -> Option<Declaration> {
+        let function = enclosing_function(self.root()?.named_descendant_for_byte_range(offset, offset)?)?;
+        let holds = |declaration: &Declaration| {
+            declaration.initializer.is_some_and(|(start, end)| (start..end).contains(&offset))
+        };
+        // Of nested functions the innermost declares it.
+        self.declarations(function).into_iter().filter(holds).max_by_key(|declaration| declaration.range.0)
+    }
+
     /// Uses of the name of a declaration that the tree does not have.
     pub fn uses_of(&self, region: Node<'_>, declaration: &Declaration) -> Vec<Mention> {
         let identifiers = self.identifiers(region).into_iter().filter(|node| self.slice(*node) == declaration.name);
@@ -243,12 +253,23 @@ impl SourceView {
     pub fn argument(&self, region: Node<'_>, function: &str, index: usize, count: usize) -> Option<Range<usize>> {
         let base = function.rsplit("::").next()?;
         let base = base.split('<').next()?;
+        // A lambda is called by the name of the variable that holds it.
+        let variables = match base.starts_with("operator()") {
+            true => enclosing_function(region).map(|function| self.declarations(function)).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let is_variable = |called: Node<'_>| resolve(&variables, self.slice(called), called.start_byte()).is_some();
+        let is_called = |called: &Node<'_>| last_name(self.slice(*called)) == base || is_variable(*called);
         let mut found = None;
         let mut open = vec![region];
         while let Some(node) = open.pop() {
             let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
-            if let Some(called) = called.filter(|called| last_name(self.slice(*called)) == base) {
-                if found.is_some() {
+            if let Some(called) = called.filter(is_called) {
+                // Calls of one lambda have the same object.
+                let is_other = |(_, known): (Node<'_>, Node<'_>)| {
+                    index > 0 || variables.is_empty() || self.slice(known) != self.slice(called)
+                };
+                if found.is_some_and(is_other) {
                     return None;
                 }
                 found = Some((node, called));
@@ -433,6 +454,10 @@ impl SourceView {
             (true, false) => DeclarationKind::Array,
             (_, true) => DeclarationKind::Alias,
             (false, false) if types::is_scalar(&type_text) => DeclarationKind::Scalar,
+            // What a lambda captures is a structure.
+            (false, false) if initializer.is_some_and(|value| value.kind() == "lambda_expression") => {
+                DeclarationKind::Aggregate
+            }
             (false, false) if type_text == "auto" => DeclarationKind::Alias,
             (false, false) => DeclarationKind::Aggregate,
         };
@@ -752,7 +777,7 @@ fn is_statement(node: Node<'_>) -> bool {
 }
 
 /// `f` of `a::f<int>`, `x.f`, `p->f`.
-fn last_name(called: &str) -> &str {
+pub fn last_name(called: &str) -> &str {
     let called = called.split('<').next().unwrap_or(called);
     called.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or(called)
 }

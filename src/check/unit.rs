@@ -5,7 +5,7 @@ use std::path::Path;
 use globset::GlobMatcher;
 
 use super::messages;
-use crate::attribute::{KernelFrame, StackObjectKind, attribute};
+use crate::attribute::{KernelFrame, SpillCheck, StackObjectKind, attribute, demangle};
 use crate::cache::Cache;
 use crate::compile::{Artifacts, CompileError, Compiler, Failure, Target, architecture_number};
 use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
@@ -169,6 +169,7 @@ fn examine_frame(
         let diagnostic = claim.into_diagnostic(levels, about);
         report.diagnostics.extend(diagnostic.map(|diagnostic| placed(diagnostic, about.unit)));
     }
+    report.diagnostics.extend(frame.spill_check.map(|check| spills_differ(check, frame, about)));
     debug_assert_eq!(
         frame.objects.iter().map(|object| object.bytes).sum::<u64>(),
         frame.usage.stack_frame,
@@ -180,6 +181,27 @@ fn examine_frame(
             .map(|object| (object.bytes, matches!(object.kind, StackObjectKind::Unknown)))
             .collect::<Vec<_>>()
     );
+}
+
+/// The marks of ptxas and its figures do not agree: something moves bytes that we do not understand.
+fn spills_differ(check: SpillCheck, frame: &KernelFrame, about: &Circumstances<'_>) -> Diagnostic {
+    let architecture = about.architecture;
+    let SpillCheck { found, reported } = check;
+    let kind = if frame.is_entry { "kernel" } else { "function" };
+    Diagnostic {
+        severity: Severity::Note,
+        code: Code::Tool("spill_marks"),
+        message: format!(
+            "{kind} `{}` for {architecture}: instructions that are marked as spills move {} and {} bytes, ptxas reports {} and {}",
+            frame.name, found.0, found.1, reported.0, reported.1
+        ),
+        primary: frame.span.clone().map(|span| Label { span, text: String::new() }),
+        secondary: Vec::new(),
+        notes: vec!["what is said of its spills may be incomplete".to_string()],
+        help: Vec::new(),
+        evidence: None,
+        package: about.unit.package.clone(),
+    }
 }
 
 /// Code from headers outside the workspace alone has no line of the user's: the unit's start stands for it.
@@ -206,7 +228,10 @@ fn unreadable(unit: &TranslationUnit, error: &str) -> Diagnostic {
 }
 
 fn is_wanted(frame: &KernelFrame, shared: &Shared<'_>) -> bool {
-    shared.kernels.as_ref().is_none_or(|glob| glob.is_match(&frame.name) || glob.is_match(&frame.mangled))
+    // A function is looked at with each kernel that has a copy of it.
+    let names = frame.kernels.iter().flat_map(|kernel| [demangle(kernel), kernel.clone()]);
+    let mut names = names.chain([frame.name.clone(), frame.mangled.clone()]);
+    shared.kernels.as_ref().is_none_or(|glob| names.any(|name| glob.is_match(&name)))
 }
 
 pub fn flag_origin(unit: &TranslationUnit) -> FlagOrigin {

@@ -4,6 +4,7 @@
 //! from public readers of the format and was checked on ptxas 11.8 to 13.5.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use object::elf::{FileHeader64, RelocationType};
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, SymbolTable};
@@ -41,6 +42,19 @@ pub struct CubinFunction {
     pub spill_marks: BTreeSet<u32>,
     /// Start of its code in the address space of the line tables.
     pub base: u64,
+    /// Functions that it calls, copied behind its own code.
+    pub inner: Vec<InnerFunction>,
+}
+
+/// A function whose code lies in that of a kernel: ptxas gives each kernel a copy of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InnerFunction {
+    /// Mangled, as in the PTX.
+    pub name: String,
+    /// Offsets in the code of the kernel.
+    pub code: Range<u32>,
+    /// ptxas's own code for an instruction of the PTX, such as the slow path of a division.
+    pub is_routine: bool,
 }
 
 /// What a cubin says about local memory.
@@ -105,11 +119,34 @@ impl Reader<'_> {
                 spill_marks: self.spill_marks(&name)?,
                 code: section.data(self.endian, self.bytes)?.to_vec(),
                 base: section_base(index.0),
+                inner: self.inner_functions(index, &name)?,
                 name,
             });
         }
         functions.sort_by(|left, right| left.name.cmp(&right.name));
         Ok(functions)
+    }
+
+    /// Symbols such as `$kernel$callee` and `$__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath` in a section.
+    fn inner_functions(&self, section: SectionIndex, function: &str) -> Result<Vec<InnerFunction>, CubinError> {
+        let prefix = format!("${function}$");
+        let mut inner = Vec::new();
+        for symbol in self.symbols.iter() {
+            if usize::from(symbol.st_shndx.get(self.endian).0) != section.0 {
+                continue;
+            }
+            let name = self.symbols.symbol_name(self.endian, symbol)?;
+            let name = String::from_utf8_lossy(name);
+            let callee = name.strip_prefix(&prefix);
+            let routine = || name.strip_prefix("$__internal_").and_then(|rest| Some(rest.split_once('$')?.1));
+            let Some(inner_name) = callee.or_else(routine) else { continue };
+            let field = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+            let start = field(symbol.st_value.get(self.endian));
+            let end = start.saturating_add(field(symbol.st_size.get(self.endian)));
+            inner.push(InnerFunction { name: inner_name.to_string(), code: start..end, is_routine: callee.is_none() });
+        }
+        inner.sort_by_key(|inner| inner.code.start);
+        Ok(inner)
     }
 
     fn section_data(&self, name: &str) -> Result<Option<(SectionIndex, &[u8])>, CubinError> {

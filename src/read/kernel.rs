@@ -1,9 +1,11 @@
 //! Joins what the log, the machine code, the line tables and the PTX say about each kernel.
 
+use std::ops::Range;
+
 use super::cubin::{Cubin, CubinError, CubinFunction};
 use super::ptx::{PtxError, PtxModule};
 use super::ptxas_log::PtxasLog;
-use super::sass::{AccessKind, LocalInstruction, LoopRange, SassFunction};
+use super::sass::{AccessKind, LocalInstruction, LoopRange, SassFunction, ZERO_REGISTER};
 use crate::diagnostic::ResourceUsage;
 
 /// All that one unit gave for one target.
@@ -26,8 +28,22 @@ pub struct KernelFacts {
     pub usage: ResourceUsage,
     /// ptxas says that it cannot tell the size of the stack.
     pub stack_is_unknown: bool,
-    /// Local loads and stores, in order of the code.
+    /// Local loads and stores, in order of the code, those of its callees among them.
     pub accesses: Vec<LocalAccess>,
+    /// What the stack pointer is rounded to, where the code does so itself.
+    pub stack_alignment: u64,
+    /// Functions whose code lies in that of the kernel and that have frames of their own. ptxas makes one frame of a
+    /// kernel and its callees, except of those that are called through a pointer or by themselves.
+    pub callees: Vec<CalleeFacts>,
+}
+
+/// A function with a frame of its own, as it is compiled for one kernel.
+#[derive(Debug, Clone, Default)]
+pub struct CalleeFacts {
+    /// Mangled.
+    pub name: String,
+    pub usage: ResourceUsage,
+    pub stack_alignment: u64,
 }
 
 /// A local load or store with everything known about it.
@@ -46,6 +62,12 @@ pub struct LocalAccess {
     pub loop_lines: Vec<SourceLine>,
     /// For a spill store: where the value that it parks was computed.
     pub definition: Option<Definition>,
+    /// Which of [`KernelFacts::callees`] it lies in; `None` for the frame of the kernel.
+    pub callee: Option<usize>,
+    /// It lies in ptxas's own code for an instruction, of which the PTX knows nothing.
+    pub is_in_routine: bool,
+    /// A store of a register that its function has not written: what the caller left there.
+    pub stores_incoming: bool,
 }
 
 /// The instruction that defined a spilled value.
@@ -75,6 +97,33 @@ impl KernelFacts {
             marked.map(|access| u64::from(access.instruction.bytes)).sum()
         };
         (sum(AccessKind::Store), sum(AccessKind::Load))
+    }
+}
+
+impl KernelFacts {
+    /// The kernel alone: without accesses and callees.
+    pub fn without_code(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            is_entry: self.is_entry,
+            usage: self.usage,
+            stack_is_unknown: self.stack_is_unknown,
+            accesses: Vec::new(),
+            stack_alignment: self.stack_alignment,
+            callees: Vec::new(),
+        }
+    }
+}
+
+impl CalleeFacts {
+    /// The callee as a function of its own, without its accesses.
+    pub fn as_function(&self) -> KernelFacts {
+        KernelFacts {
+            name: self.name.clone(),
+            usage: self.usage,
+            stack_alignment: self.stack_alignment,
+            ..KernelFacts::default()
+        }
     }
 }
 
@@ -114,14 +163,58 @@ fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasLog, archite
     let sass = SassFunction::new(&function.code, architecture);
     let instructions = sass.local_instructions();
     let loops = if instructions.is_empty() { Vec::new() } else { sass.loops() };
-    let accesses =
-        instructions.into_iter().map(|instruction| local_access(instruction, function, cubin, &loops, &sass)).collect();
+    let parts = Parts::new(function, log);
+    let accesses = instructions
+        .into_iter()
+        .map(|instruction| local_access(instruction, function, cubin, &loops, &sass, &parts))
+        .collect();
+    let callees = parts
+        .callees
+        .iter()
+        .map(|(code, callee)| CalleeFacts { stack_alignment: sass.stack_alignment(code.clone()), ..callee.clone() });
     KernelFacts {
         name: function.name.clone(),
         is_entry: logged.is_entry,
         usage: logged.usage,
         stack_is_unknown: logged.stack_is_unknown,
         accesses,
+        stack_alignment: sass.stack_alignment(0..parts.own_end),
+        callees: callees.collect(),
+    }
+}
+
+/// The code of one section: the function's own, and that of functions it calls.
+struct Parts {
+    /// Starts of all functions in the section, in order.
+    starts: Vec<u32>,
+    own_end: u32,
+    /// Those with a frame of their own.
+    callees: Vec<(Range<u32>, CalleeFacts)>,
+    /// ptxas's own.
+    routines: Vec<Range<u32>>,
+}
+
+impl Parts {
+    fn new(function: &CubinFunction, log: &PtxasLog) -> Self {
+        let starts: Vec<u32> = std::iter::once(0).chain(function.inner.iter().map(|inner| inner.code.start)).collect();
+        let callees = function.inner.iter().filter_map(|inner| {
+            let usage = *log.callees.get(&(function.name.clone(), inner.name.clone()))?;
+            let has_frame = usage.stack_frame > 0 || usage.spill_stores > 0 || usage.spill_loads > 0;
+            let callee = CalleeFacts { name: inner.name.clone(), usage, stack_alignment: 0 };
+            has_frame.then(|| (inner.code.clone(), callee))
+        });
+        let own_end = starts.get(1).copied().unwrap_or(function.code.len() as u32);
+        let routines = function.inner.iter().filter(|inner| inner.is_routine).map(|inner| inner.code.clone());
+        Self { own_end, callees: callees.collect(), routines: routines.collect(), starts }
+    }
+
+    fn callee(&self, offset: u32) -> Option<usize> {
+        self.callees.iter().position(|(code, _)| code.contains(&offset))
+    }
+
+    /// Where the function starts that an instruction lies in.
+    fn start(&self, offset: u32) -> u32 {
+        self.starts.iter().copied().rfind(|start| *start <= offset).unwrap_or(0)
     }
 }
 
@@ -131,15 +224,15 @@ fn local_access(
     cubin: &Cubin,
     loops: &[LoopRange],
     sass: &SassFunction<'_>,
+    parts: &Parts,
 ) -> LocalAccess {
     let offset = instruction.offset;
     let around = || loops.iter().map(|range| &range.instructions).filter(|range| range.contains(&offset));
     let innermost = around().min_by_key(|range| range.end - range.start);
     let is_spill = function.spill_marks.contains(&offset);
-    let definition = (is_spill && instruction.kind == AccessKind::Store)
-        .then(|| sass.definition(instruction.data, offset))
-        .flatten()
-        .map(|offset| Definition {
+    let is_store = instruction.kind == AccessKind::Store;
+    let definition =
+        (is_spill && is_store).then(|| sass.definition(instruction.data, offset)).flatten().map(|offset| Definition {
             ptx_line: ptx_line(cubin, function, offset),
             source: source_lines(cubin, function, offset),
         });
@@ -150,6 +243,12 @@ fn local_access(
         loop_depth: around().count() as u32,
         loop_lines: innermost.map(|range| source_lines(cubin, function, range.end - 1)).unwrap_or_default(),
         definition,
+        callee: parts.callee(offset),
+        is_in_routine: parts.routines.iter().any(|code| code.contains(&offset)),
+        stores_incoming: is_store
+            && !is_spill
+            && instruction.data != ZERO_REGISTER
+            && sass.definition(instruction.data, offset).is_none_or(|definition| definition < parts.start(offset)),
         instruction,
     }
 }

@@ -11,10 +11,12 @@ mod ptx;
 mod ptxas_log;
 mod sass;
 
-pub use cubin::{Cubin, CubinError, CubinFunction};
+pub use cubin::{Cubin, CubinError, CubinFunction, InnerFunction};
 pub use front_end::{FrontEnd, FrontEndMember, FrontEndVariable};
-pub use kernel::{Definition, KernelFacts, LocalAccess, ReadError, SourceLine, UnitFacts, read_unit};
+pub use kernel::{CalleeFacts, Definition, KernelFacts, LocalAccess, ReadError, SourceLine, UnitFacts, read_unit};
 pub use line_table::{LineRow, LineTable};
-pub use ptx::{AddressOperand, Instruction, Location, PtxError, PtxFunction, PtxModule, PtxVariable};
+pub use ptx::{
+    AddressOperand, Instruction, Location, PtxError, PtxFunction, PtxModule, PtxVariable, without_copy_number,
+};
 pub use ptxas_log::{FunctionUsage, PtxasLog, PtxasMessage};
 pub use sass::{AccessKind, AddressBase, LocalInstruction, LoopRange, SassFunction};

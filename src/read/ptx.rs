@@ -3,7 +3,7 @@
 //! The grammar is that of NVIDIA's "Parallel Thread Execution ISA"; what local memory does not need is
 //! skipped. ptxas has accepted the text before it comes here, unless it is a user's own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -34,11 +34,25 @@ pub struct Location {
     pub function: Option<Arc<str>>,
 }
 
-/// An array in `.local` memory: the depot that the compiler lays out, or a variable of hand-written PTX.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An array in `.local` memory: the depot that the compiler lays out, a variable of hand-written PTX, or what `alloca`
+/// gives at run time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PtxVariable {
+    /// For `alloca` the register that holds its address.
     pub name: String,
+    /// 0 for `alloca`.
     pub bytes: u64,
+    /// The `alloca` instruction.
+    pub allocated_by: Option<usize>,
+    /// Number of the parameter of a function that is no kernel: memory of its caller, or a copy of it.
+    pub parameter: Option<usize>,
+}
+
+impl PtxVariable {
+    /// Whether the compiler laid it out for all variables of a function; others are one object each.
+    pub fn is_depot(&self) -> bool {
+        self.allocated_by.is_none() && self.name.starts_with("__local_depot")
+    }
 }
 
 /// A statement that is not a directive.
@@ -86,6 +100,8 @@ pub struct PtxFunction {
     pub max_registers: Option<u32>,
     /// Tables of an indirect branch: label → the labels it may go to.
     pub branch_targets: HashMap<String, Vec<String>>,
+    /// Call instruction → bytes of the value that it returns.
+    pub returned_bytes: HashMap<usize, u64>,
     /// Texts of `.pragma "…";`, those for single loops too.
     pub pragmas: Vec<String>,
 }
@@ -101,6 +117,8 @@ pub struct PtxModule {
     pub target: Option<String>,
     /// Built with `-G`: `.target sm_90, debug`.
     pub debug: bool,
+    /// Names in the initial values of variables: functions whose address is in a table.
+    pub initial_names: HashSet<String>,
 }
 
 impl Instruction {
@@ -202,8 +220,20 @@ impl PtxModule {
         self.functions.iter().find(|function| function.lines.as_ref().is_some_and(|lines| lines.contains(&line)))
     }
 
+    /// A function with a body. With `-rdc` ptxas makes a copy `name$1` of a function for callers in the same unit.
     pub fn function(&self, name: &str) -> Option<&PtxFunction> {
-        self.functions.iter().find(|function| function.name == name && function.lines.is_some())
+        let find =
+            |name: &str| self.functions.iter().find(|function| function.name == name && function.lines.is_some());
+        find(name).or_else(|| find(without_copy_number(name)?))
+    }
+
+    /// Whether a function may be called through a pointer: its name stands in a table, or is used as a value.
+    pub fn is_address_taken(&self, name: &str) -> bool {
+        let is_value = |instruction: &Instruction| {
+            instruction.mnemonic() == "mov" && instruction.operands.get(1).is_some_and(|operand| operand == name)
+        };
+        self.initial_names.contains(name)
+            || self.functions.iter().any(|function| function.instructions.iter().any(is_value))
     }
 }
 
@@ -345,6 +375,8 @@ struct Parser {
     places: HashMap<(u32, u32, u32), usize>,
     /// The label before: the one of `label: .branchtargets a, b;`, or of a string of `.debug_str`.
     last_label: Option<String>,
+    /// Bytes of the parameters of the call that is being prepared, by name.
+    call_parameters: HashMap<String, u64>,
     /// Strings of `.debug_str` by their label; they stand after the functions that use them.
     strings: HashMap<String, String>,
     /// Their labels as locations have them until the end.
@@ -380,6 +412,9 @@ impl Parser {
     fn open(&mut self, header: &str, line: u32) {
         let is_entry = header.contains(".entry");
         let mut function = PtxFunction { is_entry, name: function_name(header, is_entry), ..Default::default() };
+        if !is_entry {
+            function.local_variables = parameters(header);
+        }
         function.max_threads = dimensions(header, ".maxntid");
         function.required_threads = dimensions(header, ".reqntid");
         function.min_blocks = dimensions(header, ".minnctapersm");
@@ -416,6 +451,11 @@ impl Parser {
                 self.module.debug = parts.any(|part| part == "debug");
             }
             ".local" => self.local_variable(text),
+            ".param" => {
+                if let Some((name, bytes)) = declared_bytes(text) {
+                    self.call_parameters.insert(name, bytes);
+                }
+            }
             ".extern" => self.extern_variable(text),
             ".pragma" => self.pragma(text),
             ".branchtargets" => {
@@ -424,8 +464,16 @@ impl Parser {
                     function.branch_targets.insert(label, targets);
                 }
             }
-            _ => {}
+            _ => self.initial_value(text),
         }
+    }
+
+    /// `.global .align 8 .u64 table[2] = {_Z1fv, generic(x)}`
+    fn initial_value(&mut self, text: &str) {
+        let Some((_, value)) = text.split_once('=').filter(|_| self.current.is_none()) else { return };
+        let words = value.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$'));
+        let names = words.filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'));
+        self.module.initial_names.extend(names.map(str::to_string));
     }
 
     /// `.file 1 "/src/a.cu"`, older toolkits add a time and a size.
@@ -482,16 +530,8 @@ impl Parser {
     /// `.local .align 16 .b8 __local_depot1[128]`, `.local .f32 x`
     fn local_variable(&mut self, text: &str) {
         let Some((function, _)) = &mut self.current else { return };
-        let Some(declared) = text.split_ascii_whitespace().next_back() else { return };
-        let (name, extents) = declared.split_once('[').unwrap_or((declared, ""));
-        let element = text.split_ascii_whitespace().find_map(element_bytes).unwrap_or(1);
-        let count: Option<u64> = extents
-            .split('[')
-            .filter(|extent| !extent.is_empty())
-            .map(|extent| extent.trim_end_matches(']').parse::<u64>().ok())
-            .try_fold(1u64, |product, extent| product.checked_mul(extent?));
-        if let Some(bytes) = count.and_then(|count| count.checked_mul(element)) {
-            function.local_variables.push(PtxVariable { name: name.to_string(), bytes });
+        if let Some((name, bytes)) = declared_bytes(text) {
+            function.local_variables.push(PtxVariable { name, bytes, allocated_by: None, parameter: None });
         }
     }
 
@@ -525,15 +565,62 @@ impl Parser {
             text = rest.trim_start();
         }
         let (opcode, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let index = function.instructions.len();
+        let operands = split_operands(operands);
+        match opcode.split('.').next() {
+            Some("alloca") => function.local_variables.extend(operands.first().map(|register| PtxVariable {
+                name: register.clone(),
+                bytes: 0,
+                allocated_by: Some(index),
+                parameter: None,
+            })),
+            Some("call") => {
+                let returned = operands.first().and_then(|list| list.strip_prefix('(')?.strip_suffix(')'));
+                let bytes = returned.and_then(|name| self.call_parameters.get(name.trim()).copied());
+                function.returned_bytes.extend(bytes.map(|bytes| (index, bytes)));
+                self.call_parameters.clear();
+            }
+            _ => {}
+        }
         function.instructions.push(Instruction {
             lines: statement.lines.clone(),
             guard,
             opcode: opcode.to_string(),
-            operands: split_operands(operands),
+            operands,
             location: self.location,
         });
         Ok(())
     }
+}
+
+/// Structures among the parameters of a function: `.param .align 8 .b8 f_param_0[168]`.
+fn parameters(header: &str) -> Vec<PtxVariable> {
+    let list = header.rsplit_once('(').map_or("", |(_, list)| list.trim_end().trim_end_matches(')'));
+    let numbered = list.split(',').enumerate().filter(|(_, text)| text.contains('['));
+    let variable = |(number, text): (usize, &str)| {
+        let (name, bytes) = declared_bytes(text)?;
+        Some(PtxVariable { name, bytes, allocated_by: None, parameter: Some(number) })
+    };
+    numbered.filter_map(variable).collect()
+}
+
+/// `f` of `f$1`.
+pub fn without_copy_number(name: &str) -> Option<&str> {
+    let (name, number) = name.rsplit_once('$')?;
+    (!name.is_empty() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)
+}
+
+/// Name and size of `.local .align 16 .b8 __local_depot1[128]`.
+fn declared_bytes(text: &str) -> Option<(String, u64)> {
+    let declared = text.split_ascii_whitespace().next_back()?;
+    let (name, extents) = declared.split_once('[').unwrap_or((declared, ""));
+    let element = text.split_ascii_whitespace().find_map(element_bytes).unwrap_or(1);
+    let count = extents
+        .split('[')
+        .filter(|extent| !extent.is_empty())
+        .map(|extent| extent.trim_end_matches(']').parse::<u64>().ok())
+        .try_fold(1u64, |product, extent| product.checked_mul(extent?))?;
+    Some((name.to_string(), count.checked_mul(element)?))
 }
 
 /// Where a quoted text ends that may hold `\"`.
@@ -643,7 +730,10 @@ $L__info_string0:
         let function = module.function("_Z4histPKiPii").unwrap();
         assert!(function.is_entry);
         assert_eq!((function.max_threads, function.min_blocks), (Some(512), Some(2)));
-        assert_eq!(function.local_variables, [PtxVariable { name: "__local_depot1".into(), bytes: 64 }]);
+        assert_eq!(
+            function.local_variables,
+            [PtxVariable { name: "__local_depot1".into(), bytes: 64, allocated_by: None, parameter: None }]
+        );
         assert_eq!(function.lines, Some(4..=31));
         let opcodes: Vec<&str> = function.instructions.iter().map(|i| i.opcode.as_str()).collect();
         assert_eq!(opcodes, ["mov.u64", "add.u64", "add.u64", "st.local.v4.u32", "st.param.b64", "call.uni", "bra"]);

@@ -12,6 +12,8 @@ use crate::diagnostic::{ResourceUsage, Severity};
 pub struct PtxasLog {
     /// By mangled name, in the order of names.
     pub functions: BTreeMap<String, FunctionUsage>,
+    /// Functions that are called, as they are compiled for one kernel: (kernel, function).
+    pub callees: BTreeMap<(String, String), ResourceUsage>,
     pub messages: Vec<PtxasMessage>,
     /// Lines of ptxas that carry nothing we read, kept so that nothing is lost.
     pub unknown_lines: Vec<String>,
@@ -50,7 +52,7 @@ impl PtxasLog {
                 function = Some(name.trim().to_string());
                 log.function(name.trim());
             } else if line.contains("bytes stack frame") {
-                log.read_frame(function.as_deref(), line);
+                log.read_frame(entry.as_deref(), function.as_deref(), line);
             } else if line.contains(": Used ") {
                 // Printed after the frame line of the function itself; functions that are called have none.
                 log.read_usage(function.as_deref().or(entry.as_deref()), line);
@@ -65,12 +67,20 @@ impl PtxasLog {
         self.functions.entry(name.to_string()).or_default()
     }
 
-    fn read_frame(&mut self, function: Option<&str>, line: &str) {
+    fn read_frame(&mut self, entry: Option<&str>, function: Option<&str>, line: &str) {
         let Some(name) = function else { return self.unknown_lines.push(line.to_string()) };
+        let stack_frame = number_before(line, "bytes stack frame").unwrap_or(0);
+        let spill_stores = number_before(line, "bytes spill stores").unwrap_or(0);
+        let spill_loads = number_before(line, "bytes spill loads").unwrap_or(0);
+        if let Some(entry) = entry.filter(|entry| *entry != name) {
+            let usage = ResourceUsage { stack_frame, spill_stores, spill_loads, ..ResourceUsage::default() };
+            self.callees.insert((entry.to_string(), name.to_string()), usage);
+        }
+        // A function that several kernels call is compiled for each of them: the largest frame counts.
         let usage = &mut self.function(name).usage;
-        usage.stack_frame = number_before(line, "bytes stack frame").unwrap_or(0);
-        usage.spill_stores = number_before(line, "bytes spill stores").unwrap_or(0);
-        usage.spill_loads = number_before(line, "bytes spill loads").unwrap_or(0);
+        if (stack_frame, spill_stores) >= (usage.stack_frame, usage.spill_stores) {
+            *usage = ResourceUsage { stack_frame, spill_stores, spill_loads, ..*usage };
+        }
     }
 
     fn read_usage(&mut self, function: Option<&str>, line: &str) {
@@ -149,6 +159,24 @@ mod tests {
         assert!(!log.functions["callee"].is_entry);
         assert_eq!(log.messages, []);
         assert_eq!(log.unknown_lines, Vec::<String>::new());
+    }
+
+    #[test]
+    fn functions_of_several_kernels_count_with_their_largest_frame() {
+        let log = PtxasLog::parse(
+            "ptxas info    : Compiling entry function 'k' for 'sm_90'\n\
+             ptxas info    : Function properties for k\n\
+             \x20   0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
+             ptxas info    : Function properties for f\n\
+             \x20   48 bytes stack frame, 44 bytes spill stores, 40 bytes spill loads\n\
+             ptxas info    : Compiling entry function 'l' for 'sm_90'\n\
+             ptxas info    : Function properties for l\n\
+             \x20   0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
+             ptxas info    : Function properties for f\n\
+             \x20   40 bytes stack frame, 40 bytes spill stores, 40 bytes spill loads\n",
+        );
+        assert_eq!((log.functions["f"].usage.stack_frame, log.functions["f"].usage.spill_stores), (48, 44));
+        assert_eq!(log.callees[&("l".to_string(), "f".to_string())].stack_frame, 40);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::ops::Range;
 pub const INSTRUCTION_BYTES: usize = 16;
 
 /// The register that reads as zero and swallows writes.
-const ZERO_REGISTER: u8 = 255;
+pub const ZERO_REGISTER: u8 = 255;
 /// The stack pointer, by the calling convention.
 pub const STACK_POINTER: u8 = 1;
 
@@ -122,6 +122,19 @@ impl<'a> SassFunction<'a> {
     }
 }
 
+impl SassFunction<'_> {
+    /// What a part of the code rounds the stack pointer to, `LOP3.LUT R1, R1, 0xfffffff0, RZ, 0xc0`; 0 where it does not.
+    pub fn stack_alignment(&self, code: Range<u32>) -> u64 {
+        let is_rounding = |lo: u64| {
+            lo & 0xfff == 0x812 && bits(lo, 16, 8) as u8 == STACK_POINTER && bits(lo, 24, 8) as u8 == STACK_POINTER
+        };
+        let start = code.start as usize / INSTRUCTION_BYTES;
+        let count = (code.end.saturating_sub(code.start)) as usize / INSTRUCTION_BYTES;
+        let rounded = self.words().skip(start).take(count).find(|(_, lo, _)| is_rounding(*lo));
+        rounded.map_or(0, |(_, lo, _)| 1 << (lo >> 32).trailing_zeros().min(16))
+    }
+}
+
 fn bits(word: u64, start: u32, count: u32) -> u64 {
     (word >> start) & ((1 << count) - 1)
 }
@@ -198,6 +211,14 @@ mod tests {
         let load = local_instruction(0, 0x0000_0022_ff0a_7983, 0x0000_a200_0810_0800).unwrap();
         assert_eq!(load.base, AddressBase::Uniform { uniform: 34, register: None });
         assert_eq!((load.data, load.bytes), (10, 4));
+    }
+
+    /// `LOP3.LUT R1, R1, 0xfffffff0, RZ, 0xc0, !PT`, as sm_90 has it.
+    #[test]
+    fn the_stack_pointer_may_be_rounded() {
+        let bytes = code(&[(0x7918, 0), (0xffff_fff0_0101_7812, 0x000f_e400_078e_c0ff)]);
+        assert_eq!(SassFunction::new(&bytes, 90).stack_alignment(0..32), 16);
+        assert_eq!(SassFunction::new(&bytes, 90).stack_alignment(0..16), 0);
     }
 
     #[test]

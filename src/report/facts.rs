@@ -138,8 +138,16 @@ fn sentence(row: &Row, architectures: &str) -> String {
         (stores, loads) if stores == loads => format!("spills {stores} B"),
         (stores, loads) => format!("spills {stores} B stored and {loads} B loaded"),
     };
-    let registers = count(row.registers.into(), "register");
-    format!("kernel `{}`, {architectures}: stack frame {} B, {spills}, {registers}", row.name, row.stack_frame)
+    let frame = format!("`{}`, {architectures}: stack frame {} B, {spills}", row.name, row.stack_frame);
+    match is_kernel(row) {
+        true => format!("kernel {frame}, {}", count(row.registers.into(), "register")),
+        false => format!("function {frame}"),
+    }
+}
+
+/// ptxas counts registers of kernels; functions that they call take part in those.
+fn is_kernel(row: &Row) -> bool {
+    row.registers > 0
 }
 
 fn table(rows: &[(Row, String)]) -> String {
@@ -171,7 +179,7 @@ fn row_cells(row: &Row, architectures: &str, with_share: bool, with_loads: bool)
     if with_loads {
         cells.push(format!("{} B", row.spill_loads));
     }
-    cells.push(row.registers.to_string());
+    cells.push(if is_kernel(row) { row.registers.to_string() } else { "-".to_string() });
     cells
 }
 

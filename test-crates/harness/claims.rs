@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cargo_lmem::attribute::{KernelFrame, StackObject, StackObjectKind, attribute};
+use cargo_lmem::attribute::{CallAreaKind, KernelFrame, StackObject, StackObjectKind, attribute};
 use cargo_lmem::check::{MARKS_SPILLS, register_flag};
 use cargo_lmem::compile::architecture_number;
 use cargo_lmem::lint::{LintContext, UnitContext, would_claim};
@@ -62,6 +62,14 @@ fn describe(object: &StackObject) -> String {
         (StackObjectKind::Variable, Some(variable)) => format!("`{}`", variable.name),
         (StackObjectKind::Variable, None) => "unnamed".to_string(),
         (StackObjectKind::Spills(_), _) => "spills".to_string(),
+        (StackObjectKind::Call(area), _) => match area.kind {
+            CallAreaKind::Saved { .. } => "saved registers".to_string(),
+            CallAreaKind::Passed { .. } => "arguments and results".to_string(),
+            CallAreaKind::Incoming { .. } => "arguments of callers".to_string(),
+            CallAreaKind::Routine { .. } => "routine".to_string(),
+        },
+        (StackObjectKind::Allocation(_), _) => "alloca".to_string(),
+        (StackObjectKind::Recursion(_), _) => "recursion".to_string(),
         (StackObjectKind::Unknown, _) => "rest".to_string(),
     }
 }

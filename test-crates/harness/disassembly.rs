@@ -84,7 +84,10 @@ fn compare_function(
         // A function that is called twice in a statement: only the call differs, and nothing is printed.
         let levels_printed = if row.has_mark { usize::MAX } else { 1 };
         let printed = |chain: Vec<Line>| levels(chain).into_iter().take(levels_printed).collect::<Vec<_>>();
-        differ("source", format!("{:?}", printed(chain)), format!("{:?}", printed(row.source.clone())));
+        // At the start of a function nvdisasm leaves out the line that the function before it ended with.
+        if !row.source.is_empty() {
+            differ("source", format!("{:?}", printed(chain)), format!("{:?}", printed(row.source.clone())));
+        }
         let ptx_line = cubin.ptx_lines.row(address).map(|row| row.line);
         differ("PTX line", format!("{ptx_line:?}"), format!("{:?}", row.ptx_line));
     }

@@ -1,15 +1,19 @@
 //! The test crates with a real toolkit, and our reading of machine code against nvdisasm's.
 
+use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use cargo_lmem::check::{ArtifactSource, Sourced};
+use cargo_lmem::check::{ArtifactSource, Sourced, Surroundings, check_in};
 use cargo_lmem::cli::MessageFormat;
 use cargo_lmem::compile::{Failure, Target};
 use cargo_lmem::extract::TranslationUnit;
+use cargo_lmem::lint;
 use cargo_lmem::toolkit::{self, Component};
 use libtest_mimic::Completion;
 
 use super::crates::TestCrate;
+use super::record::Given;
 use super::{Problem, all, crates, disassembly, record, recorded, run};
 
 /// Compiles where the crate lies; the report must be the one that is expected of the record, or that it gives.
@@ -43,6 +47,61 @@ impl ArtifactSource for Live<'_> {
     fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
         let artifacts = record::compile(self.root, unit, target, self.cancel)?;
         Ok(Sourced { artifacts, cached: false, cache_error: None })
+    }
+}
+
+/// Our reading of all machine code of some workspace against nvdisasm's, and the sums of its findings; what the cache has
+/// is not compiled again.
+pub fn judge_workspace(folder: &Path) -> Result<(), Problem> {
+    let cancel = AtomicBool::new(false);
+    let toolkit = record::real_toolkit(crates::VERSION, &cancel)?;
+    let nvdisasm = toolkit::component(&toolkit, Component::Nvdisasm, false, true, &cancel);
+    let nvdisasm = nvdisasm.map_err(|error| error.to_string())?.join("bin/nvdisasm");
+    let judge =
+        Judge { root: folder, cancel: &cancel, nvdisasm: &nvdisasm, given: Mutex::default(), found: Mutex::default() };
+    let surroundings = Surroundings { current_folder: Some(folder), recorded: Some((toolkit, &judge)) };
+    let everything = format!("--warn={}", lint::known_names().join(",").replace(",warnings", ""));
+    let arguments = run::arguments(&["sm_90"], &[".", &everything]);
+    let outcome = check_in(surroundings, &arguments, &cancel).map_err(|error| error.to_string())?;
+    let (compared, mut problems) = judge.found.into_inner().expect("no thread has panicked");
+    let summary = &outcome.report.summary;
+    eprintln!(
+        "{}: {} kernels, {} bytes of local memory, {} unexplained, {} units failed; {compared} local accesses compared with nvdisasm",
+        folder.display(),
+        summary.kernels,
+        summary.frame_bytes,
+        summary.unexplained_bytes,
+        summary.failed_units
+    );
+    problems.extend(
+        recorded::conserve(&outcome.report.diagnostics, &judge.given.into_inner().expect("no thread has panicked"))
+            .err(),
+    );
+    all(problems)
+}
+
+/// Compiles, with the user's cache, and has nvdisasm judge what has local accesses.
+struct Judge<'a> {
+    root: &'a Path,
+    cancel: &'a AtomicBool,
+    nvdisasm: &'a Path,
+    given: Mutex<Vec<Given>>,
+    /// Local accesses that were compared, and what differs.
+    found: Mutex<(usize, Vec<Problem>)>,
+}
+
+impl ArtifactSource for Judge<'_> {
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
+        let sourced = record::compile_cached(self.root, unit, target, self.cancel)?;
+        let compared = disassembly::compare(self.nvdisasm, &sourced.artifacts);
+        let mut found = self.found.lock().expect("no thread has panicked");
+        match compared {
+            Ok(count) => found.0 += count,
+            Err(problem) => found.1.push(format!("{}:\n{problem}", unit.name)),
+        }
+        let given = Given { unit: unit.clone(), target: target.clone(), artifacts: sourced.artifacts.clone() };
+        self.given.lock().expect("no thread has panicked").push(given);
+        Ok(sourced)
     }
 }
 

@@ -14,6 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use cargo_lmem::cache::{self, Cache};
 use cargo_lmem::check::{ArtifactSource, Compilers, Sourced};
 use cargo_lmem::compile::{Artifacts, CompileError, Compiler, CompilerMessage, Failure, HeaderIndex, Target};
 use cargo_lmem::extract::{TranslationUnit, UnitCode};
@@ -243,14 +244,35 @@ pub fn compile(
     target: &Target,
     cancel: &AtomicBool,
 ) -> Result<Artifacts, Box<Failure>> {
+    compile_with(root, unit, target, cancel, None).map(|sourced| sourced.artifacts)
+}
+
+/// The same, unless the user's own cache has it.
+pub fn compile_cached(
+    root: &Path,
+    unit: &TranslationUnit,
+    target: &Target,
+    cancel: &AtomicBool,
+) -> Result<Sourced, Box<Failure>> {
+    let cache = toolkit::cache_root().ok().map(|folder| Cache::new(cache::folder(&folder), root));
+    compile_with(root, unit, target, cancel, cache)
+}
+
+fn compile_with(
+    root: &Path,
+    unit: &TranslationUnit,
+    target: &Target,
+    cancel: &AtomicBool,
+    cache: Option<Cache>,
+) -> Result<Sourced, Box<Failure>> {
     let curand = |toolkit: &Toolkit| {
         let folder = toolkit::component(toolkit, Component::Curand, false, true, cancel);
         folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
     };
     let limit = Duration::from_secs(600);
     let headers = HeaderIndex::new(root);
-    let compiler = Compiler { limit, cancel, headers, curand: &curand, tries_shared_spilling: true };
-    Compilers { compiler, cache: None }.artifacts(unit, target).map(|sourced| sourced.artifacts)
+    let compiler = Compiler { limit, cancel, headers, curand: &curand, tries_shared_spilling: cache.is_none() };
+    Compilers { compiler, cache }.artifacts(unit, target)
 }
 
 /// A source of artifacts that compiles and keeps what comes out.

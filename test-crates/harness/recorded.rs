@@ -14,28 +14,8 @@ use super::crates::TestCrate;
 use super::record::{Given, Record, no_toolkit};
 use super::{Problem, all, marks, registry, run};
 
-/// Functions whose frames no finding speaks of.
-const SILENT: &[&str] = &[
-    // Silenced by a comment.
-    "cold_path",
-    "whole_kernel",
-    // Known to be wrong: the frames of a recursion, and of functions that are called through a pointer.
-    "_Z11sum_of_treePK4int2PKii",
-    "_Z5driftP8Particlef",
-    "_Z4kickP8Particlef",
-    "_Z8evaluatePK4Termif",
-    "_Z9ackermannii",
-    "_ZNK6Spring2atEf",
-    "_ZNK7Coulomb2atEf",
-    "_ZN7Largest5visitEf",
-    "_Z7reflectPfS_f",
-    "_Z4wrapPfS_f",
-    "_Z4geluf",
-    "_Z5swishf",
-    "_Z8softplusf",
-    "_Z6linear7Momentsd",
-    "_Z4last7Momentsd",
-];
+/// Functions whose frames no finding speaks of: a comment silences it.
+const SILENT: &[&str] = &["cold_path", "whole_kernel"];
 
 /// Marks, bytes, reports, and that a second run says the same.
 pub fn test(test_crate: &TestCrate) -> Result<(), Problem> {
@@ -44,6 +24,7 @@ pub fn test(test_crate: &TestCrate) -> Result<(), Problem> {
     let mut problems = Vec::new();
     let mut note = |result: Result<(), Problem>| problems.extend(result.err());
     note(conserve(&complete.report.diagnostics, &given));
+    note(marks_agree(&complete.report.diagnostics));
     note(same_twice(test_crate, &outcome));
     if test_crate.has_expectations() {
         note(registry::message_habits(&complete.report.diagnostics));
@@ -69,7 +50,7 @@ pub fn check(test_crate: &TestCrate, more: &[&str]) -> Result<(Outcome, Vec<Give
 }
 
 /// For each kernel and architecture the findings explain the frame that ptxas reports, no byte more or less.
-fn conserve(diagnostics: &[Diagnostic], given: &[Given]) -> Result<(), Problem> {
+pub fn conserve(diagnostics: &[Diagnostic], given: &[Given]) -> Result<(), Problem> {
     let mut frames: BTreeMap<(String, String), u64> = BTreeMap::new();
     for given in given {
         for (name, function) in PtxasLog::parse(&given.artifacts.ptxas_log).functions {
@@ -94,6 +75,12 @@ fn conserve(diagnostics: &[Diagnostic], given: &[Given]) -> Result<(), Problem> 
             format!("`{}` for {}: {explained} of {frame} bytes are explained", key.0, key.1)
         })
         .collect())
+}
+
+/// What ptxas marks as spills moves as many bytes as it reports.
+fn marks_agree(diagnostics: &[Diagnostic]) -> Result<(), Problem> {
+    let differing = diagnostics.iter().filter(|diagnostic| diagnostic.code == Code::Tool("spill_marks"));
+    all(differing.map(|diagnostic| diagnostic.message.clone()).collect())
 }
 
 fn same_twice(test_crate: &TestCrate, outcome: &Outcome) -> Result<(), Problem> {

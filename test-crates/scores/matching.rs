@@ -173,8 +173,11 @@ impl Finding {
 
     /// Whether it says once more what a label says, in other words.
     fn repeats(&self, label: &Label) -> bool {
+        // A kernel and the functions that it calls may each have a part of what a label speaks of.
+        let is_shared = label.kernels.len() > 1 && !label.is_variable();
         self.is_about(label)
-            && (self.has_variable(label)
+            && ((is_shared && self.has_cause(label))
+                || self.has_variable(label)
                 || self.primary.as_ref().is_some_and(|place| label.is_variable() && label.declarations.contains(place)))
     }
 }

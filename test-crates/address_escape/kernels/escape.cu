@@ -65,8 +65,8 @@ extern "C" __global__ void ranges(const float *in, float2 *out, int n) {
 
 typedef void (*Step)(Particle *, float);
 
-__device__ __noinline__ void drift(Particle *p, float dt) { p->x += dt; }
-__device__ __noinline__ void kick(Particle *p, float dt) { p->mass *= dt; }
+__device__ __noinline__ void drift(Particle *p, float dt) { p->x += dt; } //~ call_frame
+__device__ __noinline__ void kick(Particle *p, float dt) { p->mass *= dt; } //~ call_frame
 
 __device__ Step steps[2] = {drift, kick};
 

@@ -1,25 +1,25 @@
-// Stacks that ptxas keeps for reasons of its own.
+// Once unexplained, and now claimed by other lints: what nothing explains is a gap of this tool, and closed when found.
 
-// Each level of the recursion has a frame, and ptxas cannot tell how many there are.
-__device__ __noinline__ int sum_of_tree(const int2 *children, const int *weight, int node) { //~ unexplained_local_memory sm_90 sm_120
-    if (node < 0) return 0;
-    int2 next = children[node];
-    return weight[node] + sum_of_tree(children, weight, next.x) + sum_of_tree(children, weight, next.y); //~ unexplained_local_memory sm_80
+// Inline assembly with local memory of its own: no variable of the source is behind it.
+extern "C" __global__ void through_assembly(const int *in, int *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int value = in[i];
+    int swapped;
+    asm volatile("{\n\t" //~ volatile_local sm_80 sm_90
+                 ".local .align 4 .b8 slot[4];\n\t"
+                 "st.volatile.local.u16 [slot], %1;\n\t"
+                 "st.volatile.local.u16 [slot+2], %2;\n\t"
+                 "ld.volatile.local.u32 %0, [slot];\n\t" //~ volatile_local sm_120
+                 "}"
+                 : "=r"(swapped)
+                 : "h"(static_cast<short>(value >> 16)), "h"(static_cast<short>(value)));
+    out[i] = swapped;
 }
 
-extern "C" __global__ void tree_sums(const int2 *children, const int *weight, const int *root, int *out) {
-    out[threadIdx.x] = sum_of_tree(children, weight, root[threadIdx.x]);
-}
-
-// Parents are numbered after their children, so a loop does.
-extern "C" __global__ void tree_sums_in_order(const int2 *children, const int *weight, int *sum, int nodes) {
-    for (int node = 0; node < nodes; ++node) {
-        int2 next = children[node];
-        int total = weight[node];
-        if (next.x >= 0) total += sum[next.x * 32 + threadIdx.x];
-        if (next.y >= 0) total += sum[next.y * 32 + threadIdx.x];
-        sum[node * 32 + threadIdx.x] = total;
-    }
+// The same with an instruction that needs no memory.
+extern "C" __global__ void by_permutation(const int *in, int *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = __byte_perm(in[i], 0, 0x1032);
 }
 
 // `volatile` keeps a variable in memory whatever its indices are.

@@ -1,0 +1,54 @@
+//! Memory is taken from the stack with `alloca` while the kernel runs.
+//!
+//! ## Why it costs
+//! The memory is local memory, whatever its size and however it is indexed, and no frame counts it: `ptxas` reports 0
+//! bytes and warns that the size of the stack is not known. Each thread of the GPU has the same fixed stack (1 KiB if
+//! nobody sets `cudaLimitStackSize`), and more than that is an error at run time.
+//!
+//! ## What to do
+//! - A bound that is known: an array of that size, and a loop over it that is unrolled.
+//! - Otherwise shared memory, or a workspace in global memory that the host allocates.
+//! - Often the data can be used as it comes, without keeping it.
+//!
+//! ## Fix safety
+//! Advice only: which bound holds is for the programmer to say.
+
+use crate::attribute::{StackObject, StackObjectKind};
+use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, object_finding, traffic};
+
+pub(crate) static LINT: Lint = Lint {
+    name: "dynamic_alloca",
+    level: Level::Warn,
+    source: include_str!("dynamic_alloca.rs"),
+    check: Check::Object(check),
+};
+
+/// Longer sizes are shown in the excerpt alone.
+const MAX_SIZE: usize = 40;
+
+fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+    let StackObjectKind::Allocation(allocation) = &object.kind else { return None };
+    let what = object.variable.as_ref().map_or("memory".to_string(), |variable| format!("`{}`", variable.name));
+    let size = allocation.size.as_ref().filter(|size| size.len() <= MAX_SIZE);
+    let size = size.map(|size| format!(": `{size}` bytes")).unwrap_or_default();
+    let message = format!("{what} is local memory of `alloca`{size}, which no stack frame counts");
+    let guilty = object.guilty();
+    let mut finding = object_finding(object, guilty, message);
+    // The declaration would only say the pointer's name.
+    finding.primary = None;
+    finding = finding.primary(allocation.span.as_ref(), "taken from the stack of every thread");
+    if let Some(access) = guilty {
+        finding = finding.label(access.span.as_ref(), traffic(object, access));
+    }
+    let kind = if cx.frame.is_entry { "kernel" } else { "function" };
+    let frame = cx.frame.usage.stack_frame;
+    Some(
+        finding
+            .note(format!(
+                "the frame that ptxas reports for {kind} `{}`, {}, is without it",
+                cx.frame.name,
+                bytes(frame)
+            ))
+            .help("use an array of constant size, shared memory, or a workspace in global memory"),
+    )
+}

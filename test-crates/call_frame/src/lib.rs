@@ -1,0 +1,1 @@
+//! Kernels that call functions through pointers and from other files.

@@ -1,0 +1,1 @@
+//! Kernels that walk trees, with recursion and without.
