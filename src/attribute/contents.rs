@@ -116,9 +116,10 @@ pub fn fill(
     names.sort();
     for name in names {
         let flow = &flows[*name];
-        for (index, instruction) in flow.function.instructions.iter().enumerate() {
-            let Some(address) = instruction.address().filter(|_| may_store_locally(instruction)) else { continue };
-            let pointer = flow.pointer(&address);
+        let all = flow.function.instructions.iter().enumerate();
+        for (index, instruction) in all.filter(|(_, instruction)| may_store_locally(instruction)) {
+            let Some(address) = instruction.address() else { continue };
+            let pointer = flow.pointer(&address, index);
             let owners = escape::owners(flow, &pointer.roots, calls, flows);
             let is_known = !pointer.roots.is_empty() && !pointer.roots.contains(&Root::Unknown);
             has_unplaced |= instruction.has("local") && !is_known;
@@ -156,14 +157,14 @@ fn may_store_locally(instruction: &Instruction) -> bool {
 }
 
 /// The store of each element; `start` is that of the first, without its value.
-fn stored(flow: &Flow<'_>, index: usize, start: &Store) -> Vec<Store> {
-    let instruction = &flow.function.instructions[index];
+fn stored(flow: &Flow<'_>, at: usize, start: &Store) -> Vec<Store> {
+    let instruction = &flow.function.instructions[at];
     let bytes = instruction.element_bytes().unwrap_or(0);
     let operands = instruction.operands.get(1).map_or("", String::as_str);
-    let store = |(element, operand)| Store {
-        at: start.at.filter(|_| bytes > 0).map(|at| at + element as u64 * bytes),
+    let store = |(index, operand)| Store {
+        at: start.at.filter(|_| bytes > 0).map(|at| at + index as u64 * bytes),
         bytes,
-        value: value(flow, operand, index, &mut Vec::new()),
+        value: value(flow, operand, at, &mut Vec::new()),
         places: start.places.clone(),
         in_callee: start.in_callee,
     };
@@ -175,47 +176,38 @@ fn elements(operand: &str) -> impl Iterator<Item = &str> {
     operand.trim_matches(['{', '}']).split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
-/// What a register or an immediate holds where the instruction `at` uses it; several definitions must agree.
-fn value<'f>(flow: &'f Flow<'_>, operand: &'f str, at: usize, visiting: &mut Vec<&'f str>) -> Value {
+/// What a register or an immediate holds where instruction `at` reads it; several definitions must agree.
+fn value(flow: &Flow<'_>, operand: &str, at: usize, visiting: &mut Vec<usize>) -> Value {
     if let Some(number) = number(operand) {
         return Value::Number(number);
     }
     if !operand.starts_with('%') {
         return if is_symbol(flow, operand) { Value::Symbol(operand.to_string()) } else { Value::Data };
     }
-    if visiting.len() > MAX_DEPTH || visiting.contains(&operand) {
-        return Value::Data;
-    }
-    visiting.push(operand);
-    let definitions = flow.places_of(operand);
-    let reaching = reaching(flow, definitions, at);
-    let definitions = reaching.as_ref().map_or(definitions, std::slice::from_ref);
+    let definitions = flow.definitions(operand, at);
     let mut values = definitions.iter().map(|definition| defined(flow, *definition, operand, visiting));
     let first = values.next().unwrap_or(Value::Data);
-    let agree = values.all(|other| other == first);
+    if values.all(|other| other == first) { first } else { Value::Data }
+}
+
+fn defined(flow: &Flow<'_>, at: usize, register: &str, visiting: &mut Vec<usize>) -> Value {
+    if visiting.len() > MAX_DEPTH || visiting.contains(&at) {
+        return Value::Data;
+    }
+    visiting.push(at);
+    let value = computed(flow, at, register, visiting);
     visiting.pop();
-    if agree { first } else { Value::Data }
+    value
 }
 
-/// The only definition that an instruction can see: the last one before it, if no branch or label lies between. A constant may
-/// share its register with the counter of a loop that starts from it.
-fn reaching(flow: &Flow<'_>, definitions: &[usize], at: usize) -> Option<usize> {
-    let last = definitions.iter().copied().filter(|definition| *definition < at).max()?;
-    let between = last + 1..=at;
-    let is_alone = flow.function.instructions[last].guard.is_none();
-    let has_branch = flow.function.instructions[last..at].iter().any(|one| matches!(one.mnemonic(), "bra" | "brx"));
-    let has_label = flow.function.labels.values().any(|label| between.contains(label));
-    (is_alone && !has_branch && !has_label).then_some(last)
-}
-
-fn defined<'f>(flow: &'f Flow<'_>, at: usize, register: &str, visiting: &mut Vec<&'f str>) -> Value {
+fn computed(flow: &Flow<'_>, at: usize, register: &str, visiting: &mut Vec<usize>) -> Value {
     let definition = &flow.function.instructions[at];
     let operand = |index: usize| definition.operands.get(index).map_or("", String::as_str);
     let is_vector = operand(0).starts_with('{');
     match definition.mnemonic() {
         "mov" if !is_vector && !operand(1).starts_with('{') => value(flow, operand(1), at, visiting),
         "cvta" => value(flow, operand(1), at, visiting),
-        "ld" if definition.has("param") && flow.function.is_entry => loaded_parameter(flow, definition, register),
+        "ld" if definition.has("param") && flow.function.is_entry => loaded_parameter(flow, at, register),
         "ld" if definition.has("const") => loaded_constant(definition, register),
         mnemonic if is_arithmetic(mnemonic) && definition.guard.is_none() => {
             let operands = definition.operands.iter().skip(1).flat_map(|operand| elements(operand));
@@ -287,14 +279,15 @@ fn is_arithmetic(mnemonic: &str) -> bool {
 }
 
 /// `ld.param.v2.u32 {%r1, %r2}, [_Z1kv_param_0+8]`, or through a register where a loop copies.
-fn loaded_parameter(flow: &Flow<'_>, load: &Instruction, register: &str) -> Value {
+fn loaded_parameter(flow: &Flow<'_>, at: usize, register: &str) -> Value {
+    let load = &flow.function.instructions[at];
     let Some(AddressOperand { base, offset }) = load.address() else { return Value::Data };
     let index = load.operands.first().and_then(|operand| elements(operand).position(|part| part == register));
     let part = index.zip(load.element_bytes()).map(|(index, bytes)| index as i64 * bytes as i64);
     if let Some(number) = parameter_number(&base) {
         return Value::Parameter { number, offset: part.map(|part| offset + part) };
     }
-    match pointed_parameter(flow, &base) {
+    match pointed_parameter(flow, &base, at) {
         Some(number) => Value::Parameter { number, offset: None },
         None => Value::Data,
     }
@@ -313,26 +306,24 @@ fn loaded_constant(load: &Instruction, register: &str) -> Value {
 }
 
 /// The parameter whose address a register holds or moves through.
-fn pointed_parameter(flow: &Flow<'_>, register: &str) -> Option<usize> {
+fn pointed_parameter(flow: &Flow<'_>, register: &str, at: usize) -> Option<usize> {
     let mut seen = BTreeSet::new();
-    let mut open = vec![register];
+    let mut open = vec![(register.to_string(), at)];
     let mut found = None;
-    while let Some(register) = open.pop() {
-        if let Some(number) = parameter_number(register) {
+    while let Some((register, at)) = open.pop() {
+        if let Some(number) = parameter_number(&register) {
             if found.is_some_and(|known| known != number) {
                 return None;
             }
             found = Some(number);
             continue;
         }
-        if !register.starts_with('%') || !seen.insert(register) || seen.len() > MAX_DEPTH {
-            continue;
-        }
-        for definition in flow.definitions_of(register) {
-            match definition.mnemonic() {
-                // Of a sum the parameter's address is one term, an index the other.
-                "mov" | "add" | "cvta" => open.extend(definition.operands.iter().skip(1).map(String::as_str)),
-                _ => {}
+        for definition in flow.definitions(&register, at).iter() {
+            let instruction = &flow.function.instructions[*definition];
+            // Of a sum the parameter's address is one term, an index the other.
+            let is_followed = matches!(instruction.mnemonic(), "mov" | "add" | "cvta");
+            if is_followed && seen.len() < MAX_DEPTH && seen.insert(*definition) {
+                open.extend(instruction.operands.iter().skip(1).map(|operand| (operand.clone(), *definition)));
             }
         }
     }
@@ -515,7 +506,7 @@ mod tests {
         let mut stores = Vec::new();
         let all = function.instructions.iter().enumerate();
         for (index, instruction) in all.filter(|(_, instruction)| may_store_locally(instruction)) {
-            let pointer = flow.pointer(&instruction.address().unwrap());
+            let pointer = flow.pointer(&instruction.address().unwrap(), index);
             let at = pointer.offset.and_then(|offset| u64::try_from(offset).ok());
             let start = Store { at, bytes: 0, value: Value::Data, places: Vec::new(), in_callee: false };
             stores.extend(stored(&flow, index, &start));
@@ -548,15 +539,6 @@ mod tests {
         let body =
             |other| format!("mov.b32 %r1, 7;\n@%p1 bra $L1;\nmov.b32 %r1, {other};\n$L1:\nst.local.u32 [%rd1], %r1;");
         assert!(is_constant(&body(7)) && !is_constant(&body(8)));
-    }
-
-    #[test]
-    fn the_definition_that_reaches_the_store_counts() {
-        let counter = "$L1:\nadd.s32 %r1, %r1, 1;\nsetp.lt.s32 %p1, %r1, 9;\n@%p1 bra $L1;";
-        assert!(is_constant(&format!("mov.u32 %r1, 0;\nst.local.u32 [%rd1], %r1;\n{counter}")));
-        assert!(!is_constant(&format!("mov.u32 %r1, 0;\n{counter}\nst.local.u32 [%rd1], %r1;")));
-        assert!(!is_constant(&format!("mov.u32 %r1, 0;\n$L0:\nst.local.u32 [%rd1], %r1;\n{counter}\nbra $L0;")));
-        assert!(!is_constant("mov.u32 %r1, 0;\n@%p1 mov.u32 %r1, 1;\nst.local.u32 [%rd1], %r1;"));
     }
 
     #[test]

@@ -48,25 +48,22 @@ impl PtxLoops {
     pub fn trip(&self, range: &RangeInclusive<usize>, flow: &Flow<'_>) -> Trip {
         match exits(range, flow).as_slice() {
             [] => Trip::Unknown,
-            [exit] => test_of(exit, range, flow),
+            [exit] => length(*exit, range, flow),
             _ => Trip::SeveralExits,
         }
     }
 
     /// The comparisons that end a loop.
-    pub fn tests<'f>(range: &RangeInclusive<usize>, flow: &'f Flow<'_>) -> Vec<&'f Instruction> {
-        let guards = exits(range, flow).into_iter().filter_map(|exit| exit.guard.as_deref());
-        guards.filter_map(|guard| flow.definition(guard)).filter(|test| test.mnemonic() == "setp").collect()
+    pub fn tests(range: &RangeInclusive<usize>, flow: &Flow<'_>) -> Vec<usize> {
+        exits(range, flow).into_iter().filter_map(|exit| test_of(exit, flow)).collect()
     }
 }
 
 /// The ways out of a loop.
-fn exits<'f>(range: &RangeInclusive<usize>, flow: &'f Flow<'_>) -> Vec<&'f Instruction> {
-    let instructions = flow.function.instructions.get(range.clone()).unwrap_or(&[]);
-    let all = instructions.iter().enumerate();
-    all.filter(|(offset, instruction)| is_exit(*offset + range.start(), instruction, range, flow.function))
-        .map(|(_, instruction)| instruction)
-        .collect()
+fn exits(range: &RangeInclusive<usize>, flow: &Flow<'_>) -> Vec<usize> {
+    let instructions = &flow.function.instructions;
+    let all = range.clone().filter(|index| *index < instructions.len());
+    all.filter(|index| is_exit(*index, &instructions[*index], range, flow.function)).collect()
 }
 
 fn branch_target(instruction: &Instruction, function: &PtxFunction) -> Option<usize> {
@@ -88,16 +85,25 @@ fn is_exit(index: usize, instruction: &Instruction, range: &RangeInclusive<usize
     }
 }
 
-fn test_of(exit: &Instruction, range: &RangeInclusive<usize>, flow: &Flow<'_>) -> Trip {
-    let Some(test) = exit.guard.as_deref().and_then(|guard| flow.definition(guard)) else { return Trip::Unknown };
-    if test.mnemonic() != "setp" {
-        return Trip::RunTime;
+/// The comparison that decides on an exit.
+fn test_of(exit: usize, flow: &Flow<'_>) -> Option<usize> {
+    let instructions = &flow.function.instructions;
+    let test = flow.definition(instructions[exit].guard.as_deref()?, exit)?;
+    (instructions[test].mnemonic() == "setp").then_some(test)
+}
+
+/// How often a loop with one exit runs.
+fn length(exit: usize, range: &RangeInclusive<usize>, flow: &Flow<'_>) -> Trip {
+    let guard = flow.function.instructions[exit].guard.as_deref();
+    if guard.is_none_or(|guard| flow.definition(guard, exit).is_none()) {
+        return Trip::Unknown;
     }
-    let bounds = test.operands.get(1..3).unwrap_or(&[]);
-    let is_fixed = |operand: &String| constant(operand).is_some() || flow.sources(operand).is_constant();
+    let Some(test) = test_of(exit, flow) else { return Trip::RunTime };
+    let bounds = flow.function.instructions[test].operands.get(1..3).unwrap_or(&[]);
+    let is_fixed = |operand: &String| constant(operand).is_some() || flow.sources(operand, test).is_constant();
     // A counter that runs down to a constant may have started at a value of the run, or at that of another counter.
     let is_open = |operand: &String| {
-        let sources = flow.sources(operand);
+        let sources = flow.sources(operand, test);
         sources.is_data() || sources.steps.iter().any(|step| !is_own_step(*step, range, flow))
     };
     match bounds.iter().any(is_fixed) && !bounds.iter().any(is_open) {

@@ -275,7 +275,7 @@ fn place_access(
         let stray = new_access(access, Address::Constant, places);
         return objects.stray.entry(access.callee).or_default().push(stray);
     };
-    let pointer = flow.pointer(&address);
+    let pointer = flow.pointer(&address, index);
     let kind = match (pointer.index.is_data(), pointer.index.counter) {
         (true, _) => Address::Computed(pointer.index.clone()),
         // `i % 8` walks the array more than once: unrolling alone does not make it constant.
@@ -292,7 +292,7 @@ fn place_access(
     let origins = match &kind {
         Address::Constant => Some(BTreeSet::new()),
         Address::Counter(_) => remainder::origins_of_lengths(flow, &pointer.index, index),
-        Address::Computed(_) => remainder::origins_of_address(flow, &address),
+        Address::Computed(_) => remainder::origins_of_address(flow, &address, index),
     };
     let mut access = new_access(access, kind, places);
     access.origins = origins;
