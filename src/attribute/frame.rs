@@ -16,6 +16,7 @@ use super::recursion::{Circle, Circles};
 use super::reinterpret::{self, Reinterpretation};
 use super::spill::{self, Limit, Spills};
 use super::syntax::{DeclarationKind, FunctionSyntax};
+use super::types;
 use super::view::Views;
 use crate::compile::{Artifacts, architecture_number};
 use crate::diagnostic::ResourceUsage;
@@ -182,7 +183,7 @@ impl StackObject {
 
     /// Elements of an array: as many as its type says, else as the accesses' width does.
     pub fn elements(&self) -> Option<u64> {
-        let declared = self.variable.as_ref().and_then(|variable| extent(&variable.type_text));
+        let declared = self.variable.as_ref().and_then(|variable| types::extent(&variable.type_text));
         let smallest = self.accesses.iter().filter_map(Access::element_bytes).min();
         declared.or_else(|| Some((self.bytes - self.padding.min(self.bytes)) / smallest?))
     }
@@ -191,12 +192,6 @@ impl StackObject {
     pub fn count(&self, kind: crate::read::AccessKind) -> u64 {
         self.accesses.iter().filter(|access| access.kind == kind).map(|access| access.count).sum()
     }
-}
-
-/// `12` of `float[3][4]`, where all extents are numbers.
-fn extent(type_text: &str) -> Option<u64> {
-    let (_, extents) = type_text.trim_end().strip_suffix(']')?.split_once('[')?;
-    extents.split("][").map(|extent| extent.trim().parse::<u64>().ok()).try_fold(1u64, |all, one| all.checked_mul(one?))
 }
 
 /// Attributes all local memory of a unit. `root` is the folder that holds the user's files.
@@ -758,12 +753,6 @@ mod tests {
 
     fn sum(objects: &[StackObject]) -> u64 {
         objects.iter().map(|object| object.bytes).sum()
-    }
-
-    #[test]
-    fn extents_are_read_off_the_type() {
-        assert_eq!((extent("float[3][4]"), extent("int2[8]")), (Some(12), Some(8)));
-        assert_eq!((extent("float"), extent("float[N]"), extent("Heap<int, 4>")), (None, None, None));
     }
 
     #[test]
