@@ -129,6 +129,8 @@ fn winners(object: &RawObject, views: &Views<'_>, rank: fn(&Score) -> (u64, u64)
     winners
 }
 
+type Test<'a> = &'a dyn Fn(&Candidate, &Score) -> bool;
+
 /// The candidates that can be the object: those that fit in size and, where there is a run-time index, that it is to.
 fn eligible(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores = votes(object, views);
@@ -141,7 +143,7 @@ fn eligible(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score>
     let is_likely = |candidate: &Candidate| is_copied || !candidate.1.is_parameter;
     // Variables that share memory each have statements of their own: the one with the run-time index is to blame, and
     // may be the smaller one.
-    let steps: [&dyn Fn(&Candidate, &Score) -> bool; 4] = [
+    let steps: [Test<'_>; 4] = [
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
         &|candidate, _| of_guilty.contains(candidate) && fits_in(candidate) && is_likely(candidate),
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score),
