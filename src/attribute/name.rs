@@ -110,7 +110,7 @@ fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject]) -> Opti
 
 /// The variables that an object may be: one if its accesses tell, several that nothing tells apart, or none.
 fn winners(object: &RawObject, views: &Views<'_>, rank: fn(&Score) -> (u64, u64)) -> Vec<Winner> {
-    if object.is_library {
+    if !object.may_have_name() {
         return Vec::new();
     }
     let scores = eligible(object, views);
@@ -248,7 +248,7 @@ fn is_worth_naming(declaration: &Declaration) -> bool {
 
 /// The variables that one access may be to.
 fn candidates(access: &Access, views: &Views<'_>) -> BTreeSet<Candidate> {
-    let Some(found) = resolve(&access.places, views, &|mention| fits_access(mention, access)) else {
+    let Some(found) = resolve(&access.places, views, &|mention, place| fits_access(mention, place, access)) else {
         return BTreeSet::new();
     };
     let view = Rc::as_ptr(&access.places[found.level].view) as usize;
@@ -277,12 +277,12 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
     // What a function does through a pointer mentions variables of its own.
     for access in object.accesses.iter().filter(|access| !access.in_callee) {
-        let found = resolve(&access.places, views, &|mention| fits_access(mention, access));
+        let found = resolve(&access.places, views, &|mention, place| fits_access(mention, place, access));
         vote(&access.places, found, access.is_computed(), is_address_of, &mut scores);
     }
     for escape in &object.escapes {
         let argument = argument_range(escape);
-        let fits = |mention: &Mention| match &argument {
+        let fits = |mention: &Mention, _: &Place| match &argument {
             Some(range) => range.start <= mention.range.start && mention.range.end <= range.end,
             None => match &escape.kind {
                 EscapeKind::Generic(opcode) if opcode.starts_with("st") => mention.is_written,
@@ -304,10 +304,14 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
 
 /// Where the argument stands that an address leaves by, at the innermost level.
 fn argument_range(escape: &Escape) -> Option<Range<usize>> {
-    let (EscapeKind::Call(function), Some((index, count))) = (&escape.kind, escape.argument) else { return None };
+    let (index, count) = escape.argument?;
     let place = escape.places.first()?;
     let region = place.view.region(place.offset)?;
-    place.view.argument(region, &demangle(function), index, count)
+    match &escape.kind {
+        EscapeKind::Call(function) => place.view.argument(region, &demangle(function), index, count),
+        EscapeKind::IndirectCall => place.view.argument_by_count(region, index, count),
+        EscapeKind::Stored | EscapeKind::Generic(_) => None,
+    }
 }
 
 fn rank(score: &Score) -> (u64, u64) {
@@ -370,14 +374,17 @@ fn member_path(mention: &Mention, place: &Place) -> String {
     if is_path && !is_called && !mention.indices.is_empty() { members.to_string() } else { String::new() }
 }
 
-pub fn fits_access(mention: &Mention, access: &Access) -> bool {
+pub fn fits_access(mention: &Mention, place: &Place, access: &Access) -> bool {
     let direction = match access.kind {
         AccessKind::Load => mention.is_read,
         AccessKind::Store => mention.is_written,
     };
     // A number has no index; its whole value is read and written, also where its address is handed on.
     let is_plain_number = mention.declaration.kind == DeclarationKind::Scalar;
-    direction && !(is_plain_number && access.is_computed())
+    // Nor has what arithmetic uses as a whole, where no operator of the user's is behind it.
+    let is_whole = mention.is_operand && mention.indices.is_empty() && mention.outer.is_empty();
+    let is_value = is_whole && mention.declaration.kind == DeclarationKind::Aggregate && place.callee.is_none();
+    direction && !((is_plain_number || is_value) && access.is_computed())
 }
 
 fn size_fits(size: Option<u64>, bytes: u64) -> bool {

@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use super::contents::{self, Contents};
 use super::escape::{self, CallSites};
-use super::flow::{Flow, Root, Sources};
+use super::flow::{Flow, Root, Sources, registers};
 use super::loops::Trip;
 use super::passed;
 use super::place::{Place, places, places_of_lines};
 use super::remainder::{self, Origins};
-use super::syntax::Declaration;
-use super::syntax::last_name;
+use super::syntax::{Declaration, last_name};
+use super::value::read;
 use super::view::Views;
 use crate::diagnostic::Uniformity;
 use crate::read::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
@@ -160,6 +160,13 @@ pub enum EscapeKind {
     Generic(String),
 }
 
+impl EscapeKind {
+    /// To `printf`, or what it becomes: its arguments go by one pointer.
+    pub fn is_print(&self) -> bool {
+        matches!(self, Self::Call(name) if name == "vprintf")
+    }
+}
+
 /// A place where an address leaves.
 #[derive(Clone)]
 pub struct Escape {
@@ -187,6 +194,14 @@ pub struct RawObject {
     /// For memory of `alloca` the places of the call; its bytes are not in the frame.
     pub allocation: Option<Vec<Place>>,
     pub contents: Contents,
+}
+
+impl RawObject {
+    /// Whether the source may have a variable for it: the library's memory and the arguments of `printf` have none.
+    pub fn may_have_name(&self) -> bool {
+        let is_printed = !self.escapes.is_empty() && self.escapes.iter().all(|escape| escape.kind.is_print());
+        !(self.is_library || is_printed)
+    }
 }
 
 /// The objects of one kernel, and the accesses that belong to none that is known.
@@ -265,6 +280,9 @@ fn place_access(
         places.extend(view.offset(line, 0).map(|offset| Place { view, line, offset, function: None, callee: None }));
     }
     if places.is_empty() {
+        places = places_of_value(flow, index, module, views);
+    }
+    if places.is_empty() {
         places = match flow.function.locations.is_empty() {
             true => places_of_calls(&flow.function.name, module, flows, calls, views),
             false => places_of_lines(views, &access.source),
@@ -334,6 +352,23 @@ fn allocation_places(
     let function = flows.get(key.function.as_str())?.function;
     let instruction = function.instructions.get(function.local_variables.get(key.variable)?.allocated_by?)?;
     Some(places(views, module, function, instruction.location))
+}
+
+/// Code that was moved out of a loop has no line: a load then stands for what uses its value first, a store for what
+/// made it.
+fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, views: &Views<'_>) -> Vec<Place> {
+    let all = &flow.function.instructions;
+    let has_value = |at: usize| read(&all[at]).any(|register| flow.definitions(register, at).contains(&index));
+    let others: Vec<usize> = match all[index].mnemonic() {
+        "ld" => (index + 1..all.len()).filter(|at| has_value(*at)).collect(),
+        "st" => {
+            let values = all[index].operands.get(1).into_iter().flat_map(|value| registers(value));
+            values.flat_map(|value| flow.definitions(&value, index).to_vec()).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut found = others.into_iter().map(|at| places(views, module, flow.function, all[at].location));
+    found.find(|places| !places.is_empty()).unwrap_or_default()
 }
 
 /// Functions of the library have no lines; their code stands for the call that leads to them. The rows of the line
@@ -473,7 +508,7 @@ fn wanted_bytes(
     following: &[ObjectKey],
     objects: &BTreeMap<ObjectKey, RawObject>,
 ) -> Option<u64> {
-    if object.is_library {
+    if !object.may_have_name() {
         return None;
     }
     let declared = declaration.and_then(|declaration| declaration.bytes);
@@ -575,5 +610,23 @@ pub mod tests {
         assert!(computed(true).guilt() > computed(None).guilt());
         assert!(computed(None).guilt() > uniform.guilt());
         assert!(computed(true).guilt() < Access { loop_depth: 1, ..uniform }.guilt());
+    }
+
+    #[test]
+    fn arguments_of_printf_have_no_name() {
+        let escape = |function: &str| Escape {
+            kind: EscapeKind::Call(function.to_string()),
+            argument: Some((1, 2)),
+            places: Vec::new(),
+            span: None,
+            is_external: true,
+            is_own: true,
+        };
+        let object = |functions: &[&str]| RawObject {
+            escapes: functions.iter().map(|name| escape(name)).collect(),
+            ..RawObject::default()
+        };
+        assert!(!object(&["vprintf", "vprintf"]).may_have_name());
+        assert!(object(&["vprintf", "_Z4keepPf"]).may_have_name() && object(&[]).may_have_name());
     }
 }

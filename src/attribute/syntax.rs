@@ -131,6 +131,8 @@ pub struct Mention {
     pub is_written: bool,
     /// Handed to a function or taken the address of, as itself.
     pub is_passed: bool,
+    /// An operand of arithmetic or a comparison, as a whole.
+    pub is_operand: bool,
 }
 
 /// A loop of the source.
@@ -179,7 +181,9 @@ impl SourceView {
                 // A part of the header; the keyword itself belongs to the whole header.
                 return Some(node);
             }
-            if matches!(parent.kind(), "compound_statement" | "translation_unit" | "declaration_list") {
+            if node.kind() == "function_definition"
+                || matches!(parent.kind(), "compound_statement" | "translation_unit" | "declaration_list")
+            {
                 return Some(node);
             }
             node = parent;
@@ -200,7 +204,7 @@ impl SourceView {
     fn find_mentions(&self, region: Node<'_>) -> Vec<Mention> {
         let declarations = enclosing_function(region).map(|function| self.declarations(function)).unwrap_or_default();
         let mut mentions = Vec::new();
-        for identifier in self.identifiers(region) {
+        for identifier in self.identifiers(region).into_iter().filter(|identifier| !is_parameter_name(*identifier)) {
             let Some(declaration) = resolve(&declarations, self.slice(identifier), identifier.start_byte()) else {
                 continue;
             };
@@ -285,16 +289,7 @@ impl SourceView {
             open.extend(children(node));
         }
         let (call, called) = found?;
-        let list: Vec<Node<'_>> =
-            children(call.child_by_field_name("arguments")?).into_iter().filter(Node::is_named).collect();
-        if list.len() == count {
-            return list.get(index).map(Node::byte_range);
-        }
-        match (list.len() + 1 == count, index.checked_sub(1)) {
-            (true, Some(index)) => list.get(index).map(Node::byte_range),
-            (true, None) => Some(called.byte_range()),
-            (false, _) => None,
-        }
+        argument_of(call, called, index, count)
     }
 
     /// The variable itself, or for an alias the variables that its initialiser mentions, with the indices there.
@@ -403,6 +398,7 @@ impl SourceView {
             is_read,
             is_written,
             is_passed,
+            is_operand: is_operand(whole),
         }
     }
 
@@ -865,6 +861,20 @@ fn continues_path(parent: Node<'_>, child: Node<'_>) -> bool {
     }
 }
 
+/// One of `count` arguments of a call; a method has one that stands before the dot.
+pub(super) fn argument_of(call: Node<'_>, called: Node<'_>, index: usize, count: usize) -> Option<Range<usize>> {
+    let list: Vec<Node<'_>> =
+        children(call.child_by_field_name("arguments")?).into_iter().filter(Node::is_named).collect();
+    if list.len() == count {
+        return list.get(index).map(Node::byte_range);
+    }
+    match (list.len() + 1 == count, index.checked_sub(1)) {
+        (true, Some(index)) => list.get(index).map(Node::byte_range),
+        (true, None) => Some(called.byte_range()),
+        (false, _) => None,
+    }
+}
+
 /// How far behind a variable a pointer to it points: the indices, or what is added to it.
 fn distance(identifier: Node<'_>) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = subscripts(identifier).filter_map(index_range).collect();
@@ -887,6 +897,30 @@ fn index_range(subscript: Node<'_>) -> Option<Range<usize>> {
     Some(inner.byte_range())
 }
 
+/// Whether an identifier is the name of a parameter in the head of a function that is one region with its body.
+fn is_parameter_name(identifier: Node<'_>) -> bool {
+    let mut node = identifier;
+    while let Some(parent) = node.parent().filter(|parent| parent.kind().ends_with("declarator")) {
+        node = parent;
+    }
+    let is_name =
+        |parent: Node<'_>| parent.child_by_field_name("declarator").is_some_and(|name| name.id() == node.id());
+    node.parent().is_some_and(|parent| parent.kind().ends_with("parameter_declaration") && is_name(parent))
+}
+
+/// Whether arithmetic or a comparison uses an expression, through casts too.
+fn is_operand(whole: Node<'_>) -> bool {
+    let mut node = whole;
+    while let Some(parent) = node.parent() {
+        match parent.kind() {
+            "binary_expression" | "unary_expression" => return true,
+            "cast_expression" | "parenthesized_expression" => node = parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
 /// Whether an expression is read, written, or handed on.
 pub(super) fn role(whole: Node<'_>) -> (bool, bool, bool) {
     let Some(parent) = whole.parent() else { return (true, false, false) };
@@ -899,6 +933,10 @@ pub(super) fn role(whole: Node<'_>) -> (bool, bool, bool) {
         "update_expression" => (true, true, false),
         "init_declarator" if is_field("declarator") => (false, true, false),
         "array_declarator" | "declaration" | "pointer_declarator" | "reference_declarator" => (false, true, false),
+        // `strength(s)` in the head of a constructor gives a member its value.
+        "argument_list" if parent.parent().is_some_and(|parent| parent.kind() == "field_initializer") => {
+            (true, false, false)
+        }
         "argument_list" | "pointer_expression" | "initializer_list" => (true, true, true),
         "for_range_loop" => (true, true, false),
         _ => (true, false, false),
