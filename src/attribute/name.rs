@@ -142,10 +142,11 @@ fn eligible(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score>
     let is_copied = matches!(object.contents, Contents::Parameter(_));
     let is_likely = |candidate: &Candidate| is_copied || !candidate.1.is_parameter;
     // Variables that share memory each have statements of their own: the one with the run-time index is to blame, and
-    // may be the smaller one.
+    // may be the smaller one, where the statement has no other that would be.
+    let smaller = scores.keys().filter(|candidate| of_guilty.contains(candidate) && fits_in(candidate)).count();
     let steps: [Test<'_>; 4] = [
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
-        &|candidate, _| of_guilty.contains(candidate) && fits_in(candidate) && is_likely(candidate),
+        &|candidate, _| smaller == 1 && of_guilty.contains(candidate) && fits_in(candidate) && is_likely(candidate),
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score),
         &|candidate, score| fits(candidate, score),
     ];
