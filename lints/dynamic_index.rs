@@ -27,8 +27,8 @@ pub(crate) static LINT: Lint = Lint {
     check: Check::Object(check),
 };
 
-/// A chain of selects beats local memory up to this many bytes, when the index differs from thread to thread.
-const SELECT_BYTES: u64 = 64;
+/// A chain of selects beats local memory up to this many elements, when the index differs from thread to thread.
+const SELECT_ELEMENTS: u64 = 16;
 
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
@@ -40,7 +40,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .access(object, guilty)
         .label(guilty.index.as_ref().or(guilty.span.as_ref()), reason(guilty, sources))
         .note(uniformity(sources));
-    Some(finding.help(advice(object, sources)))
+    Some(finding.help(advice(object, guilty, sources)))
 }
 
 fn reason(guilty: &Access, sources: &Sources) -> String {
@@ -61,14 +61,15 @@ fn uniformity(sources: &Sources) -> String {
     }
 }
 
-fn advice(object: &StackObject, sources: &Sources) -> String {
-    let only_counter_and_parameters = sources.counter
-        && !(sources.loaded || sources.argument || sources.thread_index || sources.carried || sources.unknown);
+fn advice(object: &StackObject, guilty: &Access, sources: &Sources) -> String {
+    // What is left of a loop's counter and constants is a modulo: the elements in another order.
+    let is_rotation = sources.counter && !sources.is_data() && guilty.copying_call().is_none();
+    let is_selectable = object.elements().is_some_and(|elements| elements <= SELECT_ELEMENTS);
     match sources.uniformity() {
-        _ if only_counter_and_parameters => {
+        _ if is_rotation => {
             "if the loop visits all elements anyway, index with its counter alone and unroll it".to_string()
         }
-        Some(Uniformity::PerThread) if object.bytes <= SELECT_BYTES => {
+        Some(Uniformity::PerThread) if is_selectable => {
             "select the element in an unrolled loop over all of them, or keep the array in shared memory as `[element][thread]`".to_string()
         }
         Some(Uniformity::Uniform) => {

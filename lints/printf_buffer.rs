@@ -10,7 +10,7 @@
 //! ## Fix safety
 //! Advice only: whether the text is wanted is for the programmer to say.
 
-use crate::attribute::{EscapeKind, StackObject, StackObjectKind};
+use crate::attribute::{StackObject, StackObjectKind};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, object_finding};
 
 pub(crate) static LINT: Lint = Lint {
@@ -21,10 +21,9 @@ pub(crate) static LINT: Lint = Lint {
 };
 
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
-    let is_print = |kind: &EscapeKind| matches!(kind, EscapeKind::Call(name) if name == "vprintf");
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     let escape =
-        object.escapes.first().filter(|_| is_variable && object.escapes.iter().all(|escape| is_print(&escape.kind)))?;
+        object.escapes.first().filter(|_| is_variable && object.escapes.iter().all(|escape| escape.kind.is_print()))?;
     let message = format!("the arguments of `printf` take {} of local memory", bytes(object.bytes));
     let finding =
         object_finding(object, None, message).primary(escape.span.as_ref(), "written to local memory before the call");

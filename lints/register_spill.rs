@@ -33,6 +33,9 @@ pub(crate) static LINT: Lint = Lint {
 /// Registers are given out in pieces of this size: fewer left unused mean nothing.
 const REGISTER_UNIT: u32 = 8;
 
+/// Threads of a warp: no block needs fewer.
+const WARP: u32 = 32;
+
 /// The largest holders are shown, not a list of a hundred.
 const SHOWN_GROUPS: usize = 3;
 
@@ -91,6 +94,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
             "name the number of blocks too: `__launch_bounds__({threads}, 1)` makes `ptxas` use up to {allowed} registers"
         )));
     }
+<<<<<<< HEAD
     let advice = launched(cx, &mut finding).unwrap_or_else(|| advice(frame.limit.as_ref()));
     Some(raise_limit(frame).into_iter().fold(finding.help(advice), |finding, more| finding.suggest(Some(more))))
 }
@@ -137,6 +141,10 @@ fn number_edit(span: &Span, number: &str, expected: u32, value: u32) -> Option<E
     let start = span.start + at;
     let span = Span::new(&span.file, start..start + number.len());
     Some(Edit { span, replacement: value.to_string() })
+=======
+    let advice = launched(cx, &mut finding).unwrap_or_else(|| advice(frame.limit.as_ref(), need(frame)));
+    Some(finding.help(advice))
+>>>>>>> main
 }
 
 /// The threads of launch bounds under which ptxas leaves registers unused though it spills, and how many there are.
@@ -176,7 +184,8 @@ fn launched(cx: &LintContext<'_>, finding: &mut Finding) -> Option<String> {
             let overrides = if bound.is_none() { " in place of the flag" } else { "" };
             format!(
                 "launched with {threads} threads at {place}: `__launch_bounds__({threads}{blocks})` allows {allowed} \
-                 registers{overrides}"
+                 registers{overrides}{}",
+                shortfall(allowed, need(cx.frame))
             )
         }
         (false, Some(bound)) if min_blocks == 1 && bound == threads => {
@@ -234,6 +243,9 @@ fn share(group: &SpillGroup) -> String {
     let values = plural(group.values, "spilled value");
     let what = match &group.variable {
         Some(variable) => format!("{values} of `{}` (`{}`), {}", variable.name, variable.type_text, bytes(group.bytes)),
+        None if group.span.as_ref().is_some_and(|span| is_loop_header(span.text())) => {
+            format!("{values} that this loop keeps, {}", bytes(group.bytes))
+        }
         None => format!("{values} computed here, {}", bytes(group.bytes)),
     };
     let loads = plural(group.refills, "refill");
@@ -243,6 +255,13 @@ fn share(group: &SpillGroup) -> String {
         (_, 1) => format!("{what}; {loads}, inside a loop"),
         (_, depth) => format!("{what}; {loads}, up to {depth} loops deep"),
     }
+}
+
+/// Whether a statement's line is the header of a loop alone, which computes little itself.
+fn is_loop_header(statement: &str) -> bool {
+    let statement = statement.trim();
+    let rest = ["for", "while", "do"].iter().find_map(|keyword| statement.strip_prefix(keyword));
+    rest.is_some_and(|rest| rest.trim_start().starts_with(['(', '{'])) && statement.ends_with([')', '{'])
 }
 
 fn hottest(finding: Finding, spills: &Spills, near: Option<&Span>) -> Finding {
@@ -277,24 +296,85 @@ fn arithmetic(limit: &Limit) -> String {
     }
 }
 
-fn advice(limit: Option<&Limit>) -> String {
+/// Registers that the kernel takes where nothing limits it.
+fn need(frame: &KernelFrame) -> Option<u32> {
+    frame.unlimited.as_ref().map(|usage| usage.registers)
+}
+
+/// What is still missing under a bound that allows so many registers.
+fn shortfall(allowed: u32, need: Option<u32>) -> String {
+    need.filter(|need| *need > allowed).map(|need| format!(" of the {need} that it needs")).unwrap_or_default()
+}
+
+fn advice(limit: Option<&Limit>, need: Option<u32>) -> String {
+    let up_to = need.map(|need| format!(" to {need}")).unwrap_or_default();
     match limit.map(|limit| &limit.origin) {
         Some(LimitOrigin::LaunchBounds { threads, min_blocks }) if *min_blocks > 1 => {
-            let fewer = min_blocks - 1;
-            format!(
-                "ask for one block fewer: `__launch_bounds__({threads}, {fewer})` allows {} registers",
-                registers_for(*threads, fewer)
-            )
+            fewer_blocks(*threads, *min_blocks, need)
         }
-        Some(LimitOrigin::LaunchBounds { .. }) => {
-            "state the block size that is really launched, if it is smaller".to_string()
-        }
-        Some(LimitOrigin::MaxRegisters) => "raise the number in `__maxnreg__`".to_string(),
+        Some(LimitOrigin::LaunchBounds { threads, .. }) => match need.and_then(|need| smaller_block(*threads, need)) {
+            Some((fewer, allowed)) => format!(
+                "state the block size that is really launched, if it is smaller: `__launch_bounds__({fewer}, 1)` allows {allowed} registers"
+            ),
+            None => "state the block size that is really launched, if it is smaller".to_string(),
+        },
+        Some(LimitOrigin::MaxRegisters) => format!("raise the number in `__maxnreg__`{up_to}"),
         Some(LimitOrigin::Flag(flag)) => {
-            format!("raise the number in `{flag}`, or bound the kernels that need it with `__launch_bounds__`")
+            format!("raise the number in `{flag}`{up_to}, or bound the kernels that need it with `__launch_bounds__`")
         }
         Some(LimitOrigin::Architecture) | None => {
             "hold fewer values at a time: a smaller tile, fewer accumulators".to_string()
         }
+    }
+}
+
+/// The most blocks that leave the registers that are needed, else the largest block that does.
+fn fewer_blocks(threads: u32, min_blocks: u32, need: Option<u32>) -> String {
+    let fewer = min_blocks - 1;
+    let enough = (1..=fewer).rev().find(|blocks| need.is_none_or(|need| registers_for(threads, *blocks) >= need));
+    if let Some(blocks) = enough {
+        let how_many = if blocks == fewer { "one block fewer" } else { "fewer blocks" };
+        let allowed = registers_for(threads, blocks);
+        return format!("ask for {how_many}: `__launch_bounds__({threads}, {blocks})` allows {allowed} registers");
+    }
+    let allowed = registers_for(threads, 1);
+    let at_most = format!("`__launch_bounds__({threads}, 1)` allows {allowed} registers{}", shortfall(allowed, need));
+    match need.and_then(|need| smaller_block(threads, need)) {
+        Some((smaller, allowed)) => {
+            format!("launch smaller blocks: `__launch_bounds__({smaller}, 1)` allows {allowed} registers; {at_most}")
+        }
+        None => format!("ask for fewer blocks: {at_most}"),
+    }
+}
+
+/// Half the threads, or half of those, until each may use as many registers as are needed; with what that allows.
+fn smaller_block(threads: u32, need: u32) -> Option<(u32, u32)> {
+    let smaller = std::iter::successors(Some(threads / 2), |threads| Some(threads / 2));
+    let smaller = smaller.take_while(|threads| *threads >= WARP).map(|threads| (threads, registers_for(threads, 1)));
+    smaller.into_iter().find(|(_, allowed)| *allowed >= need)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_that_is_proposed_is_large_enough() {
+        let first = |help: String| help.split(':').nth(1).unwrap_or_default().trim().to_string();
+        assert_eq!(first(fewer_blocks(256, 5, Some(64))), "`__launch_bounds__(256, 4)` allows 64 registers");
+        assert_eq!(first(fewer_blocks(256, 5, Some(100))), "`__launch_bounds__(256, 2)` allows 128 registers");
+        assert_eq!(first(fewer_blocks(256, 5, None)), "`__launch_bounds__(256, 4)` allows 64 registers");
+        assert_eq!(
+            fewer_blocks(1024, 2, Some(96)),
+            "launch smaller blocks: `__launch_bounds__(512, 1)` allows 128 registers; `__launch_bounds__(1024, 1)` \
+             allows 64 registers of the 96 that it needs"
+        );
+    }
+
+    #[test]
+    fn a_loop_does_not_compute_what_it_keeps() {
+        assert!(is_loop_header("for (int k = 0; k < depth; ++k) {") && is_loop_header("while (k < n)"));
+        assert!(!is_loop_header("for (int k = 0; k < 8; ++k) value[k] = in[k];"));
+        assert!(!is_loop_header("format = 3;") && !is_loop_header("x += forward(y);"));
     }
 }

@@ -36,6 +36,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
     let guilty = own.max_by_key(|access| access.guilt())?;
     let Address::Counter(trip) = guilty.address else { return None };
+<<<<<<< HEAD
     let message = format!("{} lives in local memory: the loop over it is not unrolled", describe(object));
     let finding = object_finding(object, Some(guilty), message)
         .access(object, guilty)
@@ -74,6 +75,60 @@ fn unroll(object: &StackObject) -> Option<Suggestion> {
     edits.sort();
     let suggestion = Suggestion::new(title, applicability, edits).rounds(rounds);
     Some(suggestion.within_kernel(loops.iter().all(ForLoop::is_within_kernel)))
+=======
+    let walk = Walk::of(guilty);
+    let message = format!("{} lives in local memory: {}", describe(object), walk.message());
+    let finding = object_finding(object, Some(guilty), message).access(object, guilty);
+    let finding = match walk {
+        Walk::Loop => finding
+            .label(guilty.pragma.as_ref(), "this keeps the loop from being unrolled")
+            .label(guilty.loop_span.as_ref(), reason(guilty, trip)),
+        Walk::Call(_) | Walk::Hidden => finding,
+    };
+    Some(finding.help(walk.advice(guilty, trip)))
+}
+
+/// What walks over the array.
+enum Walk {
+    /// A loop of the source.
+    Loop,
+    /// A function of the library that the compiler makes a loop of.
+    Call(&'static str),
+    /// A loop that the source does not show: of an initializer, or in a macro.
+    Hidden,
+}
+
+impl Walk {
+    fn of(guilty: &Access) -> Self {
+        match (guilty.copying_call(), &guilty.loop_span) {
+            (Some(call), _) => Self::Call(call),
+            (None, Some(_)) => Self::Loop,
+            (None, None) => Self::Hidden,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::Loop => "the loop over it is not unrolled".to_string(),
+            Self::Call(call) => format!("`{call}` goes over it piece by piece"),
+            Self::Hidden => "the code goes over it element by element".to_string(),
+        }
+    }
+
+    fn advice(&self, guilty: &Access, trip: Trip) -> String {
+        match (self, trip) {
+            (Self::Loop, _) => advice(guilty, trip),
+            (Self::Call(call), Trip::Constant) => format!("assign the elements one by one in place of `{call}`"),
+            (Self::Call(call), _) => {
+                format!("give `{call}` a constant length: that of the array, if all of it may be touched")
+            }
+            (Self::Hidden, _) => {
+                "access the elements with constant indices, or keep the array in shared memory as `[element][thread]`"
+                    .to_string()
+            }
+        }
+    }
+>>>>>>> main
 }
 
 fn reason(guilty: &Access, trip: Trip) -> String {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::syntax::{children, is_separate_block};
+use super::syntax::{argument_of, children, is_separate_block};
 use super::view::SourceView;
 
 /// A call, or the use of an operator that is a function.
@@ -60,6 +60,22 @@ impl SourceView {
             }
             _ => None,
         }
+    }
+
+    /// Bytes of an argument of the only call in a region that has so many: what is called through a pointer has no name.
+    pub fn argument_by_count(&self, region: Node<'_>, index: usize, count: usize) -> Option<Range<usize>> {
+        let mut found = Vec::new();
+        let mut open = vec![region];
+        while let Some(node) = open.pop() {
+            let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
+            let arguments = node.child_by_field_name("arguments").map_or(0, |list| list.named_child_count());
+            let is_method = |called: &Node<'_>| called.kind() == "field_expression";
+            let called = called.filter(|called| arguments == count || is_method(called));
+            found.extend(called.and_then(|called| argument_of(node, called, index, count)));
+            open.extend(children(node).into_iter().filter(|child| !is_separate_block(node, *child)));
+        }
+        let [only] = found.as_slice() else { return None };
+        Some(only.clone())
     }
 
     /// Names of the parameters of the function or closure around an offset, in order; unnamed ones are empty.
@@ -182,6 +198,18 @@ __global__ void k(float* out, int n) {
         let fill = view.calls_of(region(50), "fill");
         assert_eq!(texts(&view, &fill[0].arguments), ["acc", "counts", "n"]);
         assert!(view.calls_of(region(3), "fill").is_empty());
+    }
+
+    #[test]
+    fn calls_through_pointers_are_told_by_their_arguments() {
+        let text = "__device__ void f(State s, Force* force) {\n  table[s.k](&s.x, &s.v, min(s.a, 2));\n  s.x += force->at(s.x);\n}\n";
+        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text)));
+        let argument = |line, index, count| {
+            let range = view.argument_by_count(view.region(view.offset(line, 3).unwrap()).unwrap(), index, count)?;
+            Some(&view.text()[range])
+        };
+        assert_eq!((argument(2, 0, 3), argument(2, 1, 3)), (Some("&s.x"), Some("&s.v")));
+        assert_eq!((argument(3, 0, 2), argument(3, 1, 2), argument(3, 0, 4)), (Some("force->at"), Some("s.x"), None));
     }
 
     #[test]

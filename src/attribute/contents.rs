@@ -116,9 +116,10 @@ pub fn fill(
     names.sort();
     for name in names {
         let flow = &flows[*name];
-        for instruction in flow.function.instructions.iter().filter(|instruction| may_store_locally(instruction)) {
+        let all = flow.function.instructions.iter().enumerate();
+        for (index, instruction) in all.filter(|(_, instruction)| may_store_locally(instruction)) {
             let Some(address) = instruction.address() else { continue };
-            let pointer = flow.pointer(&address);
+            let pointer = flow.pointer(&address, index);
             let owners = escape::owners(flow, &pointer.roots, calls, flows);
             let is_known = !pointer.roots.is_empty() && !pointer.roots.contains(&Root::Unknown);
             has_unplaced |= instruction.has("local") && !is_known;
@@ -130,7 +131,7 @@ pub fn fill(
                 let at = distance.map(|_| wanted.offset - key.offset);
                 let places = places(views, module, flow.function, instruction.location);
                 let store = Store { at, bytes: 0, value: Value::Data, places, in_callee: wanted.function != **name };
-                stores.entry(key).or_default().extend(stored(flow, instruction, &store));
+                stores.entry(key).or_default().extend(stored(flow, index, &store));
             }
         }
     }
@@ -156,13 +157,14 @@ fn may_store_locally(instruction: &Instruction) -> bool {
 }
 
 /// The store of each element; `start` is that of the first, without its value.
-fn stored(flow: &Flow<'_>, instruction: &Instruction, start: &Store) -> Vec<Store> {
+fn stored(flow: &Flow<'_>, at: usize, start: &Store) -> Vec<Store> {
+    let instruction = &flow.function.instructions[at];
     let bytes = instruction.element_bytes().unwrap_or(0);
     let operands = instruction.operands.get(1).map_or("", String::as_str);
     let store = |(index, operand)| Store {
         at: start.at.filter(|_| bytes > 0).map(|at| at + index as u64 * bytes),
         bytes,
-        value: value(flow, operand, &mut Vec::new()),
+        value: value(flow, operand, at, &mut Vec::new()),
         places: start.places.clone(),
         in_callee: start.in_callee,
     };
@@ -174,37 +176,43 @@ fn elements(operand: &str) -> impl Iterator<Item = &str> {
     operand.trim_matches(['{', '}']).split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
-/// What a register or an immediate holds; several definitions must agree.
-fn value<'f>(flow: &'f Flow<'_>, operand: &'f str, visiting: &mut Vec<&'f str>) -> Value {
+/// What a register or an immediate holds where instruction `at` reads it; several definitions must agree.
+fn value(flow: &Flow<'_>, operand: &str, at: usize, visiting: &mut Vec<usize>) -> Value {
     if let Some(number) = number(operand) {
         return Value::Number(number);
     }
     if !operand.starts_with('%') {
         return if is_symbol(flow, operand) { Value::Symbol(operand.to_string()) } else { Value::Data };
     }
-    if visiting.len() > MAX_DEPTH || visiting.contains(&operand) {
-        return Value::Data;
-    }
-    visiting.push(operand);
-    let mut values = flow.definitions_of(operand).map(|definition| defined(flow, definition, operand, visiting));
+    let definitions = flow.definitions(operand, at);
+    let mut values = definitions.iter().map(|definition| defined(flow, *definition, operand, visiting));
     let first = values.next().unwrap_or(Value::Data);
-    let agree = values.all(|other| other == first);
-    visiting.pop();
-    if agree { first } else { Value::Data }
+    if values.all(|other| other == first) { first } else { Value::Data }
 }
 
-fn defined<'f>(flow: &'f Flow<'_>, definition: &'f Instruction, register: &str, visiting: &mut Vec<&'f str>) -> Value {
+fn defined(flow: &Flow<'_>, at: usize, register: &str, visiting: &mut Vec<usize>) -> Value {
+    if visiting.len() > MAX_DEPTH || visiting.contains(&at) {
+        return Value::Data;
+    }
+    visiting.push(at);
+    let value = computed(flow, at, register, visiting);
+    visiting.pop();
+    value
+}
+
+fn computed(flow: &Flow<'_>, at: usize, register: &str, visiting: &mut Vec<usize>) -> Value {
+    let definition = &flow.function.instructions[at];
     let operand = |index: usize| definition.operands.get(index).map_or("", String::as_str);
     let is_vector = operand(0).starts_with('{');
     match definition.mnemonic() {
-        "mov" if !is_vector && !operand(1).starts_with('{') => value(flow, operand(1), visiting),
-        "cvta" => value(flow, operand(1), visiting),
-        "ld" if definition.has("param") && flow.function.is_entry => loaded_parameter(flow, definition, register),
+        "mov" if !is_vector && !operand(1).starts_with('{') => value(flow, operand(1), at, visiting),
+        "cvta" => value(flow, operand(1), at, visiting),
+        "ld" if definition.has("param") && flow.function.is_entry => loaded_parameter(flow, at, register),
         "ld" if definition.has("const") => loaded_constant(definition, register),
         mnemonic if is_arithmetic(mnemonic) && definition.guard.is_none() => {
             let operands = definition.operands.iter().skip(1).flat_map(|operand| elements(operand));
             let terms: Option<Vec<String>> = operands
-                .map(|operand| match value(flow, operand, visiting) {
+                .map(|operand| match value(flow, operand, at, visiting) {
                     Value::Number(number) => Some(number.to_string()),
                     Value::Symbol(text) | Value::Expression(text) => Some(text),
                     Value::Memory { .. } | Value::Parameter { .. } | Value::Data => None,
@@ -271,14 +279,15 @@ fn is_arithmetic(mnemonic: &str) -> bool {
 }
 
 /// `ld.param.v2.u32 {%r1, %r2}, [_Z1kv_param_0+8]`, or through a register where a loop copies.
-fn loaded_parameter(flow: &Flow<'_>, load: &Instruction, register: &str) -> Value {
+fn loaded_parameter(flow: &Flow<'_>, at: usize, register: &str) -> Value {
+    let load = &flow.function.instructions[at];
     let Some(AddressOperand { base, offset }) = load.address() else { return Value::Data };
     let index = load.operands.first().and_then(|operand| elements(operand).position(|part| part == register));
     let part = index.zip(load.element_bytes()).map(|(index, bytes)| index as i64 * bytes as i64);
     if let Some(number) = parameter_number(&base) {
         return Value::Parameter { number, offset: part.map(|part| offset + part) };
     }
-    match pointed_parameter(flow, &base) {
+    match pointed_parameter(flow, &base, at) {
         Some(number) => Value::Parameter { number, offset: None },
         None => Value::Data,
     }
@@ -297,26 +306,24 @@ fn loaded_constant(load: &Instruction, register: &str) -> Value {
 }
 
 /// The parameter whose address a register holds or moves through.
-fn pointed_parameter(flow: &Flow<'_>, register: &str) -> Option<usize> {
+fn pointed_parameter(flow: &Flow<'_>, register: &str, at: usize) -> Option<usize> {
     let mut seen = BTreeSet::new();
-    let mut open = vec![register];
+    let mut open = vec![(register.to_string(), at)];
     let mut found = None;
-    while let Some(register) = open.pop() {
-        if let Some(number) = parameter_number(register) {
+    while let Some((register, at)) = open.pop() {
+        if let Some(number) = parameter_number(&register) {
             if found.is_some_and(|known| known != number) {
                 return None;
             }
             found = Some(number);
             continue;
         }
-        if !register.starts_with('%') || !seen.insert(register) || seen.len() > MAX_DEPTH {
-            continue;
-        }
-        for definition in flow.definitions_of(register) {
-            match definition.mnemonic() {
-                // Of a sum the parameter's address is one term, an index the other.
-                "mov" | "add" | "cvta" => open.extend(definition.operands.iter().skip(1).map(String::as_str)),
-                _ => {}
+        for definition in flow.definitions(&register, at).iter() {
+            let instruction = &flow.function.instructions[*definition];
+            // Of a sum the parameter's address is one term, an index the other.
+            let is_followed = matches!(instruction.mnemonic(), "mov" | "add" | "cvta");
+            if is_followed && seen.len() < MAX_DEPTH && seen.insert(*definition) {
+                open.extend(instruction.operands.iter().skip(1).map(|operand| (operand.clone(), *definition)));
             }
         }
     }
@@ -497,11 +504,12 @@ mod tests {
         let function = function(body);
         let flow = Flow::new(&function);
         let mut stores = Vec::new();
-        for instruction in function.instructions.iter().filter(|instruction| may_store_locally(instruction)) {
-            let pointer = flow.pointer(&instruction.address().unwrap());
+        let all = function.instructions.iter().enumerate();
+        for (index, instruction) in all.filter(|(_, instruction)| may_store_locally(instruction)) {
+            let pointer = flow.pointer(&instruction.address().unwrap(), index);
             let at = pointer.offset.and_then(|offset| u64::try_from(offset).ok());
             let start = Store { at, bytes: 0, value: Value::Data, places: Vec::new(), in_callee: false };
-            stores.extend(stored(&flow, instruction, &start));
+            stores.extend(stored(&flow, index, &start));
         }
         summary(&stores, false)
     }

@@ -77,7 +77,7 @@ pub fn owners(
         for (caller, call) in calls.of(&function) {
             let argument = call.arguments.get(number).and_then(Option::as_ref);
             let (Some(caller), Some(argument)) = (flows.get(caller.as_str()), argument) else { continue };
-            let pointer = caller.register_pointer(argument);
+            let pointer = caller.register_pointer(argument, call.instruction);
             found.extend(pointer.roots.iter().filter_map(|root| key(caller, root)));
             open.extend(parameters(&caller.function.name, &pointer.roots));
         }
@@ -88,12 +88,12 @@ pub fn owners(
 /// Where objects start: all constant distances from a local variable that some address uses.
 pub fn object_starts(flow: &Flow<'_>) -> BTreeSet<(usize, u64)> {
     let mut starts = BTreeSet::new();
-    for instruction in &flow.function.instructions {
+    for (at, instruction) in flow.function.instructions.iter().enumerate() {
         // `add.u64 %rd1, %SPL, 16` is how the compiler names an object.
         let names_object =
             instruction.mnemonic() == "add" && instruction.operands.get(1).is_some_and(|base| base.starts_with("%SP"));
         if let Some(register) = instruction.operands.first().filter(|_| names_object) {
-            starts.extend(local_roots(&flow.register_pointer(register).roots));
+            starts.extend(local_roots(&flow.register_pointer(register, at + 1).roots));
         }
     }
     starts.extend((0..flow.function.local_variables.len()).map(|variable| (variable, 0)));
@@ -121,8 +121,8 @@ pub fn gather(
         let flow = &flows[*name];
         // A function without local variables may still hand on what it was given; its callers' objects are
         // found through the call sites.
-        for Leaving { register, kind, location, argument } in leaving(flow) {
-            let roots = flow.register_pointer(&register).roots;
+        for Leaving { register, at, kind, location, argument } in leaving(flow) {
+            let roots = flow.register_pointer(&register, at).roots;
             for key in owners(flow, &roots, calls, flows) {
                 let places = places(views, module, flow.function, location);
                 let span = places.first().and_then(Place::span);
@@ -148,6 +148,8 @@ fn own_first(objects: &mut BTreeMap<ObjectKey, RawObject>) {
 /// A register whose value leaves its function.
 struct Leaving {
     register: String,
+    /// The instruction that takes it out.
+    at: usize,
     kind: EscapeKind,
     location: Option<usize>,
     /// Which of how many arguments of a call.
@@ -157,24 +159,26 @@ struct Leaving {
 fn leaving(flow: &Flow<'_>) -> Vec<Leaving> {
     let mut found = Vec::new();
     for call in flow.calls() {
-        let location = flow.function.instructions[call.instruction].location;
+        let at = call.instruction;
+        let location = flow.function.instructions[at].location;
         let kind = call.callee.clone().map_or(EscapeKind::IndirectCall, EscapeKind::Call);
         let count = call.arguments.len();
         // The source names the structure, not what its members point to.
         let is_structure = |index: usize| call.members.iter().any(|(number, _)| *number == index);
         let members = call.members.iter().map(|(_, register)| register.clone());
-        found.extend(members.map(|register| Leaving { register, kind: kind.clone(), location, argument: None }));
+        found.extend(members.map(|register| Leaving { register, at, kind: kind.clone(), location, argument: None }));
         found.extend(call.arguments.iter().enumerate().filter_map(|(index, register)| {
             let register = register.clone().filter(|_| !is_structure(index))?;
-            Some(Leaving { register, kind: kind.clone(), location, argument: Some((index, count)) })
+            Some(Leaving { register, at, kind: kind.clone(), location, argument: Some((index, count)) })
         }));
     }
-    found.extend(flow.function.instructions.iter().flat_map(leaving_through));
+    let all = flow.function.instructions.iter().enumerate();
+    found.extend(all.flat_map(|(at, instruction)| leaving_through(at, instruction)));
     found
 }
 
 /// Stores of addresses, and accesses that may be to any memory.
-fn leaving_through(instruction: &Instruction) -> Vec<Leaving> {
+fn leaving_through(at: usize, instruction: &Instruction) -> Vec<Leaving> {
     if instruction.has("param") {
         return Vec::new();
     }
@@ -188,5 +192,5 @@ fn leaving_through(instruction: &Instruction) -> Vec<Leaving> {
     };
     let location = instruction.location;
     let registers = operands.into_iter().filter(|register| register.starts_with('%'));
-    registers.map(|register| Leaving { register, kind: kind.clone(), location, argument: None }).collect()
+    registers.map(|register| Leaving { register, at, kind: kind.clone(), location, argument: None }).collect()
 }

@@ -6,9 +6,11 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use super::divergence::Divergence;
 use super::loops::{PtxLoops, Trip};
+use super::reaching::{Definitions, Reaching};
 use crate::diagnostic::Uniformity;
 use crate::read::{AddressOperand, Instruction, PtxFunction};
 
@@ -55,9 +57,14 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// A value that branches choose.
-    pub fn chosen() -> Self {
-        Self { carried: true, ..Self::default() }
+    /// A value that a condition or branches choose, which threads may decide differently.
+    pub(super) fn chosen(divergent: Option<bool>) -> Self {
+        Self { carried: true, divergent, ..Self::default() }
+    }
+
+    /// What only decides which value it is.
+    fn decision(divergent: Option<bool>) -> Self {
+        Self { divergent, ..Self::default() }
     }
 
     fn constant() -> Self {
@@ -68,7 +75,7 @@ impl Sources {
         Self { unknown: true, ..Self::default() }
     }
 
-    fn merge(&mut self, other: Self) {
+    pub(super) fn merge(&mut self, other: Self) {
         self.counter |= other.counter;
         self.counter_is_changed |= other.counter_is_changed;
         self.parameter |= other.parameter;
@@ -129,9 +136,11 @@ pub struct Call {
 }
 
 /// A register on the way from an index to what it is computed from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Term<'a> {
     operand: &'a str,
+    /// Instructions that may have set it.
+    definitions: Definitions,
     /// Something other than sums and scaling lies on the way.
     is_changed: bool,
     /// It is part of the address of a load: it decides on uniformity, not on what the index is.
@@ -151,7 +160,7 @@ impl Term<'_> {
 pub struct Flow<'a> {
     pub function: &'a PtxFunction,
     pub loops: PtxLoops,
-    definitions: HashMap<&'a str, Vec<usize>>,
+    reaching: Reaching<'a>,
     /// Registers that hold a pointer into local memory or are made of one, to tell pointer from index in sums.
     pointers: RefCell<HashMap<String, bool>>,
     steps_left: Cell<u32>,
@@ -160,36 +169,30 @@ pub struct Flow<'a> {
 
 impl<'a> Flow<'a> {
     pub fn new(function: &'a PtxFunction) -> Self {
-        let mut definitions: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (index, instruction) in function.instructions.iter().enumerate() {
-            for register in written(instruction) {
-                definitions.entry(register).or_default().push(index);
-            }
-        }
         let loops = PtxLoops::new(function);
         Self {
             function,
             loops,
-            definitions,
+            reaching: Reaching::new(function),
             pointers: RefCell::default(),
             steps_left: Cell::new(0),
             divergence: OnceCell::new(),
         }
     }
 
-    /// The pointer behind an address operand, `[%rd1+4]`.
-    pub fn pointer(&self, address: &AddressOperand) -> Pointer {
+    /// The pointer behind an address operand, `[%rd1+4]`, of instruction `at`.
+    pub fn pointer(&self, address: &AddressOperand, at: usize) -> Pointer {
         self.steps_left.set(MAX_STEPS);
-        let mut pointer = self.operand_pointer(&address.base, &mut Vec::new());
+        let mut pointer = self.operand_pointer(&address.base, at, &mut Vec::new());
         pointer.offset = pointer.offset.and_then(|offset| offset.checked_add(address.offset));
         // An address straight off the depot names the object by its offset.
         pointer.roots = pointer.roots.into_iter().map(|root| self.settle(root, &mut pointer.offset)).collect();
         pointer
     }
 
-    /// The pointer that a register holds.
-    pub fn register_pointer(&self, register: &str) -> Pointer {
-        self.pointer(&AddressOperand { base: register.to_string(), offset: 0 })
+    /// The pointer that a register holds where instruction `at` reads it.
+    pub fn register_pointer(&self, register: &str, at: usize) -> Pointer {
+        self.pointer(&AddressOperand { base: register.to_string(), offset: 0 }, at)
     }
 
     /// The frame pointer itself (`%SP`, `%SPL`) has no object yet; a constant distance from it chooses one.
@@ -204,7 +207,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn operand_pointer(&self, operand: &str, visiting: &mut Vec<String>) -> Pointer {
+    fn operand_pointer(&self, operand: &str, at: usize, visiting: &mut Vec<(String, Definitions)>) -> Pointer {
         if let Some(variable) = self.function.local_variables.iter().position(|variable| variable.name == operand) {
             // What `alloca` gives is one object, and so is a variable of assembly.
             let offset = if self.function.local_variables[variable].is_depot() { BASE } else { 0 };
@@ -225,24 +228,27 @@ impl<'a> Flow<'a> {
             offset: None,
             is_chosen: false,
         };
-        let Some(definitions) = self.definitions.get(operand) else { return unknown() };
+        let definitions = self.reaching.at(operand, at);
+        if definitions.is_empty() {
+            return unknown();
+        }
         self.steps_left.set(self.steps_left.get().saturating_sub(1));
         if visiting.len() > MAX_DEPTH || self.steps_left.get() == 0 {
             return unknown();
         }
-        if visiting.iter().any(|register| register == operand) {
+        if visiting.iter().any(|(register, known)| register == operand && *known == definitions) {
             // Round a loop: adds nothing but what the way round added.
             return Pointer { roots: BTreeSet::new(), index: Sources::constant(), offset: None, is_chosen: false };
         }
-        visiting.push(operand.to_string());
+        visiting.push((operand.to_string(), Rc::clone(&definitions)));
         let pointers: Vec<(usize, Pointer)> =
             definitions.iter().map(|definition| (*definition, self.defined_pointer(*definition, visiting))).collect();
         visiting.pop();
-        self.merge_pointers(operand, pointers)
+        self.merge_pointers(operand, &definitions, pointers)
     }
 
     /// Several definitions: a loop that moves the pointer on, or branches that choose one.
-    fn merge_pointers(&self, register: &str, pointers: Vec<(usize, Pointer)>) -> Pointer {
+    fn merge_pointers(&self, register: &str, definitions: &[usize], pointers: Vec<(usize, Pointer)>) -> Pointer {
         let several = pointers.len() > 1;
         let mut merged = Pointer { roots: BTreeSet::new(), index: Sources::constant(), offset: None, is_chosen: false };
         let same =
@@ -256,35 +262,39 @@ impl<'a> Flow<'a> {
             merged.is_chosen |= pointer.is_chosen;
         }
         if several && !same {
-            match self.induction(register) {
+            match self.induction(register, definitions) {
                 Some(steps) => {
                     merged.index.counter = true;
                     merged.index.steps.extend(steps);
                 }
-                None => merged.is_chosen = true,
+                None => {
+                    merged.is_chosen = true;
+                    merged.index.merge(Sources::decision(self.divergence().of(register)));
+                }
             }
         }
         merged
     }
 
-    fn defined_pointer(&self, definition: usize, visiting: &mut Vec<String>) -> Pointer {
+    fn defined_pointer(&self, definition: usize, visiting: &mut Vec<(String, Definitions)>) -> Pointer {
         let instruction = &self.function.instructions[definition];
         let operands = &instruction.operands;
         let operand = |index: usize| operands.get(index).map_or("", String::as_str);
         match instruction.mnemonic() {
-            "mov" | "cvta" | "cvt" => self.operand_pointer(operand(1), visiting),
-            "add" | "sub" | "or" => self.sum(instruction, operand(1), operand(2), visiting),
+            "mov" | "cvta" | "cvt" => self.operand_pointer(operand(1), definition, visiting),
+            "add" | "sub" | "or" => self.sum(definition, operand(1), operand(2), visiting),
             "mad" => {
-                let mut pointer = self.operand_pointer(operand(3), visiting);
-                pointer.index.merge(self.product(&[operand(1), operand(2)]));
+                let mut pointer = self.operand_pointer(operand(3), definition, visiting);
+                pointer.index.merge(self.product(&[operand(1), operand(2)], definition));
                 pointer.offset = None;
                 pointer
             }
             "selp" => {
-                let mut pointer = self.operand_pointer(operand(1), visiting);
-                let other = self.operand_pointer(operand(2), visiting);
+                let mut pointer = self.operand_pointer(operand(1), definition, visiting);
+                let other = self.operand_pointer(operand(2), definition, visiting);
                 pointer.roots.extend(other.roots);
                 pointer.index.merge(other.index);
+                pointer.index.merge(Sources::decision(self.divergence().of(operand(3))));
                 pointer.offset = None;
                 pointer.is_chosen = true;
                 pointer
@@ -303,10 +313,11 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn sum(&self, instruction: &Instruction, left: &str, right: &str, visiting: &mut Vec<String>) -> Pointer {
+    fn sum(&self, at: usize, left: &str, right: &str, visiting: &mut Vec<(String, Definitions)>) -> Pointer {
+        let instruction = &self.function.instructions[at];
         let (base, distance) =
             if self.leads_to_pointer(right) && !self.leads_to_pointer(left) { (right, left) } else { (left, right) };
-        let mut pointer = self.operand_pointer(base, visiting);
+        let mut pointer = self.operand_pointer(base, at, visiting);
         let sign = if instruction.mnemonic() == "sub" { -1 } else { 1 };
         match constant(distance) {
             Some(constant) => {
@@ -320,7 +331,7 @@ impl<'a> Flow<'a> {
                 }
             }
             None => {
-                pointer.index.merge(self.sources(distance));
+                pointer.index.merge(self.sources(distance, at));
                 pointer.offset = None;
             }
         }
@@ -343,7 +354,7 @@ impl<'a> Flow<'a> {
             if !seen.insert(register) || seen.len() > MAX_DEPTH {
                 continue;
             }
-            for definition in self.definitions.get(register).into_iter().flatten() {
+            for definition in self.reaching.all(register).iter() {
                 let instruction = &self.function.instructions[*definition];
                 let sources: &[String] = match instruction.mnemonic() {
                     "mov" | "cvta" | "add" | "sub" | "selp" | "or" => instruction.operands.get(1..).unwrap_or(&[]),
@@ -365,44 +376,48 @@ impl<'a> Flow<'a> {
     }
 
     /// Where the value of a register or constant comes from: everything that it is computed from, each
-    /// register looked at once, so that shared terms cost nothing.
-    pub fn sources(&self, operand: &str) -> Sources {
+    /// register looked at once, so that shared terms cost nothing. Instruction `at` reads it.
+    pub fn sources(&self, operand: &str, at: usize) -> Sources {
         let mut sources = Sources::constant();
         let mut seen = HashSet::new();
-        let mut open = vec![Term { operand, is_changed: false, is_address: false }];
+        let mut open = vec![self.term(operand, at, false, false)];
         while let Some(term) = open.pop() {
-            if constant(term.operand).is_none() && seen.insert(term) {
-                self.visit(term, &mut sources, &mut open);
+            if constant(term.operand).is_none() && seen.insert(term.clone()) {
+                self.visit(&term, &mut sources, &mut open);
             }
         }
         sources
     }
 
-    fn product(&self, operands: &[&str]) -> Sources {
+    fn product(&self, operands: &[&str], at: usize) -> Sources {
         let mut sources = Sources::constant();
         for operand in operands {
-            sources.merge(self.sources(operand));
+            sources.merge(self.sources(operand, at));
         }
         sources
     }
 
-    fn visit<'t>(&'t self, term: Term<'t>, sources: &mut Sources, open: &mut Vec<Term<'t>>) {
+    fn term<'t>(&self, operand: &'t str, at: usize, is_changed: bool, is_address: bool) -> Term<'t> {
+        Term { operand, definitions: self.reaching.at(operand, at), is_changed, is_address }
+    }
+
+    fn visit<'t>(&'t self, term: &Term<'t>, sources: &mut Sources, open: &mut Vec<Term<'t>>) {
         if let Some(special) = special_register(term.operand) {
             return sources.merge(term.seen_as(special));
         }
-        let Some(definitions) = self.definitions.get(term.operand) else {
+        if term.definitions.is_empty() {
             return sources.merge(term.seen_as(Sources::unknown()));
-        };
-        for definition in definitions {
-            self.visit_definition(term, &self.function.instructions[*definition], sources, open);
         }
-        if definitions.len() > 1 {
-            let merged = match self.induction(term.operand) {
+        for definition in term.definitions.iter() {
+            self.visit_definition(term, *definition, sources, open);
+        }
+        if term.definitions.len() > 1 {
+            let merged = match self.induction(term.operand, &term.definitions) {
                 Some(steps) => {
                     Sources { counter: true, counter_is_changed: term.is_changed, steps, ..Sources::constant() }
                 }
                 // Merged by branches, or changed in a way that is no counter.
-                None => Sources { carried: true, divergent: self.divergence().of(term.operand), ..Sources::default() },
+                None => Sources::chosen(self.divergence().of(term.operand)),
             };
             sources.merge(term.seen_as(merged));
         }
@@ -410,11 +425,12 @@ impl<'a> Flow<'a> {
 
     fn visit_definition<'t>(
         &'t self,
-        term: Term<'t>,
-        instruction: &'t Instruction,
+        term: &Term<'t>,
+        definition: usize,
         sources: &mut Sources,
         open: &mut Vec<Term<'t>>,
     ) {
+        let instruction = &self.function.instructions[definition];
         match instruction.mnemonic() {
             "ld" if instruction.has("param") => sources.merge(term.seen_as(self.parameter_sources(instruction))),
             "ld" | "ldu" | "tex" | "suld" => {
@@ -423,11 +439,8 @@ impl<'a> Flow<'a> {
                 sources.merge(term.seen_as(Sources { loaded: true, divergent, ..Sources::default() }));
                 let address = instruction.operands.iter().find_map(|operand| operand.strip_prefix('['));
                 let base = address.map(|inner| inner.split(['+', ']', ' ', ',']).next().unwrap_or(""));
-                open.extend(base.filter(|base| base.starts_with('%')).map(|operand| Term {
-                    operand,
-                    is_changed: true,
-                    is_address: true,
-                }));
+                let base = base.filter(|base| base.starts_with('%'));
+                open.extend(base.map(|operand| self.term(operand, definition, true, true)));
             }
             "atom" | "match" => {
                 sources.merge(term.seen_as(Sources { loaded: true, divergent: Some(true), ..Sources::default() }))
@@ -444,7 +457,7 @@ impl<'a> Flow<'a> {
                 let operands =
                     instruction.operands.iter().skip(1).flat_map(|operand| operand.split(['{', '}', ',', '|']));
                 let operands = operands.map(str::trim).filter(|part| !part.is_empty());
-                open.extend(operands.map(|operand| Term { operand, is_changed, is_address: term.is_address }));
+                open.extend(operands.map(|operand| self.term(operand, definition, is_changed, term.is_address)));
             }
         }
     }
@@ -474,7 +487,7 @@ impl<'a> Flow<'a> {
             if !seen.insert(operand) {
                 continue;
             }
-            for definition in self.definitions.get(operand).into_iter().flatten() {
+            for definition in self.reaching.all(operand).iter() {
                 let operands = self.function.instructions[*definition].operands.iter().skip(1);
                 open.extend(
                     operands
@@ -487,10 +500,10 @@ impl<'a> Flow<'a> {
     }
 
     /// The instructions that step a counter: all ways round the loop add the same constant.
-    pub(super) fn induction(&self, register: &str) -> Option<BTreeSet<usize>> {
+    pub(super) fn induction(&self, register: &str, definitions: &[usize]) -> Option<BTreeSet<usize>> {
         let mut steps = BTreeSet::new();
         let mut distance = None;
-        for definition in self.definitions.get(register)? {
+        for definition in definitions {
             let Some((step, instruction)) = self.way_back(register, *definition) else { continue };
             if step == 0 || distance.is_some_and(|distance| distance != step) {
                 return None;
@@ -501,7 +514,7 @@ impl<'a> Flow<'a> {
         distance.map(|_| steps)
     }
 
-    /// Follows sums with constants and moves from a definition back to the register itself.
+    /// Follows sums with constants and moves from a definition back to itself, as it was a round before.
     fn way_back(&self, register: &str, definition: usize) -> Option<(i64, usize)> {
         let mut at = definition;
         let mut step = 0i64;
@@ -524,11 +537,12 @@ impl<'a> Flow<'a> {
                 }
                 _ => return None,
             };
-            if next == register {
+            let before = self.reaching.at(next, at);
+            if next == register && before.contains(&definition) {
                 return Some((step, stepped));
             }
-            let [only] = self.definitions.get(next)?.as_slice() else { return None };
-            at = *only;
+            let [only] = *before else { return None };
+            at = only;
         }
         None
     }
@@ -544,23 +558,15 @@ impl<'a> Flow<'a> {
             .unwrap_or(Trip::Unknown)
     }
 
-    /// The single definition of a register.
-    pub fn definition(&self, register: &str) -> Option<&'a Instruction> {
-        match self.definitions.get(register)?.as_slice() {
-            [only] => self.function.instructions.get(*only),
-            _ => None,
-        }
+    /// The only definition of a register that may hold where instruction `at` reads it.
+    pub fn definition(&self, register: &str, at: usize) -> Option<usize> {
+        let [only] = *self.reaching.at(register, at) else { return None };
+        Some(only)
     }
 
-    /// Indices of the instructions that define a register.
-    pub fn places_of(&self, register: &str) -> &[usize] {
-        self.definitions.get(register).map_or(&[], Vec::as_slice)
-    }
-
-    /// All definitions of a register.
-    pub fn definitions_of(&self, register: &str) -> impl Iterator<Item = &'a Instruction> {
-        let definitions = self.definitions.get(register).into_iter().flatten();
-        definitions.filter_map(|definition| self.function.instructions.get(*definition))
+    /// All definitions of a register that may hold where instruction `at` reads it.
+    pub fn definitions(&self, register: &str, at: usize) -> Definitions {
+        self.reaching.at(register, at)
     }
 
     /// Calls, with the values that were stored to their parameters.
@@ -691,8 +697,8 @@ mod tests {
 
     fn pointer_of_last(function: &PtxFunction) -> Pointer {
         let flow = Flow::new(function);
-        let access = function.instructions.iter().rev().find(|i| i.is_local_access()).unwrap();
-        flow.pointer(&access.address().unwrap())
+        let access = function.instructions.iter().rposition(Instruction::is_local_access).unwrap();
+        flow.pointer(&function.instructions[access].address().unwrap(), access)
     }
 
     fn local(offset: u64) -> BTreeSet<Root> {
@@ -735,7 +741,7 @@ mod tests {
         );
         let flow = Flow::new(&function);
         let at = function.instructions.iter().position(Instruction::is_local_access).unwrap();
-        let pointer = flow.pointer(&function.instructions[at].address().unwrap());
+        let pointer = flow.pointer(&function.instructions[at].address().unwrap(), at);
         assert!(pointer.index.counter && !pointer.index.is_data());
         assert_eq!(flow.trip(&pointer.index, at), Trip::Constant);
     }
@@ -748,7 +754,7 @@ mod tests {
         );
         let flow = Flow::new(&function);
         let at = function.instructions.iter().position(Instruction::is_local_access).unwrap();
-        let pointer = flow.pointer(&function.instructions[at].address().unwrap());
+        let pointer = flow.pointer(&function.instructions[at].address().unwrap(), at);
         assert!(pointer.index.counter && !pointer.index.is_data(), "{:?}", pointer.index);
         assert_eq!(flow.trip(&pointer.index, at), Trip::RunTime);
     }
@@ -782,6 +788,26 @@ mod tests {
         let pointer = pointer_of_last(&function);
         assert_eq!(pointer.roots.len(), 2);
         assert!(pointer.is_chosen && pointer.index.is_constant(), "{pointer:?}");
+    }
+
+    /// Whether an access through a pointer that `choice` sets differs from thread to thread.
+    fn chosen_by(choice: &str) -> Option<Uniformity> {
+        let function = function(&format!(
+            "mov.u32 %t, %tid.x;\nadd.u64 %rd1, %SPL, 0;\nadd.u64 %rd2, %SPL, 64;\n{choice}\nld.local.u32 %r1, [%rd3];"
+        ));
+        pointer_of_last(&function).index.uniformity()
+    }
+
+    #[test]
+    fn a_chosen_pointer_is_as_uniform_as_what_chooses() {
+        let select = |value: &str| format!("setp.eq.s32 %p1, {value}, 0;\nselp.b64 %rd3, %rd1, %rd2, %p1;");
+        let branch = |value: &str| {
+            format!("setp.eq.s32 %p1, {value}, 0;\nmov.u64 %rd3, %rd1;\n@%p1 bra $L1;\nmov.u64 %rd3, %rd2;\n$L1:")
+        };
+        for choice in [select as fn(&str) -> String, branch] {
+            assert_eq!(chosen_by(&choice("%t")), Some(Uniformity::PerThread));
+            assert_eq!(chosen_by(&choice("%n")), Some(Uniformity::Uniform));
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::recursion::{Circle, Circles};
 use super::reinterpret::{self, Reinterpretation};
 use super::spill::{self, Limit, Spills};
 use super::syntax::{DeclarationKind, FunctionSyntax};
+use super::types;
 use super::view::Views;
 use crate::compile::{Artifacts, architecture_number};
 use crate::diagnostic::ResourceUsage;
@@ -180,6 +181,13 @@ impl StackObject {
         self.accesses.iter().max_by_key(|access| access.guilt())
     }
 
+    /// Elements of an array: as many as its type says, else as the accesses' width does.
+    pub fn elements(&self) -> Option<u64> {
+        let declared = self.variable.as_ref().and_then(|variable| types::extent(&variable.type_text));
+        let smallest = self.accesses.iter().filter_map(Access::element_bytes).min();
+        declared.or_else(|| Some((self.bytes - self.padding.min(self.bytes)) / smallest?))
+    }
+
     /// Machine instructions of a kind.
     pub fn count(&self, kind: crate::read::AccessKind) -> u64 {
         self.accesses.iter().filter(|access| access.kind == kind).map(|access| access.count).sum()
@@ -281,7 +289,7 @@ impl Attribution<'_> {
         mut kernel: KernelFacts,
         index: Option<usize>,
         sorted: &Sorted,
-        raw: Vec<(ObjectKey, RawObject)>,
+        mut raw: Vec<(ObjectKey, RawObject)>,
         stray: Vec<Access>,
     ) -> KernelFrame {
         let ptx = &self.facts.ptx;
@@ -315,14 +323,15 @@ impl Attribution<'_> {
             let names = syntax.as_ref().map_or(&[][..], |(_, syntax)| &syntax.template_parameters);
             parameter.type_text = bind(&parameter.type_text, names, &template_arguments(&frame.name));
         }
-        for (key, mut raw) in raw {
+        let names = self.names(&mut raw);
+        for ((key, mut raw), named) in raw.into_iter().zip(names) {
             if !kernel.is_entry && is_parameter_of(function, &key) {
                 // It lies in the frame of the caller.
                 incoming = incoming.or_else(|| self.incoming(&raw)).filter(|_| kernel.usage.stack_frame == 0);
                 continue;
             }
             raw.contents.name(&parameters);
-            objects.push(self.variable_object(key, raw, function, &frame));
+            objects.push(self.variable_object(key, raw, named, function, &frame));
         }
         if objects.is_empty() {
             objects.extend(incoming);
@@ -504,17 +513,30 @@ impl Attribution<'_> {
         Some(plain(StackObjectKind::Spills(Box::new(spills)), bytes))
     }
 
+    /// The variables of all objects, in their order.
+    fn names(&self, objects: &mut [(ObjectKey, RawObject)]) -> Vec<Option<Variable>> {
+        // Parameters in memory, and what is not of the source, have no statements to be told by.
+        let has_name = |key: &ObjectKey, raw: &RawObject| {
+            let function = self.facts.ptx.function(&key.function);
+            raw.allocation.is_none() && function.is_some_and(|function| is_of_source(function, key))
+        };
+        let are_named: Vec<bool> = objects.iter().map(|(key, raw)| has_name(key, raw)).collect();
+        let of_source = objects.iter_mut().zip(&are_named).filter(|(_, is_named)| **is_named);
+        let mut of_source: Vec<&mut RawObject> = of_source.map(|((_, raw), _)| raw).collect();
+        let mut names = name::name_all(&mut of_source, self.views).into_iter();
+        let all = objects.iter().zip(&are_named);
+        all.map(|((key, _), is_named)| if *is_named { names.next().flatten() } else { self.parameter(key) }).collect()
+    }
+
     fn variable_object(
         &self,
         key: ObjectKey,
         mut raw: RawObject,
+        named: Option<Variable>,
         function: Option<&PtxFunction>,
         frame: &KernelFrame,
     ) -> StackObject {
         let allocation = raw.allocation.as_deref().map(allocation::describe);
-        let owner_function = self.facts.ptx.function(&key.function);
-        let has_name = allocation.is_none() && owner_function.is_some_and(|function| is_of_source(function, &key));
-        let named = if has_name { name::name(&mut raw, self.views) } else { self.parameter(&key) };
         mark::mark_loops(&mut raw.accesses, self.views);
         let is_own = function.is_some_and(|function| function.name == key.function);
         let owner = demangle(&key.function);

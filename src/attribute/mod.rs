@@ -22,6 +22,7 @@ mod name;
 mod objects;
 mod passed;
 mod place;
+mod reaching;
 mod recursion;
 mod reinterpret;
 mod remainder;

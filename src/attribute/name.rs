@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::contents::Contents;
 use super::demangle;
 use super::mark::{mark_use, settle};
 use super::objects::{Access, Escape, EscapeKind, RawObject};
@@ -50,45 +51,122 @@ struct Score {
     initializer: Option<Span>,
 }
 
-/// Names an object and marks its uses in `object.accesses`; nothing is named that is not the only choice.
-pub fn name(object: &mut RawObject, views: &Views<'_>) -> Option<Variable> {
-    let variable = if object.is_library { None } else { find(object, views) };
-    if variable.is_none() {
-        object.accesses.iter_mut().for_each(settle);
-    }
-    variable
+/// Names the objects of a function, in the order of the frame, and marks the uses of the variables in their accesses;
+/// nothing is named that is not the only choice.
+pub fn name_all(objects: &mut [&mut RawObject], views: &Views<'_>) -> Vec<Option<Variable>> {
+    let strict: Vec<Vec<Winner>> = objects.iter().map(|object| winners(object, views, rank)).collect();
+    // One variable cannot be two objects: then pointers stand for several, and only the sure votes count.
+    let is_sole = |winners: &[Winner], candidate: &Candidate| matches!(winners, [(only, _)] if only == candidate);
+    let is_disputed = |winners: &[Winner]| match winners {
+        [(candidate, _)] => {
+            let claims = strict.iter().zip(objects.iter()).filter(|(other, _)| is_sole(other, candidate));
+            let bytes: u64 = claims.map(|(_, object)| object.bytes).sum();
+            candidate.1.bytes.is_some_and(|size| bytes > size + MAX_PADDING)
+        }
+        _ => false,
+    };
+    let disputed: Vec<bool> = strict.iter().map(|winners| is_disputed(winners)).collect();
+    let decide = |((object, winner), is_disputed): ((&&mut RawObject, Vec<Winner>), bool)| {
+        if is_disputed { winners(object, views, |score| (score.certain, 0)) } else { winner }
+    };
+    let all: Vec<Vec<Winner>> = objects.iter().zip(strict).zip(disputed).map(decide).collect();
+    let chosen: Vec<Option<usize>> = (0..all.len()).map(|index| choose(index, &all, objects)).collect();
+    let named = objects.iter_mut().zip(all).zip(chosen).map(|((object, winners), chosen)| {
+        let winner = chosen.and_then(|index| winners.into_iter().nth(index));
+        let variable = winner.and_then(|(candidate, score)| describe(object, candidate, &score, views));
+        if variable.is_none() {
+            object.accesses.iter_mut().for_each(settle);
+        }
+        variable
+    });
+    named.collect()
 }
 
-fn find(object: &mut RawObject, views: &Views<'_>) -> Option<Variable> {
-    let mut scores = votes(object, views);
-    scores.retain(|(_, declaration), score| fitting(declaration, score, object.bytes).is_some());
-    let guilty = object.accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed());
-    if let Some(guilty) = guilty {
-        // Variables that share memory each have statements of their own: the one with the run-time index is to blame.
-        let of_guilty = candidates(guilty, views);
-        if scores.keys().any(|candidate| of_guilty.contains(candidate)) {
-            scores.retain(|candidate, _| of_guilty.contains(candidate));
+/// A variable that an object may be, with its votes.
+type Winner = (Candidate, Score);
+
+/// The one winner of an object. Where several objects have the same winners, as many as there are objects, the code
+/// treats them alike: then what is said of one holds for the other, and they are taken in order of declaration.
+fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject]) -> Option<usize> {
+    let own = &all[index];
+    let names = |winners: &[Winner]| winners.iter().map(|(candidate, _)| candidate.clone()).collect::<BTreeSet<_>>();
+    let is_twin = |other: usize| objects[other].bytes == objects[index].bytes && names(&all[other]) == names(own);
+    let twins: Vec<usize> = (0..all.len()).filter(|other| is_twin(*other)).collect();
+    match own.len() {
+        0 => None,
+        1 => Some(0),
+        count if count == twins.len() => twins.iter().position(|twin| *twin == index),
+        _ => {
+            // A variable is one object: what another one is for certain, this one is not.
+            let is_taken = |(candidate, _): &Winner| {
+                let others = (0..all.len()).filter(|other| *other != index);
+                others.into_iter().any(|other| matches!(all[other].as_slice(), [(only, _)] if only == candidate))
+            };
+            let mut free = own.iter().enumerate().filter(|(_, winner)| !is_taken(winner)).map(|(number, _)| number);
+            free.next().filter(|_| free.next().is_none())
         }
     }
-    let best = scores.values().map(rank).max()?;
-    let mut winners = scores.into_iter().filter(|(_, score)| rank(score) == best).collect::<Vec<_>>();
-    if winners.len() > 1 {
-        // Of an array and a number that stand in the same statements, the array is the one with an address.
-        let best_kind = winners.iter().map(|((_, declaration), _)| declaration.kind).min()?;
-        winners.retain(|((_, declaration), _)| declaration.kind == best_kind);
+}
+
+/// The variables that an object may be: one if its accesses tell, several that nothing tells apart, or none.
+fn winners(object: &RawObject, views: &Views<'_>, rank: fn(&Score) -> (u64, u64)) -> Vec<Winner> {
+    if !object.may_have_name() {
+        return Vec::new();
     }
-    if winners.len() > 1 {
-        // Padding makes several sizes possible; the one that leaves none is the better answer.
-        let padding = |((_, declaration), score): &(Candidate, Score)| {
-            fitting(declaration, score, object.bytes)
-                .and_then(|part| part.bytes)
-                .map_or(u64::MAX, |bytes| object.bytes - bytes)
-        };
-        let least = winners.iter().map(padding).min()?;
-        winners.retain(|winner| padding(winner) == least);
+    let scores = eligible(object, views);
+    let Some(best) = scores.values().map(rank).max() else { return Vec::new() };
+    let mut winners: Vec<Winner> = scores.into_iter().filter(|(_, score)| rank(score) == best).collect();
+    // Of an array and a number that stand in the same statements, the array is the one with an address.
+    let best_kind = winners.iter().map(|((_, declaration), _)| declaration.kind).min();
+    winners.retain(|((_, declaration), _)| Some(declaration.kind) == best_kind);
+    // Padding makes several sizes possible; the one that leaves none is the better answer.
+    let padding = |((_, declaration), score): &Winner| {
+        let part = fitting(declaration, score, object.bytes);
+        part.and_then(|part| part.bytes).map_or(u64::MAX, |bytes| object.bytes.saturating_sub(bytes))
+    };
+    let least = winners.iter().map(padding).min();
+    winners.retain(|winner| Some(padding(winner)) == least);
+    winners
+}
+
+type Test<'a> = &'a dyn Fn(&Candidate, &Score) -> bool;
+
+/// The candidates that can be the object: those that fit in size and, where there is a run-time index, that it is to.
+fn eligible(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
+    let mut scores = votes(object, views);
+    let guilty = object.accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed());
+    let of_guilty = guilty.map(|guilty| candidates(guilty, views)).unwrap_or_default();
+    let fits = |(_, declaration): &Candidate, score: &Score| fitting(declaration, score, object.bytes).is_some();
+    let fits_in = |(_, declaration): &Candidate| declaration.bytes.is_some_and(|bytes| bytes < object.bytes);
+    // A parameter is read where it lies. Only one that is copied is an object, and the copy has its contents.
+    let is_copied = matches!(object.contents, Contents::Parameter(_));
+    let is_likely = |candidate: &Candidate| is_copied || !candidate.1.is_parameter;
+    // Variables that share memory each have statements of their own: the one with the run-time index is to blame, and
+    // may be the smaller one, where the statement has no other that would be.
+    let smaller = scores.keys().filter(|candidate| of_guilty.contains(candidate) && fits_in(candidate)).count();
+    let steps: [Test<'_>; 4] = [
+        &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
+        &|candidate, _| smaller == 1 && of_guilty.contains(candidate) && fits_in(candidate) && is_likely(candidate),
+        &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score),
+        &|candidate, score| fits(candidate, score),
+    ];
+    for step in steps {
+        if scores.iter().any(|(candidate, score)| step(candidate, score)) {
+            scores.retain(|candidate, score| step(candidate, score));
+            return scores;
+        }
     }
-    let [((view, declaration), score)] = winners.as_slice() else { return None };
-    let part = fitting(declaration, score, object.bytes)?;
+    BTreeMap::new()
+}
+
+fn describe(
+    object: &mut RawObject,
+    (view, declaration): Candidate,
+    score: &Score,
+    views: &Views<'_>,
+) -> Option<Variable> {
+    let (view, declaration) = (&view, &declaration);
+    let part = fitting(declaration, score, object.bytes).unwrap_or_else(|| Part::whole(declaration));
     for access in &mut object.accesses {
         mark_use(access, *view, declaration, views);
     }
@@ -119,6 +197,17 @@ struct Part {
     bytes: Option<u64>,
 }
 
+impl Part {
+    fn whole(declaration: &Declaration) -> Self {
+        Self {
+            name: declaration.name.clone(),
+            type_text: declaration.type_text.clone(),
+            kind: declaration.kind,
+            bytes: declaration.bytes,
+        }
+    }
+}
+
 /// The variable, or the member that all its computed accesses go to, where the size fits the object's.
 fn fitting(declaration: &Declaration, score: &Score, bytes: u64) -> Option<Part> {
     let whole_fits = size_fits(declaration.bytes, bytes);
@@ -145,19 +234,11 @@ fn fitting(declaration: &Declaration, score: &Score, bytes: u64) -> Option<Part>
                 bytes: declaration.bytes,
             })
         }
-        _ if whole_fits => Some(Part {
-            name: declaration.name.clone(),
-            type_text: declaration.type_text.clone(),
-            kind: declaration.kind,
-            bytes: declaration.bytes,
-        }),
+        _ if whole_fits => Some(Part::whole(declaration)),
         // The compiler may take a structure apart.
-        _ if declaration.members.iter().any(|(_, _, member)| size_fits(Some(*member), bytes)) => Some(Part {
-            name: declaration.name.clone(),
-            type_text: declaration.type_text.clone(),
-            kind: declaration.kind,
-            bytes: declaration.bytes,
-        }),
+        _ if declaration.members.iter().any(|(_, _, member)| size_fits(Some(*member), bytes)) => {
+            Some(Part::whole(declaration))
+        }
         _ => None,
     }
 }
@@ -168,21 +249,24 @@ fn is_worth_naming(declaration: &Declaration) -> bool {
 
 /// The variables that one access may be to.
 fn candidates(access: &Access, views: &Views<'_>) -> BTreeSet<Candidate> {
-    let Some(found) = resolve(&access.places, views, &|mention| fits_access(mention, access)) else {
+    let Some(found) = resolve(&access.places, views, &|mention, place| fits_access(mention, place, access)) else {
         return BTreeSet::new();
     };
     let view = Rc::as_ptr(&access.places[found.level].view) as usize;
     found.mentions.into_iter().map(|mention| (view, mention.declaration)).collect()
 }
 
-/// The size of the variable that an object is, where all accesses agree on one whose size the source tells.
-pub fn declared_bytes(object: &RawObject, views: &Views<'_>) -> Option<u64> {
+/// The array or structure that an object is, where all accesses agree on one.
+pub fn declared(object: &RawObject, views: &Views<'_>) -> Option<Declaration> {
     let scores = votes(object, views);
     let best = scores.values().map(rank).max()?;
     let mut winners =
         scores.into_iter().filter(|(_, score)| rank(score) == best).map(|((_, declaration), _)| declaration);
-    let winner = winners.next().filter(|declaration| declaration.kind == DeclarationKind::Array)?;
-    winners.next().is_none().then_some(winner.bytes)?
+    let is_large = |declaration: &Declaration| {
+        let is_structure = declaration.kind == DeclarationKind::Aggregate && !declaration.members.is_empty();
+        declaration.kind == DeclarationKind::Array || is_structure
+    };
+    winners.next().filter(|winner| is_large(winner) && winners.next().is_none())
 }
 
 /// Mangled names of a lambda's call operator: `…ENKUliE_clEi`.
@@ -194,12 +278,12 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
     // What a function does through a pointer mentions variables of its own.
     for access in object.accesses.iter().filter(|access| !access.in_callee) {
-        let found = resolve(&access.places, views, &|mention| fits_access(mention, access));
-        vote(&access.places, found, access.is_computed(), &mut scores);
+        let found = resolve(&access.places, views, &|mention, place| fits_access(mention, place, access));
+        vote(&access.places, found, access.is_computed(), is_address_of, &mut scores);
     }
     for escape in &object.escapes {
         let argument = argument_range(escape);
-        let fits = |mention: &Mention| match &argument {
+        let fits = |mention: &Mention, _: &Place| match &argument {
             Some(range) => range.start <= mention.range.start && mention.range.end <= range.end,
             None => match &escape.kind {
                 EscapeKind::Generic(opcode) if opcode.starts_with("st") => mention.is_written,
@@ -209,7 +293,8 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
                 _ => mention.is_passed || mention.indices.is_empty(),
             },
         };
-        vote(&escape.places, resolve(&escape.places, views, &fits), argument.is_some(), &mut scores);
+        let found = resolve(&escape.places, views, &fits);
+        vote(&escape.places, found, argument.is_some(), |mention, _| mention.is_passed, &mut scores);
     }
     // A number is in memory only where its address is taken or it is `volatile`; else it only stands nearby.
     scores.retain(|(_, declaration), score| {
@@ -220,10 +305,14 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
 
 /// Where the argument stands that an address leaves by, at the innermost level.
 fn argument_range(escape: &Escape) -> Option<Range<usize>> {
-    let (EscapeKind::Call(function), Some((index, count))) = (&escape.kind, escape.argument) else { return None };
+    let (index, count) = escape.argument?;
     let place = escape.places.first()?;
     let region = place.view.region(place.offset)?;
-    place.view.argument(region, &demangle(function), index, count)
+    match &escape.kind {
+        EscapeKind::Call(function) => place.view.argument(region, &demangle(function), index, count),
+        EscapeKind::IndirectCall => place.view.argument_by_count(region, index, count),
+        EscapeKind::Stored | EscapeKind::Generic(_) => None,
+    }
 }
 
 fn rank(score: &Score) -> (u64, u64) {
@@ -231,7 +320,13 @@ fn rank(score: &Score) -> (u64, u64) {
 }
 
 /// Each access counts once for every variable that it may be to.
-fn vote(places: &[Place], found: Option<Resolved>, is_certain: bool, scores: &mut BTreeMap<Candidate, Score>) {
+fn vote(
+    places: &[Place],
+    found: Option<Resolved>,
+    is_certain: bool,
+    is_passed: impl Fn(&Mention, &Place) -> bool,
+    scores: &mut BTreeMap<Candidate, Score>,
+) {
     let Some(found) = found else { return };
     let place = &places[found.level];
     let view = Rc::as_ptr(&place.view) as usize;
@@ -248,9 +343,10 @@ fn vote(places: &[Place], found: Option<Resolved>, is_certain: bool, scores: &mu
         let path = member_path(&mention, place);
         let span = place.view.span(mention.declaration.range.0..mention.declaration.range.1);
         let initializer = mention.declaration.initializer.and_then(|(start, end)| place.view.span(start..end));
+        let is_passed = is_passed(&mention, place);
         let is_first = seen.insert(mention.declaration.clone());
         let score = scores.entry((view, mention.declaration)).or_default();
-        score.is_passed |= mention.is_passed;
+        score.is_passed |= is_passed;
         score.span = score.span.take().or(span);
         score.initializer = score.initializer.take().or(initializer);
         if is_first {
@@ -261,6 +357,11 @@ fn vote(places: &[Place], found: Option<Resolved>, is_certain: bool, scores: &mu
             score.members.insert(path);
         }
     }
+}
+
+/// `&x`: that a number is an argument does not say that its address is.
+fn is_address_of(mention: &Mention, place: &Place) -> bool {
+    mention.is_passed && place.view.text()[..mention.range.start].trim_end().ends_with('&')
 }
 
 /// `key` of `state.key[k]`; empty for the variable itself.
@@ -274,14 +375,17 @@ fn member_path(mention: &Mention, place: &Place) -> String {
     if is_path && !is_called && !mention.indices.is_empty() { members.to_string() } else { String::new() }
 }
 
-pub fn fits_access(mention: &Mention, access: &Access) -> bool {
+pub fn fits_access(mention: &Mention, place: &Place, access: &Access) -> bool {
     let direction = match access.kind {
         AccessKind::Load => mention.is_read,
         AccessKind::Store => mention.is_written,
     };
     // A number has no index; its whole value is read and written, also where its address is handed on.
     let is_plain_number = mention.declaration.kind == DeclarationKind::Scalar;
-    direction && !(is_plain_number && access.is_computed())
+    // Nor has what arithmetic uses as a whole, where no operator of the user's is behind it.
+    let is_whole = mention.is_operand && mention.indices.is_empty() && mention.outer.is_empty();
+    let is_value = is_whole && mention.declaration.kind == DeclarationKind::Aggregate && place.callee.is_none();
+    direction && !((is_plain_number || is_value) && access.is_computed())
 }
 
 fn size_fits(size: Option<u64>, bytes: u64) -> bool {

@@ -5,17 +5,23 @@ use std::rc::Rc;
 
 use super::contents::{self, Contents};
 use super::escape::{self, CallSites};
-use super::flow::{Flow, Root, Sources};
+use super::flow::{Flow, Root, Sources, registers};
 use super::loops::Trip;
 use super::passed;
 use super::place::{Place, places, places_of_lines};
 use super::remainder::{self, Origins};
+use super::syntax::{Declaration, last_name};
+use super::value::read;
 use super::view::Views;
+use crate::diagnostic::Uniformity;
 use crate::read::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
 use crate::source::Span;
 
 /// Functions of the math library call each other; more levels than this are none of it.
 const MAX_LIBRARY_LEVELS: usize = 8;
+
+/// Functions that the compiler puts loops in place of.
+const COPYING: [&str; 3] = ["memcpy", "memset", "memmove"];
 
 /// An object of a function's local variables: function, variable, offset of the object in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +39,15 @@ pub enum Address {
     Counter(Trip),
     /// Data takes part.
     Computed(Sources),
+}
+
+impl Address {
+    /// Takes in another address of the same class.
+    fn join(&mut self, other: Self) {
+        if let (Self::Computed(sources), Self::Computed(others)) = (self, other) {
+            sources.merge(others);
+        }
+    }
 }
 
 /// Machine instructions that one statement of the source gave for one object.
@@ -86,6 +101,18 @@ impl Access {
         same_place(self, other) && self.is_computed() == other.is_computed()
     }
 
+    /// Bytes of one element: the smallest that the PTX moves, else what the machine moves.
+    pub fn element_bytes(&self) -> Option<u64> {
+        self.elements.first().copied().or(Some(u64::from(self.width))).filter(|bytes| *bytes > 0)
+    }
+
+    /// The function of the library whose call copies or fills the object: the compiler makes a loop of it.
+    pub fn copying_call(&self) -> Option<&'static str> {
+        let place = self.places.first()?;
+        let calls = place.view.calls(place.view.region(place.offset)?);
+        COPYING.into_iter().find(|name| calls.iter().any(|(called, _)| last_name(called) == *name))
+    }
+
     /// Places that the code of the access was inlined at, nearest first.
     pub fn inlined_at(&self) -> Vec<Span> {
         let mut spans: Vec<Span> =
@@ -95,14 +122,28 @@ impl Access {
         spans
     }
 
-    /// Order of guilt: data before counters before constants, then deeper, then more.
-    pub fn guilt(&self) -> (u8, u32, u64) {
-        let class = match self.address {
+    /// Order of guilt: data before counters before constants, then deeper, then less uniform, then more.
+    pub fn guilt(&self) -> (u8, u32, u8, u64) {
+        (self.class(), self.loop_depth, self.variety(), self.count)
+    }
+
+    /// How much of the address is decided at run time.
+    fn class(&self) -> u8 {
+        match self.address {
             Address::Constant => 0,
             Address::Counter(_) => 1,
             Address::Computed(_) => 2,
-        };
-        (class, self.loop_depth, self.count)
+        }
+    }
+
+    /// How far the threads of a warp may use different elements.
+    fn variety(&self) -> u8 {
+        let Address::Computed(sources) = &self.address else { return 0 };
+        match sources.uniformity() {
+            Some(Uniformity::Uniform) => 0,
+            None => 1,
+            Some(Uniformity::PerThread) => 2,
+        }
     }
 }
 
@@ -117,6 +158,13 @@ pub enum EscapeKind {
     Stored,
     /// Used by an instruction that takes addresses of any memory, such as inline assembly.
     Generic(String),
+}
+
+impl EscapeKind {
+    /// To `printf`, or what it becomes: its arguments go by one pointer.
+    pub fn is_print(&self) -> bool {
+        matches!(self, Self::Call(name) if name == "vprintf")
+    }
 }
 
 /// A place where an address leaves.
@@ -146,6 +194,14 @@ pub struct RawObject {
     /// For memory of `alloca` the places of the call; its bytes are not in the frame.
     pub allocation: Option<Vec<Place>>,
     pub contents: Contents,
+}
+
+impl RawObject {
+    /// Whether the source may have a variable for it: the library's memory and the arguments of `printf` have none.
+    pub fn may_have_name(&self) -> bool {
+        let is_printed = !self.escapes.is_empty() && self.escapes.iter().all(|escape| escape.kind.is_print());
+        !(self.is_library || is_printed)
+    }
 }
 
 /// The objects of one kernel, and the accesses that belong to none that is known.
@@ -224,6 +280,9 @@ fn place_access(
         places.extend(view.offset(line, 0).map(|offset| Place { view, line, offset, function: None, callee: None }));
     }
     if places.is_empty() {
+        places = places_of_value(flow, index, module, views);
+    }
+    if places.is_empty() {
         places = match flow.function.locations.is_empty() {
             true => places_of_calls(&flow.function.name, module, flows, calls, views),
             false => places_of_lines(views, &access.source),
@@ -234,7 +293,7 @@ fn place_access(
         let stray = new_access(access, Address::Constant, places);
         return objects.stray.entry(access.callee).or_default().push(stray);
     };
-    let pointer = flow.pointer(&address);
+    let pointer = flow.pointer(&address, index);
     let kind = match (pointer.index.is_data(), pointer.index.counter) {
         (true, _) => Address::Computed(pointer.index.clone()),
         // `i % 8` walks the array more than once: unrolling alone does not make it constant.
@@ -243,7 +302,7 @@ fn place_access(
             trip => Address::Counter(trip),
         },
         // Elements of one array until it turns out that they are several objects.
-        (false, false) if pointer.is_chosen => Address::Computed(Sources::chosen()),
+        (false, false) if pointer.is_chosen => Address::Computed(Sources::chosen(pointer.index.divergent)),
         (false, false) => Address::Constant,
     };
     let keys = escape::owners(flow, &pointer.roots, calls, flows);
@@ -251,7 +310,7 @@ fn place_access(
     let origins = match &kind {
         Address::Constant => Some(BTreeSet::new()),
         Address::Counter(_) => remainder::origins_of_lengths(flow, &pointer.index, index),
-        Address::Computed(_) => remainder::origins_of_address(flow, &address),
+        Address::Computed(_) => remainder::origins_of_address(flow, &address, index),
     };
     let mut access = new_access(access, kind, places);
     access.origins = origins;
@@ -293,6 +352,23 @@ fn allocation_places(
     let function = flows.get(key.function.as_str())?.function;
     let instruction = function.instructions.get(function.local_variables.get(key.variable)?.allocated_by?)?;
     Some(places(views, module, function, instruction.location))
+}
+
+/// Code that was moved out of a loop has no line: a load then stands for what uses its value first, a store for what
+/// made it.
+fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, views: &Views<'_>) -> Vec<Place> {
+    let all = &flow.function.instructions;
+    let has_value = |at: usize| read(&all[at]).any(|register| flow.definitions(register, at).contains(&index));
+    let others: Vec<usize> = match all[index].mnemonic() {
+        "ld" => (index + 1..all.len()).filter(|at| has_value(*at)).collect(),
+        "st" => {
+            let values = all[index].operands.get(1).into_iter().flat_map(|value| registers(value));
+            values.flat_map(|value| flow.definitions(&value, index).to_vec()).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut found = others.into_iter().map(|at| places(views, module, flow.function, all[at].location));
+    found.find(|places| !places.is_empty()).unwrap_or_default()
 }
 
 /// Functions of the library have no lines; their code stands for the call that leads to them. The rows of the line
@@ -348,7 +424,7 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
         let same = merged.iter_mut().find(|other| {
             other.kind == access.kind
                 && other.in_callee == access.in_callee
-                && other.guilt().0 == access.guilt().0
+                && other.class() == access.class()
                 && same_place(other, &access)
         });
         match same {
@@ -357,6 +433,7 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
                 other.width = other.width.max(access.width);
                 other.elements.extend(access.elements);
                 other.is_volatile |= access.is_volatile;
+                other.address.join(access.address);
                 other.origins = other.origins.take().zip(access.origins).map(|(one, more)| &one | &more);
                 if access.loop_depth > other.loop_depth {
                     other.loop_depth = access.loop_depth;
@@ -376,12 +453,20 @@ fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, views: &Views<'_>
     let mut index = 0;
     while let Some(key) = keys.get(index) {
         index += 1;
-        let Some(wanted) =
-            objects.get(key).and_then(|object| wanted_bytes(object, key, &keys[index..], objects, views))
+        let declaration = objects.get(key).and_then(|object| super::name::declared(object, views));
+        let Some(wanted) = objects
+            .get(key)
+            .and_then(|object| wanted_bytes(object, declaration.as_ref(), key, &keys[index..], objects))
         else {
             continue;
         };
-        while let Some(next) = keys.get(index).filter(|next| is_part(next, key, wanted)) {
+        // The compiler may take a structure apart, and put something else between its members.
+        let may_be_apart = declaration.as_ref().is_some_and(|declaration| !declaration.members.is_empty());
+        let is_same = |next: &ObjectKey, objects: &BTreeMap<ObjectKey, RawObject>| {
+            let other = objects.get(next).and_then(|object| super::name::declared(object, views));
+            !may_be_apart || other == declaration
+        };
+        while let Some(next) = keys.get(index).filter(|next| is_part(next, key, wanted) && is_same(next, objects)) {
             index += 1;
             let part = objects.remove(next).unwrap_or_default();
             if let Some(object) = objects.get_mut(key) {
@@ -418,15 +503,16 @@ fn is_part(next: &ObjectKey, key: &ObjectKey, wanted: u64) -> bool {
 /// a computed index into a single element, all up to the next object with a life of its own.
 fn wanted_bytes(
     object: &RawObject,
+    declaration: Option<&Declaration>,
     key: &ObjectKey,
     following: &[ObjectKey],
     objects: &BTreeMap<ObjectKey, RawObject>,
-    views: &Views<'_>,
 ) -> Option<u64> {
-    if object.is_library {
+    if !object.may_have_name() {
         return None;
     }
-    if let Some(bytes) = super::name::declared_bytes(object, views).filter(|bytes| *bytes > object.bytes) {
+    let declared = declaration.and_then(|declaration| declaration.bytes);
+    if let Some(bytes) = declared.filter(|bytes| *bytes > object.bytes) {
         return Some(bytes);
     }
     let widest =
@@ -501,5 +587,46 @@ pub mod tests {
             choice: Vec::new(),
             in_callee: false,
         }
+    }
+
+    /// An access at a computed address.
+    fn computed<Divergent: Into<Option<bool>>>(divergent: Divergent) -> Access {
+        Access { address: Address::Computed(Sources::chosen(divergent.into())), ..access() }
+    }
+
+    #[test]
+    fn merged_accesses_are_uniform_if_all_are() {
+        let merged = |divergent: &[bool]| match &merge(divergent.iter().copied().map(computed::<bool>).collect())[..] {
+            [Access { address: Address::Computed(sources), count, .. }] => (sources.uniformity(), *count),
+            _ => panic!("not merged"),
+        };
+        assert_eq!(merged(&[false, false]), (Some(Uniformity::Uniform), 2));
+        assert_eq!(merged(&[false, true]), (Some(Uniformity::PerThread), 2));
+    }
+
+    #[test]
+    fn an_index_of_each_thread_is_guiltier_at_the_same_depth() {
+        let uniform = Access { count: 9, ..computed(false) };
+        assert!(computed(true).guilt() > computed(None).guilt());
+        assert!(computed(None).guilt() > uniform.guilt());
+        assert!(computed(true).guilt() < Access { loop_depth: 1, ..uniform }.guilt());
+    }
+
+    #[test]
+    fn arguments_of_printf_have_no_name() {
+        let escape = |function: &str| Escape {
+            kind: EscapeKind::Call(function.to_string()),
+            argument: Some((1, 2)),
+            places: Vec::new(),
+            span: None,
+            is_external: true,
+            is_own: true,
+        };
+        let object = |functions: &[&str]| RawObject {
+            escapes: functions.iter().map(|name| escape(name)).collect(),
+            ..RawObject::default()
+        };
+        assert!(!object(&["vprintf", "vprintf"]).may_have_name());
+        assert!(object(&["vprintf", "_Z4keepPf"]).may_have_name() && object(&[]).may_have_name());
     }
 }

@@ -31,12 +31,13 @@ fn copies(flow: &Flow<'_>, holder: &dyn Fn(&ObjectKey) -> Option<ObjectKey>) -> 
     }
     let passed = passed_values(flow, &calls);
     let is_elsewhere = |load: &Instruction| ["param", "global", "shared", "const"].iter().any(|space| load.has(space));
-    for load in flow.function.instructions.iter().filter(|load| load.mnemonic() == "ld" && !is_elsewhere(load)) {
+    let loads = flow.function.instructions.iter().enumerate();
+    for (at, load) in loads.filter(|(_, load)| load.mnemonic() == "ld" && !is_elsewhere(load)) {
         let Some(address) = load.address() else { continue };
         let mut values = load.operands.first().into_iter().flat_map(|value| registers(value));
         let call = values.next().and_then(|value| passed.get(&value).copied());
         let call = call.filter(|call| values.all(|value| passed.get(&value) == Some(call)));
-        let roots = flow.pointer(&address).roots;
+        let roots = flow.pointer(&address, at).roots;
         for key in roots.iter().filter_map(|root| holder(&key(flow, root)?)) {
             let known = found.entry(key).or_insert(call);
             *known = known.filter(|_| call.is_some());

@@ -6,9 +6,8 @@
 //! depend on.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ops::RangeInclusive;
 
-use super::flow::{Flow, Sources, constant, special_register};
+use super::flow::{Flow, Sources, special_register};
 use super::loops::{PtxLoops, Trip};
 use super::objects::{Access, Address, ObjectKey, RawObject, same_place};
 use crate::read::{AddressOperand, Instruction};
@@ -17,41 +16,43 @@ use crate::read::{AddressOperand, Instruction};
 /// `None` where they cannot all be told.
 pub type Origins = Option<BTreeSet<String>>;
 
-/// What an address is computed from.
-pub fn origins_of_address(flow: &Flow<'_>, address: &AddressOperand) -> Origins {
-    origins(flow, &[&address.base])
+/// What the address of instruction `at` is computed from.
+pub fn origins_of_address<'f>(flow: &'f Flow<'_>, address: &'f AddressOperand, at: usize) -> Origins {
+    origins(flow, vec![(&address.base, at)])
 }
 
 /// What the lengths of the loops are computed from that the counters of an index step in.
-pub fn origins_of_lengths(flow: &Flow<'_>, index: &Sources, instruction: usize) -> Origins {
-    let loops: Vec<&RangeInclusive<usize>> =
-        index.steps.iter().filter_map(|step| flow.loops.innermost_with(*step, instruction)).collect();
-    let tests = loops.iter().flat_map(|range| PtxLoops::tests(range, flow));
-    let bounds: Vec<&str> = tests.flat_map(|test| test.operands.iter().skip(1).map(String::as_str)).collect();
-    origins(flow, &bounds)
+pub fn origins_of_lengths(flow: &Flow<'_>, index: &Sources, at: usize) -> Origins {
+    let loops = index.steps.iter().filter_map(|step| flow.loops.innermost_with(*step, at));
+    let tests = loops.flat_map(|range| PtxLoops::tests(range, flow));
+    let bounds = tests.flat_map(|test| {
+        let operands = flow.function.instructions[test].operands.iter().skip(1);
+        operands.map(move |operand| (operand.as_str(), test))
+    });
+    origins(flow, bounds.collect())
 }
 
-fn origins<'a>(flow: &'a Flow<'_>, operands: &[&'a str]) -> Origins {
+/// What registers are computed from, each with the instruction that reads it.
+fn origins<'f>(flow: &'f Flow<'_>, mut open: Vec<(&'f str, usize)>) -> Origins {
     let mut found = BTreeSet::new();
-    let mut seen: HashSet<&str> = HashSet::new();
-    let mut open: Vec<&str> = operands.to_vec();
-    while let Some(operand) = open.pop() {
-        if !operand.starts_with('%') || constant(operand).is_some() || !seen.insert(operand) {
+    let mut seen: HashSet<usize> = HashSet::new();
+    while let Some((operand, at)) = open.pop() {
+        if !operand.starts_with('%') {
             continue;
         }
         if special_register(operand).is_some() {
             found.insert(operand.to_string());
             continue;
         }
-        let definitions: Vec<&Instruction> = flow.definitions_of(operand).collect();
-        // What a loop changes in another way than a counter is a value of its own.
-        if definitions.is_empty() || (definitions.len() > 1 && is_carried(flow, operand)) {
+        let definitions = flow.definitions(operand, at);
+        if definitions.is_empty() || is_carried(flow, operand, &definitions) {
             return None;
         }
-        for definition in definitions {
-            match origin(definition) {
+        for definition in definitions.iter().filter(|definition| seen.insert(**definition)) {
+            let instruction = &flow.function.instructions[*definition];
+            match origin(instruction) {
                 Some(origin) => drop(found.insert(origin)),
-                None => open.extend(sources(definition)),
+                None => open.extend(sources(instruction).map(|source| (source, *definition))),
             }
         }
     }
@@ -73,31 +74,28 @@ fn sources(definition: &Instruction) -> impl Iterator<Item = &str> {
     operands.map(str::trim).filter(|part| part.starts_with('%'))
 }
 
-/// Whether a register takes its value from one round of a loop to the next, and is no counter. A register that is
-/// changed outside of loops, or that each round sets anew, only has several values in a row.
-fn is_carried(flow: &Flow<'_>, register: &str) -> bool {
-    if flow.induction(register).is_some() {
-        return false;
-    }
-    let (own, fresh): (Vec<usize>, Vec<usize>) =
-        flow.places_of(register).iter().partition(|at| is_made_from(flow, &flow.function.instructions[**at], register));
-    own.into_iter().any(|at| {
-        let around = flow.loops.innermost_with(at, at);
-        around.is_some_and(|around| !fresh.iter().any(|other| around.contains(other) && *other < at))
-    })
+/// Whether a register takes its value from one round of a loop to the next, and is no counter.
+fn is_carried(flow: &Flow<'_>, register: &str, definitions: &[usize]) -> bool {
+    definitions.len() > 1
+        && flow.induction(register, definitions).is_none()
+        && definitions.iter().any(|definition| is_made_from_itself(flow, *definition))
 }
 
-/// Whether an instruction computes its result from a register, in any number of steps.
-fn is_made_from<'a>(flow: &Flow<'a>, definition: &'a Instruction, register: &str) -> bool {
-    let mut seen: HashSet<&str> = HashSet::new();
+/// Whether what an instruction computes comes round to it again.
+fn is_made_from_itself(flow: &Flow<'_>, definition: usize) -> bool {
+    let mut seen: HashSet<usize> = HashSet::new();
     let mut open = vec![definition];
-    while let Some(definition) = open.pop() {
-        for source in sources(definition).filter(|_| origin(definition).is_none()) {
-            if source == register {
+    while let Some(at) = open.pop() {
+        let instruction = &flow.function.instructions[at];
+        if origin(instruction).is_some() {
+            continue;
+        }
+        for before in sources(instruction).flat_map(|source| flow.definitions(source, at).to_vec()) {
+            if before == definition {
                 return true;
             }
-            if seen.insert(source) {
-                open.extend(flow.definitions_of(source));
+            if seen.insert(before) {
+                open.push(before);
             }
         }
     }
@@ -133,11 +131,12 @@ mod tests {
 
     fn origins_in(body: &str, register: &str) -> Origins {
         let text = format!(
-            ".visible .entry k(\n.param .u64 k_param_0,\n.param .u32 k_param_1\n)\n{{\nld.param.u32 %n, [k_param_1];\n{body}\n}}\n"
+            ".visible .entry k(\n.param .u64 k_param_0,\n.param .u32 k_param_1\n)\n{{\nld.param.u32 %n, [k_param_1];\n{body}\nret;\n}}\n"
         );
         let module = PtxModule::parse(&text).unwrap();
         let flow = Flow::new(&module.functions[0]);
-        origins(&flow, &[register])
+        let end = flow.function.instructions.len() - 1;
+        origins(&flow, vec![(register, end)])
     }
 
     #[test]
@@ -150,7 +149,8 @@ mod tests {
 
     #[test]
     fn steps_outside_of_loops_carry_nothing() {
-        let body = "mov.u32 %r1, 0;\n@%p1 bra $L1;\nadd.s32 %r1, %r1, 4;\n$L1:\n@%p2 bra $L2;\nadd.s32 %r1, %r1, 2;\n$L2:\nret;";
+        let body =
+            "mov.u32 %r1, 0;\n@%p1 bra $L1;\nadd.s32 %r1, %r1, 4;\n$L1:\n@%p2 bra $L2;\nadd.s32 %r1, %r1, 2;\n$L2:";
         assert_eq!(origins_in(body, "%r1"), Some(BTreeSet::new()));
         assert_eq!(origins_in(&format!("$L0:\n{body}\n@%p3 bra $L0;"), "%r1"), Some(BTreeSet::new()));
         let carried = body.replace("mov.u32 %r1, 0;", "");

@@ -43,8 +43,8 @@ impl Use {
     }
 }
 
-/// Finds the mentions. `fits` tells which uses at the innermost level can be the access.
-pub fn resolve(places: &[Place], views: &Views<'_>, fits: &dyn Fn(&Mention) -> bool) -> Option<Resolved> {
+/// Finds the mentions. `fits` tells which uses in the statement at a place can be the access.
+pub fn resolve(places: &[Place], views: &Views<'_>, fits: &dyn Fn(&Mention, &Place) -> bool) -> Option<Resolved> {
     let mut inner = None;
     let mut passed: Vec<String> = Vec::new();
     for (level, place) in places.iter().enumerate() {
@@ -56,7 +56,7 @@ pub fn resolve(places: &[Place], views: &Views<'_>, fits: &dyn Fn(&Mention) -> b
             .filter(|mention| match &parts {
                 // What a function is given it may read and write, whatever the call looks like.
                 Some(parts) => parts.iter().any(|part| holds(part, &mention.range) || holds(&mention.range, part)),
-                None => fits(mention),
+                None => fits(mention, place),
             })
             .collect();
         let (aliases, variables): (Vec<&Mention>, Vec<&Mention>) =

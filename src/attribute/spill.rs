@@ -6,6 +6,7 @@ use super::mark::source_loop;
 use super::objects::is_spill;
 use super::place::{Place, places, places_of_lines};
 use super::resolve::front_end;
+use super::types;
 use super::value::Values;
 use super::view::Views;
 use crate::read::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
@@ -132,38 +133,104 @@ fn slot(access: &LocalAccess) -> std::ops::Range<i64> {
     start..start + i64::from(access.instruction.bytes)
 }
 
-/// What tells groups apart: the variable, else the statement.
-type GroupKey = (Option<HeldVariable>, Option<Span>);
+/// What tells groups apart: the variable's name where it is declared, else the statement.
+type GroupKey = (Option<(Span, String)>, Option<Span>);
+
+/// What a spill store parks.
+struct Parked<'a> {
+    store: &'a LocalAccess,
+    variable: Option<HeldVariable>,
+    span: Option<Span>,
+}
+
+impl Parked<'_> {
+    fn key(&self) -> GroupKey {
+        match &self.variable {
+            Some(variable) => (Some((variable.span.clone(), variable.name.clone())), None),
+            None => (None, self.span.clone()),
+        }
+    }
+
+    /// No instruction computes a zero: the store says nothing about the variable.
+    fn is_zero(&self) -> bool {
+        self.store.definition.is_none()
+    }
+}
 
 fn groups(spilled: &[&LocalAccess], unit: &UnitFacts, views: &Views<'_>) -> Vec<SpillGroup> {
     let mut values: HashMap<&str, Values<'_>> = HashMap::new();
-    let mut free = slots(spilled);
-    let mut groups: BTreeMap<GroupKey, SpillGroup> = BTreeMap::new();
-    let mut statements: BTreeMap<GroupKey, BTreeMap<Option<Span>, u64>> = BTreeMap::new();
-    let mut owners: BTreeMap<i64, BTreeSet<GroupKey>> = BTreeMap::new();
-    for store in spilled.iter().filter(|access| access.instruction.kind == AccessKind::Store) {
+    let stores = spilled.iter().filter(|access| access.instruction.kind == AccessKind::Store);
+    let parked = stores.map(|store| {
         let (variable, span) = value(store, unit, views, &mut values);
-        let key = (variable.clone(), span.clone().filter(|_| variable.is_none()));
-        *statements.entry(key.clone()).or_default().entry(span).or_default() += 1;
-        let group = groups.entry(key.clone()).or_insert_with(|| SpillGroup { variable, ..SpillGroup::default() });
-        group.values += 1;
-        // A slot that several values share counts for the first.
-        group.bytes += slot(store).filter(|byte| free.remove(byte)).count() as u64;
-        slot(store).for_each(|byte| _ = owners.entry(byte).or_default().insert(key.clone()));
+        Parked { store, variable, span }
+    });
+    let (zeros, computed): (Vec<_>, Vec<_>) = parked.partition(Parked::is_zero);
+    let mut sorted = Sorting { free: slots(spilled), ..Sorting::default() };
+    for parked in &computed {
+        sorted.add(parked, parked.key(), parked.span.clone());
     }
-    for (key, group) in &mut groups {
-        let statements = statements.get(key).into_iter().flatten();
-        group.span = statements.max_by_key(|(_, count)| **count).and_then(|(span, _)| span.clone());
+    let keys: Vec<Option<GroupKey>> = zeros.iter().map(|zero| sorted.owner(zero.store)).collect();
+    for (zero, key) in zeros.iter().zip(keys) {
+        match key {
+            Some(key) => sorted.add(zero, key, None),
+            None => sorted.add(zero, zero.key(), zero.span.clone()),
+        }
     }
+    sorted.place();
     for load in spilled.iter().filter(|access| access.instruction.kind == AccessKind::Load) {
-        let owner = owners.get(&slot(load).start).filter(|owners| owners.len() == 1).and_then(BTreeSet::first);
-        if let Some(group) = owner.and_then(|key| groups.get_mut(key)) {
+        if let Some(group) = sorted.owner(load).and_then(|key| sorted.groups.get_mut(&key)) {
             refill(group, load, unit, views);
         }
     }
-    let mut groups: Vec<SpillGroup> = groups.into_values().collect();
+    let mut groups: Vec<SpillGroup> = sorted.groups.into_values().collect();
     groups.sort_by_key(|group| (std::cmp::Reverse(group.bytes), std::cmp::Reverse(group.values), group.span.clone()));
     groups
+}
+
+/// Spill stores on the way into their groups.
+#[derive(Default)]
+struct Sorting {
+    groups: BTreeMap<GroupKey, SpillGroup>,
+    /// Bytes of slots that no group has yet.
+    free: BTreeSet<i64>,
+    /// How many values of a group each statement computes.
+    statements: BTreeMap<GroupKey, BTreeMap<Option<Span>, u64>>,
+    /// Groups whose values are stored to a byte.
+    owners: BTreeMap<i64, BTreeSet<GroupKey>>,
+}
+
+impl Sorting {
+    fn add(&mut self, parked: &Parked<'_>, key: GroupKey, span: Option<Span>) {
+        *self.statements.entry(key.clone()).or_default().entry(span.clone()).or_default() += u64::from(span.is_some());
+        let group = self.groups.entry(key.clone()).or_default();
+        // A template's parameter in one place may be a number in another.
+        let is_better = |known: &HeldVariable, other: &HeldVariable| {
+            types::extent(&other.type_text).is_some() && types::extent(&known.type_text).is_none()
+        };
+        match (&mut group.variable, &parked.variable) {
+            (Some(known), Some(other)) if is_better(known, other) => *known = other.clone(),
+            (known @ None, Some(other)) => *known = Some(other.clone()),
+            _ => {}
+        }
+        group.values += 1;
+        // A slot that several values share counts for the first.
+        group.bytes += slot(parked.store).filter(|byte| self.free.remove(byte)).count() as u64;
+        slot(parked.store).for_each(|byte| _ = self.owners.entry(byte).or_default().insert(key.clone()));
+    }
+
+    /// The only group whose values are in a slot.
+    fn owner(&self, access: &LocalAccess) -> Option<GroupKey> {
+        let owners = self.owners.get(&slot(access).start).filter(|owners| owners.len() == 1)?;
+        owners.first().cloned()
+    }
+
+    /// Gives each group the statement that computes most of it.
+    fn place(&mut self) {
+        for (key, group) in &mut self.groups {
+            let statements = self.statements.get(key).into_iter().flatten();
+            group.span = statements.max_by_key(|(_, count)| **count).and_then(|(span, _)| span.clone());
+        }
+    }
 }
 
 /// Counts a load that brings a value of a group back.
@@ -249,9 +316,62 @@ fn fits(threads: u32, blocks: u32, architecture: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::{AddressBase, LocalInstruction};
+    use crate::source::SourceFile;
 
     fn function(threads: Option<u32>, blocks: Option<u32>, registers: Option<u32>) -> PtxFunction {
         PtxFunction { max_threads: threads, min_blocks: blocks, max_registers: registers, ..Default::default() }
+    }
+
+    /// A value of the variable or of the statement at an offset, in the slot at `slot`.
+    fn park(sorted: &mut Sorting, slot: i32, variable: Option<(&str, &str)>, statement: usize) {
+        let file = SourceFile::from_text("k.cu", "float sum[4]; sum[0] = 1; sum[1] = 2;");
+        let held = |(name, type_text): (&str, &str)| HeldVariable {
+            span: Span::new(&file, 6..9),
+            name: name.to_string(),
+            type_text: type_text.to_string(),
+        };
+        let store = store(slot);
+        let span = Some(Span::new(&file, statement..statement + 11));
+        let parked = Parked { store: &store, variable: variable.map(held), span: span.clone() };
+        sorted.add(&parked, parked.key(), span);
+    }
+
+    fn store(slot: i32) -> LocalAccess {
+        let base = AddressBase::Stack;
+        let instruction =
+            LocalInstruction { offset: 0, kind: AccessKind::Store, bytes: 4, base, immediate: slot, data: 0 };
+        LocalAccess {
+            instruction,
+            is_spill: true,
+            ptx_line: None,
+            source: Vec::new(),
+            loop_depth: 0,
+            loop_lines: Vec::new(),
+            definition: None,
+            callee: None,
+            is_in_routine: false,
+            stores_incoming: false,
+        }
+    }
+
+    #[test]
+    fn a_zero_belongs_to_what_else_is_in_its_slot() {
+        let mut sorted = Sorting { free: (0..12).collect(), ..Sorting::default() };
+        park(&mut sorted, 0, Some(("sum", "float[N]")), 14);
+        park(&mut sorted, 4, Some(("sum", "float[4]")), 14);
+        park(&mut sorted, 4, None, 26);
+        let sum = sorted.owner(&store(0)).unwrap();
+        assert_eq!((sorted.owner(&store(4)), sorted.owner(&store(8))), (None, None));
+        let zero = store(0);
+        sorted.add(&Parked { store: &zero, variable: None, span: None }, sum.clone(), None);
+        sorted.place();
+        let group = &sorted.groups[&sum];
+        assert_eq!(
+            (group.values, group.bytes, group.variable.as_ref().unwrap().type_text.as_str()),
+            (3, 8, "float[4]")
+        );
+        assert_eq!(group.span.as_ref().unwrap().start, 14);
     }
 
     #[test]

@@ -20,8 +20,16 @@ pub struct Memory {
     constants: OnceCell<HashMap<String, Option<String>>>,
     /// By the bytes of the region.
     mentions: Answers<(usize, usize), Mention>,
+    /// By the start of the function.
+    assignments: Answers<usize, Assignment>,
     /// By offset.
     pub(super) counters: Answers<usize, CounterSyntax>,
+}
+
+/// `next = other`: the name, and the bytes of the value.
+struct Assignment {
+    name: String,
+    value: (usize, usize),
 }
 
 type Answers<Question, Answer> = RefCell<HashMap<Question, Rc<[Answer]>>>;
@@ -123,6 +131,8 @@ pub struct Mention {
     pub is_written: bool,
     /// Handed to a function or taken the address of, as itself.
     pub is_passed: bool,
+    /// An operand of arithmetic or a comparison, as a whole.
+    pub is_operand: bool,
 }
 
 /// A loop of the source.
@@ -171,7 +181,9 @@ impl SourceView {
                 // A part of the header; the keyword itself belongs to the whole header.
                 return Some(node);
             }
-            if matches!(parent.kind(), "compound_statement" | "translation_unit" | "declaration_list") {
+            if node.kind() == "function_definition"
+                || matches!(parent.kind(), "compound_statement" | "translation_unit" | "declaration_list")
+            {
                 return Some(node);
             }
             node = parent;
@@ -192,7 +204,7 @@ impl SourceView {
     fn find_mentions(&self, region: Node<'_>) -> Vec<Mention> {
         let declarations = enclosing_function(region).map(|function| self.declarations(function)).unwrap_or_default();
         let mut mentions = Vec::new();
-        for identifier in self.identifiers(region) {
+        for identifier in self.identifiers(region).into_iter().filter(|identifier| !is_parameter_name(*identifier)) {
             let Some(declaration) = resolve(&declarations, self.slice(identifier), identifier.start_byte()) else {
                 continue;
             };
@@ -277,32 +289,22 @@ impl SourceView {
             open.extend(children(node));
         }
         let (call, called) = found?;
-        let list: Vec<Node<'_>> =
-            children(call.child_by_field_name("arguments")?).into_iter().filter(Node::is_named).collect();
-        if list.len() == count {
-            return list.get(index).map(Node::byte_range);
-        }
-        match (list.len() + 1 == count, index.checked_sub(1)) {
-            (true, Some(index)) => list.get(index).map(Node::byte_range),
-            (true, None) => Some(called.byte_range()),
-            (false, _) => None,
-        }
+        argument_of(call, called, index, count)
     }
 
     /// The variable itself, or for an alias the variables that its initialiser mentions, with the indices there.
     pub(super) fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Target> {
         // An array of pointers is a variable of its own, and stands for what they point to.
         let is_itself = declaration.kind == DeclarationKind::Array && declaration.type_text.contains('*');
-        let (true, Some((start, end)), true) =
-            (declaration.kind == DeclarationKind::Alias || is_itself, declaration.initializer, depth > 0)
-        else {
+        if depth == 0 || !(declaration.kind == DeclarationKind::Alias || is_itself) {
             return vec![(declaration.clone(), Vec::new())];
-        };
-        let Some(initializer) = self.root().and_then(|root| root.named_descendant_for_byte_range(start, end)) else {
-            return vec![(declaration.clone(), Vec::new())];
-        };
+        }
+        let node_at = |(start, end): (usize, usize)| self.root()?.named_descendant_for_byte_range(start, end);
+        // A pointer may be set to something else later.
+        let assigned = self.assigned(declaration);
+        let sources = declaration.initializer.into_iter().chain(assigned).filter_map(node_at);
         let mut targets: Vec<Target> = Vec::new();
-        for identifier in self.identifiers(initializer) {
+        for identifier in sources.flat_map(|source| self.identifiers(source)) {
             let named = resolve(all, self.slice(identifier), identifier.start_byte());
             let Some(named) = named.filter(|it| it.range != declaration.range && it.kind != DeclarationKind::Scalar)
             else {
@@ -317,6 +319,46 @@ impl SourceView {
             targets.insert(0, (declaration.clone(), Vec::new()));
         }
         targets
+    }
+
+    /// What is assigned to a variable after its declaration, as the bytes of each right side.
+    fn assigned(&self, declaration: &Declaration) -> Vec<(usize, usize)> {
+        if declaration.is_parameter || declaration.kind != DeclarationKind::Alias {
+            return Vec::new();
+        }
+        let Some(root) = self.root() else { return Vec::new() };
+        let at = root.named_descendant_for_byte_range(declaration.range.0, declaration.range.1);
+        let Some(function) = at.and_then(enclosing_function) else { return Vec::new() };
+        let key = function.start_byte();
+        let known = self.memory.assignments.borrow().get(&key).cloned();
+        let assignments = known.unwrap_or_else(|| {
+            let found: Rc<[Assignment]> = self.assignments(function).into();
+            self.memory.assignments.borrow_mut().insert(key, Rc::clone(&found));
+            found
+        });
+        let is_to = |assignment: &&Assignment| {
+            assignment.name == declaration.name && declaration.is_in_scope(assignment.value.0)
+        };
+        assignments.iter().filter(is_to).map(|assignment| assignment.value).collect()
+    }
+
+    /// All plain assignments to names in a function.
+    fn assignments(&self, function: Node<'_>) -> Vec<Assignment> {
+        let mut found = Vec::new();
+        let mut open = vec![function];
+        while let Some(node) = open.pop() {
+            let left = node.child_by_field_name("left").filter(|left| left.kind() == "identifier");
+            let is_plain = node.child_by_field_name("operator").is_none_or(|operator| operator.kind() == "=");
+            if let (Some(left), Some(right), true) = (left, node.child_by_field_name("right"), is_plain)
+                && node.kind() == "assignment_expression"
+            {
+                let value = (right.start_byte(), right.end_byte());
+                found.push(Assignment { name: self.slice(left).to_string(), value });
+            }
+            open.extend(children(node));
+        }
+        found.sort_by_key(|assignment| assignment.value);
+        found
     }
 
     /// Identifiers of a region in order.
@@ -356,6 +398,7 @@ impl SourceView {
             is_read,
             is_written,
             is_passed,
+            is_operand: is_operand(whole),
         }
     }
 
@@ -818,6 +861,20 @@ fn continues_path(parent: Node<'_>, child: Node<'_>) -> bool {
     }
 }
 
+/// One of `count` arguments of a call; a method has one that stands before the dot.
+pub(super) fn argument_of(call: Node<'_>, called: Node<'_>, index: usize, count: usize) -> Option<Range<usize>> {
+    let list: Vec<Node<'_>> =
+        children(call.child_by_field_name("arguments")?).into_iter().filter(Node::is_named).collect();
+    if list.len() == count {
+        return list.get(index).map(Node::byte_range);
+    }
+    match (list.len() + 1 == count, index.checked_sub(1)) {
+        (true, Some(index)) => list.get(index).map(Node::byte_range),
+        (true, None) => Some(called.byte_range()),
+        (false, _) => None,
+    }
+}
+
 /// How far behind a variable a pointer to it points: the indices, or what is added to it.
 fn distance(identifier: Node<'_>) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = subscripts(identifier).filter_map(index_range).collect();
@@ -840,6 +897,30 @@ fn index_range(subscript: Node<'_>) -> Option<Range<usize>> {
     Some(inner.byte_range())
 }
 
+/// Whether an identifier is the name of a parameter in the head of a function that is one region with its body.
+fn is_parameter_name(identifier: Node<'_>) -> bool {
+    let mut node = identifier;
+    while let Some(parent) = node.parent().filter(|parent| parent.kind().ends_with("declarator")) {
+        node = parent;
+    }
+    let is_name =
+        |parent: Node<'_>| parent.child_by_field_name("declarator").is_some_and(|name| name.id() == node.id());
+    node.parent().is_some_and(|parent| parent.kind().ends_with("parameter_declaration") && is_name(parent))
+}
+
+/// Whether arithmetic or a comparison uses an expression, through casts too.
+fn is_operand(whole: Node<'_>) -> bool {
+    let mut node = whole;
+    while let Some(parent) = node.parent() {
+        match parent.kind() {
+            "binary_expression" | "unary_expression" => return true,
+            "cast_expression" | "parenthesized_expression" => node = parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
 /// Whether an expression is read, written, or handed on.
 pub(super) fn role(whole: Node<'_>) -> (bool, bool, bool) {
     let Some(parent) = whole.parent() else { return (true, false, false) };
@@ -852,6 +933,10 @@ pub(super) fn role(whole: Node<'_>) -> (bool, bool, bool) {
         "update_expression" => (true, true, false),
         "init_declarator" if is_field("declarator") => (false, true, false),
         "array_declarator" | "declaration" | "pointer_declarator" | "reference_declarator" => (false, true, false),
+        // `strength(s)` in the head of a constructor gives a member its value.
+        "argument_list" if parent.parent().is_some_and(|parent| parent.kind() == "field_initializer") => {
+            (true, false, false)
+        }
         "argument_list" | "pointer_expression" | "initializer_list" => (true, true, true),
         "for_range_loop" => (true, true, false),
         _ => (true, false, false),

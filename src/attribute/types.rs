@@ -25,6 +25,12 @@ pub fn shape(type_text: &str) -> Option<(u64, u64)> {
     Some((whole / count, whole))
 }
 
+/// `12` of `float[3][4]`, where all extents are numbers.
+pub fn extent(type_text: &str) -> Option<u64> {
+    let (_, extents) = type_text.trim_end().strip_suffix(']')?.split_once('[')?;
+    extents.split("][").map(|extent| extent.trim().parse::<u64>().ok()).try_fold(1u64, |all, one| all.checked_mul(one?))
+}
+
 /// Whether a type is one number, so that a variable of it is no array or structure.
 pub fn is_scalar(type_text: &str) -> bool {
     let name: Vec<&str> =
@@ -175,6 +181,12 @@ mod tests {
         assert_eq!((shape("double"), shape("State")), (Some((8, 8)), None));
         assert!(is_scalar("unsigned"));
         assert!(!is_scalar("float4"));
+    }
+
+    #[test]
+    fn extents() {
+        assert_eq!((extent("float[3][4]"), extent("int2[8]")), (Some(12), Some(8)));
+        assert_eq!((extent("float"), extent("float[N]"), extent("Heap<int, 4>")), (None, None, None));
     }
 
     #[test]

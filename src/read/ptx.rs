@@ -34,6 +34,14 @@ pub struct Location {
     pub function: Option<Arc<str>>,
 }
 
+impl Location {
+    /// Whether it is the place of another one, and says nothing of where it is inlined.
+    fn is_same_line(&self, other: &Self) -> bool {
+        let place = |location: &Self| (location.file, location.line, location.column);
+        place(self) == place(other) && self.inlined_at.is_none() && self.line > 0
+    }
+}
+
 /// An array in `.local` memory: the depot that the compiler lays out, a variable of hand-written PTX, or what `alloca`
 /// gives at run time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -371,6 +379,8 @@ struct Parser {
     /// The function whose body is being read, and how many braces are open in it.
     current: Option<(PtxFunction, u32)>,
     location: Option<usize>,
+    /// The location before code of line 0, where the last one is such.
+    interrupted: Option<usize>,
     /// (file, line, column) → the newest location there, to resolve `inlined_at`.
     places: HashMap<(u32, u32, u32), usize>,
     /// The label before: the one of `label: .branchtargets a, b;`, or of a string of `.debug_str`.
@@ -421,7 +431,7 @@ impl Parser {
         function.max_registers = dimensions(header, ".maxnreg");
         function.lines = Some(line..=line);
         self.current = Some((function, 1));
-        self.location = None;
+        (self.location, self.interrupted) = (None, None);
         self.places.clear();
     }
 
@@ -521,7 +531,19 @@ impl Parser {
         });
         let label = text.split_once("function_name").map(|(_, rest)| rest.split(',').next().unwrap_or("").trim());
         let label = label.map(|label| Arc::clone(self.labels.entry(label.to_string()).or_insert_with(|| label.into())));
-        function.locations.push(Location { file, line, column, inlined_at, function: label });
+        let mut location = Location { file, line, column, inlined_at, function: label };
+        // Where code without a line interrupts a statement, the compiler takes it up again without saying that it is
+        // inlined.
+        let interrupted = self.interrupted.take();
+        if let Some(before) = interrupted.map(|before| &function.locations[before])
+            && location.is_same_line(before)
+        {
+            location = before.clone();
+        }
+        if line == 0 {
+            self.interrupted = self.location.filter(|before| function.locations[*before].line > 0).or(interrupted);
+        }
+        function.locations.push(location);
         let index = function.locations.len() - 1;
         self.places.insert((file, line, column), index);
         self.location = Some(index);
@@ -745,6 +767,19 @@ $L__info_string0:
         assert_eq!(chain.iter().map(|location| location.line).collect::<Vec<_>>(), [107, 38]);
         assert_eq!(function.labels["$L__BB1_2"], 3);
         assert_eq!(module.files[&1], "/src/a \"ü.cu");
+    }
+
+    #[test]
+    fn statements_are_taken_up_again_where_they_are_inlined() {
+        let text = ".entry k()\n{\n.loc 1 7 5, function_name $L__info_string0, inlined_at 1 19 9\nmov.u32 %r1, 0;\n.loc 1 0 5\n\
+                    mov.u32 %r2, 0;\n.loc 1 7 5\nmov.u32 %r3, 0;\n.loc 1 20 9\nmov.u32 %r4, 0;\n.loc 1 7 5\nmov.u32 %r5, 0;\n}\n";
+        let module = PtxModule::parse(text).unwrap();
+        let function = &module.functions[0];
+        let chains = function.instructions.iter().map(|instruction| {
+            let chain = function.location_chain(instruction.location.unwrap());
+            chain.iter().map(|location| location.line).collect::<Vec<_>>()
+        });
+        assert_eq!(chains.collect::<Vec<_>>(), [vec![7, 19], vec![0], vec![7, 19], vec![20], vec![7]]);
     }
 
     #[test]
