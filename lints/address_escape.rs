@@ -13,7 +13,10 @@
 //! ## Fix safety
 //! Inlining keeps the meaning. Passing by value changes every call of the function.
 
+use std::collections::BTreeSet;
+
 use crate::attribute::{Escape, EscapeKind, StackObject, StackObjectKind, demangle};
+use crate::diagnostic::{Applicability, Edit, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, traffic};
 
 pub(crate) static LINT: Lint = Lint {
@@ -23,7 +26,7 @@ pub(crate) static LINT: Lint = Lint {
     check: Check::Object(check),
 };
 
-fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     if !matches!(object.kind, StackObjectKind::Variable) {
         return None;
     }
@@ -41,7 +44,27 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Some(access) => finding.label(access.span.as_ref(), format!("{} through the pointer", traffic(object, access))),
         None => finding,
     };
-    Some(finding.help(advice(escape)))
+    Some(finding.help(advice(escape)).suggest(inline(cx, object)))
+}
+
+/// `__forceinline__` for all functions that the address is passed to.
+fn inline(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut names = BTreeSet::new();
+    for escape in &object.escapes {
+        let EscapeKind::Call(function) = &escape.kind else { return None };
+        names.insert(format!("`{}`", demangle(function)));
+        edits.extend(object.inline(function));
+    }
+    edits.sort();
+    edits.dedup();
+    let names: Vec<String> = names.into_iter().collect();
+    // An inline function is not there for other files that are linked with this one.
+    let applicability = match cx.unit.is_relocatable() {
+        true => Applicability::MaybeIncorrect,
+        false => Applicability::MachineApplicable,
+    };
+    Some(Suggestion::new(format!("let {} be inlined", names.join(" and ")), applicability, edits))
 }
 
 /// What is most likely to be changed comes first.

@@ -16,7 +16,7 @@
 //! nothing does is what this lint saw in the code.
 
 use crate::attribute::{Access, Address, Contents, EscapeKind, StackObject, StackObjectKind, demangle};
-use crate::diagnostic::Uniformity;
+use crate::diagnostic::{Applicability, Suggestion, Uniformity};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin};
 use crate::read::AccessKind;
 
@@ -47,10 +47,26 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         }
     }
     let finding = finding.note("every thread stores the constants before it reads them");
-    Some(finding.help(match copied_from {
-        Some(source) => advice_for_copy(&demangle(source), read),
-        None => advice(object, read, *is_computed),
-    }))
+    Some(match copied_from {
+        Some(source) => finding.help(advice_for_copy(&demangle(source), read)),
+        None => finding.help(advice(object, read, *is_computed)).suggest(make_static(object)),
+    })
+}
+
+/// `static` before the declaration. Where an initialiser is no constant, or something writes to the table through a
+/// pointer, the compiler refuses that.
+fn make_static(object: &StackObject) -> Option<Suggestion> {
+    let variable = object.variable.as_ref().filter(|variable| variable.initializer.is_some())?;
+    let site = object.declaration_at(&variable.span)?;
+    let is_fit = site.is_statement && !site.has_others && !site.has("static") && !site.has("volatile");
+    let words = match site.has("const") || site.has("constexpr") {
+        true => "static ",
+        false => "static constexpr ",
+    };
+    let edits = site.prefix(words).filter(|_| is_fit).into_iter().collect();
+    let title = format!("declare `{}` as `static`, so that it exists once", variable.name);
+    let suggestion = Suggestion::new(title, Applicability::MachineApplicable, edits);
+    Some(suggestion.within_kernel(site.is_within_kernel()))
 }
 
 fn reason(read: &Access) -> String {

@@ -19,6 +19,7 @@ use crate::attribute::{
     Address, Contents, DeclarationKind, Escape, EscapeKind, Parameter, ParameterCopy, StackObject, StackObjectKind,
     Variable, demangle,
 };
+use crate::diagnostic::{Applicability, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, line_of, object_finding, origin};
 
 pub(crate) static LINT: Lint =
@@ -69,7 +70,34 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         // Of several indices one may be behind a pointer that the parameter holds, so none is named.
         finding = finding.label(guilty.span.as_ref(), format!("the address depends on {}", origin(sources)));
     }
-    Some(finding.help(advice(cx, object, copy, copied)))
+    Some(finding.help(advice(cx, object, copy, copied)).suggest(grid_constant(cx, object, copy, copied)))
+}
+
+/// `const __grid_constant__` before the parameter. Where something is seen to write to it, the compiler refuses that; a
+/// write that nobody sees would be an error all the same.
+fn grid_constant(
+    cx: &LintContext<'_>,
+    object: &StackObject,
+    copy: &ParameterCopy,
+    copied: Copied,
+) -> Option<Suggestion> {
+    let parameter = copy.parameter.as_ref()?;
+    let is_own = matches!(copied, Copied::Itself | Copied::Part) && cx.frame.is_entry;
+    if !is_own || !copy.writes.is_empty() || !has_grid_constants(cx.architecture) {
+        return None;
+    }
+    let site = object.declaration_at(&parameter.span)?;
+    let words = match site.has("const") {
+        true => "__grid_constant__ ",
+        false => "const __grid_constant__ ",
+    };
+    let applicability = match copy.may_be_written {
+        true => Applicability::MaybeIncorrect,
+        false => Applicability::MachineApplicable,
+    };
+    let edits = site.prefix(words).filter(|_| !site.has("__grid_constant__")).into_iter().collect();
+    let title = format!("declare `{}` as `const __grid_constant__`, so that it is used where it lies", parameter.name);
+    Some(Suggestion::new(title, applicability, edits).within_kernel(site.is_within_kernel()))
 }
 
 fn copied(object: &StackObject, copy: &ParameterCopy) -> Option<Copied> {

@@ -17,9 +17,9 @@
 //! programmer must judge.
 
 use crate::attribute::{
-    KernelFrame, Limit, LimitOrigin, SpillGroup, Spills, StackObject, StackObjectKind, registers_for,
+    KernelFrame, Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, StackObject, StackObjectKind, registers_for,
 };
-use crate::diagnostic::ResourceUsage;
+use crate::diagnostic::{Applicability, Edit, ResourceUsage, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, line_of, plural};
 use crate::source::Span;
 
@@ -95,7 +95,51 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         )));
     }
     let advice = launched(cx, &mut finding).unwrap_or_else(|| advice(frame.limit.as_ref(), need(frame)));
-    Some(finding.help(advice))
+    Some(raise_limit(frame).into_iter().fold(finding.help(advice), |finding, more| finding.suggest(Some(more))))
+}
+
+/// Limits that allow more registers, the one that is enough first.
+fn raise_limit(frame: &KernelFrame) -> Vec<Suggestion> {
+    let needed = frame.unlimited.filter(|usage| usage.spill_stores == 0).map(|usage| usage.registers);
+    let suggestions: Vec<Option<Suggestion>> = match frame.limit.as_ref().map(|limit| &limit.origin) {
+        Some(LimitOrigin::LaunchBounds { threads, min_blocks }) => {
+            let is_enough = |blocks: &u32| needed.is_some_and(|needed| registers_for(*threads, *blocks) >= needed);
+            let mut choices: Vec<u32> = (1..*min_blocks).rev().filter(is_enough).take(1).collect();
+            choices.extend(min_blocks.checked_sub(1).filter(|fewer| *fewer > 0 && !choices.contains(fewer)));
+            choices.into_iter().map(|blocks| fewer_blocks(frame, *min_blocks, blocks)).collect()
+        }
+        Some(LimitOrigin::MaxRegisters) => vec![more_registers(frame, needed)],
+        _ => Vec::new(),
+    };
+    suggestions.into_iter().flatten().collect()
+}
+
+/// Another number of blocks in `__launch_bounds__(256, 5)`.
+fn fewer_blocks(frame: &KernelFrame, min_blocks: u32, blocks: u32) -> Option<Suggestion> {
+    let span = frame.launch_bounds.span.as_ref()?;
+    let arguments = span.text().split_once('(')?.1;
+    let number = arguments.strip_suffix(')')?.rsplit_once(',')?.1.trim();
+    let edit = number_edit(span, number, min_blocks, blocks).filter(|_| arguments.matches(',').count() == 1)?;
+    let title = format!("ask for {} of {min_blocks}", plural(blocks.into(), "block"));
+    Some(Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true))
+}
+
+/// Another number in `__maxnreg__(64)`.
+fn more_registers(frame: &KernelFrame, needed: Option<u32>) -> Option<Suggestion> {
+    let span = frame.launch_bounds.max_registers_span.as_ref()?;
+    let number = span.text().split_once('(')?.1.strip_suffix(')')?.trim();
+    let allowed = needed?.next_multiple_of(REGISTER_UNIT).min(MAX_REGISTERS);
+    let edit = number_edit(span, number, frame.limit.as_ref()?.registers, allowed)?;
+    let title = format!("allow {}", plural(allowed.into(), "register"));
+    Some(Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true))
+}
+
+/// A number that stands in a span as such, and means what it says.
+fn number_edit(span: &Span, number: &str, expected: u32, value: u32) -> Option<Edit> {
+    let at = span.text().rfind(number).filter(|_| number.parse() == Ok(expected))?;
+    let start = span.start + at;
+    let span = Span::new(&span.file, start..start + number.len());
+    Some(Edit { span, replacement: value.to_string() })
 }
 
 /// The threads of launch bounds under which ptxas leaves registers unused though it spills, and how many there are.

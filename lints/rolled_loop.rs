@@ -15,7 +15,10 @@
 //! Unrolling a loop of known length keeps the meaning. A guard in place of a run-time bound keeps it only where
 //! the bound never exceeds the array's extent, which the array itself demands.
 
-use crate::attribute::{Access, Address, StackObject, StackObjectKind, Trip};
+use crate::attribute::{
+    Access, Address, ForLoop, Guard, MAX_REGISTERS, StackObject, StackObjectKind, Trip, index_loops,
+};
+use crate::diagnostic::{Applicability, Edit, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding};
 
 pub(crate) static LINT: Lint = Lint {
@@ -24,6 +27,9 @@ pub(crate) static LINT: Lint = Lint {
     source: include_str!("rolled_loop.rs"),
     check: Check::Object(check),
 };
+
+/// Bytes of a register; an array beyond all of them stays where it is.
+const REGISTER_BYTES: u64 = 4;
 
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
@@ -39,7 +45,40 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
             .label(guilty.loop_span.as_ref(), reason(guilty, trip)),
         Walk::Call(_) | Walk::Hidden => finding,
     };
-    Some(finding.help(walk.advice(guilty, trip)))
+    let suggestion = matches!(walk, Walk::Loop).then(|| unroll(object)).flatten();
+    Some(finding.help(walk.advice(guilty, trip)).suggest(suggestion))
+}
+
+/// `#pragma unroll` at all loops that walk the array. Where a length is known at run time only, the loop runs to the
+/// array's extent first, with a guard.
+fn unroll(object: &StackObject) -> Option<Suggestion> {
+    if object.bytes > u64::from(MAX_REGISTERS) * REGISTER_BYTES {
+        return None;
+    }
+    let loops = index_loops(object.accesses.iter())?;
+    let has_run_time = object.accesses.iter().any(|access| access.address == Address::Counter(Trip::RunTime));
+    let (known, open): (Vec<&ForLoop>, Vec<&ForLoop>) =
+        loops.iter().partition(|found| found.rounds.is_some() || !has_run_time);
+    let array = object.variable.as_ref().map_or("", |variable| variable.name.as_str());
+    let guards: Vec<Guard> = open.iter().map(|found| found.guarded(array)).collect::<Option<_>>()?;
+    let title = match (loops.len(), guards.is_empty()) {
+        (1, true) => "unroll the loop, its length is known",
+        (_, true) => "unroll the loops over it, their lengths are known",
+        (1, false) => "let the loop run to the array's extent, with a guard inside, and unroll it",
+        (_, false) => "let the loops over it run to its extent, with a guard inside, and unroll them",
+    };
+    let applicability = match guards.iter().all(|guard| guard.is_certain) {
+        true => Applicability::MachineApplicable,
+        false => Applicability::MaybeIncorrect,
+    };
+    let rounds = loops.iter().filter_map(|found| found.rounds).chain(guards.iter().filter_map(|guard| guard.extent));
+    let rounds = rounds.max();
+    // A loop that is to be unrolled already has nothing to be changed.
+    let unrolled = known.iter().filter_map(|found| found.unroll());
+    let mut edits: Vec<Edit> = unrolled.chain(guards.into_iter().flat_map(|guard| guard.edits)).collect();
+    edits.sort();
+    let suggestion = Suggestion::new(title, applicability, edits).rounds(rounds);
+    Some(suggestion.within_kernel(loops.iter().all(ForLoop::is_within_kernel)))
 }
 
 /// What walks over the array.

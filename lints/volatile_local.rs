@@ -17,6 +17,7 @@
 //! result: the programmer must judge.
 
 use crate::attribute::{DeclarationKind, StackObject, StackObjectKind, Variable, Volatility};
+use crate::diagnostic::{Applicability, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding};
 
 pub(crate) static LINT: Lint = Lint {
@@ -43,7 +44,22 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     if object.accesses.iter().any(|access| access.is_computed()) {
         finding = finding.note("it is indexed at run time too, which alone could keep it in local memory");
     }
-    Some(finding.help(advice(object.variable.as_ref())))
+    Some(finding.help(advice(object.variable.as_ref())).suggest(drop_volatile(object)))
+}
+
+/// The declaration without `volatile`.
+fn drop_volatile(object: &StackObject) -> Option<Suggestion> {
+    let variable = object.variable.as_ref()?;
+    let is_own = matches!(variable.volatility, Some(Volatility::Value | Volatility::Pointer));
+    let site = object.declaration_at(&variable.span).filter(|_| is_own)?;
+    let edits = site.without("volatile").into_iter().collect();
+    let title = match variable.volatility {
+        Some(Volatility::Pointer) => {
+            format!("leave `volatile` out, or write `{}` if what it points to was meant", meant(variable))
+        }
+        _ => advice(Some(variable)),
+    };
+    Some(Suggestion::new(title, Applicability::MaybeIncorrect, edits).within_kernel(site.is_within_kernel()))
 }
 
 fn reason(volatility: Option<&Volatility>) -> String {
@@ -57,14 +73,19 @@ fn reason(volatility: Option<&Volatility>) -> String {
 
 fn advice(variable: Option<&Variable>) -> String {
     match variable {
-        Some(Variable { volatility: Some(Volatility::Pointer), name, type_text, .. }) => {
-            let pointed = type_text.rsplit_once('*').map_or(type_text.as_str(), |(pointed, _)| pointed).trim();
-            let pointed = pointed.strip_prefix("volatile ").unwrap_or(pointed);
-            format!("`volatile {pointed}* {name}` was probably meant: it makes what the pointer points to volatile")
+        Some(variable) if variable.volatility == Some(Volatility::Pointer) => {
+            format!("`{}` was probably meant: it makes what the pointer points to volatile", meant(variable))
         }
         Some(variable) if is_floating(variable) => "leave `volatile` out; to keep floating-point operations as they are written, use `__fadd_rn`, `__fmul_rn` and their like".to_string(),
         _ => "leave `volatile` out: no other thread can see the variable".to_string(),
     }
+}
+
+/// `volatile float* p` in place of `float* volatile p`.
+fn meant(variable: &Variable) -> String {
+    let text = &variable.type_text;
+    let pointed = text.rsplit_once('*').map_or(text.as_str(), |(pointed, _)| pointed).trim();
+    format!("volatile {}* {}", pointed.strip_prefix("volatile ").unwrap_or(pointed), variable.name)
 }
 
 fn is_floating(variable: &Variable) -> bool {

@@ -10,14 +10,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::compile::{Artifacts, Target};
 use crate::extract::{TranslationUnit, UnitCode};
 use crate::toolkit::Toolkit;
+use crate::verify::Overlay;
 
 /// Changes whenever entries of older versions of this tool must not be read.
 const FORMAT: &str = "cargo-lmem artifacts 2";
+/// The same for the figures of edited units.
+const OVERLAY_FORMAT: &str = "cargo-lmem figures 2";
 /// Oldest entries go when all together are larger.
 const MAX_BYTES: u64 = 2 << 30;
 /// A hit makes an entry young again, but not at every run: that would only cost writes.
@@ -86,6 +90,52 @@ impl Cache {
             }
         }
         Key(hasher.finalize().to_hex().to_string())
+    }
+
+    /// The name of the figures of a unit with edits: those of the unit, and the content of all that it reads.
+    pub fn overlay_key(&self, overlay: &Overlay<'_>, target: &Target) -> Key {
+        let mut hasher = blake3::Hasher::new();
+        let mut part = |text: &str| {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        part(OVERLAY_FORMAT);
+        part(&self.key(overlay.unit, target).0);
+        for (path, text) in overlay.texts() {
+            part(&path);
+            part(text);
+        }
+        for path in overlay.dependencies {
+            part(&self.portable(path));
+            part(&self.hash(path).unwrap_or_default());
+        }
+        Key(hasher.finalize().to_hex().to_string())
+    }
+
+    /// A value that was kept under a name.
+    pub fn get_value<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
+        let path = self.path(key);
+        let value = serde_json::from_slice(&fs_err::read(&path).ok()?).ok()?;
+        touch(&path);
+        Some(value)
+    }
+
+    /// Keeps a value.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn put_value(&self, key: &Key, value: &impl Serialize) -> std::io::Result<()> {
+        self.write(key, &serde_json::to_vec(value)?)
+    }
+
+    fn write(&self, key: &Key, content: &[u8]) -> std::io::Result<()> {
+        let path = self.path(key);
+        let folder = path.parent().unwrap_or(&self.folder);
+        fs_err::create_dir_all(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(content)?;
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(())
     }
 
     /// The toolkit's identity, for which files are read: once for all units.
@@ -169,13 +219,7 @@ impl Cache {
         let mut content = encode(entry)?;
         let hash = blake3::hash(&content);
         content.extend(hash.as_bytes());
-        let path = self.path(key);
-        let folder = path.parent().unwrap_or(&self.folder);
-        fs_err::create_dir_all(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(&content)?;
-        file.persist(&path).map_err(|error| error.error)?;
-        Ok(())
+        self.write(key, &content)
     }
 
     fn path(&self, key: &Key) -> PathBuf {

@@ -108,6 +108,19 @@ pub struct CheckArgs {
     #[arg(short = 'F', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
     pub forbid: Vec<String>,
 
+    /// Show suggestions without compiling them first
+    #[arg(long, help_heading = "Suggestions")]
+    pub no_verify: bool,
+    /// Seconds for compiling suggestions; what is left then is marked as not verified
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60,
+        help_heading = "Suggestions",
+        conflicts_with = "no_verify"
+    )]
+    pub verify_budget: u64,
+
     /// Format of the findings
     #[arg(long, value_enum, default_value_t = MessageFormat::Human, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: MessageFormat,

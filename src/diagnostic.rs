@@ -51,10 +51,100 @@ pub struct Label {
     pub text: String,
 }
 
-/// Advice: words, and later edits.
+/// Advice in words.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Help {
     pub message: String,
+}
+
+/// Whether an edit keeps what a program means; rustc's names and order. Whether it helps is what a [`Verification`] says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Applicability {
+    /// The meaning is kept by construction.
+    MachineApplicable,
+    /// A programmer must judge.
+    MaybeIncorrect,
+    HasPlaceholders,
+}
+
+impl Applicability {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MachineApplicable => "MachineApplicable",
+            Self::MaybeIncorrect => "MaybeIncorrect",
+            Self::HasPlaceholders => "HasPlaceholders",
+        }
+    }
+}
+
+/// Bytes of a file, and what to put in their place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edit {
+    pub span: Span,
+    /// As it stands in the file: in a string literal with its escapes.
+    pub replacement: String,
+}
+
+/// A change of the source that removes local memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestion {
+    /// What to do, as the message of a `help`.
+    pub title: String,
+    pub applicability: Applicability,
+    /// In order, without overlaps.
+    pub edits: Vec<Edit>,
+    /// How often the loops run that are changed, where that is known; the estimate of the work counts with it.
+    pub rounds: Option<u32>,
+    /// The edits lie in one kernel, and change no other.
+    pub is_within_kernel: bool,
+    /// `None` until it was compiled.
+    pub verification: Option<Verification>,
+}
+
+impl Suggestion {
+    /// A suggestion that was not compiled yet.
+    pub fn new(title: impl Into<String>, applicability: Applicability, edits: Vec<Edit>) -> Self {
+        Self { title: title.into(), applicability, edits, rounds: None, is_within_kernel: false, verification: None }
+    }
+
+    /// Tells that the edits lie in one kernel.
+    pub fn within_kernel(self, is_within_kernel: bool) -> Self {
+        Self { is_within_kernel, ..self }
+    }
+
+    pub fn rounds(self, rounds: Option<u32>) -> Self {
+        Self { rounds, ..self }
+    }
+}
+
+/// What a recompilation with a suggestion's edits gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Verification {
+    /// The kernels of the diagnostic, in the order that they have there.
+    pub kernels: Vec<VerifiedKernel>,
+}
+
+/// A kernel before and after an edit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct VerifiedKernel {
+    pub name: String,
+    pub mangled: String,
+    pub arch: String,
+    pub before: Footprint,
+    pub after: Footprint,
+}
+
+/// What a kernel takes, and how many warps of it a multiprocessor can hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Footprint {
+    #[serde(flatten)]
+    pub usage: ResourceUsage,
+    /// Resident blocks, where the block size is known.
+    pub blocks: Option<u32>,
+    /// Resident warps, of as many as the architecture allows.
+    pub occupancy_percent: Option<u32>,
+    /// Instructions, weighted by loops and kinds: an estimate, to be compared with its counterpart only.
+    pub work: u64,
 }
 
 /// What `ptxas` reports for one kernel. Bytes are bytes per thread, `shared` bytes per block.
@@ -155,6 +245,8 @@ pub struct Diagnostic {
     /// Facts below the excerpt, one `= …` line each.
     pub notes: Vec<String>,
     pub help: Vec<Help>,
+    /// The best first.
+    pub suggestions: Vec<Suggestion>,
     /// For lints only.
     pub evidence: Option<Evidence>,
     /// Name of the package that the file belongs to; `None` outside packages.

@@ -10,6 +10,7 @@ pub mod config;
 pub mod diagnostic;
 pub mod directive;
 pub mod discover;
+pub mod edit;
 pub mod extract;
 pub mod lint;
 #[path = "../lints/mod.rs"]
@@ -19,3 +20,4 @@ pub mod read;
 pub mod report;
 pub mod source;
 pub mod toolkit;
+pub mod verify;

@@ -9,7 +9,9 @@ use crate::attribute::{
     Access, Address, CallAreaKind, KernelFrame, Launch, Launches, Sources, StackObject, StackObjectKind,
 };
 use crate::compile::CompilerMessage;
-use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Uniformity};
+use crate::diagnostic::{
+    Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Suggestion, Uniformity,
+};
 use crate::extract::TranslationUnit;
 use crate::lints::ALL;
 use crate::read::{AccessKind, PtxFunction, PtxModule, UnitFacts};
@@ -110,6 +112,11 @@ impl<'a> UnitContext<'a> {
         self.ptx.get_or_init(|| PtxModule::parse(self.ptx_text).unwrap_or_default()).function(mangled)
     }
 
+    /// Whether functions of the unit may be called by others that it is linked with.
+    pub fn is_relocatable(&self) -> bool {
+        self.ptx_text.contains(".visible .func")
+    }
+
     /// The launch of a kernel with the most threads in a block, where all its launches are known.
     pub fn launch(&self, frame: &KernelFrame) -> Option<&Launch> {
         self.launches().largest(&frame.name)
@@ -128,6 +135,7 @@ pub struct Finding {
     pub labels: Vec<Label>,
     pub notes: Vec<String>,
     pub help: Vec<String>,
+    pub suggestions: Vec<Suggestion>,
     pub variable: Option<String>,
     pub variable_type: Option<String>,
     pub uniformity: Option<Uniformity>,
@@ -184,6 +192,12 @@ impl Finding {
 
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help.push(text.into());
+        self
+    }
+
+    /// Offers edits; those that a recompilation shows not to help are dropped later.
+    pub fn suggest(mut self, suggestion: Option<Suggestion>) -> Self {
+        self.suggestions.extend(suggestion.filter(|suggestion| !suggestion.edits.is_empty()));
         self
     }
 }
@@ -382,6 +396,7 @@ impl Claim {
             secondary: finding.labels,
             notes: finding.notes,
             help: finding.help.into_iter().map(|message| Help { message }).collect(),
+            suggestions: finding.suggestions,
             evidence: Some(Evidence {
                 variable: finding.variable,
                 variable_type: finding.variable_type,

@@ -16,10 +16,11 @@
 //! |---|---|
 //! | accept a changed report | `SNAPSHOTS=overwrite cargo test --test test_crates` |
 //! | compile changed crates again | `LMEM_RECORD=1 cargo test --test test_crates`, or `LMEM_RECORD=seeds,headers` for some |
+//! | compile their suggestions again | `LMEM_RECORD_SUGGESTIONS=1 cargo test --test test_crates`, or with names as above |
 //! | compare with a real toolkit and its nvdisasm | `LMEM_LIVE=1 cargo test --test test_crates` |
 //! | judge the reading of some workspace's machine code | `LMEM_LIVE=1 LMEM_WORKSPACE=/path cargo test --test test_crates live/workspace` |
 //!
-//! The last two need CUDA 13.5, found as `cargo lmem` finds it. Some crates are compiled with an older toolkit; they are
+//! All but the first need CUDA 13.5, found as `cargo lmem` finds it. Some crates are compiled with an older toolkit; they are
 //! left out where it is not found, among the usual places or in the folders that `LMEM_TOOLKITS` lists, with colons
 //! between. `pip install --no-deps --target FOLDER nvidia-cuda-nvcc-cu12==… nvidia-cuda-nvrtc-cu12==…
 //! nvidia-cuda-runtime-cu12==…` makes one.
@@ -43,6 +44,12 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     if let Some(names) = std::env::var_os("LMEM_RECORD").filter(|_| !arguments.list)
         && let Err(error) = record::renew(&names.to_string_lossy())
+    {
+        eprintln!("error: {error}");
+        return ExitCode::FAILURE;
+    }
+    if let Some(names) = std::env::var_os("LMEM_RECORD_SUGGESTIONS").filter(|_| !arguments.list)
+        && let Err(error) = record::renew_overlays(&names.to_string_lossy())
     {
         eprintln!("error: {error}");
         return ExitCode::FAILURE;

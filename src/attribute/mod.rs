@@ -9,9 +9,12 @@ mod calls;
 mod contents;
 mod counter_syntax;
 mod divergence;
+mod edits;
 mod escape;
 mod flow;
+mod for_syntax;
 mod frame;
+mod guard;
 mod launch;
 mod loops;
 mod mark;
@@ -24,6 +27,7 @@ mod recursion;
 mod reinterpret;
 mod remainder;
 mod resolve;
+mod sites;
 mod spill;
 mod syntax;
 mod types;
@@ -34,14 +38,17 @@ pub use allocation::Allocation;
 pub use calls::{CallArea, CallAreaKind};
 pub use contents::{Contents, Parameter, ParameterCopy};
 pub use flow::Sources;
+pub use for_syntax::{ForLoop, index_loops};
 pub use frame::{
     KernelFrame, LaunchBounds, MathFunction, PassedTo, Recursion, SpillCheck, StackObject, StackObjectKind, attribute,
     demangle,
 };
+pub use guard::Guard;
 pub use launch::{Launch, Launches};
 pub use loops::Trip;
 pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};
 pub use reinterpret::Reinterpretation;
+pub use sites::DeclarationSite;
 pub use spill::{HeldVariable, Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, registers_for};
 pub use syntax::{DeclarationKind, Volatility};

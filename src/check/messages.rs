@@ -67,6 +67,7 @@ fn plain(unit: &TranslationUnit, code: Code, message: String) -> Diagnostic {
         secondary: Vec::new(),
         notes: lines.map(str::to_string).collect(),
         help: Vec::new(),
+        suggestions: Vec::new(),
         evidence: None,
         package: unit.package.clone(),
     }

@@ -3,6 +3,7 @@
 mod messages;
 mod only;
 mod progress;
+mod prove;
 mod suppress;
 mod target;
 mod unit;
@@ -124,7 +125,8 @@ pub fn check_in(
     workspace.left_out.iter().for_each(|note| talk.note(note));
     if extraction.units.is_empty() {
         talk.note("no CUDA source was found");
-        return Ok(finish(Vec::new(), Vec::new(), extraction, workspace, Summary::default()));
+        let report = finish(Vec::new(), Vec::new(), &extraction, &workspace, Summary::default());
+        return Ok(Outcome { report, workspace, failed: false });
     }
     let (toolkit, record) = match surroundings.recorded {
         Some((toolkit, record)) => (toolkit, Some(record)),
@@ -157,8 +159,14 @@ pub fn check_in(
     let remarks = suppress::suppress(&jobs, &mut reports, shared.kernels.is_some());
     say_what_happened(&jobs, &reports, &talk);
     let summary = summarize(&jobs, &reports);
+    let failed = reports.iter().any(|report| report.failed);
+    let diagnostics = reports.iter_mut().map(|report| std::mem::take(&mut report.diagnostics)).collect();
+    let compiled = only::compiled(&reports);
+    let mut report = finish(diagnostics, remarks, &extraction, &workspace, summary);
+    report.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.notes.extend(only::note(diagnostic, &compiled)));
+    prove::prove(&mut report.diagnostics, &jobs, &reports, &shared, arguments, threads, &talk)?;
     drop(jobs);
-    Ok(finish(reports, remarks, extraction, workspace, summary))
+    Ok(Outcome { report, workspace, failed })
 }
 
 fn default_jobs() -> usize {
@@ -285,7 +293,7 @@ fn config_of<'a>(unit: &TranslationUnit, workspace: &'a Workspace) -> Option<&'a
 fn run_jobs(jobs: &[Job<'_>], shared: &Shared<'_>, threads: usize, talk: &Talk) -> Vec<UnitReport> {
     let next = AtomicUsize::new(0);
     let reports: Mutex<Vec<Option<UnitReport>>> = Mutex::new(jobs.iter().map(|_| None).collect());
-    let progress = Progress::new(jobs.len(), talk.quiet);
+    let progress = Progress::new("Checking", jobs.len(), talk.quiet);
     std::thread::scope(|scope| {
         for _ in 0..threads.min(jobs.len()) {
             scope.spawn(|| {
@@ -357,26 +365,22 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
 
 /// Folds the diagnostics of all units, adds those about the run, and counts.
 fn finish(
-    reports: Vec<UnitReport>,
+    mut units: Vec<Vec<Diagnostic>>,
     remarks: Vec<Diagnostic>,
-    extraction: Extraction,
-    workspace: Workspace,
+    extraction: &Extraction,
+    workspace: &Workspace,
     mut summary: Summary,
-) -> Outcome {
-    let failed = reports.iter().any(|report| report.failed);
-    let compiled = only::compiled(&reports);
-    let mut units: Vec<Vec<Diagnostic>> = reports.into_iter().map(|report| report.diagnostics).collect();
+) -> Report {
     units.push(remarks);
-    units.push(extraction.unresolved.iter().map(|unresolved| not_analysed(unresolved, &workspace)).collect());
+    units.push(extraction.unresolved.iter().map(|unresolved| not_analysed(unresolved, workspace)).collect());
     summary.not_analysed = extraction.unresolved.len();
-    let mut diagnostics = report::fold_units(units);
-    for diagnostic in &mut diagnostics {
-        diagnostic.notes.extend(only::note(diagnostic, &compiled));
+    let diagnostics = report::fold_units(units);
+    for diagnostic in &diagnostics {
         if let Code::Lint(name) = diagnostic.code {
             *summary.findings.entry(name.to_string()).or_default() += 1;
         }
     }
-    Outcome { report: Report { diagnostics, summary }, workspace, failed }
+    Report { diagnostics, summary }
 }
 
 fn not_analysed(unresolved: &crate::extract::Unresolved, workspace: &Workspace) -> Diagnostic {
@@ -389,6 +393,7 @@ fn not_analysed(unresolved: &crate::extract::Unresolved, workspace: &Workspace) 
         secondary: Vec::new(),
         notes: Vec::new(),
         help: Vec::new(),
+        suggestions: Vec::new(),
         evidence: None,
         package: file.and_then(|file| workspace.package_of(file)).map(|package| package.name.clone()),
     }

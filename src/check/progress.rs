@@ -15,12 +15,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub fn new(length: usize, quiet: bool) -> Self {
+    pub fn new(doing: &'static str, length: usize, quiet: bool) -> Self {
         let is_shown = !quiet && std::io::stderr().is_terminal();
         let bar = if is_shown { ProgressBar::new(length as u64) } else { ProgressBar::hidden() };
         let style = ProgressStyle::with_template("{prefix:>12.cyan.bold} [{bar:27}] {pos}/{len}: {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-        bar.set_prefix("Checking");
+        bar.set_prefix(doing);
         if is_shown {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
@@ -29,6 +29,12 @@ impl Progress {
 
     pub fn start(&self, name: &str) {
         self.change(name, |count| count + 1);
+    }
+
+    /// Starts something that nobody counted before.
+    pub fn start_more(&self, name: &str) {
+        self.bar.inc(1);
+        self.bar.set_message(name.to_string());
     }
 
     pub fn finish(&self, name: &str) {

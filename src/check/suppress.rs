@@ -82,6 +82,7 @@ fn remark(code: &'static str, span: &Span, message: String) -> Diagnostic {
         secondary: Vec::new(),
         notes: Vec::new(),
         help: Vec::new(),
+        suggestions: Vec::new(),
         evidence: None,
         package: None,
     }

@@ -1,24 +1,25 @@
 //! One unit for one target: compile, read, attribute, lint.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
 use super::messages;
 use crate::attribute::{KernelFrame, SpillCheck, StackObjectKind, attribute, demangle};
 use crate::cache::Cache;
-use crate::compile::{Artifacts, CompileError, Compiler, Failure, Target, architecture_number};
+use crate::compile::{Artifacts, CompileError, Compiler, Failure, HeaderIndex, Target, architecture_number};
 use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
 use crate::extract::{TranslationUnit, UnitCode};
 use crate::lint::{self, Circumstances, Levels, LintContext, UnitContext};
 use crate::read::read_unit;
 use crate::toolkit::Version;
+use crate::verify::{Measured, Overlay, OverlaySource};
 
 /// The first version whose ptxas marks spills in the cubin.
 pub const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };
 
 /// Where artifacts come from: compilers with a cache before them, or a record.
-pub trait ArtifactSource: Sync {
+pub trait ArtifactSource: OverlaySource {
     /// What a unit gives for a target.
     ///
     /// # Errors
@@ -57,6 +58,38 @@ impl ArtifactSource for Compilers<'_> {
     }
 }
 
+impl OverlaySource for Compilers<'_> {
+    fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        let key = self.cache.as_ref().map(|cache| cache.overlay_key(overlay, target));
+        let (cache, key) = (self.cache.as_ref(), key.as_ref());
+        if let Some(measured) = cache.zip(key).and_then(|(cache, key)| cache.get_value(key)) {
+            return Ok(measured);
+        }
+        let measured = self.compile_overlay(overlay, target)?;
+        if let Some((cache, key)) = cache.zip(key) {
+            // Figures that cannot be kept are measured again; the run's own artifacts tell that the cache is broken.
+            drop(cache.put_value(key, &measured));
+        }
+        Ok(measured)
+    }
+}
+
+impl Compilers<'_> {
+    fn compile_overlay(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        let mirror = overlay.mirror().map_err(|error| {
+            let what = "an edited copy cannot be made".to_string();
+            Box::<Failure>::from(CompileError::Io { what, message: error.to_string() })
+        })?;
+        let compiler = match &mirror.root {
+            // Headers that rescues look for are those of the mirror.
+            Some(root) => Compiler { headers: HeaderIndex::new(root), ..self.compiler.clone() },
+            None => self.compiler.clone(),
+        };
+        let compiler = Compiler { tries_shared_spilling: false, ..compiler };
+        compiler.compile(&mirror.unit, target).map(|artifacts| Measured::of(&artifacts))
+    }
+}
+
 /// What all units of a run share.
 pub struct Shared<'a> {
     pub source: &'a dyn ArtifactSource,
@@ -75,6 +108,10 @@ pub struct UnitReport {
     pub functions: Vec<String>,
     /// What the unit was compiled for, which a rescue may have raised.
     pub architecture: String,
+    /// Files that it was compiled from, but for its own text.
+    pub dependencies: Vec<PathBuf>,
+    /// Figures that suggestions are compared with.
+    pub measured: Measured,
     pub frame_bytes: u64,
     pub unexplained_bytes: u64,
     pub failed: bool,
@@ -150,6 +187,11 @@ fn examine(
         report.frame_bytes += frame.usage.stack_frame;
         examine_frame(&cx, frame, &Circumstances { frame: Some(frame), ..about }, levels, report);
     }
+    report.dependencies = artifacts.dependencies.clone();
+    report.measured = Measured::of_log(&facts.log);
+    if report.diagnostics.iter().any(|diagnostic| !diagnostic.suggestions.is_empty()) {
+        report.measured.add_work(artifacts);
+    }
 }
 
 fn examine_frame(
@@ -199,6 +241,7 @@ fn spills_differ(check: SpillCheck, frame: &KernelFrame, about: &Circumstances<'
         secondary: Vec::new(),
         notes: vec!["what is said of its spills may be incomplete".to_string()],
         help: Vec::new(),
+        suggestions: Vec::new(),
         evidence: None,
         package: about.unit.package.clone(),
     }
@@ -222,6 +265,7 @@ fn unreadable(unit: &TranslationUnit, error: &str) -> Diagnostic {
         secondary: Vec::new(),
         notes: vec!["this is a bug in cargo-lmem, or a toolkit that it does not know yet".to_string()],
         help: Vec::new(),
+        suggestions: Vec::new(),
         evidence: None,
         package: unit.package.clone(),
     }

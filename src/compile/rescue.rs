@@ -32,7 +32,7 @@ pub enum Rescue {
 }
 
 /// Headers below a folder, by file name; made at the first question.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct HeaderIndex {
     root: PathBuf,
     headers: OnceLock<BTreeMap<String, Vec<PathBuf>>>,

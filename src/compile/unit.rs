@@ -129,6 +129,7 @@ impl From<CompileError> for Box<Failure> {
 }
 
 /// What all compilations of a run share.
+#[derive(Clone)]
 pub struct Compiler<'a> {
     pub limit: Duration,
     pub cancel: &'a AtomicBool,

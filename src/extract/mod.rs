@@ -4,11 +4,11 @@ mod cu;
 mod rust;
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diagnostic::FlagOrigin;
-use crate::discover::Workspace;
+use crate::diagnostic::{Edit, FlagOrigin};
+use crate::discover::{Workspace, has_ending};
 use crate::source::{SourceFile, Span};
 
 /// One text for a compiler, with the map from its offsets back to the files that users edit.
@@ -155,6 +155,53 @@ impl MappedText {
             .then(|| Span::new(&first.file, first.start..if range.is_empty() { first.start } else { last.end }))
     }
 
+    /// The text as it is once the files that it was made of are edited; `None` where an edit does not lie on it.
+    pub fn edited(&self, edits: &[&Edit]) -> Option<String> {
+        let mut sorted: Vec<&Edit> = edits.to_vec();
+        sorted.sort();
+        sorted.dedup();
+        let mut edited = String::with_capacity(self.text.len());
+        let mut at = 0;
+        for edit in sorted {
+            let range = self.range_of(&edit.span)?;
+            edited.push_str(self.text.get(at..range.start)?);
+            edited.push_str(&decoded(edit)?);
+            at = range.end;
+        }
+        edited.push_str(self.text.get(at..)?);
+        Some(edited)
+    }
+
+    /// Bytes of the text that come from a span; `None` where none or several do.
+    fn range_of(&self, span: &Span) -> Option<Range<usize>> {
+        let start = self.offset_of(&span.file, span.start, false)?;
+        let end = if span.range().is_empty() { start } else { self.offset_of(&span.file, span.end, true)? };
+        (start <= end).then_some(start..end)
+    }
+
+    /// The place in the text of a byte of a file, or of the end of what stands before it.
+    fn offset_of(&self, file: &SourceFile, offset: usize, is_end: bool) -> Option<usize> {
+        let holds = |segment: &&Segment| {
+            let source = &segment.source;
+            let is_within =
+                if is_end { source.start < offset && offset <= source.end } else { source.range().contains(&offset) };
+            source.file.path == file.path && is_within
+        };
+        let mut found = self.segments.iter().filter(holds);
+        let segment = found.next().filter(|_| found.next().is_none())?;
+        let from_start = offset - segment.source.start;
+        match (segment.text.len() == segment.source.range().len(), offset == segment.source.end) {
+            (true, _) => Some(segment.text.start + from_start),
+            (false, true) => Some(segment.text.end),
+            (false, false) => (from_start == 0).then_some(segment.text.start),
+        }
+    }
+
+    /// Whether any of the text comes from a file.
+    pub fn comes_from(&self, path: &Path) -> bool {
+        self.segments.iter().any(|segment| segment.source.file.path == path)
+    }
+
     /// The source bytes of the one byte (or escape) at an offset.
     fn place(&self, offset: usize) -> Option<Span> {
         let index = self.segments.partition_point(|segment| segment.text.end <= offset);
@@ -165,6 +212,22 @@ impl MappedText {
         }
         Some(segment.source.clone())
     }
+}
+
+/// What an edit puts into the text: in Rust code it is a part of a literal, where only escapes have a backslash, as
+/// kernels in raw literals are given none.
+fn decoded(edit: &Edit) -> Option<String> {
+    if !has_ending(&edit.span.file.path, &["rs"]) {
+        return Some(edit.replacement.clone());
+    }
+    let replacement = edit.replacement.replace("\r\n", "\n");
+    let mut text = String::new();
+    let mut failed = false;
+    rustc_literal_escaper::unescape_str(&replacement, |_, result| match result {
+        Ok(character) => text.push(character),
+        Err(error) => failed |= error.is_fatal(),
+    });
+    (!failed).then_some(text)
 }
 
 /// Text that looks like a kernel but whose value is only known at run time.
@@ -219,5 +282,25 @@ mod tests {
         assert_eq!(text.span(5..6), None);
         assert_eq!(text.span(3..8), None);
         assert_eq!(text.span(6..9).unwrap().text(), "xyz");
+    }
+
+    #[test]
+    fn edits_of_files_change_the_text() {
+        let rust = SourceFile::from_text("a.rs", r#""ab\ncd""#);
+        let mut text = MappedText::default();
+        text.push("ab", Span::new(&rust, 1..3));
+        text.push("\n", Span::new(&rust, 3..5));
+        text.push("cd", Span::new(&rust, 5..7));
+        let edit = |range: Range<usize>, replacement: &str| Edit {
+            span: Span::new(&rust, range),
+            replacement: replacement.to_string(),
+        };
+        let edited = |edits: &[Edit]| text.edited(&edits.iter().collect::<Vec<_>>());
+        assert_eq!(edited(&[edit(5..5, r"#pragma unroll\n")]).as_deref(), Some("ab\n#pragma unroll\ncd"));
+        assert_eq!(edited(&[edit(6..7, "x"), edit(1..2, "")]).as_deref(), Some("b\ncx"));
+        assert_eq!(edited(&[edit(2..5, "x")]).as_deref(), Some("axcd"));
+        // In the middle of an escape, and outside the literal.
+        assert_eq!(edited(&[edit(4..4, "x")]), None);
+        assert_eq!(edited(&[edit(0..1, "x")]), None);
     }
 }

@@ -10,6 +10,7 @@ mod line_table;
 mod ptx;
 mod ptxas_log;
 mod sass;
+mod work;
 
 pub use cubin::{Cubin, CubinError, CubinFunction, InnerFunction};
 pub use front_end::{FrontEnd, FrontEndMember, FrontEndVariable};
@@ -20,3 +21,4 @@ pub use ptx::{
 };
 pub use ptxas_log::{FunctionUsage, PtxasLog, PtxasMessage};
 pub use sass::{AccessKind, AddressBase, LocalInstruction, LoopRange, SassFunction};
+pub use work::{Work, computed_cost};

@@ -101,6 +101,10 @@ impl<'a> SassFunction<'a> {
         if !matches!(lo & 0xfff, 0x947 | 0x547) {
             return None;
         }
+        self.relative_target(offset, lo, hi)
+    }
+
+    fn relative_target(&self, offset: u32, lo: u64, hi: u64) -> Option<u32> {
         let high = (lo >> 34) | ((hi & 0x3_ffff) << 30);
         // 48 bits, signed; sm_90 and later put eight more bits below them, where sm_8x has a register field.
         let signed = ((high << 16) as i64) >> 16;
@@ -109,6 +113,18 @@ impl<'a> SassFunction<'a> {
         u32::try_from(next.checked_add(units.checked_mul(4)?)?)
             .ok()
             .filter(|target| (*target as usize) < self.code.len())
+    }
+
+    /// Offset and low bits of the opcode of each instruction.
+    pub fn opcodes(&self) -> impl Iterator<Item = (u32, u64)> + 'a {
+        self.words().map(|(offset, lo, _)| (offset, lo & 0xfff))
+    }
+
+    /// Direct calls (`CALL.REL`, 0x944): the instruction and its target, which is encoded as that of a branch.
+    pub fn calls(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.words()
+            .filter(|(_, lo, _)| lo & 0xfff == 0x944)
+            .filter_map(|(offset, lo, hi)| Some((offset, self.relative_target(offset, lo, hi)?)))
     }
 
     /// The nearest instruction before `offset` that writes `register`; the way back is linear, as branches are

@@ -85,6 +85,9 @@ fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
             worst.notes.extend(new);
         }
         worst.evidence = worst.evidence.take().or(member.evidence);
+        if worst.suggestions.is_empty() {
+            worst.suggestions = member.suggestions;
+        }
     }
     if let Some(evidence) = &mut worst.evidence {
         evidence.bytes = kernels.iter().map(|kernel| kernel.bytes).max().unwrap_or(evidence.bytes);

@@ -8,7 +8,7 @@ use codespan_reporting::term::termcolor::{Ansi, NoColor};
 use codespan_reporting::term::{Config, emit_to_write_style};
 
 use super::excerpt::{Excerpts, clean, one_line};
-use super::{Context, facts};
+use super::{Context, facts, suggestion};
 use crate::diagnostic::{Code, Diagnostic, Label, Report, Severity};
 use crate::source::Span;
 
@@ -28,6 +28,10 @@ pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
     for help in &diagnostic.help {
         let message = clean(&help.message).replace('\n', "\n      ");
         text.push_str(&part(&Shown::help().with_message(message), &excerpts, cx.color));
+    }
+    let primary = diagnostic.primary.as_ref().map(|label| &label.span.file);
+    for suggested in &diagnostic.suggestions {
+        text.push_str(&suggestion::text(suggested, primary, cx.color));
     }
     text.push('\n');
     text

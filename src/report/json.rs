@@ -7,7 +7,11 @@ use serde::Serialize;
 
 use super::position::{Columns, Region, range};
 use super::{Context, DEFAULT_WIDTH, PackageInfo, facts, human};
-use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, KernelInstance, Label, Report, Severity, Uniformity};
+use crate::diagnostic::{
+    Applicability, Code, Diagnostic, Evidence, FlagOrigin, Footprint, KernelInstance, Label, Report, Severity,
+    Suggestion, Uniformity, VerifiedKernel,
+};
+use crate::source::Span;
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
     let packages: HashMap<&str, &PackageInfo> =
@@ -101,7 +105,7 @@ struct Message<'a> {
     message: &'a str,
     code: Option<MessageCode>,
     spans: Vec<SpanMessage<'a>>,
-    children: Vec<Child>,
+    children: Vec<Child<'a>>,
     rendered: String,
 }
 
@@ -125,26 +129,36 @@ impl<'a> Message<'a> {
             message: &diagnostic.message,
             code: code.map(|code| MessageCode { code, explanation: None }),
             spans: primary.chain(secondary).collect(),
-            children: notes.chain(help).collect(),
+            children: notes.chain(help).chain(diagnostic.suggestions.iter().map(Child::suggestion)).collect(),
             rendered: human::text(diagnostic, &plain),
         }
     }
 }
 
-/// A note or help. It has no place of its own until it suggests an edit.
+/// A note or help. It has no place of its own unless it suggests an edit.
 #[derive(Serialize)]
-struct Child {
+struct Child<'a> {
     level: &'static str,
     message: String,
     code: Option<MessageCode>,
-    spans: [(); 0],
+    spans: Vec<SpanMessage<'a>>,
     children: [(); 0],
     rendered: Option<String>,
 }
 
-impl Child {
+impl<'a> Child<'a> {
     fn new(level: &'static str, message: String) -> Self {
-        Self { level, message, code: None, spans: [], children: [], rendered: None }
+        Self { level, message, code: None, spans: Vec::new(), children: [], rendered: None }
+    }
+
+    /// All edits of one child belong together, as in rustc's messages.
+    fn suggestion(suggestion: &'a Suggestion) -> Self {
+        let spans = suggestion.edits.iter().map(|edit| SpanMessage {
+            suggested_replacement: Some(&edit.replacement),
+            suggestion_applicability: Some(suggestion.applicability.name()),
+            ..SpanMessage::of_span(&edit.span, true)
+        });
+        Self { spans: spans.collect(), ..Self::new("help", suggestion.title.clone()) }
     }
 }
 
@@ -176,10 +190,15 @@ struct SpanLine<'a> {
 
 impl<'a> SpanMessage<'a> {
     fn new(label: &'a Label, is_primary: bool) -> Self {
-        let bytes = range(&label.span);
-        let region = Region::new(&label.span, Columns::Characters);
+        let label_text = Some(label.text.as_str()).filter(|text| !text.is_empty());
+        Self { label: label_text, ..Self::of_span(&label.span, is_primary) }
+    }
+
+    fn of_span(span: &'a Span, is_primary: bool) -> Self {
+        let bytes = range(span);
+        let region = Region::new(span, Columns::Characters);
         Self {
-            file_name: &label.span.file.display,
+            file_name: &span.file.display,
             byte_start: bytes.start,
             byte_end: bytes.end,
             line_start: region.start_line,
@@ -187,8 +206,8 @@ impl<'a> SpanMessage<'a> {
             column_start: region.start_column,
             column_end: region.end_column,
             is_primary,
-            text: span_lines(label, region),
-            label: Some(label.text.as_str()).filter(|text| !text.is_empty()),
+            text: span_lines(span, region),
+            label: None,
             suggested_replacement: None,
             suggestion_applicability: None,
             expansion: None,
@@ -196,10 +215,10 @@ impl<'a> SpanMessage<'a> {
     }
 }
 
-fn span_lines(label: &Label, region: Region) -> Vec<SpanLine<'_>> {
+fn span_lines(span: &Span, region: Region) -> Vec<SpanLine<'_>> {
     let lines = region.start_line..=region.end_line;
     let line = |number: usize| {
-        let text = label.span.file.line_text(number)?;
+        let text = span.file.line_text(number)?;
         let start = if number == region.start_line { region.start_column } else { 1 };
         let end = if number == region.end_line { region.end_column } else { text.chars().count() + 1 };
         Some(SpanLine { text, highlight_start: start, highlight_end: end })
@@ -221,7 +240,40 @@ struct Lmem<'a> {
     kernels: &'a [KernelInstance],
     flags: Option<FlagOrigin>,
     fingerprint: String,
-    suggestions: [(); 0],
+    suggestions: Vec<LmemSuggestion<'a>>,
+}
+
+/// A suggestion beside rustc's form of it.
+#[derive(Serialize)]
+struct LmemSuggestion<'a> {
+    title: &'a str,
+    applicability: Applicability,
+    verification: LmemVerification<'a>,
+}
+
+/// The kernel with the largest frame speaks; `kernels` has all.
+#[derive(Serialize)]
+struct LmemVerification<'a> {
+    status: &'static str,
+    arch: Option<&'a str>,
+    before: Option<Footprint>,
+    after: Option<Footprint>,
+    kernels: &'a [VerifiedKernel],
+}
+
+impl<'a> LmemSuggestion<'a> {
+    fn new(suggestion: &'a Suggestion) -> Self {
+        let kernels = suggestion.verification.as_ref().map_or(&[][..], |verification| &verification.kernels);
+        let largest = kernels.iter().max_by_key(|kernel| (kernel.before.usage, std::cmp::Reverse(&kernel.arch)));
+        let verification = LmemVerification {
+            status: if suggestion.verification.is_some() { "proven" } else { "not-verified" },
+            arch: largest.map(|kernel| kernel.arch.as_str()),
+            before: largest.map(|kernel| kernel.before),
+            after: largest.map(|kernel| kernel.after),
+            kernels,
+        };
+        Self { title: &suggestion.title, applicability: suggestion.applicability, verification }
+    }
 }
 
 impl<'a> Lmem<'a> {
@@ -251,7 +303,7 @@ impl<'a> Lmem<'a> {
             kernels: &evidence.kernels,
             flags: evidence.flags(),
             fingerprint: diagnostic.fingerprint(),
-            suggestions: [],
+            suggestions: diagnostic.suggestions.iter().map(LmemSuggestion::new).collect(),
         })
     }
 }

@@ -11,6 +11,7 @@ mod json;
 mod position;
 mod sarif;
 mod short;
+mod suggestion;
 mod summary;
 
 #[cfg(test)]

@@ -49,6 +49,7 @@ pub(super) fn diagnostic(code: Code, message: &str, primary: Label) -> Diagnosti
         secondary: Vec::new(),
         notes: Vec::new(),
         help: Vec::new(),
+        suggestions: Vec::new(),
         evidence: None,
         package: Some("demo".to_string()),
     }

@@ -75,6 +75,19 @@ impl TestCrate {
         self.name == LABELLED
     }
 
+    /// Whether its suggestions are compiled once and their figures kept; those of a crate with many kernels, and of
+    /// crates of other toolkits, are not, and stay unproven in tests.
+    pub fn has_recorded_suggestions(&self) -> bool {
+        self.name != LABELLED && self.version == VERSION
+    }
+
+    /// The files that hold figures of suggestions.
+    pub fn recorded_suggestions(&self) -> Vec<PathBuf> {
+        let walk = walkdir::WalkDir::new(self.folder.join("recorded")).into_iter().filter_map(Result::ok);
+        let paths = walk.map(walkdir::DirEntry::into_path);
+        paths.filter(|path| path.to_string_lossy().ends_with(".overlays.json")).collect()
+    }
+
     /// The report that a human gets.
     pub fn expected_text(&self) -> PathBuf {
         root().join("expected").join(format!("{}.txt", self.name))

@@ -10,6 +10,7 @@ use cargo_lmem::compile::{Failure, Target};
 use cargo_lmem::extract::TranslationUnit;
 use cargo_lmem::lint;
 use cargo_lmem::toolkit::{self, Component};
+use cargo_lmem::verify::{Measured, Overlay, OverlaySource};
 use libtest_mimic::Completion;
 
 use super::crates::TestCrate;
@@ -26,7 +27,8 @@ pub fn test(test_crate: &TestCrate) -> Result<Completion, Problem> {
         toolkit => toolkit?,
     };
     let source = Live { root: &test_crate.folder, cancel: &cancel };
-    let outcome = run::check(test_crate, &test_crate.folder, toolkit, &source, &[])?;
+    let proof = if test_crate.has_recorded_suggestions() { "--verify-budget=3600" } else { "--no-verify" };
+    let outcome = run::check(test_crate, &test_crate.folder, toolkit, &source, &[proof])?;
     if test_crate.has_expectations() {
         return recorded::compare_text(test_crate, &outcome).map(|()| Completion::Completed);
     }
@@ -50,6 +52,12 @@ impl ArtifactSource for Live<'_> {
     }
 }
 
+impl OverlaySource for Live<'_> {
+    fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        record::measure(self.root, overlay, target, self.cancel)
+    }
+}
+
 /// Our reading of all machine code of some workspace against nvdisasm's, and the sums of its findings; what the cache has
 /// is not compiled again.
 pub fn judge_workspace(folder: &Path) -> Result<(), Problem> {
@@ -61,7 +69,7 @@ pub fn judge_workspace(folder: &Path) -> Result<(), Problem> {
         Judge { root: folder, cancel: &cancel, nvdisasm: &nvdisasm, given: Mutex::default(), found: Mutex::default() };
     let surroundings = Surroundings { current_folder: Some(folder), recorded: Some((toolkit, &judge)) };
     let everything = format!("--warn={}", lint::known_names().join(",").replace(",warnings", ""));
-    let arguments = run::arguments(&["sm_90"], &[".", &everything]);
+    let arguments = run::arguments(&["sm_90"], &[".", "--no-verify", &everything]);
     let outcome = check_in(surroundings, &arguments, &cancel).map_err(|error| error.to_string())?;
     let (compared, mut problems) = judge.found.into_inner().expect("no thread has panicked");
     let summary = &outcome.report.summary;
@@ -78,6 +86,13 @@ pub fn judge_workspace(folder: &Path) -> Result<(), Problem> {
             .err(),
     );
     all(problems)
+}
+
+impl OverlaySource for Judge<'_> {
+    /// Suggestions are not what is judged.
+    fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        record::measure(self.root, overlay, target, self.cancel)
+    }
 }
 
 /// Compiles, with the user's cache, and has nvdisasm judge what has local accesses.

@@ -6,12 +6,14 @@
 //! between two parts of a path name the same file.
 //!
 //! Cubins and PTX of a crate with many kernels are compressed.
+//!
+//! Of units with the edits of a suggestion only the figures are kept that the comparison needs.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cargo_lmem::cache::{self, Cache};
@@ -20,6 +22,7 @@ use cargo_lmem::compile::{Artifacts, CompileError, Compiler, CompilerMessage, Fa
 use cargo_lmem::extract::{TranslationUnit, UnitCode};
 use cargo_lmem::read::FrontEnd;
 use cargo_lmem::toolkit::{self, Component, Request, Toolkit, Version};
+use cargo_lmem::verify::{Measured, Overlay, OverlaySource};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -27,6 +30,8 @@ use serde::{Deserialize, Serialize};
 
 use super::crates::{self, TestCrate};
 use super::{Problem, run};
+
+pub const RENEW_OVERLAYS: &str = "LMEM_RECORD_SUGGESTIONS=1 cargo test --test test_crates";
 
 pub const RENEW: &str = "LMEM_RECORD=1 cargo test --test test_crates";
 
@@ -182,6 +187,119 @@ impl ArtifactSource for Record<'_> {
     }
 }
 
+impl OverlaySource for Record<'_> {
+    fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        let folder = &self.test_crate.folder;
+        let known = read_overlays(&overlays_path(folder, overlay, target));
+        match known.get(&overlay_key(folder, overlay, target)) {
+            Some(Some(measured)) => Ok(measured.clone()),
+            Some(None) => Err(CompileError::Refused { architecture: target.architecture.clone() }.into()),
+            None => {
+                let problem = format!(
+                    "`{}/{}` for `{}`: a suggestion was not recorded; `{RENEW_OVERLAYS}` does it",
+                    self.test_crate.name, overlay.unit.name, target.architecture
+                );
+                self.problems.lock().expect("no thread has panicked").push(problem.clone());
+                Err(CompileError::Io { what: "record".to_string(), message: problem }.into())
+            }
+        }
+    }
+}
+
+/// Figures of the units of one file with the edits of suggestions; none where they did not compile.
+type Overlays = BTreeMap<String, Option<Measured>>;
+
+fn read_overlays(path: &Path) -> Overlays {
+    let text = fs_err::read_to_string(path).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+fn overlays_path(folder: &Path, overlay: &Overlay<'_>, target: &Target) -> PathBuf {
+    stem(folder, overlay.unit, target).with_added("overlays.json")
+}
+
+fn overlay_key(folder: &Path, overlay: &Overlay<'_>, target: &Target) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(inputs(folder, overlay.unit, target).as_bytes());
+    for (path, text) in overlay.texts() {
+        for part in [path.as_str(), text] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+    }
+    hasher.finalize().to_hex()[..32].to_string()
+}
+
+/// The record of a crate, but for suggestions, which are compiled and kept.
+struct Proving<'a> {
+    record: Record<'a>,
+    toolkit: Toolkit,
+    cancel: &'a AtomicBool,
+    overlays: Mutex<BTreeMap<PathBuf, Overlays>>,
+}
+
+impl ArtifactSource for Proving<'_> {
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
+        self.record.artifacts(unit, target)
+    }
+}
+
+impl OverlaySource for Proving<'_> {
+    fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        let folder = &self.record.test_crate.folder;
+        let (path, key) = (overlays_path(folder, overlay, target), overlay_key(folder, overlay, target));
+        let known = read_overlays(&path).remove(&key);
+        let result = match known {
+            Some(Some(measured)) => Ok(measured),
+            _ => {
+                let real = Target { toolkit: Arc::new(self.toolkit.clone()), ..target.clone() };
+                measure(folder, overlay, &real, self.cancel)
+            }
+        };
+        let mut overlays = self.overlays.lock().expect("no thread has panicked");
+        overlays.entry(path).or_default().insert(key, result.as_ref().ok().cloned());
+        result
+    }
+}
+
+/// Compiles the suggestions of test crates and keeps their figures; names are as for [`renew`].
+pub fn renew_overlays(names: &str) -> Result<(), Problem> {
+    let cancel = AtomicBool::new(false);
+    let is_named = |test_crate: &TestCrate| names == "1" || names.split(',').any(|name| name.trim() == test_crate.name);
+    for test_crate in crates::all().iter().filter(|it| is_named(it) && it.has_recorded_suggestions()) {
+        let toolkit = real_toolkit(test_crate.version, &cancel)?;
+        let proving = Proving { record: Record::new(test_crate), toolkit, cancel: &cancel, overlays: Mutex::default() };
+        let outcome = run::check(
+            test_crate,
+            &test_crate.folder,
+            no_toolkit(test_crate.version),
+            &proving,
+            &["--verify-budget=3600"],
+        )?;
+        proving.record.finish()?;
+        for stale in test_crate.recorded_suggestions() {
+            fs_err::remove_file(stale).map_err(|error| error.to_string())?;
+        }
+        let overlays = proving.overlays.into_inner().expect("no thread has panicked");
+        let count: usize = overlays.values().map(BTreeMap::len).sum();
+        for (path, overlays) in overlays {
+            fs_err::write(path, one_line_each(&overlays)?).map_err(|error| error.to_string())?;
+        }
+        eprintln!("{}: {count} units with edits, {} findings", test_crate.name, outcome.report.diagnostics.len());
+    }
+    Ok(())
+}
+
+/// JSON with a line for each entry, so that changes are read easily.
+fn one_line_each(overlays: &Overlays) -> Result<String, Problem> {
+    let line = |(key, measured): (&String, &Option<Measured>)| -> Result<String, Problem> {
+        let measured = serde_json::to_string(measured).map_err(|error| error.to_string())?;
+        Ok(format!("\"{key}\":{measured}"))
+    };
+    let lines: Vec<String> = overlays.iter().map(line).collect::<Result<_, _>>()?;
+    Ok(format!("{{\n{}\n}}\n", lines.join(",\n")))
+}
+
 /// Compiles test crates and keeps what comes out: all for `1`, else those that are named, with commas between.
 pub fn renew(names: &str) -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
@@ -208,12 +326,12 @@ pub fn renew(names: &str) -> Result<(), Problem> {
             cancel: &cancel,
             problems: Mutex::default(),
         };
-        let outcome = run::check(&test_crate, &folder, toolkit, &recorder, &[])?;
+        let outcome = run::check(&test_crate, &folder, toolkit, &recorder, &["--no-verify"])?;
         super::all(recorder.problems.into_inner().expect("no thread has panicked"))?;
         eprintln!("recorded {} ({} kernels)", test_crate.name, outcome.report.summary.kernels);
         fs_err::remove_dir_all(&folder).map_err(|error| error.to_string())?;
     }
-    Ok(())
+    renew_overlays(names)
 }
 
 /// The toolkit of a version: for most crates that of this machine, for others the first of the folders that
@@ -244,7 +362,7 @@ pub fn compile(
     target: &Target,
     cancel: &AtomicBool,
 ) -> Result<Artifacts, Box<Failure>> {
-    compile_with(root, unit, target, cancel, None).map(|sourced| sourced.artifacts)
+    with_compilers(root, cancel, None, |compilers| compilers.artifacts(unit, target)).map(|sourced| sourced.artifacts)
 }
 
 /// The same, unless the user's own cache has it.
@@ -255,16 +373,25 @@ pub fn compile_cached(
     cancel: &AtomicBool,
 ) -> Result<Sourced, Box<Failure>> {
     let cache = toolkit::cache_root().ok().map(|folder| Cache::new(cache::folder(&folder), root));
-    compile_with(root, unit, target, cancel, cache)
+    with_compilers(root, cancel, cache, |compilers| compilers.artifacts(unit, target))
 }
 
-fn compile_with(
+/// The figures of a unit with edits, with a real toolkit.
+pub fn measure(
     root: &Path,
-    unit: &TranslationUnit,
+    overlay: &Overlay<'_>,
     target: &Target,
     cancel: &AtomicBool,
+) -> Result<Measured, Box<Failure>> {
+    with_compilers(root, cancel, None, |compilers| compilers.measure(overlay, target))
+}
+
+fn with_compilers<T>(
+    root: &Path,
+    cancel: &AtomicBool,
     cache: Option<Cache>,
-) -> Result<Sourced, Box<Failure>> {
+    run: impl FnOnce(&Compilers<'_>) -> T,
+) -> T {
     let curand = |toolkit: &Toolkit| {
         let folder = toolkit::component(toolkit, Component::Curand, false, true, cancel);
         folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
@@ -272,7 +399,7 @@ fn compile_with(
     let limit = Duration::from_secs(600);
     let headers = HeaderIndex::new(root);
     let compiler = Compiler { limit, cancel, headers, curand: &curand, tries_shared_spilling: cache.is_none() };
-    Compilers { compiler, cache }.artifacts(unit, target)
+    run(&Compilers { compiler, cache })
 }
 
 /// A source of artifacts that compiles and keeps what comes out.
@@ -291,6 +418,13 @@ impl ArtifactSource for Recorder<'_> {
             self.problems.lock().expect("no thread has panicked").push(format!("`{}`: {problem}", unit.name));
         }
         result.map(|artifacts| Sourced { artifacts, cached: false, cache_error: None })
+    }
+}
+
+impl OverlaySource for Recorder<'_> {
+    /// Suggestions are compiled from the finished record.
+    fn measure(&self, _: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        Err(CompileError::Refused { architecture: target.architecture.clone() }.into())
     }
 }
 

@@ -1,0 +1,81 @@
+//! Applying edits to texts, without touching files.
+
+use std::path::Path;
+
+use crate::diagnostic::Edit;
+
+/// The text of a file with edits applied; `None` where two of them overlap or one lies outside it.
+pub fn apply(text: &str, edits: &[&Edit]) -> Option<String> {
+    let mut sorted: Vec<&Edit> = edits.to_vec();
+    sorted.sort();
+    sorted.dedup();
+    let mut edited = String::with_capacity(text.len());
+    let mut at = 0;
+    for edit in sorted {
+        // What is inserted at the end of a replaced part is beside it.
+        edited.push_str(text.get(at..edit.span.start)?);
+        text.get(edit.span.range())?;
+        edited.push_str(&edit.replacement);
+        at = edit.span.end;
+    }
+    edited.push_str(text.get(at..)?);
+    Some(edited)
+}
+
+/// Whether two edits cannot both be applied. Two that are equal are one.
+pub fn conflict(one: &Edit, other: &Edit) -> bool {
+    let is_same_file = one.span.file.path == other.span.file.path;
+    let is_before = |first: &Edit, second: &Edit| {
+        first.span.end < second.span.start
+            || (first.span.end == second.span.start
+                && !first.span.range().is_empty()
+                && !second.span.range().is_empty())
+    };
+    is_same_file && one != other && !is_before(one, other) && !is_before(other, one)
+}
+
+/// The edits of one file.
+pub fn of_file<'e>(edits: impl IntoIterator<Item = &'e Edit>, path: &Path) -> Vec<&'e Edit> {
+    edits.into_iter().filter(|edit| edit.span.file.path == path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{SourceFile, Span};
+
+    fn edits(text: &str, list: &[(usize, usize, &str)]) -> Vec<Edit> {
+        let file = SourceFile::from_text("a.cu", text);
+        let edit = |(start, end, replacement): &(usize, usize, &str)| Edit {
+            span: Span::new(&file, *start..*end),
+            replacement: replacement.to_string(),
+        };
+        list.iter().map(edit).collect()
+    }
+
+    fn applied(text: &str, list: &[(usize, usize, &str)]) -> Option<String> {
+        apply(text, &edits(text, list).iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn edits_are_applied_in_order() {
+        assert_eq!(applied("abcdef", &[(4, 5, "X"), (0, 0, "<"), (1, 2, "")]).as_deref(), Some("<acdXf"));
+        // The same edit for two findings is one edit.
+        assert_eq!(applied("abc", &[(1, 1, "X"), (1, 1, "X")]).as_deref(), Some("aXbc"));
+    }
+
+    #[test]
+    fn edits_that_overlap_or_lie_outside_are_refused() {
+        assert_eq!(applied("abc", &[(0, 2, "X"), (1, 3, "Y")]), None);
+        assert_eq!(applied("abc", &[(2, 9, "X")]), None);
+        assert_eq!(applied("é", &[(1, 2, "X")]), None);
+    }
+
+    #[test]
+    fn conflicts_are_seen() {
+        let list = edits("abcdef", &[(0, 2, "X"), (2, 4, "Y"), (1, 3, "Z"), (2, 2, "I"), (2, 2, "J"), (2, 2, "I")]);
+        assert!(!conflict(&list[0], &list[1]));
+        assert!(conflict(&list[0], &list[2]) && conflict(&list[1], &list[2]));
+        assert!(conflict(&list[3], &list[4]) && !conflict(&list[3], &list[5]));
+    }
+}

@@ -1,0 +1,224 @@
+//! How much a function does, estimated from its machine code: instructions by kind, at the depth of their loops.
+//!
+//! The estimate is only good for comparing two versions of one function: what both have falls out of the comparison.
+//! Weights are those of measurements on an H200: a select chain of 16 elements (some 48 instructions) took 5 times as
+//! long as one read and one write of local memory with an index that is the same in the warp.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::sass::{AddressBase, SassFunction};
+
+/// Deeper loops count as this deep.
+const DEPTHS: usize = 6;
+/// A load or store of local memory, in simple instructions, where the address is the same in the warp.
+const LOCAL: u64 = 4;
+
+/// Instructions of a function by the number of loops around them, weighted by what they cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    instructions: [u64; DEPTHS],
+    /// Local accesses with a fixed place in the frame.
+    fixed: [u64; DEPTHS],
+    /// Local accesses with a computed address.
+    computed: [u64; DEPTHS],
+    /// Accesses of global memory, which are among the instructions.
+    global: [u64; DEPTHS],
+}
+
+impl Work {
+    /// Adds up the instructions of a function and of those that it calls.
+    pub fn of(function: &SassFunction<'_>) -> Self {
+        let parts = parts(function);
+        let loops: Vec<Range<u32>> = function.loops().into_iter().map(|found| found.instructions).collect();
+        let calls = calls_by_depth(function, &parts, &loops);
+        let local: BTreeMap<u32, AddressBase> =
+            function.local_instructions().into_iter().map(|access| (access.offset, access.base)).collect();
+        let mut work = Self::default();
+        for (offset, low) in function.opcodes() {
+            let own_depth = depth_at(offset, &loops);
+            let base = local.get(&offset);
+            for (depth, count) in calls[part_of(offset, &parts)].iter().enumerate() {
+                let depth = (own_depth + depth).min(DEPTHS - 1);
+                match base {
+                    Some(AddressBase::Stack | AddressBase::Absolute) => work.fixed[depth] += count,
+                    Some(AddressBase::Register(_) | AddressBase::Uniform { .. }) => work.computed[depth] += count,
+                    None => work.instructions[depth] += count.saturating_mul(weight(low)),
+                }
+                work.global[depth] += if is_global(low) { *count } else { 0 };
+            }
+        }
+        work
+    }
+
+    /// One figure, where each loop runs `rounds` times, and a local access with a computed address costs as much as
+    /// `computed` simple instructions.
+    pub fn total(&self, rounds: u64, computed: u64) -> u64 {
+        let cost = |depth: usize| {
+            let local = self.fixed[depth].saturating_mul(LOCAL);
+            let computed = self.computed[depth].saturating_mul(computed);
+            self.instructions[depth].saturating_add(local).saturating_add(computed)
+        };
+        weighted(cost, rounds)
+    }
+
+    /// The same for a later version of a function. The compiler unrolls loops on its own, by factors that the code does
+    /// not tell; how often the function goes to global memory stays the same, whatever its code looks like. So a version
+    /// that seems to go there more often has loops that run less often.
+    pub fn total_after(&self, before: &Self, rounds: u64, computed: u64) -> u64 {
+        let total = self.total(rounds, computed);
+        let visits = |work: &Self| weighted(|depth| work.global[depth], rounds);
+        match (visits(before), visits(self)) {
+            (old, new) if old > 0 && new > old => (u128::from(total) * u128::from(old) / u128::from(new)) as u64,
+            _ => total,
+        }
+    }
+}
+
+fn weighted(at_depth: impl Fn(usize) -> u64, rounds: u64) -> u64 {
+    let mut factor = 1u64;
+    let mut total = 0u64;
+    for depth in 0..DEPTHS {
+        total = total.saturating_add(at_depth(depth).saturating_mul(factor));
+        factor = factor.saturating_mul(rounds.max(1));
+    }
+    total
+}
+
+/// What an access to an array of local memory with a computed index costs, in simple instructions. Threads of a warp
+/// that use different elements need a transfer each, and long arrays do not stay in the cache.
+pub fn computed_cost(elements: u64, is_per_thread: bool) -> u64 {
+    match (is_per_thread, elements) {
+        (false, _) => LOCAL,
+        (true, 0..=8) => 14,
+        (true, 9..=32) => elements * 5 / 4,
+        (true, _) => 140,
+    }
+}
+
+/// Cost of an instruction that is no local access, by the low bits of its opcode.
+fn weight(low: u64) -> u64 {
+    match low & 0x1ff {
+        // NOP
+        0x118 => 0,
+        // LD, LDG, ST, STG
+        0x180 | 0x181 | 0x185 | 0x186 => 4,
+        // LDS, STS
+        0x184 | 0x188 => 2,
+        // MUFU
+        0x108 => 4,
+        // DADD, DMUL, DSETP, DFMA
+        0x028..=0x02b => 2,
+        _ => 1,
+    }
+}
+
+/// LD, LDG, ST, STG, and atomic operations.
+fn is_global(low: u64) -> bool {
+    matches!(low & 0x1ff, 0x180 | 0x181 | 0x185 | 0x186 | 0x18a | 0x18b | 0x18e | 0x1a8 | 0x1a9)
+}
+
+fn depth_at(offset: u32, loops: &[Range<u32>]) -> usize {
+    loops.iter().filter(|range| range.contains(&offset)).count()
+}
+
+/// Where the kernel and the functions behind it start: what `CALL` names.
+fn parts(function: &SassFunction<'_>) -> Vec<u32> {
+    let mut starts: Vec<u32> = function.calls().map(|(_, target)| target).chain([0]).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    starts
+}
+
+fn part_of(offset: u32, parts: &[u32]) -> usize {
+    parts.partition_point(|start| *start <= offset).saturating_sub(1)
+}
+
+/// How often each part is entered, by the loops around the calls that lead there.
+fn calls_by_depth(function: &SassFunction<'_>, parts: &[u32], loops: &[Range<u32>]) -> Vec<[u64; DEPTHS]> {
+    let mut start = vec![[0u64; DEPTHS]; parts.len()];
+    start[0][0] = 1;
+    let mut entered = start.clone();
+    // Once for each level of calls; functions that call themselves end here too.
+    for _ in 0..DEPTHS {
+        let mut next = start.clone();
+        for (offset, target) in function.calls() {
+            let depth = depth_at(offset, loops);
+            for (outer, count) in entered[part_of(offset, parts)].iter().enumerate() {
+                let here = &mut next[part_of(target, parts)][(outer + depth).min(DEPTHS - 1)];
+                *here = here.saturating_add(*count);
+            }
+        }
+        entered = next;
+    }
+    entered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(words: &[(u64, u64)]) -> Vec<u8> {
+        words.iter().flat_map(|(lo, hi)| [lo.to_le_bytes(), hi.to_le_bytes()].concat()).collect()
+    }
+
+    const NOP: (u64, u64) = (0x7918, 0);
+    const ADD: (u64, u64) = (0x7221, 0);
+    /// `LDL R10, [R5]`, `STL [R1+0x50], R7`
+    const COMPUTED: (u64, u64) = (0x0000_0000_050a_7983, 0x800);
+    const FIXED: (u64, u64) = (0x0000_5007_0100_7387, 0x0000_0000_0010_0800);
+
+    /// A jump by whole instructions, counted from the one behind it, on sm_90.
+    fn jump(opcode: u64, instructions: i64) -> (u64, u64) {
+        let units = instructions * 4;
+        let high = (units >> 8) as u64;
+        (opcode | ((units as u64 & 0xff) << 16) | (high << 34), (high >> 30) & 0x3_ffff)
+    }
+
+    #[test]
+    fn loops_and_local_accesses_weigh_more() {
+        let bytes = code(&[ADD, ADD, COMPUTED, FIXED, jump(0x947, -4), NOP]);
+        let work = Work::of(&SassFunction::new(&bytes, 90));
+        // The loop holds all but the first instruction and the last.
+        assert_eq!(work.total(1, 4), 1 + 1 + 4 + 4 + 1);
+        assert_eq!(work.total(8, 4), 1 + 8 * (1 + 4 + 4 + 1));
+        assert_eq!(work.total(8, 140), 1 + 8 * (1 + 140 + 4 + 1));
+    }
+
+    #[test]
+    fn a_function_that_is_called_in_a_loop_is_in_the_loop() {
+        let bytes = code(&[ADD, jump(0x944, 3), jump(0x947, -3), NOP, NOP, ADD, ADD]);
+        let work = Work::of(&SassFunction::new(&bytes, 90));
+        // The loop is its first three instructions; behind the branch is one that does nothing, then the function.
+        assert_eq!(work.total(8, 4), 8 * 3 + 8 * 2);
+        let twice = code(&[jump(0x944, 2), jump(0x944, 1), NOP, ADD]);
+        assert_eq!(Work::of(&SassFunction::new(&twice, 90)).total(8, 4), 2 + 2);
+    }
+
+    #[test]
+    fn more_threads_need_more_transfers() {
+        assert_eq!(computed_cost(64, false), 4);
+        assert!(computed_cost(8, true) < computed_cost(16, true));
+        assert!(computed_cost(32, true) < computed_cost(64, true));
+    }
+
+    #[test]
+    fn a_loop_that_the_compiler_unrolled_runs_less_often() {
+        let load = (0x7981, 0);
+        let once = Work::of(&SassFunction::new(&code(&[load, ADD, jump(0x947, -3)]), 90));
+        let twice = Work::of(&SassFunction::new(&code(&[load, ADD, load, ADD, jump(0x947, -5)]), 90));
+        assert!(twice.total(8, 4) > once.total(8, 4));
+        assert!(twice.total_after(&once, 8, 4) <= once.total(8, 4));
+        assert_eq!(once.total_after(&twice, 8, 4), once.total(8, 4));
+    }
+
+    #[test]
+    fn an_unrolled_loop_is_as_much_work() {
+        let rolled = code(&[ADD, ADD, jump(0x947, -3), NOP]);
+        let unrolled = code(&[ADD; 16]);
+        let of = |bytes: &[u8]| Work::of(&SassFunction::new(bytes, 90)).total(8, 4);
+        assert!(of(&unrolled) <= of(&rolled));
+    }
+}

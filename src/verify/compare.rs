@@ -1,0 +1,173 @@
+//! Whether edits help: figures of a unit before and after.
+
+use thiserror::Error;
+
+use super::measure::{Function, Measured};
+use super::occupancy::{Occupancy, occupancy};
+use crate::compile::architecture_number;
+use crate::diagnostic::Footprint;
+
+/// Rounds of a loop of which nothing is known, as in the order of findings.
+const ROUNDS: u32 = 8;
+
+/// What a candidate is judged by, beside the figures.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a> {
+    /// `sm_90`
+    pub architecture: &'a str,
+    /// How often the loops run that it changes.
+    pub rounds: Option<u32>,
+    /// Cost of a local access with a computed address, in simple instructions.
+    pub computed_cost: u64,
+}
+
+/// Why edits are not suggested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Fault {
+    #[error("it does not compile")]
+    NotCompiled,
+    #[error("a kernel is not there any more")]
+    Missing,
+    #[error("the local memory does not become less, or is spilled instead")]
+    NoGain,
+    #[error("half of the resident warps would be lost")]
+    Occupancy,
+    #[error("the estimated work rises from {0} to {1}")]
+    Work(u64, u64),
+    #[error("another function gets more local memory")]
+    OtherFunction,
+    #[error("a kernel of the finding is in a unit that does not read the edited file")]
+    OtherUnit,
+}
+
+/// Judges one kernel that a candidate is for.
+///
+/// # Errors
+/// Why it does not help.
+pub fn judge(before: &Function, after: Option<&Function>, terms: Terms<'_>) -> Result<(Footprint, Footprint), Fault> {
+    // A function that was inlined everywhere is gone, and its frame with it.
+    let gone = Function::default();
+    let after = match after {
+        Some(after) => after,
+        None if before.is_entry => return Err(Fault::Missing),
+        None => &gone,
+    };
+    if !falls(before, after) {
+        return Err(Fault::NoGain);
+    }
+    let (old, new) = (resident(before, terms), resident(after, terms));
+    if let (Some(old), Some(new)) = (old, new)
+        && new.warps * 2 <= old.warps
+    {
+        return Err(Fault::Occupancy);
+    }
+    let rounds = u64::from(terms.rounds.unwrap_or(ROUNDS).max(ROUNDS));
+    let old_work = before.work.total(rounds, terms.computed_cost);
+    let new_work = after.work.total_after(&before.work, rounds, terms.computed_cost);
+    let (old, new) = (footprint(before, old, old_work), footprint(after, new, new_work));
+    if new.work > old.work { Err(Fault::Work(old.work, new.work)) } else { Ok((old, new)) }
+}
+
+/// Less local memory, and nothing of it in another form.
+fn falls(before: &Function, after: &Function) -> bool {
+    let frames = (before.usage.stack_frame, after.usage.stack_frame);
+    let spills = (before.spilled(), after.spilled());
+    let is_known = !after.stack_is_unknown || before.stack_is_unknown;
+    is_known && frames.1 <= frames.0 && spills.1 <= spills.0 && (frames.1 < frames.0 || spills.1 < spills.0)
+}
+
+/// Whether a function that a candidate is not for has more local memory than before.
+pub fn suffers(before: Option<&Function>, after: &Function) -> bool {
+    let nothing = Function::default();
+    let before = before.unwrap_or(&nothing);
+    after.usage.stack_frame > before.usage.stack_frame
+        || after.spilled() > before.spilled()
+        || (after.stack_is_unknown && !before.stack_is_unknown)
+}
+
+/// Functions that have more local memory than before, but for those that `is_spared` tells.
+pub fn any_suffers(before: &Measured, after: &Measured, is_spared: impl Fn(&str) -> bool) -> bool {
+    let mut functions = after.functions.iter().filter(|(name, _)| !is_spared(name));
+    functions.any(|(name, function)| suffers(before.functions.get(name), function))
+}
+
+fn resident(function: &Function, terms: Terms<'_>) -> Option<Occupancy> {
+    let usage = &function.usage;
+    occupancy(architecture_number(terms.architecture), usage.registers, usage.shared, function.threads)
+}
+
+fn footprint(function: &Function, occupancy: Option<Occupancy>, work: u64) -> Footprint {
+    Footprint {
+        usage: function.usage,
+        blocks: occupancy.and_then(|occupancy| occupancy.blocks),
+        occupancy_percent: occupancy.map(|occupancy| occupancy.percent),
+        work,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::ResourceUsage;
+    use crate::read::{SassFunction, Work};
+
+    const TERMS: Terms<'static> = Terms { architecture: "sm_90", rounds: None, computed_cost: 4 };
+
+    fn function(stack_frame: u64, spills: u64, registers: u32, instructions: usize) -> Function {
+        // FADD
+        let code: Vec<u8> = std::iter::repeat_n((0x7221_u128).to_le_bytes(), instructions).flatten().collect();
+        Function {
+            usage: ResourceUsage { stack_frame, spill_stores: spills, registers, ..ResourceUsage::default() },
+            is_entry: true,
+            work: Work::of(&SassFunction::new(&code, 90)),
+            ..Function::default()
+        }
+    }
+
+    fn fault(before: &Function, after: &Function) -> Option<Fault> {
+        judge(before, Some(after), TERMS).err()
+    }
+
+    #[test]
+    fn less_local_memory_is_a_gain() {
+        let before = function(128, 0, 32, 100);
+        assert_eq!(fault(&before, &function(0, 0, 46, 100)), None);
+        assert_eq!(fault(&before, &function(64, 0, 32, 90)), None);
+        assert_eq!(fault(&before, &function(128, 0, 32, 50)), Some(Fault::NoGain));
+        assert_eq!(fault(&function(128, 64, 32, 9), &function(64, 0, 40, 9)), None);
+    }
+
+    #[test]
+    fn spills_in_place_of_a_frame_are_none() {
+        assert_eq!(fault(&function(128, 0, 32, 100), &function(64, 64, 32, 100)), Some(Fault::NoGain));
+    }
+
+    #[test]
+    fn half_the_warps_are_too_few() {
+        assert_eq!(fault(&function(128, 0, 32, 100), &function(0, 0, 64, 100)), Some(Fault::Occupancy));
+    }
+
+    #[test]
+    fn more_work_than_was_saved_is_too_much() {
+        assert_eq!(fault(&function(128, 0, 32, 100), &function(0, 0, 32, 101)), Some(Fault::Work(100, 101)));
+    }
+
+    #[test]
+    fn kernels_stay_and_functions_may_go() {
+        let kernel = function(128, 0, 32, 100);
+        assert_eq!(judge(&kernel, None, TERMS).err(), Some(Fault::Missing));
+        let called = Function { is_entry: false, ..kernel };
+        assert!(judge(&called, None, TERMS).is_ok());
+    }
+
+    #[test]
+    fn others_may_not_suffer() {
+        let measured = |one: Function, other: Function| Measured {
+            functions: [("one".to_string(), one), ("other".to_string(), other)].into(),
+        };
+        let before = measured(function(128, 0, 32, 1), function(0, 0, 32, 1));
+        let after = measured(function(0, 0, 32, 1), function(16, 0, 32, 1));
+        assert!(any_suffers(&before, &after, |name| name == "one"));
+        assert!(!any_suffers(&before, &after, |name| name == "other"));
+    }
+}

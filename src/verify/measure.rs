@@ -1,0 +1,154 @@
+//! What a compilation gave, as far as a comparison needs it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::compile::{Artifacts, architecture_number};
+use crate::diagnostic::ResourceUsage;
+use crate::read::{Cubin, FunctionUsage, PtxasLog, SassFunction, Work};
+
+/// Directives of a kernel's header that give its block size.
+const BLOCK_SIZES: [&str; 2] = [".maxntid", ".reqntid"];
+
+/// What stands before a hash of the file's path in names of functions that only their file can see.
+const FILE_MARKS: [&str; 2] = ["_GLOBAL__N__", "_INTERNAL_"];
+const HASH_LENGTH: usize = 8;
+
+/// A mangled name without hashes of the file: those of a copy elsewhere are others.
+pub fn canonical(name: &str) -> String {
+    let mut name = name.to_string();
+    for mark in FILE_MARKS {
+        let mut from = 0;
+        while let Some(at) = name[from..].find(mark).map(|at| from + at + mark.len()) {
+            blank_hash(&mut name, at);
+            // `_9_decode_cu_`, then another hash.
+            let rest = name.get(at + HASH_LENGTH + 1..).unwrap_or("");
+            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            if let Ok(length) = rest[..digits].parse::<usize>() {
+                let second = length.saturating_add(at + HASH_LENGTH + digits + 3);
+                blank_hash(&mut name, second);
+            }
+            from = at;
+        }
+    }
+    name
+}
+
+fn blank_hash(name: &mut String, at: usize) {
+    let range = at..at.saturating_add(HASH_LENGTH);
+    if name.get(range.clone()).is_some_and(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+        name.replace_range(range, &"0".repeat(HASH_LENGTH));
+    }
+}
+
+/// The functions of a unit, by mangled name in its canonical form.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measured {
+    pub functions: BTreeMap<String, Function>,
+}
+
+/// Figures of one function.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Function {
+    pub usage: ResourceUsage,
+    pub is_entry: bool,
+    pub stack_is_unknown: bool,
+    /// The largest block that the kernel may be launched with, where it says so.
+    pub threads: Option<u32>,
+    pub work: Work,
+}
+
+impl Function {
+    pub fn spilled(&self) -> u64 {
+        self.usage.spill_stores + self.usage.spill_loads
+    }
+}
+
+impl Measured {
+    /// The figures of ptxas alone.
+    pub fn of_log(log: &PtxasLog) -> Self {
+        let functions = log.functions.iter().map(|(name, function)| (canonical(name), of_usage(function)));
+        Self { functions: functions.collect() }
+    }
+
+    /// Everything: the work is read from the machine code.
+    pub fn of(artifacts: &Artifacts) -> Self {
+        let mut measured = Self::of_log(&PtxasLog::parse(&artifacts.ptxas_log));
+        measured.add_work(artifacts);
+        measured
+    }
+
+    /// Adds what is not in the log.
+    pub fn add_work(&mut self, artifacts: &Artifacts) {
+        let architecture = architecture_number(&artifacts.architecture);
+        for function in Cubin::parse(&artifacts.cubin).map(|cubin| cubin.functions).unwrap_or_default() {
+            if let Some(measured) = self.functions.get_mut(&canonical(&function.name)) {
+                measured.work = Work::of(&SassFunction::new(&function.code, architecture));
+            }
+        }
+        for (name, threads) in block_sizes(&artifacts.ptx) {
+            if let Some(measured) = self.functions.get_mut(&canonical(name)) {
+                measured.threads = Some(threads);
+            }
+        }
+    }
+}
+
+fn of_usage(function: &FunctionUsage) -> Function {
+    Function {
+        usage: function.usage,
+        is_entry: function.is_entry,
+        stack_is_unknown: function.stack_is_unknown,
+        ..Function::default()
+    }
+}
+
+/// Kernels that say how large their blocks are at most.
+fn block_sizes(ptx: &str) -> BTreeMap<&str, u32> {
+    let mut sizes = BTreeMap::new();
+    let mut kernel = None;
+    for line in ptx.lines() {
+        if let Some((_, rest)) = line.split_once(".entry ") {
+            kernel = rest.trim_start().split(|c: char| c == '(' || c.is_whitespace()).next();
+        }
+        let sizes_here = BLOCK_SIZES.iter().filter_map(|directive| line.split_once(directive));
+        for (name, (_, numbers)) in kernel.into_iter().zip(sizes_here) {
+            sizes.insert(name, product(numbers));
+        }
+        if line.contains('{') {
+            kernel = None;
+        }
+    }
+    sizes
+}
+
+/// `256, 2, 1`, with other directives behind it.
+fn product(numbers: &str) -> u32 {
+    let is_part = |c: char| c.is_ascii_digit() || c == ',' || c.is_whitespace();
+    let end = numbers.find(|c| !is_part(c)).unwrap_or(numbers.len());
+    let numbers = numbers[..end].split(',').filter_map(|number| number.trim().parse::<u32>().ok());
+    numbers.fold(1, u32::saturating_mul)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_depend_on_where_a_file_lies() {
+        let name =
+            |one: &str, two: &str| format!("_ZN41_GLOBAL__N__{one}_9_decode_cu_{two}11softmax_rowILi32EEEvPKfPfii");
+        assert_eq!(canonical(&name("369b127b", "b80563f7")), name("00000000", "00000000"));
+        for odd in ["_Z1kPf", "_GLOBAL__N_", "x_INTERNAL_12345678_99999999999999999999_", "_INTERNAL_é_1_x"] {
+            canonical(odd);
+        }
+        assert_eq!(canonical("_Z1kPf"), "_Z1kPf");
+    }
+
+    #[test]
+    fn block_sizes_stand_in_headers() {
+        let ptx = ".visible .entry one(\n)\n.maxntid 256, 2\n.minnctapersm 5\n{\n}\n.entry two( .param .u64 p ) .reqntid 64, 1, 1 .maxnreg 32 { ret; }\n.entry three()\n{\n}";
+        assert_eq!(block_sizes(ptx), BTreeMap::from([("one", 512), ("two", 64)]));
+    }
+}

@@ -1,0 +1,367 @@
+//! Suggestions are compiled before they are shown: what does not help is dropped.
+//!
+//! A suggestion must hold in every unit that reads what it edits, for every architecture of the run. Several are tried
+//! in one compilation where they cannot have to do with each other; where such a compilation fails, each is tried alone.
+
+mod compare;
+mod measure;
+mod occupancy;
+mod overlay;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+pub use measure::{Function, Measured};
+pub use overlay::{Mirror, Overlay};
+
+use crate::compile::{CompileError, Failure, Target};
+use crate::diagnostic::{
+    Applicability, Diagnostic, Edit, Evidence, Suggestion, Uniformity, Verification, VerifiedKernel,
+};
+use crate::edit;
+use crate::extract::{TranslationUnit, UnitCode};
+use crate::read::computed_cost;
+use crate::source::normalize;
+
+pub use compare::Fault;
+use compare::Terms;
+use measure::canonical;
+
+/// Bytes of an element, where only the object's size is known.
+const ELEMENT_BYTES: u64 = 4;
+
+/// Compiles overlays: the compilers with a cache before them, or a record.
+pub trait OverlaySource: Sync {
+    /// Figures of a unit with edits.
+    ///
+    /// # Errors
+    /// It does not compile.
+    fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>>;
+}
+
+/// A unit for a target, as it was compiled without edits.
+pub struct Subject<'a> {
+    pub unit: &'a TranslationUnit,
+    pub target: &'a Target,
+    /// What it was compiled for, which a rescue may have raised.
+    pub architecture: &'a str,
+    pub dependencies: &'a [PathBuf],
+    pub before: &'a Measured,
+}
+
+/// How suggestions are tried.
+pub struct Prover<'a> {
+    pub subjects: &'a [Subject<'a>],
+    pub source: &'a dyn OverlaySource,
+    pub root: &'a std::path::Path,
+    pub threads: usize,
+    /// No compilation starts later.
+    pub deadline: Instant,
+    /// Told of each compilation, with the unit's name, as it starts.
+    pub on_start: &'a (dyn Fn(&str) + Sync),
+}
+
+/// What it took.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub tried: usize,
+    pub proven: usize,
+    pub compilations: usize,
+    /// Suggestions for which there was no time.
+    pub open: usize,
+    pub interrupted: bool,
+    /// Suggestions that do not help: the place of the finding, and why.
+    pub refuted: Vec<(String, Fault)>,
+}
+
+/// A suggestion of a diagnostic.
+struct Candidate<'d> {
+    diagnostic: usize,
+    suggestion: &'d Suggestion,
+    evidence: &'d Evidence,
+    /// Indices of the subjects that read what it edits.
+    subjects: Vec<usize>,
+    kernels: BTreeSet<&'d str>,
+}
+
+/// What became of a candidate.
+enum Outcome {
+    Proven(Verification),
+    /// It does not help.
+    Refuted(Fault),
+    /// It may have failed for another candidate of its compilation.
+    Unclear,
+    /// It was not compiled.
+    Open,
+}
+
+type Result3 = Option<Result<Measured, Box<Failure>>>;
+
+/// Tries the suggestions of all diagnostics. Of each diagnostic the first that is proven stays, else those that were not
+/// compiled; the latter are for programmers to judge.
+pub fn prove(diagnostics: &mut [Diagnostic], prover: &Prover<'_>) -> Tally {
+    let mut tally = Tally::default();
+    let longest = diagnostics.iter().map(|diagnostic| diagnostic.suggestions.len()).max().unwrap_or(0);
+    let mut outcomes: Vec<Vec<Outcome>> = diagnostics.iter().map(|_| Vec::new()).collect();
+    for round in 0..longest {
+        let candidates = candidates(diagnostics, &outcomes, round, prover);
+        tally.tried += candidates.len();
+        let results = try_all(&candidates, prover, &mut tally);
+        let places: Vec<usize> = candidates.iter().map(|candidate| candidate.diagnostic).collect();
+        for (place, outcome) in places.into_iter().zip(results) {
+            outcomes[place].push(outcome);
+        }
+    }
+    for (diagnostic, outcomes) in diagnostics.iter_mut().zip(outcomes) {
+        keep(diagnostic, outcomes, &mut tally);
+    }
+    tally
+}
+
+/// Marks all suggestions as not compiled.
+pub fn leave_open(diagnostics: &mut [Diagnostic]) {
+    for suggestion in diagnostics.iter_mut().flat_map(|diagnostic| &mut diagnostic.suggestions) {
+        suggestion.applicability = suggestion.applicability.max(Applicability::MaybeIncorrect);
+    }
+}
+
+fn place(diagnostic: &Diagnostic) -> String {
+    let place = diagnostic.primary.as_ref().map(|label| format!("{:?}", label.span)).unwrap_or_default();
+    let place = place.rsplit_once('+').map_or(place.as_str(), |(place, _)| place);
+    format!("{} at {place}", diagnostic.code.name())
+}
+
+fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) {
+    let suggestions = std::mem::take(&mut diagnostic.suggestions);
+    let mut open = Vec::new();
+    for (mut suggestion, outcome) in suggestions.into_iter().zip(outcomes) {
+        match outcome {
+            Outcome::Proven(verification) => {
+                tally.proven += 1;
+                suggestion.verification = Some(verification);
+                diagnostic.suggestions = vec![suggestion];
+                return;
+            }
+            Outcome::Refuted(fault) => tally.refuted.push((place(diagnostic), fault)),
+            Outcome::Unclear => {}
+            Outcome::Open => {
+                tally.open += 1;
+                suggestion.applicability = suggestion.applicability.max(Applicability::MaybeIncorrect);
+                open.push(suggestion);
+            }
+        }
+    }
+    diagnostic.suggestions = open;
+}
+
+/// The suggestions of a round, the costliest diagnostics first.
+fn candidates<'d>(
+    diagnostics: &'d [Diagnostic],
+    outcomes: &[Vec<Outcome>],
+    round: usize,
+    prover: &Prover<'_>,
+) -> Vec<Candidate<'d>> {
+    let mut candidates: Vec<Candidate<'d>> = diagnostics
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| !outcomes[*index].iter().any(|outcome| matches!(outcome, Outcome::Proven(_))))
+        .filter_map(|(index, diagnostic)| {
+            let evidence = diagnostic.evidence.as_ref()?;
+            let suggestion = diagnostic.suggestions.get(round)?;
+            Some(Candidate {
+                diagnostic: index,
+                suggestion,
+                evidence,
+                subjects: readers(&suggestion.edits, prover),
+                kernels: evidence.kernels.iter().map(|kernel| kernel.mangled.as_str()).collect(),
+            })
+        })
+        .collect();
+    candidates.sort_by_key(|candidate| (std::cmp::Reverse(candidate.evidence.score()), candidate.diagnostic));
+    candidates
+}
+
+/// The subjects that read a file that is edited.
+fn readers(edits: &[Edit], prover: &Prover<'_>) -> Vec<usize> {
+    let reads = |subject: &Subject<'_>| edits.iter().any(|edit| reads(subject, edit));
+    (0..prover.subjects.len()).filter(|index| reads(&prover.subjects[*index])).collect()
+}
+
+fn reads(subject: &Subject<'_>, edit: &Edit) -> bool {
+    let path = &edit.span.file.path;
+    let is_own = match &subject.unit.code {
+        UnitCode::CudaFile { file, .. } => file.path == *path,
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text } => text.edited(&[edit]).is_some(),
+    };
+    let normal = normalize(path);
+    is_own || subject.dependencies.iter().any(|dependency| normalize(dependency) == normal)
+}
+
+/// Tries candidates together, and those of which that does not tell, alone.
+fn try_all(candidates: &[Candidate<'_>], prover: &Prover<'_>, tally: &mut Tally) -> Vec<Outcome> {
+    let everything: Vec<usize> = (0..candidates.len()).collect();
+    let mut outcomes: Vec<Outcome> = candidates.iter().map(|_| Outcome::Open).collect();
+    let batches = batches(candidates, &everything);
+    try_batches(candidates, &batches, prover, tally, &mut outcomes);
+    let unclear = |outcome: &Outcome| matches!(outcome, Outcome::Unclear);
+    let alone: Vec<Vec<usize>> =
+        everything.into_iter().filter(|index| unclear(&outcomes[*index])).map(|it| vec![it]).collect();
+    try_batches(candidates, &alone, prover, tally, &mut outcomes);
+    outcomes
+}
+
+/// Groups of candidates that one compilation can try: their edits do not touch, no kernel is of two, and each changes
+/// nothing but its own kernels, unless no other candidate is in its units.
+fn batches(candidates: &[Candidate<'_>], chosen: &[usize]) -> Vec<Vec<usize>> {
+    let mut batches: Vec<Vec<usize>> = Vec::new();
+    for index in chosen {
+        let fits = |batch: &Vec<usize>| batch.iter().all(|other| may_share(&candidates[*index], &candidates[*other]));
+        match batches.iter_mut().find(|batch| fits(batch)) {
+            Some(batch) => batch.push(*index),
+            None => batches.push(vec![*index]),
+        }
+    }
+    batches
+}
+
+fn may_share(one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
+    let is_apart = one.subjects.iter().all(|subject| !other.subjects.contains(subject));
+    let are_local = one.suggestion.is_within_kernel && other.suggestion.is_within_kernel;
+    let edits = || one.suggestion.edits.iter();
+    let touches =
+        edits().any(|edit| other.suggestion.edits.iter().any(|second| edit::conflict(edit, second) || edit == second));
+    is_apart || (are_local && !touches && one.kernels.is_disjoint(&other.kernels))
+}
+
+fn try_batches(
+    candidates: &[Candidate<'_>],
+    batches: &[Vec<usize>],
+    prover: &Prover<'_>,
+    tally: &mut Tally,
+    outcomes: &mut [Outcome],
+) {
+    let mut tasks: Vec<(usize, usize)> = Vec::new();
+    for (number, batch) in batches.iter().enumerate() {
+        let subjects: BTreeSet<usize> = batch.iter().flat_map(|index| candidates[*index].subjects.clone()).collect();
+        tasks.extend(subjects.into_iter().map(|subject| (number, subject)));
+    }
+    let results = run(candidates, batches, &tasks, prover);
+    tally.compilations += results.values().filter(|result| result.is_some()).count();
+    tally.interrupted |= results
+        .values()
+        .flatten()
+        .any(|result| matches!(result, Err(failure) if matches!(failure.error, CompileError::Cancelled)));
+    for (number, batch) in batches.iter().enumerate() {
+        for index in batch {
+            let of_subject = |subject: usize| results.get(&(number, subject)).and_then(Option::as_ref);
+            outcomes[*index] = outcome(&candidates[*index], batch, candidates, &of_subject, prover);
+        }
+    }
+}
+
+/// Compiles all tasks, a batch for a subject each, on some threads.
+fn run(
+    candidates: &[Candidate<'_>],
+    batches: &[Vec<usize>],
+    tasks: &[(usize, usize)],
+    prover: &Prover<'_>,
+) -> BTreeMap<(usize, usize), Result3> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<BTreeMap<(usize, usize), Result3>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..prover.threads.min(tasks.len()) {
+            scope.spawn(|| {
+                while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let edits = batches[task.0].iter().flat_map(|index| &candidates[*index].suggestion.edits);
+                    let result = compile(edits.collect(), &prover.subjects[task.1], prover);
+                    if let Ok(mut results) = results.lock() {
+                        results.insert(*task, result);
+                    }
+                }
+            });
+        }
+    });
+    results.into_inner().unwrap_or_default()
+}
+
+/// `None` where there is no time, or the edits cannot be applied to what the unit reads.
+fn compile(edits: Vec<&Edit>, subject: &Subject<'_>, prover: &Prover<'_>) -> Result3 {
+    if Instant::now() >= prover.deadline {
+        return None;
+    }
+    let edits: Vec<&Edit> = edits.into_iter().filter(|edit| reads(subject, edit)).collect();
+    let overlay = Overlay::new(subject.unit, prover.root, subject.dependencies, &edits)?;
+    (prover.on_start)(&subject.unit.name);
+    Some(prover.source.measure(&overlay, subject.target))
+}
+
+fn outcome<'r>(
+    candidate: &Candidate<'_>,
+    batch: &[usize],
+    candidates: &[Candidate<'_>],
+    result: &dyn Fn(usize) -> Option<&'r Result<Measured, Box<Failure>>>,
+    prover: &Prover<'_>,
+) -> Outcome {
+    let mut verified: BTreeMap<(&str, &str), VerifiedKernel> = BTreeMap::new();
+    // Kernels of the others are theirs to answer for.
+    let kernels = batch.iter().flat_map(|index| candidates[*index].kernels.iter());
+    let spared: BTreeSet<String> = kernels.map(|kernel| canonical(kernel)).collect();
+    let failed = |fault| if batch.len() > 1 { Outcome::Unclear } else { Outcome::Refuted(fault) };
+    for index in &candidate.subjects {
+        let subject = &prover.subjects[*index];
+        let after = match result(*index) {
+            None => return Outcome::Open,
+            Some(Err(_)) => return failed(Fault::NotCompiled),
+            Some(Ok(after)) => after,
+        };
+        if compare::any_suffers(subject.before, after, |name| spared.contains(name)) {
+            return failed(Fault::OtherFunction);
+        }
+        match judge_kernels(candidate, subject, after) {
+            Ok(kernels) => kernels.into_iter().for_each(|(key, kernel)| _ = verified.entry(key).or_insert(kernel)),
+            Err(fault) => return Outcome::Refuted(fault),
+        }
+    }
+    let kernels: Vec<VerifiedKernel> = candidate
+        .evidence
+        .kernels
+        .iter()
+        .filter_map(|kernel| verified.remove(&(kernel.mangled.as_str(), kernel.arch.as_str())))
+        .collect();
+    match kernels.len() == candidate.evidence.kernels.len() {
+        true => Outcome::Proven(Verification { kernels }),
+        // A kernel of a unit that does not read the edited file cannot be helped by it.
+        false => Outcome::Refuted(Fault::OtherUnit),
+    }
+}
+
+type Judged<'c> = Vec<((&'c str, &'c str), VerifiedKernel)>;
+
+fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &Measured) -> Result<Judged<'c>, Fault> {
+    let evidence = candidate.evidence;
+    let is_per_thread = evidence.uniformity == Some(Uniformity::PerThread);
+    let here = evidence.kernels.iter().filter(|kernel| kernel.arch == subject.architecture);
+    let mut judged = Vec::new();
+    for kernel in here {
+        let name = canonical(&kernel.mangled);
+        let Some(before) = subject.before.functions.get(&name) else { continue };
+        let terms = Terms {
+            architecture: subject.architecture,
+            rounds: candidate.suggestion.rounds,
+            computed_cost: computed_cost(kernel.bytes / ELEMENT_BYTES, is_per_thread),
+        };
+        let (before, after) = compare::judge(before, after.functions.get(&name), terms)?;
+        let verified = VerifiedKernel {
+            name: kernel.name.clone(),
+            mangled: kernel.mangled.clone(),
+            arch: kernel.arch.clone(),
+            before,
+            after,
+        };
+        judged.push(((kernel.mangled.as_str(), kernel.arch.as_str()), verified));
+    }
+    Ok(judged)
+}

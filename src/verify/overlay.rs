@@ -1,0 +1,193 @@
+//! A unit with edits, beside the workspace, which stays as it is.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::diagnostic::Edit;
+use crate::edit;
+use crate::extract::{MappedText, NvccFlags, TranslationUnit, UnitCode};
+use crate::source::{SourceFile, normalize};
+
+/// A unit and edits of the files that it is made of.
+pub struct Overlay<'a> {
+    pub unit: &'a TranslationUnit,
+    /// The workspace's root: only files below it are edited.
+    pub root: &'a Path,
+    /// Files that the unit includes.
+    pub dependencies: &'a [PathBuf],
+    text: Edited,
+}
+
+/// Texts in place of those on disk.
+enum Edited {
+    /// Of files, by path.
+    Files(BTreeMap<PathBuf, String>),
+    /// Of a kernel string.
+    Text(String),
+}
+
+/// A unit to compile, and the folder that holds its files.
+pub struct Mirror {
+    pub unit: TranslationUnit,
+    /// Where the workspace's root is mirrored; `None` for a text that is compiled without files.
+    pub root: Option<PathBuf>,
+    _folder: Option<TempDir>,
+}
+
+impl<'a> Overlay<'a> {
+    /// `None` where the edits cannot be applied to what the unit reads.
+    pub fn new(
+        unit: &'a TranslationUnit,
+        root: &'a Path,
+        dependencies: &'a [PathBuf],
+        edits: &[&Edit],
+    ) -> Option<Self> {
+        if edits.iter().any(|edit| !edit.span.file.is_utf8() || !edit.span.file.path.starts_with(root)) {
+            return None;
+        }
+        let text = match &unit.code {
+            UnitCode::CudaFile { .. } => Edited::Files(edited_files(edits)?),
+            // Headers of kernel strings are read where they lie.
+            UnitCode::CudaText { text, .. } | UnitCode::Ptx { text } => Edited::Text(text.edited(edits)?),
+        };
+        Some(Self { unit, root, dependencies, text })
+    }
+
+    /// What makes this overlay different from others of the unit: names of files below the root, and texts.
+    pub fn texts(&self) -> Vec<(String, &str)> {
+        match &self.text {
+            Edited::Files(files) => {
+                files.iter().map(|(path, text)| (crate::source::display_path(path, self.root), text.as_str())).collect()
+            }
+            Edited::Text(text) => vec![(String::new(), text.as_str())],
+        }
+    }
+
+    /// Puts copies of the unit's files into a temporary folder, at the places that they have below the root.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub fn mirror(&self) -> std::io::Result<Mirror> {
+        match (&self.text, &self.unit.code) {
+            (Edited::Text(text), code) => Ok(Mirror { unit: self.with_text(text, code), root: None, _folder: None }),
+            (Edited::Files(files), UnitCode::CudaFile { file, flags }) => self.mirror_files(files, file, flags),
+            (Edited::Files(_), _) => Err(std::io::Error::other("a kernel string is no file")),
+        }
+    }
+
+    fn with_text(&self, text: &str, code: &UnitCode) -> TranslationUnit {
+        let mut mapped = MappedText::default();
+        mapped.push_generated(text);
+        let code = match code {
+            UnitCode::CudaText { options, .. } => UnitCode::CudaText { text: mapped, options: options.clone() },
+            _ => UnitCode::Ptx { text: mapped },
+        };
+        TranslationUnit { code, ..self.unit.clone() }
+    }
+
+    fn mirror_files(
+        &self,
+        edited: &BTreeMap<PathBuf, String>,
+        file: &SourceFile,
+        flags: &NvccFlags,
+    ) -> std::io::Result<Mirror> {
+        let folder = tempfile::Builder::new().prefix("cargo-lmem-").tempdir()?;
+        let root = folder.path().join("mirror");
+        let place = |path: &Path| path.strip_prefix(self.root).ok().map(|below| root.join(below));
+        let unit_path = normalize(&file.path);
+        let paths = self.dependencies.iter().map(|path| normalize(path)).chain([unit_path.clone()]);
+        for path in paths {
+            let Some(copy) = place(&path) else { continue };
+            fs_err::create_dir_all(copy.parent().unwrap_or(&root))?;
+            match edited.get(&path) {
+                Some(text) => fs_err::write(&copy, text)?,
+                None => drop(fs_err::copy(&path, &copy)?),
+            }
+        }
+        // A unit outside the root is compiled where it lies; none of its own text is edited then.
+        let source = place(&unit_path).unwrap_or(unit_path);
+        let base = place(&normalize(&self.unit.base)).unwrap_or_else(|| self.unit.base.clone());
+        fs_err::create_dir_all(&base)?;
+        let flags = self.mirrored_flags(flags, &root);
+        let code = UnitCode::CudaFile { file: SourceFile::read(&source, &root)?, flags };
+        let unit = TranslationUnit { code, base, ..self.unit.clone() };
+        Ok(Mirror { unit, root: Some(root), _folder: Some(folder) })
+    }
+
+    /// Paths below the root lead to the mirror, then to what only the workspace has.
+    fn mirrored_flags(&self, flags: &NvccFlags, mirror: &Path) -> NvccFlags {
+        let (root, mirror) = (self.root.to_string_lossy(), mirror.to_string_lossy());
+        let arguments = flags.arguments.iter().map(|argument| argument.replace(&*root, &mirror)).collect();
+        NvccFlags { arguments, origin: flags.origin }
+    }
+}
+
+fn edited_files(edits: &[&Edit]) -> Option<BTreeMap<PathBuf, String>> {
+    let edited = |edit: &&Edit| {
+        let of_file = edit::of_file(edits.iter().copied(), &edit.span.file.path);
+        Some((normalize(&edit.span.file.path), edit::apply(edit.span.file.text(), &of_file)?))
+    };
+    edits.iter().map(edited).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::FlagOrigin;
+    use crate::source::Span;
+
+    #[test]
+    fn files_are_mirrored_with_their_edits() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("ws");
+        let write = |name: &str, text: &str| {
+            let path = root.join(name);
+            fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+            fs_err::write(&path, text).unwrap();
+            path
+        };
+        let header = write("include/a.cuh", "int a;\n");
+        let source = write("kernels/a.cu", "#include \"a.cuh\"\n");
+        let file = SourceFile::read(&source, &root).unwrap();
+        let flags = NvccFlags {
+            arguments: vec![format!("-I{}/include", root.display()), "-O3".into()],
+            origin: FlagOrigin::Config,
+        };
+        let unit = TranslationUnit {
+            name: "kernels/a.cu".into(),
+            package: None,
+            base: root.clone(),
+            code: UnitCode::CudaFile { file, flags },
+            use_site: None,
+        };
+        let header_file = SourceFile::read(&header, &root).unwrap();
+        let edit = Edit { span: Span::new(&header_file, 4..5), replacement: "b".into() };
+        let dependencies = [root.join("kernels/../include/a.cuh"), PathBuf::from("/usr/include/x.h")];
+        let overlay = Overlay::new(&unit, &root, &dependencies, &[&edit]).unwrap();
+        assert_eq!(overlay.texts(), [("include/a.cuh".to_string(), "int b;\n")]);
+        let mirror = overlay.mirror().unwrap();
+        let mirrored = mirror.root.clone().unwrap();
+        assert_eq!(fs_err::read_to_string(mirrored.join("include/a.cuh")).unwrap(), "int b;\n");
+        assert_eq!(fs_err::read_to_string(&header).unwrap(), "int a;\n");
+        let UnitCode::CudaFile { file, flags } = &mirror.unit.code else { panic!() };
+        assert_eq!(file.path, mirrored.join("kernels/a.cu"));
+        assert_eq!(flags.arguments[0], format!("-I{}/include", mirrored.display()));
+        assert_eq!(mirror.unit.base, mirrored);
+    }
+
+    #[test]
+    fn files_outside_the_workspace_are_not_edited() {
+        let file = SourceFile::from_text("/usr/include/a.cuh", "int a;");
+        let unit = TranslationUnit {
+            name: "a".into(),
+            package: None,
+            base: "/ws".into(),
+            code: UnitCode::Ptx { text: MappedText::from_file(&file) },
+            use_site: None,
+        };
+        let edit = Edit { span: Span::new(&file, 4..5), replacement: "b".into() };
+        assert!(Overlay::new(&unit, Path::new("/ws"), &[], &[&edit]).is_none());
+    }
+}
