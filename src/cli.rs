@@ -55,6 +55,7 @@ pub enum Command {
 }
 
 #[derive(Debug, Clone, Args)]
+#[command(group = clap::ArgGroup::new("writes").args(["fix", "diff"]).multiple(true))]
 pub struct CheckArgs {
     /// Files and folders to check instead of packages; they need not belong to one
     #[arg(value_name = "PATHS")]
@@ -108,6 +109,24 @@ pub struct CheckArgs {
     #[arg(short = 'F', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
     pub forbid: Vec<String>,
 
+    /// Write the proven suggestions that keep the meaning into the files, until nothing is left to be done
+    #[arg(long, help_heading = "Suggestions", conflicts_with = "no_verify")]
+    pub fix: bool,
+    /// With --fix or --diff: also those that are proven to help and that a programmer must judge
+    #[arg(long, help_heading = "Suggestions", requires = "writes")]
+    pub unsafe_fixes: bool,
+    /// Print what --fix would write first, as a patch, and write nothing
+    #[arg(long, help_heading = "Suggestions", conflicts_with_all = ["no_verify", "message_format"])]
+    pub diff: bool,
+    /// Fix though files have changes that are not committed
+    #[arg(long, help_heading = "Suggestions", requires = "fix")]
+    pub allow_dirty: bool,
+    /// Fix though files have staged changes
+    #[arg(long, help_heading = "Suggestions", requires = "fix")]
+    pub allow_staged: bool,
+    /// Fix though no version control system is found
+    #[arg(long, help_heading = "Suggestions", requires = "fix")]
+    pub allow_no_vcs: bool,
     /// Show suggestions without compiling them first
     #[arg(long, help_heading = "Suggestions")]
     pub no_verify: bool,

@@ -300,6 +300,19 @@ pub struct Summary {
     pub not_analysed: usize,
     /// `sm_80, sm_90`
     pub architectures: Vec<String>,
+    /// Findings with a suggestion that was proven.
+    pub suggested: BTreeMap<Applicability, usize>,
+    /// What `--fix` wrote, or what it would.
+    pub fixed: Option<FixTally>,
+}
+
+/// What edits of files amount to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct FixTally {
+    pub problems: usize,
+    pub files: usize,
+    /// Else they are only shown.
+    pub is_written: bool,
 }
 
 /// Everything one run has to say.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use rustfix::{CodeFix, LinePosition, LineRange, Replacement, Snippet, Solution};
+
 use crate::diagnostic::Edit;
 
 /// The text of a file with edits applied; `None` where two of them overlap or one lies outside it.
@@ -9,17 +11,23 @@ pub fn apply(text: &str, edits: &[&Edit]) -> Option<String> {
     let mut sorted: Vec<&Edit> = edits.to_vec();
     sorted.sort();
     sorted.dedup();
-    let mut edited = String::with_capacity(text.len());
-    let mut at = 0;
-    for edit in sorted {
-        // What is inserted at the end of a replaced part is beside it.
-        edited.push_str(text.get(at..edit.span.start)?);
-        text.get(edit.span.range())?;
-        edited.push_str(&edit.replacement);
-        at = edit.span.end;
-    }
-    edited.push_str(text.get(at..)?);
-    Some(edited)
+    let mut fix = CodeFix::new(text);
+    let replacements = sorted.into_iter().map(|edit| replacement(text, edit)).collect::<Option<_>>()?;
+    fix.apply_solution(&Solution { message: String::new(), replacements }).ok()?;
+    fix.finish().ok()
+}
+
+fn replacement(text: &str, edit: &Edit) -> Option<Replacement> {
+    let range = edit.span.range();
+    text.get(range.clone())?;
+    // rustfix edits by bytes; lines and columns are for people.
+    let nowhere = LinePosition { line: 0, column: 0 };
+    let snippet = Snippet {
+        file_name: edit.span.file.display.clone(),
+        line_range: LineRange { start: nowhere, end: nowhere },
+        range,
+    };
+    Some(Replacement { snippet, replacement: edit.replacement.clone() })
 }
 
 /// Whether two edits cannot both be applied. Two that are equal are one.

@@ -12,6 +12,7 @@ pub mod directive;
 pub mod discover;
 pub mod edit;
 pub mod extract;
+pub mod fix;
 pub mod lint;
 #[path = "../lints/mod.rs"]
 mod lints;

@@ -10,7 +10,7 @@ use cargo_lmem::check::{CheckError, Outcome, check};
 use cargo_lmem::cli::{CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, MessageFormat};
 use cargo_lmem::diagnostic::Severity;
 use cargo_lmem::toolkit::ToolkitError;
-use cargo_lmem::{cache, compile, lint, report, toolkit};
+use cargo_lmem::{cache, compile, fix, lint, report, toolkit};
 use clap::Parser;
 
 /// How a run ends; the numbers are documented in `--help` and the README.
@@ -133,7 +133,10 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
         width: report::DEFAULT_WIDTH,
     };
     let mut text = Vec::new();
-    report::render(&outcome.report, arguments.message_format, &cx, &mut text)?;
+    match arguments.diff {
+        true => text.extend(fix::patch(&outcome.fixes.files).into_bytes()),
+        false => report::render(&outcome.report, arguments.message_format, &cx, &mut text)?,
+    }
     let Some(path) = &arguments.output else {
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(&text)?;

@@ -1,5 +1,6 @@
 //! One run of `cargo lmem check`: from the command line to a report, stage by stage.
 
+mod fixing;
 mod messages;
 mod only;
 mod progress;
@@ -25,10 +26,12 @@ use crate::config::{ConfigError, PackageConfig};
 use crate::diagnostic::{Code, Diagnostic, Label, Report, Severity, Summary};
 use crate::discover::{DiscoverError, Scope, Workspace, discover};
 use crate::extract::{Extraction, TranslationUnit, extract};
+use crate::fix::{self, VcsError, VcsRules, WriteError};
 use crate::lint::{self, Level, Levels};
 use crate::report;
 use crate::toolkit::{self, Component, Toolkit, ToolkitError};
 
+pub use fixing::Fixes;
 use progress::Progress;
 pub use unit::{ArtifactSource, Compilers, MARKS_SPILLS, Sourced, register_flag};
 use unit::{Shared, UnitReport, check_unit};
@@ -44,6 +47,10 @@ pub enum CheckError {
     Usage(String),
     #[error(transparent)]
     Toolkit(#[from] ToolkitError),
+    #[error(transparent)]
+    Vcs(#[from] VcsError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
     #[error("the current folder cannot be used")]
     Folder(#[source] std::io::Error),
     #[error("interrupted")]
@@ -56,6 +63,8 @@ pub struct Outcome {
     pub workspace: Workspace,
     /// A unit did not compile.
     pub failed: bool,
+    /// What could be written; nothing unless it was asked for.
+    pub fixes: Fixes,
 }
 
 /// A unit, its settings and the targets that it is compiled for.
@@ -102,7 +111,7 @@ pub fn check(arguments: &CheckArgs, cancel: &AtomicBool) -> Result<Outcome, Chec
     check_in(Surroundings::default(), arguments, cancel)
 }
 
-/// Runs a check in the given surroundings.
+/// Runs a check in the given surroundings; with `--fix` again after each edit.
 ///
 /// # Errors
 /// As [`check`].
@@ -112,6 +121,22 @@ pub fn check_in(
     cancel: &AtomicBool,
 ) -> Result<Outcome, CheckError> {
     let talk = Talk { quiet: arguments.quiet, verbose: arguments.verbose > 0 };
+    let writes = arguments.fix && !arguments.diff;
+    // Edits of ours are no reason to refuse the tree.
+    let outcome = check_once(&surroundings, arguments, writes.then(|| fixing::vcs_rules(arguments)), cancel, &talk)?;
+    match writes {
+        true => fixing::converge(outcome, || check_once(&surroundings, arguments, None, cancel, &talk), cancel, &talk),
+        false => Ok(outcome),
+    }
+}
+
+fn check_once(
+    surroundings: &Surroundings<'_>,
+    arguments: &CheckArgs,
+    rules: Option<VcsRules>,
+    cancel: &AtomicBool,
+    talk: &Talk,
+) -> Result<Outcome, CheckError> {
     let current = surroundings.current_folder.map_or_else(std::env::current_dir, |folder| Ok(folder.to_path_buf()));
     let current = current.map_err(CheckError::Folder)?;
     let kernels = arguments.kernel.as_deref().map(Glob::new).transpose();
@@ -119,6 +144,7 @@ pub fn check_in(
         kernels.map_err(|error| CheckError::Usage(format!("`--kernel`: {error}")))?.map(|glob| glob.compile_matcher());
     let architectures = target::typed(&arguments.arch)?;
     let workspace = discover(&Scope::new(arguments, &current))?;
+    rules.map_or(Ok(()), |rules| fix::refuse(&workspace.root, rules, cancel))?;
     let levels = all_levels(arguments, &workspace)?;
     let extraction = extract(&workspace);
     workspace.notes.iter().chain(&extraction.notes).for_each(|note| talk.detail(&format!("note: {note}")));
@@ -126,11 +152,11 @@ pub fn check_in(
     if extraction.units.is_empty() {
         talk.note("no CUDA source was found");
         let report = finish(Vec::new(), Vec::new(), &extraction, &workspace, Summary::default());
-        return Ok(Outcome { report, workspace, failed: false });
+        return Ok(Outcome { report, workspace, failed: false, fixes: Fixes::default() });
     }
-    let (toolkit, record) = match surroundings.recorded {
-        Some((toolkit, record)) => (toolkit, Some(record)),
-        None => (select_toolkit(arguments, &workspace, cancel, &talk)?, None),
+    let (toolkit, record) = match &surroundings.recorded {
+        Some((toolkit, record)) => (toolkit.clone(), Some(*record)),
+        None => (select_toolkit(arguments, &workspace, cancel, talk)?, None),
     };
     let curand = |toolkit: &Toolkit| {
         let folder = toolkit::component(toolkit, Component::Curand, arguments.offline, arguments.quiet, cancel);
@@ -146,10 +172,10 @@ pub fn check_in(
         },
         cache: cache_of(arguments, &workspace.root),
     };
-    let jobs = jobs(&architectures, &workspace, &extraction, &Arc::new(toolkit), &levels, &talk);
+    let jobs = jobs(&architectures, &workspace, &extraction, &Arc::new(toolkit), &levels, talk);
     let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
     let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
-    let mut reports = run_jobs(&jobs, &shared, threads, &talk);
+    let mut reports = run_jobs(&jobs, &shared, threads, talk);
     if cancel.load(Ordering::Relaxed) || reports.iter().any(|report| report.interrupted) {
         return Err(CheckError::Interrupted);
     }
@@ -157,16 +183,16 @@ pub fn check_in(
         cache.shrink();
     }
     let remarks = suppress::suppress(&jobs, &mut reports, shared.kernels.is_some());
-    say_what_happened(&jobs, &reports, &talk);
+    say_what_happened(&jobs, &reports, talk);
     let summary = summarize(&jobs, &reports);
     let failed = reports.iter().any(|report| report.failed);
     let diagnostics = reports.iter_mut().map(|report| std::mem::take(&mut report.diagnostics)).collect();
     let compiled = only::compiled(&reports);
     let mut report = finish(diagnostics, remarks, &extraction, &workspace, summary);
     report.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.notes.extend(only::note(diagnostic, &compiled)));
-    prove::prove(&mut report.diagnostics, &jobs, &reports, &shared, arguments, threads, &talk)?;
+    let fixes = prove::prove(&mut report, &jobs, &reports, &shared, arguments, threads, talk)?;
     drop(jobs);
-    Ok(Outcome { report, workspace, failed })
+    Ok(Outcome { report, workspace, failed, fixes })
 }
 
 fn default_jobs() -> usize {
@@ -360,6 +386,7 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
         unexplained_bytes: reports.iter().map(|report| report.unexplained_bytes).sum(),
         not_analysed: 0,
         architectures,
+        ..Summary::default()
     }
 }
 

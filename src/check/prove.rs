@@ -1,32 +1,36 @@
 //! Compiling the suggestions of a run before it shows them.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super::fixing::{Fixes, accepts, is_asked};
 use super::progress::Progress;
 use super::unit::{Shared, UnitReport};
 use super::{CheckError, Job, Talk};
 use crate::cli::CheckArgs;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Applicability, Diagnostic, FixTally, Report};
 use crate::lint::plural;
 use crate::verify::{self, Prover, Subject};
 
-/// Tries the suggestions of all diagnostics; those that do not help are dropped.
+/// Tries the suggestions of all diagnostics; those that do not help are dropped. Where files are to be fixed, those that
+/// hold together are returned.
 ///
 /// # Errors
 /// The run was interrupted.
 pub fn prove(
-    diagnostics: &mut [Diagnostic],
+    report: &mut Report,
     jobs: &[Job<'_>],
     reports: &[UnitReport],
     shared: &Shared<'_>,
     arguments: &CheckArgs,
     threads: usize,
     talk: &Talk,
-) -> Result<(), CheckError> {
-    let result = match arguments.no_verify {
+) -> Result<Fixes, CheckError> {
+    let diagnostics = &mut report.diagnostics;
+    let fixes = match arguments.no_verify {
         true => {
             verify::leave_open(diagnostics);
-            Ok(())
+            Ok(Fixes::default())
         }
         false => compile(diagnostics, jobs, reports, shared, arguments, threads, talk),
     };
@@ -34,7 +38,21 @@ pub fn prove(
         // The edit says what the words say.
         diagnostic.help.clear();
     }
-    result
+    report.summary.suggested = suggested(diagnostics);
+    if let Some(fixes) = fixes.as_ref().ok().filter(|_| arguments.diff) {
+        report.summary.fixed = Some(FixTally { problems: fixes.problems, files: fixes.files.len(), is_written: false });
+    }
+    fixes
+}
+
+/// How many diagnostics have a proven suggestion, by what it takes to write it.
+fn suggested(diagnostics: &[Diagnostic]) -> BTreeMap<Applicability, usize> {
+    let mut counts = BTreeMap::new();
+    let proven = diagnostics.iter().flat_map(|diagnostic| &diagnostic.suggestions);
+    for suggestion in proven.filter(|suggestion| suggestion.verification.is_some()) {
+        *counts.entry(suggestion.applicability).or_default() += 1;
+    }
+    counts
 }
 
 fn compile(
@@ -45,10 +63,10 @@ fn compile(
     arguments: &CheckArgs,
     threads: usize,
     talk: &Talk,
-) -> Result<(), CheckError> {
+) -> Result<Fixes, CheckError> {
     let count = diagnostics.iter().filter(|diagnostic| !diagnostic.suggestions.is_empty()).count();
     if count == 0 {
-        return Ok(());
+        return Ok(Fixes::default());
     }
     let start = Instant::now();
     let subjects: Vec<Subject<'_>> =
@@ -78,7 +96,30 @@ fn compile(
         plural(tally.compilations as u64, "compilation"),
         start.elapsed().as_secs_f64()
     ));
-    Ok(())
+    if is_asked(arguments) { combine(diagnostics, &prover, arguments, talk) } else { Ok(Fixes::default()) }
+}
+
+fn combine(
+    diagnostics: &[Diagnostic],
+    prover: &Prover<'_>,
+    arguments: &CheckArgs,
+    talk: &Talk,
+) -> Result<Fixes, CheckError> {
+    let combined = verify::combine(diagnostics, |suggestion| accepts(suggestion, arguments), prover);
+    if combined.interrupted {
+        return Err(CheckError::Interrupted);
+    }
+    for index in &combined.left {
+        let place = verify::place(&diagnostics[*index]);
+        talk.detail(&format!("suggestion for {place} is left out: it does not go together with others"));
+    }
+    talk.detail(&format!(
+        "together: {} hold, {} left out; {}",
+        combined.chosen.len(),
+        combined.left.len(),
+        plural(combined.compilations as u64, "compilation")
+    ));
+    Ok(Fixes::new(diagnostics, &combined.chosen))
 }
 
 /// A unit that compiled.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use codespan_reporting::term::termcolor::{Ansi, Color, ColorSpec, NoColor, WriteColor};
 
 use super::facts::count;
-use crate::diagnostic::Summary;
+use crate::diagnostic::{Applicability, Summary};
 
 /// Words of cargo's progress lines stand right-aligned in this many columns.
 const STATUS_WIDTH: usize = 12;
@@ -52,8 +52,29 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
         push("Skipped", Color::Yellow, format!("{texts} that could not be analysed"));
     }
     push("Found", if summary.findings.is_empty() { Color::Green } else { Color::Yellow }, found(summary));
+    if let Some(fixed) = &summary.fixed {
+        let (problems, files) = (count(fixed.problems as u64, "problem"), count(fixed.files as u64, "file"));
+        let status = if fixed.is_written { "Fixed" } else { "Would fix" };
+        push(status, Color::Green, format!("{problems} in {files}"));
+    }
+    if !summary.suggested.is_empty() {
+        push("Suggested", Color::Cyan, suggested(summary));
+    }
     push("Finished", Color::Green, finished(summary, elapsed));
     lines
+}
+
+fn suggested(summary: &Summary) -> String {
+    let number = |applicability| summary.suggested.get(&applicability).copied().unwrap_or(0);
+    let (safe, judged) = (number(Applicability::MachineApplicable), number(Applicability::MaybeIncorrect));
+    let edits = |number: usize| count(number as u64, "proven edit");
+    match (safe, judged) {
+        (safe, 0) => format!("{}: `--fix` writes them", edits(safe)),
+        (0, judged) => format!("{}, to be judged: `--fix --unsafe-fixes` writes them", edits(judged)),
+        (safe, judged) => {
+            format!("{}: `--fix` writes {safe}, and with `--unsafe-fixes` {judged} more", edits(safe + judged))
+        }
+    }
 }
 
 fn found(summary: &Summary) -> String {

@@ -3,17 +3,20 @@
 //! A suggestion must hold in every unit that reads what it edits, for every architecture of the run. Several are tried
 //! in one compilation where they cannot have to do with each other; where such a compilation fails, each is tried alone.
 
+mod combine;
 mod compare;
 mod measure;
 mod occupancy;
 mod overlay;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+pub use combine::{Combined, combine};
 pub use measure::{Function, Measured};
 pub use overlay::{Mirror, Overlay};
 
@@ -53,6 +56,7 @@ pub struct Subject<'a> {
 }
 
 /// How suggestions are tried.
+#[derive(Clone, Copy)]
 pub struct Prover<'a> {
     pub subjects: &'a [Subject<'a>],
     pub source: &'a dyn OverlaySource,
@@ -87,6 +91,13 @@ struct Candidate<'d> {
     kernels: BTreeSet<&'d str>,
 }
 
+impl Candidate<'_> {
+    /// The costliest diagnostics come first.
+    fn order(&self) -> (Reverse<u128>, usize) {
+        (Reverse(self.evidence.score()), self.diagnostic)
+    }
+}
+
 /// What became of a candidate.
 enum Outcome {
     Proven(Verification),
@@ -98,7 +109,8 @@ enum Outcome {
     Open,
 }
 
-type Result3 = Option<Result<Measured, Box<Failure>>>;
+/// `None` where it did not come to it.
+type Compilation = Option<Result<Measured, Box<Failure>>>;
 
 /// Tries the suggestions of all diagnostics. Of each diagnostic the first that is proven stays, else those that were not
 /// compiled; the latter are for programmers to judge.
@@ -128,7 +140,8 @@ pub fn leave_open(diagnostics: &mut [Diagnostic]) {
     }
 }
 
-fn place(diagnostic: &Diagnostic) -> String {
+/// The lint of a diagnostic and where it points, for messages about the run.
+pub fn place(diagnostic: &Diagnostic) -> String {
     let place = diagnostic.primary.as_ref().map(|label| format!("{:?}", label.span)).unwrap_or_default();
     let place = place.rsplit_once('+').map_or(place.as_str(), |(place, _)| place);
     format!("{} at {place}", diagnostic.code.name())
@@ -168,20 +181,26 @@ fn candidates<'d>(
         .iter()
         .enumerate()
         .filter(|(index, _)| !outcomes[*index].iter().any(|outcome| matches!(outcome, Outcome::Proven(_))))
-        .filter_map(|(index, diagnostic)| {
-            let evidence = diagnostic.evidence.as_ref()?;
-            let suggestion = diagnostic.suggestions.get(round)?;
-            Some(Candidate {
-                diagnostic: index,
-                suggestion,
-                evidence,
-                subjects: readers(&suggestion.edits, prover),
-                kernels: evidence.kernels.iter().map(|kernel| kernel.mangled.as_str()).collect(),
-            })
-        })
+        .filter_map(|(index, diagnostic)| candidate_of(index, diagnostic, diagnostic.suggestions.get(round)?, prover))
         .collect();
-    candidates.sort_by_key(|candidate| (std::cmp::Reverse(candidate.evidence.score()), candidate.diagnostic));
+    candidates.sort_by_key(Candidate::order);
     candidates
+}
+
+fn candidate_of<'d>(
+    index: usize,
+    diagnostic: &'d Diagnostic,
+    suggestion: &'d Suggestion,
+    prover: &Prover<'_>,
+) -> Option<Candidate<'d>> {
+    let evidence = diagnostic.evidence.as_ref()?;
+    Some(Candidate {
+        diagnostic: index,
+        suggestion,
+        evidence,
+        subjects: readers(&suggestion.edits, prover),
+        kernels: evidence.kernels.iter().map(|kernel| kernel.mangled.as_str()).collect(),
+    })
 }
 
 /// The subjects that read a file that is edited.
@@ -250,10 +269,7 @@ fn try_batches(
     }
     let results = run(candidates, batches, &tasks, prover);
     tally.compilations += results.values().filter(|result| result.is_some()).count();
-    tally.interrupted |= results
-        .values()
-        .flatten()
-        .any(|result| matches!(result, Err(failure) if matches!(failure.error, CompileError::Cancelled)));
+    tally.interrupted |= is_cancelled(results.values());
     for (number, batch) in batches.iter().enumerate() {
         for index in batch {
             let of_subject = |subject: usize| results.get(&(number, subject)).and_then(Option::as_ref);
@@ -262,15 +278,20 @@ fn try_batches(
     }
 }
 
+fn is_cancelled<'r>(mut results: impl Iterator<Item = &'r Compilation>) -> bool {
+    let is_cancelled = |failure: &Failure| matches!(failure.error, CompileError::Cancelled);
+    results.any(|result| matches!(result, Some(Err(failure)) if is_cancelled(failure)))
+}
+
 /// Compiles all tasks, a batch for a subject each, on some threads.
 fn run(
     candidates: &[Candidate<'_>],
     batches: &[Vec<usize>],
     tasks: &[(usize, usize)],
     prover: &Prover<'_>,
-) -> BTreeMap<(usize, usize), Result3> {
+) -> BTreeMap<(usize, usize), Compilation> {
     let next = AtomicUsize::new(0);
-    let results: Mutex<BTreeMap<(usize, usize), Result3>> = Mutex::default();
+    let results: Mutex<BTreeMap<(usize, usize), Compilation>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..prover.threads.min(tasks.len()) {
             scope.spawn(|| {
@@ -288,7 +309,7 @@ fn run(
 }
 
 /// `None` where there is no time, or the edits cannot be applied to what the unit reads.
-fn compile(edits: Vec<&Edit>, subject: &Subject<'_>, prover: &Prover<'_>) -> Result3 {
+fn compile(edits: Vec<&Edit>, subject: &Subject<'_>, prover: &Prover<'_>) -> Compilation {
     if Instant::now() >= prover.deadline {
         return None;
     }

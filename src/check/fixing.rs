@@ -1,0 +1,90 @@
+//! Writing what was proven, and checking again, until nothing is left to be written.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::{CheckError, Outcome, Talk};
+use crate::cli::CheckArgs;
+use crate::diagnostic::{Applicability, Diagnostic, FixTally, Suggestion};
+use crate::fix::{self, FixedFile, VcsRules};
+use crate::lint::plural;
+
+/// Edits may bring up others. A run that is not at rest by then says so; the next one goes on.
+const MAX_ROUNDS: usize = 16;
+
+/// Edits that one check found, and that hold together.
+#[derive(Debug, Default)]
+pub struct Fixes {
+    pub files: Vec<FixedFile>,
+    /// Diagnostics that they answer.
+    pub problems: usize,
+}
+
+impl Fixes {
+    pub(super) fn new(diagnostics: &[Diagnostic], chosen: &[usize]) -> Self {
+        let suggestions = chosen.iter().filter_map(|index| proven(&diagnostics[*index]));
+        Self { files: fix::fixed_files(suggestions), problems: chosen.len() }
+    }
+}
+
+fn proven(diagnostic: &Diagnostic) -> Option<&Suggestion> {
+    diagnostic.suggestions.iter().find(|suggestion| suggestion.verification.is_some())
+}
+
+/// Whether a suggestion is one that the user lets us write.
+pub(super) fn accepts(suggestion: &Suggestion, arguments: &CheckArgs) -> bool {
+    match suggestion.applicability {
+        Applicability::MachineApplicable => true,
+        Applicability::MaybeIncorrect => arguments.unsafe_fixes,
+        Applicability::HasPlaceholders => false,
+    }
+}
+
+/// Whether anything is to be written, now or as a patch.
+pub(super) fn is_asked(arguments: &CheckArgs) -> bool {
+    arguments.fix || arguments.diff
+}
+
+pub(super) fn vcs_rules(arguments: &CheckArgs) -> VcsRules {
+    VcsRules {
+        allow_dirty: arguments.allow_dirty,
+        allow_staged: arguments.allow_staged,
+        allow_no_vcs: arguments.allow_no_vcs,
+    }
+}
+
+/// Writes the fixes of a check, and those of the checks that follow, and gives the last one.
+///
+/// # Errors
+/// A file cannot be written, or a check fails.
+pub(super) fn converge(
+    first: Outcome,
+    again: impl Fn() -> Result<Outcome, CheckError>,
+    cancel: &AtomicBool,
+    talk: &Talk,
+) -> Result<Outcome, CheckError> {
+    let mut outcome = first;
+    let mut tally = FixTally { is_written: true, ..FixTally::default() };
+    let mut names = std::collections::BTreeSet::new();
+    for _ in 0..MAX_ROUNDS {
+        if outcome.fixes.files.is_empty() {
+            break;
+        }
+        if cancel.load(Ordering::Relaxed) {
+            return Err(CheckError::Interrupted);
+        }
+        fix::write(&outcome.fixes.files, &outcome.workspace.root)?;
+        for fixed in &outcome.fixes.files {
+            talk.detail(&format!("fixed {}", fixed.file.display));
+            names.insert(fixed.file.display.clone());
+        }
+        tally.problems += outcome.fixes.problems;
+        outcome = again()?;
+    }
+    tally.files = names.len();
+    if !outcome.fixes.files.is_empty() {
+        let files = plural(outcome.fixes.files.len() as u64, "file");
+        talk.note(&format!("{files} would be fixed further by another run"));
+    }
+    outcome.report.summary.fixed = Some(tally);
+    Ok(outcome)
+}

@@ -1,0 +1,40 @@
+//! Writing proven suggestions into the files of the workspace, or as a patch.
+
+mod patch;
+mod vcs;
+mod write;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use patch::patch;
+pub use vcs::{VcsError, VcsRules, refuse};
+pub use write::{WriteError, write};
+
+use crate::diagnostic::{Edit, Suggestion};
+use crate::edit;
+use crate::source::SourceFile;
+
+/// A file with all its edits.
+#[derive(Debug, Clone)]
+pub struct FixedFile {
+    /// As it was read.
+    pub file: Arc<SourceFile>,
+    /// What it is to hold.
+    pub text: String,
+}
+
+/// The files that suggestions change, by path. The suggestions hold together, so their edits do not overlap.
+pub fn fixed_files<'s>(suggestions: impl IntoIterator<Item = &'s Suggestion>) -> Vec<FixedFile> {
+    let mut edits: BTreeMap<&Path, Vec<&Edit>> = BTreeMap::new();
+    for edit in suggestions.into_iter().flat_map(|suggestion| &suggestion.edits) {
+        edits.entry(&edit.span.file.path).or_default().push(edit);
+    }
+    let fixed = edits.into_values().filter_map(|edits| {
+        let file = Arc::clone(&edits.first()?.span.file);
+        let text = edit::apply(file.text(), &edits).filter(|text| file.is_utf8() && text != file.text())?;
+        Some(FixedFile { file, text })
+    });
+    fixed.collect()
+}

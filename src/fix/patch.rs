@@ -1,0 +1,31 @@
+//! Edits as a patch that `git apply` and `patch -p1` take, from the workspace's root.
+
+use similar::TextDiff;
+
+use super::FixedFile;
+
+/// The patch of some files, in their order; empty for none.
+pub fn patch(files: &[FixedFile]) -> String {
+    files.iter().map(of_file).collect()
+}
+
+fn of_file(fixed: &FixedFile) -> String {
+    let name = &fixed.file.display;
+    let diff = TextDiff::from_lines(fixed.file.text(), &fixed.text);
+    diff.unified_diff().header(&format!("a/{name}"), &format!("b/{name}")).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::SourceFile;
+
+    #[test]
+    fn a_patch_keeps_line_endings_and_says_where_a_last_line_has_none() {
+        let file = SourceFile::from_text("kernels/a.cu", "a\r\nb\r\nc");
+        let fixed = FixedFile { file, text: "a\r\n#pragma unroll\r\nb\r\nc".into() };
+        let expected = "--- a/kernels/a.cu\n+++ b/kernels/a.cu\n@@ -1,3 +1,4 @@\n a\r\n+#pragma unroll\r\n b\r\n c\n\\ No newline at end of file\n";
+        assert_eq!(patch(&[fixed]), expected);
+        assert_eq!(patch(&[]), "");
+    }
+}

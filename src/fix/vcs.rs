@@ -1,0 +1,171 @@
+//! Whether a working tree may be edited, by the rules of `cargo fix`: what is written can be undone.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::process;
+
+/// Folders of other version control systems; like cargo, we only ask git for what is changed.
+const OTHER_SYSTEMS: [&str; 4] = [".hg", ".pijul", ".fslckout", ".jj"];
+const SHOWN_FILES: usize = 10;
+/// For a repository on a slow disk.
+const TIME: Duration = Duration::from_secs(120);
+
+/// What the user allows.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct VcsRules {
+    pub allow_dirty: bool,
+    pub allow_staged: bool,
+    pub allow_no_vcs: bool,
+}
+
+/// Why nothing is edited.
+#[derive(Debug, Error)]
+pub enum VcsError {
+    #[error(
+        "no version control system was found for this workspace, and `--fix` may write what you do not want; \
+         to fix it all the same, pass `--allow-no-vcs`"
+    )]
+    NoVcs,
+    #[error(
+        "the working tree has changes that are not committed, and `--fix` would mix with them; commit these files, or pass {flags}:\n\n{files}"
+    )]
+    Dirty { flags: &'static str, files: String },
+    #[error("git cannot be asked for changes ({0}); to fix all the same, pass `--allow-dirty --allow-staged`")]
+    Git(String),
+}
+
+/// Refuses a workspace whose state before the edits could not be had back.
+///
+/// # Errors
+/// It is not under version control, or has changes, and that was not allowed.
+pub fn refuse(root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
+    let has = |name: &str| root.ancestors().any(|folder| folder.join(name).exists());
+    match (has(".git"), OTHER_SYSTEMS.iter().any(|name| has(name))) {
+        (true, _) if rules.allow_dirty && rules.allow_staged => Ok(()),
+        (true, _) => refuse_changes(root, rules, cancel),
+        (false, false) if !rules.allow_no_vcs => Err(VcsError::NoVcs),
+        (false, _) => Ok(()),
+    }
+}
+
+fn refuse_changes(root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(root).args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"]);
+    // Only the workspace's own part of a large repository is edited.
+    git.args(["--", "."]);
+    let output = process::run(&mut git, &[], TIME, cancel).map_err(|error| VcsError::Git(format!("`git`: {error}")))?;
+    if !output.succeeded() {
+        let text = String::from_utf8_lossy(&output.stderr).trim().to_string();
+        return Err(VcsError::Git(text.lines().next().unwrap_or("it failed").to_string()));
+    }
+    let changes = changes(&String::from_utf8_lossy(&output.stdout));
+    let refused = |change: &&Change| match change.is_staged {
+        true => !rules.allow_staged,
+        false => !rules.allow_dirty,
+    };
+    let refused: Vec<&Change> = changes.iter().filter(refused).collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let flags = match (refused.iter().any(|it| it.is_staged), refused.iter().any(|it| !it.is_staged)) {
+        (true, true) => "`--allow-dirty --allow-staged`",
+        (true, false) => "`--allow-staged`",
+        _ => "`--allow-dirty`",
+    };
+    Err(VcsError::Dirty { flags, files: list(&refused) })
+}
+
+/// A file that git calls changed.
+#[derive(Debug, PartialEq, Eq)]
+struct Change {
+    path: String,
+    is_staged: bool,
+}
+
+/// Reads `git status --porcelain=v1 -z`: two letters, a space, the path; a renamed file's old path follows.
+fn changes(status: &str) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut entries = status.split('\0').filter(|entry| !entry.is_empty());
+    while let Some(entry) = entries.next() {
+        let (Some(letters), Some(path)) = (entry.get(..2), entry.get(3..)) else { continue };
+        let (index, tree) = letters.split_at(1);
+        if matches!(index, "R" | "C") {
+            entries.next();
+        }
+        let change = |is_staged| Change { path: path.to_string(), is_staged };
+        if !matches!(index, " " | "?" | "!") {
+            changes.push(change(true));
+        }
+        if !matches!(tree, " " | "!") {
+            changes.push(change(false));
+        }
+    }
+    changes
+}
+
+fn list(changes: &[&Change]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for change in changes.iter().take(SHOWN_FILES) {
+        lines.push(format!("  * {} ({})", change.path, if change.is_staged { "staged" } else { "dirty" }));
+    }
+    if changes.len() > SHOWN_FILES {
+        lines.push(format!("  * and {} more", changes.len() - SHOWN_FILES));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_told_apart() {
+        let change = |path: &str, is_staged| Change { path: path.into(), is_staged };
+        let status = "M  a.cu\0 M b.cu\0MM c.cu\0?? d e.cu\0R  new.cu\0old.cu\0";
+        let expected = [
+            change("a.cu", true),
+            change("b.cu", false),
+            change("c.cu", true),
+            change("c.cu", false),
+            change("d e.cu", false),
+            change("new.cu", true),
+        ];
+        assert_eq!(changes(status), expected);
+        assert_eq!(changes(""), []);
+    }
+
+    #[test]
+    fn trees_without_version_control_need_a_word() {
+        let folder = tempfile::tempdir().unwrap();
+        let cancel = AtomicBool::new(false);
+        let rules = VcsRules::default();
+        assert!(matches!(refuse(folder.path(), rules, &cancel), Err(VcsError::NoVcs)));
+        assert!(refuse(folder.path(), VcsRules { allow_no_vcs: true, ..rules }, &cancel).is_ok());
+        fs_err::create_dir(folder.path().join(".hg")).unwrap();
+        assert!(refuse(folder.path(), rules, &cancel).is_ok());
+    }
+
+    #[test]
+    fn git_is_asked_for_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, cancel) = (folder.path(), AtomicBool::new(false));
+        let git = |arguments: &[&str]| {
+            let status = Command::new("git").arg("-C").arg(root).args(arguments).output().unwrap().status;
+            assert!(status.success(), "{arguments:?}");
+        };
+        let refused = |rules| refuse(root, rules, &cancel).err().map(|error| error.to_string()).unwrap_or_default();
+        git(&["init", "-q"]);
+        assert_eq!(refused(VcsRules::default()), "");
+        fs_err::write(root.join("a.cu"), "").unwrap();
+        assert!(refused(VcsRules::default()).ends_with("pass `--allow-dirty`:\n\n  * a.cu (dirty)"));
+        assert_eq!(refused(VcsRules { allow_dirty: true, ..VcsRules::default() }), "");
+        git(&["add", "a.cu"]);
+        assert!(refused(VcsRules::default()).ends_with("pass `--allow-staged`:\n\n  * a.cu (staged)"));
+        assert_eq!(refused(VcsRules { allow_staged: true, ..VcsRules::default() }), "");
+    }
+}

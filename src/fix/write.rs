@@ -1,0 +1,123 @@
+//! Replacing files whole: at any time, each is as it was or as it is to be.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::FixedFile;
+
+/// Why files were left as they are.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    #[error("`{0}` changed while it was checked; nothing was written, run again")]
+    Changed(String),
+    #[error("`{0}` is read-only; nothing was written")]
+    ReadOnly(String),
+    #[error("`{0}` leads out of the workspace; nothing was written")]
+    Outside(String),
+    #[error("`{name}` cannot be written: {error}")]
+    Io { name: String, error: std::io::Error },
+}
+
+/// Puts new texts in the places of files, with the permissions that they have. A link stays one: what it leads to is
+/// replaced, if that lies below the root.
+///
+/// # Errors
+/// A file is not what was checked, or cannot be replaced. Then no file is, unless the system fails between two of them.
+pub fn write(files: &[FixedFile], root: &Path) -> Result<(), WriteError> {
+    let prepared: Vec<Prepared<'_>> = files.iter().map(|file| prepare(file, root)).collect::<Result<_, _>>()?;
+    prepared.into_iter().try_for_each(|prepared| {
+        let io = |error| io(prepared.fixed, error);
+        prepared.file.persist(&prepared.path).map_err(|error| io(error.error)).map(drop)
+    })
+}
+
+/// A new text beside the file that it is for.
+struct Prepared<'f> {
+    fixed: &'f FixedFile,
+    path: PathBuf,
+    file: tempfile::NamedTempFile,
+}
+
+fn prepare<'f>(fixed: &'f FixedFile, root: &Path) -> Result<Prepared<'f>, WriteError> {
+    let io = |error| io(fixed, error);
+    let name = || fixed.file.display.clone();
+    let (path, root) = (fs_err::canonicalize(&fixed.file.path).map_err(io)?, fs_err::canonicalize(root).map_err(io)?);
+    if !path.starts_with(&root) {
+        return Err(WriteError::Outside(name()));
+    }
+    let permissions = fs_err::metadata(&path).map_err(io)?.permissions();
+    if permissions.readonly() {
+        return Err(WriteError::ReadOnly(name()));
+    }
+    // Hidden, and without the ending of a source: nothing takes it for one if we are killed here.
+    let mut builder = tempfile::Builder::new();
+    let mut file = builder.prefix(".cargo-lmem-").tempfile_in(path.parent().unwrap_or(&root)).map_err(io)?;
+    file.write_all(fixed.text.as_bytes()).map_err(io)?;
+    file.as_file().set_permissions(permissions).map_err(io)?;
+    file.as_file().sync_all().map_err(io)?;
+    if fs_err::read(&path).map_err(io)? != fixed.file.text().as_bytes() {
+        return Err(WriteError::Changed(name()));
+    }
+    Ok(Prepared { fixed, path, file })
+}
+
+fn io(fixed: &FixedFile, error: std::io::Error) -> WriteError {
+    WriteError::Io { name: fixed.file.display.clone(), error }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::source::SourceFile;
+
+    fn fixed(path: &Path, root: &Path) -> FixedFile {
+        let file = SourceFile::read(path, root).unwrap();
+        FixedFile { text: format!("// new\n{}", file.text()), file }
+    }
+
+    fn entries(folder: &Path) -> usize {
+        fs_err::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn permissions_and_links_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let (path, link) = (root.join("a.cu"), root.join("link.cu"));
+        fs_err::write(&path, "int a;\n").unwrap();
+        fs_err::set_permissions(&path, PermissionsExt::from_mode(0o750)).unwrap();
+        fs_err::os::unix::fs::symlink(&path, &link).unwrap();
+        write(&[fixed(&link, root)], root).unwrap();
+        assert_eq!(fs_err::read_to_string(&path).unwrap(), "// new\nint a;\n");
+        assert_eq!(fs_err::metadata(&path).unwrap().permissions().mode() & 0o777, 0o750);
+        assert!(fs_err::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(entries(root), 2);
+    }
+
+    #[test]
+    fn what_must_not_be_replaced_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("ws");
+        fs_err::create_dir(&root).unwrap();
+        let outside = folder.path().join("out.cu");
+        let (path, link) = (root.join("a.cu"), root.join("link.cu"));
+        fs_err::write(&outside, "int out;").unwrap();
+        fs_err::write(&path, "int a;").unwrap();
+        fs_err::os::unix::fs::symlink(&outside, &link).unwrap();
+        assert!(matches!(write(&[fixed(&path, &root), fixed(&link, &root)], &root), Err(WriteError::Outside(_))));
+        let stale = fixed(&path, &root);
+        fs_err::write(&path, "int b;").unwrap();
+        assert!(matches!(write(&[stale], &root), Err(WriteError::Changed(_))));
+        let fresh = fixed(&path, &root);
+        fs_err::set_permissions(&path, PermissionsExt::from_mode(0o444)).unwrap();
+        assert!(matches!(write(std::slice::from_ref(&fresh), &root), Err(WriteError::ReadOnly(_))));
+        fs_err::remove_file(&path).unwrap();
+        assert!(matches!(write(std::slice::from_ref(&fresh), &root), Err(WriteError::Io { .. })));
+        assert_eq!(fs_err::read_to_string(&outside).unwrap(), "int out;");
+        assert_eq!(entries(&root), 1);
+    }
+}

@@ -1,0 +1,191 @@
+//! Which proven suggestions hold together: what is written to files is what was compiled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use super::compare;
+use super::measure::{Measured, canonical};
+use super::{Candidate, Prover, candidate_of, is_cancelled, judge_kernels, run};
+use crate::compile::Failure;
+use crate::diagnostic::{Diagnostic, Suggestion};
+use crate::edit;
+
+/// Writing nothing after all that was compiled would waste it, so the budget of the proof does not count here.
+const TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Suggestions that hold together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Combined {
+    /// Indices of their diagnostics, in order.
+    pub chosen: Vec<usize>,
+    /// Of those that hold alone, but not with the others.
+    pub left: Vec<usize>,
+    pub compilations: usize,
+    pub interrupted: bool,
+}
+
+/// Suggestions that share units, which are tried together, then by halves until it is known which do not hold.
+struct Group {
+    accepted: Vec<usize>,
+    /// To be tried with those that are accepted, the last first.
+    open: Vec<Vec<usize>>,
+}
+
+impl Group {
+    fn next(&self) -> Vec<usize> {
+        self.open.last().map(|set| [&self.accepted[..], set].concat()).unwrap_or_default()
+    }
+
+    fn settle(&mut self, holds: bool) {
+        let Some(set) = self.open.pop() else { return };
+        match (holds, set.len()) {
+            (true, _) => self.accepted.extend(set),
+            (false, 0..=1) => {}
+            (false, length) => {
+                let (first, second) = set.split_at(length / 2);
+                self.open.extend([second.to_vec(), first.to_vec()]);
+            }
+        }
+    }
+}
+
+/// Chooses of the proven suggestions that are accepted as many as hold together, the costliest findings first.
+pub fn combine(diagnostics: &[Diagnostic], accepts: impl Fn(&Suggestion) -> bool, prover: &Prover<'_>) -> Combined {
+    let prover = &Prover { deadline: Instant::now() + TIME, ..*prover };
+    let (candidates, mut left) = candidates(diagnostics, accepts, prover);
+    let mut groups = groups(&candidates);
+    let mut combined = Combined::default();
+    while groups.iter().any(|group| !group.open.is_empty()) {
+        let batches: Vec<Vec<usize>> = groups.iter().map(Group::next).collect();
+        let tasks: Vec<(usize, usize)> = batches.iter().enumerate().flat_map(|task| tasks(task, &candidates)).collect();
+        let results = run(&candidates, &batches, &tasks, prover);
+        combined.compilations += results.values().filter(|result| result.is_some()).count();
+        if is_cancelled(results.values()) {
+            return Combined { interrupted: true, ..combined };
+        }
+        for (number, (group, batch)) in groups.iter_mut().zip(&batches).enumerate() {
+            let of_subject = |subject: usize| results.get(&(number, subject)).and_then(Option::as_ref);
+            group.settle(holds(batch, &candidates, &of_subject, prover));
+        }
+    }
+    let accepted: BTreeSet<usize> = groups.into_iter().flat_map(|group| group.accepted).collect();
+    for (index, candidate) in candidates.iter().enumerate() {
+        let list = if accepted.contains(&index) { &mut combined.chosen } else { &mut left };
+        list.push(candidate.diagnostic);
+    }
+    combined.chosen.sort_unstable();
+    combined.left = left;
+    combined
+}
+
+/// The proven suggestions whose edits do not overlap, and the diagnostics of those that must wait.
+fn candidates<'d>(
+    diagnostics: &'d [Diagnostic],
+    accepts: impl Fn(&Suggestion) -> bool,
+    prover: &Prover<'_>,
+) -> (Vec<Candidate<'d>>, Vec<usize>) {
+    let proven = |suggestion: &&Suggestion| suggestion.verification.is_some() && accepts(suggestion);
+    let mut all: Vec<Candidate<'d>> = diagnostics
+        .iter()
+        .enumerate()
+        .filter_map(|(index, diagnostic)| {
+            let suggestion = diagnostic.suggestions.iter().find(proven)?;
+            candidate_of(index, diagnostic, suggestion, prover)
+        })
+        .collect();
+    all.sort_by_key(Candidate::order);
+    let mut candidates: Vec<Candidate<'d>> = Vec::new();
+    let mut waiting = Vec::new();
+    for candidate in all {
+        match candidates.iter().any(|earlier| overlap(earlier, &candidate)) {
+            true => waiting.push(candidate.diagnostic),
+            false => candidates.push(candidate),
+        }
+    }
+    (candidates, waiting)
+}
+
+fn overlap(one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
+    one.suggestion.edits.iter().any(|edit| other.suggestion.edits.iter().any(|second| edit::conflict(edit, second)))
+}
+
+/// Candidates that have to do with each other, by the units that they change.
+fn groups(candidates: &[Candidate<'_>]) -> Vec<Group> {
+    let mut sets: Vec<(BTreeSet<usize>, Vec<usize>)> = Vec::new();
+    for (index, candidate) in candidates.iter().enumerate() {
+        let mut subjects: BTreeSet<usize> = candidate.subjects.iter().copied().collect();
+        let (mut members, mut rest) = (Vec::new(), Vec::new());
+        for (known, others) in sets {
+            match known.is_disjoint(&subjects) {
+                true => rest.push((known, others)),
+                false => {
+                    subjects.extend(known);
+                    members.extend(others);
+                }
+            }
+        }
+        members.push(index);
+        members.sort_unstable();
+        rest.push((subjects, members));
+        sets = rest;
+    }
+    sets.into_iter().map(|(_, members)| Group { accepted: Vec::new(), open: vec![members] }).collect()
+}
+
+fn tasks((number, batch): (usize, &Vec<usize>), candidates: &[Candidate<'_>]) -> Vec<(usize, usize)> {
+    let subjects: BTreeSet<usize> = batch.iter().flat_map(|index| candidates[*index].subjects.clone()).collect();
+    subjects.into_iter().map(|subject| (number, subject)).collect()
+}
+
+/// Whether with all edits each kernel is as good as with its own alone, and no other is worse than before.
+fn holds<'r>(
+    batch: &[usize],
+    candidates: &[Candidate<'_>],
+    result: &dyn Fn(usize) -> Option<&'r Result<Measured, Box<Failure>>>,
+    prover: &Prover<'_>,
+) -> bool {
+    let mut results: BTreeMap<usize, &Measured> = BTreeMap::new();
+    for subject in batch.iter().flat_map(|index| &candidates[*index].subjects) {
+        let Some(Ok(after)) = result(*subject) else { return false };
+        results.insert(*subject, after);
+    }
+    let kernels = batch.iter().flat_map(|index| candidates[*index].kernels.iter());
+    let own: BTreeSet<String> = kernels.map(|kernel| canonical(kernel)).collect();
+    results.iter().all(|(subject, after)| {
+        let subject = &prover.subjects[*subject];
+        let is_good = |index: &usize| {
+            judge_kernels(&candidates[*index], subject, after).is_ok()
+                && keeps(&candidates[*index], subject.architecture, after)
+        };
+        !compare::any_suffers(subject.before, after, |name| own.contains(name)) && batch.iter().all(is_good)
+    })
+}
+
+/// Whether the candidate's kernels have no more local memory than its proof says.
+fn keeps(candidate: &Candidate<'_>, architecture: &str, after: &Measured) -> bool {
+    let kernels = candidate.suggestion.verification.iter().flat_map(|proof| &proof.kernels);
+    kernels.filter(|kernel| kernel.arch == architecture).all(|kernel| {
+        let Some(function) = after.functions.get(&canonical(&kernel.mangled)) else { return true };
+        let promised = &kernel.after.usage;
+        function.usage.stack_frame <= promised.stack_frame
+            && function.spilled() <= promised.spill_stores + promised.spill_loads
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_tried_until_the_culprit_is_known() {
+        let mut group = Group { accepted: Vec::new(), open: vec![vec![0, 1, 2, 3, 4]] };
+        let mut tries = 0;
+        while !group.open.is_empty() {
+            let holds = !group.next().contains(&3);
+            group.settle(holds);
+            tries += 1;
+        }
+        assert_eq!(group.accepted, [0, 1, 2, 4]);
+        assert!(tries <= 7, "{tries} compilations");
+    }
+}
