@@ -55,10 +55,23 @@ fn unroll(object: &StackObject) -> Option<Suggestion> {
     if object.bytes > u64::from(MAX_REGISTERS) * REGISTER_BYTES {
         return None;
     }
-    let loops = index_loops(object.accesses.iter())?;
+    let mut loops = index_loops(object.accesses.iter())?;
+    // Of a triangle the inner loops have a known length once the outer ones are unrolled.
+    let inner: Vec<(ForLoop, Vec<ForLoop>)> = loops
+        .iter()
+        .filter(|found| found.rounds.is_none())
+        .filter_map(|it| Some((it.clone(), it.enclosing()?)))
+        .collect();
+    let is_inner = |found: &ForLoop| inner.iter().any(|(known, _)| known.is_same(found));
     let has_run_time = object.accesses.iter().any(|access| access.address == Address::Counter(Trip::RunTime));
-    let (known, open): (Vec<&ForLoop>, Vec<&ForLoop>) =
-        loops.iter().partition(|found| found.rounds.is_some() || !has_run_time);
+    let is_known = |found: &ForLoop| found.rounds.is_some() || !has_run_time || is_inner(found);
+    let outer: Vec<ForLoop> = inner.iter().flat_map(|(_, outer)| outer.clone()).collect();
+    for found in outer {
+        if !loops.iter().any(|known| known.is_same(&found)) {
+            loops.push(found);
+        }
+    }
+    let (known, open): (Vec<&ForLoop>, Vec<&ForLoop>) = loops.iter().partition(|found| is_known(found));
     let array = object.variable.as_ref().map_or("", |variable| variable.name.as_str());
     let guards: Vec<Guard> = open.iter().map(|found| found.guarded(array)).collect::<Option<_>>()?;
     let title = match (loops.len(), guards.is_empty()) {

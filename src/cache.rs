@@ -194,6 +194,11 @@ impl Cache {
                 *file = file.replace(&old, &new);
             }
         }
+        for path in &mut artifacts.dependencies {
+            if let Ok(rest) = crate::source::normalize(path).strip_prefix(&entry.root) {
+                *path = self.root.join(rest);
+            }
+        }
         if let Ok(rest) = artifacts.folder.strip_prefix(&entry.root) {
             artifacts.folder = self.root.join(rest);
         }
@@ -395,6 +400,7 @@ mod tests {
         let new = workspace();
         let moved = Cache::new(old.folder.path().join("cache"), new.folder.path());
         let found = moved.get(&key()).unwrap();
+        assert_eq!(found.dependencies, [new.header.clone()]);
         assert!(found.ptx.contains(new.folder.path().to_str().unwrap()), "{}", found.ptx);
     }
 

@@ -44,6 +44,31 @@ impl ForLoop {
         }
     }
 
+    /// Loops around it that must be unrolled too, where its bounds are made of their counters and of constants: each of
+    /// its copies has a length that is known then.
+    pub fn enclosing(&self) -> Option<Vec<ForLoop>> {
+        let node = self.node()?;
+        let initializer = node.child_by_field_name("initializer")?;
+        let parts = [Some(initializer), node.child_by_field_name("condition"), node.child_by_field_name("update")];
+        let around: Vec<ForLoop> =
+            for_loops(&self.view, self.start).into_iter().filter(|outer| !outer.is_same(self)).collect();
+        let mut enclosing: Vec<ForLoop> = Vec::new();
+        for name in parts.into_iter().flatten().flat_map(|part| self.view.identifiers(part)) {
+            let name = self.view.slice(name);
+            if name == self.counter || self.view.constant(name).is_some() {
+                continue;
+            }
+            let outer = around.iter().find(|outer| outer.counter == name)?;
+            let further = if outer.rounds.is_some() { Vec::new() } else { outer.enclosing()? };
+            for found in std::iter::once(outer.clone()).chain(further) {
+                if !enclosing.iter().any(|known| known.is_same(&found)) {
+                    enclosing.push(found);
+                }
+            }
+        }
+        (!enclosing.is_empty()).then_some(enclosing)
+    }
+
     pub(super) fn view(&self) -> &SourceView {
         &self.view
     }
@@ -60,7 +85,7 @@ impl ForLoop {
         Some(node)
     }
 
-    fn is_same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.view, &other.view) && self.start == other.start
     }
 }
@@ -230,6 +255,20 @@ mod tests {
             let found = loops(&text);
             assert_eq!(found.first().and_then(|found| found.rounds), rounds, "{header}");
         }
+    }
+
+    #[test]
+    fn a_triangle_is_unrolled_as_a_whole() {
+        let text = kernel(
+            "for (int t = 0; t < n; ++t) for (int i = 0; i < N; ++i) for (int j = i + 1; j < N; ++j) for (int k = j; k < N; ++k) HERE;",
+        );
+        let names = |found: &ForLoop| {
+            found.enclosing().map(|outer| outer.into_iter().map(|outer| outer.counter).collect::<Vec<_>>())
+        };
+        let loops = loops(&text);
+        assert_eq!(names(&loops[0]), Some(vec!["j".to_string(), "i".to_string()]));
+        assert_eq!(names(&loops[1]), Some(vec!["i".to_string()]));
+        assert_eq!((names(&loops[2]), names(&loops[3])), (None, None));
     }
 
     #[test]

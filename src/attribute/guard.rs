@@ -24,21 +24,27 @@ impl ForLoop {
         let (view, node) = (self.view(), self.node()?);
         let is_statement = node.parent().is_some_and(|parent| parent.kind() == "compound_statement");
         let (condition, body) = (node.child_by_field_name("condition")?, node.child_by_field_name("body")?);
-        let is_fit = is_statement
-            && counts_up(view, node, self.counter())
-            && is_steady_bound(view, condition, body, self.counter())
-            && matches!(body.kind(), "compound_statement" | "expression_statement" | "if_statement");
-        let uses: Vec<Node<'_>> = uses(view, body, array).into_iter().filter(|_| is_fit).collect();
+        let is_fit =
+            is_statement && matches!(body.kind(), "compound_statement" | "expression_statement" | "if_statement");
+        let bound =
+            Some(node).filter(|_| is_fit).and_then(|node| open_bound(view, node, condition, body, self.counter()))?;
+        let uses: Vec<Node<'_>> = uses(view, body, array);
         let (extent, used) = uses.into_iter().find_map(|used| {
             let extent = extent_text(view, array, used, self.counter())?;
             Some((extent, used))
         })?;
-        let text = view.slice(condition).to_string();
-        let edits = [
-            self.unroll(),
-            Some(view.replacement(condition.byte_range(), &format!("{} < {extent}", self.counter()))?),
-            Some(view.insertion(body.start_byte(), &format!("if ({text}) "))?),
-        ];
+        let (constant, guard) = match bound {
+            Bound::Upper => (
+                view.replacement(condition.byte_range(), &format!("{} < {extent}", self.counter()))?,
+                view.slice(condition).to_string(),
+            ),
+            Bound::Start(start) => (
+                view.replacement(start.byte_range(), &format!("{extent} - 1"))?,
+                format!("{} <= {}", self.counter(), view.slice(start)),
+            ),
+        };
+        let edits =
+            [self.unroll(), Some(constant), Some(view.insertion(body.start_byte(), &format!("if ({guard}) "))?)];
         let value = types::evaluate(&extent, &|name| view.constant(name));
         Some(Guard {
             edits: edits.into_iter().flatten().collect(),
@@ -48,21 +54,46 @@ impl ForLoop {
     }
 }
 
-/// `int i = 0` and `++i` or `i += 2`, and nothing else changes `i`, which lives no longer than the loop.
-fn counts_up(view: &SourceView, node: Node<'_>, counter: &str) -> bool {
-    let inner = || {
-        let initializer = node.child_by_field_name("initializer").filter(|node| node.kind() == "declaration")?;
-        let mut cursor = initializer.walk();
-        let count = initializer.children_by_field_name("declarator", &mut cursor).count();
-        let start = initializer.child_by_field_name("declarator")?.child_by_field_name("value")?;
-        let start = types::evaluate(view.slice(start).trim_matches(['{', '}', ' ']), &|name| view.constant(name))?;
-        let update = node.child_by_field_name("update")?;
-        let target = update.child_by_field_name("argument").or_else(|| update.child_by_field_name("left"))?;
-        let step = super::for_syntax::step(view, update)?;
-        let body = node.child_by_field_name("body")?;
-        Some(count == 1 && start >= 0 && step > 0 && view.slice(target) == counter && !may_write(view, body, counter))
-    };
-    inner().unwrap_or(false)
+/// What of a loop's header is known at run time only.
+enum Bound<'t> {
+    /// `n` of `int i = 0; i < n; ++i`.
+    Upper,
+    /// `n` of `int i = n; i >= 0; --i`.
+    Start(Node<'t>),
+}
+
+/// The bound of a loop whose counter nothing else changes, and which lives no longer than the loop.
+fn open_bound<'t>(
+    view: &SourceView,
+    node: Node<'t>,
+    condition: Node<'t>,
+    body: Node<'t>,
+    counter: &str,
+) -> Option<Bound<'t>> {
+    let constant =
+        |node: Node<'_>| types::evaluate(view.slice(node).trim_matches(['{', '}', ' ']), &|name| view.constant(name));
+    let initializer = node.child_by_field_name("initializer").filter(|node| node.kind() == "declaration")?;
+    let mut cursor = initializer.walk();
+    let is_alone = initializer.children_by_field_name("declarator", &mut cursor).count() == 1;
+    let start = initializer.child_by_field_name("declarator")?.child_by_field_name("value")?;
+    let update = node.child_by_field_name("update")?;
+    let target = update.child_by_field_name("argument").or_else(|| update.child_by_field_name("left"))?;
+    if !is_alone || view.slice(target) != counter || may_write(view, body, counter) {
+        return None;
+    }
+    match (super::for_syntax::step(view, update)?, constant(start)) {
+        (1.., Some(0..)) => is_steady_bound(view, condition, body, counter).then_some(Bound::Upper),
+        // Larger steps would start from another remainder.
+        (-1, None) => {
+            let is_down = condition.kind() == "binary_expression"
+                && view.slice(condition.child_by_field_name("left")?) == counter
+                && matches!(view.slice(condition.child_by_field_name("operator")?), ">" | ">=")
+                && constant(condition.child_by_field_name("right")?)? >= 0
+                && is_steady_value(view, start, body, counter);
+            is_down.then_some(Bound::Start(start))
+        }
+        _ => None,
+    }
 }
 
 /// `i < n` or `i <= n` where nothing in the loop can change `n`.
@@ -71,11 +102,17 @@ fn is_steady_bound(view: &SourceView, condition: Node<'_>, body: Node<'_>, count
     let (Some(left), Some(operator), Some(bound)) = (field("left"), field("operator"), field("right")) else {
         return false;
     };
-    if view.slice(left) != counter || !matches!(view.slice(operator), "<" | "<=") || !is_arithmetic(bound) {
-        return false;
-    }
+    view.slice(left) == counter
+        && matches!(view.slice(operator), "<" | "<=")
+        && is_steady_value(view, bound, body, counter)
+}
+
+/// A value that is the same in all rounds.
+fn is_steady_value(view: &SourceView, bound: Node<'_>, body: Node<'_>, counter: &str) -> bool {
     let names = view.identifiers(bound);
-    !names.is_empty() && names.into_iter().all(|name| is_steady(view, name, body) && view.slice(name) != counter)
+    is_arithmetic(bound)
+        && !names.is_empty()
+        && names.into_iter().all(|name| is_steady(view, name, body) && view.slice(name) != counter)
 }
 
 /// Numbers, names, members and sums and products of them.
@@ -300,6 +337,11 @@ mod tests {
                 "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (HERE) break; a[i] = 0; }",
                 false,
             ),
+            (
+                "for (int i = n - 1; i >= 0; --i) { a[i] = HERE; }",
+                "#pragma unroll for (int i = W - 1; i >= 0; --i) if (i <= n - 1) { a[i] = HERE; }",
+                true,
+            ),
         ] {
             assert_eq!(guard(body), Some((expected.to_string(), certain)), "{body}");
         }
@@ -317,9 +359,10 @@ mod tests {
             "for (int i = 0; i < *q; ++i) { a[i] = 0; HERE; }",
             "for (int i = 0; i < q[0]; ++i) { a[i] = 0; HERE; }",
             "for (int i = 0; i < global_count; ++i) { a[i] = 0; HERE; }",
-            // The counter lives on, runs down, or is compared in another way.
+            // The counter lives on, runs down in other steps, or is compared in another way.
             "int i; for (i = 0; i < n; ++i) { a[i] = 0; HERE; }",
-            "for (int i = n; i > 0; --i) { a[i] = 0; HERE; }",
+            "for (int i = n; i > 0; i -= 2) { a[i] = 0; HERE; }",
+            "for (int i = *q; i > 0; --i) { a[i] = 0; HERE; }",
             "for (int i = 0; i != n; ++i) { a[i] = 0; HERE; }",
             "for (int i = 0; i < n && in[i]; ++i) { a[i] = 0; HERE; }",
             // An `else` would belong to the guard, and a pragma to it too.

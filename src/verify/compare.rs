@@ -22,10 +22,10 @@ pub struct Terms<'a> {
 }
 
 /// Why edits are not suggested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Fault {
-    #[error("it does not compile")]
-    NotCompiled,
+    #[error("it does not compile{}", .0.as_ref().map(|said| format!(": {said}")).unwrap_or_default())]
+    NotCompiled(Option<String>),
     #[error("a kernel is not there any more")]
     Missing,
     #[error("the local memory does not become less, or is spilled instead")]
@@ -38,6 +38,13 @@ pub enum Fault {
     OtherFunction,
     #[error("a kernel of the finding is in a unit that does not read the edited file")]
     OtherUnit,
+}
+
+impl Fault {
+    /// Whether what was tried does not help, however it is written: not only these edits.
+    pub fn is_of_the_idea(&self) -> bool {
+        matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..))
+    }
 }
 
 /// Judges one kernel that a candidate is for.

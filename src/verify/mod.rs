@@ -20,7 +20,7 @@ pub use combine::{Combined, combine};
 pub use measure::{Function, Measured};
 pub use overlay::{Mirror, Overlay};
 
-use crate::compile::{CompileError, Failure, Target};
+use crate::compile::{CompileError, Failure, MessageKind, Target};
 use crate::diagnostic::{
     Applicability, Diagnostic, Edit, Evidence, Suggestion, Uniformity, Verification, VerifiedKernel,
 };
@@ -150,6 +150,7 @@ pub fn place(diagnostic: &Diagnostic) -> String {
 fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) {
     let suggestions = std::mem::take(&mut diagnostic.suggestions);
     let mut open = Vec::new();
+    let mut refuted = Vec::new();
     for (mut suggestion, outcome) in suggestions.into_iter().zip(outcomes) {
         match outcome {
             Outcome::Proven(verification) => {
@@ -158,7 +159,10 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) 
                 diagnostic.suggestions = vec![suggestion];
                 return;
             }
-            Outcome::Refuted(fault) => tally.refuted.push((place(diagnostic), fault)),
+            Outcome::Refuted(fault) => {
+                tally.refuted.push((place(diagnostic), fault.clone()));
+                refuted.push((suggestion.title, fault));
+            }
             Outcome::Unclear => {}
             Outcome::Open => {
                 tally.open += 1;
@@ -168,6 +172,11 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) 
         }
     }
     diagnostic.suggestions = open;
+    for (title, fault) in refuted.into_iter().filter(|(_, fault)| fault.is_of_the_idea()) {
+        // The words say what was just seen not to help.
+        diagnostic.help.clear();
+        diagnostic.notes.push(format!("tried by recompiling and of no use: {title}: {fault}"));
+    }
 }
 
 /// The suggestions of a round, the costliest diagnostics first.
@@ -335,7 +344,7 @@ fn outcome<'r>(
         let subject = &prover.subjects[*index];
         let after = match result(*index) {
             None => return Outcome::Open,
-            Some(Err(_)) => return failed(Fault::NotCompiled),
+            Some(Err(failure)) => return failed(Fault::NotCompiled(first_error(failure))),
             Some(Ok(after)) => after,
         };
         if compare::any_suffers(subject.before, after, |name| spared.contains(name)) {
@@ -357,6 +366,13 @@ fn outcome<'r>(
         // A kernel of a unit that does not read the edited file cannot be helped by it.
         false => Outcome::Refuted(Fault::OtherUnit),
     }
+}
+
+/// What the compiler said first, with the line.
+fn first_error(failure: &Failure) -> Option<String> {
+    let error = failure.messages.iter().find(|message| message.kind == MessageKind::Error)?;
+    let line = error.place.as_ref().map(|(_, line)| format!(" (line {line} of the edited file)")).unwrap_or_default();
+    Some(format!("{}{line}", error.text))
 }
 
 type Judged<'c> = Vec<((&'c str, &'c str), VerifiedKernel)>;

@@ -1,6 +1,6 @@
 //! A unit with edits, beside the workspace, which stays as it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -98,8 +98,10 @@ impl<'a> Overlay<'a> {
         let place = |path: &Path| path.strip_prefix(self.root).ok().map(|below| root.join(below));
         let unit_path = normalize(&file.path);
         let paths = self.dependencies.iter().map(|path| normalize(path)).chain([unit_path.clone()]);
+        let mut folders = BTreeSet::new();
         for path in paths {
             let Some(copy) = place(&path) else { continue };
+            folders.extend(path.parent().map(Path::to_path_buf));
             fs_err::create_dir_all(copy.parent().unwrap_or(&root))?;
             match edited.get(&path) {
                 Some(text) => fs_err::write(&copy, text)?,
@@ -110,16 +112,19 @@ impl<'a> Overlay<'a> {
         let source = place(&unit_path).unwrap_or(unit_path);
         let base = place(&normalize(&self.unit.base)).unwrap_or_else(|| self.unit.base.clone());
         fs_err::create_dir_all(&base)?;
-        let flags = self.mirrored_flags(flags, &root);
+        let flags = self.mirrored_flags(flags, &root, folders);
         let code = UnitCode::CudaFile { file: SourceFile::read(&source, &root)?, flags };
         let unit = TranslationUnit { code, base, ..self.unit.clone() };
         Ok(Mirror { unit, root: Some(root), _folder: Some(folder) })
     }
 
-    /// Paths below the root lead to the mirror, then to what only the workspace has.
-    fn mirrored_flags(&self, flags: &NvccFlags, mirror: &Path) -> NvccFlags {
+    /// Paths below the root lead to the mirror. What a mirrored file includes from outside the root is looked for from the
+    /// folder that it lies in, after all others.
+    fn mirrored_flags(&self, flags: &NvccFlags, mirror: &Path, folders: BTreeSet<PathBuf>) -> NvccFlags {
         let (root, mirror) = (self.root.to_string_lossy(), mirror.to_string_lossy());
-        let arguments = flags.arguments.iter().map(|argument| argument.replace(&*root, &mirror)).collect();
+        let mut arguments: Vec<String> =
+            flags.arguments.iter().map(|argument| argument.replace(&*root, &mirror)).collect();
+        arguments.extend(folders.iter().map(|folder| format!("-I{}", folder.display())));
         NvccFlags { arguments, origin: flags.origin }
     }
 }
