@@ -38,8 +38,8 @@ impl SourceView {
         let file = Arc::clone(&span.file);
         let ending = file.text().get(end_span.start..span.start).filter(|_| end_span.file.path == file.path)?;
         // The quotes of two literals beside each other are no line ending.
-        let is_ending =
-            ending.len() <= MAX_LINE_ENDING && ending.chars().all(|c| c.is_whitespace() || c == '\\' || c == 'n');
+        let is_ending = ending.len() <= MAX_LINE_ENDING
+            && ending.chars().all(|c| c.is_whitespace() || matches!(c, '\\' | 'n' | 'r' | 't'));
         span.end = span.start;
         (is_ending && self.can_hold(&span, line)).then(|| Edit { replacement: format!("{line}{ending}"), span })
     }

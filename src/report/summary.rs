@@ -54,8 +54,13 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
     push("Found", if summary.findings.is_empty() { Color::Green } else { Color::Yellow }, found(summary));
     if let Some(fixed) = &summary.fixed {
         let (problems, files) = (count(fixed.problems as u64, "problem"), count(fixed.files as u64, "file"));
-        let status = if fixed.is_written { "Fixed" } else { "Would fix" };
-        push(status, Color::Green, format!("{problems} in {files}"));
+        let status = match (fixed.problems, fixed.is_written) {
+            (0, _) => "Fixing",
+            (_, true) => "Fixed",
+            (_, false) => "Would fix",
+        };
+        let text = if fixed.problems == 0 { "nothing to fix".to_string() } else { format!("{problems} in {files}") };
+        push(status, Color::Green, text);
     }
     if !summary.suggested.is_empty() {
         push("Suggested", Color::Cyan, suggested(summary));
