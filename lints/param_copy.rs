@@ -70,7 +70,17 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         // Of several indices one may be behind a pointer that the parameter holds, so none is named.
         finding = finding.label(guilty.span.as_ref(), format!("the address depends on {}", origin(sources)));
     }
-    Some(finding.help(advice(cx, object, copy, copied)).suggest(grid_constant(cx, object, copy, copied)))
+    let finding = finding.help(advice(cx, object, copy, copied)).suggest(grid_constant(cx, object, copy, copied));
+    Some(finding.suggest(own_members(cx, object, copy, copied)))
+}
+
+/// Variables for the members that are written.
+fn own_members(cx: &LintContext<'_>, object: &StackObject, copy: &ParameterCopy, copied: Copied) -> Option<Suggestion> {
+    let parameter = copy.parameter.as_ref().filter(|_| copied == Copied::Itself && cx.frame.is_entry)?;
+    let own = object.own_members(&parameter.span)?;
+    let names: Vec<String> = own.members.iter().map(|member| format!("`{member}`")).collect();
+    let title = format!("let what changes of `{}` be variables: {}", parameter.name, names.join(", "));
+    Some(Suggestion::new(title, Applicability::MaybeIncorrect, own.edits).within_kernel(true))
 }
 
 /// `const __grid_constant__` before the parameter. Where something is seen to write to it, the compiler refuses that; a

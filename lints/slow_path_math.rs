@@ -13,7 +13,8 @@
 //! ## Fix safety
 //! Other functions give other results in the last digits: the programmer must judge.
 
-use crate::attribute::{StackObject, StackObjectKind};
+use crate::attribute::{MathForm, StackObject, StackObjectKind};
+use crate::diagnostic::{Applicability, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, object_finding};
 
 pub(crate) static LINT: Lint = Lint {
@@ -30,7 +31,15 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = object_finding(object, object.guilty(), message)
         .primary(function.span.as_ref(), "its slow path needs an array")
         .note("the array is used only for large arguments, but every thread has the frame");
-    Some(finding.help(advice(function.name.as_deref().unwrap_or_default())))
+    let finding = finding.help(advice(function.name.as_deref().unwrap_or_default()));
+    let forms = [
+        (MathForm::MultipleOfPi, "take the factor π out, and call the functions of multiples of π"),
+        (MathForm::Single, "compute it in single precision, if that is enough"),
+        (MathForm::Intrinsic, "call the fast functions, if their accuracy is enough"),
+    ];
+    Some(forms.into_iter().fold(finding, |finding, (form, title)| {
+        finding.suggest(Some(Suggestion::new(title, Applicability::MaybeIncorrect, object.rewrite_math(form))))
+    }))
 }
 
 fn advice(function: &str) -> String {

@@ -18,8 +18,10 @@ mod guard;
 mod launch;
 mod loops;
 mod mark;
+mod math_edit;
 mod name;
 mod objects;
+mod param_edit;
 mod passed;
 mod place;
 mod reaching;
@@ -46,6 +48,7 @@ pub use frame::{
 pub use guard::Guard;
 pub use launch::{Launch, Launches};
 pub use loops::Trip;
+pub use math_edit::MathForm;
 pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};
 pub use reinterpret::Reinterpretation;
