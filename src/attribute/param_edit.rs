@@ -17,7 +17,7 @@ pub struct OwnMembers {
 
 impl StackObject {
     /// `auto next = parameter.next;` at the kernel's start, and `next` for `parameter.next` in its body; `None` where the
-    /// parameter is used in any other way than by its members, or where an element of a member is written.
+    /// parameter is used in any other way than by its members.
     pub fn own_members(&self, parameter: &Span) -> Option<OwnMembers> {
         self.views().into_iter().find_map(|view| own_members(view, offset_of(view, parameter)?))
     }
@@ -33,14 +33,8 @@ fn own_members(view: &SourceView, parameter: usize) -> Option<OwnMembers> {
     for (field, member) in &uses {
         let path = access_path(*field);
         let (_, is_written, is_handed_on) = role(path);
-        if !is_written || is_handed_on {
-            continue;
-        }
-        // `auto` would make a pointer of an array.
-        if has_subscript(path, *field) {
-            return None;
-        }
-        if !members.contains(member) {
+        // What is written behind a subscript is not in the parameter, or an array, of which `auto` would make a pointer.
+        if is_written && !is_handed_on && !has_subscript(path, *field) && !members.contains(member) {
             members.push(member.clone());
         }
     }
@@ -122,8 +116,8 @@ mod tests {
     #[test]
     fn written_members_become_variables() {
         assert_eq!(
-            edited("s.next += 4; out[0] = s.table[s.next] + s.origin.x;").as_deref(),
-            Some("auto s_next = s.next; s_next += 4; out[0] = s.table[s_next] + s.origin.x;")
+            edited("s.next += 4; s.out[0] = s.table[s.next] + s.origin.x;").as_deref(),
+            Some("auto s_next = s.next; s_next += 4; s.out[0] = s.table[s_next] + s.origin.x;")
         );
         assert_eq!(
             edited("s.origin.x = 0; ++s.n; out[s.n] = s.origin.y;").as_deref(),
