@@ -106,7 +106,7 @@ fn raise_limit(frame: &KernelFrame) -> Vec<Suggestion> {
             let is_enough = |blocks: &u32| needed.is_some_and(|needed| registers_for(*threads, *blocks) >= needed);
             let mut choices: Vec<u32> = (1..*min_blocks).rev().filter(is_enough).take(1).collect();
             choices.extend(min_blocks.checked_sub(1).filter(|fewer| *fewer > 0 && !choices.contains(fewer)));
-            choices.into_iter().map(|blocks| fewer_blocks(frame, *min_blocks, blocks)).collect()
+            choices.into_iter().map(|blocks| ask_fewer_blocks(frame, *min_blocks, blocks)).collect()
         }
         Some(LimitOrigin::MaxRegisters) => vec![more_registers(frame, needed)],
         _ => Vec::new(),
@@ -115,7 +115,7 @@ fn raise_limit(frame: &KernelFrame) -> Vec<Suggestion> {
 }
 
 /// Another number of blocks in `__launch_bounds__(256, 5)`.
-fn fewer_blocks(frame: &KernelFrame, min_blocks: u32, blocks: u32) -> Option<Suggestion> {
+fn ask_fewer_blocks(frame: &KernelFrame, min_blocks: u32, blocks: u32) -> Option<Suggestion> {
     let span = frame.launch_bounds.span.as_ref()?;
     let arguments = span.text().split_once('(')?.1;
     let number = arguments.strip_suffix(')')?.rsplit_once(',')?.1.trim();
