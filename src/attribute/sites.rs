@@ -68,7 +68,7 @@ fn words<'v>(view: &'v SourceView, node: Node<'v>, word: &'v str) -> impl Iterat
 
 impl StackObject {
     /// Texts that the accesses and escapes lie in, each once.
-    fn views(&self) -> Vec<&Rc<SourceView>> {
+    pub(super) fn views(&self) -> Vec<&Rc<SourceView>> {
         let of_accesses = self.accesses.iter().flat_map(|access| &access.places);
         let places = of_accesses.chain(self.escapes.iter().flat_map(|escape| &escape.places));
         let mut views: Vec<&Rc<SourceView>> = Vec::new();
@@ -96,7 +96,7 @@ impl StackObject {
 }
 
 /// The offset of a span in a text.
-fn offset_of(view: &SourceView, span: &Span) -> Option<usize> {
+pub(super) fn offset_of(view: &SourceView, span: &Span) -> Option<usize> {
     let name = span.text();
     let mut found = view.text().match_indices(name).map(|(offset, _)| offset).filter(|_| !name.is_empty());
     found.find(|offset| view.span(*offset..offset + name.len()).as_ref() == Some(span))
