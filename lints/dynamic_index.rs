@@ -9,12 +9,16 @@
 //! ## What to do
 //! - Index with the counter of a loop that is unrolled, so that every access is a constant.
 //! - Different indices in a warp: keep the array in shared memory as `[element][thread]`, or for up to 16
-//!   elements select without an index: `for (j…) v = (j == k) ? a[j] : v;` with `#pragma unroll`.
+//!   elements select without an index: `if (j == k) a[j] += v;` for all `j`, with `#pragma unroll`.
+//! - An array that is only read with such an index stays in the cache: selects of more than 8 elements take longer there.
 //! - The same index in the whole warp: shared memory, or leave it where arithmetic hides it. A chain of
 //!   selects is slower than local memory there from 8 elements up.
 //!
 //! ## Fix safety
-//! Advice only: each way out changes how the kernel computes or what it needs, and the programmer must judge.
+//! Where all accesses with a computed index can be edited, the edit selects the element. Index and value are evaluated
+//! once, and only where nothing in the statement can change them before. It may be incorrect all the same where something
+//! that the source does not show depends on the order, and for an index outside of the array, which was undefined: nothing
+//! is written then. Other ways out are advice only, as they change how the kernel computes or what it needs.
 
 use super::rolled_loop::Unrolled;
 use crate::attribute::{Access, Address, ForLoop, Form, Sources, StackObject, StackObjectKind};

@@ -7,17 +7,86 @@ use super::view::SourceView;
 
 /// Functions of the toolkit that take values, give one, and do nothing else; those for `float` end with an `f`.
 const PURE: [&str; 52] = [
-    "abs", "acos", "asin", "atan", "atan2", "cbrt", "ceil", "copysign", "cos", "cosh", "cospi", "erf", "erfc", "exp",
-    "exp10", "exp2", "expm1", "fabs", "fdividef", "floor", "fma", "fmax", "fmin", "fmod", "hypot", "isfinite", "isinf",
-    "isnan", "j0", "j1", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "lrint", "max", "min", "norm3d", "pow",
-    "rint", "round", "rsqrt", "sin", "sinh", "sinpi", "sqrt", "static_cast", "tan", "tanh", "trunc",
+    "abs",
+    "acos",
+    "asin",
+    "atan",
+    "atan2",
+    "cbrt",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "cospi",
+    "erf",
+    "erfc",
+    "exp",
+    "exp10",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fdividef",
+    "floor",
+    "fma",
+    "fmax",
+    "fmin",
+    "fmod",
+    "hypot",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "j0",
+    "j1",
+    "ldexp",
+    "lgamma",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "lrint",
+    "max",
+    "min",
+    "norm3d",
+    "pow",
+    "rint",
+    "round",
+    "rsqrt",
+    "sin",
+    "sinh",
+    "sinpi",
+    "sqrt",
+    "static_cast",
+    "tan",
+    "tanh",
+    "trunc",
 ];
 
 /// Beginnings of the names of others.
 const PURE_PREFIXES: [&str; 24] = [
-    "make_", "__popc", "__clz", "__ffs", "__brev", "__byte_perm", "__float_as_", "__int_as_", "__uint_as_",
-    "__float2", "__half2", "__int2", "__uint2", "__hadd", "__hsub", "__hmul", "__hfma", "__hmax", "__hmin", "__fadd",
-    "__fmul", "__fma", "__exp", "__ldg",
+    "make_",
+    "__popc",
+    "__clz",
+    "__ffs",
+    "__brev",
+    "__byte_perm",
+    "__float_as_",
+    "__int_as_",
+    "__uint_as_",
+    "__float2",
+    "__half2",
+    "__int2",
+    "__uint2",
+    "__hadd",
+    "__hsub",
+    "__hmul",
+    "__hfma",
+    "__hmax",
+    "__hmin",
+    "__fadd",
+    "__fmul",
+    "__fma",
+    "__exp",
+    "__ldg",
 ];
 
 /// Functions that take their last arguments as values, and write to what the first one points to.
@@ -31,8 +100,14 @@ pub fn is_pure(view: &SourceView, node: Node<'_>) -> bool {
         "template_function" | "qualified_identifier" | "primitive_type" | "type_descriptor" | "sizeof_expression" => {
             return true;
         }
-        "assignment_expression" | "update_expression" | "lambda_expression" | "new_expression" | "delete_expression"
-        | "comma_expression" | "initializer_list" | "compound_literal_expression" => false,
+        "assignment_expression"
+        | "update_expression"
+        | "lambda_expression"
+        | "new_expression"
+        | "delete_expression"
+        | "comma_expression"
+        | "initializer_list"
+        | "compound_literal_expression" => false,
         kind => !kind.contains("asm") && !node.is_error(),
     };
     is_known && children(node).into_iter().all(|child| is_pure(view, child))

@@ -137,10 +137,13 @@ impl<'h> Writer<'h> {
             }
             None => {
                 let is_outer = |range: &Range<usize>| {
-                    !replaced.iter().any(|(other, _)| other != range && other.start <= range.start && range.end <= other.end)
+                    !replaced
+                        .iter()
+                        .any(|(other, _)| other != range && other.start <= range.start && range.end <= other.end)
                 };
                 let outer = replaced.iter().filter(|(range, _)| is_outer(range));
-                let edits = outer.map(|(range, name)| self.view.replacement(range.clone(), name)).collect::<Option<_>>()?;
+                let edits =
+                    outer.map(|(range, name)| self.view.replacement(range.clone(), name)).collect::<Option<_>>()?;
                 self.place(statement, &lines, edits, false)
             }
         }
@@ -155,7 +158,9 @@ impl<'h> Writer<'h> {
         let right = assignment.child_by_field_name("right").filter(|right| is_pure(self.view, *right));
         let is_plain = assignment.child_by_field_name("operator").is_some_and(|it| self.view.slice(it) == "=");
         let is_inside = |found: &IndexedUse<'_>| {
-            right.is_some_and(|right| right.start_byte() <= found.node.start_byte() && found.node.end_byte() <= right.end_byte())
+            right.is_some_and(|right| {
+                right.start_byte() <= found.node.start_byte() && found.node.end_byte() <= right.end_byte()
+            })
         };
         let mut reads = uses.iter().filter(|found| found.role == Role::Read).peekable();
         let has_reads = reads.peek().is_some();
@@ -173,7 +178,10 @@ impl<'h> Writer<'h> {
                 let operator = node.child_by_field_name("operator").map_or("", |operator| self.view.slice(operator));
                 !matches!(operator, "&&" | "||") && below().all(|child| self.can_update(child, target))
             }
-            "parenthesized_expression" | "unary_expression" | "cast_expression" | "call_expression"
+            "parenthesized_expression"
+            | "unary_expression"
+            | "cast_expression"
+            | "call_expression"
             | "argument_list" => below().all(|child| self.can_update(child, target)),
             _ => false,
         }
@@ -200,9 +208,7 @@ impl<'h> Writer<'h> {
     fn is_own(&self, name: Node<'_>) -> bool {
         let declarations = self.view.declarations(self.function);
         match resolve(&declarations, self.view.slice(name), name.start_byte()) {
-            Some(found) => {
-                found.kind != DeclarationKind::Alias && !matches!(found.volatility, Some(Volatility::Value))
-            }
+            Some(found) => found.kind != DeclarationKind::Alias && !matches!(found.volatility, Some(Volatility::Value)),
             None => self.view.is_fixed(self.view.slice(name), name.start_byte()) || is_builtin(self.view.slice(name)),
         }
     }
@@ -278,9 +284,7 @@ impl<'h> Writer<'h> {
                     ("=", Some(value)) => value,
                     ("++", None) => cast(format!("{element} + 1")),
                     ("--", None) => cast(format!("{element} - 1")),
-                    (_, Some(value)) => {
-                        cast(format!("{element} {} {value}", operator.strip_suffix('=')?))
-                    }
+                    (_, Some(value)) => cast(format!("{element} {} {value}", operator.strip_suffix('=')?)),
                     (_, None) => return None,
                 };
                 format!("{element} = {condition} ? {changed} : {element};")
@@ -333,7 +337,7 @@ impl<'h> Writer<'h> {
         let is_read = replaced.iter().any(|(range, _)| *range == right.byte_range());
         let is_number = matches!(right.kind(), "number_literal" | "char_literal" | "true" | "false");
         let is_local = right.kind() == "identifier" && self.is_own(right);
-        if self.form == Form::Branch && (is_read || is_number || is_local) {
+        if is_read || (self.form == Form::Branch && (is_number || is_local)) {
             return Some(text);
         }
         let is_assignment = node.child_by_field_name("operator").is_some_and(|it| self.view.slice(it) == "=");
@@ -593,4 +597,203 @@ fn is_pure_call(view: &SourceView, call: Node<'_>) -> bool {
     // The arguments are looked at on their own.
     let called = call.child_by_field_name("function");
     called.is_some_and(|called| super::purity::is_pure_function(view, called))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::super::frame::{StackObjectKind, plain};
+    use super::super::name::Variable;
+    use super::super::objects::Access;
+    use super::super::place::Place;
+    use super::*;
+    use crate::edit::apply;
+    use crate::extract::MappedText;
+    use crate::source::SourceFile;
+
+    const HEAD: &str = "struct State { int key[4]; float x; };\n\
+        template <int W> __global__ void k(float* in, int n, float* out, State state, int* p) {\n\
+        \x20   float a[W], b[4][8];\n    int c[6];\n    float3 v[5];\n";
+
+    /// The statements of a kernel after the edits for one of its arrays; `None` where there are none.
+    fn edited(name: &str, form: Form, body: &str) -> Option<String> {
+        let text = format!("{HEAD}{body}\n}}\n");
+        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text.as_str()))));
+        let declared = HEAD.rfind(&format!(" {name}"))? + 1;
+        let mut object = plain(StackObjectKind::Variable, 64);
+        object.variable = Some(Variable {
+            name: name.to_string(),
+            type_text: "float[16]".to_string(),
+            kind: DeclarationKind::Array,
+            is_parameter: false,
+            volatility: None,
+            initializer: None,
+            bytes: Some(64),
+            span: view.span(declared..declared + name.len())?,
+        });
+        let lines = body.lines().enumerate().map(|(number, _)| HEAD.lines().count() + 1 + number);
+        object.accesses = lines
+            .filter_map(|line| {
+                let line = u32::try_from(line).ok()?;
+                let offset = view.offset(line, 0)?;
+                let place = Place { view: Rc::clone(&view), line, offset, function: None, callee: None };
+                Some(Access::computed_at(place))
+            })
+            .collect();
+        let selection = object.selection(form)?;
+        let edited = apply(&text, &selection.edits.iter().collect::<Vec<_>>())?;
+        let body = edited.strip_prefix(HEAD)?.strip_suffix("\n}\n")?;
+        Some(body.to_string())
+    }
+
+    #[track_caller]
+    fn check(name: &str, body: &str, expected: &str) {
+        assert_eq!(edited(name, Form::Branch, body).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn reads_become_selects() {
+        check(
+            "a",
+            "    out[n] = a[p[n]] * 2;",
+            "    const auto a_index = p[n];
+    float a_element = a[0];
+    #pragma unroll
+    for (int k = 1; k < W; ++k) {
+        const float candidate = a[k];
+        a_element = k == a_index ? candidate : a_element;
+    }
+    out[n] = a_element * 2;",
+        );
+        // One read for two uses; an index that is arithmetic is not evaluated before.
+        check(
+            "a",
+            "    for (int k = 0; k < n; ++k) {\n        if (a[k & 3] < a[k & 3] * in[k]) out[k] = 1;\n    }",
+            "    for (int k = 0; k < n; ++k) {
+        float a_element = a[0];
+        #pragma unroll
+        for (int j = 1; j < W; ++j) {
+            const float candidate = a[j];
+            a_element = j == (k & 3) ? candidate : a_element;
+        }
+        if (a_element < a_element * in[k]) out[k] = 1;\n    }",
+        );
+    }
+
+    #[test]
+    fn writes_become_choices() {
+        let lines = |body: &str| edited("c", Form::Branch, body).map(|text| text.replace("    ", " "));
+        for (body, expected) in [
+            ("    c[n]++;", " #pragma unroll\n for (int k = 0; k < 6; ++k) if (k == n) c[k]++;"),
+            ("    --c[n];", " #pragma unroll\n for (int k = 0; k < 6; ++k) if (k == n) --c[k];"),
+            (
+                "    c[n + 1] = in[n];",
+                " const int c_value = in[n];\n #pragma unroll\n for (int k = 0; k < 6; ++k) if (k == (n + 1)) c[k] = c_value;",
+            ),
+            (
+                "    c[n] = max(c[n], p[n]);",
+                " const auto c_value = p[n];\n #pragma unroll\n for (int k = 0; k < 6; ++k) if (k == n) c[k] = max(c[k], c_value);",
+            ),
+        ] {
+            assert_eq!(lines(body).as_deref(), Some(expected), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_select_keeps_the_type() {
+        let last = |name: &str, body: &str| {
+            edited(name, Form::Select, body).and_then(|text| text.lines().last().map(|line| line.trim().to_string()))
+        };
+        assert_eq!(
+            last("c", "    c[n] += p[0];").as_deref(),
+            Some("for (int k = 0; k < 6; ++k) c[k] = k == n ? static_cast<int>(c[k] + c_value) : c[k];")
+        );
+        assert_eq!(
+            last("a", "    a[n] *= 2;").as_deref(),
+            Some("for (int k = 0; k < W; ++k) a[k] = k == n ? a[k] * a_value : a[k];")
+        );
+        // The type of a member is not known.
+        assert_eq!(last("v", "    v[n].x += 2;"), None);
+    }
+
+    #[test]
+    fn members_and_more_dimensions() {
+        check("v", "    v[n].x += 2;", "    #pragma unroll\n    for (int k = 0; k < 5; ++k) if (k == n) v[k].x += 2;");
+        check(
+            "state",
+            "    state.key[n] = 0;",
+            "    #pragma unroll\n    for (int k = 0; k < 4; ++k) if (k == n) state.key[k] = 0;",
+        );
+        check("b", "    b[2][n] = 0;", "    #pragma unroll\n    for (int k = 0; k < 8; ++k) if (k == n) b[2][k] = 0;");
+        check(
+            "b",
+            "    b[n][p[0]] = 0;",
+            "    const auto b_index = p[0];
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        #pragma unroll
+        for (int k = 0; k < 8; ++k) if (j == n && k == b_index) b[j][k] = 0;
+    }",
+        );
+    }
+
+    #[test]
+    fn statements_that_stand_alone_get_braces() {
+        check(
+            "c",
+            "    if (n >= 0 && n < 6) ++c[n];\n    else\n        out[0] = c[n - 6];",
+            "    if (n >= 0 && n < 6) {
+        #pragma unroll
+        for (int k = 0; k < 6; ++k) if (k == n) ++c[k];
+    }
+    else {
+        int c_element = c[0];
+        #pragma unroll
+        for (int k = 1; k < 6; ++k) {
+            const int candidate = c[k];
+            c_element = k == (n - 6) ? candidate : c_element;
+        }
+        out[0] = c_element;
+    }",
+        );
+        check(
+            "c",
+            "    auto count = [&](int i) { c[i]++; };",
+            "    auto count = [&](int i) {
+        #pragma unroll
+        for (int k = 0; k < 6; ++k) if (k == i) c[k]++;
+    };",
+        );
+    }
+
+    #[test]
+    fn what_may_mean_something_else_is_left_alone() {
+        for body in [
+            // The index changes something, or may not be evaluated.
+            "    c[n++] = 1;",
+            "    c[next(n)] = 1;",
+            "    if (p && c[p[0]] > 0) out[0] = 1;",
+            "    if (n && c[8 / n] > 0) out[0] = 1;",
+            // The element may be written where it is not seen.
+            "    swap(c[n], c[0]);",
+            "    int& r = c[n];",
+            "    out[0] = atomicAdd(&c[n], 1);",
+            "    int old = c[n]++;",
+            "    if (c[n]++ > 0) out[0] = 1;",
+            // The statement changes the index.
+            "    out[n++] = c[n];",
+            "    int i = n, x = c[i];",
+            // It is evaluated more than once.
+            "    while (c[n] > 0) --n;",
+            "    for (int i = 0; i < c[n]; ++i) out[i] = 0;",
+            // There is no place for statements.
+            "    CHECK(c[n] > 0);",
+            "    int x = 1; c[n] = x;",
+            "    c[n] = 1; // first\n    /* why */ c[n] = 2;",
+            "    c[n] = /* one */ 1;",
+        ] {
+            assert_eq!(edited("c", Form::Branch, body), None, "{body}");
+        }
+    }
 }

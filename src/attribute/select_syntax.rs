@@ -1,5 +1,6 @@
 //! Uses of an array with an index that is computed: the parts of the expression, and the statement around it.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use tree_sitter::Node;
@@ -7,6 +8,7 @@ use tree_sitter::Node;
 use super::for_syntax::has_known_length;
 use super::frame::StackObject;
 use super::objects::Access;
+use super::place::Place;
 use super::purity::takes_values;
 use super::sites::offset_of;
 use super::syntax::{Declaration, DeclarationKind, children, enclosing_function, resolve};
@@ -73,7 +75,8 @@ impl Holder {
     }
 
     pub fn function(&self) -> Option<Node<'_>> {
-        let node = self.view.root()?.named_descendant_for_byte_range(self.declaration.range.0, self.declaration.range.1)?;
+        let node =
+            self.view.root()?.named_descendant_for_byte_range(self.declaration.range.0, self.declaration.range.1)?;
         enclosing_function(node)
     }
 
@@ -122,7 +125,8 @@ impl Holder {
         let mut open = vec![function];
         while let Some(node) = open.pop() {
             if is_own(&node)
-                && let Some(path) = Path::of(node).filter(|path| path.indices().any(|index| !is_static(&self.view, index)))
+                && let Some(path) =
+                    Path::of(node).filter(|path| path.indices().any(|index| !is_static(&self.view, index)))
             {
                 let site = site(&self.view, path.node);
                 let range = site.map_or(path.node, |(statement, _)| statement).byte_range();
@@ -136,8 +140,11 @@ impl Holder {
         Some(uses)
     }
 
-    fn lies_in(&self, access: &Access, range: &std::ops::Range<usize>) -> bool {
-        let is_here = |place: &super::place::Place| Rc::ptr_eq(&place.view, &self.view) && range.contains(&place.offset);
+    /// Whether an access is on the lines of a range; columns are those of whole statements, or of parts of them.
+    fn lies_in(&self, access: &Access, range: &Range<usize>) -> bool {
+        let lines = self.view.line_of(range.start)..=self.view.line_of(range.end.saturating_sub(1));
+        let is_here =
+            |place: &Place| Rc::ptr_eq(&place.view, &self.view) && lines.contains(&self.view.line_of(place.offset));
         let span = access.span.as_ref().zip(self.view.span(range.clone()));
         access.places.iter().any(is_here)
             || span.is_some_and(|(span, whole)| {
@@ -164,7 +171,14 @@ impl Holder {
         }
         let is_fit = path.is_whole && self.view.is_plain(path.node);
         let role = role(&self.view, path.node).filter(|_| is_fit)?;
-        Some(IndexedUse { node: path.node, dimensions, type_text: self.type_of(path)?, role, statement, is_conditional })
+        Some(IndexedUse {
+            node: path.node,
+            dimensions,
+            type_text: self.type_of(path)?,
+            role,
+            statement,
+            is_conditional,
+        })
     }
 
     /// How many elements the subscript at a position of a path chooses from.
@@ -383,10 +397,20 @@ fn site<'t>(view: &SourceView, expression: Node<'t>) -> Option<(Node<'t>, bool)>
                 return is_statement.then_some((parent, is_conditional));
             }
             "init_declarator" if is_field("value") => {}
-            "unary_expression" | "parenthesized_expression" | "cast_expression" | "call_expression"
-            | "argument_list" | "assignment_expression" | "update_expression" | "subscript_expression"
-            | "subscript_argument_list" | "field_expression" | "initializer_list" | "condition_clause"
-            | "compound_literal_expression" | "pointer_expression" => {}
+            "unary_expression"
+            | "parenthesized_expression"
+            | "cast_expression"
+            | "call_expression"
+            | "argument_list"
+            | "assignment_expression"
+            | "update_expression"
+            | "subscript_expression"
+            | "subscript_argument_list"
+            | "field_expression"
+            | "initializer_list"
+            | "condition_clause"
+            | "compound_literal_expression"
+            | "pointer_expression" => {}
             _ => return None,
         }
         node = parent;
@@ -427,8 +451,14 @@ fn role<'t>(view: &SourceView, expression: Node<'t>) -> Option<Role<'t>> {
                 return is_value.then_some(Role::Read);
             }
             "call_expression" | "comma_expression" => return None,
-            "binary_expression" | "unary_expression" | "assignment_expression" | "subscript_expression"
-            | "subscript_argument_list" | "field_expression" | "initializer_list" | "condition_clause"
+            "binary_expression"
+            | "unary_expression"
+            | "assignment_expression"
+            | "subscript_expression"
+            | "subscript_argument_list"
+            | "field_expression"
+            | "initializer_list"
+            | "condition_clause"
             | "conditional_expression" => return Some(Role::Read),
             _ => return None,
         }

@@ -114,12 +114,8 @@ mod tests {
     use crate::diagnostic::ResourceUsage;
     use crate::read::{SassFunction, Work};
 
-    const TERMS: Terms<'static> = Terms {
-        architecture: "sm_90",
-        rounds: None,
-        keeps_loops: false,
-        costs: ComputedCosts { load: 4, store: 4 },
-    };
+    const TERMS: Terms<'static> =
+        Terms { architecture: "sm_90", rounds: None, keeps_loops: false, costs: ComputedCosts { load: 4, store: 4 } };
 
     fn function(stack_frame: u64, spills: u64, registers: u32, instructions: usize) -> Function {
         // FADD
