@@ -5,7 +5,7 @@ struct Totals {
 };
 
 extern "C" __global__ void classes(const unsigned char *label, const float *score, float *out, int n) {
-    float sum[8] = {}; //~ dynamic_index
+    float sum[8] = {}; //~ dynamic_index sm_120
     for (int i = threadIdx.x; i < n; i += blockDim.x)
         sum[label[i] & 7] += score[i];
 #pragma unroll
@@ -13,7 +13,7 @@ extern "C" __global__ void classes(const unsigned char *label, const float *scor
 }
 
 extern "C" __global__ void longest_runs(const unsigned char *group, const int *length, int *out, int n) {
-    int longest[6] = {}; //~ dynamic_index
+    int longest[6] = {}; //~ dynamic_index sm_120
     for (int i = threadIdx.x; i < n; i += blockDim.x) {
         const int g = group[i] % 6;
         if (length[i] > longest[g]) longest[g] = length[i];
@@ -23,7 +23,7 @@ extern "C" __global__ void longest_runs(const unsigned char *group, const int *l
 }
 
 extern "C" __global__ void weigh(const unsigned char *kind, const float *weight, float *out, int n) {
-    Totals totals; //~ dynamic_index
+    Totals totals; //~ dynamic_index sm_80 sm_90
     totals.seen = 0;
 #pragma unroll
     for (int k = 0; k < 10; ++k) totals.weight[k] = 0.0f;
