@@ -95,6 +95,8 @@ pub struct Suggestion {
     pub edits: Vec<Edit>,
     /// How often the loops run that are changed, where that is known; the estimate of the work counts with it.
     pub rounds: Option<u32>,
+    /// The edits change no loop that was there: what runs in one does so as often as before.
+    pub keeps_loops: bool,
     /// The edits lie in one kernel, and change no other.
     pub is_within_kernel: bool,
     /// `None` until it was compiled.
@@ -104,12 +106,25 @@ pub struct Suggestion {
 impl Suggestion {
     /// A suggestion that was not compiled yet.
     pub fn new(title: impl Into<String>, applicability: Applicability, edits: Vec<Edit>) -> Self {
-        Self { title: title.into(), applicability, edits, rounds: None, is_within_kernel: false, verification: None }
+        Self {
+            title: title.into(),
+            applicability,
+            edits,
+            rounds: None,
+            keeps_loops: false,
+            is_within_kernel: false,
+            verification: None,
+        }
     }
 
     /// Tells that the edits lie in one kernel.
     pub fn within_kernel(self, is_within_kernel: bool) -> Self {
         Self { is_within_kernel, ..self }
+    }
+
+    /// Tells that the edits change no loop.
+    pub fn keeping_loops(self, keeps_loops: bool) -> Self {
+        Self { keeps_loops, ..self }
     }
 
     pub fn rounds(self, rounds: Option<u32>) -> Self {

@@ -44,6 +44,28 @@ impl SourceView {
         (is_ending && self.can_hold(&span, line)).then(|| Edit { replacement: format!("{line}{ending}"), span })
     }
 
+    /// What stands in the file between the end of the line before and the first character of the line of an offset: in
+    /// a literal that may be `\n\` and what follows it.
+    pub fn line_ending(&self, offset: usize) -> Option<String> {
+        let before = self.text().get(..offset)?;
+        let line_start = before.rfind('\n').map(|at| at + 1)?;
+        let line = &self.text()[line_start..];
+        let first = line_start + (line.len() - line.trim_start_matches([' ', '\t']).len());
+        let edit = self.line_before(first, "")?;
+        Some(edit.replacement)
+    }
+
+    /// Lines of code in a file: what ends them may be escapes, what they say must not be.
+    pub fn lines_instead(&self, range: Range<usize>, lines: &str, ending: &str) -> Option<Edit> {
+        let plain = lines.replace(ending, " ");
+        let mut edit = match range.is_empty() {
+            true => self.insertion(range.start, &plain)?,
+            false => self.replacement(range, &plain)?,
+        };
+        edit.replacement = lines.to_string();
+        Some(edit)
+    }
+
     /// The byte at an offset, where the file has the same one.
     fn verbatim(&self, offset: usize) -> Option<crate::source::Span> {
         let span = self.span(offset..offset + 1)?;

@@ -139,6 +139,12 @@ pub(super) fn for_loops(view: &Rc<SourceView>, offset: usize) -> Vec<ForLoop> {
     loops
 }
 
+/// Whether the loop around an offset that counts a name runs as often as the source says.
+pub(super) fn has_known_length(view: &Rc<SourceView>, offset: usize, counter: &str) -> bool {
+    let found = for_loops(view, offset).into_iter().find(|found| found.counter == counter);
+    found.is_some_and(|found| found.rounds.is_some())
+}
+
 fn for_loop(view: &Rc<SourceView>, node: Node<'_>) -> Option<ForLoop> {
     let counter = view.slice(counter_of(node)?).to_string();
     let is_pragma = |text: &str| text.strip_prefix('#').is_some_and(|rest| rest.trim_start().starts_with("pragma"));

@@ -92,6 +92,32 @@ pub struct Access {
 }
 
 impl Access {
+    /// A load at a place, with an index from data.
+    #[cfg(test)]
+    pub(super) fn computed_at(place: Place) -> Self {
+        Self {
+            kind: AccessKind::Load,
+            count: 1,
+            width: 4,
+            address: Address::Computed(Sources::default()),
+            elements: BTreeSet::new(),
+            origins: None,
+            rest_of: None,
+            is_volatile: false,
+            loop_depth: 1,
+            span: place.span(),
+            places: vec![place],
+            via: None,
+            index: None,
+            loop_lines: Vec::new(),
+            loop_span: None,
+            pragma: None,
+            condition: None,
+            choice: Vec::new(),
+            in_callee: false,
+        }
+    }
+
     pub fn is_computed(&self) -> bool {
         self.address != Address::Constant
     }

@@ -21,4 +21,4 @@ pub use ptx::{
 };
 pub use ptxas_log::{FunctionUsage, PtxasLog, PtxasMessage};
 pub use sass::{AccessKind, AddressBase, LocalInstruction, LoopRange, SassFunction};
-pub use work::{Work, computed_cost};
+pub use work::{ComputedCosts, Work, computed_costs};

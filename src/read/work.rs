@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::sass::{AddressBase, SassFunction};
+use super::sass::{AccessKind, AddressBase, SassFunction};
 
 /// Deeper loops count as this deep.
 const DEPTHS: usize = 6;
@@ -24,6 +24,9 @@ pub struct Work {
     fixed: [u64; DEPTHS],
     /// Local accesses with a computed address.
     computed: [u64; DEPTHS],
+    /// Those of them that load.
+    #[serde(default)]
+    computed_loads: [u64; DEPTHS],
     /// Accesses of global memory, which are among the instructions.
     global: [u64; DEPTHS],
 }
@@ -34,8 +37,11 @@ impl Work {
         let parts = parts(function);
         let loops: Vec<Range<u32>> = function.loops().into_iter().map(|found| found.instructions).collect();
         let calls = calls_by_depth(function, &parts, &loops);
-        let local: BTreeMap<u32, AddressBase> =
-            function.local_instructions().into_iter().map(|access| (access.offset, access.base)).collect();
+        let local: BTreeMap<u32, (AddressBase, AccessKind)> = function
+            .local_instructions()
+            .into_iter()
+            .map(|access| (access.offset, (access.base, access.kind)))
+            .collect();
         let mut work = Self::default();
         for (offset, low) in function.opcodes() {
             let own_depth = depth_at(offset, &loops);
@@ -43,8 +49,11 @@ impl Work {
             for (depth, count) in calls[part_of(offset, &parts)].iter().enumerate() {
                 let depth = (own_depth + depth).min(DEPTHS - 1);
                 match base {
-                    Some(AddressBase::Stack | AddressBase::Absolute) => work.fixed[depth] += count,
-                    Some(AddressBase::Register(_) | AddressBase::Uniform { .. }) => work.computed[depth] += count,
+                    Some((AddressBase::Stack | AddressBase::Absolute, _)) => work.fixed[depth] += count,
+                    Some((AddressBase::Register(_) | AddressBase::Uniform { .. }, kind)) => {
+                        work.computed[depth] += count;
+                        work.computed_loads[depth] += if *kind == AccessKind::Load { *count } else { 0 };
+                    }
                     None => work.instructions[depth] += count.saturating_mul(weight(low)),
                 }
                 work.global[depth] += if is_global(low) { *count } else { 0 };
@@ -53,12 +62,13 @@ impl Work {
         work
     }
 
-    /// One figure, where each loop runs `rounds` times, and a local access with a computed address costs as much as
-    /// `computed` simple instructions.
-    pub fn total(&self, rounds: u64, computed: u64) -> u64 {
+    /// One figure, where each loop runs `rounds` times.
+    pub fn total(&self, rounds: u64, costs: ComputedCosts) -> u64 {
         let cost = |depth: usize| {
             let local = self.fixed[depth].saturating_mul(LOCAL);
-            let computed = self.computed[depth].saturating_mul(computed);
+            let (all, loads) = (self.computed[depth], self.computed_loads[depth]);
+            let stores = all.saturating_sub(loads).saturating_mul(costs.store);
+            let computed = loads.saturating_mul(costs.load).saturating_add(stores);
             self.instructions[depth].saturating_add(local).saturating_add(computed)
         };
         weighted(cost, rounds)
@@ -66,12 +76,15 @@ impl Work {
 
     /// The same for a later version of a function. The compiler unrolls loops on its own, by factors that the code does
     /// not tell; how often the function goes to global memory stays the same, whatever its code looks like. So a version
-    /// that seems to go there more often has loops that run less often.
-    pub fn total_after(&self, before: &Self, rounds: u64, computed: u64) -> u64 {
-        let total = self.total(rounds, computed);
+    /// that seems to go there more often has loops that run less often. Where the edit `keeps_loops`, one that seems to
+    /// go there less often has loops that run more often.
+    pub fn total_after(&self, before: &Self, rounds: u64, costs: ComputedCosts, keeps_loops: bool) -> u64 {
+        let total = self.total(rounds, costs);
         let visits = |work: &Self| weighted(|depth| work.global[depth], rounds);
         match (visits(before), visits(self)) {
-            (old, new) if old > 0 && new > old => (u128::from(total) * u128::from(old) / u128::from(new)) as u64,
+            (old, new) if old > 0 && new > 0 && (new > old || keeps_loops) => {
+                u64::try_from(u128::from(total) * u128::from(old) / u128::from(new)).unwrap_or(u64::MAX)
+            }
             _ => total,
         }
     }
@@ -87,15 +100,26 @@ fn weighted(at_depth: impl Fn(usize) -> u64, rounds: u64) -> u64 {
     total
 }
 
-/// What an access to an array of local memory with a computed index costs, in simple instructions. Threads of a warp
-/// that use different elements need a transfer each, and long arrays do not stay in the cache.
-pub fn computed_cost(elements: u64, is_per_thread: bool) -> u64 {
-    match (is_per_thread, elements) {
-        (false, _) => LOCAL,
-        (true, 0..=8) => 14,
-        (true, 9..=32) => elements * 5 / 4,
-        (true, _) => 140,
-    }
+/// What local accesses with a computed address cost, in simple instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ComputedCosts {
+    pub load: u64,
+    pub store: u64,
+}
+
+/// What an access to an array of local memory with a computed index costs. Threads of a warp that use different elements
+/// need a transfer each; what is only read stays in the cache, what is written does not. On an H200, with an index per
+/// thread, a read from 8 or 16 elements took the time of 12 instructions, from 32 that of 25; a read and a write took
+/// that of 104, 176 and 236.
+pub fn computed_costs(elements: u64, is_per_thread: bool) -> ComputedCosts {
+    let (load, store) = match (is_per_thread, elements) {
+        (false, _) => (LOCAL, LOCAL),
+        (true, 0..=8) => (12, 90),
+        (true, 9..=16) => (12, 165),
+        (true, 17..=32) => (25, 210),
+        (true, _) => (60, 400),
+    };
+    ComputedCosts { load, store }
 }
 
 /// Cost of an instruction that is no local access, by the low bits of its opcode.
@@ -164,6 +188,7 @@ mod tests {
         words.iter().flat_map(|(lo, hi)| [lo.to_le_bytes(), hi.to_le_bytes()].concat()).collect()
     }
 
+    const SAME: ComputedCosts = ComputedCosts { load: 4, store: 4 };
     const NOP: (u64, u64) = (0x7918, 0);
     const ADD: (u64, u64) = (0x7221, 0);
     /// `LDL R10, [R5]`, `STL [R1+0x50], R7`
@@ -182,9 +207,9 @@ mod tests {
         let bytes = code(&[ADD, ADD, COMPUTED, FIXED, jump(0x947, -4), NOP]);
         let work = Work::of(&SassFunction::new(&bytes, 90));
         // The loop holds all but the first instruction and the last.
-        assert_eq!(work.total(1, 4), 1 + 1 + 4 + 4 + 1);
-        assert_eq!(work.total(8, 4), 1 + 8 * (1 + 4 + 4 + 1));
-        assert_eq!(work.total(8, 140), 1 + 8 * (1 + 140 + 4 + 1));
+        assert_eq!(work.total(1, SAME), 1 + 1 + 4 + 4 + 1);
+        assert_eq!(work.total(8, SAME), 1 + 8 * (1 + 4 + 4 + 1));
+        assert_eq!(work.total(8, ComputedCosts { load: 140, store: 220 }), 1 + 8 * (1 + 140 + 4 + 1));
     }
 
     #[test]
@@ -192,16 +217,19 @@ mod tests {
         let bytes = code(&[ADD, jump(0x944, 3), jump(0x947, -3), NOP, NOP, ADD, ADD]);
         let work = Work::of(&SassFunction::new(&bytes, 90));
         // The loop is its first three instructions; behind the branch is one that does nothing, then the function.
-        assert_eq!(work.total(8, 4), 8 * 3 + 8 * 2);
+        assert_eq!(work.total(8, SAME), 8 * 3 + 8 * 2);
         let twice = code(&[jump(0x944, 2), jump(0x944, 1), NOP, ADD]);
-        assert_eq!(Work::of(&SassFunction::new(&twice, 90)).total(8, 4), 2 + 2);
+        assert_eq!(Work::of(&SassFunction::new(&twice, 90)).total(8, SAME), 2 + 2);
     }
 
     #[test]
     fn more_threads_need_more_transfers() {
-        assert_eq!(computed_cost(64, false), 4);
-        assert!(computed_cost(8, true) < computed_cost(16, true));
-        assert!(computed_cost(32, true) < computed_cost(64, true));
+        let both = |elements| {
+            let costs = computed_costs(elements, true);
+            costs.load + costs.store
+        };
+        assert_eq!(computed_costs(64, false), SAME);
+        assert!(both(8) < both(16) && both(16) < both(17) && both(32) < both(64));
     }
 
     #[test]
@@ -209,16 +237,18 @@ mod tests {
         let load = (0x7981, 0);
         let once = Work::of(&SassFunction::new(&code(&[load, ADD, jump(0x947, -3)]), 90));
         let twice = Work::of(&SassFunction::new(&code(&[load, ADD, load, ADD, jump(0x947, -5)]), 90));
-        assert!(twice.total(8, 4) > once.total(8, 4));
-        assert!(twice.total_after(&once, 8, 4) <= once.total(8, 4));
-        assert_eq!(once.total_after(&twice, 8, 4), once.total(8, 4));
+        assert!(twice.total(8, SAME) > once.total(8, SAME));
+        assert!(twice.total_after(&once, 8, SAME, false) <= once.total(8, SAME));
+        assert_eq!(once.total_after(&twice, 8, SAME, false), once.total(8, SAME));
+        // The same loops, which the compiler does not unroll any more.
+        assert_eq!(once.total_after(&twice, 8, SAME, true), once.total(8, SAME) * 2);
     }
 
     #[test]
     fn an_unrolled_loop_is_as_much_work() {
         let rolled = code(&[ADD, ADD, jump(0x947, -3), NOP]);
         let unrolled = code(&[ADD; 16]);
-        let of = |bytes: &[u8]| Work::of(&SassFunction::new(bytes, 90)).total(8, 4);
+        let of = |bytes: &[u8]| Work::of(&SassFunction::new(bytes, 90)).total(8, SAME);
         assert!(of(&unrolled) <= of(&rolled));
     }
 }

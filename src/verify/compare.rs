@@ -6,6 +6,7 @@ use super::measure::{Function, Measured};
 use super::occupancy::{Occupancy, occupancy};
 use crate::compile::architecture_number;
 use crate::diagnostic::Footprint;
+use crate::read::ComputedCosts;
 
 /// Rounds of a loop of which nothing is known, as in the order of findings.
 const ROUNDS: u32 = 8;
@@ -20,8 +21,10 @@ pub struct Terms<'a> {
     pub architecture: &'a str,
     /// How often the loops run that it changes.
     pub rounds: Option<u32>,
-    /// Cost of a local access with a computed address, in simple instructions.
-    pub computed_cost: u64,
+    /// It changes no loop that was there.
+    pub keeps_loops: bool,
+    /// Of local accesses with a computed address.
+    pub costs: ComputedCosts,
 }
 
 /// Why edits are not suggested.
@@ -72,8 +75,8 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms<'_>) -> R
         return Err(Fault::Occupancy);
     }
     let rounds = u64::from(terms.rounds.unwrap_or(ROUNDS).max(ROUNDS));
-    let old_work = before.work.total(rounds, terms.computed_cost);
-    let new_work = after.work.total_after(&before.work, rounds, terms.computed_cost);
+    let old_work = before.work.total(rounds, terms.costs);
+    let new_work = after.work.total_after(&before.work, rounds, terms.costs, terms.keeps_loops);
     let (old, new) = (footprint(before, old, old_work), footprint(after, new, new_work));
     if new.work > old.work + old.work / TOLERANCE { Err(Fault::Work(old.work, new.work)) } else { Ok((old, new)) }
 }
@@ -121,7 +124,8 @@ mod tests {
     use crate::diagnostic::ResourceUsage;
     use crate::read::{SassFunction, Work};
 
-    const TERMS: Terms<'static> = Terms { architecture: "sm_90", rounds: None, computed_cost: 4 };
+    const TERMS: Terms<'static> =
+        Terms { architecture: "sm_90", rounds: None, keeps_loops: false, costs: ComputedCosts { load: 4, store: 4 } };
 
     fn function(stack_frame: u64, spills: u64, registers: u32, instructions: usize) -> Function {
         // FADD

@@ -26,7 +26,7 @@ use crate::diagnostic::{
 };
 use crate::edit;
 use crate::extract::{TranslationUnit, UnitCode};
-use crate::read::computed_cost;
+use crate::read::computed_costs;
 use crate::source::normalize;
 
 pub use compare::Fault;
@@ -388,7 +388,8 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
         let terms = Terms {
             architecture: subject.architecture,
             rounds: candidate.suggestion.rounds,
-            computed_cost: computed_cost(kernel.bytes / ELEMENT_BYTES, is_per_thread),
+            keeps_loops: candidate.suggestion.keeps_loops,
+            costs: computed_costs(kernel.bytes / ELEMENT_BYTES, is_per_thread),
         };
         let (before, after) = compare::judge(before, after.functions.get(&name), terms)?;
         let verified = VerifiedKernel {
