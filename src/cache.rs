@@ -17,7 +17,7 @@ use crate::extract::{TranslationUnit, UnitCode};
 use crate::toolkit::Toolkit;
 
 /// Changes whenever entries of older versions of this tool must not be read.
-const FORMAT: &str = "cargo-lmem artifacts 2";
+const FORMAT: &str = "cargo-lmem artifacts 3";
 /// Oldest entries go when all together are larger.
 const MAX_BYTES: u64 = 2 << 30;
 /// A hit makes an entry young again, but not at every run: that would only cost writes.

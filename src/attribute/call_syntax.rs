@@ -152,11 +152,23 @@ pub fn base_name(function: &str) -> &str {
         // `operator() const`: the method of a closure.
         return function[at..].trim_end().trim_end_matches(" const");
     }
-    let without_arguments = match function.ends_with('>') {
-        true => function.find('<').map_or(function, |at| &function[..at]),
-        false => function,
-    };
+    let without_arguments = &function[..function.len() - arguments_length(function)];
     without_arguments.rsplit([':', '.', '>']).next().unwrap_or(without_arguments)
+}
+
+/// Bytes of the `<…>` that a name ends with.
+fn arguments_length(name: &str) -> usize {
+    let mut depth = 0usize;
+    for (at, character) in name.char_indices().rev() {
+        match character {
+            '>' => depth += 1,
+            '<' if depth == 1 => return name.len() - at,
+            '<' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => break,
+            _ => {}
+        }
+    }
+    0
 }
 
 #[cfg(test)]
@@ -246,6 +258,7 @@ __global__ void k(float* out, int n) {
         for (name, base) in [
             ("a::b<int>", "b"),
             ("Ring<float, 32>::at", "at"),
+            ("Ring<float, 32>::at<A<4> >", "at"),
             ("k(int)::{lambda(int)#1}::operator()", "operator()"),
             ("k(int)::{lambda(int)#1}::operator() const", "operator()"),
             ("p->push", "push"),

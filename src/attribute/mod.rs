@@ -7,6 +7,7 @@ mod allocation;
 mod call_syntax;
 mod calls;
 mod contents;
+mod copies;
 mod counter_syntax;
 mod divergence;
 mod escape;
@@ -14,6 +15,7 @@ mod flow;
 mod frame;
 mod launch;
 mod loops;
+mod mangling;
 mod mark;
 mod name;
 mod objects;
@@ -36,10 +38,10 @@ pub use contents::{Contents, Parameter, ParameterCopy};
 pub use flow::Sources;
 pub use frame::{
     KernelFrame, LaunchBounds, MathFunction, PassedTo, Recursion, SpillCheck, StackObject, StackObjectKind, attribute,
-    demangle,
 };
 pub use launch::{Launch, Launches};
 pub use loops::Trip;
+pub use mangling::demangle;
 pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};
 pub use reinterpret::Reinterpretation;
