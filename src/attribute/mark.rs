@@ -17,7 +17,8 @@ use crate::read::{AccessKind, SourceLine};
 
 /// Narrows an access from its statement to the use of the variable.
 pub fn mark_use(access: &mut Access, view: usize, declaration: &Declaration, views: &Views<'_>) {
-    let resolved = resolve(&access.places, views, &|mention, place| fits_access(mention, place, access));
+    let resolved =
+        resolve(&access.places, views, access.is_computed(), &|mention, place| fits_access(mention, place, access));
     let is_it = |mention: &&Mention| {
         mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
     };

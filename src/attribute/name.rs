@@ -249,7 +249,9 @@ fn is_worth_naming(declaration: &Declaration) -> bool {
 
 /// The variables that one access may be to.
 fn candidates(access: &Access, views: &Views<'_>) -> BTreeSet<Candidate> {
-    let Some(found) = resolve(&access.places, views, &|mention, place| fits_access(mention, place, access)) else {
+    let Some(found) =
+        resolve(&access.places, views, access.is_computed(), &|mention, place| fits_access(mention, place, access))
+    else {
         return BTreeSet::new();
     };
     let view = Rc::as_ptr(&access.places[found.level].view) as usize;
@@ -278,7 +280,8 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
     // What a function does through a pointer mentions variables of its own.
     for access in object.accesses.iter().filter(|access| !access.in_callee) {
-        let found = resolve(&access.places, views, &|mention, place| fits_access(mention, place, access));
+        let found =
+            resolve(&access.places, views, access.is_computed(), &|mention, place| fits_access(mention, place, access));
         vote(&access.places, found, access.is_computed(), is_address_of, &mut scores);
     }
     for escape in &object.escapes {
@@ -293,7 +296,7 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
                 _ => mention.is_passed || mention.indices.is_empty(),
             },
         };
-        let found = resolve(&escape.places, views, &fits);
+        let found = resolve(&escape.places, views, false, &fits);
         vote(&escape.places, found, argument.is_some(), |mention, _| mention.is_passed, &mut scores);
     }
     // A number is in memory only where its address is taken or it is `volatile`; else it only stands nearby.

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use tree_sitter::Node;
 
 use super::call_syntax::base_name;
+use super::copies;
 use super::demangle;
 use super::place::Place;
 use super::syntax::{Declaration, DeclarationKind, Mention};
@@ -43,9 +44,16 @@ impl Use {
     }
 }
 
-/// Finds the mentions. `fits` tells which uses in the statement at a place can be the access.
-pub fn resolve(places: &[Place], views: &Views<'_>, fits: &dyn Fn(&Mention, &Place) -> bool) -> Option<Resolved> {
+/// Finds the mentions. `fits` tells which uses in the statement at a place can be the access; one that `is_indexed` is
+/// rather what has an index there, also where that is a parameter, than a variable that has none.
+pub fn resolve(
+    places: &[Place],
+    views: &Views<'_>,
+    is_indexed: bool,
+    fits: &dyn Fn(&Mention, &Place) -> bool,
+) -> Option<Resolved> {
     let mut inner = None;
+    let mut beside: Option<Resolved> = None;
     let mut passed: Vec<String> = Vec::new();
     for (level, place) in places.iter().enumerate() {
         let Some(region) = place.view.region(place.offset) else { continue };
@@ -62,7 +70,16 @@ pub fn resolve(places: &[Place], views: &Views<'_>, fits: &dyn Fn(&Mention, &Pla
         let (aliases, variables): (Vec<&Mention>, Vec<&Mention>) =
             here.into_iter().partition(|mention| mention.declaration.kind == DeclarationKind::Alias);
         if !variables.is_empty() {
-            return Some(Resolved { level, mentions: variables.into_iter().cloned().collect(), inner });
+            let has_index = |mention: &&Mention| Use::of(mention).all().next().is_some();
+            let is_alias = is_indexed && parts.is_none() && level + 1 < places.len();
+            let is_beside = is_alias
+                && !variables.iter().any(has_index)
+                && aliases.iter().any(|alias| alias.declaration.is_parameter && has_index(alias));
+            let found = Resolved { level, mentions: variables.into_iter().cloned().collect(), inner: inner.clone() };
+            if !is_beside {
+                return Some(found);
+            }
+            beside = beside.or(Some(found));
         }
         passed = aliases
             .iter()
@@ -79,7 +96,7 @@ pub fn resolve(places: &[Place], views: &Views<'_>, fits: &dyn Fn(&Mention, &Pla
             };
         }
     }
-    None
+    beside
 }
 
 fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
@@ -147,6 +164,7 @@ fn find_mentions(place: &Place, region: Node<'_>, views: &Views<'_>) -> Vec<Ment
             describe(&mut mention.declaration, variable);
         }
     }
+    copies::settle(&mut mentions, place, views);
     let hidden = place.function.as_deref().map(|function| views.front_end.of(function)).unwrap_or_default();
     for variable in hidden {
         if mentions.iter().any(|mention| mention.declaration.name == variable.name) {
