@@ -20,6 +20,7 @@ mod mark;
 mod name;
 mod objects;
 mod passed;
+mod passed_by;
 mod place;
 mod reaching;
 mod recursion;

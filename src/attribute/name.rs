@@ -9,7 +9,7 @@ use super::demangle;
 use super::mark::{mark_use, settle};
 use super::objects::{Access, Escape, EscapeKind, RawObject};
 use super::place::Place;
-use super::resolve::{Resolved, resolve};
+use super::resolve::{Found, Wanted, resolve};
 use super::syntax::{Declaration, DeclarationKind, Mention, Volatility};
 use super::view::Views;
 use crate::read::AccessKind;
@@ -249,13 +249,16 @@ fn is_worth_naming(declaration: &Declaration) -> bool {
 
 /// The variables that one access may be to.
 fn candidates(access: &Access, views: &Views<'_>) -> BTreeSet<Candidate> {
-    let Some(found) =
-        resolve(&access.places, views, access.is_computed(), &|mention, place| fits_access(mention, place, access))
-    else {
-        return BTreeSet::new();
-    };
-    let view = Rc::as_ptr(&access.places[found.level].view) as usize;
-    found.mentions.into_iter().map(|mention| (view, mention.declaration)).collect()
+    let view = |found: &Found| Rc::as_ptr(&access.places[found.level].view) as usize;
+    let found = resolve_access(access, views).into_iter();
+    found.map(|found| (view(&found), found.mention.declaration)).collect()
+}
+
+/// The uses of variables that one access may be.
+pub fn resolve_access(access: &Access, views: &Views<'_>) -> Vec<Found> {
+    let fits = |mention: &Mention, place: &Place| fits_access(mention, place, access);
+    let wanted = Wanted { fits: &fits, is_indexed: access.is_computed(), kind: Some(access.kind) };
+    resolve(&access.places, views, &wanted)
 }
 
 /// The array or structure that an object is, where all accesses agree on one.
@@ -280,8 +283,7 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
     // What a function does through a pointer mentions variables of its own.
     for access in object.accesses.iter().filter(|access| !access.in_callee) {
-        let found =
-            resolve(&access.places, views, access.is_computed(), &|mention, place| fits_access(mention, place, access));
+        let found = resolve_access(access, views);
         vote(&access.places, found, access.is_computed(), is_address_of, &mut scores);
     }
     for escape in &object.escapes {
@@ -296,7 +298,7 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
                 _ => mention.is_passed || mention.indices.is_empty(),
             },
         };
-        let found = resolve(&escape.places, views, false, &fits);
+        let found = resolve(&escape.places, views, &Wanted { fits: &fits, is_indexed: false, kind: None });
         vote(&escape.places, found, argument.is_some(), |mention, _| mention.is_passed, &mut scores);
     }
     // A number is in memory only where its address is taken or it is `volatile`; else it only stands nearby.
@@ -325,22 +327,17 @@ fn rank(score: &Score) -> (u64, u64) {
 /// Each access counts once for every variable that it may be to.
 fn vote(
     places: &[Place],
-    found: Option<Resolved>,
+    found: Vec<Found>,
     is_certain: bool,
     is_passed: impl Fn(&Mention, &Place) -> bool,
     scores: &mut BTreeMap<Candidate, Score>,
 ) {
-    let Some(found) = found else { return };
-    let place = &places[found.level];
-    let view = Rc::as_ptr(&place.view) as usize;
     let mut seen = BTreeSet::new();
-    let indexed: BTreeSet<Declaration> = found
-        .mentions
-        .iter()
-        .filter(|mention| !mention.indices.is_empty())
-        .map(|mention| mention.declaration.clone())
-        .collect();
-    for mention in found.mentions {
+    let indexed = found.iter().filter(|found| !found.mention.indices.is_empty());
+    let indexed: BTreeSet<Declaration> = indexed.map(|found| found.mention.declaration.clone()).collect();
+    for Found { level, mention, .. } in found {
+        let place = &places[level];
+        let view = Rc::as_ptr(&place.view) as usize;
         // `state.w` beside `state.key[k]` is not where the index is.
         let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
         let path = member_path(&mention, place);
