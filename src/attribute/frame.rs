@@ -614,8 +614,9 @@ fn plain(kind: StackObjectKind, bytes: u64) -> StackObject {
 fn math_function(raw: &RawObject) -> Option<MathFunction> {
     let place = raw.accesses.iter().find_map(|access| access.places.first());
     let called = place.and_then(|place| {
-        let region = place.view.region(place.offset)?;
-        let (name, range) = place.view.calls(region).into_iter().find(|(name, _)| has_slow_path(name))?;
+        let regions = place.view.regions(place.offset).into_iter();
+        let (name, range) =
+            regions.flat_map(|region| place.view.calls(region)).find(|(name, _)| has_slow_path(name))?;
         Some(MathFunction { name: Some(name), span: place.view.span(range) })
     });
     called.or_else(|| Some(MathFunction { name: None, span: place.and_then(Place::span) }))

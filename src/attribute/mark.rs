@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::call_syntax::base_name;
 use super::counter_syntax::{CounterSyntax, Walk, walk_of};
 use super::demangle;
+use super::derived::is_of_counters;
 use super::loops::Trip;
 use super::name::resolve_access;
 use super::objects::{Access, Address};
@@ -42,8 +43,8 @@ pub fn mark_use(access: &mut Access, view: usize, declaration: &Declaration, vie
     }
     // The variable won by other accesses: a mention on the way, if there is one.
     for (level, place) in access.places.clone().iter().enumerate().filter(|(_, place)| has_view(place)) {
-        let Some(region) = place.view.region(place.offset) else { continue };
-        let mentions = place.view.mentions(region);
+        let regions = place.view.regions(place.offset).into_iter();
+        let mentions: Vec<Mention> = regions.flat_map(|region| place.view.mentions(region).to_vec()).collect();
         let uses: Vec<Use> = mentions.iter().filter(is_it).map(Use::of).collect();
         if let Some(mention) = best_use(mentions.iter().filter(is_it), access, place) {
             return narrow(access, level, &Use::of(mention), &uses);
@@ -93,7 +94,7 @@ fn likeness(one: &Use, access: &Access, place: &Place) -> (bool, bool, bool, boo
     let constant_index = one.all().all(|index| is_number(text(index)));
     // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
     let counters = place.view.counters_around(place.offset);
-    let bare_counter = one.indices.iter().all(|index| is_counter(&counters, text(index)));
+    let bare_counter = one.indices.iter().all(|index| is_of_counters(&place.view, index, &counters));
     let is_constant = access.address == Address::Constant;
     let expected = matches!(access.address, Address::Counter(_)) == bare_counter;
     (direction, one.all().next().is_some(), constant_index == is_constant, expected)

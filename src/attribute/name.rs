@@ -45,6 +45,8 @@ struct Score {
     places: u64,
     /// Its address is handed on somewhere.
     is_passed: bool,
+    /// A statement with a computed access has an index for it.
+    is_indexed: bool,
     /// Members that computed accesses go to; the empty path is the variable itself.
     members: BTreeSet<String>,
     span: Option<Span>,
@@ -71,6 +73,8 @@ pub fn name_all(objects: &mut [&mut RawObject], views: &Views<'_>) -> Vec<Option
     };
     let all: Vec<Vec<Winner>> = objects.iter().zip(strict).zip(disputed).map(decide).collect();
     let chosen: Vec<Option<usize>> = (0..all.len()).map(|index| choose(index, &all, objects)).collect();
+    let chosen: Vec<Option<usize>> =
+        (0..all.len()).map(|index| chosen[index].filter(|_| is_undisputed(index, &chosen, &all, objects))).collect();
     let named = objects.iter_mut().zip(all).zip(chosen).map(|((object, winners), chosen)| {
         let winner = chosen.and_then(|index| winners.into_iter().nth(index));
         let variable = winner.and_then(|(candidate, score)| describe(object, candidate, &score, views));
@@ -84,6 +88,20 @@ pub fn name_all(objects: &mut [&mut RawObject], views: &Views<'_>) -> Vec<Option
 
 /// A variable that an object may be, with its votes.
 type Winner = (Candidate, Score);
+
+/// Whether nothing else would be the variable too that an object was given: of several that have no room in it, only
+/// one that has more votes than each of the others is it.
+fn is_undisputed(index: usize, chosen: &[Option<usize>], all: &[Vec<Winner>], objects: &[&mut RawObject]) -> bool {
+    let winner = |index: usize| chosen[index].map(|number| &all[index][number]);
+    let Some((own, score)) = winner(index) else { return true };
+    let others = (0..all.len()).filter(|other| *other != index);
+    let rivals: Vec<(usize, &Score)> = others
+        .filter_map(|other| winner(other).filter(|(candidate, _)| candidate == own).map(|(_, score)| (other, score)))
+        .collect();
+    let bytes: u64 = rivals.iter().map(|(other, _)| objects[*other].bytes).sum::<u64>() + objects[index].bytes;
+    let has_room = own.1.bytes.is_none_or(|size| bytes <= size + MAX_PADDING);
+    has_room || rivals.iter().all(|(_, rival)| rank(rival) < rank(score))
+}
 
 /// The one winner of an object. Where several objects have the same winners, as many as there are objects, the code
 /// treats them alike: then what is said of one holds for the other, and they are taken in order of declaration.
@@ -116,9 +134,14 @@ fn winners(object: &RawObject, views: &Views<'_>, rank: fn(&Score) -> (u64, u64)
     let scores = eligible(object, views);
     let Some(best) = scores.values().map(rank).max() else { return Vec::new() };
     let mut winners: Vec<Winner> = scores.into_iter().filter(|(_, score)| rank(score) == best).collect();
-    // Of an array and a number that stand in the same statements, the array is the one with an address.
-    let best_kind = winners.iter().map(|((_, declaration), _)| declaration.kind).min();
-    winners.retain(|((_, declaration), _)| Some(declaration.kind) == best_kind);
+    // Of an array and a number that stand in the same statements, the array is the one with an address. So is a structure
+    // that is indexed there.
+    let kind = |((_, declaration), score): &Winner| match declaration.kind {
+        DeclarationKind::Aggregate if score.is_indexed => DeclarationKind::Array,
+        kind => kind,
+    };
+    let best_kind = winners.iter().map(kind).min();
+    winners.retain(|winner| Some(kind(winner)) == best_kind);
     // Padding makes several sizes possible; the one that leaves none is the better answer.
     let padding = |((_, declaration), score): &Winner| {
         let part = fitting(declaration, score, object.bytes);
@@ -136,6 +159,9 @@ fn eligible(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score>
     let mut scores = votes(object, views);
     let guilty = object.accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed());
     let of_guilty = guilty.map(|guilty| candidates(guilty, views)).unwrap_or_default();
+    // What is `volatile` is accessed so, wherever it is.
+    let is_plain = object.accesses.iter().any(|access| !access.is_volatile && !access.in_callee);
+    scores.retain(|(_, declaration), _| !(is_plain && declaration.volatility == Some(Volatility::Value)));
     let fits = |(_, declaration): &Candidate, score: &Score| fitting(declaration, score, object.bytes).is_some();
     let fits_in = |(_, declaration): &Candidate| declaration.bytes.is_some_and(|bytes| bytes < object.bytes);
     // A parameter is read where it lies. Only one that is copied is an object, and the copy has its contents.
@@ -341,12 +367,14 @@ fn vote(
         // `state.w` beside `state.key[k]` is not where the index is.
         let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
         let path = member_path(&mention, place);
+        let has_index = !mention.indices.is_empty();
         let span = place.view.span(mention.declaration.range.0..mention.declaration.range.1);
         let initializer = mention.declaration.initializer.and_then(|(start, end)| place.view.span(start..end));
         let is_passed = is_passed(&mention, place);
         let is_first = seen.insert(mention.declaration.clone());
         let score = scores.entry((view, mention.declaration)).or_default();
         score.is_passed |= is_passed;
+        score.is_indexed |= is_certain && has_index;
         score.span = score.span.take().or(span);
         score.initializer = score.initializer.take().or(initializer);
         if is_first {

@@ -27,7 +27,7 @@ pub struct Part {
 pub fn parts_of_calls(place: &Place, inner: Option<&Place>, handed: &[(Handed, usize)]) -> Option<Vec<Part>> {
     let callee = demangle(place.callee.as_deref()?);
     let base = base_name(&callee);
-    let calls = place.view.calls_of(place.view.region(place.offset)?, &callee);
+    let calls = place.view.calls_at(place.offset, &callee);
     if calls.is_empty() {
         return None;
     }

@@ -76,9 +76,12 @@ pub fn resolve(places: &[Place], views: &Views<'_>, wanted: &Wanted<'_>) -> Vec<
     let mut inner: Vec<Use> = Vec::new();
     let mut handed: Vec<(Handed, usize)> = Vec::new();
     for (level, place) in places.iter().enumerate() {
-        let Some(region) = place.view.region(place.offset) else { continue };
+        let regions = place.view.regions(place.offset);
+        if regions.is_empty() {
+            continue;
+        }
         let parts = parts_of_calls(place, level.checked_sub(1).map(|inner| &places[inner]), &handed);
-        let all = mentions(place, region, views);
+        let all = mentions(place, &regions, views);
         let here = candidates(place, &all, parts.as_deref(), wanted);
         let (aliases, variables): (Vec<Here<'_>>, Vec<Here<'_>>) =
             here.into_iter().partition(|here| here.mention.declaration.kind == DeclarationKind::Alias);
@@ -101,7 +104,7 @@ pub fn resolve(places: &[Place], views: &Views<'_>, wanted: &Wanted<'_>) -> Vec<
         }
         let aliases = if variables.is_empty() { aliases } else { indexed };
         if level == 0 {
-            (handed, inner) = innermost(place, region, &all, &aliases, wanted, variables.is_empty());
+            (handed, inner) = innermost(place, &regions, &all, &aliases, wanted, variables.is_empty());
             continue;
         }
         let parameters = aliases.iter().filter(|alias| alias.mention.declaration.is_parameter);
@@ -151,7 +154,7 @@ fn candidates<'m>(place: &Place, all: &'m [Mention], parts: Option<&[Part]>, wan
 /// What the innermost statement has from its caller: parameters, and where the function is a method, members.
 fn innermost(
     place: &Place,
-    region: Node<'_>,
+    regions: &[Node<'_>],
     all: &[Mention],
     aliases: &[Here<'_>],
     wanted: &Wanted<'_>,
@@ -161,13 +164,14 @@ fn innermost(
     let parameters =
         parameters.map(|alias| (Handed::Parameter(alias.mention.declaration.name.clone()), Use::of(alias.mention)));
     let is_known = |name: &str| all.iter().any(|mention| mention.declaration.name == name);
-    let members = if with_members { place.view.indexed_members(region, &is_known) } else { Vec::new() };
+    let members = regions.iter().filter(|_| with_members);
+    let members = members.flat_map(|region| place.view.indexed_members(*region, &is_known));
     let is_same_way = |member: &MemberSyntax| match wanted.kind {
         Some(AccessKind::Load) => member.is_read,
         Some(AccessKind::Store) => member.is_written,
         None => true,
     };
-    let members = members.into_iter().filter(is_same_way).map(|member| (Handed::Object, Use::of_member(member)));
+    let members = members.filter(is_same_way).map(|member| (Handed::Object, Use::of_member(member)));
     let both: Vec<(Handed, Use)> = parameters.chain(members).collect();
     let handed = both.iter().enumerate().map(|(number, (handed, _))| (handed.clone(), number)).collect();
     (handed, both.into_iter().map(|(_, one)| one).collect())
@@ -183,19 +187,21 @@ fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
 
 /// Uses of variables in the statement at a place, with what the front end knows of them; variables that only the front
 /// end knows, as those that a macro declares, too.
-fn mentions(place: &Place, region: Node<'_>, views: &Views<'_>) -> Rc<[Mention]> {
+fn mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Rc<[Mention]> {
     let view = Rc::as_ptr(&place.view) as usize;
-    let key = (view, region.start_byte(), region.end_byte(), place.function.clone());
+    let (start, end) = (regions.first().map(Node::start_byte), regions.last().map(Node::end_byte));
+    let key = (view, start.unwrap_or(0), end.unwrap_or(0), place.function.clone());
     if let Some(known) = views.mentions.borrow().get(&key) {
         return Rc::clone(known);
     }
-    let found: Rc<[Mention]> = find_mentions(place, region, views).into();
+    let found: Rc<[Mention]> = find_mentions(place, regions, views).into();
     views.mentions.borrow_mut().insert(key, Rc::clone(&found));
     found
 }
 
-fn find_mentions(place: &Place, region: Node<'_>, views: &Views<'_>) -> Vec<Mention> {
-    let mut mentions: Vec<Mention> = place.view.mentions(region).to_vec();
+fn find_mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Vec<Mention> {
+    let mentions = regions.iter().flat_map(|region| place.view.mentions(*region).to_vec());
+    let mut mentions: Vec<Mention> = mentions.collect();
     for mention in &mut mentions {
         if let Some(variable) = front_end(place, views, &mention.declaration) {
             describe(&mut mention.declaration, variable);
@@ -208,7 +214,7 @@ fn find_mentions(place: &Place, region: Node<'_>, views: &Views<'_>) -> Vec<Ment
             continue;
         }
         if let Some(declaration) = hidden_declaration(place, variable) {
-            mentions.extend(place.view.uses_of(region, &declaration));
+            regions.iter().for_each(|region| mentions.extend(place.view.uses_of(*region, &declaration)));
         }
     }
     mentions
