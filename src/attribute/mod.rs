@@ -17,6 +17,7 @@ mod frame;
 mod launch;
 mod line_syntax;
 mod loops;
+mod macro_kernel;
 mod mangling;
 mod mark;
 mod name;

@@ -10,6 +10,7 @@ use tree_sitter::Node;
 use super::call_syntax::{MemberSyntax, base_name};
 use super::copies;
 use super::demangle;
+use super::macro_kernel;
 use super::passed_by::{Handed, Part, parts_of_calls};
 use super::place::Place;
 use super::syntax::{Declaration, DeclarationKind, Mention};
@@ -77,9 +78,6 @@ pub fn resolve(places: &[Place], views: &Views<'_>, wanted: &Wanted<'_>) -> Vec<
     let mut handed: Vec<(Handed, usize)> = Vec::new();
     for (level, place) in places.iter().enumerate() {
         let regions = place.view.regions(place.offset);
-        if regions.is_empty() {
-            continue;
-        }
         let parts = parts_of_calls(place, level.checked_sub(1).map(|inner| &places[inner]), &handed);
         let all = mentions(place, &regions, views);
         let here = candidates(place, &all, parts.as_deref(), wanted);
@@ -190,7 +188,7 @@ fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
 fn mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Rc<[Mention]> {
     let view = Rc::as_ptr(&place.view) as usize;
     let (start, end) = (regions.first().map(Node::start_byte), regions.last().map(Node::end_byte));
-    let key = (view, start.unwrap_or(0), end.unwrap_or(0), place.function.clone());
+    let key = (view, start.unwrap_or(place.offset), end.unwrap_or(place.offset), place.function.clone());
     if let Some(known) = views.mentions.borrow().get(&key) {
         return Rc::clone(known);
     }
@@ -216,6 +214,9 @@ fn find_mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Vec<
         if let Some(declaration) = hidden_declaration(place, variable) {
             regions.iter().for_each(|region| mentions.extend(place.view.uses_of(*region, &declaration)));
         }
+    }
+    if mentions.is_empty() {
+        mentions.extend(macro_kernel::mentions(place, hidden));
     }
     mentions
 }
@@ -244,7 +245,7 @@ fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
 }
 
 /// A variable whose declaration the text does not show.
-fn hidden_declaration(place: &Place, variable: &FrontEndVariable) -> Option<Declaration> {
+pub fn hidden_declaration(place: &Place, variable: &FrontEndVariable) -> Option<Declaration> {
     let line = place.view.line_range(variable.line as usize)?;
     let text = place.view.text().get(line.clone())?;
     let file = place.view.span(line.clone())?.file;
