@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::syntax::{argument_of, children, is_separate_block};
+use super::syntax::{access_path, argument_of, children, is_separate_block, role};
 use super::view::SourceView;
 
 /// A call, or the use of an operator that is a function.
@@ -21,6 +21,8 @@ pub struct CallSyntax {
 pub struct MemberSyntax {
     pub range: Range<usize>,
     pub indices: Vec<Range<usize>>,
+    pub is_read: bool,
+    pub is_written: bool,
 }
 
 impl SourceView {
@@ -58,8 +60,23 @@ impl SourceView {
                 let is_called = base == "operator()" || base_name(self.slice(called)) == base;
                 is_called.then_some(CallSyntax { range, object, arguments })
             }
+            "binary_expression" | "assignment_expression" if self.is_operator(node, base) => {
+                let object = node.child_by_field_name("left")?.byte_range();
+                let arguments = vec![node.child_by_field_name("right")?.byte_range()];
+                Some(CallSyntax { range, object: Some(object), arguments })
+            }
+            "unary_expression" | "pointer_expression" if self.is_operator(node, base) => {
+                let object = node.child_by_field_name("argument")?.byte_range();
+                Some(CallSyntax { range, object: Some(object), arguments: Vec::new() })
+            }
             _ => None,
         }
+    }
+
+    /// Whether `-` of an expression is the function `operator-`.
+    fn is_operator(&self, node: Node<'_>, base: &str) -> bool {
+        let wanted = base.strip_prefix("operator").map(str::trim);
+        wanted.is_some() && node.child_by_field_name("operator").map(|operator| self.slice(operator)) == wanted
     }
 
     /// Bytes of an argument of the only call in a region that has so many: what is called through a pointer has no name.
@@ -142,21 +159,35 @@ impl SourceView {
                 _ => return None,
             }
         }
-        Some(MemberSyntax { range: subscript.byte_range(), indices })
+        let (is_read, is_written, _) = role(access_path(subscript));
+        Some(MemberSyntax { range: subscript.byte_range(), indices, is_read, is_written })
     }
 }
 
 /// `at` of `Ring<float, 32>::at`, `operator[]` of `Array<int>::operator[]`, `push` of `ring.push`.
 pub fn base_name(function: &str) -> &str {
-    if let Some(at) = function.rfind("operator") {
-        // `operator() const`: the method of a closure.
-        return function[at..].trim_end().trim_end_matches(" const");
+    // `operator() const`: the method of a closure.
+    let function = function.trim_end().trim_end_matches(" const");
+    let without_arguments = &function[..function.len() - arguments_length(function)];
+    if let Some(at) = without_arguments.rfind("operator") {
+        return without_arguments[at..].trim_end();
     }
-    let without_arguments = match function.ends_with('>') {
-        true => function.find('<').map_or(function, |at| &function[..at]),
-        false => function,
-    };
     without_arguments.rsplit([':', '.', '>']).next().unwrap_or(without_arguments)
+}
+
+/// Bytes of the `<…>` that a name ends with.
+fn arguments_length(name: &str) -> usize {
+    let mut depth = 0usize;
+    for (at, character) in name.char_indices().rev() {
+        match character {
+            '>' => depth += 1,
+            '<' if depth == 1 => return name.len() - at,
+            '<' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => break,
+            _ => {}
+        }
+    }
+    0
 }
 
 #[cfg(test)]
@@ -246,9 +277,13 @@ __global__ void k(float* out, int n) {
         for (name, base) in [
             ("a::b<int>", "b"),
             ("Ring<float, 32>::at", "at"),
+            ("Ring<float, 32>::at<A<4> >", "at"),
             ("k(int)::{lambda(int)#1}::operator()", "operator()"),
             ("k(int)::{lambda(int)#1}::operator() const", "operator()"),
             ("p->push", "push"),
+            ("operator-<16>", "operator-"),
+            ("operator<< <int>", "operator<<"),
+            ("Ring<int>::operator->", "operator->"),
             ("f", "f"),
         ] {
             assert_eq!(base_name(name), base, "{name}");

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::frame::demangle;
+use super::demangle;
 use super::place::{Place, places};
 use super::syntax::last_name;
 use super::view::Views;

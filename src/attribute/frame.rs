@@ -8,6 +8,7 @@ use std::path::Path;
 use super::allocation::{self, Allocation};
 use super::calls::{self, CallArea, CallAreaKind, Sorted};
 use super::contents::{self, Contents};
+use super::mangling::{bind, demangle, template_arguments};
 use super::mark;
 use super::name::{self, Variable};
 use super::objects::{self, Access, Escape, ObjectKey, RawObject};
@@ -613,8 +614,9 @@ pub(super) fn plain(kind: StackObjectKind, bytes: u64) -> StackObject {
 fn math_function(raw: &RawObject) -> Option<MathFunction> {
     let place = raw.accesses.iter().find_map(|access| access.places.first());
     let called = place.and_then(|place| {
-        let region = place.view.region(place.offset)?;
-        let (name, range) = place.view.calls(region).into_iter().find(|(name, _)| has_slow_path(name))?;
+        let regions = place.view.regions(place.offset).into_iter();
+        let (name, range) =
+            regions.flat_map(|region| place.view.calls(region)).find(|(name, _)| has_slow_path(name))?;
         Some(MathFunction { name: Some(name), span: place.view.span(range) })
     });
     called.or_else(|| Some(MathFunction { name: None, span: place.and_then(Place::span) }))
@@ -687,59 +689,6 @@ fn is_certain(object: &StackObject) -> bool {
     }
 }
 
-/// `running_mean<32>` of `_Z12running_meanILi32EEvPKfPfi`; the name itself where it is not mangled.
-pub fn demangle(name: &str) -> String {
-    let name = without_copy_number(name).unwrap_or(name);
-    // `f` alone is a mangled name too: that of the type `float`.
-    if !name.starts_with("_Z") {
-        return name.to_string();
-    }
-    let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
-    let symbol = cpp_demangle::Symbol::new(name).ok();
-    symbol.and_then(|symbol| symbol.demangle_with_options(&options).ok()).unwrap_or_else(|| name.to_string())
-}
-
-/// The arguments of the last `<…>` of a demangled name.
-fn template_arguments(name: &str) -> Vec<String> {
-    let Some(inner) = name.strip_suffix('>') else { return Vec::new() };
-    let mut depth = 0usize;
-    let mut arguments = vec![String::new()];
-    for character in inner.chars().rev() {
-        match character {
-            '>' | ')' => depth += 1,
-            '<' if depth == 0 => break,
-            '<' | '(' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        match (character, depth) {
-            (',', 0) => arguments.push(String::new()),
-            _ => {
-                if let Some(last) = arguments.last_mut() {
-                    last.insert(0, character);
-                }
-            }
-        }
-    }
-    arguments.iter().rev().map(|argument| argument.trim().to_string()).collect()
-}
-
-/// `float[W]` → `float[32]`
-fn bind(type_text: &str, parameters: &[String], arguments: &[String]) -> String {
-    let mut text = type_text.to_string();
-    for (parameter, argument) in parameters.iter().zip(arguments) {
-        // `(int)32` in some manglings.
-        let value = argument.rsplit(')').next().unwrap_or(argument);
-        if text == *parameter {
-            text = value.to_string();
-        }
-        text = text.replace(&format!("[{parameter}]"), &format!("[{value}]"));
-        if let Some(rest) = text.strip_prefix(&format!("{parameter}[")) {
-            text = format!("{value}[{rest}");
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -772,14 +721,5 @@ mod tests {
         assert_eq!((objects.len(), objects[0].bytes), (1, 72));
         let objects = balance(vec![object(64, 1)], Vec::new(), 104, MAX_PADDING);
         assert!(matches!(objects[1].kind, StackObjectKind::Unknown));
-    }
-
-    #[test]
-    fn names_of_kernels() {
-        assert_eq!(demangle("_Z12running_meanILi32EEvPKfPfi"), "running_mean<32>");
-        assert_eq!((demangle("plain").as_str(), demangle("f").as_str()), ("plain", "f"));
-        assert_eq!(template_arguments("f<A<1, 2>, 32>"), ["A<1, 2>", "32"]);
-        assert_eq!(bind("T", &["T".into()], &["Large".into()]), "Large");
-        assert_eq!(bind("T[W][4]", &["T".into(), "W".into()], &["float".into(), "32".into()]), "float[32][4]");
     }
 }

@@ -6,54 +6,72 @@ use std::rc::Rc;
 use super::call_syntax::base_name;
 use super::counter_syntax::{CounterSyntax, Walk, walk_of};
 use super::demangle;
+use super::derived::is_of_counters;
 use super::loops::Trip;
-use super::name::fits_access;
+use super::name::resolve_access;
 use super::objects::{Access, Address};
 use super::place::Place;
-use super::resolve::{Use, resolve};
+use super::resolve::{Found, Use};
 use super::syntax::{Declaration, LoopSyntax, Mention};
 use super::view::{SourceView, Views};
 use crate::read::{AccessKind, SourceLine};
 
 /// Narrows an access from its statement to the use of the variable.
 pub fn mark_use(access: &mut Access, view: usize, declaration: &Declaration, views: &Views<'_>) {
-    let resolved = resolve(&access.places, views, &|mention, place| fits_access(mention, place, access));
     let is_it = |mention: &&Mention| {
         mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
     };
     let has_view = |place: &Place| Rc::as_ptr(&place.view) as usize == view;
-    let found =
-        resolved.filter(|found| has_view(&access.places[found.level]) && found.mentions.iter().any(|it| is_it(&it)));
-    if let Some(found) = found {
-        let place = access.places[found.level].clone();
-        let mentions: Vec<&Mention> = found.mentions.iter().filter(is_it).collect();
-        let Some(mention) = best_use(mentions.iter().copied(), access, &place) else { return };
-        // An operator stands for the brackets of a plain array: the caller's index is what the user chose.
-        let is_operator = access
-            .places
-            .get(1)
-            .and_then(|place| place.callee.as_deref())
-            .is_some_and(|name| base_name(&demangle(name)).starts_with("operator"));
-        match found.inner.filter(|_| found.level > 0 && !is_operator) {
-            Some(inner) => {
+    let found = resolve_access(access, views).into_iter();
+    let found: Vec<Found> = found.filter(|one| has_view(&access.places[one.level]) && is_it(&&one.mention)).collect();
+    if let Some(level) = found.iter().map(|one| one.level).min() {
+        let place = access.places[level].clone();
+        let mentions = || found.iter().filter(|one| one.level == level).map(|one| &one.mention);
+        let Some(mention) = best_use(mentions(), access, &place) else { return };
+        let inner = found.iter().find(|one| std::ptr::eq(&one.mention, mention)).map_or(&[][..], |one| &one.inner);
+        match inner {
+            [_, ..] if level > 0 && !is_in_brackets(access) => {
                 access.via = place.view.span(mention.range.clone());
-                narrow(access, 0, &inner, std::slice::from_ref(&inner));
+                narrow_inner(access, inner);
             }
-            None => {
-                let uses: Vec<Use> = mentions.into_iter().map(Use::of).collect();
-                narrow(access, found.level, &Use::of(mention), &uses);
+            _ => {
+                let uses: Vec<Use> = mentions().map(Use::of).collect();
+                narrow(access, level, &Use::of(mention), &uses);
             }
         }
         return;
     }
     // The variable won by other accesses: a mention on the way, if there is one.
     for (level, place) in access.places.clone().iter().enumerate().filter(|(_, place)| has_view(place)) {
-        let Some(region) = place.view.region(place.offset) else { continue };
-        let mentions = place.view.mentions(region);
+        let regions = place.view.regions(place.offset).into_iter();
+        let mentions: Vec<Mention> = regions.flat_map(|region| place.view.mentions(region).to_vec()).collect();
         let uses: Vec<Use> = mentions.iter().filter(is_it).map(Use::of).collect();
         if let Some(mention) = best_use(mentions.iter().filter(is_it), access, place) {
             return narrow(access, level, &Use::of(mention), &uses);
         }
+    }
+}
+
+/// Brackets that are a function stand for those of a plain array: the caller's index is what the user chose.
+fn is_in_brackets(access: &Access) -> bool {
+    let callee = access.places.get(1).and_then(|place| place.callee.as_deref());
+    callee.is_some_and(|name| matches!(base_name(&demangle(name)), "operator[]" | "operator()"))
+}
+
+/// Narrows an access to what stands for the variable in the inlined function: to its statement, where that has several
+/// such uses and nothing tells them apart.
+fn narrow_inner(access: &mut Access, inner: &[Use]) {
+    let place = access.places[0].clone();
+    let best = inner.iter().map(|one| likeness(one, access, &place)).max();
+    let likely: Vec<&Use> = inner.iter().filter(|one| Some(likeness(one, access, &place)) == best).collect();
+    let Some(first) = likely.first() else { return };
+    narrow(access, 0, first, inner);
+    // `taps[k].x` and `taps[k].y` are of one element.
+    let element = |one: &Use| one.range.start..one.indices.last().map_or(one.range.end, |index| index.end);
+    let is_only = likely.iter().all(|other| text_of(&element(other), &place) == text_of(&element(first), &place));
+    if !is_only {
+        access.span = place.span();
+        access.index = None;
     }
 }
 
@@ -66,18 +84,20 @@ pub fn settle(access: &mut Access) {
 
 /// Of several uses of a variable in a statement the one that an access most likely is.
 fn best_use<'m>(uses: impl Iterator<Item = &'m Mention>, access: &Access, place: &Place) -> Option<&'m Mention> {
+    uses.max_by_key(|mention| likeness(&Use::of(mention), access, place))
+}
+
+/// How far a use has what an access has: its direction, an index, and the kind of it.
+fn likeness(one: &Use, access: &Access, place: &Place) -> (bool, bool, bool, bool) {
+    let direction = if access.kind == AccessKind::Load { one.is_read } else { one.is_written };
+    let text = |index: &Range<usize>| text_of(index, place);
+    let constant_index = one.all().all(|index| is_number(text(index)));
+    // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
+    let counters = place.view.counters_around(place.offset);
+    let bare_counter = one.indices.iter().all(|index| is_of_counters(&place.view, index, &counters));
     let is_constant = access.address == Address::Constant;
-    uses.max_by_key(|mention| {
-        let direction = if access.kind == AccessKind::Load { mention.is_read } else { mention.is_written };
-        let text = |index: &Range<usize>| text_of(index, place);
-        let all = || mention.indices.iter().chain(&mention.outer);
-        let constant_index = all().all(|index| is_number(text(index)));
-        // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
-        let counters = place.view.counters_around(place.offset);
-        let bare_counter = mention.indices.iter().all(|index| is_counter(&counters, text(index)));
-        let expected = matches!(access.address, Address::Counter(_)) == bare_counter;
-        (direction, all().next().is_some(), constant_index == is_constant, expected)
-    })
+    let expected = matches!(access.address, Address::Counter(_)) == bare_counter;
+    (direction, one.all().next().is_some(), constant_index == is_constant, expected)
 }
 
 /// Sets the place of an access to a use; `uses` are all that it may be.

@@ -9,7 +9,7 @@ use super::demangle;
 use super::mark::{mark_use, settle};
 use super::objects::{Access, Escape, EscapeKind, RawObject};
 use super::place::Place;
-use super::resolve::{Resolved, resolve};
+use super::resolve::{Found, Wanted, resolve};
 use super::syntax::{Declaration, DeclarationKind, Mention, Volatility};
 use super::view::Views;
 use crate::read::AccessKind;
@@ -45,6 +45,8 @@ struct Score {
     places: u64,
     /// Its address is handed on somewhere.
     is_passed: bool,
+    /// A statement with a computed access has an index for it.
+    is_indexed: bool,
     /// Members that computed accesses go to; the empty path is the variable itself.
     members: BTreeSet<String>,
     span: Option<Span>,
@@ -71,6 +73,8 @@ pub fn name_all(objects: &mut [&mut RawObject], views: &Views<'_>) -> Vec<Option
     };
     let all: Vec<Vec<Winner>> = objects.iter().zip(strict).zip(disputed).map(decide).collect();
     let chosen: Vec<Option<usize>> = (0..all.len()).map(|index| choose(index, &all, objects)).collect();
+    let chosen: Vec<Option<usize>> =
+        (0..all.len()).map(|index| chosen[index].filter(|_| is_undisputed(index, &chosen, &all, objects))).collect();
     let named = objects.iter_mut().zip(all).zip(chosen).map(|((object, winners), chosen)| {
         let winner = chosen.and_then(|index| winners.into_iter().nth(index));
         let variable = winner.and_then(|(candidate, score)| describe(object, candidate, &score, views));
@@ -84,6 +88,20 @@ pub fn name_all(objects: &mut [&mut RawObject], views: &Views<'_>) -> Vec<Option
 
 /// A variable that an object may be, with its votes.
 type Winner = (Candidate, Score);
+
+/// Whether nothing else would be the variable too that an object was given: of several that have no room in it, only
+/// one that has more votes than each of the others is it.
+fn is_undisputed(index: usize, chosen: &[Option<usize>], all: &[Vec<Winner>], objects: &[&mut RawObject]) -> bool {
+    let winner = |index: usize| chosen[index].map(|number| &all[index][number]);
+    let Some((own, score)) = winner(index) else { return true };
+    let others = (0..all.len()).filter(|other| *other != index);
+    let rivals: Vec<(usize, &Score)> = others
+        .filter_map(|other| winner(other).filter(|(candidate, _)| candidate == own).map(|(_, score)| (other, score)))
+        .collect();
+    let bytes: u64 = rivals.iter().map(|(other, _)| objects[*other].bytes).sum::<u64>() + objects[index].bytes;
+    let has_room = own.1.bytes.is_none_or(|size| bytes <= size + MAX_PADDING);
+    has_room || rivals.iter().all(|(_, rival)| rank(rival) < rank(score))
+}
 
 /// The one winner of an object. Where several objects have the same winners, as many as there are objects, the code
 /// treats them alike: then what is said of one holds for the other, and they are taken in order of declaration.
@@ -116,9 +134,14 @@ fn winners(object: &RawObject, views: &Views<'_>, rank: fn(&Score) -> (u64, u64)
     let scores = eligible(object, views);
     let Some(best) = scores.values().map(rank).max() else { return Vec::new() };
     let mut winners: Vec<Winner> = scores.into_iter().filter(|(_, score)| rank(score) == best).collect();
-    // Of an array and a number that stand in the same statements, the array is the one with an address.
-    let best_kind = winners.iter().map(|((_, declaration), _)| declaration.kind).min();
-    winners.retain(|((_, declaration), _)| Some(declaration.kind) == best_kind);
+    // Of an array and a number that stand in the same statements, the array is the one with an address. So is a structure
+    // that is indexed there.
+    let kind = |((_, declaration), score): &Winner| match declaration.kind {
+        DeclarationKind::Aggregate if score.is_indexed => DeclarationKind::Array,
+        kind => kind,
+    };
+    let best_kind = winners.iter().map(kind).min();
+    winners.retain(|winner| Some(kind(winner)) == best_kind);
     // Padding makes several sizes possible; the one that leaves none is the better answer.
     let padding = |((_, declaration), score): &Winner| {
         let part = fitting(declaration, score, object.bytes);
@@ -136,6 +159,9 @@ fn eligible(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score>
     let mut scores = votes(object, views);
     let guilty = object.accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed());
     let of_guilty = guilty.map(|guilty| candidates(guilty, views)).unwrap_or_default();
+    // What is `volatile` is accessed so, wherever it is.
+    let is_plain = object.accesses.iter().any(|access| !access.is_volatile && !access.in_callee);
+    scores.retain(|(_, declaration), _| !(is_plain && declaration.volatility == Some(Volatility::Value)));
     let fits = |(_, declaration): &Candidate, score: &Score| fitting(declaration, score, object.bytes).is_some();
     let fits_in = |(_, declaration): &Candidate| declaration.bytes.is_some_and(|bytes| bytes < object.bytes);
     // A parameter is read where it lies. Only one that is copied is an object, and the copy has its contents.
@@ -249,11 +275,16 @@ fn is_worth_naming(declaration: &Declaration) -> bool {
 
 /// The variables that one access may be to.
 fn candidates(access: &Access, views: &Views<'_>) -> BTreeSet<Candidate> {
-    let Some(found) = resolve(&access.places, views, &|mention, place| fits_access(mention, place, access)) else {
-        return BTreeSet::new();
-    };
-    let view = Rc::as_ptr(&access.places[found.level].view) as usize;
-    found.mentions.into_iter().map(|mention| (view, mention.declaration)).collect()
+    let view = |found: &Found| Rc::as_ptr(&access.places[found.level].view) as usize;
+    let found = resolve_access(access, views).into_iter();
+    found.map(|found| (view(&found), found.mention.declaration)).collect()
+}
+
+/// The uses of variables that one access may be.
+pub fn resolve_access(access: &Access, views: &Views<'_>) -> Vec<Found> {
+    let fits = |mention: &Mention, place: &Place| fits_access(mention, place, access);
+    let wanted = Wanted { fits: &fits, is_indexed: access.is_computed(), kind: Some(access.kind) };
+    resolve(&access.places, views, &wanted)
 }
 
 /// The array or structure that an object is, where all accesses agree on one.
@@ -278,7 +309,7 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
     // What a function does through a pointer mentions variables of its own.
     for access in object.accesses.iter().filter(|access| !access.in_callee) {
-        let found = resolve(&access.places, views, &|mention, place| fits_access(mention, place, access));
+        let found = resolve_access(access, views);
         vote(&access.places, found, access.is_computed(), is_address_of, &mut scores);
     }
     for escape in &object.escapes {
@@ -293,7 +324,7 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
                 _ => mention.is_passed || mention.indices.is_empty(),
             },
         };
-        let found = resolve(&escape.places, views, &fits);
+        let found = resolve(&escape.places, views, &Wanted { fits: &fits, is_indexed: false, kind: None });
         vote(&escape.places, found, argument.is_some(), |mention, _| mention.is_passed, &mut scores);
     }
     // A number is in memory only where its address is taken or it is `volatile`; else it only stands nearby.
@@ -322,31 +353,28 @@ fn rank(score: &Score) -> (u64, u64) {
 /// Each access counts once for every variable that it may be to.
 fn vote(
     places: &[Place],
-    found: Option<Resolved>,
+    found: Vec<Found>,
     is_certain: bool,
     is_passed: impl Fn(&Mention, &Place) -> bool,
     scores: &mut BTreeMap<Candidate, Score>,
 ) {
-    let Some(found) = found else { return };
-    let place = &places[found.level];
-    let view = Rc::as_ptr(&place.view) as usize;
     let mut seen = BTreeSet::new();
-    let indexed: BTreeSet<Declaration> = found
-        .mentions
-        .iter()
-        .filter(|mention| !mention.indices.is_empty())
-        .map(|mention| mention.declaration.clone())
-        .collect();
-    for mention in found.mentions {
+    let indexed = found.iter().filter(|found| !found.mention.indices.is_empty());
+    let indexed: BTreeSet<Declaration> = indexed.map(|found| found.mention.declaration.clone()).collect();
+    for Found { level, mention, .. } in found {
+        let place = &places[level];
+        let view = Rc::as_ptr(&place.view) as usize;
         // `state.w` beside `state.key[k]` is not where the index is.
         let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
         let path = member_path(&mention, place);
+        let has_index = !mention.indices.is_empty();
         let span = place.view.span(mention.declaration.range.0..mention.declaration.range.1);
         let initializer = mention.declaration.initializer.and_then(|(start, end)| place.view.span(start..end));
         let is_passed = is_passed(&mention, place);
         let is_first = seen.insert(mention.declaration.clone());
         let score = scores.entry((view, mention.declaration)).or_default();
         score.is_passed |= is_passed;
+        score.is_indexed |= is_certain && has_index;
         score.span = score.span.take().or(span);
         score.initializer = score.initializer.take().or(initializer);
         if is_first {

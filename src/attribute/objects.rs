@@ -135,7 +135,8 @@ impl Access {
     /// The function of the library whose call copies or fills the object: the compiler makes a loop of it.
     pub fn copying_call(&self) -> Option<&'static str> {
         let place = self.places.first()?;
-        let calls = place.view.calls(place.view.region(place.offset)?);
+        let regions = place.view.regions(place.offset).into_iter();
+        let calls: Vec<_> = regions.flat_map(|region| place.view.calls(region)).collect();
         COPYING.into_iter().find(|name| calls.iter().any(|(called, _)| last_name(called) == *name))
     }
 

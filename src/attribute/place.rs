@@ -20,10 +20,11 @@ pub struct Place {
 }
 
 impl Place {
-    /// The statement at the place, on its first line at most; else the line.
+    /// The statements at the place, on their first line at most; else the line.
     pub fn span(&self) -> Option<Span> {
         let line = self.view.line_range(self.line as usize)?;
-        let region = self.view.region(self.offset).map(|region| region.byte_range());
+        let regions = self.view.regions(self.offset);
+        let region = regions.first().zip(regions.last()).map(|(first, last)| first.start_byte()..last.end_byte());
         let range = region.filter(|region| region.start <= self.offset && line.contains(&region.start));
         match range {
             Some(range) => {

@@ -7,21 +7,25 @@ use std::rc::Rc;
 
 use tree_sitter::Node;
 
-use super::call_syntax::base_name;
+use super::call_syntax::{MemberSyntax, base_name};
+use super::copies;
 use super::demangle;
+use super::macro_kernel;
+use super::passed_by::{Handed, Part, parts_of_calls};
 use super::place::Place;
 use super::syntax::{Declaration, DeclarationKind, Mention};
 use super::view::Views;
-use crate::read::FrontEndVariable;
+use crate::read::{AccessKind, FrontEndVariable};
 
-/// The uses of variables that an access may be one of.
-pub struct Resolved {
-    /// The level of inlining, 0 for the innermost, whose statement has them.
+/// A use of a variable that an access may be.
+#[derive(Clone)]
+pub struct Found {
+    /// The level of inlining, 0 for the innermost, whose statement has it.
     pub level: usize,
-    pub mentions: Vec<Mention>,
-    /// The indexed expression at the innermost level, where that is one of a parameter or member that stands for the
-    /// variable: `slot[head]`.
-    pub inner: Option<Use>,
+    pub mention: Mention,
+    /// The indexed expressions at the innermost level that stand for the variable, being of a parameter or member:
+    /// `slot[head]`.
+    pub inner: Vec<Use>,
 }
 
 /// An expression that the code of an access was made from.
@@ -31,11 +35,24 @@ pub struct Use {
     pub indices: Vec<Range<usize>>,
     /// Those that an alias was made with.
     pub outer: Vec<Range<usize>>,
+    pub is_read: bool,
+    pub is_written: bool,
 }
 
 impl Use {
     pub fn of(mention: &Mention) -> Self {
-        Self { range: mention.range.clone(), indices: mention.indices.clone(), outer: mention.outer.clone() }
+        Self {
+            range: mention.range.clone(),
+            indices: mention.indices.clone(),
+            outer: mention.outer.clone(),
+            is_read: mention.is_read,
+            is_written: mention.is_written,
+        }
+    }
+
+    fn of_member(member: MemberSyntax) -> Self {
+        let MemberSyntax { range, indices, is_read, is_written } = member;
+        Self { range, indices, outer: Vec::new(), is_read, is_written }
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Range<usize>> {
@@ -43,118 +60,163 @@ impl Use {
     }
 }
 
-/// Finds the mentions. `fits` tells which uses in the statement at a place can be the access.
-pub fn resolve(places: &[Place], views: &Views<'_>, fits: &dyn Fn(&Mention, &Place) -> bool) -> Option<Resolved> {
-    let mut inner = None;
-    let mut passed: Vec<String> = Vec::new();
+/// What an access may be, as far as its kind and address tell.
+pub struct Wanted<'a> {
+    /// Whether a use in the statement at a place can be it.
+    pub fits: &'a dyn Fn(&Mention, &Place) -> bool,
+    /// It has an index: then it is rather what has one in the source.
+    pub is_indexed: bool,
+    /// It reads, or writes; `None` where that is not known.
+    pub kind: Option<AccessKind>,
+}
+
+/// Finds the uses of variables that an access may be, none where there are none.
+pub fn resolve(places: &[Place], views: &Views<'_>, wanted: &Wanted<'_>) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    let mut beside: Vec<Found> = Vec::new();
+    let mut inner: Vec<Use> = Vec::new();
+    let mut handed: Vec<(Handed, usize)> = Vec::new();
     for (level, place) in places.iter().enumerate() {
-        let Some(region) = place.view.region(place.offset) else { continue };
-        let parts = parts_of_calls(place, level.checked_sub(1).map(|inner| &places[inner]), &passed);
-        let all = mentions(place, region, views);
-        let here: Vec<&Mention> = all
+        let regions = place.view.regions(place.offset);
+        let parts = parts_of_calls(place, level.checked_sub(1).map(|inner| &places[inner]), &handed);
+        let all = mentions(place, &regions, views);
+        let here = candidates(place, &all, parts.as_deref(), wanted);
+        let (aliases, variables): (Vec<Here<'_>>, Vec<Here<'_>>) =
+            here.into_iter().partition(|here| here.mention.declaration.kind == DeclarationKind::Alias);
+        let indexed: Vec<Here<'_>> = aliases
             .iter()
-            .filter(|mention| match &parts {
-                // What a function is given it may read and write, whatever the call looks like.
-                Some(parts) => parts.iter().any(|part| holds(part, &mention.range) || holds(&mention.range, part)),
-                None => fits(mention, place),
-            })
+            .filter(|alias| alias.mention.declaration.is_parameter && has_index(alias.mention))
+            .cloned()
             .collect();
-        let (aliases, variables): (Vec<&Mention>, Vec<&Mention>) =
-            here.into_iter().partition(|mention| mention.declaration.kind == DeclarationKind::Alias);
-        if !variables.is_empty() {
-            return Some(Resolved { level, mentions: variables.into_iter().cloned().collect(), inner });
+        let are_beside = !variables.iter().any(|variable| has_index(variable.mention));
+        let goes_on = wanted.is_indexed && parts.is_none() && !indexed.is_empty() && level + 1 < places.len();
+        let uses = |here: &Here<'_>| here.uses.iter().filter_map(|number| inner.get(*number)).cloned().collect();
+        let own = variables.iter().map(|here| Found { level, mention: here.mention.clone(), inner: uses(here) });
+        match (variables.is_empty(), goes_on && are_beside) {
+            (true, _) => {}
+            (false, true) => beside.extend(own),
+            (false, false) => found.extend(own),
         }
-        passed = aliases
-            .iter()
-            .filter(|alias| alias.declaration.is_parameter)
-            .map(|alias| alias.declaration.name.clone())
-            .collect();
-        passed.sort();
-        passed.dedup();
+        if !variables.is_empty() && !goes_on {
+            break;
+        }
+        let aliases = if variables.is_empty() { aliases } else { indexed };
         if level == 0 {
-            let indexed = aliases.iter().find(|alias| !alias.indices.is_empty());
-            inner = match indexed {
-                Some(alias) => Some(Use::of(alias)),
-                None => only_member(place, region, &all),
-            };
+            (handed, inner) = innermost(place, &regions, &all, &aliases, wanted, variables.is_empty());
+            continue;
         }
+        let parameters = aliases.iter().filter(|alias| alias.mention.declaration.is_parameter);
+        let named = parameters.flat_map(|alias| {
+            let name = &alias.mention.declaration.name;
+            alias.uses.iter().map(|number| (Handed::Parameter(name.clone()), *number)).collect::<Vec<_>>()
+        });
+        let mut next: Vec<(Handed, usize)> = named.collect();
+        if next.is_empty() {
+            next = (0..inner.len()).map(|number| (Handed::Object, number)).collect();
+        }
+        next.sort();
+        next.dedup();
+        handed = next;
     }
-    None
+    if found.is_empty() { beside } else { found }
+}
+
+/// A mention in a statement, with the numbers of the uses in inlined code that it stands for.
+#[derive(Clone)]
+struct Here<'m> {
+    mention: &'m Mention,
+    uses: Vec<usize>,
+}
+
+/// The mentions of a statement that may be the access, or lead to it.
+fn candidates<'m>(place: &Place, all: &'m [Mention], parts: Option<&[Part]>, wanted: &Wanted<'_>) -> Vec<Here<'m>> {
+    let Some(parts) = parts else {
+        let fitting = all.iter().filter(|mention| (wanted.fits)(mention, place));
+        return fitting.map(|mention| Here { mention, uses: Vec::new() }).collect();
+    };
+    // What a function is given it may read and write, whatever the call looks like.
+    let handed = all.iter().filter_map(|mention| {
+        let of = parts.iter().filter(|part| holds(&part.range, &mention.range) || holds(&mention.range, &part.range));
+        let of: Vec<&Part> = of.collect();
+        let uses = of.iter().flat_map(|part| part.uses.iter().copied()).collect();
+        (!of.is_empty()).then_some(Here { mention, uses })
+    });
+    let handed: Vec<Here<'m>> = handed.collect();
+    // Brackets that are a function read or write as those of an array do.
+    let is_brackets = place.callee.as_deref().is_some_and(|callee| base_name(&demangle(callee)) == "operator[]");
+    let same_way: Vec<Here<'m>> =
+        handed.iter().filter(|here| is_brackets && (wanted.fits)(here.mention, place)).cloned().collect();
+    if same_way.is_empty() { handed } else { same_way }
+}
+
+/// What the innermost statement has from its caller: parameters, and where the function is a method, members.
+fn innermost(
+    place: &Place,
+    regions: &[Node<'_>],
+    all: &[Mention],
+    aliases: &[Here<'_>],
+    wanted: &Wanted<'_>,
+    with_members: bool,
+) -> (Vec<(Handed, usize)>, Vec<Use>) {
+    let parameters = aliases.iter().filter(|alias| alias.mention.declaration.is_parameter);
+    let parameters =
+        parameters.map(|alias| (Handed::Parameter(alias.mention.declaration.name.clone()), Use::of(alias.mention)));
+    let is_known = |name: &str| all.iter().any(|mention| mention.declaration.name == name);
+    let members = regions.iter().filter(|_| with_members);
+    let members = members.flat_map(|region| place.view.indexed_members(*region, &is_known));
+    let is_same_way = |member: &MemberSyntax| match wanted.kind {
+        Some(AccessKind::Load) => member.is_read,
+        Some(AccessKind::Store) => member.is_written,
+        None => true,
+    };
+    let members = members.filter(is_same_way).map(|member| (Handed::Object, Use::of_member(member)));
+    let both: Vec<(Handed, Use)> = parameters.chain(members).collect();
+    let handed = both.iter().enumerate().map(|(number, (handed, _))| (handed.clone(), number)).collect();
+    (handed, both.into_iter().map(|(_, one)| one).collect())
+}
+
+fn has_index(mention: &Mention) -> bool {
+    !(mention.indices.is_empty() && mention.outer.is_empty())
 }
 
 fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// The only indexed member that a method's statement uses.
-fn only_member(place: &Place, region: Node<'_>, all: &[Mention]) -> Option<Use> {
-    let is_known = |name: &str| all.iter().any(|mention| mention.declaration.name == name);
-    let members = place.view.indexed_members(region, &is_known);
-    match members.as_slice() {
-        [only] => Some(Use { range: only.range.clone(), indices: only.indices.clone(), outer: Vec::new() }),
-        _ => None,
-    }
-}
-
-/// The parts of a statement that the code inlined into it can have its memory from: the arguments for the parameters
-/// that it uses, or the object of a method. `None` where the call is not found, or nothing was inlined.
-fn parts_of_calls(place: &Place, inner: Option<&Place>, passed: &[String]) -> Option<Vec<Range<usize>>> {
-    let callee = demangle(place.callee.as_deref()?);
-    let calls = place.view.calls_of(place.view.region(place.offset)?, &callee);
-    if calls.is_empty() {
-        return None;
-    }
-    // The parameters are known where the function is the user's, and is the one that was called here.
-    let inner = inner.filter(|inner| inner.function == place.callee);
-    let parameters = inner.and_then(|inner| inner.view.parameters_around(inner.offset));
-    let numbers: Vec<usize> = match (&parameters, passed) {
-        (Some(parameters), [_, ..]) => {
-            (0..parameters.len()).filter(|number| passed.contains(&parameters[*number])).collect()
-        }
-        _ => Vec::new(),
-    };
-    let parts = calls.iter().flat_map(|call| {
-        let arguments: Vec<Range<usize>> =
-            numbers.iter().filter_map(|number| call.arguments.get(*number).cloned()).collect();
-        match (&call.object, arguments.is_empty(), base_name(&callee)) {
-            (_, false, _) => arguments,
-            (Some(object), true, _) if parameters.is_some() || base_name(&callee) == "operator[]" => {
-                vec![object.clone()]
-            }
-            _ => vec![call.range.clone()],
-        }
-    });
-    Some(parts.collect())
-}
-
 /// Uses of variables in the statement at a place, with what the front end knows of them; variables that only the front
 /// end knows, as those that a macro declares, too.
-fn mentions(place: &Place, region: Node<'_>, views: &Views<'_>) -> Rc<[Mention]> {
+fn mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Rc<[Mention]> {
     let view = Rc::as_ptr(&place.view) as usize;
-    let key = (view, region.start_byte(), region.end_byte(), place.function.clone());
+    let (start, end) = (regions.first().map(Node::start_byte), regions.last().map(Node::end_byte));
+    let key = (view, start.unwrap_or(place.offset), end.unwrap_or(place.offset), place.function.clone());
     if let Some(known) = views.mentions.borrow().get(&key) {
         return Rc::clone(known);
     }
-    let found: Rc<[Mention]> = find_mentions(place, region, views).into();
+    let found: Rc<[Mention]> = find_mentions(place, regions, views).into();
     views.mentions.borrow_mut().insert(key, Rc::clone(&found));
     found
 }
 
-fn find_mentions(place: &Place, region: Node<'_>, views: &Views<'_>) -> Vec<Mention> {
-    let mut mentions: Vec<Mention> = place.view.mentions(region).to_vec();
+fn find_mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Vec<Mention> {
+    let mentions = regions.iter().flat_map(|region| place.view.mentions(*region).to_vec());
+    let mut mentions: Vec<Mention> = mentions.collect();
     for mention in &mut mentions {
         if let Some(variable) = front_end(place, views, &mention.declaration) {
             describe(&mut mention.declaration, variable);
         }
     }
+    copies::settle(&mut mentions, place, views);
     let hidden = place.function.as_deref().map(|function| views.front_end.of(function)).unwrap_or_default();
     for variable in hidden {
         if mentions.iter().any(|mention| mention.declaration.name == variable.name) {
             continue;
         }
         if let Some(declaration) = hidden_declaration(place, variable) {
-            mentions.extend(place.view.uses_of(region, &declaration));
+            regions.iter().for_each(|region| mentions.extend(place.view.uses_of(*region, &declaration)));
         }
+    }
+    if mentions.is_empty() {
+        mentions.extend(macro_kernel::mentions(place, hidden));
     }
     mentions
 }
@@ -183,7 +245,7 @@ fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
 }
 
 /// A variable whose declaration the text does not show.
-fn hidden_declaration(place: &Place, variable: &FrontEndVariable) -> Option<Declaration> {
+pub fn hidden_declaration(place: &Place, variable: &FrontEndVariable) -> Option<Declaration> {
     let line = place.view.line_range(variable.line as usize)?;
     let text = place.view.text().get(line.clone())?;
     let file = place.view.span(line.clone())?.file;

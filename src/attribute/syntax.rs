@@ -121,6 +121,8 @@ type Target = (Declaration, Vec<Range<usize>>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
     pub declaration: Declaration,
+    /// The name that stands there, which may be that of an alias.
+    pub identifier: Range<usize>,
     /// Bytes of the whole expression: `window[k]`, or the name alone.
     pub range: Range<usize>,
     /// Bytes of each index: two for `a[i][j]`.
@@ -133,6 +135,13 @@ pub struct Mention {
     pub is_passed: bool,
     /// An operand of arithmetic or a comparison, as a whole.
     pub is_operand: bool,
+}
+
+impl Mention {
+    /// Whether an alias stands for the variable.
+    pub fn is_by_other_name(&self, text: &str) -> bool {
+        text.get(self.identifier.clone()) != Some(self.declaration.name.as_str())
+    }
 }
 
 /// A loop of the source.
@@ -228,6 +237,13 @@ impl SourceView {
         };
         // Of nested functions the innermost declares it.
         self.declarations(function).into_iter().filter(holds).max_by_key(|declaration| declaration.range.0)
+    }
+
+    /// The declaration of a name where it is used.
+    pub fn declaration_of(&self, identifier: &Range<usize>) -> Option<Declaration> {
+        let node = self.root()?.named_descendant_for_byte_range(identifier.start, identifier.end)?;
+        let declarations = self.declarations(enclosing_function(node)?);
+        resolve(&declarations, self.slice(node), identifier.start).cloned()
     }
 
     /// Uses of the name of a declaration that the tree does not have.
@@ -392,6 +408,7 @@ impl SourceView {
                 scope: (0, 0),
                 initializer: None,
             },
+            identifier: identifier.byte_range(),
             range: whole.byte_range(),
             indices,
             outer: Vec::new(),
@@ -921,6 +938,14 @@ fn is_operand(whole: Node<'_>) -> bool {
     false
 }
 
+/// Whether an expression is the left side of an assignment.
+fn is_assigned(whole: Node<'_>) -> bool {
+    whole.parent().is_some_and(|parent| {
+        let left = parent.child_by_field_name("left").filter(|_| parent.kind() == "assignment_expression");
+        left.is_some_and(|left| left.id() == whole.id())
+    })
+}
+
 /// Whether an expression is read, written, or handed on.
 pub(super) fn role(whole: Node<'_>) -> (bool, bool, bool) {
     let Some(parent) = whole.parent() else { return (true, false, false) };
@@ -939,6 +964,8 @@ pub(super) fn role(whole: Node<'_>) -> (bool, bool, bool) {
         }
         "argument_list" | "pointer_expression" | "initializer_list" => (true, true, true),
         "for_range_loop" => (true, true, false),
+        // `line.at(k) = x`
+        "call_expression" if is_field("function") && is_assigned(parent) => (true, true, false),
         _ => (true, false, false),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::flow::{constant, written};
 use super::place::{Place, places};
-use super::syntax::{Declaration, DeclarationKind};
+use super::syntax::{Declaration, DeclarationKind, Mention};
 use super::types;
 use super::view::Views;
 use crate::read::{Instruction, PtxFunction, PtxModule};
@@ -51,7 +51,9 @@ impl<'a> Values<'a> {
         let is_part = defining.mnemonic() == "ld" && !here.is_empty();
         let all = || here.iter().chain(&elsewhere).map(|index| &self.function.instructions[*index]);
         let is_pointer = all().any(|using| written(defining).any(|register| is_address(using, register)));
-        if elsewhere.is_empty() || is_part || is_pointer {
+        // A sum that its own statement adds to, round after round, is the variable's all the same.
+        let is_carried = elsewhere.is_empty() && self.is_carried(instruction, &is_here);
+        if (elsewhere.is_empty() && !is_carried) || is_part || is_pointer {
             return None;
         }
         // A variable that has ended holds nothing: the counter of a loop that was unrolled is not what is used after it.
@@ -61,10 +63,15 @@ impl<'a> Values<'a> {
                 .filter_map(|index| self.place(*index, module, views))
                 .all(|used| !std::rc::Rc::ptr_eq(&used.view, &place.view) || declaration.is_in_scope(used.offset))
         };
-        let mentions = place.view.mentions(place.view.region(place.offset)?);
+        let regions = place.view.regions(place.offset).into_iter();
+        let mentions: Vec<Mention> = regions.flat_map(|region| place.view.mentions(region).to_vec()).collect();
+        let is_read = |declaration: &Declaration| {
+            mentions.iter().any(|mention| mention.is_read && mention.declaration == *declaration)
+        };
         let mut targets: Vec<&Declaration> = mentions
             .iter()
             .filter(|mention| mention.is_written && !mention.is_passed)
+            .filter(|mention| !is_carried || is_read(&mention.declaration))
             .map(|mention| &mention.declaration)
             .filter(|declaration| declaration.kind != DeclarationKind::Alias)
             .filter(|declaration| fits(declaration, defining) && is_alive(declaration))
@@ -79,6 +86,25 @@ impl<'a> Values<'a> {
     fn place(&self, instruction: usize, module: &PtxModule, views: &Views<'_>) -> Option<Place> {
         let location = self.function.instructions.get(instruction)?.location;
         places(views, module, self.function, location).into_iter().next()
+    }
+
+    /// Whether what an instruction computes comes round to it again by nothing but instructions of one statement.
+    fn is_carried(&self, instruction: usize, is_here: &dyn Fn(&usize) -> bool) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![instruction];
+        while let Some(at) = open.pop() {
+            let registers = written(&self.function.instructions[at]);
+            for using in registers.flat_map(|register| self.uses.get(register).into_iter().flatten()) {
+                if *using == instruction {
+                    return true;
+                }
+                let is_copy = self.function.instructions[*using].mnemonic() == "mov";
+                if (is_copy || is_here(using)) && seen.insert(*using) {
+                    open.push(*using);
+                }
+            }
+        }
+        false
     }
 
     /// Instructions that use what one computes, through copies.
@@ -231,6 +257,21 @@ mod tests {
         let values = Values::new(&module.functions[0]);
         assert_eq!(values.lifetimes()["%r1"], (0, 6));
         assert_eq!(values.lifetimes()["%r3"], (2, 3));
+    }
+
+    #[test]
+    fn sums_come_round_to_themselves() {
+        let body = |sum: &str| {
+            format!(
+                "mov.f32 %f1, 0f00000000;\n$L:\nadd.f32 %f2, %f3, %f4;\nadd.f32 %f5, {sum}, %f2;\nmov.f32 %f1, %f5;\n\
+                 @%p1 bra $L;\nst.global.f32 [%rd1], %f1;"
+            )
+        };
+        let is_carried = |sum: &str, instruction: usize| {
+            let module = module(&body(sum));
+            Values::new(&module.functions[0]).is_carried(instruction, &|_| true)
+        };
+        assert_eq!((is_carried("%f1", 2), is_carried("%f1", 1), is_carried("%f6", 2)), (true, false, false));
     }
 
     #[test]

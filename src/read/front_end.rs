@@ -10,9 +10,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::casts::without_casts;
 use crate::source::unescape_path;
 
 const LOCAL: &str = "__cuda_local_var_";
+
+/// Before the number of a structure that has no name.
+const UNNAMED: &str = "unnamed ";
 
 /// Types in types: bounds definitions that go round in circles.
 const MAX_DEPTH: usize = 32;
@@ -308,10 +312,14 @@ impl Types {
     fn member(&mut self, text: &str) -> Option<(String, String, String, Option<Layout>, Option<u64>)> {
         let text = text.trim();
         if let Some((head, rest)) = text.split_once('{') {
-            // An anonymous union or structure.
-            let (body, name) = rest.rsplit_once('}')?;
-            let (layout, _) = self.lay_out(body, head.trim_start().starts_with("union"), None);
-            return Some((name.trim().to_string(), String::new(), String::new(), layout, None));
+            // A union or structure without a name gets one that no other can have.
+            let (body, declarator) = rest.rsplit_once('}')?;
+            let (layout, fields) = self.lay_out(body, head.trim_start().starts_with("union"), None);
+            let own = format!("{UNNAMED}{}", self.structures.len());
+            self.structures.insert(own.clone(), (layout, fields));
+            let (name, extents) = declarator.split_at(declarator.find('[').unwrap_or(declarator.len()));
+            let layout = self.declared(&own, extents).layout;
+            return Some((name.trim().to_string(), own, extents.to_string(), layout, None));
         }
         if text.contains("(*") || text.contains("( *") {
             let layout = Layout { bytes: POINTER_BYTES, alignment: POINTER_BYTES };
@@ -407,10 +415,11 @@ impl Types {
 
     fn collect(&self, structure: &str, path: &str, offset: u64, depth: usize, found: &mut Vec<FrontEndMember>) {
         let Some((_, fields)) = self.structures.get(structure).filter(|_| depth < MAX_DEPTH) else { return };
-        for field in fields.iter().filter(|field| !field.name.is_empty()) {
+        let is_unnamed = |field: &Field| field.head.starts_with(UNNAMED);
+        for field in fields.iter().filter(|field| !field.name.is_empty() || is_unnamed(field)) {
             let offset = offset + field.offset;
-            // A base is a member without a name of its own.
-            let is_base = field.name.starts_with("__b_");
+            // A base is a member without a name of its own, and so is an anonymous union.
+            let is_base = field.name.starts_with("__b_") || field.name.is_empty();
             let inner = match (is_base, path.is_empty()) {
                 (true, _) => path.to_string(),
                 (false, true) => field.name.clone(),
@@ -429,11 +438,15 @@ impl Types {
 
 /// `Ring<float, 32>` of `_Z4RingIfLi32EE`; the name itself where it is no mangled one.
 fn readable(name: &str) -> String {
+    if name.starts_with(UNNAMED) {
+        return "struct".to_string();
+    }
     if !name.starts_with("_Z") {
         return name.to_string();
     }
     let symbol = cpp_demangle::Symbol::new(name).ok();
-    symbol.and_then(|symbol| symbol.demangle().ok()).unwrap_or_else(|| name.to_string())
+    let demangled = symbol.and_then(|symbol| symbol.demangle().ok());
+    demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&demangled))
 }
 
 /// Members at the outermost level of a structure's body.
@@ -581,6 +594,8 @@ return __cuda_local_var_42206_5_non_const_window;
         );
         let weights = variables[3].members.iter().find(|member| member.path == "w").unwrap();
         assert_eq!((weights.offset, weights.bytes), (16, 24));
+        let of_union = variables[3].members.iter().find(|member| member.path == "n").unwrap();
+        assert_eq!((of_union.offset, of_union.bytes, of_union.type_text.as_str()), (84, 8, "int[2]"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Reading does not fail on what it does not know: toolkits change. What ends at this stage is everything
 //! that depends on a toolkit's version.
 
+mod casts;
 mod cubin;
 mod front_end;
 mod kernel;
@@ -12,6 +13,7 @@ mod ptxas_log;
 mod sass;
 mod work;
 
+pub use casts::without_casts;
 pub use cubin::{Cubin, CubinError, CubinFunction, InnerFunction};
 pub use front_end::{FrontEnd, FrontEndMember, FrontEndVariable};
 pub use kernel::{CalleeFacts, Definition, KernelFacts, LocalAccess, ReadError, SourceLine, UnitFacts, read_unit};

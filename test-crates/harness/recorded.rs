@@ -1,6 +1,6 @@
 //! One test crate against its record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use cargo_lmem::check::Outcome;
@@ -54,30 +54,42 @@ pub fn check(test_crate: &TestCrate, more: &[&str]) -> Result<(Outcome, Vec<Give
 
 /// For each kernel and architecture the findings explain the frame that ptxas reports, no byte more or less.
 pub fn conserve(diagnostics: &[Diagnostic], given: &[Given]) -> Result<(), Problem> {
-    let mut frames: BTreeMap<(String, String), u64> = BTreeMap::new();
+    let mut frames: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
     for given in given {
         for (name, function) in PtxasLog::parse(&given.artifacts.ptxas_log).functions {
             let key = (name, given.artifacts.architecture.clone());
-            frames.insert(key, function.usage.stack_frame);
+            frames.entry(key).or_default().push(function.usage.stack_frame);
         }
     }
     let mut explained: BTreeMap<(String, String), u64> = BTreeMap::new();
     for kernel in diagnostics.iter().filter_map(|diagnostic| diagnostic.evidence.as_ref()).flat_map(|it| &it.kernels) {
         *explained.entry((kernel.mangled.clone(), kernel.arch.clone())).or_default() += kernel.bytes;
     }
-    let of = |bytes: &BTreeMap<(String, String), u64>, key: &(String, String)| bytes.get(key).copied().unwrap_or(0);
-    let keys: std::collections::BTreeSet<_> = frames.keys().chain(explained.keys()).collect();
-    let is_wrong = |key: &&(String, String)| match SILENT.contains(&key.0.as_str()) {
-        true => of(&explained, key) != 0,
-        false => of(&explained, key) != of(&frames, key),
-    };
-    let differing = keys.into_iter().filter(is_wrong);
-    all(differing
-        .map(|key| {
-            let (frame, explained) = (of(&frames, key), of(&explained, key));
-            format!("`{}` for {}: {explained} of {frame} bytes are explained", key.0, key.1)
-        })
-        .collect())
+    let keys: BTreeSet<_> = frames.keys().chain(explained.keys()).collect();
+    let differing = keys.into_iter().filter_map(|key| {
+        let frames = frames.get(key).map_or(&[][..], Vec::as_slice);
+        let explained = explained.get(key).copied().unwrap_or(0);
+        let is_right = match SILENT.contains(&key.0.as_str()) {
+            true => explained == 0,
+            false => sums(frames).contains(&explained),
+        };
+        let frame = frames.iter().max().copied().unwrap_or(0);
+        (!is_right).then(|| format!("`{}` for {}: {explained} of {frame} bytes are explained", key.0, key.1))
+    });
+    all(differing.collect())
+}
+
+/// What findings may say of functions of one name. Units may define two that have nothing else in common: their frames
+/// add up. One that comes from a header is one function in all of them, and as large as its largest frame.
+fn sums(frames: &[u64]) -> BTreeSet<u64> {
+    let mut sums = BTreeSet::from([0]);
+    for frame in frames {
+        let more: Vec<u64> = sums.iter().map(|sum| sum + frame).collect();
+        sums.extend(more);
+    }
+    let largest = frames.iter().max().copied().unwrap_or(0);
+    sums.retain(|sum| *sum >= largest);
+    sums
 }
 
 /// What ptxas marks as spills moves as many bytes as it reports.
