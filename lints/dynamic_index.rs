@@ -14,11 +14,15 @@
 //!   selects is slower than local memory there from 8 elements up.
 //!
 //! ## Fix safety
-//! Advice only: each way out changes how the kernel computes or what it needs, and the programmer must judge.
+//! Shared memory in place of a kernel's own array is suggested where launch bounds or all launches tell how large a block
+//! is, and every use is an element: each thread keeps to its own column, so that nothing is to be synchronised. The
+//! programmer must judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. All other
+//! ways out are advice.
 
 use crate::attribute::{Access, Address, Sources, StackObject, StackObjectKind};
 use crate::diagnostic::Uniformity;
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin};
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_index",
@@ -30,7 +34,7 @@ pub(crate) static LINT: Lint = Lint {
 /// A chain of selects beats local memory up to this many elements, when the index differs from thread to thread.
 const SELECT_ELEMENTS: u64 = 16;
 
-fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
     let guilty = own.max_by_key(|access| access.guilt())?;
@@ -40,7 +44,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .access(object, guilty)
         .label(guilty.index.as_ref().or(guilty.span.as_ref()), reason(guilty, sources))
         .note(uniformity(sources));
-    Some(finding.help(advice(object, guilty, sources)))
+    Some(finding.help(advice(object, guilty, sources)).suggest(suggest::keep_in_shared_memory(cx, object)))
 }
 
 fn reason(guilty: &Access, sources: &Sources) -> String {

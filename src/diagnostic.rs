@@ -95,6 +95,8 @@ pub struct Suggestion {
     pub edits: Vec<Edit>,
     /// How often the loops run that are changed, where that is known; the estimate of the work counts with it.
     pub rounds: Option<u32>,
+    /// Threads of the largest block, where the edits count on it.
+    pub threads: Option<u32>,
     /// The edits lie in one kernel, and change no other.
     pub is_within_kernel: bool,
     /// `None` until it was compiled.
@@ -104,7 +106,15 @@ pub struct Suggestion {
 impl Suggestion {
     /// A suggestion that was not compiled yet.
     pub fn new(title: impl Into<String>, applicability: Applicability, edits: Vec<Edit>) -> Self {
-        Self { title: title.into(), applicability, edits, rounds: None, is_within_kernel: false, verification: None }
+        Self {
+            title: title.into(),
+            applicability,
+            edits,
+            rounds: None,
+            threads: None,
+            is_within_kernel: false,
+            verification: None,
+        }
     }
 
     /// Tells that the edits lie in one kernel.
@@ -114,6 +124,10 @@ impl Suggestion {
 
     pub fn rounds(self, rounds: Option<u32>) -> Self {
         Self { rounds, ..self }
+    }
+
+    pub fn threads(self, threads: Option<u32>) -> Self {
+        Self { threads, ..self }
     }
 }
 

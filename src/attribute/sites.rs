@@ -82,7 +82,13 @@ impl StackObject {
 
     /// The declaration whose name stands at a span.
     pub fn declaration_at(&self, name: &Span) -> Option<DeclarationSite> {
-        self.views().into_iter().find_map(|view| declaration(view, offset_of(view, name)?))
+        let (view, offset) = self.located(name)?;
+        declaration(view, offset)
+    }
+
+    /// The text that a span lies in, and where.
+    pub(super) fn located(&self, name: &Span) -> Option<(&Rc<SourceView>, usize)> {
+        self.views().into_iter().find_map(|view| Some((view, offset_of(view, name)?)))
     }
 
     /// Edits that let a function be inlined which is declared `__noinline__`; none where it calls itself, or its

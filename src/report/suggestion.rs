@@ -192,6 +192,7 @@ mod tests {
             applicability: Applicability::MachineApplicable,
             edits: vec![edit(10..18, "unroll"), edit(25..25, "#pragma unroll\n    ")],
             rounds: None,
+            threads: None,
             is_within_kernel: true,
             verification: Some(Verification { kernels: vec![kernel("sm_90"), kernel("sm_80")] }),
         }

@@ -17,6 +17,8 @@ pub struct Terms<'a> {
     pub architecture: &'a str,
     /// How often the loops run that it changes.
     pub rounds: Option<u32>,
+    /// Threads of the largest block, where it counts on that and the kernel does not say.
+    pub threads: Option<u32>,
     /// Cost of a local access with a computed address, in simple instructions.
     pub computed_cost: u64,
 }
@@ -32,6 +34,8 @@ pub enum Fault {
     NoGain,
     #[error("half of the resident warps would be lost")]
     Occupancy,
+    #[error("shared memory leaves room for {1} of {0} resident warps, and not so much work is saved")]
+    Room(u32, u32),
     #[error("the estimated work rises from {0} to {1}")]
     Work(u64, u64),
     #[error("another function gets more local memory")]
@@ -65,7 +69,28 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms<'_>) -> R
     let old_work = before.work.total(rounds, terms.computed_cost);
     let new_work = after.work.total_after(&before.work, rounds, terms.computed_cost);
     let (old, new) = (footprint(before, old, old_work), footprint(after, new, new_work));
-    if new.work > old.work { Err(Fault::Work(old.work, new.work)) } else { Ok((old, new)) }
+    if new.work > old.work {
+        return Err(Fault::Work(old.work, new.work));
+    }
+    match crowded(before, after, terms) {
+        Some((free, left)) if !is_paid(old.work, new.work, free, left) => Err(Fault::Room(free, left)),
+        _ => Ok((old, new)),
+    }
+}
+
+/// Resident warps without the shared memory that was added and with it, where that takes some away. More registers are
+/// different: with them a warp has more of its loads on the way at a time.
+fn crowded(before: &Function, after: &Function, terms: Terms<'_>) -> Option<(u32, u32)> {
+    let mut roomy = after.clone();
+    roomy.usage.shared = after.usage.shared.min(before.usage.shared);
+    let (free, left) = (resident(&roomy, terms)?.warps, resident(after, terms)?.warps);
+    (left < free).then_some((free, left))
+}
+
+/// Whether a warp saves at least as large a part of its work as warps are lost: fewer of them hide less of what each waits
+/// for. A stack of a traversal, whose loads of nodes are what takes time, became slower that way on an H200.
+fn is_paid(old_work: u64, new_work: u64, free: u32, left: u32) -> bool {
+    u128::from(new_work) * u128::from(free) <= u128::from(old_work) * u128::from(left)
 }
 
 /// Less local memory, and nothing of it in another form.
@@ -93,7 +118,8 @@ pub fn any_suffers(before: &Measured, after: &Measured, is_spared: impl Fn(&str)
 
 fn resident(function: &Function, terms: Terms<'_>) -> Option<Occupancy> {
     let usage = &function.usage;
-    occupancy(architecture_number(terms.architecture), usage.registers, usage.shared, function.threads)
+    let threads = function.threads.or(terms.threads);
+    occupancy(architecture_number(terms.architecture), usage.registers, usage.shared, threads)
 }
 
 fn footprint(function: &Function, occupancy: Option<Occupancy>, work: u64) -> Footprint {
@@ -111,7 +137,7 @@ mod tests {
     use crate::diagnostic::ResourceUsage;
     use crate::read::{SassFunction, Work};
 
-    const TERMS: Terms<'static> = Terms { architecture: "sm_90", rounds: None, computed_cost: 4 };
+    const TERMS: Terms<'static> = Terms { architecture: "sm_90", rounds: None, threads: None, computed_cost: 4 };
 
     fn function(stack_frame: u64, spills: u64, registers: u32, instructions: usize) -> Function {
         // FADD
@@ -145,6 +171,25 @@ mod tests {
     #[test]
     fn half_the_warps_are_too_few() {
         assert_eq!(fault(&function(128, 0, 32, 100), &function(0, 0, 64, 100)), Some(Fault::Occupancy));
+    }
+
+    #[test]
+    fn warps_that_shared_memory_takes_must_be_paid_for() {
+        let shared = |shared: u64, instructions: usize| {
+            let function = function(0, 0, 32, instructions);
+            let usage = ResourceUsage { shared, ..function.usage };
+            Function { usage, threads: Some(128), ..function }
+        };
+        let before = Function { threads: Some(128), ..function(128, 0, 32, 100) };
+        // 16 blocks fit, 13 with 16 KiB each.
+        assert_eq!(fault(&before, &shared(16 << 10, 90)), Some(Fault::Room(64, 52)));
+        assert_eq!(fault(&before, &shared(16 << 10, 81)), None);
+        assert_eq!(fault(&before, &shared(4 << 10, 100)), None);
+        // A kernel that does not say how large its blocks are.
+        let unknown = |function: Function| Function { threads: None, ..function };
+        let terms = Terms { threads: Some(128), ..TERMS };
+        let of = judge(&unknown(before), Some(&unknown(shared(16 << 10, 90))), terms);
+        assert_eq!(of.err(), Some(Fault::Room(64, 52)));
     }
 
     #[test]

@@ -372,6 +372,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
         let terms = Terms {
             architecture: subject.architecture,
             rounds: candidate.suggestion.rounds,
+            threads: candidate.suggestion.threads,
             computed_cost: computed_cost(kernel.bytes / ELEMENT_BYTES, is_per_thread),
         };
         let (before, after) = compare::judge(before, after.functions.get(&name), terms)?;
