@@ -95,7 +95,7 @@ pub struct Suggestion {
     pub edits: Vec<Edit>,
     /// How often the loops run that are changed, where that is known; the estimate of the work counts with it.
     pub rounds: Option<u32>,
-    /// Threads of the largest block, where the edits count on it.
+    /// Threads of the largest block that is launched, where the edits count on it.
     pub threads: Option<u32>,
     /// The edits lie in one kernel, and change no other.
     pub is_within_kernel: bool,

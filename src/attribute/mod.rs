@@ -52,6 +52,6 @@ pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};
 pub use private_array::{Columns, PrivateArray};
 pub use reinterpret::Reinterpretation;
-pub use sites::DeclarationSite;
+pub use sites::{DeclarationSite, inline_named};
 pub use spill::{HeldVariable, Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, registers_for};
 pub use syntax::{DeclarationKind, Volatility};

@@ -11,6 +11,7 @@ use super::frame::StackObject;
 use super::syntax::{children, enclosing_function};
 use super::view::SourceView;
 use crate::diagnostic::Edit;
+use crate::extract::MappedText;
 use crate::source::Span;
 
 /// A declaration of one variable or parameter.
@@ -101,6 +102,13 @@ impl StackObject {
     }
 }
 
+/// Edits that let a function be inlined whose name stands at a span, by its file alone: none for kernel strings.
+pub fn inline_named(name: &Span) -> Vec<Edit> {
+    let is_text = name.file.path.extension().is_some_and(|ending| ending == "rs");
+    let view = (!is_text).then(|| SourceView::new(MappedText::from_file(&name.file)));
+    view.and_then(|view| heads(&view, base_name(name.text()))).unwrap_or_default()
+}
+
 /// The offset of a span in a text.
 fn offset_of(view: &SourceView, span: &Span) -> Option<usize> {
     let name = span.text();
@@ -186,7 +194,6 @@ fn declares(view: &SourceView, node: Node<'_>, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::edit::apply;
-    use crate::extract::MappedText;
     use crate::source::SourceFile;
 
     fn view(text: &str) -> Rc<SourceView> {

@@ -4,6 +4,8 @@ use crate::attribute::{Columns, PrivateArray, StackObject};
 use crate::diagnostic::{Applicability, Suggestion};
 use crate::lint::{LintContext, bytes};
 
+use super::split_at_commas;
+
 /// Bytes of shared memory that a kernel may declare, on all architectures.
 const MAX_SHARED: u64 = 48 << 10;
 
@@ -22,6 +24,8 @@ struct Block {
     threads: u32,
     /// As the source writes it.
     text: String,
+    /// The kernel itself does not say it.
+    is_launched: bool,
 }
 
 /// `float window[32]` as `__shared__ float window_of_block[32][256]`, where the size of a block is known, and a block has
@@ -47,7 +51,7 @@ pub(crate) fn keep_in_shared_memory(cx: &LintContext<'_>, object: &StackObject) 
         format!("keep `{}` in shared memory, {} for a block of {} threads", variable.name, room(size), block.threads);
     // Threads of other columns lie in other banks only where the elements are no smaller than those.
     let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits);
-    Some(suggestion.within_kernel(true).threads(Some(block.threads)))
+    Some(suggestion.within_kernel(true).threads(block.is_launched.then_some(block.threads)))
 }
 
 /// The first argument of `__launch_bounds__(256, 2)`: no launch may have more threads.
@@ -56,7 +60,7 @@ fn of_launch_bounds(cx: &LintContext<'_>, array: &PrivateArray) -> Option<Block>
     let bounds = cx.frame.launch_bounds.span.as_ref()?.text();
     let arguments = bounds.split_once('(')?.1.strip_suffix(')')?;
     let text = split_at_commas(arguments).first()?.trim();
-    array.can_spell(text).then(|| Block { threads, text: text.to_string() })
+    array.can_spell(text).then(|| Block { threads, text: text.to_string(), is_launched: false })
 }
 
 /// The largest of all launches, where the unit shows them.
@@ -68,7 +72,7 @@ fn of_launches(cx: &LintContext<'_>, array: &PrivateArray) -> Option<Block> {
         true => launch.block_text().to_string(),
         false => launch.threads.to_string(),
     };
-    Some(Block { threads: launch.threads, text })
+    Some(Block { threads: launch.threads, text, is_launched: true })
 }
 
 /// How many axes the threads of a block lie along: by the code of the kernel and of what it may call, and by the launches.
@@ -98,25 +102,6 @@ fn has_dynamic_shared_memory(cx: &LintContext<'_>) -> bool {
 fn template_arguments(name: &str) -> Vec<&str> {
     let inner = name.split_once('<').and_then(|(_, rest)| rest.rsplit_once('>'));
     inner.map_or(Vec::new(), |(inner, _)| split_at_commas(inner).into_iter().map(str::trim).collect())
-}
-
-/// Parts between commas that stand in no parentheses.
-fn split_at_commas(text: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let (mut depth, mut start) = (0_i32, 0);
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '<' | '{' | '[' => depth += 1,
-            ')' | '>' | '}' | ']' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(&text[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[start..]);
-    parts
 }
 
 fn room(size: u64) -> String {

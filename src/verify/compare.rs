@@ -17,7 +17,7 @@ pub struct Terms<'a> {
     pub architecture: &'a str,
     /// How often the loops run that it changes.
     pub rounds: Option<u32>,
-    /// Threads of the largest block, where it counts on that and the kernel does not say.
+    /// Threads of the largest block, where it counts on launches and not on what the kernel says.
     pub threads: Option<u32>,
     /// Cost of a local access with a computed address, in simple instructions.
     pub computed_cost: u64,
@@ -32,7 +32,7 @@ pub enum Fault {
     Missing,
     #[error("the local memory does not become less, or is spilled instead")]
     NoGain,
-    #[error("half of the resident warps would be lost")]
+    #[error("half of the resident warps would be lost, and not so much work is saved")]
     Occupancy,
     #[error("shared memory leaves room for {1} of {0} resident warps, and not so much work is saved")]
     Room(u32, u32),
@@ -56,18 +56,20 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms<'_>) -> R
         None if before.is_entry => return Err(Fault::Missing),
         None => &gone,
     };
-    if !falls(before, after) {
+    let is_nothing = is_bare(before) && is_bare(after);
+    if !falls(before, after) && !is_nothing {
         return Err(Fault::NoGain);
-    }
-    let (old, new) = (resident(before, terms), resident(after, terms));
-    if let (Some(old), Some(new)) = (old, new)
-        && new.warps * 2 <= old.warps
-    {
-        return Err(Fault::Occupancy);
     }
     let rounds = u64::from(terms.rounds.unwrap_or(ROUNDS).max(ROUNDS));
     let old_work = before.work.total(rounds, terms.computed_cost);
     let new_work = after.work.total_after(&before.work, rounds, terms.computed_cost);
+    let (old, new) = (resident(before, terms), resident(after, terms));
+    if let (Some(old), Some(new)) = (old, new)
+        && new.warps * 2 <= old.warps
+        && !is_paid(old_work, new_work, old.warps, new.warps)
+    {
+        return Err(Fault::Occupancy);
+    }
     let (old, new) = (footprint(before, old, old_work), footprint(after, new, new_work));
     if new.work > old.work {
         return Err(Fault::Work(old.work, new.work));
@@ -91,6 +93,17 @@ fn crowded(before: &Function, after: &Function, terms: Terms<'_>) -> Option<(u32
 /// for. A stack of a traversal, whose loads of nodes are what takes time, became slower that way on an H200.
 fn is_paid(old_work: u64, new_work: u64, free: u32, left: u32) -> bool {
     u128::from(new_work) * u128::from(free) <= u128::from(old_work) * u128::from(left)
+}
+
+/// Whether a function has no local memory of its own: what its finding speaks of lies in the frames of its callers.
+fn is_bare(function: &Function) -> bool {
+    function.usage.stack_frame == 0 && function.spilled() == 0 && !function.stack_is_unknown
+}
+
+/// Whether there is less local memory, of one of the functions that a finding is for.
+pub fn gains(before: &Footprint, after: &Footprint) -> bool {
+    let spilled = |footprint: &Footprint| footprint.usage.spill_stores + footprint.usage.spill_loads;
+    after.usage.stack_frame < before.usage.stack_frame || spilled(after) < spilled(before)
 }
 
 /// Less local memory, and nothing of it in another form.
@@ -118,7 +131,7 @@ pub fn any_suffers(before: &Measured, after: &Measured, is_spared: impl Fn(&str)
 
 fn resident(function: &Function, terms: Terms<'_>) -> Option<Occupancy> {
     let usage = &function.usage;
-    let threads = function.threads.or(terms.threads);
+    let threads = terms.threads.or(function.threads);
     occupancy(architecture_number(terms.architecture), usage.registers, usage.shared, threads)
 }
 
@@ -164,13 +177,22 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_in_the_frames_of_callers_is_theirs() {
+        let callee = Function { is_entry: false, ..function(0, 0, 24, 20) };
+        let (before, after) = judge(&callee, None, TERMS).unwrap();
+        assert!(!gains(&before, &after));
+        assert_eq!(fault(&callee, &function(8, 0, 24, 20)), Some(Fault::NoGain));
+    }
+
+    #[test]
     fn spills_in_place_of_a_frame_are_none() {
         assert_eq!(fault(&function(128, 0, 32, 100), &function(64, 64, 32, 100)), Some(Fault::NoGain));
     }
 
     #[test]
     fn half_the_warps_are_too_few() {
-        assert_eq!(fault(&function(128, 0, 32, 100), &function(0, 0, 64, 100)), Some(Fault::Occupancy));
+        assert_eq!(fault(&function(128, 0, 32, 100), &function(0, 0, 64, 51)), Some(Fault::Occupancy));
+        assert_eq!(fault(&function(128, 0, 32, 100), &function(0, 0, 64, 50)), None);
     }
 
     #[test]

@@ -353,10 +353,20 @@ fn outcome<'r>(
         .filter_map(|kernel| verified.remove(&(kernel.mangled.as_str(), kernel.arch.as_str())))
         .collect();
     match kernels.len() == candidate.evidence.kernels.len() {
-        true => Outcome::Proven(Verification { kernels }),
+        true if !kernels.iter().any(|kernel| compare::gains(&kernel.before, &kernel.after)) => {
+            Outcome::Refuted(Fault::NoGain)
+        }
+        // Of a function without local memory there is nothing to say.
+        true => Outcome::Proven(Verification { kernels: kernels.into_iter().filter(has_local_memory).collect() }),
         // A kernel of a unit that does not read the edited file cannot be helped by it.
         false => Outcome::Refuted(Fault::OtherUnit),
     }
+}
+
+/// Before the edits.
+fn has_local_memory(kernel: &VerifiedKernel) -> bool {
+    let usage = &kernel.before.usage;
+    usage.stack_frame + usage.spill_stores + usage.spill_loads > 0
 }
 
 type Judged<'c> = Vec<((&'c str, &'c str), VerifiedKernel)>;
