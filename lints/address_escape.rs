@@ -13,11 +13,9 @@
 //! ## Fix safety
 //! Inlining keeps the meaning. Passing by value changes every call of the function.
 
-use std::collections::BTreeSet;
-
 use crate::attribute::{Escape, EscapeKind, StackObject, StackObjectKind, demangle};
-use crate::diagnostic::{Applicability, Edit, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, traffic};
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "address_escape",
@@ -44,27 +42,18 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Some(access) => finding.label(access.span.as_ref(), format!("{} through the pointer", traffic(object, access))),
         None => finding,
     };
-    Some(finding.help(advice(escape)).suggest(inline(cx, object)))
+    Some(
+        finding.help(advice(escape)).suggest(callees(object).and_then(|callees| suggest::inline(cx, object, &callees))),
+    )
 }
 
-/// `__forceinline__` for all functions that the address is passed to.
-fn inline(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
-    let mut edits: Vec<Edit> = Vec::new();
-    let mut names = BTreeSet::new();
-    for escape in &object.escapes {
-        let EscapeKind::Call(function) = &escape.kind else { return None };
-        names.insert(format!("`{}`", demangle(function)));
-        edits.extend(object.inline(function));
-    }
-    edits.sort();
-    edits.dedup();
-    let names: Vec<String> = names.into_iter().collect();
-    // An inline function is not there for other files that are linked with this one.
-    let applicability = match cx.unit.is_relocatable() {
-        true => Applicability::MaybeIncorrect,
-        false => Applicability::MachineApplicable,
+/// The functions that the address is passed to, where it leaves in no other way.
+fn callees(object: &StackObject) -> Option<Vec<String>> {
+    let name = |escape: &Escape| match &escape.kind {
+        EscapeKind::Call(function) => Some(function.clone()),
+        _ => None,
     };
-    Some(Suggestion::new(format!("let {} be inlined", names.join(" and ")), applicability, edits))
+    object.escapes.iter().map(name).collect()
 }
 
 /// What is most likely to be changed comes first.

@@ -12,12 +12,15 @@
 //! - Pass less: the members that are needed, not the whole structure.
 //!
 //! ## Fix safety
-//! Inlining and calls by name keep the meaning. Advice only: calls through pointers are often deliberate.
+//! Inlining and calls by name keep the meaning. `__forceinline__` is suggested for a `__noinline__` function that is called by
+//! name, and where other units are linked (`-rdc=true`) for the programmer to judge: they may call it too. All else is advice:
+//! calls through pointers are often deliberate.
 
 use crate::attribute::{
     CallArea, CallAreaKind, EscapeKind, KernelFrame, PassedTo, StackObject, StackObjectKind, demangle,
 };
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, object_finding, plural};
+use crate::suggest;
 
 pub(crate) static LINT: Lint =
     Lint { name: "call_frame", level: Level::Warn, source: include_str!("call_frame.rs"), check: Check::Object(check) };
@@ -30,12 +33,12 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     if let (StackObjectKind::Variable, Some(to), None) = (&object.kind, &object.passed_to, &object.variable)
         && is_read_only
     {
-        return Some(copied(cx.frame, object, to));
+        return Some(copied(cx, object, to));
     }
     let StackObjectKind::Call(area) = &object.kind else { return None };
     let mut finding = match area.kind {
-        CallAreaKind::Saved { registers } => saved(cx.frame, area, registers, object.bytes - object.padding),
-        CallAreaKind::Passed { arguments, result } => passed(cx.frame, area, arguments, result),
+        CallAreaKind::Saved { registers } => saved(cx, area, registers, object.bytes - object.padding),
+        CallAreaKind::Passed { arguments, result } => passed(cx, area, arguments, result),
         CallAreaKind::Incoming { bytes } => incoming(cx.frame, bytes),
         CallAreaKind::Routine { bytes } => routine(cx.frame, area, bytes),
     };
@@ -43,7 +46,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     Some(finding)
 }
 
-fn saved(frame: &KernelFrame, area: &CallArea, registers: u64, size: u64) -> Finding {
+fn saved(cx: &LintContext<'_>, area: &CallArea, registers: u64, size: u64) -> Finding {
+    let frame = cx.frame;
     let message = format!(
         "function `{}` saves {} of its callers: {} of local memory",
         frame.name,
@@ -58,7 +62,9 @@ fn saved(frame: &KernelFrame, area: &CallArea, registers: u64, size: u64) -> Fin
         finding = finding
             .note(format!("{} may call it: no frame that ptxas reports for a kernel counts this one", kernels(frame)));
     }
-    finding.help(help)
+    let is_named = !frame.is_address_taken && !frame.kernels.is_empty();
+    let inlined = frame.span.as_ref().filter(|_| is_named).and_then(|name| suggest::inline_named(cx, name));
+    finding.help(help).suggest(inlined)
 }
 
 /// Why a function must save registers, and what to do about it.
@@ -89,7 +95,8 @@ fn kernels(frame: &KernelFrame) -> String {
     }
 }
 
-fn passed(frame: &KernelFrame, area: &CallArea, arguments: u64, result: u64) -> Finding {
+fn passed(cx: &LintContext<'_>, area: &CallArea, arguments: u64, result: u64) -> Finding {
+    let frame = cx.frame;
     let callee = match area.callees.first() {
         Some(Some(name)) => format!("`{}`", demangle(name)),
         _ => "a function behind a pointer".to_string(),
@@ -114,13 +121,16 @@ fn passed(frame: &KernelFrame, area: &CallArea, arguments: u64, result: u64) -> 
     if let Some(others) = area.callees.len().checked_sub(1).filter(|others| *others > 0) {
         finding = finding.note(format!("{} more use the same memory", plural(others as u64, "function")));
     }
+    let is_named = matches!(area.callees.as_slice(), [Some(_)]);
+    let inlined = area.callee_span.as_ref().filter(|_| is_named).and_then(|name| suggest::inline_named(cx, name));
     finding
+        .suggest(inlined)
         .note(format!("they lie in the frame of {kind} `{}`, which calls it", frame.name))
         .help("pass only the members that are needed, or let the function be inlined: call it by name, defined in the same unit")
 }
 
 /// A structure that is copied to local memory before a call takes it from there.
-fn copied(frame: &KernelFrame, object: &StackObject, to: &PassedTo) -> Finding {
+fn copied(cx: &LintContext<'_>, object: &StackObject, to: &PassedTo) -> Finding {
     let callee = match &to.callee {
         Some(name) => format!("`{}`", demangle(name)),
         None => "a function behind a pointer".to_string(),
@@ -129,8 +139,9 @@ fn copied(frame: &KernelFrame, object: &StackObject, to: &PassedTo) -> Finding {
         format!("an argument of {callee} is copied to local memory: {}", bytes(object.bytes - object.padding));
     object_finding(object, object.guilty(), message)
         .primary(to.call.as_ref(), "passed by value here")
-        .primary(frame.span.as_ref(), "in this kernel")
+        .primary(cx.frame.span.as_ref(), "in this kernel")
         .help("pass only the members that are needed, or let the function be inlined (`__forceinline__`)")
+        .suggest(suggest::inline(cx, object, to.callee.as_slice()))
 }
 
 fn incoming(frame: &KernelFrame, count: u64) -> Finding {

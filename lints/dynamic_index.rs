@@ -18,13 +18,19 @@
 //! Where all accesses with a computed index can be edited, the edit selects the element. Index and value are evaluated
 //! once, and only where nothing in the statement can change them before. It may be incorrect all the same where something
 //! that the source does not show depends on the order, and for an index outside of the array, which was undefined: nothing
-//! is written then. Other ways out are advice only, as they change how the kernel computes or what it needs.
+//! is written then.
+//!
+//! Shared memory in place of a kernel's own array is suggested where launch bounds or all launches tell how large a block
+//! is, and every use is an element: each thread keeps to its own column, so that nothing is to be synchronised. The
+//! programmer must judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. All other
+//! ways out are advice.
 
 use super::rolled_loop::Unrolled;
 use crate::attribute::{Access, Address, ForLoop, Form, Sources, StackObject, StackObjectKind};
 use crate::diagnostic::{Applicability, Suggestion, Uniformity};
 use crate::edit::conflict;
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin};
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_index",
@@ -43,7 +49,7 @@ const READ_ELEMENTS: u64 = 8;
 /// The same for an index that is the same in the whole warp.
 const UNIFORM_ELEMENTS: u64 = 4;
 
-fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
     let guilty = own.max_by_key(|access| access.guilt())?;
@@ -55,7 +61,8 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .note(uniformity(sources));
     let finding = finding.help(advice(object, guilty, sources));
     let forms = [Form::Branch, Form::Select].into_iter();
-    Some(forms.fold(finding, |finding, form| finding.suggest(select(object, form))))
+    let finding = forms.fold(finding, |finding, form| finding.suggest(select(object, form)));
+    Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
 }
 
 /// Accesses of all elements, of which one is chosen, in place of all accesses with a computed index; loops over the array

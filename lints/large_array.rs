@@ -10,10 +10,11 @@
 //! laid out for coalesced access. Unrolling does not help: it would turn the array into spills.
 //!
 //! ## Fix safety
-//! Advice only: there is no edit that fits all.
+//! Advice, but for small blocks, where shared memory has room for a column for each thread: see `dynamic_index`.
 
 use crate::attribute::{Address, StackObject, StackObjectKind};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, object_finding};
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "large_array",
@@ -35,5 +36,6 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let message = format!("{} is too large for registers", describe(object));
     let room = format!("a thread of this kernel may use {registers} registers, {}", bytes(registers * REGISTER_BYTES));
     let finding = object_finding(object, Some(guilty), message).access(object, guilty).note(room);
-    Some(finding.help("process the data in pieces that fit, or keep it in shared memory"))
+    let finding = finding.help("process the data in pieces that fit, or keep it in shared memory");
+    Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
 }

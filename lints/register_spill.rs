@@ -14,7 +14,7 @@
 //!
 //! ## Fix safety
 //! A higher limit lets fewer threads run at a time, and launches with larger blocks than the bound fail: the
-//! programmer must judge.
+//! programmer must judge. Spilling to shared memory gives the same results; see `shared_spill_available`.
 
 use crate::attribute::{
     KernelFrame, Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, StackObject, StackObjectKind, registers_for,
@@ -22,6 +22,7 @@ use crate::attribute::{
 use crate::diagnostic::{Applicability, Edit, ResourceUsage, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, line_of, plural};
 use crate::source::Span;
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "register_spill",
@@ -90,12 +91,28 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     }
     if let Some((threads, allowed)) = unused(cx) {
         let used = frame.usage.registers;
-        return Some(finding.note(unused_note(used, allowed)).help(format!(
+        let finding = finding.note(unused_note(used, allowed)).help(format!(
             "name the number of blocks too: `__launch_bounds__({threads}, 1)` makes `ptxas` use up to {allowed} registers"
-        )));
+        ));
+        return Some(finding.suggest(suggest::name_blocks(frame)).suggest(suggest::spill_to_shared_memory(cx, None)));
     }
     let advice = launched(cx, &mut finding).unwrap_or_else(|| advice(frame.limit.as_ref(), need(frame)));
-    Some(raise_limit(frame).into_iter().fold(finding.help(advice), |finding, more| finding.suggest(Some(more))))
+    let finding = finding.suggest(fit_launches(cx));
+    let finding = raise_limit(frame).into_iter().fold(finding, |finding, more| finding.suggest(Some(more)));
+    // It makes spills cheaper; advice that avoids them is not to be lost for it.
+    let is_only = finding.suggestions.is_empty();
+    let in_shared_memory = suggest::spill_to_shared_memory(cx, is_only.then_some(&advice));
+    Some(finding.suggest(in_shared_memory).help(advice))
+}
+
+/// The block size of the launches in the bounds, where that allows more registers.
+fn fit_launches(cx: &LintContext<'_>) -> Option<Suggestion> {
+    let limit = cx.frame.limit.as_ref()?;
+    let LimitOrigin::LaunchBounds { min_blocks, .. } = limit.origin else { return None };
+    let launch = cx.unit.launch(cx.frame)?;
+    let allowed = registers_for(launch.threads, min_blocks);
+    let names_blocks = min_blocks == 1 && !fits(cx, allowed);
+    (allowed > limit.registers).then(|| suggest::as_launched(cx.frame, launch, names_blocks))?
 }
 
 /// Limits that allow more registers, the one that is enough first.

@@ -13,13 +13,15 @@
 //!
 //! ## Fix safety
 //! Unrolling a loop of known length keeps the meaning. A guard in place of a run-time bound keeps it only where
-//! the bound never exceeds the array's extent, which the array itself demands.
+//! the bound never exceeds the array's extent, which the array itself demands. Where unrolling does not help, a kernel's own
+//! array may become a slice of shared memory, with a column for each thread: see `dynamic_index`.
 
 use crate::attribute::{
     Access, Address, ForLoop, Guard, MAX_REGISTERS, StackObject, StackObjectKind, Trip, index_loops,
 };
 use crate::diagnostic::{Applicability, Edit, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding};
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "rolled_loop",
@@ -31,7 +33,7 @@ pub(crate) static LINT: Lint = Lint {
 /// Bytes of a register; an array beyond all of them stays where it is.
 const REGISTER_BYTES: u64 = 4;
 
-fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
     let guilty = own.max_by_key(|access| access.guilt())?;
@@ -46,7 +48,8 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Walk::Call(_) | Walk::Hidden => finding,
     };
     let suggestion = matches!(walk, Walk::Loop).then(|| unroll(object)).flatten();
-    Some(finding.help(walk.advice(guilty, trip)).suggest(suggestion))
+    let finding = finding.help(walk.advice(guilty, trip)).suggest(suggestion);
+    Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
 }
 
 /// `#pragma unroll` at all loops that walk the array. Where a length is known at run time only, the loop runs to the

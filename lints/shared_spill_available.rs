@@ -15,7 +15,8 @@
 //!
 //! ## Fix safety
 //! The result is the same. Fewer blocks may run at a time where shared memory was scarce, and a later change that brings
-//! in dynamic shared memory or a call makes the kernel fail to compile. Toolkits before 12.9 ignore the pragma with a
+//! in dynamic shared memory or a call makes the kernel fail to compile. The statement is suggested in `.cu` files: its quotes
+//! would end a literal. Toolkits before 12.9 ignore the pragma with a
 //! warning.
 
 use crate::attribute::{StackObject, StackObjectKind};
@@ -23,6 +24,7 @@ use crate::compile::SHARED_SPILLING;
 use crate::diagnostic::ResourceUsage;
 use crate::extract::UnitCode;
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes};
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "shared_spill_available",
@@ -60,7 +62,9 @@ fn check(cx: &LintContext<'_>) -> Option<Finding> {
     if let UnitCode::CudaText { .. } = &cx.unit.unit.code {
         finding = finding.note("the driver compiles this text: one before CUDA 13 may ignore the pragma");
     }
-    Some(finding.help(format!("write `asm volatile (\".pragma \\\"{SHARED_SPILLING}\\\";\");` as the first statement")))
+    let finding =
+        finding.help(format!("write `asm volatile (\".pragma \\\"{SHARED_SPILLING}\\\";\");` as the first statement"));
+    Some(finding.suggest(suggest::spill_to_shared_memory(cx, None)))
 }
 
 /// Bytes of spill stores and loads.

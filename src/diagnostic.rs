@@ -97,6 +97,8 @@ pub struct Suggestion {
     pub rounds: Option<u32>,
     /// The edits change no loop that was there: what runs in one does so as often as before.
     pub keeps_loops: bool,
+    /// Threads of the largest block that is launched, where the edits count on it.
+    pub threads: Option<u32>,
     /// The edits lie in one kernel, and change no other.
     pub is_within_kernel: bool,
     /// `None` until it was compiled.
@@ -112,6 +114,7 @@ impl Suggestion {
             edits,
             rounds: None,
             keeps_loops: false,
+            threads: None,
             is_within_kernel: false,
             verification: None,
         }
@@ -129,6 +132,10 @@ impl Suggestion {
 
     pub fn rounds(self, rounds: Option<u32>) -> Self {
         Self { rounds, ..self }
+    }
+
+    pub fn threads(self, threads: Option<u32>) -> Self {
+        Self { threads, ..self }
     }
 }
 

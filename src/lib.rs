@@ -20,5 +20,6 @@ pub mod process;
 pub mod read;
 pub mod report;
 pub mod source;
+mod suggest;
 pub mod toolkit;
 pub mod verify;

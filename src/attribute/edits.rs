@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tree_sitter::Node;
 
-use super::syntax::{children, enclosing_function};
+use super::syntax::{children, enclosing_function, head_start};
 use super::view::SourceView;
 use crate::diagnostic::Edit;
 
@@ -102,7 +102,7 @@ impl SourceView {
         let node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
         let Some(function) = node.and_then(enclosing_function) else { return false };
         let body = function.child_by_field_name("body").map_or(function.end_byte(), |body| body.start_byte());
-        let head = self.text().get(function.start_byte()..body).unwrap_or("");
+        let head = self.text().get(head_start(function)..body).unwrap_or("");
         head.contains("__global__") && !children(function).iter().any(Node::is_error)
     }
 }

@@ -26,8 +26,26 @@ pub struct Launch {
     pub kernel: String,
     /// Threads of a block.
     pub threads: u32,
+    /// How many axes they lie along.
+    pub axes: usize,
     /// The launch up to its arguments: `scan<<<grid, 256>>>`.
     pub span: Span,
+}
+
+impl Launch {
+    /// The block as the launch writes it.
+    pub fn block_text(&self) -> &str {
+        let configuration = self.span.text().split_once("<<<").map_or("", |(_, rest)| rest);
+        let parts = split_at_commas(configuration.strip_suffix(">>>").unwrap_or(configuration));
+        parts.get(1).map_or("", |block| block.trim())
+    }
+}
+
+/// Threads of a block, and how many axes they lie along.
+#[derive(Clone, Copy)]
+struct Block {
+    threads: i64,
+    axes: usize,
 }
 
 /// The launches of a unit.
@@ -67,6 +85,11 @@ impl Launches {
         }
     }
 
+    /// How many axes the threads lie along at most, in the launches that are known.
+    pub fn axes(&self, kernel: &str) -> Option<usize> {
+        self.known.get(base_name(kernel))?.iter().map(|launch| launch.axes).max()
+    }
+
     fn all(&self, kernel: &str) -> Option<&[Launch]> {
         let name = base_name(kernel);
         self.known.get(name).filter(|_| !self.unknown.contains(name)).map(Vec::as_slice)
@@ -96,17 +119,13 @@ impl<'a> Reader<'a> {
                 continue;
             };
             let span = self.view.span(node.start_byte()..configuration.end_byte());
-            match children(configuration)
-                .into_iter()
-                .filter(Node::is_named)
-                .nth(1)
-                .and_then(|block| self.threads(block))
+            match children(configuration).into_iter().filter(Node::is_named).nth(1).and_then(|block| self.block(block))
             {
-                Some(threads) => launches
+                Some((threads, axes)) => launches
                     .known
                     .entry(kernel.to_string())
                     .or_default()
-                    .extend(span.map(|span| Launch { kernel: kernel.to_string(), threads, span })),
+                    .extend(span.map(|span| Launch { kernel: kernel.to_string(), threads, axes, span })),
                 None => _ = launches.unknown.insert(kernel.to_string()),
             }
         }
@@ -172,17 +191,18 @@ impl<'a> Reader<'a> {
     }
 
     /// The threads of a block that an expression stands for: a number, or a `dim3`.
-    fn threads(&self, expression: Node<'a>) -> Option<u32> {
-        let threads = self.product(expression, MAX_STEPS)?;
-        u32::try_from(threads).ok().filter(|threads| (1..=MAX_THREADS).contains(threads))
+    fn block(&self, expression: Node<'a>) -> Option<(u32, usize)> {
+        let block = self.product(expression, MAX_STEPS)?;
+        let threads = u32::try_from(block.threads).ok().filter(|threads| (1..=MAX_THREADS).contains(threads))?;
+        Some((threads, block.axes))
     }
 
-    fn product(&self, expression: Node<'a>, steps: usize) -> Option<i64> {
+    fn product(&self, expression: Node<'a>, steps: usize) -> Option<Block> {
         let steps = steps.checked_sub(1)?;
         match expression.kind() {
             "identifier" => match self.variable(expression, self.view.slice(expression))? {
                 Some(value) => self.product(value, steps),
-                None => self.number(expression, expression),
+                None => self.line(expression),
             },
             "parenthesized_expression" => self.product(expression.named_child(0)?, steps),
             "call_expression" => {
@@ -200,15 +220,20 @@ impl<'a> Reader<'a> {
                 let text = self.view.slice(expression);
                 let inner = text.get(1..text.len().checked_sub(1)?)?;
                 let values = split_at_commas(inner);
-                let values = values.into_iter().map(|value| self.value(value, expression));
-                values.take(4).try_fold(1i64, |product, value| product.checked_mul(value?))
+                let values: Vec<i64> =
+                    values.into_iter().take(4).map(|value| self.value(value, expression)).collect::<Option<_>>()?;
+                let threads = values.iter().try_fold(1i64, |product, value| product.checked_mul(*value))?;
+                let last = values.iter().rposition(|value| *value != 1).unwrap_or(0);
+                Some(Block { threads, axes: (last + 1).min(3) })
             }
-            _ => self.number(expression, expression),
+            _ => self.line(expression),
         }
     }
 
-    fn number(&self, expression: Node<'a>, at: Node<'a>) -> Option<i64> {
-        self.value(self.view.slice(expression), at)
+    /// A block that is a number.
+    fn line(&self, expression: Node<'a>) -> Option<Block> {
+        let threads = self.value(self.view.slice(expression), expression)?;
+        Some(Block { threads, axes: 1 })
     }
 
     /// The value of a text that stands at a node.
@@ -425,6 +450,18 @@ mod tests {
         assert_eq!((certain("t<16>"), certain("k")), (Some(64), Some(8)));
         assert_eq!(threads(&host("k<<<1, 2048>>>(a, n);"), "k"), None);
         assert_eq!(threads(&host("other<<<1, 64>>>(a, n);"), "other"), None);
+    }
+
+    #[test]
+    fn axes_are_counted() {
+        for (block, axes, text) in
+            [("64", 1, "64"), ("dim3(16, 4)", 2, "dim3(16, 4)"), ("dim3(64, 1, 1)", 1, "dim3(64, 1, 1)"), ("b", 3, "b")]
+        {
+            let host = format!("{KERNELS}void h(float* a, int n) {{ dim3 b(8, 1, 2); k<<<n, {block}>>>(a, n); }}");
+            let launches = launches(&host, &[]);
+            assert_eq!((launches.axes("k"), launches.largest("k").unwrap().block_text()), (Some(axes), text));
+        }
+        assert_eq!(launches(KERNELS, &[]).axes("k"), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::frame::StackObject;
 use super::syntax::{children, enclosing_function};
 use super::view::SourceView;
 use crate::diagnostic::Edit;
+use crate::extract::MappedText;
 use crate::source::Span;
 
 /// A declaration of one variable or parameter.
@@ -82,7 +83,13 @@ impl StackObject {
 
     /// The declaration whose name stands at a span.
     pub fn declaration_at(&self, name: &Span) -> Option<DeclarationSite> {
-        self.views().into_iter().find_map(|view| declaration(view, offset_of(view, name)?))
+        let (view, offset) = self.located(name)?;
+        declaration(view, offset)
+    }
+
+    /// The text that a span lies in, and where.
+    pub(super) fn located(&self, name: &Span) -> Option<(&Rc<SourceView>, usize)> {
+        self.views().into_iter().find_map(|view| Some((view, offset_of(view, name)?)))
     }
 
     /// Edits that let a function be inlined which is declared `__noinline__`; none where it calls itself, or its
@@ -93,6 +100,13 @@ impl StackObject {
         let edits = self.views().into_iter().map(|view| heads(view, name).unwrap_or_default());
         edits.flatten().collect()
     }
+}
+
+/// Edits that let a function be inlined whose name stands at a span, by its file alone: none for kernel strings.
+pub fn inline_named(name: &Span) -> Vec<Edit> {
+    let is_text = name.file.path.extension().is_some_and(|ending| ending == "rs");
+    let view = (!is_text).then(|| SourceView::new(MappedText::from_file(&name.file)));
+    view.and_then(|view| heads(&view, base_name(name.text()))).unwrap_or_default()
 }
 
 /// The offset of a span in a text.
@@ -180,7 +194,6 @@ fn declares(view: &SourceView, node: Node<'_>, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::edit::apply;
-    use crate::extract::MappedText;
     use crate::source::SourceFile;
 
     fn view(text: &str) -> Rc<SourceView> {

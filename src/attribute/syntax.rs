@@ -631,10 +631,11 @@ impl SourceView {
             name = inner;
         }
         let child = |kind: &str| children(function).into_iter().find(|node| node.kind() == kind);
-        let max_registers = self.text().get(function.start_byte()..name.start_byte()).and_then(|head| {
+        let start = head_start(function);
+        let max_registers = self.text().get(start..name.start_byte()).and_then(|head| {
             let at = head.find("__maxnreg__")?;
             let end = head[at..].find(')').map(|end| at + end + 1)?;
-            Some(function.start_byte() + at..function.start_byte() + end)
+            Some(start + at..start + end)
         });
         Some(FunctionSyntax {
             name: name.byte_range(),
@@ -780,6 +781,13 @@ pub fn enclosing_function(node: Node<'_>) -> Option<Node<'_>> {
         current = node.parent();
     }
     None
+}
+
+/// Where the head of a function starts. The grammar does not know `__maxnreg__(32)`, and ends a declaration there.
+pub(super) fn head_start(function: Node<'_>) -> usize {
+    let before = function.prev_sibling().filter(|node| node.kind() == "declaration");
+    let torn = before.filter(|node| children(*node).last().is_some_and(Node::is_missing));
+    torn.unwrap_or(function).start_byte()
 }
 
 fn scope_of(node: Node<'_>, function: Node<'_>) -> (usize, usize) {
@@ -1023,6 +1031,16 @@ __global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int 
             [row("acc", "s.key[j]", true, true), row("s", "j", true, false), row("window", "3", true, false)]
         );
         assert_eq!(mentions_at(14, 3), [row("acc", "n", true, false)]);
+    }
+
+    #[test]
+    fn a_head_that_the_grammar_tears_apart_is_one() {
+        let text = "int a;\n__global__ void __maxnreg__(32) k(int n) { n; }\n__device__ void f(int m) { m; }\n";
+        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text)));
+        let limit = |at: &str| view.function_at(text.find(at).unwrap()).unwrap().max_registers;
+        assert_eq!(limit("n;").map(|range| &text[range]), Some("__maxnreg__(32)"));
+        assert_eq!(limit("m;"), None);
+        assert!(view.is_within_kernel(text.find("n;").unwrap()) && !view.is_within_kernel(text.find("m;").unwrap()));
     }
 
     #[test]

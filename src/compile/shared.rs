@@ -45,7 +45,7 @@ pub fn with_pragma(ptx: &str, kernels: &[&str]) -> Option<(String, Vec<String>)>
 
 /// ptxas refuses the pragma, and with it the whole text, in kernels with calls ("functions use abi"), dynamic shared
 /// memory, or registers that move between warps.
-fn may_spill(function: &PtxFunction, module: &PtxModule) -> bool {
+pub fn may_spill(function: &PtxFunction, module: &PtxModule) -> bool {
     let is_refused = |mnemonic: &str| matches!(mnemonic, "call" | "setmaxnreg" | "alloca");
     function.is_entry
         && !function.has_pragma(PRAGMA)

@@ -142,6 +142,12 @@ pub(super) fn text(suggestion: &Suggestion, primary: Option<&Arc<SourceFile>>, c
         for (number, line) in (change.line..).zip(&change.before) {
             lines.push(format!("{number:>width$} {} {}", bar(), paint(format!("- {}", cut(line)), "31")));
         }
+        // Where lines are only added, the one above them tells the place.
+        let above = change.line.checked_sub(1).filter(|_| change.before.is_empty());
+        if let Some((number, range)) = above.and_then(|number| Some((number, change.file.line_range(number)?))) {
+            let line = change.file.text().get(range).unwrap_or("");
+            lines.push(format!("{number:>width$} {}   {}", bar(), cut(line)));
+        }
         for line in &change.after {
             lines.push(format!("{:width$} {} {}", "", bar(), paint(format!("+ {}", cut(line)), "32")));
         }
@@ -193,6 +199,7 @@ mod tests {
             edits: vec![edit(10..18, "unroll"), edit(25..25, "#pragma unroll\n    ")],
             rounds: None,
             keeps_loops: false,
+            threads: None,
             is_within_kernel: true,
             verification: Some(Verification { kernels: vec![kernel("sm_90"), kernel("sm_80")] }),
         }
@@ -209,6 +216,7 @@ help: unroll the loops
 2 │ - #pragma unroll 1
   │ + #pragma unroll
   │
+3 │   b
   │ +     #pragma unroll
   │
   = proven by recompiling for sm_80, sm_90: stack frame 128 → 0 B, registers 31 → 46, occupancy 100 → 62 %

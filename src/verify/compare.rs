@@ -23,6 +23,8 @@ pub struct Terms<'a> {
     pub rounds: Option<u32>,
     /// It changes no loop that was there.
     pub keeps_loops: bool,
+    /// Threads of the largest block, where it counts on launches and not on what the kernel says.
+    pub threads: Option<u32>,
     /// Of local accesses with a computed address.
     pub costs: ComputedCosts,
 }
@@ -36,8 +38,10 @@ pub enum Fault {
     Missing,
     #[error("the local memory does not become less, or is spilled instead")]
     NoGain,
-    #[error("half of the resident warps would be lost")]
+    #[error("half of the resident warps would be lost, and not so much work is saved")]
     Occupancy,
+    #[error("shared memory leaves room for {1} of {0} resident warps, and not so much work is saved")]
+    Room(u32, u32),
     #[error("the estimated work rises from {0} to {1}")]
     Work(u64, u64),
     #[error("another function gets more local memory")]
@@ -49,7 +53,7 @@ pub enum Fault {
 impl Fault {
     /// Whether what was tried does not help, however it is written: not only these edits.
     pub fn is_of_the_idea(&self) -> bool {
-        matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..))
+        matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Room(..))
     }
 }
 
@@ -65,20 +69,54 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms<'_>) -> R
         None if before.is_entry => return Err(Fault::Missing),
         None => &gone,
     };
-    if !falls(before, after) {
+    let is_nothing = is_bare(before) && is_bare(after);
+    if !falls(before, after) && !is_nothing {
         return Err(Fault::NoGain);
-    }
-    let (old, new) = (resident(before, terms), resident(after, terms));
-    if let (Some(old), Some(new)) = (old, new)
-        && new.warps * 2 <= old.warps
-    {
-        return Err(Fault::Occupancy);
     }
     let rounds = u64::from(terms.rounds.unwrap_or(ROUNDS).max(ROUNDS));
     let old_work = before.work.total(rounds, terms.costs);
     let new_work = after.work.total_after(&before.work, rounds, terms.costs, terms.keeps_loops);
+    let (old, new) = (resident(before, terms), resident(after, terms));
+    if let (Some(old), Some(new)) = (old, new)
+        && new.warps * 2 <= old.warps
+        && !is_paid(old_work, new_work, old.warps, new.warps)
+    {
+        return Err(Fault::Occupancy);
+    }
     let (old, new) = (footprint(before, old, old_work), footprint(after, new, new_work));
-    if new.work > old.work + old.work / TOLERANCE { Err(Fault::Work(old.work, new.work)) } else { Ok((old, new)) }
+    if new.work > old.work + old.work / TOLERANCE {
+        return Err(Fault::Work(old.work, new.work));
+    }
+    match crowded(before, after, terms) {
+        Some((free, left)) if !is_paid(old.work, new.work, free, left) => Err(Fault::Room(free, left)),
+        _ => Ok((old, new)),
+    }
+}
+
+/// Resident warps without the shared memory that was added and with it, where that takes some away. More registers are
+/// different: with them a warp has more of its loads on the way at a time.
+fn crowded(before: &Function, after: &Function, terms: Terms<'_>) -> Option<(u32, u32)> {
+    let mut roomy = after.clone();
+    roomy.usage.shared = after.usage.shared.min(before.usage.shared);
+    let (free, left) = (resident(&roomy, terms)?.warps, resident(after, terms)?.warps);
+    (left < free).then_some((free, left))
+}
+
+/// Whether a warp saves at least as large a part of its work as warps are lost: fewer of them hide less of what each waits
+/// for. A stack of a traversal, whose loads of nodes are what takes time, became slower that way on an H200.
+fn is_paid(old_work: u64, new_work: u64, free: u32, left: u32) -> bool {
+    u128::from(new_work) * u128::from(free) <= u128::from(old_work) * u128::from(left)
+}
+
+/// Whether a function has no local memory of its own: what its finding speaks of lies in the frames of its callers.
+fn is_bare(function: &Function) -> bool {
+    function.usage.stack_frame == 0 && function.spilled() == 0 && !function.stack_is_unknown
+}
+
+/// Whether there is less local memory, of one of the functions that a finding is for.
+pub fn gains(before: &Footprint, after: &Footprint) -> bool {
+    let spilled = |footprint: &Footprint| footprint.usage.spill_stores + footprint.usage.spill_loads;
+    after.usage.stack_frame < before.usage.stack_frame || spilled(after) < spilled(before)
 }
 
 /// Less local memory, and nothing of it in another form.
@@ -106,7 +144,8 @@ pub fn any_suffers(before: &Measured, after: &Measured, is_spared: impl Fn(&str)
 
 fn resident(function: &Function, terms: Terms<'_>) -> Option<Occupancy> {
     let usage = &function.usage;
-    occupancy(architecture_number(terms.architecture), usage.registers, usage.shared, function.threads)
+    let threads = terms.threads.or(function.threads);
+    occupancy(architecture_number(terms.architecture), usage.registers, usage.shared, threads)
 }
 
 fn footprint(function: &Function, occupancy: Option<Occupancy>, work: u64) -> Footprint {
@@ -124,8 +163,13 @@ mod tests {
     use crate::diagnostic::ResourceUsage;
     use crate::read::{SassFunction, Work};
 
-    const TERMS: Terms<'static> =
-        Terms { architecture: "sm_90", rounds: None, keeps_loops: false, costs: ComputedCosts { load: 4, store: 4 } };
+    const TERMS: Terms<'static> = Terms {
+        architecture: "sm_90",
+        rounds: None,
+        keeps_loops: false,
+        threads: None,
+        costs: ComputedCosts { load: 4, store: 4 },
+    };
 
     fn function(stack_frame: u64, spills: u64, registers: u32, instructions: usize) -> Function {
         // FADD
@@ -152,13 +196,41 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_in_the_frames_of_callers_is_theirs() {
+        let callee = Function { is_entry: false, ..function(0, 0, 24, 20) };
+        let (before, after) = judge(&callee, None, TERMS).unwrap();
+        assert!(!gains(&before, &after));
+        assert_eq!(fault(&callee, &function(8, 0, 24, 20)), Some(Fault::NoGain));
+    }
+
+    #[test]
     fn spills_in_place_of_a_frame_are_none() {
         assert_eq!(fault(&function(128, 0, 32, 100), &function(64, 64, 32, 100)), Some(Fault::NoGain));
     }
 
     #[test]
     fn half_the_warps_are_too_few() {
-        assert_eq!(fault(&function(128, 0, 32, 100), &function(0, 0, 64, 100)), Some(Fault::Occupancy));
+        assert_eq!(fault(&function(128, 0, 32, 100), &function(0, 0, 64, 51)), Some(Fault::Occupancy));
+        assert_eq!(fault(&function(128, 0, 32, 100), &function(0, 0, 64, 50)), None);
+    }
+
+    #[test]
+    fn warps_that_shared_memory_takes_must_be_paid_for() {
+        let shared = |shared: u64, instructions: usize| {
+            let function = function(0, 0, 32, instructions);
+            let usage = ResourceUsage { shared, ..function.usage };
+            Function { usage, threads: Some(128), ..function }
+        };
+        let before = Function { threads: Some(128), ..function(128, 0, 32, 100) };
+        // 16 blocks fit, 13 with 16 KiB each.
+        assert_eq!(fault(&before, &shared(16 << 10, 90)), Some(Fault::Room(64, 52)));
+        assert_eq!(fault(&before, &shared(16 << 10, 81)), None);
+        assert_eq!(fault(&before, &shared(4 << 10, 100)), None);
+        // A kernel that does not say how large its blocks are.
+        let unknown = |function: Function| Function { threads: None, ..function };
+        let terms = Terms { threads: Some(128), ..TERMS };
+        let of = judge(&unknown(before), Some(&unknown(shared(16 << 10, 90))), terms);
+        assert_eq!(of.err(), Some(Fault::Room(64, 52)));
     }
 
     #[test]

@@ -362,7 +362,11 @@ fn outcome<'r>(
         .filter_map(|kernel| verified.remove(&(kernel.mangled.as_str(), kernel.arch.as_str())))
         .collect();
     match kernels.len() == candidate.evidence.kernels.len() {
-        true => Outcome::Proven(Verification { kernels }),
+        true if !kernels.iter().any(|kernel| compare::gains(&kernel.before, &kernel.after)) => {
+            Outcome::Refuted(Fault::NoGain)
+        }
+        // Of a function without local memory there is nothing to say.
+        true => Outcome::Proven(Verification { kernels: kernels.into_iter().filter(has_local_memory).collect() }),
         // A kernel of a unit that does not read the edited file cannot be helped by it.
         false => Outcome::Refuted(Fault::OtherUnit),
     }
@@ -373,6 +377,12 @@ fn first_error(failure: &Failure) -> Option<String> {
     let error = failure.messages.iter().find(|message| message.kind == MessageKind::Error)?;
     let line = error.place.as_ref().map(|(_, line)| format!(" (line {line} of the edited file)")).unwrap_or_default();
     Some(format!("{}{line}", error.text))
+}
+
+/// Before the edits.
+fn has_local_memory(kernel: &VerifiedKernel) -> bool {
+    let usage = &kernel.before.usage;
+    usage.stack_frame + usage.spill_stores + usage.spill_loads > 0
 }
 
 type Judged<'c> = Vec<((&'c str, &'c str), VerifiedKernel)>;
@@ -389,6 +399,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             architecture: subject.architecture,
             rounds: candidate.suggestion.rounds,
             keeps_loops: candidate.suggestion.keeps_loops,
+            threads: candidate.suggestion.threads,
             costs: computed_costs(kernel.bytes / ELEMENT_BYTES, is_per_thread),
         };
         let (before, after) = compare::judge(before, after.functions.get(&name), terms)?;

@@ -1,0 +1,493 @@
+//! An array that each thread has for itself, turned into shared memory: `float window[32]` into
+//! `__shared__ float window_of_block[32][256]`, and `window[k]` into `window_of_block[k][threadIdx.x]`.
+//!
+//! Each thread keeps to a column of its own, so that nothing is to be synchronised. All uses must be elements: a pointer
+//! to the array would step over the columns of the others. The new name makes the compiler refuse what was overlooked.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+use super::frame::StackObject;
+use super::syntax::{access_path, children, enclosing_function, resolve};
+use super::view::SourceView;
+use super::{plain_type, types};
+use crate::diagnostic::Edit;
+
+/// Names with a number behind them are tried up to this one.
+const MAX_NAMES: usize = 9;
+
+/// An array that a kernel declares in its own body.
+pub struct PrivateArray {
+    view: Rc<SourceView>,
+    /// Of its name where it is declared.
+    offset: usize,
+}
+
+/// The threads that have a column each.
+pub struct Columns<'a> {
+    /// Their number, as the kernel may spell it.
+    pub count: &'a str,
+    /// The thread's own: `threadIdx.x`.
+    pub own: &'a str,
+}
+
+/// What the declaration is made of.
+struct Declared<'t> {
+    statement: Node<'t>,
+    /// With the initialiser.
+    whole: Node<'t>,
+    /// `*rows[4]`, without the initialiser.
+    declarator: Node<'t>,
+    /// `rows[4]`
+    array: Node<'t>,
+    name: Node<'t>,
+    extents: Vec<Node<'t>>,
+    initializer: Option<Node<'t>>,
+    is_of_pointers: bool,
+}
+
+impl StackObject {
+    /// The array of the source that the object is, where a kernel declares it.
+    pub fn private_array(&self) -> Option<PrivateArray> {
+        let variable = self.variable.as_ref()?;
+        let (view, offset) = self.located(&variable.span)?;
+        PrivateArray::at(view, offset)
+    }
+}
+
+impl PrivateArray {
+    fn at(view: &Rc<SourceView>, offset: usize) -> Option<Self> {
+        let is_fit = view.is_within_kernel(offset) && declared(view, offset).is_some();
+        is_fit.then(|| Self { view: Rc::clone(view), offset })
+    }
+
+    /// Whether an expression means the same in the array's place as in the head of the kernel.
+    pub fn can_spell(&self, expression: &str) -> bool {
+        let node = self.view.root().and_then(|root| root.named_descendant_for_byte_range(self.offset, self.offset));
+        let Some(function) = node.and_then(enclosing_function) else { return false };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || " _+-*/()".contains(c);
+        let own = self.view.declarations(function);
+        let is_own = |word: &str| own.iter().any(|declaration| declaration.name == word);
+        expression.chars().all(is_plain) && !expression.split(|c| !is_word(c)).any(is_own)
+    }
+
+    /// Whether a name at file level, before the kernel, is the only one and constant.
+    pub fn is_known_constant(&self, name: &str) -> bool {
+        let text = self.view.text().get(..self.offset).unwrap_or("");
+        self.view.constant(name).is_some() && self.can_spell(name) && is_at_file_level(&self.view, text, name)
+    }
+
+    /// The parameters of the kernel's template.
+    pub fn template_parameters(&self) -> Vec<String> {
+        self.view.function_at(self.offset).map(|function| function.template_parameters).unwrap_or_default()
+    }
+
+    /// The edits; `None` where the array is used as a whole, or its elements are made by a constructor. `argument` gives
+    /// what the parameter of a template stands for.
+    pub fn shared(&self, columns: &Columns<'_>, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Edit>> {
+        let view = &*self.view;
+        let declared = declared(view, self.offset)?;
+        let type_text = view.slice(declared.statement.child_by_field_name("type")?);
+        let is_plain = declared.is_of_pointers || plain_type::is_plain(view, type_text, argument);
+        let name = fresh_name(view.text(), view.slice(declared.name)).filter(|_| is_plain)?;
+        let mut edits = declaration(view, &declared, &name, columns)?;
+        if let Some(initializer) = declared.initializer {
+            let zero = zero(view, &declared, initializer)?;
+            edits.push(fill(view, &declared, &name, columns, zero)?);
+        }
+        for used in uses(view, &declared)? {
+            edits.push(view.replacement(used.name, &name)?);
+            edits.push(view.replacement(used.end - 1..used.end, &format!("][{}]", columns.own))?);
+        }
+        edits.sort();
+        Some(edits)
+    }
+}
+
+/// The declaration of an array as a statement of its own, by the offset of its name.
+fn declared(view: &SourceView, offset: usize) -> Option<Declared<'_>> {
+    let name = view.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
+    let (mut node, mut array, mut declarator, mut initializer) = (name, name, name, None);
+    let (mut extents, mut is_of_pointers) = (Vec::new(), false);
+    let statement = loop {
+        let parent = node.parent()?;
+        match parent.kind() {
+            "array_declarator" if !is_of_pointers => {
+                extents.push(parent.child_by_field_name("size")?);
+                (array, declarator) = (parent, parent);
+            }
+            "pointer_declarator" if !extents.is_empty() => (is_of_pointers, declarator) = (true, parent),
+            "init_declarator" => initializer = Some(parent.child_by_field_name("value")?),
+            "declaration" => break parent,
+            _ => return None,
+        }
+        node = parent;
+    };
+    let is_expected = |child: Node<'_>| {
+        let is_part = statement.child_by_field_name("type").is_some_and(|node| node.id() == child.id())
+            || child.kind().ends_with("declarator")
+            || matches!(child.kind(), "," | ";" | "identifier" | "comment");
+        is_part || (is_of_pointers && view.slice(child) == "const")
+    };
+    let is_fit = name.kind() == "identifier"
+        && !extents.is_empty()
+        && statement.parent().is_some_and(|parent| parent.kind() == "compound_statement")
+        && children(statement).into_iter().all(is_expected)
+        && view.is_plain(name);
+    let declared = Declared { statement, whole: node, declarator, array, name, extents, initializer, is_of_pointers };
+    is_fit.then_some(declared)
+}
+
+/// A name that the text does not have.
+fn fresh_name(text: &str, name: &str) -> Option<String> {
+    let names = (1..=MAX_NAMES).map(|number| match number {
+        1 => format!("{name}_of_block"),
+        _ => format!("{name}_of_block{number}"),
+    });
+    names.into_iter().find(|name| words(text, name).next().is_none())
+}
+
+/// The declaration as one of shared memory. Other variables of the statement stay behind.
+fn declaration(view: &SourceView, declared: &Declared<'_>, name: &str, columns: &Columns<'_>) -> Option<Vec<Edit>> {
+    let Declared { statement, whole, declarator, array, .. } = declared;
+    let last = format!("][{}]", columns.count);
+    let Some(removed) = beside_others(view, declared)? else {
+        let initializer = array.end_byte()..whole.end_byte();
+        let edits = [
+            view.insertion(statement.start_byte(), "__shared__ "),
+            view.replacement(declared.name.byte_range(), name),
+            view.replacement(array.end_byte() - 1..array.end_byte(), &last),
+        ];
+        let mut edits: Vec<Edit> = edits.into_iter().collect::<Option<_>>()?;
+        if !initializer.is_empty() {
+            edits.push(view.replacement(initializer, "")?);
+        }
+        return Some(edits);
+    };
+    let first = children(*statement).into_iter().find(|child| child.kind().ends_with("declarator"))?;
+    let text = view.text();
+    let type_text = text.get(statement.start_byte()..first.start_byte())?.trim_end();
+    let before = text.get(declarator.start_byte()..declared.name.start_byte())?;
+    let extents = text.get(declared.name.end_byte()..array.end_byte() - 1)?;
+    let line = format!("__shared__ {type_text} {before}{name}{extents}{last};");
+    let inserted = before_statement(view, *statement, &line)?;
+    Some(vec![inserted, view.replacement(removed, "")?])
+}
+
+/// The bytes of a declarator with its comma; `None` inside where it is alone.
+#[allow(clippy::option_option, reason = "a declarator without a comma is not one that is not understood")]
+fn beside_others(view: &SourceView, declared: &Declared<'_>) -> Option<Option<Range<usize>>> {
+    let whole = declared.whole;
+    let (before, after) = (whole.prev_sibling()?, whole.next_sibling()?);
+    if after.kind() == "," {
+        return Some(Some(whole.start_byte()..after.next_sibling()?.start_byte()));
+    }
+    match before.kind() {
+        "," => Some(Some(before.start_byte()..whole.end_byte())),
+        _ => (view.slice(after) == ";").then_some(None),
+    }
+}
+
+/// A statement before another, on a line of its own where the other one has one.
+fn before_statement(view: &SourceView, statement: Node<'_>, text: &str) -> Option<Edit> {
+    let offset = statement.start_byte();
+    view.line_before(offset, text).or_else(|| view.insertion(offset, &format!("{text} ")))
+}
+
+/// How the elements are written that an initialiser makes zero; `None` where it does anything else.
+fn zero(view: &SourceView, declared: &Declared<'_>, initializer: Node<'_>) -> Option<&'static str> {
+    let type_text = view.slice(declared.statement.child_by_field_name("type")?);
+    let is_number = types::is_scalar(type_text) && !declared.is_of_pointers;
+    let listed: Vec<&str> =
+        children(initializer).into_iter().filter(Node::is_named).map(|value| view.slice(value)).collect();
+    let is_list = initializer.kind() == "initializer_list";
+    match listed.as_slice() {
+        _ if !is_list => None,
+        [] if is_number => Some("0"),
+        // The number may be the first member of a structure, and is one of a template's parameter.
+        [] => Some("{}"),
+        [value] if is_number && is_zero(value) => Some("0"),
+        [value] if is_zero(value) && types::size_of(type_text).is_some() && !declared.is_of_pointers => Some("{}"),
+        ["nullptr"] if declared.is_of_pointers => Some("nullptr"),
+        _ => None,
+    }
+}
+
+fn is_zero(value: &str) -> bool {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    value == "false" || digits.parse::<f64>().is_ok_and(|number| number == 0.0 && !value.contains('-'))
+}
+
+/// A loop over all elements behind the declaration.
+fn fill(view: &SourceView, declared: &Declared<'_>, name: &str, columns: &Columns<'_>, zero: &str) -> Option<Edit> {
+    let counters: &[&str] = match declared.extents.len() {
+        1 => &["element"],
+        2 => &["row", "column"],
+        _ => return None,
+    };
+    let mut text = String::new();
+    for (counter, extent) in counters.iter().zip(&declared.extents) {
+        let extent = view.slice(*extent);
+        if counters.iter().any(|counter| words(extent, counter).next().is_some()) {
+            return None;
+        }
+        text.push_str(&format!("for (int {counter} = 0; {counter} < {extent}; ++{counter}) "));
+    }
+    let indices: String = counters.iter().map(|counter| format!("[{counter}]")).collect();
+    text.push_str(&format!("{name}{indices}[{}] = {zero};", columns.own));
+    let row = declared.statement.end_position().row;
+    let mut next = declared.statement.next_sibling()?;
+    while next.kind() == "comment" && next.start_position().row == row {
+        next = next.next_sibling()?;
+    }
+    before_statement(view, next, &text)
+}
+
+/// An element that is named.
+struct Use {
+    /// Bytes of the array's name.
+    name: Range<usize>,
+    /// Behind the last index.
+    end: usize,
+}
+
+/// All uses of an array; `None` where one is no element.
+fn uses(view: &SourceView, declared: &Declared<'_>) -> Option<Vec<Use>> {
+    let (root, name) = (view.root()?, view.slice(declared.name));
+    let scope = declared.statement.parent()?;
+    let declarations = view.declarations(enclosing_function(declared.name)?);
+    if is_in_a_macro(view, root, name) {
+        return None;
+    }
+    let mut found = Vec::new();
+    let from = declared.statement.start_byte();
+    for at in words(view.text().get(from..scope.end_byte())?, name).map(|at| from + at) {
+        let range = at..at + name.len();
+        let node = root.descendant_for_byte_range(range.start, range.end)?;
+        let is_text = matches!(node.kind(), "comment" | "string_content" | "raw_string_content" | "field_identifier");
+        if is_text || node.id() == declared.name.id() {
+            continue;
+        }
+        if node.kind() != "identifier" || node.byte_range() != range {
+            return None;
+        }
+        let meant = resolve(&declarations, name, at)?;
+        if meant.range == (declared.name.start_byte(), declared.name.end_byte()) {
+            found.push(Use { end: element_end(view, declared, node)?, name: range });
+        }
+    }
+    Some(found)
+}
+
+/// The end of `a[i][j]`, where nothing takes its address.
+fn element_end(view: &SourceView, declared: &Declared<'_>, name: Node<'_>) -> Option<usize> {
+    let mut element = name;
+    for _ in &declared.extents {
+        let parent = element.parent().filter(|parent| parent.kind() == "subscript_expression")?;
+        let argument = parent.child_by_field_name("argument")?;
+        element = (argument.id() == element.id()).then_some(parent)?;
+    }
+    let whole = access_path(name);
+    let is_pointed_at = whole.parent().is_some_and(|parent| parent.kind() == "pointer_expression");
+    let is_fit = !is_pointed_at && is_shared_with_lambdas(view, declared, name) && view.is_plain(name);
+    (is_fit && view.slice(element).ends_with(']')).then(|| element.end_byte())
+}
+
+/// Whether functions within the scope that use the array use the one of the kernel, and no copy of it.
+fn is_shared_with_lambdas(view: &SourceView, declared: &Declared<'_>, used: Node<'_>) -> bool {
+    let scope = declared.statement.parent();
+    let mut node = used.parent();
+    while let Some(current) = node.filter(|current| scope.is_none_or(|scope| scope.id() != current.id())) {
+        let captures = current.child_by_field_name("captures").map_or("", |captures| view.slice(captures));
+        if current.kind() == "lambda_expression" && !captures.starts_with("[&]") && !captures.starts_with("[&,") {
+            return false;
+        }
+        node = current.parent();
+    }
+    true
+}
+
+/// Whether the body of a macro has a word.
+fn is_in_a_macro(view: &SourceView, root: Node<'_>, word: &str) -> bool {
+    let mut open = vec![root];
+    while let Some(node) = open.pop() {
+        if node.kind() == "preproc_arg" && words(view.slice(node), word).next().is_some() {
+            return true;
+        }
+        open.extend(children(node));
+    }
+    false
+}
+
+/// Whether a name is defined in a text outside all functions.
+fn is_at_file_level(view: &SourceView, text: &str, name: &str) -> bool {
+    let Some(root) = view.root() else { return false };
+    words(text, name).any(|at| {
+        let node = root.named_descendant_for_byte_range(at, at + name.len());
+        node.is_some_and(|node| {
+            let parent = node.parent().map_or("", |parent| parent.kind());
+            matches!(parent, "preproc_def" | "init_declarator") && enclosing_function(node).is_none()
+        })
+    })
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Where a word stands in a text.
+fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
+    let is_whole = move |at: &usize| {
+        let is_end = |c: Option<char>| c.is_none_or(|c| !is_word(c));
+        is_end(text[..*at].chars().next_back()) && is_end(text[*at + word.len()..].chars().next())
+    };
+    text.match_indices(word).map(|(at, _)| at).filter(is_whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::apply;
+    use crate::extract::MappedText;
+    use crate::source::SourceFile;
+
+    const HEAD: &str = "struct Node { int child; float key[2]; float first() const { return key[0]; } };
+struct Tally { Tally() : n(0) {} int n; };
+typedef unsigned char byte;
+template <typename T> __global__ void k(float* out, int n) {
+";
+
+    /// The kernel's body with the array `w` in shared memory.
+    fn shared_in(head: &str, body: &str) -> Option<String> {
+        let text = format!("{head}{body}\n}}\n");
+        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text))));
+        let offset = head.len() + words(body, "w").next()?;
+        let columns = Columns { count: "256", own: "threadIdx.x" };
+        let argument = |name: &str| (name == "T").then(|| "float".to_string());
+        let edits = PrivateArray::at(&view, offset)?.shared(&columns, &argument)?;
+        let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
+        Some(edited.strip_prefix(head)?.strip_suffix("\n}\n")?.to_string())
+    }
+
+    fn shared(body: &str) -> Option<String> {
+        shared_in(HEAD, body)
+    }
+
+    #[test]
+    fn elements_become_columns() {
+        for (before, after) in [
+            (
+                "  float w[8];\n  w[n] = w[n - 1];",
+                "  __shared__ float w_of_block[8][256];\n  w_of_block[n][threadIdx.x] = w_of_block[n - 1][threadIdx.x];",
+            ),
+            (
+                "int w[2][4]; w[w[0][n]][1]++;",
+                "__shared__ int w_of_block[2][4][256]; w_of_block[w_of_block[0][n][threadIdx.x]][1][threadIdx.x]++;",
+            ),
+            ("T w[4]; w[n] = 0;", "__shared__ T w_of_block[4][256]; w_of_block[n][threadIdx.x] = 0;"),
+            (
+                "byte w[4]; f(w[n], w_of_block);",
+                "__shared__ byte w_of_block2[4][256]; f(w_of_block2[n][threadIdx.x], w_of_block);",
+            ),
+            (
+                "Node w[4]; w[n].key[1] = w[0].first(); // w",
+                "__shared__ Node w_of_block[4][256]; w_of_block[n][threadIdx.x].key[1] = w_of_block[0][threadIdx.x].first(); // w",
+            ),
+            (
+                "const float* w[4]; out[0] = w[n][2] + *w[0];",
+                "__shared__ const float* w_of_block[4][256]; out[0] = w_of_block[n][threadIdx.x][2] + *w_of_block[0][threadIdx.x];",
+            ),
+            (
+                "float w[4]; f([&](int j) { w[j] = 0; });",
+                "__shared__ float w_of_block[4][256]; f([&](int j) { w_of_block[j][threadIdx.x] = 0; });",
+            ),
+            (
+                "float w[4]; { int w = 3; n = w; } w[n] = s.w;",
+                "__shared__ float w_of_block[4][256]; { int w = 3; n = w; } w_of_block[n][threadIdx.x] = s.w;",
+            ),
+        ] {
+            assert_eq!(shared(before).as_deref(), Some(after));
+        }
+    }
+
+    #[test]
+    fn other_variables_of_the_statement_stay() {
+        for (before, after) in [
+            (
+                "  int w[4], top = 0;\n  w[top++] = n;",
+                "  __shared__ int w_of_block[4][256];\n  int top = 0;\n  w_of_block[top++][threadIdx.x] = n;",
+            ),
+            (
+                "n = 0; int top = 0, w[4]; w[top] = n;",
+                "n = 0; __shared__ int w_of_block[4][256]; int top = 0; w_of_block[top][threadIdx.x] = n;",
+            ),
+        ] {
+            assert_eq!(shared(before).as_deref(), Some(after));
+        }
+    }
+
+    #[test]
+    fn initialisers_become_loops() {
+        let fill = "for (int element = 0; element < 4; ++element) w_of_block[element][threadIdx.x] = ";
+        for (before, after) in [
+            ("  float w[4] = {0.0f}; // none\n  w[n]++;", format!("  __shared__ float w_of_block[4][256]; // none\n  {fill}0;\n  w_of_block[n][threadIdx.x]++;")),
+            ("float4 w[4] = {}; w[n].x++;", format!("__shared__ float4 w_of_block[4][256]; {fill}{{}}; w_of_block[n][threadIdx.x].x++;")),
+            ("int w[2][4]{}; w[n][n]++;", "__shared__ int w_of_block[2][4][256]; for (int row = 0; row < 2; ++row) for (int column = 0; column < 4; ++column) w_of_block[row][column][threadIdx.x] = 0; w_of_block[n][n][threadIdx.x]++;".to_string()),
+        ] {
+            assert_eq!(shared(before), Some(after));
+        }
+        for body in [
+            "int w[4] = {1}; w[n]++;",
+            "int w[4] = {0, 1, 2, 3}; w[n]++;",
+            "float w[4] = {-0.0f}; w[n]++;",
+            "int w[] = {0}; w[n]++;",
+        ] {
+            assert_eq!(shared(body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_used_as_a_whole_stays() {
+        for body in [
+            "float w[4]; f(w);",
+            "float w[4]; float* p = &w[1];",
+            "Node w[4]; f(&w[1].child);",
+            "float w[4]; w[n] = sizeof(w);",
+            "float w[4]; for (float v : w) n += v;",
+            "float w[4][4]; f(w[n]);",
+            "float w[4]; *(w + n) = 0;",
+            "float w[4]; n[w] = 0;",
+            "float w[4]; f([=](int j) { return w[j]; });",
+            "float w[4]; f([w](int j) { return w[j]; });",
+            "float w[4]; CHECK(w[n]);",
+            "volatile float w[4]; w[n] = 0;",
+            "static float w[4]; w[n] = 0;",
+            "__shared__ float w[4]; w[n] = 0;",
+            "float (*w)[4]; w[n][n] = 0;",
+            "Tally w[4]; w[n].n = 0;",
+            "Unknown w[4]; w[n] = 0;",
+        ] {
+            assert_eq!(shared(body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn other_functions_and_macros_are_left_alone() {
+        let body = "float w[4]; w[n] = 0;";
+        assert_eq!(shared_in("__device__ void f(int n) {\n", body), None);
+        assert_eq!(shared_in("#define TOP w[0]\n__global__ void f(int n) {\n", body), None);
+        assert!(shared_in("#define TOP x.w0[0]\n__global__ void f(int n) {\n", body).is_some());
+    }
+
+    #[test]
+    fn only_what_means_the_same_is_spelled() {
+        let text = "#define B 64\nconstexpr int C = 2;\ntemplate <int R> __global__ void k() { int n; float w[4]; w[0] = 0; }\nconst int D = 1;";
+        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text))));
+        let array = PrivateArray::at(&view, words(text, "w").next().unwrap()).unwrap();
+        assert!(array.can_spell("32 * R") && !array.can_spell("n * 2") && !array.can_spell("f<2>::x"));
+        let known = ["B", "C", "D", "R", "n"].map(|name| array.is_known_constant(name));
+        assert_eq!(known, [true, true, false, false, false]);
+    }
+}

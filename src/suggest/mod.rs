@@ -1,0 +1,30 @@
+//! Edits that several lints offer.
+
+mod inline;
+mod launch_bounds;
+mod shared_slice;
+mod shared_spilling;
+
+pub(crate) use inline::{inline, inline_named};
+pub(crate) use launch_bounds::{as_launched, name_blocks};
+pub(crate) use shared_slice::keep_in_shared_memory;
+pub(crate) use shared_spilling::spill_to_shared_memory;
+
+/// Parts between commas that stand in no parentheses.
+fn split_at_commas(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0_i32, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '<' | '{' | '[' => depth += 1,
+            ')' | '>' | '}' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}

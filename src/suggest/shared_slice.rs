@@ -1,0 +1,128 @@
+//! A private array as a slice of shared memory, `[element][thread]`: a column for each thread of the largest block.
+
+use crate::attribute::{Columns, PrivateArray, StackObject};
+use crate::diagnostic::{Applicability, Suggestion};
+use crate::lint::{LintContext, bytes};
+
+use super::split_at_commas;
+
+/// Bytes of shared memory that a kernel may declare, on all architectures.
+const MAX_SHARED: u64 = 48 << 10;
+
+/// Threads of a block as a thread counts them, by the axes that they lie along.
+const OWN_COLUMNS: [&str; 3] = [
+    "threadIdx.x",
+    "threadIdx.y * blockDim.x + threadIdx.x",
+    "(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x",
+];
+
+/// Registers of the PTX that tell of a second and a third axis.
+const OTHER_AXES: [&str; 2] = ["%tid.y", "%tid.z"];
+
+/// How large blocks are at most.
+struct Block {
+    threads: u32,
+    /// As the source writes it.
+    text: String,
+    /// The kernel itself does not say it.
+    is_launched: bool,
+}
+
+/// `float window[32]` as `__shared__ float window_of_block[32][256]`, where the size of a block is known, and a block has
+/// room for it.
+pub(crate) fn keep_in_shared_memory(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
+    let is_own = cx.frame.is_entry && object.function.is_none() && object.escapes.is_empty();
+    let array = object.private_array().filter(|_| is_own)?;
+    let block = of_launch_bounds(cx, &array).or_else(|| of_launches(cx, &array))?;
+    let variable = object.variable.as_ref()?;
+    let size = variable.bytes.unwrap_or(0).max(object.bytes - object.padding) * u64::from(block.threads);
+    if size + cx.frame.usage.shared > MAX_SHARED || has_dynamic_shared_memory(cx) {
+        return None;
+    }
+    let columns = Columns { count: &block.text, own: OWN_COLUMNS[axes(cx)? - 1] };
+    let parameters = array.template_parameters();
+    let arguments = template_arguments(&cx.frame.name);
+    let argument = |name: &str| {
+        let position = parameters.iter().position(|parameter| parameter == name)?;
+        arguments.get(position).map(|argument| (*argument).to_string())
+    };
+    let edits = array.shared(&columns, &argument)?;
+    let title =
+        format!("keep `{}` in shared memory, {} for a block of {} threads", variable.name, room(size), block.threads);
+    // Threads of other columns lie in other banks only where the elements are no smaller than those.
+    let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits);
+    Some(suggestion.within_kernel(true).threads(block.is_launched.then_some(block.threads)))
+}
+
+/// The first argument of `__launch_bounds__(256, 2)`: no launch may have more threads.
+fn of_launch_bounds(cx: &LintContext<'_>, array: &PrivateArray) -> Option<Block> {
+    let threads = cx.unit.function(&cx.frame.mangled)?.max_threads?;
+    let bounds = cx.frame.launch_bounds.span.as_ref()?.text();
+    let arguments = bounds.split_once('(')?.1.strip_suffix(')')?;
+    let text = split_at_commas(arguments).first()?.trim();
+    array.can_spell(text).then(|| Block { threads, text: text.to_string(), is_launched: false })
+}
+
+/// The largest of all launches, where the unit shows them.
+fn of_launches(cx: &LintContext<'_>, array: &PrivateArray) -> Option<Block> {
+    let function = cx.unit.function(&cx.frame.mangled)?;
+    let launch = cx.unit.launch(cx.frame).filter(|_| function.max_threads.or(function.required_threads).is_none())?;
+    let is_number = launch.block_text().parse() == Ok(launch.threads);
+    let text = match is_number || array.is_known_constant(launch.block_text()) {
+        true => launch.block_text().to_string(),
+        false => launch.threads.to_string(),
+    };
+    Some(Block { threads: launch.threads, text, is_launched: true })
+}
+
+/// How many axes the threads of a block lie along: by the code of the kernel and of what it may call, and by the launches.
+fn axes(cx: &LintContext<'_>) -> Option<usize> {
+    let launched = cx.unit.launches().axes(&cx.frame.name).unwrap_or(1);
+    let kernel = cx.unit.function(&cx.frame.mangled)?;
+    let called = cx.unit.facts.ptx.functions.iter().filter(|function| !function.is_entry);
+    let mut operands = called.chain([kernel]).flat_map(|function| &function.instructions).flat_map(|it| &it.operands);
+    let used = operands.try_fold(1, |most, operand| match OTHER_AXES.iter().position(|axis| axis == operand) {
+        Some(1) => Err(3),
+        Some(_) => Ok(2),
+        None => Ok(most),
+    });
+    Some(used.unwrap_or_else(|all| all).max(launched))
+}
+
+/// Whether the kernel uses memory whose size the launch tells: how much is left is not known then.
+fn has_dynamic_shared_memory(cx: &LintContext<'_>) -> bool {
+    let symbols = &cx.unit.facts.ptx.extern_shared;
+    let functions = cx.unit.facts.ptx.functions.iter();
+    functions
+        .filter(|function| !function.is_entry || function.name == cx.frame.mangled)
+        .any(|function| symbols.iter().any(|symbol| function.mentions(symbol)))
+}
+
+/// `float` and `32` of `scan<float, 32>`.
+fn template_arguments(name: &str) -> Vec<&str> {
+    let inner = name.split_once('<').and_then(|(_, rest)| rest.rsplit_once('>'));
+    inner.map_or(Vec::new(), |(inner, _)| split_at_commas(inner).into_iter().map(str::trim).collect())
+}
+
+fn room(size: u64) -> String {
+    match size % 1024 {
+        0 => format!("{} KiB", size / 1024),
+        _ => bytes(size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_of_templates_are_told_apart() {
+        assert_eq!(template_arguments("ns::scan<float, (int)32, Pair<int, 2>>"), ["float", "(int)32", "Pair<int, 2>"]);
+        assert!(template_arguments("scan").is_empty());
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        assert_eq!((room(32 << 10), room(1000)), ("32 KiB".to_string(), "1000 bytes".to_string()));
+    }
+}
