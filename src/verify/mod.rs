@@ -175,7 +175,11 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) 
     for (title, fault) in refuted.into_iter().filter(|(_, fault)| fault.is_of_the_idea()) {
         // The words say what was just seen not to help.
         diagnostic.help.clear();
-        diagnostic.notes.push(format!("tried by recompiling and of no use: {title}: {fault}"));
+        let note = format!("tried by recompiling and of no use: {title}: {fault}");
+        // Two forms of one idea fail for one reason.
+        if !diagnostic.notes.contains(&note) {
+            diagnostic.notes.push(note);
+        }
     }
 }
 

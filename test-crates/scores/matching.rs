@@ -15,6 +15,9 @@ const UNEXPLAINED: &str = "unexplained_local_memory";
 /// Lints that never speak of a variable, so that they explain nothing but what they are about.
 const ABOUT_NO_VARIABLE: &[&str] = &["debug_build", "printf_buffer", "register_spill", "slow_path_math"];
 
+/// Remarks on kernels that spill.
+const ABOUT_SPILLS: &[&str] = &["missing_launch_bounds", "shared_spill_available"];
+
 /// What the tool says of one kernel.
 #[derive(Debug, Clone)]
 pub struct Finding {
@@ -65,7 +68,8 @@ pub fn compare(labels: &Labels, truth: &Truth, diagnostics: &[Diagnostic], archi
     };
     let verdicts = labels_here.iter().zip(&chosen).map(verdict).collect();
     let is_free = |index: usize| !chosen.contains(&Some(index));
-    let is_extra = |finding: &Finding| !labels_here.iter().any(|label| finding.repeats(label));
+    let is_extra =
+        |finding: &Finding| !labels_here.iter().any(|label| finding.repeats(label) || finding.is_remark_on(label));
     let false_positives = findings
         .iter()
         .enumerate()
@@ -132,6 +136,11 @@ fn assign(labels: &[&Label], findings: &[Finding]) -> Vec<Option<usize>> {
 }
 
 impl Finding {
+    /// Whether it is a way out for what the label says, which claims no bytes.
+    fn is_remark_on(&self, label: &Label) -> bool {
+        ABOUT_SPILLS.contains(&self.lint.as_str()) && self.bytes == 0 && label.is_spills() && self.is_about(label)
+    }
+
     fn is_about(&self, label: &Label) -> bool {
         let is_of_file =
             self.kernel.is_empty() && self.primary.as_ref().is_some_and(|(file, _)| *file == label.place.0);

@@ -68,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(128) by_copy(const int *key, int *o
     for (int b = 0; b < 32; ++b) bin[b] = key[b];
     const auto before = [=](int b) { return bin[b]; };
     for (int k = 0; k < n; ++k) ++bin[key[k * n + i] & 31];
-    for (int b = 0; b < 32; ++b) out[b * n + i] = bin[b] - before(key[b + i] & 31);
+    for (int b = 0; b < 32; ++b) out[b * n + i] = bin[b] - before(b);
 }
 
 // A stack that is hot in the cache: the nodes are what takes time, and fewer blocks would wait for them at a time.

@@ -80,3 +80,71 @@ extern "C" __global__ void __launch_bounds__(256) walk_tree(const float *x, cons
     }
     out[i] = sum;
 }
+
+struct Class {
+    float weight;
+    int members;
+};
+
+extern "C" __global__ void classes(const float *x, const int *k, float *out, int n, int rounds)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    Class found[8];
+    for (int c = 0; c < 8; ++c) {
+        found[c].weight = x[c * n + i];
+        found[c].members = c;
+    }
+    for (int r = 0; r < rounds; ++r) {
+        const int c = (k[(r & 63) * n + i] >> 4) & 7;
+        found[c].weight += 0.5f * x[(r & 63) * n + i];
+        found[c].members++;
+    }
+    float sum = 0.0f;
+    for (int c = 0; c < 8; ++c)
+        sum += found[c].weight * found[c].members;
+    out[i] = sum;
+}
+
+extern "C" __global__ void transitions(const float *x, const int *k, float *out, int n, int rounds)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int pair[4][4];
+    for (int a = 0; a < 4; ++a)
+        for (int b = 0; b < 4; ++b)
+            pair[a][b] = 0;
+    int last = k[i] & 3;
+    for (int r = 0; r < rounds; ++r) {
+        const int next = k[(r & 63) * n + i] & 3;
+        pair[last][next] += 1;
+        last = next;
+    }
+    float sum = 0.0f;
+    for (int a = 0; a < 4; ++a)
+        for (int b = 0; b < 4; ++b)
+            sum += pair[a][b] * x[4 * a + b];
+    out[i] = sum;
+}
+
+extern "C" __global__ void __launch_bounds__(256) nearest(const float *x, const int *k, float *out, int n, int rounds)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float distance[10];
+    int count = 0;
+    for (int r = 0; r < rounds; ++r) {
+        const float d = x[(r & 63) * n + i];
+        if (count == 10 && d >= distance[9]) continue;
+        int at = count < 10 ? count++ : 9;
+        while (at > 0 && distance[at - 1] > d) {
+            distance[at] = distance[at - 1];
+            --at;
+        }
+        distance[at] = d;
+    }
+    float sum = 0.0f;
+    for (int c = 0; c < count; ++c)
+        sum += distance[c] * (c + 1);
+    out[i] = sum;
+}

@@ -42,8 +42,8 @@ extern "C" __global__ void taps_of_host(const float *x, const int *k, float *out
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
-    int taps = 20 + (k[0] & 7);
-    float window[32];
+    int taps = rounds / 4;
+    float window[24];
     for (int t = 0; t < taps; ++t)
         window[t] = x[t * n + i];
     float sum = 0.0f;
@@ -60,7 +60,7 @@ extern "C" __global__ void some_taps(const float *x, const int *k, float *out, i
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
-    const int used = 20 + (k[i] & 7);
+    const int used = rounds / 3;
     float value[32];
     for (int t = 0; t < used; ++t)
         value[t] = x[t * n + i];
