@@ -16,10 +16,10 @@
 //! address must take a pointer to `const`.
 
 use crate::attribute::{
-    Address, Contents, DeclarationKind, Escape, EscapeKind, Parameter, ParameterCopy, StackObject, StackObjectKind,
-    Variable, demangle,
+    Address, Contents, DeclarationKind, DeclarationSite, Escape, EscapeKind, Parameter, ParameterCopy, StackObject,
+    StackObjectKind, Variable, demangle,
 };
-use crate::diagnostic::{Applicability, Suggestion};
+use crate::diagnostic::{Applicability, Edit, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, line_of, object_finding, origin};
 
 pub(crate) static LINT: Lint =
@@ -71,16 +71,12 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         finding = finding.label(guilty.span.as_ref(), format!("the address depends on {}", origin(sources)));
     }
     let finding = finding.help(advice(cx, object, copy, copied)).suggest(grid_constant(cx, object, copy, copied));
-    Some(finding.suggest(own_members(cx, object, copy, copied)))
-}
-
-/// Variables for the members that are written.
-fn own_members(cx: &LintContext<'_>, object: &StackObject, copy: &ParameterCopy, copied: Copied) -> Option<Suggestion> {
-    let parameter = copy.parameter.as_ref().filter(|_| copied == Copied::Itself && cx.frame.is_entry)?;
-    let own = object.own_members(&parameter.span)?;
-    let names: Vec<String> = own.members.iter().map(|member| format!("`{member}`")).collect();
-    let title = format!("let what changes of `{}` be variables: {}", parameter.name, names.join(", "));
-    Some(Suggestion::new(title, Applicability::MaybeIncorrect, own.edits).within_kernel(true))
+    Some(
+        own_members(cx, object, copy, copied)
+            .into_iter()
+            .flatten()
+            .fold(finding, |finding, own| finding.suggest(Some(own))),
+    )
 }
 
 /// `const __grid_constant__` before the parameter. Where something is seen to write to it, the compiler refuses that; a
@@ -93,21 +89,49 @@ fn grid_constant(
 ) -> Option<Suggestion> {
     let parameter = copy.parameter.as_ref()?;
     let is_own = matches!(copied, Copied::Itself | Copied::Part) && cx.frame.is_entry;
-    if !is_own || !copy.writes.is_empty() || !has_grid_constants(cx.architecture) {
+    if !is_own || !copy.writes.is_empty() {
         return None;
     }
     let site = object.declaration_at(&parameter.span)?;
-    let words = match site.has("const") {
-        true => "__grid_constant__ ",
-        false => "const __grid_constant__ ",
-    };
     let applicability = match copy.may_be_written {
         true => Applicability::MaybeIncorrect,
         false => Applicability::MachineApplicable,
     };
-    let edits = site.prefix(words).filter(|_| !site.has("__grid_constant__")).into_iter().collect();
+    let edits = constant_in_place(cx, &site).into_iter().collect();
     let title = format!("declare `{}` as `const __grid_constant__`, so that it is used where it lies", parameter.name);
     Some(Suggestion::new(title, applicability, edits).within_kernel(site.is_within_kernel()))
+}
+
+fn constant_in_place(cx: &LintContext<'_>, site: &DeclarationSite) -> Option<Edit> {
+    let words = match site.has("const") {
+        true => "__grid_constant__ ",
+        false => "const __grid_constant__ ",
+    };
+    let is_fit = has_grid_constants(cx.architecture) && !site.has("__grid_constant__");
+    site.prefix(words).filter(|_| is_fit)
+}
+
+/// Variables for the members that are written; where the compiler makes a copy for the others all the same, the parameter
+/// is declared constant too.
+fn own_members(
+    cx: &LintContext<'_>,
+    object: &StackObject,
+    copy: &ParameterCopy,
+    copied: Copied,
+) -> Option<[Suggestion; 2]> {
+    let parameter = copy.parameter.as_ref().filter(|_| copied == Copied::Itself && cx.frame.is_entry)?;
+    let own = object.own_members(&parameter.span)?;
+    let names: Vec<String> = own.members.iter().map(|member| format!("`{member}`")).collect();
+    let title = format!("let what changes of `{}` be variables: {}", parameter.name, names.join(", "));
+    let site = object.declaration_at(&parameter.span);
+    let mut with_constant = own.edits.clone();
+    with_constant.extend(site.as_ref().and_then(|site| constant_in_place(cx, site)));
+    with_constant.sort();
+    let constant_title = format!("{title}, and declare it as `const __grid_constant__`");
+    let suggestion = |title: String, edits: Vec<Edit>| {
+        Suggestion::new(title, Applicability::MaybeIncorrect, edits).within_kernel(true)
+    };
+    Some([suggestion(title, own.edits), suggestion(constant_title, with_constant)])
 }
 
 fn copied(object: &StackObject, copy: &ParameterCopy) -> Option<Copied> {

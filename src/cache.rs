@@ -400,7 +400,7 @@ mod tests {
         let new = workspace();
         let moved = Cache::new(old.folder.path().join("cache"), new.folder.path());
         let found = moved.get(&key()).unwrap();
-        assert_eq!(found.dependencies, [new.header.clone()]);
+        assert_eq!(found.dependencies, std::slice::from_ref(&new.header));
         assert!(found.ptx.contains(new.folder.path().to_str().unwrap()), "{}", found.ptx);
     }
 
