@@ -45,12 +45,13 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let frame = cx.frame;
     let usage = &frame.usage;
     let kind = if frame.is_entry { "kernel" } else { "function" };
+    let shared = frame.shared_spills;
     let spilled = format!(
         "{kind} `{}` spills registers: {} stored, {} loaded",
         frame.name,
         // Registers that a function saves for its callers are told by another lint.
-        bytes(usage.spill_stores.saturating_sub(frame.saved.0)),
-        bytes(usage.spill_loads.saturating_sub(frame.saved.1))
+        bytes(usage.spill_stores.saturating_sub(frame.saved.0) + shared.0),
+        bytes(usage.spill_loads.saturating_sub(frame.saved.1) + shared.1)
     );
     let mut finding = Finding::new(match &frame.limit {
         Some(limit) => format!("{spilled}; {} allowed{}", plural(limit.registers.into(), "register"), demand(frame)),
@@ -84,6 +85,13 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     finding = finding.label(spills.peak.as_ref(), "most values are alive around here");
     if let Some(usage) = &frame.unlimited {
         finding = finding.note(without_limit(usage));
+    }
+    if shared != (0, 0) {
+        finding = finding.note(format!(
+            "{} stored and {} loaded of that by functions that share the frame: `ptxas` counts them apart",
+            bytes(shared.0),
+            bytes(shared.1)
+        ));
     }
     if !cx.has_spill_marks {
         finding = finding

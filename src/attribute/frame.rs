@@ -64,6 +64,8 @@ pub struct KernelFrame {
     pub is_address_taken: bool,
     /// Bytes that saving registers for callers moves, as `(stored, loaded)`; ptxas counts them as spills.
     pub saved: (u64, u64),
+    /// Bytes that spills of other functions move in its frame, as `(stored, loaded)`; ptxas counts them with those.
+    pub shared_spills: (u64, u64),
     /// Where ptxas's figures for spills are not those of its marks.
     pub spill_check: Option<SpillCheck>,
 }
@@ -171,6 +173,7 @@ impl KernelFrame {
             recursion: None,
             is_address_taken: false,
             saved: (0, 0),
+            shared_spills: kernel.shared_spills,
             spill_check: None,
         }
     }
@@ -448,7 +451,8 @@ impl Attribution<'_> {
     fn check_spills(&self, kernel: &KernelFacts, saved: (u64, u64)) -> Option<SpillCheck> {
         let marked = kernel.marked_spill_bytes();
         let found = (marked.0 + saved.0, marked.1 + saved.1);
-        let reported = (kernel.usage.spill_stores, kernel.usage.spill_loads);
+        let shared = kernel.shared_spills;
+        let reported = (kernel.usage.spill_stores + shared.0, kernel.usage.spill_loads + shared.1);
         (self.facts.has_spill_marks && found != reported).then_some(SpillCheck { found, reported })
     }
 

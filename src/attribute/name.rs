@@ -47,6 +47,8 @@ struct Score {
     is_passed: bool,
     /// A statement with a computed access has an index for it.
     is_indexed: bool,
+    /// Some statement that mentions it is not of an inlined function, but of the one that has the frame.
+    is_own: bool,
     /// Members that computed accesses go to; the empty path is the variable itself.
     members: BTreeSet<String>,
     span: Option<Span>,
@@ -162,17 +164,27 @@ fn eligible(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score>
     // What is `volatile` is accessed so, wherever it is.
     let is_plain = object.accesses.iter().any(|access| !access.is_volatile && !access.in_callee);
     scores.retain(|(_, declaration), _| !(is_plain && declaration.volatility == Some(Volatility::Value)));
+    // What an inlined function is given may be a pointer in a structure; the size would tell, the text does not.
+    scores.retain(|(_, declaration), score| {
+        score.is_own || score.is_indexed || !declaration.is_parameter || declaration.bytes.is_some()
+    });
     let fits = |(_, declaration): &Candidate, score: &Score| fitting(declaration, score, object.bytes).is_some();
     let fits_in = |(_, declaration): &Candidate| declaration.bytes.is_some_and(|bytes| bytes < object.bytes);
     // A parameter is read where it lies. Only one that is copied is an object, and the copy has its contents.
     let is_copied = matches!(object.contents, Contents::Parameter(_));
     let is_likely = |candidate: &Candidate| is_copied || !candidate.1.is_parameter;
     // Variables that share memory each have statements of their own: the one with the run-time index is to blame, and
-    // may be the smaller one, where the statement has no other that would be.
+    // may be the smaller one, where the statement has no other that would be, and none that fills the object has one too.
+    let is_filled = scores.iter().any(|(candidate, score)| {
+        let is_sized = candidate.1.bytes.is_some() && fits(candidate, score);
+        is_sized && is_likely(candidate) && score.certain > 0
+    });
     let smaller = scores.keys().filter(|candidate| of_guilty.contains(candidate) && fits_in(candidate)).count();
     let steps: [Test<'_>; 4] = [
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
-        &|candidate, _| smaller == 1 && of_guilty.contains(candidate) && fits_in(candidate) && is_likely(candidate),
+        &|candidate, _| {
+            smaller == 1 && !is_filled && of_guilty.contains(candidate) && fits_in(candidate) && is_likely(candidate)
+        },
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score),
         &|candidate, score| fits(candidate, score),
     ];
@@ -375,6 +387,7 @@ fn vote(
         let score = scores.entry((view, mention.declaration)).or_default();
         score.is_passed |= is_passed;
         score.is_indexed |= is_certain && has_index;
+        score.is_own |= level + 1 == places.len();
         score.span = score.span.take().or(span);
         score.initializer = score.initializer.take().or(initializer);
         if is_first {

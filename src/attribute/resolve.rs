@@ -9,11 +9,12 @@ use tree_sitter::Node;
 
 use super::call_syntax::{MemberSyntax, base_name};
 use super::copies;
-use super::demangle;
 use super::macro_kernel;
+use super::mangling::{bind, demangle, template_arguments};
 use super::passed_by::{Handed, Part, parts_of_calls};
 use super::place::Place;
 use super::syntax::{Declaration, DeclarationKind, Mention};
+use super::types;
 use super::view::Views;
 use crate::read::{AccessKind, FrontEndVariable};
 
@@ -201,8 +202,9 @@ fn find_mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Vec<
     let mentions = regions.iter().flat_map(|region| place.view.mentions(*region).to_vec());
     let mut mentions: Vec<Mention> = mentions.collect();
     for mention in &mut mentions {
-        if let Some(variable) = front_end(place, views, &mention.declaration) {
-            describe(&mut mention.declaration, variable);
+        match front_end(place, views, &mention.declaration) {
+            Some(variable) => describe(&mut mention.declaration, variable),
+            None => bind_type(&mut mention.declaration, place),
         }
     }
     copies::settle(&mut mentions, place, views);
@@ -236,12 +238,36 @@ fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
         return;
     }
     declaration.bytes = variable.bytes.or(declaration.bytes);
+    // The text does not tell that a name stands for a number.
+    if declaration.kind == DeclarationKind::Aggregate && types::is_scalar(&variable.type_text) {
+        declaration.kind = DeclarationKind::Scalar;
+    }
     // A name of a type that only the compiler uses is no help.
     if !variable.type_text.contains("_Z") {
         declaration.type_text = variable.type_text.clone();
     }
     declaration.members =
         variable.members.iter().map(|member| (member.path.clone(), member.type_text.clone(), member.bytes)).collect();
+}
+
+/// What a template's parameter stands for in the instance that the place is in, where that is a number or pointer: neither
+/// is what a computed address goes into.
+fn bind_type(declaration: &mut Declaration, place: &Place) {
+    if declaration.kind != DeclarationKind::Aggregate {
+        return;
+    }
+    let Some(function) = place.function.as_deref() else { return };
+    let parameters = place.view.function_at(place.offset).map(|syntax| syntax.template_parameters).unwrap_or_default();
+    if !parameters.contains(&declaration.type_text) {
+        return;
+    }
+    let bound = bind(&declaration.type_text, &parameters, &template_arguments(&demangle(function)));
+    if types::is_scalar(&bound) {
+        declaration.kind = DeclarationKind::Scalar;
+        declaration.bytes = types::size_of(&bound);
+    } else if bound.ends_with('*') {
+        declaration.kind = DeclarationKind::Alias;
+    }
 }
 
 /// A variable whose declaration the text does not show.
@@ -266,9 +292,34 @@ pub fn hidden_declaration(place: &Place, variable: &FrontEndVariable) -> Option<
     declaration.kind = match (variable.type_text.ends_with(']'), variable.type_text.ends_with('*')) {
         (true, _) => DeclarationKind::Array,
         (false, true) => DeclarationKind::Alias,
-        (false, false) if super::types::is_scalar(&variable.type_text) => DeclarationKind::Scalar,
+        (false, false) if types::is_scalar(&variable.type_text) => DeclarationKind::Scalar,
         (false, false) => DeclarationKind::Aggregate,
     };
     describe(&mut declaration, variable);
     Some(declaration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attribute::view::SourceView;
+    use crate::extract::MappedText;
+    use crate::source::SourceFile;
+
+    #[test]
+    fn parameters_of_templates_stand_for_types() {
+        let text = "template <class T, int N> __device__ float f(T v) { T x = v; return x[N]; }\n";
+        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text))));
+        let offset = text.find("x =").unwrap();
+        let bound = |function: &str| {
+            let place =
+                Place { view: Rc::clone(&view), line: 1, offset, function: Some(function.into()), callee: None };
+            let mut declaration = view.declaration_of(&(offset..offset + 1)).unwrap();
+            bind_type(&mut declaration, &place);
+            (declaration.kind, declaration.bytes)
+        };
+        assert_eq!(bound("_Z1fIfLi4EEfT_"), (DeclarationKind::Scalar, Some(4)));
+        assert_eq!(bound("_Z1fIPfLi4EEfT_"), (DeclarationKind::Alias, None));
+        assert_eq!(bound("_Z1fI4RingLi4EEfT_"), (DeclarationKind::Aggregate, None));
+    }
 }

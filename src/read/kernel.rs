@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::cubin::{Cubin, CubinError, CubinFunction};
+use super::cubin::{Cubin, CubinError, CubinFunction, InnerFunction};
 use super::ptx::{PtxError, PtxModule};
 use super::ptxas_log::PtxasLog;
 use super::sass::{AccessKind, LocalInstruction, LoopRange, SassFunction, ZERO_REGISTER};
@@ -35,6 +35,9 @@ pub struct KernelFacts {
     /// Functions whose code lies in that of the kernel and that have frames of their own. ptxas makes one frame of a
     /// kernel and its callees, except of those that are called through a pointer or by themselves.
     pub callees: Vec<CalleeFacts>,
+    /// Bytes that spills of the other callees move, as `(stores, loads)`: their slots are in this frame, and ptxas counts
+    /// them apart.
+    pub shared_spills: (u64, u64),
 }
 
 /// A function with a frame of its own, as it is compiled for one kernel.
@@ -64,7 +67,7 @@ pub struct LocalAccess {
     pub definition: Option<Definition>,
     /// Which of [`KernelFacts::callees`] it lies in; `None` for the frame of the kernel.
     pub callee: Option<usize>,
-    /// It lies in ptxas's own code for an instruction, of which the PTX knows nothing.
+    /// It lies in ptxas's own code for an instruction, of which the PTX knows nothing, and in the frame of that.
     pub is_in_routine: bool,
     /// A store of a register that its function has not written: what the caller left there.
     pub stores_incoming: bool,
@@ -111,6 +114,7 @@ impl KernelFacts {
             accesses: Vec::new(),
             stack_alignment: self.stack_alignment,
             callees: Vec::new(),
+            shared_spills: self.shared_spills,
         }
     }
 }
@@ -163,7 +167,7 @@ fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasLog, archite
     let sass = SassFunction::new(&function.code, architecture);
     let instructions = sass.local_instructions();
     let loops = if instructions.is_empty() { Vec::new() } else { sass.loops() };
-    let parts = Parts::new(function, log);
+    let parts = Parts::new(function, log, &sass);
     let accesses = instructions
         .into_iter()
         .map(|instruction| local_access(instruction, function, cubin, &loops, &sass, &parts))
@@ -180,6 +184,7 @@ fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasLog, archite
         accesses,
         stack_alignment: sass.stack_alignment(0..parts.own_end),
         callees: callees.collect(),
+        shared_spills: parts.shared_spills,
     }
 }
 
@@ -190,26 +195,53 @@ struct Parts {
     own_end: u32,
     /// Those with a frame of their own.
     callees: Vec<(Range<u32>, CalleeFacts)>,
-    /// ptxas's own.
-    routines: Vec<Range<u32>>,
+    /// ptxas's own; whether they use the kernel's frame.
+    routines: Vec<(Range<u32>, bool)>,
+    /// Bytes that spills of the others move, as `(stores, loads)`.
+    shared_spills: (u64, u64),
 }
 
 impl Parts {
-    fn new(function: &CubinFunction, log: &PtxasLog) -> Self {
+    fn new(function: &CubinFunction, log: &PtxasLog, sass: &SassFunction<'_>) -> Self {
         let starts: Vec<u32> = std::iter::once(0).chain(function.inner.iter().map(|inner| inner.code.start)).collect();
-        let callees = function.inner.iter().filter_map(|inner| {
-            let usage = *log.callees.get(&(function.name.clone(), inner.name.clone()))?;
+        let usage = |inner: &InnerFunction| log.callees.get(&(function.name.clone(), inner.name.clone())).copied();
+        let own_frame = log.functions.get(&function.name).map_or(0, |own| own.usage.stack_frame);
+        // Who has no frame and leaves the stack pointer where it is has its slots where the caller's are.
+        let is_sharing = |inner: &InnerFunction| {
+            let frame = usage(inner).map_or(0, |usage| usage.stack_frame);
+            own_frame > 0 && frame == 0 && !sass.moves_stack_pointer(inner.code.clone())
+        };
+        let (sharing, others): (Vec<_>, Vec<_>) = function.inner.iter().partition(|inner| is_sharing(inner));
+        let routine = |inner: &InnerFunction| inner.is_routine.then(|| (inner.code.clone(), is_sharing(inner)));
+        let callees = others.iter().filter_map(|inner| {
+            let usage = usage(inner)?;
             let has_frame = usage.stack_frame > 0 || usage.spill_stores > 0 || usage.spill_loads > 0;
             let callee = CalleeFacts { name: inner.name.clone(), usage, stack_alignment: 0 };
             has_frame.then(|| (inner.code.clone(), callee))
         });
         let own_end = starts.get(1).copied().unwrap_or(function.code.len() as u32);
-        let routines = function.inner.iter().filter(|inner| inner.is_routine).map(|inner| inner.code.clone());
-        Self { own_end, callees: callees.collect(), routines: routines.collect(), starts }
+        let routines = function.inner.iter().filter_map(routine).collect();
+        // The log has no figures of routines; the marks stand for them.
+        let marked = |inner: &InnerFunction, kind: AccessKind| {
+            let marks = function.spill_marks.range(inner.code.clone());
+            let spills = marks.filter_map(|offset| sass.local_instruction(*offset)).filter(|spill| spill.kind == kind);
+            spills.map(|spill| u64::from(spill.bytes)).sum::<u64>()
+        };
+        let shared = sharing.iter().map(|inner| match usage(inner) {
+            Some(usage) => (usage.spill_stores, usage.spill_loads),
+            None => (marked(inner, AccessKind::Store), marked(inner, AccessKind::Load)),
+        });
+        let shared_spills = shared.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        Self { own_end, callees: callees.collect(), routines, shared_spills, starts }
     }
 
     fn callee(&self, offset: u32) -> Option<usize> {
         self.callees.iter().position(|(code, _)| code.contains(&offset))
+    }
+
+    /// For an instruction in a routine, whether that uses the kernel's frame.
+    fn routine(&self, offset: u32) -> Option<bool> {
+        self.routines.iter().find(|(code, _)| code.contains(&offset)).map(|(_, is_sharing)| *is_sharing)
     }
 
     /// Where the function starts that an instruction lies in.
@@ -231,20 +263,24 @@ fn local_access(
     let innermost = around().min_by_key(|range| range.end - range.start);
     let is_spill = function.spill_marks.contains(&offset);
     let is_store = instruction.kind == AccessKind::Store;
-    let definition =
-        (is_spill && is_store).then(|| sass.definition(instruction.data, offset)).flatten().map(|offset| Definition {
-            ptx_line: ptx_line(cubin, function, offset),
-            source: source_lines(cubin, function, offset),
-        });
+    let routine = parts.routine(offset);
+    // A routine has no lines: those of the table are of what stands before it.
+    let lines = |offset| match routine {
+        Some(true) => (None, Vec::new()),
+        _ => (ptx_line(cubin, function, offset), source_lines(cubin, function, offset)),
+    };
+    let definition = (is_spill && is_store).then(|| sass.definition(instruction.data, offset)).flatten();
+    let definition = definition.map(lines).map(|(ptx_line, source)| Definition { ptx_line, source });
+    let (ptx_line, source) = lines(offset);
     LocalAccess {
         is_spill,
-        ptx_line: ptx_line(cubin, function, offset),
-        source: source_lines(cubin, function, offset),
+        ptx_line,
+        source,
         loop_depth: around().count() as u32,
         loop_lines: innermost.map(|range| source_lines(cubin, function, range.end - 1)).unwrap_or_default(),
         definition,
         callee: parts.callee(offset),
-        is_in_routine: parts.routines.iter().any(|code| code.contains(&offset)),
+        is_in_routine: routine == Some(false),
         stores_incoming: is_store
             && !is_spill
             && instruction.data != ZERO_REGISTER

@@ -81,6 +81,12 @@ impl<'a> SassFunction<'a> {
         self.words().filter_map(|(offset, lo, hi)| local_instruction(offset, lo, hi)).collect()
     }
 
+    /// The local load or store at an offset.
+    pub fn local_instruction(&self, offset: u32) -> Option<LocalInstruction> {
+        let (_, lo, hi) = self.words().nth(offset as usize / INSTRUCTION_BYTES)?;
+        local_instruction(offset, lo, hi)
+    }
+
     /// Loops, outermost first where they nest. Several backward branches to one target are one loop.
     pub fn loops(&self) -> Vec<LoopRange> {
         let mut ends = std::collections::BTreeMap::new();
@@ -148,6 +154,12 @@ impl SassFunction<'_> {
         let count = (code.end.saturating_sub(code.start)) as usize / INSTRUCTION_BYTES;
         let rounded = self.words().skip(start).take(count).find(|(_, lo, _)| is_rounding(*lo));
         rounded.map_or(0, |(_, lo, _)| 1 << (lo >> 32).trailing_zeros().min(16))
+    }
+
+    /// Whether a part of the code makes a frame of its own.
+    pub fn moves_stack_pointer(&self, code: Range<u32>) -> bool {
+        let mut part = self.words().filter(|(offset, ..)| code.contains(offset));
+        part.any(|(_, lo, hi)| written_registers(lo, hi).contains(&u16::from(STACK_POINTER)))
     }
 }
 
@@ -235,6 +247,15 @@ mod tests {
         let bytes = code(&[(0x7918, 0), (0xffff_fff0_0101_7812, 0x000f_e400_078e_c0ff)]);
         assert_eq!(SassFunction::new(&bytes, 90).stack_alignment(0..32), 16);
         assert_eq!(SassFunction::new(&bytes, 90).stack_alignment(0..16), 0);
+    }
+
+    /// `IADD3 R1, R1, -0x1f0, RZ`, as sm_90 has it, and what only reads it.
+    #[test]
+    fn functions_with_a_frame_of_their_own_move_the_stack_pointer() {
+        let bytes =
+            code(&[(0x0000_5007_0100_7387, 0x000f_e200_0010_0800), (0xffff_fe10_0101_7810, 0x000f_e200_07ff_e0ff)]);
+        let sass = SassFunction::new(&bytes, 90);
+        assert_eq!((sass.moves_stack_pointer(0..16), sass.moves_stack_pointer(16..32)), (false, true));
     }
 
     #[test]
