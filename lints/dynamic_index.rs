@@ -63,7 +63,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let forms = [Form::Branch, Form::Select].into_iter();
     // Shared memory is as fast as selects for few elements, and faster for more.
     let finding = finding.suggest(suggest::keep_in_shared_memory(cx, object));
-    Some(forms.fold(finding, |finding, form| finding.suggest(select(object, form))))
+    let finding = forms.fold(finding, |finding, form| finding.suggest(select(object, form)));
+    Some(finding.suggest(suggest::keep_in_shared_memory_of_some_block(cx, object)))
 }
 
 /// Accesses of all elements, of which one is chosen, in place of all accesses with a computed index; loops over the array

@@ -49,7 +49,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     };
     let suggestion = matches!(walk, Walk::Loop).then(|| unroll(object)).flatten();
     let finding = finding.help(walk.advice(guilty, trip)).suggest(suggestion);
-    Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
+    let finding = finding.suggest(suggest::keep_in_shared_memory(cx, object));
+    Some(finding.suggest(suggest::keep_in_shared_memory_of_some_block(cx, object)))
 }
 
 /// `#pragma unroll` at all loops that walk the array. Where a length is known at run time only, the loop runs to the

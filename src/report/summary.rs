@@ -72,14 +72,19 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
 fn suggested(summary: &Summary) -> String {
     let number = |applicability| summary.suggested.get(&applicability).copied().unwrap_or(0);
     let (safe, judged) = (number(Applicability::MachineApplicable), number(Applicability::MaybeIncorrect));
-    let edits = |number: usize| count(number as u64, "proven edit");
-    match (safe, judged) {
-        (safe, 0) => format!("{}: `--fix` writes them", edits(safe)),
-        (0, judged) => format!("{}, to be judged: `--fix --unsafe-fixes` writes them", edits(judged)),
-        (safe, judged) => {
-            format!("{}: `--fix` writes {safe}, and with `--unsafe-fixes` {judged} more", edits(safe + judged))
-        }
+    let open = number(Applicability::HasPlaceholders);
+    let mut parts = Vec::new();
+    if safe > 0 {
+        parts.push(format!("`--fix` writes {safe}"));
     }
+    if judged > 0 {
+        let more = if safe > 0 { " more" } else { "" };
+        parts.push(format!("`--fix --unsafe-fixes` {judged}{more}, to be judged"));
+    }
+    if open > 0 {
+        parts.push(format!("{open} with a number for you to write"));
+    }
+    format!("{}: {}", count((safe + judged + open) as u64, "proven edit"), parts.join("; "))
 }
 
 fn found(summary: &Summary) -> String {

@@ -1,7 +1,7 @@
 //! A private array as a slice of shared memory, `[element][thread]`: a column for each thread of the largest block.
 
 use crate::attribute::{Columns, PrivateArray, StackObject};
-use crate::diagnostic::{Applicability, Suggestion};
+use crate::diagnostic::{Applicability, Edit, Suggestion};
 use crate::lint::{LintContext, bytes};
 
 use super::split_at_commas;
@@ -19,6 +19,9 @@ const OWN_COLUMNS: [&str; 3] = [
 /// Registers of the PTX that tell of a second and a third axis.
 const OTHER_AXES: [&str; 2] = ["%tid.y", "%tid.z"];
 
+/// Threads of a block that are tried where nothing tells how many there are, the usual number first.
+const USUAL_THREADS: [u32; 3] = [256, 128, 64];
+
 /// How large blocks are at most.
 struct Block {
     threads: u32,
@@ -31,14 +34,47 @@ struct Block {
 /// `float window[32]` as `__shared__ float window_of_block[32][256]`, where the size of a block is known, and a block has
 /// room for it.
 pub(crate) fn keep_in_shared_memory(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
-    let is_own = cx.frame.is_entry && object.function.is_none() && object.escapes.is_empty();
-    let array = object.private_array().filter(|_| is_own)?;
+    let array = own_array(cx, object)?;
     let block = of_launch_bounds(cx, &array).or_else(|| of_launches(cx, &array))?;
+    let size = room_for(cx, object, block.threads)?;
     let variable = object.variable.as_ref()?;
-    let size = variable.bytes.unwrap_or(0).max(object.bytes - object.padding) * u64::from(block.threads);
-    if size + cx.frame.usage.shared > MAX_SHARED || has_dynamic_shared_memory(cx) {
+    let title =
+        format!("keep `{}` in shared memory, {} for a block of {} threads", variable.name, room(size), block.threads);
+    let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits(cx, &array, &block)?);
+    Some(suggestion.within_kernel(true).threads(block.is_launched.then_some(block.threads)))
+}
+
+/// The same where nothing tells how large a block is: with a usual size, for the programmer to write the right one.
+pub(crate) fn keep_in_shared_memory_of_some_block(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
+    let array = own_array(cx, object)?;
+    if of_launch_bounds(cx, &array).or_else(|| of_launches(cx, &array)).is_some() {
         return None;
     }
+    let (threads, size) = USUAL_THREADS.iter().find_map(|threads| Some((*threads, room_for(cx, object, *threads)?)))?;
+    let block = Block { threads, text: threads.to_string(), is_launched: true };
+    let title = format!(
+        "keep `{}` in shared memory, {} for a block of {threads} threads: write the size of your blocks in place of {threads}",
+        object.variable.as_ref()?.name,
+        room(size)
+    );
+    let suggestion = Suggestion::new(title, Applicability::HasPlaceholders, edits(cx, &array, &block)?);
+    Some(suggestion.within_kernel(true).threads(Some(threads)))
+}
+
+/// The array, where it is the kernel's own.
+fn own_array(cx: &LintContext<'_>, object: &StackObject) -> Option<PrivateArray> {
+    let is_own = cx.frame.is_entry && object.function.is_none() && object.escapes.is_empty();
+    object.private_array().filter(|_| is_own)
+}
+
+/// Bytes of all columns, where a block has room for them.
+fn room_for(cx: &LintContext<'_>, object: &StackObject, threads: u32) -> Option<u64> {
+    let variable = object.variable.as_ref()?;
+    let size = variable.bytes.unwrap_or(0).max(object.bytes - object.padding) * u64::from(threads);
+    (size + cx.frame.usage.shared <= MAX_SHARED && !has_dynamic_shared_memory(cx)).then_some(size)
+}
+
+fn edits(cx: &LintContext<'_>, array: &PrivateArray, block: &Block) -> Option<Vec<Edit>> {
     let columns = Columns { count: &block.text, own: OWN_COLUMNS[axes(cx)? - 1] };
     let parameters = array.template_parameters();
     let arguments = template_arguments(&cx.frame.name);
@@ -46,12 +82,7 @@ pub(crate) fn keep_in_shared_memory(cx: &LintContext<'_>, object: &StackObject) 
         let position = parameters.iter().position(|parameter| parameter == name)?;
         arguments.get(position).map(|argument| (*argument).to_string())
     };
-    let edits = array.shared(&columns, &argument)?;
-    let title =
-        format!("keep `{}` in shared memory, {} for a block of {} threads", variable.name, room(size), block.threads);
-    // Threads of other columns lie in other banks only where the elements are no smaller than those.
-    let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits);
-    Some(suggestion.within_kernel(true).threads(block.is_launched.then_some(block.threads)))
+    array.shared(&columns, &argument)
 }
 
 /// The first argument of `__launch_bounds__(256, 2)`: no launch may have more threads.

@@ -8,6 +8,7 @@ mod compare;
 mod measure;
 mod occupancy;
 mod overlay;
+mod together;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,6 +128,7 @@ pub fn prove(diagnostics: &mut [Diagnostic], prover: &Prover<'_>) -> Tally {
             outcomes[place].push(outcome);
         }
     }
+    together::try_together(diagnostics, &mut outcomes, prover, &mut tally);
     for (diagnostic, outcomes) in diagnostics.iter_mut().zip(outcomes) {
         keep(diagnostic, outcomes, &mut tally);
     }

@@ -1,0 +1,96 @@
+//! Suggestions that help only together: a frame stays as large as it is while one of its arrays is left, where several
+//! share their place in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::compare::Fault;
+use super::{Candidate, Outcome, Prover, Tally, candidate_of, try_all};
+use crate::diagnostic::{Diagnostic, Suggestion};
+use crate::edit;
+
+/// More findings of one kernel are not tried together: what helps then is seldom what a reader would take.
+const MOST: usize = 4;
+
+/// Adds to findings of the same kernels, none of which has a proven suggestion, one that answers all of them, if it is
+/// proven.
+pub(super) fn try_together(
+    diagnostics: &mut [Diagnostic],
+    outcomes: &mut [Vec<Outcome>],
+    prover: &Prover<'_>,
+    tally: &mut Tally,
+) {
+    let mut merged: Vec<(Vec<usize>, Suggestion)> = Vec::new();
+    for members in groups(diagnostics, outcomes) {
+        let parts: Vec<(&Diagnostic, &Suggestion)> = members
+            .iter()
+            .filter_map(|index| Some((&diagnostics[*index], without_gain(&diagnostics[*index], &outcomes[*index])?)))
+            .collect();
+        if let Some(suggestion) = merge(&parts) {
+            merged.push((members, suggestion));
+        }
+    }
+    let candidates: Vec<Candidate<'_>> = merged
+        .iter()
+        .filter_map(|(members, suggestion)| candidate_of(members[0], &diagnostics[members[0]], suggestion, prover))
+        .collect();
+    if candidates.len() != merged.len() {
+        return;
+    }
+    tally.tried += candidates.len();
+    let results = try_all(&candidates, prover, tally);
+    for ((members, suggestion), outcome) in merged.into_iter().zip(results) {
+        let Outcome::Proven(verification) = outcome else { continue };
+        for index in members {
+            diagnostics[index].suggestions.push(suggestion.clone());
+            outcomes[index].push(Outcome::Proven(verification.clone()));
+        }
+    }
+}
+
+/// Findings of the same kernels with suggestions that bring nothing alone.
+fn groups(diagnostics: &[Diagnostic], outcomes: &[Vec<Outcome>]) -> Vec<Vec<usize>> {
+    let mut groups: BTreeMap<BTreeSet<(&str, &str)>, Vec<usize>> = BTreeMap::new();
+    for (index, diagnostic) in diagnostics.iter().enumerate() {
+        let Some(evidence) = diagnostic.evidence.as_ref() else { continue };
+        let is_proven = outcomes[index].iter().any(|outcome| matches!(outcome, Outcome::Proven(_)));
+        if !is_proven && without_gain(diagnostic, &outcomes[index]).is_some() {
+            let kernels = evidence.kernels.iter().map(|kernel| (kernel.mangled.as_str(), kernel.arch.as_str()));
+            groups.entry(kernels.collect()).or_default().push(index);
+        }
+    }
+    groups.into_values().filter(|members| (2..=MOST).contains(&members.len())).collect()
+}
+
+/// The first suggestion after which the kernel had as much local memory as before.
+fn without_gain<'d>(diagnostic: &'d Diagnostic, outcomes: &[Outcome]) -> Option<&'d Suggestion> {
+    let position = outcomes.iter().position(|outcome| matches!(outcome, Outcome::Refuted(Fault::NoGain)))?;
+    diagnostic.suggestions.get(position)
+}
+
+/// One suggestion with all edits; `None` where two of them cannot both be made.
+fn merge(parts: &[(&Diagnostic, &Suggestion)]) -> Option<Suggestion> {
+    let (_, first) = parts.first()?;
+    let mut all = Suggestion { edits: Vec::new(), ..(*first).clone() };
+    let mut titles = Vec::new();
+    for (diagnostic, suggestion) in parts {
+        if suggestion.edits.iter().any(|one| all.edits.iter().any(|other| edit::conflict(one, other))) {
+            return None;
+        }
+        all.edits.extend(suggestion.edits.iter().cloned());
+        all.applicability = all.applicability.max(suggestion.applicability);
+        all.rounds = all.rounds.max(suggestion.rounds);
+        all.threads = all.threads.max(suggestion.threads);
+        all.keeps_loops &= suggestion.keeps_loops;
+        all.is_within_kernel &= suggestion.is_within_kernel;
+        let variable = diagnostic.evidence.as_ref().and_then(|evidence| evidence.variable.as_deref());
+        let title = match variable {
+            Some(name) => format!("for `{name}`, {}", suggestion.title),
+            None => suggestion.title.clone(),
+        };
+        titles.push(title);
+    }
+    all.edits.sort();
+    all.edits.dedup();
+    all.title = format!("together: {}", titles.join("; "));
+    Some(all)
+}
