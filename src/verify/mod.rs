@@ -163,7 +163,10 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) 
             }
             Outcome::Refuted(fault) => {
                 tally.refuted.push((place(diagnostic), fault.clone()));
-                refuted.push((suggestion.title, fault));
+                // A number that the programmer writes may be a better one than that which was tried.
+                if suggestion.applicability != Applicability::HasPlaceholders {
+                    refuted.push((suggestion.title, fault));
+                }
             }
             Outcome::Unclear => {}
             Outcome::Open => {
