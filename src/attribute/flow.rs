@@ -17,6 +17,10 @@ use crate::read::{AddressOperand, Instruction, PtxFunction};
 /// Chains of definitions longer than this are cut; the answer is "unknown" then.
 const MAX_DEPTH: usize = 2000;
 
+/// An index that is computed from more values is not followed further: in arithmetic of large numbers that would be most
+/// of the kernel, for each of its accesses.
+const MAX_TERMS: usize = 4096;
+
 /// Definitions that one address may take to follow: branches that merge pointers multiply the ways.
 const MAX_STEPS: u32 = 20_000;
 
@@ -163,6 +167,8 @@ pub struct Flow<'a> {
     reaching: Reaching<'a>,
     /// Registers that hold a pointer into local memory or are made of one, to tell pointer from index in sums.
     pointers: RefCell<HashMap<String, bool>>,
+    /// What registers are computed from, by the definitions that were asked for: unrolled code asks again and again.
+    known_sources: RefCell<HashMap<(String, Definitions), Sources>>,
     steps_left: Cell<u32>,
     divergence: OnceCell<Divergence<'a>>,
 }
@@ -175,6 +181,7 @@ impl<'a> Flow<'a> {
             loops,
             reaching: Reaching::new(function),
             pointers: RefCell::default(),
+            known_sources: RefCell::default(),
             steps_left: Cell::new(0),
             divergence: OnceCell::new(),
         }
@@ -378,14 +385,24 @@ impl<'a> Flow<'a> {
     /// Where the value of a register or constant comes from: everything that it is computed from, each
     /// register looked at once, so that shared terms cost nothing. Instruction `at` reads it.
     pub fn sources(&self, operand: &str, at: usize) -> Sources {
+        let first = self.term(operand, at, false, false);
+        let key = (operand.to_string(), first.definitions.clone());
+        if let Some(known) = self.known_sources.borrow().get(&key) {
+            return known.clone();
+        }
         let mut sources = Sources::constant();
         let mut seen = HashSet::new();
-        let mut open = vec![self.term(operand, at, false, false)];
+        let mut open = vec![first];
         while let Some(term) = open.pop() {
             if constant(term.operand).is_none() && seen.insert(term.clone()) {
                 self.visit(&term, &mut sources, &mut open);
             }
+            if seen.len() > MAX_TERMS {
+                sources.merge(Sources::unknown());
+                break;
+            }
         }
+        self.known_sources.borrow_mut().insert(key, sources.clone());
         sources
     }
 
