@@ -19,7 +19,7 @@ use crate::attribute::{
     Address, Contents, DeclarationKind, DeclarationSite, Escape, EscapeKind, Parameter, ParameterCopy, StackObject,
     StackObjectKind, Variable, demangle,
 };
-use crate::diagnostic::{Applicability, Edit, Suggestion};
+use crate::diagnostic::{Applicability, Edit, Suggestion, Uniformity};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, line_of, object_finding, origin};
 
 pub(crate) static LINT: Lint =
@@ -89,7 +89,7 @@ fn grid_constant(
 ) -> Option<Suggestion> {
     let parameter = copy.parameter.as_ref()?;
     let is_own = matches!(copied, Copied::Itself | Copied::Part) && cx.frame.is_entry;
-    if !is_own || !copy.writes.is_empty() {
+    if !is_own || !copy.writes.is_empty() || is_read_apart(object) {
         return None;
     }
     let site = object.declaration_at(&parameter.span)?;
@@ -100,6 +100,15 @@ fn grid_constant(
     let edits = constant_in_place(cx, &site).into_iter().collect();
     let title = format!("declare `{}` as `const __grid_constant__`, so that it is used where it lies", parameter.name);
     Some(Suggestion::new(title, applicability, edits).within_kernel(site.is_within_kernel()))
+}
+
+/// Whether the kernel reads elements that may differ from thread to thread: constant memory serves those one after the
+/// other. On an H200 a loop over 16 elements of a parameter took 0.040 ms with the copy, and 0.067 ms without.
+fn is_read_apart(object: &StackObject) -> bool {
+    object.accesses.iter().filter(|access| !access.in_callee).any(|access| match &access.address {
+        Address::Computed(sources) => sources.uniformity() != Some(Uniformity::Uniform),
+        _ => false,
+    })
 }
 
 fn constant_in_place(cx: &LintContext<'_>, site: &DeclarationSite) -> Option<Edit> {
@@ -118,20 +127,23 @@ fn own_members(
     object: &StackObject,
     copy: &ParameterCopy,
     copied: Copied,
-) -> Option<[Suggestion; 2]> {
+) -> Option<Vec<Suggestion>> {
     let parameter = copy.parameter.as_ref().filter(|_| copied == Copied::Itself && cx.frame.is_entry)?;
     let own = object.own_members(&parameter.span)?;
     let names: Vec<String> = own.members.iter().map(|member| format!("`{member}`")).collect();
     let title = format!("let what changes of `{}` be variables: {}", parameter.name, names.join(", "));
+    let suggestion = |title: String, edits: Vec<Edit>| {
+        Suggestion::new(title, Applicability::MaybeIncorrect, edits).within_kernel(true)
+    };
     let site = object.declaration_at(&parameter.span);
     let mut with_constant = own.edits.clone();
     with_constant.extend(site.as_ref().and_then(|site| constant_in_place(cx, site)));
     with_constant.sort();
+    if is_read_apart(object) {
+        return Some(vec![suggestion(title, own.edits)]);
+    }
     let constant_title = format!("{title}, and declare it as `const __grid_constant__`");
-    let suggestion = |title: String, edits: Vec<Edit>| {
-        Suggestion::new(title, Applicability::MaybeIncorrect, edits).within_kernel(true)
-    };
-    Some([suggestion(title, own.edits), suggestion(constant_title, with_constant)])
+    Some(vec![suggestion(title, own.edits), suggestion(constant_title, with_constant)])
 }
 
 fn copied(object: &StackObject, copy: &ParameterCopy) -> Option<Copied> {
