@@ -222,7 +222,7 @@ fn launched(cx: &LintContext<'_>, finding: &mut Finding) -> Option<String> {
 
 /// Whether the kernel without its limit keeps to so many registers: else the number of blocks must be named too.
 fn fits(cx: &LintContext<'_>, allowed: u32) -> bool {
-    let fits = |usage: &ResourceUsage| usage.registers <= allowed && usage.spill_stores + usage.spill_loads == 0;
+    let fits = |usage: &ResourceUsage| usage.registers <= allowed && usage.spilled() == 0;
     cx.frame.unlimited.as_ref().is_some_and(fits)
 }
 
@@ -249,7 +249,7 @@ fn demand(frame: &KernelFrame) -> String {
 
 fn without_limit(usage: &ResourceUsage) -> String {
     let registers = plural(usage.registers.into(), "register");
-    match usage.spill_stores + usage.spill_loads {
+    match usage.spilled() {
         0 => format!("compiled without the limit it takes {registers} and does not spill"),
         _ => format!(
             "compiled without the limit it takes {registers} and still spills: {} stored, {} loaded",

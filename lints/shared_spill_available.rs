@@ -20,7 +20,6 @@
 //! warning.
 
 use crate::attribute::{StackObject, StackObjectKind};
-use crate::compile::SHARED_SPILLING;
 use crate::diagnostic::ResourceUsage;
 use crate::extract::UnitCode;
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes};
@@ -41,12 +40,12 @@ fn check(cx: &LintContext<'_>) -> Option<Finding> {
     let (before, after) = (&frame.usage, frame.shared_spilling.as_ref()?);
     let is_spills = |object: &&StackObject| matches!(object.kind, StackObjectKind::Spills(_));
     let StackObjectKind::Spills(spills) = &frame.objects.iter().find(is_spills)?.kind else { return None };
-    let gone = traffic(before).checked_sub(traffic(after))?;
-    if after.shared <= before.shared || gone * WORTHWHILE < traffic(before) {
+    let gone = before.spilled().checked_sub(after.spilled())?;
+    if after.shared <= before.shared || gone * WORTHWHILE < before.spilled() {
         return None;
     }
-    let part = if traffic(after) == 0 { "all" } else { "a part" };
-    let spilled = bytes(traffic(before));
+    let part = if after.spilled() == 0 { "all" } else { "a part" };
+    let spilled = bytes(before.spilled());
     let mut finding = Finding::new(format!(
         "kernel `{}` spills to local memory, and shared memory could hold {part} of it",
         frame.name
@@ -62,14 +61,8 @@ fn check(cx: &LintContext<'_>) -> Option<Finding> {
     if let UnitCode::CudaText { .. } = &cx.unit.unit.code {
         finding = finding.note("the driver compiles this text: one before CUDA 13 may ignore the pragma");
     }
-    let finding =
-        finding.help(format!("write `asm volatile (\".pragma \\\"{SHARED_SPILLING}\\\";\");` as the first statement"));
+    let finding = finding.help(format!("write `{}` as the first statement", suggest::shared_spilling_statement()));
     Some(finding.suggest(suggest::spill_to_shared_memory(cx, None)))
-}
-
-/// Bytes of spill stores and loads.
-fn traffic(usage: &ResourceUsage) -> u64 {
-    usage.spill_stores + usage.spill_loads
 }
 
 fn with_pragma(before: &ResourceUsage, after: &ResourceUsage) -> String {

@@ -53,6 +53,21 @@ struct Entry {
     artifacts: Artifacts,
 }
 
+/// What a key is made of. Each part comes with its length, so that none can end where another begins.
+#[derive(Default)]
+struct Parts(blake3::Hasher);
+
+impl Parts {
+    fn add(&mut self, text: &str) {
+        self.0.update(&(text.len() as u64).to_le_bytes());
+        self.0.update(text.as_bytes());
+    }
+
+    fn key(self) -> Key {
+        Key(self.0.finalize().to_hex().to_string())
+    }
+}
+
 impl Cache {
     /// The cache in `folder`, made at the first write, for files below `root`.
     pub fn new(folder: PathBuf, root: &Path) -> Self {
@@ -61,11 +76,8 @@ impl Cache {
 
     /// The name of the entry for a unit and a target.
     pub fn key(&self, unit: &TranslationUnit, target: &Target) -> Key {
-        let mut hasher = blake3::Hasher::new();
-        let mut part = |text: &str| {
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
-        };
+        let mut parts = Parts::default();
+        let mut part = |text: &str| parts.add(text);
         part(FORMAT);
         part(&self.fingerprint(&target.toolkit));
         part(&target.architecture);
@@ -89,16 +101,13 @@ impl Cache {
                 part(text.as_str());
             }
         }
-        Key(hasher.finalize().to_hex().to_string())
+        parts.key()
     }
 
     /// The name of the figures of a unit with edits: those of the unit, and the content of all that it reads.
     pub fn overlay_key(&self, overlay: &Overlay<'_>, target: &Target) -> Key {
-        let mut hasher = blake3::Hasher::new();
-        let mut part = |text: &str| {
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
-        };
+        let mut parts = Parts::default();
+        let mut part = |text: &str| parts.add(text);
         part(OVERLAY_FORMAT);
         part(&self.key(overlay.unit, target).0);
         for (path, text) in overlay.texts() {
@@ -109,7 +118,7 @@ impl Cache {
             part(&self.portable(path));
             part(&self.hash(path).unwrap_or_default());
         }
-        Key(hasher.finalize().to_hex().to_string())
+        parts.key()
     }
 
     /// A value that was kept under a name.

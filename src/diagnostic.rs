@@ -130,6 +130,11 @@ impl Suggestion {
         Self { keeps_loops, ..self }
     }
 
+    /// Whether a recompilation showed that it helps.
+    pub fn is_proven(&self) -> bool {
+        self.verification.is_some()
+    }
+
     pub fn rounds(self, rounds: Option<u32>) -> Self {
         Self { rounds, ..self }
     }
@@ -177,6 +182,13 @@ pub struct ResourceUsage {
     pub spill_loads: u64,
     pub registers: u32,
     pub shared: u64,
+}
+
+impl ResourceUsage {
+    /// Bytes that spills store and load.
+    pub fn spilled(&self) -> u64 {
+        self.spill_stores + self.spill_loads
+    }
 }
 
 /// One kernel, on one architecture, that a diagnostic holds for.

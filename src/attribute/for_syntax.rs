@@ -8,6 +8,7 @@ use tree_sitter::Node;
 use super::objects::{Access, Address};
 use super::types;
 use super::view::SourceView;
+use super::words::{is_word, words};
 use crate::diagnostic::Edit;
 
 /// A `for` loop of the source.
@@ -112,7 +113,7 @@ pub fn index_loops<'a>(accesses: impl Iterator<Item = &'a Access>) -> Option<Vec
 /// Of the loops around an access those whose counter stands in its index.
 fn loops_of(access: &Access) -> Vec<ForLoop> {
     let index = access.index.as_ref().map_or("", |span| span.text());
-    let words: Vec<&str> = index.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
+    let words: Vec<&str> = words(index).collect();
     for place in &access.places {
         let around = for_loops(&place.view, place.offset);
         let named: Vec<ForLoop> = around.into_iter().filter(|found| words.contains(&found.counter.as_str())).collect();
@@ -217,7 +218,6 @@ fn unroll_directive(pragma: &str) -> Option<Range<usize>> {
     let start = pragma.len() - directive.len();
     let end_of_word = pragma.len() - after.len();
     let argument = after.trim_start_matches([' ', '\t']);
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let length = match argument.strip_prefix('(') {
         Some(inner) => inner.find(')')? + 2,
         None => argument.find(|c| !is_word(c)).unwrap_or(argument.len()),

@@ -9,6 +9,7 @@ use super::frame::StackObject;
 use super::sites::offset_of;
 use super::syntax::{children, enclosing_function};
 use super::view::SourceView;
+use super::words::places_of;
 use crate::diagnostic::Edit;
 
 /// Functions whose slow path needs an array, without the ending of their `float` form.
@@ -145,18 +146,16 @@ fn of_literal(text: &str) -> Option<&'static str> {
 
 /// What follows the name in `#define NAME (3.14…)` or `NAME = 3.14…`, everywhere where that is written.
 fn definition<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut found = None;
-    for (at, _) in text.match_indices(name) {
+    for at in places_of(text, name) {
         let rest = &text[at + name.len()..];
-        let is_whole = !text[..at].ends_with(is_word) && !rest.starts_with(is_word);
         let before = text[..at].trim_end_matches([' ', '\t']);
         let value = match rest.trim_start().strip_prefix('=').filter(|rest| !rest.starts_with('=')) {
             Some(value) => value,
             None if before.ends_with("define") => rest,
             None => continue,
         };
-        if is_whole && found.replace(value.trim_start_matches([' ', '\t', '('])).is_some() {
+        if found.replace(value.trim_start_matches([' ', '\t', '('])).is_some() {
             return None;
         }
     }

@@ -46,6 +46,7 @@ mod syntax;
 mod types;
 mod value;
 mod view;
+mod words;
 
 pub use allocation::Allocation;
 pub use calls::{CallArea, CallAreaKind};

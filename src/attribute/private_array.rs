@@ -12,6 +12,7 @@ use tree_sitter::Node;
 use super::frame::StackObject;
 use super::syntax::{access_path, children, enclosing_function, resolve};
 use super::view::SourceView;
+use super::words::{places_of, words};
 use super::{plain_type, types};
 use crate::diagnostic::Edit;
 
@@ -70,7 +71,7 @@ impl PrivateArray {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || " _+-*/()".contains(c);
         let own = self.view.declarations(function);
         let is_own = |word: &str| own.iter().any(|declaration| declaration.name == word);
-        expression.chars().all(is_plain) && !expression.split(|c| !is_word(c)).any(is_own)
+        expression.chars().all(is_plain) && !words(expression).any(is_own)
     }
 
     /// Whether a name at file level, before the kernel, is the only one and constant.
@@ -146,7 +147,7 @@ fn fresh_name(text: &str, name: &str) -> Option<String> {
         1 => format!("{name}_of_block"),
         _ => format!("{name}_of_block{number}"),
     });
-    names.into_iter().find(|name| words(text, name).next().is_none())
+    names.into_iter().find(|name| places_of(text, name).next().is_none())
 }
 
 /// The declaration as one of shared memory. Other variables of the statement stay behind.
@@ -230,7 +231,7 @@ fn fill(view: &SourceView, declared: &Declared<'_>, name: &str, columns: &Column
     let mut text = String::new();
     for (counter, extent) in counters.iter().zip(&declared.extents) {
         let extent = view.slice(*extent);
-        if counters.iter().any(|counter| words(extent, counter).next().is_some()) {
+        if counters.iter().any(|counter| places_of(extent, counter).next().is_some()) {
             return None;
         }
         text.push_str(&format!("for (int {counter} = 0; {counter} < {extent}; ++{counter}) "));
@@ -263,7 +264,7 @@ fn uses(view: &SourceView, declared: &Declared<'_>) -> Option<Vec<Use>> {
     }
     let mut found = Vec::new();
     let from = declared.statement.start_byte();
-    for at in words(view.text().get(from..scope.end_byte())?, name).map(|at| from + at) {
+    for at in places_of(view.text().get(from..scope.end_byte())?, name).map(|at| from + at) {
         let range = at..at + name.len();
         let node = root.descendant_for_byte_range(range.start, range.end)?;
         let is_text = matches!(node.kind(), "comment" | "string_content" | "raw_string_content" | "field_identifier");
@@ -313,7 +314,7 @@ fn is_shared_with_lambdas(view: &SourceView, declared: &Declared<'_>, used: Node
 fn is_in_a_macro(view: &SourceView, root: Node<'_>, word: &str) -> bool {
     let mut open = vec![root];
     while let Some(node) = open.pop() {
-        if node.kind() == "preproc_arg" && words(view.slice(node), word).next().is_some() {
+        if node.kind() == "preproc_arg" && places_of(view.slice(node), word).next().is_some() {
             return true;
         }
         open.extend(children(node));
@@ -324,26 +325,13 @@ fn is_in_a_macro(view: &SourceView, root: Node<'_>, word: &str) -> bool {
 /// Whether a name is defined in a text outside all functions.
 fn is_at_file_level(view: &SourceView, text: &str, name: &str) -> bool {
     let Some(root) = view.root() else { return false };
-    words(text, name).any(|at| {
+    places_of(text, name).any(|at| {
         let node = root.named_descendant_for_byte_range(at, at + name.len());
         node.is_some_and(|node| {
             let parent = node.parent().map_or("", |parent| parent.kind());
             matches!(parent, "preproc_def" | "init_declarator") && enclosing_function(node).is_none()
         })
     })
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// Where a word stands in a text.
-fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
-    let is_whole = move |at: &usize| {
-        let is_end = |c: Option<char>| c.is_none_or(|c| !is_word(c));
-        is_end(text[..*at].chars().next_back()) && is_end(text[*at + word.len()..].chars().next())
-    };
-    text.match_indices(word).map(|(at, _)| at).filter(is_whole)
 }
 
 #[cfg(test)]
@@ -363,7 +351,7 @@ template <typename T> __global__ void k(float* out, int n) {
     fn shared_in(head: &str, body: &str) -> Option<String> {
         let text = format!("{head}{body}\n}}\n");
         let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text))));
-        let offset = head.len() + words(body, "w").next()?;
+        let offset = head.len() + places_of(body, "w").next()?;
         let columns = Columns { count: "256", own: "threadIdx.x" };
         let argument = |name: &str| (name == "T").then(|| "float".to_string());
         let edits = PrivateArray::at(&view, offset)?.shared(&columns, &argument)?;
@@ -485,7 +473,7 @@ template <typename T> __global__ void k(float* out, int n) {
     fn only_what_means_the_same_is_spelled() {
         let text = "#define B 64\nconstexpr int C = 2;\ntemplate <int R> __global__ void k() { int n; float w[4]; w[0] = 0; }\nconst int D = 1;";
         let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text))));
-        let array = PrivateArray::at(&view, words(text, "w").next().unwrap()).unwrap();
+        let array = PrivateArray::at(&view, places_of(text, "w").next().unwrap()).unwrap();
         assert!(array.can_spell("32 * R") && !array.can_spell("n * 2") && !array.can_spell("f<2>::x"));
         let known = ["B", "C", "D", "R", "n"].map(|name| array.is_known_constant(name));
         assert_eq!(known, [true, true, false, false, false]);

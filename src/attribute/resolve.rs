@@ -16,6 +16,7 @@ use super::place::Place;
 use super::syntax::{Declaration, DeclarationKind, Mention};
 use super::types;
 use super::view::Views;
+use super::words::places_of;
 use crate::read::{AccessKind, FrontEndVariable};
 
 /// A use of a variable that an access may be.
@@ -279,13 +280,10 @@ pub fn hidden_declaration(place: &Place, variable: &FrontEndVariable) -> Option<
     if is_elsewhere || place.view.is_declared(place.offset, &variable.name) {
         return None;
     }
-    let word = text.match_indices(variable.name.as_str()).find(|(at, name)| {
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        !text[..*at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word)
-    });
+    let word = places_of(text, &variable.name).next();
     let blank = text.len() - text.trim_start().len();
     let range = match word {
-        Some((at, name)) => line.start + at..line.start + at + name.len(),
+        Some(at) => line.start + at..line.start + at + variable.name.len(),
         None => line.start + blank..line.start + text.trim_end().len(),
     };
     let mut declaration = Declaration::hidden(&variable.name, range);

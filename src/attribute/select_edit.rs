@@ -11,6 +11,7 @@ use super::purity::{is_arithmetic, is_name_path, is_pure, takes_values};
 use super::select_syntax::{Holder, IndexedUse, Role};
 use super::syntax::{DeclarationKind, Volatility, access_path, children, resolve, role};
 use super::view::SourceView;
+use super::words::words;
 use crate::diagnostic::Edit;
 use crate::edit::conflict;
 
@@ -517,10 +518,6 @@ impl<'h> Writer<'h> {
 fn condition(counters: &[String], indices: &[String]) -> String {
     let parts = counters.iter().zip(indices).map(|(counter, index)| format!("{counter} == {index}"));
     parts.collect::<Vec<_>>().join(" && ")
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
 fn is_builtin(name: &str) -> bool {

@@ -27,7 +27,7 @@ impl Fixes {
 }
 
 fn proven(diagnostic: &Diagnostic) -> Option<&Suggestion> {
-    diagnostic.suggestions.iter().find(|suggestion| suggestion.verification.is_some())
+    diagnostic.suggestions.iter().find(|suggestion| suggestion.is_proven())
 }
 
 /// Whether a suggestion is one that the user lets us write.

@@ -190,7 +190,8 @@ fn check_once(
     let compiled = only::compiled(&reports);
     let mut report = finish(diagnostics, remarks, &extraction, &workspace, summary);
     report.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.notes.extend(only::note(diagnostic, &compiled)));
-    let fixes = prove::prove(&mut report, &jobs, &reports, &shared, arguments, threads, talk)?;
+    let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
+    let fixes = prove::prove(&mut report, &run)?;
     drop(jobs);
     Ok(Outcome { report, workspace, failed, fixes })
 }

@@ -12,34 +12,36 @@ use crate::diagnostic::{Applicability, Diagnostic, FixTally, Report};
 use crate::lint::plural;
 use crate::verify::{self, Prover, Subject};
 
+/// The run whose suggestions are compiled.
+pub struct Run<'a> {
+    pub jobs: &'a [Job<'a>],
+    pub reports: &'a [UnitReport],
+    pub shared: &'a Shared<'a>,
+    pub arguments: &'a CheckArgs,
+    pub threads: usize,
+    pub talk: &'a Talk,
+}
+
 /// Tries the suggestions of all diagnostics; those that do not help are dropped. Where files are to be fixed, those that
 /// hold together are returned.
 ///
 /// # Errors
 /// The run was interrupted.
-pub fn prove(
-    report: &mut Report,
-    jobs: &[Job<'_>],
-    reports: &[UnitReport],
-    shared: &Shared<'_>,
-    arguments: &CheckArgs,
-    threads: usize,
-    talk: &Talk,
-) -> Result<Fixes, CheckError> {
+pub fn prove(report: &mut Report, run: &Run<'_>) -> Result<Fixes, CheckError> {
     let diagnostics = &mut report.diagnostics;
-    let fixes = match arguments.no_verify {
+    let fixes = match run.arguments.no_verify {
         true => {
             verify::leave_open(diagnostics);
             Ok(Fixes::default())
         }
-        false => compile(diagnostics, jobs, reports, shared, arguments, threads, talk),
+        false => compile(diagnostics, run),
     };
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| !diagnostic.suggestions.is_empty()) {
         // The edit says what the words say.
         diagnostic.help.clear();
     }
     report.summary.suggested = suggested(diagnostics);
-    if let Some(fixes) = fixes.as_ref().ok().filter(|_| arguments.diff) {
+    if let Some(fixes) = fixes.as_ref().ok().filter(|_| run.arguments.diff) {
         report.summary.fixed = Some(FixTally { problems: fixes.problems, files: fixes.files.len(), is_written: false });
     }
     fixes
@@ -49,21 +51,14 @@ pub fn prove(
 fn suggested(diagnostics: &[Diagnostic]) -> BTreeMap<Applicability, usize> {
     let mut counts = BTreeMap::new();
     let proven = diagnostics.iter().flat_map(|diagnostic| &diagnostic.suggestions);
-    for suggestion in proven.filter(|suggestion| suggestion.verification.is_some()) {
+    for suggestion in proven.filter(|suggestion| suggestion.is_proven()) {
         *counts.entry(suggestion.applicability).or_default() += 1;
     }
     counts
 }
 
-fn compile(
-    diagnostics: &mut [Diagnostic],
-    jobs: &[Job<'_>],
-    reports: &[UnitReport],
-    shared: &Shared<'_>,
-    arguments: &CheckArgs,
-    threads: usize,
-    talk: &Talk,
-) -> Result<Fixes, CheckError> {
+fn compile(diagnostics: &mut [Diagnostic], run: &Run<'_>) -> Result<Fixes, CheckError> {
+    let Run { jobs, reports, shared, arguments, threads, talk } = *run;
     let count = diagnostics.iter().filter(|diagnostic| !diagnostic.suggestions.is_empty()).count();
     if count == 0 {
         return Ok(Fixes::default());

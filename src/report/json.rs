@@ -266,7 +266,7 @@ impl<'a> LmemSuggestion<'a> {
         let kernels = suggestion.verification.as_ref().map_or(&[][..], |verification| &verification.kernels);
         let largest = kernels.iter().max_by_key(|kernel| (kernel.before.usage, std::cmp::Reverse(&kernel.arch)));
         let verification = LmemVerification {
-            status: if suggestion.verification.is_some() { "proven" } else { "not-verified" },
+            status: if suggestion.is_proven() { "proven" } else { "not-verified" },
             arch: largest.map(|kernel| kernel.arch.as_str()),
             before: largest.map(|kernel| kernel.before),
             after: largest.map(|kernel| kernel.after),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::excerpt::clean;
-use crate::diagnostic::{Edit, Footprint, Suggestion, VerifiedKernel};
+use crate::diagnostic::{Edit, Suggestion, VerifiedKernel};
 use crate::edit;
 use crate::source::SourceFile;
 
@@ -98,9 +98,9 @@ pub(super) fn proof(suggestion: &Suggestion) -> Vec<String> {
 fn figures(kernel: &VerifiedKernel) -> String {
     let (before, after) = (&kernel.before, &kernel.after);
     let mut parts = vec![change_of("stack frame", before.usage.stack_frame, after.usage.stack_frame, " B")];
-    let spills = |footprint: &Footprint| footprint.usage.spill_stores + footprint.usage.spill_loads;
-    if spills(before) > 0 || spills(after) > 0 {
-        parts.push(change_of("spills", spills(before), spills(after), " B"));
+    let spills = (before.usage.spilled(), after.usage.spilled());
+    if spills != (0, 0) {
+        parts.push(change_of("spills", spills.0, spills.1, " B"));
     }
     parts.push(change_of("registers", before.usage.registers.into(), after.usage.registers.into(), ""));
     if before.usage.shared != after.usage.shared {
@@ -170,7 +170,7 @@ fn cut(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::{Applicability, ResourceUsage, Verification};
+    use crate::diagnostic::{Applicability, Footprint, ResourceUsage, Verification};
     use crate::source::Span;
     use snapbox::{IntoData, assert_data_eq, str};
 

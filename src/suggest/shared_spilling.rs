@@ -12,13 +12,14 @@ use crate::source::Span;
 pub(crate) fn spill_to_shared_memory(cx: &LintContext<'_>, advice: Option<&str>) -> Option<Suggestion> {
     let function = cx.unit.function(&cx.frame.mangled)?;
     let may_spill = may_spill_to_shared(function, &cx.unit.facts.ptx) && !cx.unit.is_relocatable();
-    let edit = first_statement(cx.frame, &statement()).filter(|_| may_spill)?;
+    let edit = first_statement(cx.frame, &shared_spilling_statement()).filter(|_| may_spill)?;
     let what = "let `ptxas` spill to shared memory";
     let title = advice.map_or(what.to_string(), |advice| format!("{advice}; or {what}"));
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true))
 }
 
-fn statement() -> String {
+/// What asks ptxas for it.
+pub(crate) fn shared_spilling_statement() -> String {
     format!("asm volatile (\".pragma \\\"{SHARED_SPILLING}\\\";\");")
 }
 

@@ -84,7 +84,7 @@ fn candidates<'d>(
     accepts: impl Fn(&Suggestion) -> bool,
     prover: &Prover<'_>,
 ) -> (Vec<Candidate<'d>>, Vec<usize>) {
-    let proven = |suggestion: &&Suggestion| suggestion.verification.is_some() && accepts(suggestion);
+    let proven = |suggestion: &&Suggestion| suggestion.is_proven() && accepts(suggestion);
     let mut all: Vec<Candidate<'d>> = diagnostics
         .iter()
         .enumerate()
@@ -167,8 +167,7 @@ fn keeps(candidate: &Candidate<'_>, architecture: &str, after: &Measured) -> boo
     kernels.filter(|kernel| kernel.arch == architecture).all(|kernel| {
         let Some(function) = after.functions.get(&canonical(&kernel.mangled)) else { return true };
         let promised = &kernel.after.usage;
-        function.usage.stack_frame <= promised.stack_frame
-            && function.spilled() <= promised.spill_stores + promised.spill_loads
+        function.usage.stack_frame <= promised.stack_frame && function.spilled() <= promised.spilled()
     })
 }
 

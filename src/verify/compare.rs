@@ -115,8 +115,7 @@ fn is_bare(function: &Function) -> bool {
 
 /// Whether there is less local memory, of one of the functions that a finding is for.
 pub fn gains(before: &Footprint, after: &Footprint) -> bool {
-    let spilled = |footprint: &Footprint| footprint.usage.spill_stores + footprint.usage.spill_loads;
-    after.usage.stack_frame < before.usage.stack_frame || spilled(after) < spilled(before)
+    after.usage.stack_frame < before.usage.stack_frame || after.usage.spilled() < before.usage.spilled()
 }
 
 /// Less local memory, and nothing of it in another form.

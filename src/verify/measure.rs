@@ -61,7 +61,7 @@ pub struct Function {
 
 impl Function {
     pub fn spilled(&self) -> u64 {
-        self.usage.spill_stores + self.usage.spill_loads
+        self.usage.spilled()
     }
 }
 

@@ -391,7 +391,7 @@ fn first_error(failure: &Failure) -> Option<String> {
 /// Before the edits.
 fn has_local_memory(kernel: &VerifiedKernel) -> bool {
     let usage = &kernel.before.usage;
-    usage.stack_frame + usage.spill_stores + usage.spill_loads > 0
+    usage.stack_frame + usage.spilled() > 0
 }
 
 type Judged<'c> = Vec<((&'c str, &'c str), VerifiedKernel)>;
