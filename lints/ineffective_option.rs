@@ -9,6 +9,7 @@
 //!   square roots stay as exact and as slow as they were.
 //! - `#pragma nounroll`: the front ends of nvcc and NVRTC do not know it, and skip it with a warning. The loop is
 //!   unrolled as if nothing were there.
+//! - `-maxrregcount` and `-Xptxas` in a build that makes PTX: the driver compiles that, and is not told.
 //! - `-maxrregcount` where every kernel of the file has launch bounds or `__maxnreg__` of its own: these win.
 //!
 //! ## What to do
@@ -40,7 +41,7 @@ fn check(cx: &UnitContext<'_>) -> Vec<Finding> {
     };
     let pragmas = cx.messages.iter().filter(|(message, _)| is_ignored_pragma(message));
     let pragmas = pragmas.filter_map(|(_, span)| span.as_ref()).map(ignored_pragma);
-    options.iter().map(cudarc).chain(pragmas).chain(flag(cx)).collect()
+    options.iter().map(cudarc).chain(pragmas).chain(flag(cx)).chain(lost(cx)).collect()
 }
 
 /// Whether a warning says that `#pragma nounroll` was skipped: nvcc's 20199, NVRTC's 161.
@@ -74,6 +75,23 @@ fn cudarc(option: &IneffectiveOption) -> Finding {
             .primary(span, "cudarc passes `--fmad=true`, which is the default")
             .help("put the option itself into the list: `options: vec![\"--use_fast_math\".into()]`"),
     }
+}
+
+/// Flags of a build that makes PTX, which does not carry them.
+fn lost(cx: &UnitContext<'_>) -> Option<Finding> {
+    let UnitCode::CudaFile { file, flags } = &cx.unit.code else { return None };
+    let lost = flags.ineffective.join("` and `");
+    if lost.is_empty() {
+        return None;
+    }
+    let finding = Finding::new(format!("`{lost}` does not reach the code that runs"))
+        .primary(Span::line(file, 1).as_ref(), format!("the build makes PTX of this file, with `{lost}`"))
+        .note("PTX does not carry such flags, and the driver compiles it without them");
+    Some(
+        finding.help(
+            "limit the kernel itself: `__launch_bounds__(threads, blocks)` or `__maxnreg__(n)`, which PTX carries",
+        ),
+    )
 }
 
 /// `-maxrregcount` that no kernel heeds. In 225 builds with ptxas 13.5 (3 kernels, 3 architectures, 5 kinds of bounds, 5

@@ -49,6 +49,12 @@ pub enum Command {
     Toolkit(ToolkitArgs),
     /// Show or clear the cache of compiled kernels
     Cache(CacheArgs),
+    /// Stand in for nvcc during a build (internal)
+    #[command(hide = true, name = crate::build_flags::NVCC_STAND_IN, disable_help_flag = true)]
+    NvccStandIn {
+        #[arg(last = true)]
+        arguments: Vec<std::ffi::OsString>,
+    },
     /// Compile one kernel string with NVRTC: JSON in, JSON out (internal)
     #[command(hide = true, name = crate::compile::NVRTC_WORKER)]
     NvrtcWorker,
@@ -86,6 +92,11 @@ pub struct CheckArgs {
     /// Never use the network: do not download a toolkit
     #[arg(long, help_heading = "Compilation")]
     pub offline: bool,
+    /// Run the build scripts, and take the flags that they give to nvcc; later runs remember them
+    #[arg(long, help_heading = "Build scripts", env = "CARGO_LMEM_CAPTURE", value_parser = clap::builder::FalseyValueParser::new())]
+    pub capture: bool,
+    #[command(flatten)]
+    pub features: FeatureArgs,
     /// Compile everything again, and keep nothing
     #[arg(long, help_heading = "Compilation")]
     pub no_cache: bool,
@@ -155,6 +166,30 @@ pub struct CheckArgs {
     /// Say which toolkit, flags and commands are used; twice for more
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Output")]
     pub verbose: u8,
+}
+
+/// Features that build scripts are run with.
+#[derive(Debug, Clone, Default, Args)]
+pub struct FeatureArgs {
+    /// With --capture: features to build with
+    #[arg(short = 'f', long = "features", value_name = "FEATURES", help_heading = "Build scripts", action = clap::ArgAction::Append)]
+    pub names: Vec<String>,
+    /// With --capture: build with all features
+    #[arg(long, help_heading = "Build scripts")]
+    pub all_features: bool,
+    /// With --capture: build without the default features
+    #[arg(long, help_heading = "Build scripts")]
+    pub no_default_features: bool,
+}
+
+impl FeatureArgs {
+    /// The same for cargo.
+    pub fn for_cargo(&self) -> Vec<String> {
+        let names = self.names.iter().flat_map(|names| ["--features".to_string(), names.clone()]);
+        let all = self.all_features.then(|| "--all-features".to_string());
+        let none = self.no_default_features.then(|| "--no-default-features".to_string());
+        names.chain(all).chain(none).collect()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -214,12 +214,28 @@ pub struct KernelInstance {
 pub enum FlagOrigin {
     /// Recorded from the project's own build.
     Captured,
+    /// A `compile_commands.json` beside the project.
+    #[serde(rename = "compile_commands")]
+    CompileCommands,
     /// `Cargo.toml` metadata or the command line.
     Config,
     /// The options beside a kernel string in the Rust code.
     Code,
     /// Nothing said them.
     Assumed,
+}
+
+impl FlagOrigin {
+    /// As the JSON format has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Captured => "captured",
+            Self::CompileCommands => "compile_commands",
+            Self::Config => "config",
+            Self::Code => "code",
+            Self::Assumed => "assumed",
+        }
+    }
 }
 
 /// The measured facts behind a finding; the `lmem` object of the JSON format.

@@ -2,6 +2,7 @@
 
 // In the order in which data flows; the last ones run the others.
 pub mod attribute;
+pub mod build_flags;
 pub mod cache;
 pub mod check;
 pub mod cli;

@@ -10,7 +10,7 @@ use cargo_lmem::check::{CheckError, Outcome, check};
 use cargo_lmem::cli::{CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, MessageFormat};
 use cargo_lmem::diagnostic::Severity;
 use cargo_lmem::toolkit::ToolkitError;
-use cargo_lmem::{cache, compile, fix, lint, report, toolkit};
+use cargo_lmem::{build_flags, cache, compile, fix, lint, report, toolkit};
 use clap::Parser;
 
 /// How a run ends; the numbers are documented in `--help` and the README.
@@ -31,6 +31,10 @@ fn main() -> ExitCode {
     if let Some(Command::NvrtcWorker) = arguments.command {
         return done(compile::nvrtc_worker().map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean));
     }
+    if let Some(Command::NvccStandIn { arguments }) = &arguments.command {
+        // It only returns when it failed.
+        return done(complain(&build_flags::stand_in(arguments), Exit::Usage));
+    }
     let cancel = Arc::new(AtomicBool::new(false));
     install_handler(&cancel);
     done(match arguments.command {
@@ -41,7 +45,7 @@ fn main() -> ExitCode {
             toolkit::run(&arguments.command, None, &cancel).map_or_else(|error| toolkit_error(&error), |()| Exit::Clean)
         }
         Some(Command::Cache(arguments)) => run_cache(&arguments),
-        Some(Command::NvrtcWorker) => Exit::Clean,
+        Some(Command::NvrtcWorker | Command::NvccStandIn { .. }) => Exit::Clean,
     })
 }
 

@@ -367,7 +367,7 @@ mod tests {
             base: ".".into(),
             code: UnitCode::CudaFile {
                 file: SourceFile::from_text("a.cu", text),
-                flags: NvccFlags { arguments, origin: FlagOrigin::Config },
+                flags: NvccFlags::new(arguments, FlagOrigin::Config),
             },
             use_site: None,
         })

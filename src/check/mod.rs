@@ -19,13 +19,14 @@ use std::time::Duration;
 use globset::Glob;
 use thiserror::Error;
 
+use crate::build_flags::{self, Asked, BuildFlags, CaptureError};
 use crate::cache::{self, Cache};
 use crate::cli::CheckArgs;
 use crate::compile::{Compiler, HeaderIndex, Target};
 use crate::config::{ConfigError, PackageConfig};
 use crate::diagnostic::{Code, Diagnostic, Label, Report, Severity, Summary};
 use crate::discover::{DiscoverError, Scope, Workspace, discover};
-use crate::extract::{Extraction, TranslationUnit, extract};
+use crate::extract::{Extraction, TranslationUnit, UnitCode, extract};
 use crate::fix::{self, VcsError, VcsRules, WriteError};
 use crate::lint::{self, Level, Levels};
 use crate::report;
@@ -47,6 +48,8 @@ pub enum CheckError {
     Usage(String),
     #[error(transparent)]
     Toolkit(#[from] ToolkitError),
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
     #[error(transparent)]
     Vcs(#[from] VcsError),
     #[error(transparent)]
@@ -125,7 +128,11 @@ pub fn check_in(
     // Edits of ours are no reason to refuse the tree.
     let outcome = check_once(&surroundings, arguments, writes.then(|| fixing::vcs_rules(arguments)), cancel, &talk)?;
     match writes {
-        true => fixing::converge(outcome, || check_once(&surroundings, arguments, None, cancel, &talk), cancel, &talk),
+        true => {
+            // Edits change no flags.
+            let again = CheckArgs { capture: false, ..arguments.clone() };
+            fixing::converge(outcome, || check_once(&surroundings, &again, None, cancel, &talk), cancel, &talk)
+        }
         false => Ok(outcome),
     }
 }
@@ -146,7 +153,20 @@ fn check_once(
     let workspace = discover(&Scope::new(arguments, &current))?;
     rules.map_or(Ok(()), |rules| fix::refuse(&workspace.root, rules, cancel))?;
     let levels = all_levels(arguments, &workspace)?;
-    let extraction = extract(&workspace);
+    let is_recorded = surroundings.recorded.is_some();
+    let (builds, captured_with) = match arguments.capture && !is_recorded {
+        true => {
+            let toolkit = select_toolkit(arguments, &workspace, cancel, talk)?;
+            (capture(arguments, &architectures, &workspace, &toolkit, cancel)?, Some(toolkit))
+        }
+        false => {
+            let records = toolkit::cache_root().ok().filter(|_| !is_recorded);
+            (build_flags::known(&workspace, records.as_deref()), None)
+        }
+    };
+    builds.notes.iter().for_each(|note| talk.note(note));
+    builds.details.iter().for_each(|note| talk.detail(&format!("note: {note}")));
+    let extraction = extract(&workspace, &builds);
     workspace.notes.iter().chain(&extraction.notes).for_each(|note| talk.detail(&format!("note: {note}")));
     workspace.left_out.iter().for_each(|note| talk.note(note));
     if extraction.units.is_empty() {
@@ -156,7 +176,10 @@ fn check_once(
     }
     let (toolkit, record) = match &surroundings.recorded {
         Some((toolkit, record)) => (toolkit.clone(), Some(*record)),
-        None => (select_toolkit(arguments, &workspace, cancel, talk)?, None),
+        None => match captured_with {
+            Some(toolkit) => (toolkit, None),
+            None => (select_toolkit(arguments, &workspace, cancel, talk)?, None),
+        },
     };
     let curand = |toolkit: &Toolkit| {
         let folder = toolkit::component(toolkit, Component::Curand, arguments.offline, arguments.quiet, cancel);
@@ -194,6 +217,29 @@ fn check_once(
     let fixes = prove::prove(&mut report, &run)?;
     drop(jobs);
     Ok(Outcome { report, workspace, failed, fixes })
+}
+
+/// Runs the project's build scripts, and sees what they compile.
+fn capture(
+    arguments: &CheckArgs,
+    typed: &[String],
+    workspace: &Workspace,
+    toolkit: &Toolkit,
+    cancel: &AtomicBool,
+) -> Result<BuildFlags, CheckError> {
+    let configured = workspace.packages.iter().flat_map(|package| package.config.arch_for(&package.root));
+    let architecture = typed.first().cloned().or_else(|| configured.map(ToString::to_string).next());
+    let asked = Asked {
+        features: &arguments.features.for_cargo(),
+        architecture: &architecture.unwrap_or_else(target::likely),
+        offline: arguments.offline,
+        quiet: arguments.quiet,
+    };
+    let cache_root = toolkit::cache_root()?;
+    match build_flags::capture(workspace, toolkit, &asked, &cache_root, cancel) {
+        Err(CaptureError::Interrupted) => Err(CheckError::Interrupted),
+        result => Ok(result?),
+    }
 }
 
 fn default_jobs() -> usize {
@@ -298,10 +344,15 @@ fn jobs<'a>(
     for unit in &extraction.units {
         let config = config_of(unit, workspace);
         let configured = config.map(|config| config.arch_for(&unit.path()).to_vec()).unwrap_or_default();
-        let architectures = match (typed.is_empty(), configured.is_empty()) {
-            (false, _) => typed.to_vec(),
-            (true, false) => configured.iter().map(ToString::to_string).collect(),
-            (true, true) => vec![fallback.get_or_insert_with(|| target::fallback(talk)).clone()],
+        let built: Vec<&str> = match &unit.code {
+            UnitCode::CudaFile { flags, .. } => flags.architectures().collect(),
+            _ => Vec::new(),
+        };
+        let architectures = match (typed.is_empty(), configured.is_empty(), built.is_empty()) {
+            (false, _, _) => typed.iter().map(|name| target::as_built(name, &built)).collect(),
+            (true, false, _) => configured.iter().map(|arch| target::as_built(&arch.to_string(), &built)).collect(),
+            (true, true, false) => built.iter().map(ToString::to_string).collect(),
+            (true, true, true) => vec![fallback.get_or_insert_with(|| target::fallback(talk)).clone()],
         };
         for architecture in architectures {
             let target = Target { toolkit: Arc::clone(toolkit), architecture };
@@ -348,9 +399,7 @@ fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) {
         report.rescues.iter().for_each(|rescue| rescued.entry(rescue.as_str()).or_default().push(&job.unit.name));
         let origin = if report.cached { "cached" } else { "compiled" };
         let flags = unit::flag_origin(job.unit);
-        talk.detail(
-            &format!("{origin}: {} for {}, flags: {flags:?}", job.unit.name, job.target.architecture).to_lowercase(),
-        );
+        talk.detail(&format!("{origin}: {} for {}, flags: {}", job.unit.name, job.target.architecture, flags.name()));
     }
     for (rescue, mut names) in rescued {
         names.dedup();

@@ -45,6 +45,21 @@ pub fn fallback(talk: &Talk) -> String {
     }
 }
 
+/// That of this machine's GPU, else a common one.
+pub fn likely() -> String {
+    native().unwrap_or_else(|| FALLBACK.to_string())
+}
+
+/// The architecture that a build makes code for, where it is `name` with a letter: `sm_90a` has instructions that a
+/// kernel may need and `sm_90` does not have.
+pub fn as_built(name: &str, built: &[&str]) -> String {
+    let is_variant = |built: &&&str| {
+        built.strip_prefix(name).is_some_and(|letter| letter.bytes().all(|byte| byte.is_ascii_lowercase()))
+    };
+    let exact = built.iter().find(|built| **built == name);
+    exact.or_else(|| built.iter().find(is_variant)).map_or_else(|| name.to_string(), ToString::to_string)
+}
+
 /// The newest GPU of this machine, as the driver's own tool names it.
 fn native() -> Option<String> {
     let mut command = Command::new("nvidia-smi");
@@ -69,6 +84,14 @@ mod tests {
         assert_eq!(names(&["90", "sm_90", "sm_120a"]).unwrap(), ["sm_90", "sm_120a"]);
         assert!(matches!(names(&["hopper"]), Err(CheckError::Usage(_))));
         assert!(names(&[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_build_says_which_variant_is_meant() {
+        assert_eq!(as_built("sm_90", &["sm_80", "sm_90a"]), "sm_90a");
+        assert_eq!(as_built("sm_90", &["sm_90a", "sm_90"]), "sm_90");
+        assert_eq!(as_built("sm_10", &["sm_100a"]), "sm_10");
+        assert_eq!(as_built("sm_120", &[]), "sm_120");
     }
 
     #[test]

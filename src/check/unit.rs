@@ -325,10 +325,8 @@ mod tests {
     use crate::source::SourceFile;
 
     fn unit(arguments: &[&str]) -> TranslationUnit {
-        let flags = NvccFlags {
-            arguments: arguments.iter().map(|text| text.to_string()).collect(),
-            origin: FlagOrigin::Config,
-        };
+        let arguments = arguments.iter().map(|text| text.to_string()).collect();
+        let flags = NvccFlags::new(arguments, FlagOrigin::Config);
         TranslationUnit {
             name: "a.cu".into(),
             package: None,

@@ -4,15 +4,38 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::ptxas::REPORTING_FLAGS;
+use crate::diagnostic::FlagOrigin;
+use crate::extract::NvccFlags;
 use crate::source::unescape_path;
+
+/// Variables whose flags nvcc adds to every command line.
+const ADDING_VARIABLES: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
 
 /// The command line that compiles `source` for one architecture such as `sm_90` into `cubin`.
 ///
 /// `--keep` costs nothing and leaves the PTX with its `.loc` lines, which the copy inside the cubin lacks, and
 /// the preprocessed text, which names every file that was read.
-pub fn command(nvcc: &Path, architecture: &str, flags: &[String], source: &Path, folder: &Path) -> Command {
+pub fn command(
+    nvcc: &Path,
+    architecture: &str,
+    flags: &NvccFlags,
+    arguments: &[String],
+    source: &Path,
+    folder: &Path,
+) -> Command {
     let mut command = Command::new(nvcc);
-    command.args(flags).arg("-cubin").arg(format!("-arch={architecture}")).arg("-lineinfo");
+    command.args(arguments).arg("-cubin");
+    match flags.virtual_architecture(architecture) {
+        Some(name) => command.arg(format!("-gencode=arch={name},code={architecture}")),
+        None => command.arg(format!("-arch={architecture}")),
+    };
+    if flags.origin == FlagOrigin::Captured {
+        // What the build had of them was captured with the rest.
+        for name in ADDING_VARIABLES {
+            command.env_remove(name);
+        }
+    }
+    command.arg("-lineinfo");
     command.arg(format!("-Xptxas={}", REPORTING_FLAGS.join(",")));
     command.arg("--keep").arg("--keep-dir").arg(folder).arg("-o").arg(cubin_path(folder)).arg(source);
     command

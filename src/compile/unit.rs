@@ -174,8 +174,9 @@ impl Compiler<'_> {
             architecture: target.architecture.clone(),
             rescues: Vec::new(),
         };
+        attempt.raise_to_build(flags);
         loop {
-            let result = self.nvcc_once(unit, file, &attempt, target, folder);
+            let result = self.nvcc_once(unit, file, flags, &attempt, target, folder);
             let Err(failure) = result else { return result };
             let may_rescue = flags.origin == FlagOrigin::Assumed && attempt.rescues.len() < MAX_RESCUES;
             let found =
@@ -194,6 +195,7 @@ impl Compiler<'_> {
         &self,
         unit: &TranslationUnit,
         file: &SourceFile,
+        flags: &NvccFlags,
         attempt: &Attempt,
         target: &Target,
         folder: &Path,
@@ -202,7 +204,7 @@ impl Compiler<'_> {
         let Some(program) = &toolkit.nvcc else {
             return Err(CompileError::missing(toolkit, "nvcc", "`.cu` files").into());
         };
-        let mut command = nvcc::command(program, &attempt.architecture, &attempt.arguments, &file.path, folder);
+        let mut command = nvcc::command(program, &attempt.architecture, flags, &attempt.arguments, &file.path, folder);
         command.current_dir(&unit.base);
         let output = self.run(&mut command, b"", "nvcc")?;
         let text = without_folder(&output.text(), folder, unit);
@@ -462,6 +464,20 @@ impl Attempt {
                 self.architecture
             ));
             self.architecture = declared.to_string();
+        }
+    }
+
+    /// A build that makes PTX alone makes it for some virtual architecture, and no older GPU runs that.
+    fn raise_to_build(&mut self, flags: &NvccFlags) {
+        let Some(declared) = flags.virtual_architecture(&self.architecture) else { return };
+        let real = declared.replacen("compute_", "sm_", 1);
+        let specific = declared.ends_with(|c: char| c.is_ascii_alphabetic());
+        if architecture_number(declared) > architecture_number(&self.architecture) || specific {
+            self.rescues.push(format!(
+                "compiled for `{real}` instead of `{}`: the project's build asks for it",
+                self.architecture
+            ));
+            self.architecture = real;
         }
     }
 

@@ -202,7 +202,7 @@ pub fn flags_for(config: Option<&PackageConfig>, file: &Path, extra: &[String]) 
     if !arguments.iter().any(says_standard) {
         arguments.insert(0, DEFAULT_STANDARD.to_string());
     }
-    NvccFlags { arguments, origin: if is_set { FlagOrigin::Config } else { FlagOrigin::Assumed } }
+    NvccFlags::new(arguments, if is_set { FlagOrigin::Config } else { FlagOrigin::Assumed })
 }
 
 /// The name among `known` that `name` was probably meant to be.
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn nothing_set_is_assumed() {
         let flags = flags_for(None, Path::new("/a.cu"), &[]);
-        assert_eq!(flags, NvccFlags { arguments: vec!["-std=c++17".into()], origin: FlagOrigin::Assumed });
+        assert_eq!(flags, NvccFlags::new(vec!["-std=c++17".into()], FlagOrigin::Assumed));
         let config = read(json!({ "nvcc-flags": ["--std=c++20"] })).unwrap();
         assert_eq!(flags_for(Some(&config), Path::new("/a.cu"), &[]).arguments, ["--std=c++20"]);
     }

@@ -137,6 +137,8 @@ const ALLOWED: &[(&str, Value)] = &[
     ("-jump-table-density", Value::Word),
     ("--jump-table-density", Value::Word),
     ("-disable-optimizer-constants", Value::None),
+    ("-forward-unknown-to-host-compiler", Value::None),
+    ("--forward-unknown-to-host-compiler", Value::None),
     ("-Xptxas", Value::Ptxas),
     ("--ptxas-options", Value::Ptxas),
     ("-Xcompiler", Value::Host),
@@ -260,6 +262,23 @@ pub fn check(flags: &[String], folder: &Path) -> Result<Vec<String>, FlagError> 
         checked.extend(with_value(name, value_kind, value, folder)?);
     }
     Ok(checked)
+}
+
+/// Those of a build's flags that a manifest may set too, and those that it may not. A word without a dash is the value of
+/// the flag before it.
+pub fn allowed(flags: &[String], folder: &Path) -> (Vec<String>, Vec<String>) {
+    let (mut allowed, mut refused) = (Vec::new(), Vec::new());
+    let mut rest = flags;
+    while !rest.is_empty() {
+        let has_value = rest.get(1).is_some_and(|next| !next.starts_with('-'));
+        let (flag, behind) = rest.split_at(if has_value { 2 } else { 1 });
+        match check(flag, folder) {
+            Ok(checked) => allowed.extend(checked),
+            Err(_) => refused.push(flag.join(" ")),
+        }
+        rest = behind;
+    }
+    (allowed, refused)
 }
 
 /// `-DNAME` for each of the key `defines`.

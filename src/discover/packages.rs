@@ -26,6 +26,25 @@ pub struct Package {
 }
 
 impl Package {
+    /// Where the builds that we ask for lie: they share nothing with the user's own.
+    pub fn capture_folder(&self) -> PathBuf {
+        self.target_folders.first().map_or_else(|| self.root.join("target"), PathBuf::clone).join("lmem")
+    }
+
+    /// Folders where cargo writes.
+    pub fn output_folders(&self) -> &[PathBuf] {
+        &self.target_folders
+    }
+
+    /// The sources of the package's build scripts.
+    pub fn build_scripts(&self) -> impl Iterator<Item = &Path> {
+        self.targets.iter().filter(|target| target.is_custom_build()).map(|target| target.src_path.as_std_path())
+    }
+
+    pub fn has_build_script(&self) -> bool {
+        self.build_scripts().next().is_some()
+    }
+
     /// # Errors
     /// The settings of the package or its workspace cannot be used.
     pub(super) fn new(package: &cargo_metadata::Package, project: &Metadata) -> Result<Self, ConfigError> {

@@ -5,12 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Extraction, MappedText, TranslationUnit, UnitCode, Unresolved};
+use crate::build_flags::BuildFlags;
 use crate::config::flags_for;
+use crate::diagnostic::FlagOrigin;
 use crate::discover::{DiscoveredFile, Workspace, has_ending};
 use crate::source::{SourceFile, Span, display_path};
 
 /// The `.cu` and `.ptx` files of a workspace, without those that are compiled as strings.
-pub(super) fn extract(workspace: &Workspace, compiled_as_strings: &BTreeSet<PathBuf>) -> Extraction {
+pub(super) fn extract(
+    workspace: &Workspace,
+    builds: &BuildFlags,
+    compiled_as_strings: &BTreeSet<PathBuf>,
+) -> Extraction {
     let mut extraction = Extraction::default();
     for file in workspace.files.iter().filter(|file| has_ending(&file.path, &["cu", "ptx"])) {
         if compiled_as_strings.contains(&file.path) && !file.explicit {
@@ -19,21 +25,36 @@ pub(super) fn extract(workspace: &Workspace, compiled_as_strings: &BTreeSet<Path
             continue;
         }
         match SourceFile::read(&file.path, &workspace.root) {
-            Ok(source) => extraction.units.push(unit(workspace, file, &source)),
+            Ok(source) => extraction.units.extend(units(workspace, builds, file, &source)),
             Err(error) => extraction.unresolved.push(unreadable(workspace, file, &error)),
         }
     }
     extraction
 }
 
-fn unit(workspace: &Workspace, file: &DiscoveredFile, source: &Arc<SourceFile>) -> TranslationUnit {
+/// A file is a unit for each way in which it is compiled.
+fn units(
+    workspace: &Workspace,
+    builds: &BuildFlags,
+    file: &DiscoveredFile,
+    source: &Arc<SourceFile>,
+) -> Vec<TranslationUnit> {
+    if has_ending(&file.path, &["ptx"]) {
+        return vec![unit(workspace, file, source, UnitCode::Ptx { text: MappedText::from_file(source) })];
+    }
+    // What the manifest says is meant, whatever the build does.
+    let configured = flags_for(Some(&file.config), &file.path, &[]);
+    let flags = match (configured.origin, builds.of(&file.path)) {
+        (FlagOrigin::Assumed, built) if !built.is_empty() => built.to_vec(),
+        _ => vec![configured],
+    };
+    let cuda = |flags| UnitCode::CudaFile { file: Arc::clone(source), flags };
+    flags.into_iter().map(|flags| unit(workspace, file, source, cuda(flags))).collect()
+}
+
+fn unit(workspace: &Workspace, file: &DiscoveredFile, source: &Arc<SourceFile>, code: UnitCode) -> TranslationUnit {
     let package = workspace.package_of(file);
     let folder = file.path.parent().unwrap_or(Path::new(""));
-    let code = if has_ending(&file.path, &["ptx"]) {
-        UnitCode::Ptx { text: MappedText::from_file(source) }
-    } else {
-        UnitCode::CudaFile { file: Arc::clone(source), flags: flags_for(Some(&file.config), &file.path, &[]) }
-    };
     TranslationUnit {
         name: source.display.clone(),
         package: package.map(|package| package.name.clone()),

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::build_flags::BuildFlags;
 use crate::diagnostic::{Edit, FlagOrigin};
 use crate::discover::{Workspace, has_ending};
 use crate::source::{SourceFile, Span};
@@ -54,6 +55,39 @@ pub enum UnitCode {
 pub struct NvccFlags {
     pub arguments: Vec<String>,
     pub origin: FlagOrigin,
+    /// What the project's build makes code for; empty where that is not known.
+    pub targets: Vec<CodeTarget>,
+    /// Flags of the build that do not reach the code that runs; they are not among the arguments.
+    pub ineffective: Vec<String>,
+}
+
+/// One architecture that a build makes code for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeTarget {
+    /// Of the PTX: `compute_80`.
+    pub virtual_architecture: String,
+    /// Of the machine code: `sm_90`. Without it the driver makes that from the PTX, for the GPU that it finds.
+    pub architecture: Option<String>,
+}
+
+impl NvccFlags {
+    pub fn new(arguments: Vec<String>, origin: FlagOrigin) -> Self {
+        Self { arguments, origin, targets: Vec::new(), ineffective: Vec::new() }
+    }
+
+    /// What the build makes machine code for.
+    pub fn architectures(&self) -> impl Iterator<Item = &str> {
+        self.targets.iter().filter_map(|target| target.architecture.as_deref())
+    }
+
+    /// The virtual architecture that code for `architecture` comes from, where the build says another one than its own.
+    pub fn virtual_architecture(&self, architecture: &str) -> Option<&str> {
+        let is_meant = |target: &&CodeTarget| target.architecture.as_deref() == Some(architecture);
+        let driver = || self.targets.iter().find(|target| target.architecture.is_none());
+        let found = self.targets.iter().find(is_meant).or_else(driver)?;
+        let own = architecture.replacen("sm_", "compute_", 1);
+        Some(found.virtual_architecture.as_str()).filter(|name| *name != own)
+    }
 }
 
 /// Options as NVRTC gets them when the Rust program runs.
@@ -252,9 +286,9 @@ pub struct Extraction {
 /// Reads the files of a workspace and gives the texts to compile.
 ///
 /// A `.cu` file whose text Rust code hands to NVRTC is a unit of NVRTC's, and none of nvcc's.
-pub fn extract(workspace: &Workspace) -> Extraction {
+pub fn extract(workspace: &Workspace, builds: &BuildFlags) -> Extraction {
     let strings = rust::extract(workspace);
-    let mut extraction = cu::extract(workspace, &strings.files);
+    let mut extraction = cu::extract(workspace, builds, &strings.files);
     extraction.units.extend(strings.units);
     extraction.unresolved.extend(strings.unresolved);
     extraction.unresolved.sort_by(|left, right| left.span.cmp(&right.span));

@@ -125,7 +125,7 @@ impl<'a> Overlay<'a> {
         let mut arguments: Vec<String> =
             flags.arguments.iter().map(|argument| argument.replace(&*root, &mirror)).collect();
         arguments.extend(folders.iter().map(|folder| format!("-I{}", folder.display())));
-        NvccFlags { arguments, origin: flags.origin }
+        NvccFlags { arguments, ..flags.clone() }
     }
 }
 
@@ -156,10 +156,8 @@ mod tests {
         let header = write("include/a.cuh", "int a;\n");
         let source = write("kernels/a.cu", "#include \"a.cuh\"\n");
         let file = SourceFile::read(&source, &root).unwrap();
-        let flags = NvccFlags {
-            arguments: vec![format!("-I{}/include", root.display()), "-O3".into()],
-            origin: FlagOrigin::Config,
-        };
+        let arguments = vec![format!("-I{}/include", root.display()), "-O3".into()];
+        let flags = NvccFlags::new(arguments, FlagOrigin::Config);
         let unit = TranslationUnit {
             name: "kernels/a.cu".into(),
             package: None,

@@ -1,5 +1,6 @@
 //! Whole files in, units out.
 
+use crate::build_flags::BuildFlags;
 use crate::discover::{Scope, discover};
 use crate::extract::{Extraction, NvrtcOptions, UnitCode, extract};
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ fn tree(files: &[(&str, &str)]) -> TempDir {
 fn of_folder(folder: &TempDir, paths: &[&str]) -> Extraction {
     let current_folder = fs_err::canonicalize(folder.path()).unwrap();
     let paths = paths.iter().map(PathBuf::from).collect();
-    extract(&discover(&Scope { paths, current_folder, ..Scope::default() }).unwrap())
+    extract(&discover(&Scope { paths, current_folder, ..Scope::default() }).unwrap(), &BuildFlags::default())
 }
 
 fn of_package(files: &[(&str, &str)]) -> Extraction {

@@ -1,0 +1,202 @@
+//! What a build was seen to compile: one file for each command, below a folder for each build script.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::arguments::Invocation;
+
+/// Changes with what records hold.
+const FORMAT: u32 = 1;
+
+/// Variables of a build that change what nvcc does.
+const PREPENDED: &str = "NVCC_PREPEND_FLAGS";
+const APPENDED: &str = "NVCC_APPEND_FLAGS";
+const HOST_COMPILER: &str = "NVCC_CCBIN";
+const INCLUDE_FOLDERS: [&str; 2] = ["CPATH", "CPLUS_INCLUDE_PATH"];
+
+/// One command of a build.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    format: u32,
+    /// Which build saw it.
+    pub run: String,
+    /// Folder that the command ran in.
+    pub folder: PathBuf,
+    /// With response files and nvcc's own variables expanded.
+    pub arguments: Vec<String>,
+    /// Cargo's name for the package whose build script ran it.
+    pub package: Option<String>,
+    /// The build script's own folder.
+    pub out_dir: Option<PathBuf>,
+}
+
+impl Record {
+    /// A command of the process that is asked to stand in for nvcc; `None` where it holds what is no text.
+    pub fn of_command(arguments: &[OsString], run: String) -> Option<Self> {
+        let folder = std::env::current_dir().ok()?;
+        let words: Option<Vec<String>> = arguments.iter().map(|word| word.to_str().map(String::from)).collect();
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let flags_of = |name: &str| variable(name).and_then(|value| shlex::split(&value)).unwrap_or_default();
+        let mut arguments = flags_of(PREPENDED);
+        arguments.extend(words?);
+        arguments.extend(flags_of(APPENDED));
+        if let Some(compiler) = variable(HOST_COMPILER) {
+            arguments.splice(0..0, ["-ccbin".to_string(), compiler]);
+        }
+        for folders in INCLUDE_FOLDERS.iter().filter_map(|name| variable(name)) {
+            let folders = folders.split(':').filter(|folder| !folder.is_empty());
+            arguments.extend(folders.flat_map(|folder| ["-isystem".to_string(), folder.to_string()]));
+        }
+        let arguments = expanded(&arguments, &folder, 0);
+        let out_dir = std::env::var_os("OUT_DIR").map(PathBuf::from);
+        Some(Self { format: FORMAT, run, folder, arguments, package: variable("CARGO_PKG_NAME"), out_dir })
+    }
+
+    /// What the command compiles.
+    pub fn invocation(&self) -> Option<Invocation> {
+        Invocation::parse(&self.arguments, &self.folder)
+    }
+}
+
+/// Response files within response files; more of them are a circle.
+const MAX_NESTED: u32 = 8;
+
+/// Arguments with the content of response files in place of their names: `@file`, `--options-file file`, `-optf file`.
+pub(super) fn expanded(arguments: &[String], folder: &Path, depth: u32) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let bare = word.trim_start_matches('-');
+        let named = match bare.split_once('=') {
+            Some(("options-file" | "optf", files)) if bare != word => Some(files.to_string()),
+            _ if bare != word && matches!(bare, "options-file" | "optf") => words.next().cloned(),
+            _ => word.strip_prefix('@').map(String::from),
+        };
+        let Some(files) = named.filter(|_| depth < MAX_NESTED) else {
+            all.push(word.clone());
+            continue;
+        };
+        for file in files.split(',') {
+            let text = fs_err::read_to_string(folder.join(file)).unwrap_or_default();
+            all.extend(expanded(&shlex::split(&text).unwrap_or_default(), folder, depth + 1));
+        }
+    }
+    all
+}
+
+/// The records of one workspace.
+#[derive(Debug, Clone)]
+pub struct Records {
+    folder: PathBuf,
+}
+
+impl Records {
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Keeps a record. The same command of the same build script replaces its former record.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn put(&self, record: &Record) -> io::Result<()> {
+        let script = record.out_dir.as_deref().unwrap_or(Path::new(""));
+        let folder = self.folder.join(hash(&[&script.to_string_lossy()]));
+        fs_err::create_dir_all(&folder)?;
+        let words: Vec<&str> = record.arguments.iter().map(String::as_str).collect();
+        let place = record.folder.to_string_lossy();
+        let name = hash(&[&[&*place], &words[..]].concat());
+        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+        serde_json::to_writer(&mut file, record)?;
+        // Two commands at once that are alike write the same.
+        file.persist(folder.join(format!("{name}.json"))).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// All records that can be read, those of files that a later build compiled again left out.
+    ///
+    /// A build script that runs again may skip what did not change, so that a record stays until there is a newer one
+    /// of the same file and script.
+    pub fn read(&self) -> Vec<Record> {
+        let mut records: Vec<Record> = walkdir::WalkDir::new(&self.folder)
+            .min_depth(2)
+            .max_depth(2)
+            .sort_by_file_name()
+            .into_iter()
+            .filter_map(Result::ok)
+            .filter_map(|entry| serde_json::from_slice(&fs_err::read(entry.path()).ok()?).ok())
+            .filter(|record: &Record| record.format == FORMAT)
+            .collect();
+        let mut newest: BTreeMap<(PathBuf, PathBuf), String> = BTreeMap::new();
+        for record in &records {
+            for key in keys(record) {
+                let run = newest.entry(key).or_default();
+                *run = record.run.clone().max(std::mem::take(run));
+            }
+        }
+        records.retain(|record| keys(record).iter().any(|key| newest.get(key) == Some(&record.run)));
+        records
+    }
+}
+
+/// Which files of which script a record is about.
+fn keys(record: &Record) -> Vec<(PathBuf, PathBuf)> {
+    let script = record.out_dir.clone().unwrap_or_default();
+    let inputs = record.invocation().map(|invocation| invocation.inputs).unwrap_or_default();
+    inputs.into_iter().map(|input| (script.clone(), input)).collect()
+}
+
+pub(super) fn hash(parts: &[&str]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().to_hex()[..32].to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(run: &str, arguments: &[&str]) -> Record {
+        Record {
+            format: FORMAT,
+            run: run.into(),
+            folder: "/w".into(),
+            arguments: arguments.iter().map(|word| word.to_string()).collect(),
+            package: Some("p".into()),
+            out_dir: Some("/o".into()),
+        }
+    }
+
+    #[test]
+    fn a_newer_build_of_a_file_replaces_the_older_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let records = Records::new(folder.path().join("records"));
+        let put = |record: &Record| records.put(record).unwrap();
+        put(&record("1", &["-c", "a.cu", "-DOLD"]));
+        put(&record("1", &["-c", "b.cu"]));
+        put(&record("2", &["-c", "a.cu", "-DONE"]));
+        put(&record("2", &["-c", "a.cu", "-DTWO"]));
+        fs_err::write(folder.path().join("records").join("x"), "{").unwrap();
+        let mut flags: Vec<String> = records.read().iter().map(|record| record.arguments.join(" ")).collect();
+        flags.sort();
+        assert_eq!(flags, ["-c a.cu -DONE", "-c a.cu -DTWO", "-c b.cu"]);
+    }
+
+    #[test]
+    fn response_files_are_part_of_the_command() {
+        let folder = tempfile::tempdir().unwrap();
+        fs_err::write(folder.path().join("a.rsp"), "-I\"/x y\" -DN=1\n@b.rsp").unwrap();
+        fs_err::write(folder.path().join("b.rsp"), "-O2").unwrap();
+        let arguments = ["--options-file", "a.rsp", "-c", "a.cu", "@missing"].map(String::from);
+        assert_eq!(expanded(&arguments, folder.path(), 0), ["-I/x y", "-DN=1", "-O2", "-c", "a.cu"]);
+        fs_err::write(folder.path().join("c.rsp"), "@c.rsp").unwrap();
+        assert_eq!(expanded(&["@c.rsp".to_string()], folder.path(), 0), ["@c.rsp"]);
+    }
+}

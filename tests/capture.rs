@@ -1,0 +1,157 @@
+//! `--capture` as a user runs it, on a workspace with one package for each usual way to build kernels, with the real build
+//! crates and a real toolkit: `LMEM_LIVE=1 cargo test --test capture`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::SystemTime;
+
+use cargo_lmem::toolkit::{self, Request};
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let is_live = std::env::var_os("LMEM_LIVE").is_some();
+    let trial = |name: &str, test: fn() -> Result<(), Failed>| Trial::test(name, test).with_ignored_flag(!is_live);
+    let trials = vec![
+        trial("every_way_to_build_is_seen", every_way_to_build_is_seen),
+        trial("a_build_that_fails_says_so", a_build_that_fails_says_so),
+    ];
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// A copy of the workspace, and a cache that knows no builds.
+struct Place {
+    folder: tempfile::TempDir,
+    toolkit: PathBuf,
+}
+
+impl Place {
+    fn new() -> Result<Self, Failed> {
+        let cancel = std::sync::atomic::AtomicBool::new(false);
+        let toolkit = toolkit::select(Request { quiet: true, ..Request::default() }, &cancel)?.toolkit.root;
+        let place = Self { folder: tempfile::tempdir()?, toolkit };
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/builds");
+        let has_cmake = Command::new("cmake").arg("--version").output().is_ok_and(|output| output.status.success());
+        for entry in walkdir::WalkDir::new(&source).into_iter().filter_map(Result::ok) {
+            let below = entry.path().strip_prefix(&source)?;
+            if entry.file_type().is_file() && (has_cmake || !below.starts_with("with_cmake")) {
+                let copy = place.path(&below.to_string_lossy());
+                fs_err::create_dir_all(copy.parent().unwrap_or(&copy))?;
+                fs_err::copy(entry.path(), copy)?;
+            }
+        }
+        if !has_cmake {
+            eprintln!("note: there is no `cmake` on this machine: `with_cmake` is left out");
+            let manifest = fs_err::read_to_string(place.path("Cargo.toml"))?.replace("\"with_cmake\", ", "");
+            fs_err::write(place.path("Cargo.toml"), manifest)?;
+        }
+        Ok(place)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("workspace").join(name)
+    }
+
+    fn lmem(&self, arguments: &[&str]) -> Result<Output, Failed> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-lmem"));
+        command.args(["lmem", "--workspace", "--message-format", "json", "-v", "--no-verify"]).args(arguments);
+        command.current_dir(self.path("")).env("CARGO_LMEM_CACHE_DIR", self.folder.path().join("cache"));
+        let output = command.env("CUDA_HOME", &self.toolkit).env_remove("CUDA_COMPUTE_CAP").output()?;
+        match output.status.success() {
+            true => Ok(output),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
+        }
+    }
+}
+
+/// Bytes of local memory and origin of flags, by kernel and architecture.
+type Kernels = BTreeMap<(String, String), (u64, String)>;
+
+fn found(output: &Output) -> Result<Kernels, Failed> {
+    let mut all = BTreeMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let value: Value = serde_json::from_str(line)?;
+        if value["lmem"]["lint"] != "dynamic_index" {
+            continue;
+        }
+        for kernel in value["lmem"]["kernels"].as_array().into_iter().flatten() {
+            let text = |key: &str| kernel[key].as_str().unwrap_or_default().to_string();
+            let flags = value["lmem"]["flags"].as_str().unwrap_or_default().to_string();
+            all.insert((text("name"), text("arch")), (kernel["bytes"].as_u64().unwrap_or(0), flags));
+        }
+    }
+    Ok(all)
+}
+
+fn of<'a>(all: &'a Kernels, kernel: &str) -> Vec<(&'a str, u64, &'a str)> {
+    let own = all.iter().filter(|((name, _), _)| name == kernel);
+    own.map(|((_, arch), (bytes, flags))| (arch.as_str(), *bytes, flags.as_str())).collect()
+}
+
+fn expect<T: PartialEq + std::fmt::Debug>(found: T, expected: T) -> Result<(), Failed> {
+    if found == expected { Ok(()) } else { Err(format!("{found:?} instead of {expected:?}").into()) }
+}
+
+fn every_way_to_build_is_seen() -> Result<(), Failed> {
+    let place = Place::new()?;
+    let assumed = found(&place.lmem(&["--arch", "sm_90"])?)?;
+    expect(of(&assumed, "with_cc"), vec![("sm_90", 32, "assumed")])?;
+
+    let generated = place.path("with_bindgen_cuda/src/ptx.rs");
+    let past = SystemTime::now() - std::time::Duration::from_secs(3600);
+    std::fs::File::options().write(true).open(&generated)?.set_modified(past)?;
+    let output = place.lmem(&["--capture"])?;
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    let captured = found(&output)?;
+    // Every package says how long its array is, in its own way; the architectures are those of the builds.
+    expect(of(&captured, "with_cc"), vec![("sm_80", 48, "captured"), ("sm_90a", 48, "captured")])?;
+    expect(of(&captured, "with_command"), vec![("sm_80", 112, "captured")])?;
+    let architecture = of(&captured, "with_bindgen_cuda").first().map(|(arch, ..)| arch.to_string());
+    let architecture = architecture.ok_or_else(|| format!("bindgen_cuda was not seen:\n{words}"))?;
+    expect(of(&captured, "with_bindgen_cuda"), vec![(&architecture, 64, "captured")])?;
+    expect(of(&captured, "with_cudaforge").iter().map(|found| found.1).collect::<Vec<_>>(), vec![80])?;
+    if place.path("with_cmake").is_dir() {
+        expect(of(&captured, "with_cmake"), vec![("sm_90", 96, "captured")])?;
+    }
+    // A limit in a build of PTX is lost.
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    expect(text.contains("`-maxrregcount=40` and `-Xptxas=-dlcm=cg` does not reach"), true)?;
+    // Bindings were written again, and are what they were, with their time.
+    expect(fs_err::metadata(&generated)?.modified()?, past)?;
+    expect(words.contains("a build script changed"), false)?;
+
+    // Later runs remember, also for another architecture.
+    let later = found(&place.lmem(&["--arch", "sm_90"])?)?;
+    expect(of(&later, "with_cc"), vec![("sm_90a", 48, "captured")])?;
+    expect(of(&later, "with_command"), vec![("sm_90", 112, "captured")])?;
+
+    // What did not change is not built again; features are.
+    let again = found(&place.lmem(&["--capture", "--features", "with_command/double"])?)?;
+    expect(of(&again, "with_command"), vec![("sm_80", 224, "captured")])?;
+    expect(of(&again, "with_cc").len(), 2)?;
+
+    // A build script that has changed since is named.
+    let script = place.path("with_cc/build.rs");
+    fs_err::write(&script, format!("{}\n", fs_err::read_to_string(&script)?))?;
+    let output = place.lmem(&[])?;
+    expect(String::from_utf8_lossy(&output.stderr).contains("the build script of `with_cc` has changed"), true)?;
+
+    // Records that are lost are made again, though cargo has nothing to do.
+    fs_err::remove_dir_all(place.folder.path().join("cache"))?;
+    expect(of(&found(&place.lmem(&["--capture", "--arch", "sm_90"])?)?, "with_cc"), vec![("sm_90a", 48, "captured")])
+}
+
+fn a_build_that_fails_says_so() -> Result<(), Failed> {
+    let place = Place::new()?;
+    let script = place.path("with_cc/build.rs");
+    fs_err::write(&script, fs_err::read_to_string(&script)?.replace(".compile(", ".flag(\"-no-such-flag\").compile("))?;
+    let output = place.lmem(&["--capture", "--package", "with_cc", "--package", "with_command", "--arch", "sm_90"]);
+    let output = match output {
+        // The flags that were seen do not compile, and are not replaced by others.
+        Err(words) => words.message().unwrap_or_default().to_string(),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+    };
+    expect(output.contains("cargo reported errors"), true)
+}
