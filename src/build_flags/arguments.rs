@@ -17,6 +17,8 @@ pub struct Invocation {
     pub flags: Vec<String>,
     /// What code is made for; empty where that is left to nvcc, or to the machine.
     pub targets: Vec<CodeTarget>,
+    /// Whether that is left to nvcc.
+    pub is_for_default: bool,
     /// Flags that do not reach the code that runs, since the driver makes it from the PTX.
     pub ineffective: Vec<String>,
 }
@@ -259,6 +261,7 @@ impl Parser {
             return None;
         }
         self.found.targets = self.targets();
+        self.found.is_for_default = self.architecture.is_none() && self.generated.is_empty();
         if self.makes_ptx {
             self.leave_to_the_driver();
         }

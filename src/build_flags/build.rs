@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cargo_metadata::Message;
+use cargo_metadata::diagnostic::DiagnosticLevel;
 use std::os::unix::process::CommandExt;
 
 use super::stand_in::ShadowToolkit;
@@ -49,7 +50,7 @@ pub fn build(
     let target = first.capture_folder();
     tie(&target, records)?;
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["check", "--release", "--keep-going", "--message-format=json-render-diagnostics"]);
+    command.args(["check", "--release", "--keep-going", "--message-format=json"]);
     command.arg("--manifest-path").arg(&first.manifest_path).arg("--target-dir").arg(&target);
     command.args(packages.iter().flat_map(|package| ["--package", package.id.as_str()])).args(asked.features);
     if asked.offline {
@@ -58,11 +59,7 @@ pub fn build(
     if asked.quiet {
         command.arg("--quiet");
     }
-    shadow.stand_before(&mut command, records, run);
-    if std::env::var_os("CUDA_COMPUTE_CAP").is_none() {
-        // Build crates ask `nvidia-smi` else, and give up where there is none.
-        command.env("CUDA_COMPUTE_CAP", asked.architecture.trim_start_matches("sm_"));
-    }
+    shadow.stand_before(&mut command, records, run, asked.architecture);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(CaptureError::io("cargo cannot be started"))?;
     let reader = child.stdout.take().map(|stdout| std::thread::spawn(move || out_dirs(BufReader::new(stdout))));
@@ -77,8 +74,15 @@ pub fn build(
 fn out_dirs(messages: impl std::io::BufRead) -> BTreeMap<String, BTreeSet<PathBuf>> {
     let mut folders: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();
     for message in Message::parse_stream(messages).filter_map(Result::ok) {
-        if let Message::BuildScriptExecuted(script) = message {
-            folders.entry(script.package_id.repr).or_default().insert(script.out_dir.into_std_path_buf());
+        match message {
+            Message::BuildScriptExecuted(script) => {
+                folders.entry(script.package_id.repr).or_default().insert(script.out_dir.into_std_path_buf());
+            }
+            // Warnings about Rust code were not asked for.
+            Message::CompilerMessage(found) if found.message.level == DiagnosticLevel::Error => {
+                anstream::eprint!("{}", found.message.rendered.unwrap_or_default());
+            }
+            _ => {}
         }
     }
     folders

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::arguments::Invocation;
+use crate::extract::CodeTarget;
 
 /// Changes with what records hold.
 const FORMAT: u32 = 1;
@@ -32,11 +33,14 @@ pub struct Record {
     pub package: Option<String>,
     /// The build script's own folder.
     pub out_dir: Option<PathBuf>,
+    /// The virtual architecture that this nvcc compiles for where nothing says another.
+    #[serde(default)]
+    pub default_architecture: Option<String>,
 }
 
 impl Record {
     /// A command of the process that is asked to stand in for nvcc; `None` where it holds what is no text.
-    pub fn of_command(arguments: &[OsString], run: String) -> Option<Self> {
+    pub fn of_command(arguments: &[OsString], run: String, default_architecture: Option<String>) -> Option<Self> {
         let folder = std::env::current_dir().ok()?;
         let words: Option<Vec<String>> = arguments.iter().map(|word| word.to_str().map(String::from)).collect();
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -53,12 +57,25 @@ impl Record {
         }
         let arguments = expanded(&arguments, &folder, 0);
         let out_dir = std::env::var_os("OUT_DIR").map(PathBuf::from);
-        Some(Self { format: FORMAT, run, folder, arguments, package: variable("CARGO_PKG_NAME"), out_dir })
+        Some(Self {
+            format: FORMAT,
+            run,
+            folder,
+            arguments,
+            package: variable("CARGO_PKG_NAME"),
+            out_dir,
+            default_architecture,
+        })
     }
 
     /// What the command compiles.
     pub fn invocation(&self) -> Option<Invocation> {
-        Invocation::parse(&self.arguments, &self.folder)
+        let mut found = Invocation::parse(&self.arguments, &self.folder)?;
+        if let Some(name) = self.default_architecture.as_ref().filter(|_| found.is_for_default) {
+            // Newer GPUs than that run what the driver makes from the PTX beside the code.
+            found.targets.push(CodeTarget { virtual_architecture: name.clone(), architecture: None });
+        }
+        Some(found)
     }
 }
 
@@ -171,6 +188,7 @@ mod tests {
             arguments: arguments.iter().map(|word| word.to_string()).collect(),
             package: Some("p".into()),
             out_dir: Some("/o".into()),
+            default_architecture: Some("compute_75".into()),
         }
     }
 
@@ -187,6 +205,17 @@ mod tests {
         let mut flags: Vec<String> = records.read().iter().map(|record| record.arguments.join(" ")).collect();
         flags.sort();
         assert_eq!(flags, ["-c a.cu -DONE", "-c a.cu -DTWO", "-c b.cu"]);
+    }
+
+    #[test]
+    fn nvcc_has_an_architecture_of_its_own() {
+        let shown = |arguments: &[&str]| {
+            let targets = record("1", arguments).invocation().unwrap().targets;
+            targets.iter().map(|target| target.virtual_architecture.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(&["-ptx", "a.cu"]), ["compute_75"]);
+        assert_eq!(shown(&["-arch=sm_90", "a.cu"]), ["compute_90"]);
+        assert!(shown(&["-arch=native", "a.cu"]).is_empty());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::record::{Record, Records, hash};
+use crate::compile::architecture_number;
 use crate::toolkit::Toolkit;
 
 /// Subcommand of our own program that the stand-in runs.
@@ -17,6 +18,20 @@ pub const NVCC_STAND_IN: &str = "__nvcc";
 const RECORDS: &str = "CARGO_LMEM_RECORDS";
 const RUN: &str = "CARGO_LMEM_BUILD";
 const REAL: &str = "CARGO_LMEM_NVCC";
+const DEFAULT: &str = "CARGO_LMEM_NVCC_DEFAULT";
+
+/// What a GPU of the wanted architecture would say of itself: `9.0`.
+const CAPABILITY: &str = "CARGO_LMEM_COMPUTE_CAPABILITY";
+
+/// Build scripts ask the driver's tool which GPU to compile for, and some give up without an answer.
+const NVIDIA_SMI: &str = "#!/bin/sh
+# There is no GPU, and builds are to be seen all the same: this answers for one.
+case \"$*\" in
+    *compute_cap*noheader*) echo \"$CARGO_LMEM_COMPUTE_CAPABILITY\" ;;
+    *compute_cap*) printf 'compute_cap\\n%s\\n' \"$CARGO_LMEM_COMPUTE_CAPABILITY\" ;;
+    *) echo 'there is no GPU' >&2; exit 9 ;;
+esac
+";
 
 /// Writes down the command, and becomes the real `nvcc`.
 ///
@@ -27,7 +42,8 @@ const REAL: &str = "CARGO_LMEM_NVCC";
 pub fn stand_in(arguments: &[OsString]) -> io::Error {
     let variable = std::env::var_os;
     if let (Some(folder), Some(run)) = (variable(RECORDS), variable(RUN).and_then(|run| run.into_string().ok())) {
-        let record = Record::of_command(arguments, run).filter(|record| record.invocation().is_some());
+        let record = Record::of_command(arguments, run, std::env::var(DEFAULT).ok())
+            .filter(|record| record.invocation().is_some());
         if let Some(record) = record {
             drop(Records::new(PathBuf::from(folder)).put(&record));
         }
@@ -45,6 +61,8 @@ pub fn stand_in(arguments: &[OsString]) -> io::Error {
 pub struct ShadowToolkit {
     pub root: PathBuf,
     real: PathBuf,
+    /// What the real one compiles for where nothing says another architecture.
+    default_architecture: &'static str,
 }
 
 impl ShadowToolkit {
@@ -69,21 +87,35 @@ impl ShadowToolkit {
             link(&toolkit.root.join("lib"), &root.join("lib64"))?;
         }
         write_program(&bin.join("nvcc"), &script(program))?;
-        Ok(Self { root, real: nvcc.to_path_buf() })
+        let smi = bin.join("nvidia-smi");
+        match is_on_path("nvidia-smi") {
+            false => write_program(&smi, NVIDIA_SMI)?,
+            true if smi.is_file() => fs_err::remove_file(smi)?,
+            true => {}
+        }
+        // As CUDA 12.9, 13.0 and 13.5 do.
+        let default_architecture = if toolkit.version.major >= 13 { "compute_75" } else { "compute_52" };
+        Ok(Self { root, real: nvcc.to_path_buf(), default_architecture })
     }
 
     fn nvcc(&self) -> PathBuf {
         self.root.join("bin/nvcc")
     }
 
-    /// Has a command, and all that it starts, use the stand-in and write to `records`.
-    pub fn stand_before(&self, command: &mut Command, records: &Path, run: &str) {
+    /// Has a command, and all that it starts, use the stand-in and write to `records`. Builds that ask which GPU there is
+    /// get the real answer, or where there is none `architecture`.
+    pub fn stand_before(&self, command: &mut Command, records: &Path, run: &str, architecture: &str) {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(self.root.join("bin")).chain(std::env::split_paths(&path));
         if let Ok(path) = std::env::join_paths(folders) {
             command.env("PATH", path);
         }
-        command.env(RECORDS, records).env(RUN, run).env(REAL, &self.real);
+        command.env(RECORDS, records).env(RUN, run).env(REAL, &self.real).env(DEFAULT, self.default_architecture);
+        let number = architecture_number(architecture);
+        command.env(CAPABILITY, format!("{}.{}", number / 10, number % 10));
+        if std::env::var_os("CUDA_COMPUTE_CAP").is_none() {
+            command.env("CUDA_COMPUTE_CAP", number.to_string());
+        }
         for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"] {
             command.env(name, &self.root);
         }
@@ -97,6 +129,11 @@ impl ShadowToolkit {
         }
         command.env("NVCC", self.nvcc()).env("CUDACXX", self.nvcc());
     }
+}
+
+fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 /// A link to what is there; one that leads there already, or a folder of ours, stays.
@@ -133,6 +170,20 @@ fn write_program(path: &Path, text: &str) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::toolkit::Version;
+
+    #[test]
+    fn builds_are_told_of_a_gpu() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("smi");
+        write_program(&path, NVIDIA_SMI).unwrap();
+        let ask = |arguments: &[&str]| {
+            let output = Command::new(&path).args(arguments).env(CAPABILITY, "9.0").output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        };
+        assert_eq!(ask(&["--query-gpu=compute_cap", "--format=csv"]), "compute_cap\n9.0\n");
+        assert_eq!(ask(&["--query-gpu=compute_cap", "--format=csv,noheader"]), "9.0\n");
+        assert_eq!(ask(&[]), "");
+    }
 
     #[test]
     fn the_shadow_is_the_toolkit_but_for_nvcc() {

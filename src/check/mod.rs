@@ -24,7 +24,7 @@ use crate::cache::{self, Cache};
 use crate::cli::CheckArgs;
 use crate::compile::{Compiler, HeaderIndex, Target};
 use crate::config::{ConfigError, PackageConfig};
-use crate::diagnostic::{Code, Diagnostic, Label, Report, Severity, Summary};
+use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Report, Severity, Summary};
 use crate::discover::{DiscoverError, Scope, Workspace, discover};
 use crate::extract::{Extraction, TranslationUnit, UnitCode, extract};
 use crate::fix::{self, VcsError, VcsRules, WriteError};
@@ -167,6 +167,9 @@ fn check_once(
     builds.notes.iter().for_each(|note| talk.note(note));
     builds.details.iter().for_each(|note| talk.detail(&format!("note: {note}")));
     let extraction = extract(&workspace, &builds);
+    if arguments.capture {
+        say_what_was_not_captured(&extraction, talk);
+    }
     workspace.notes.iter().chain(&extraction.notes).for_each(|note| talk.detail(&format!("note: {note}")));
     workspace.left_out.iter().for_each(|note| talk.note(note));
     if extraction.units.is_empty() {
@@ -391,6 +394,21 @@ fn run_jobs(jobs: &[Job<'_>], shared: &Shared<'_>, threads: usize, talk: &Talk) 
     progress.clear();
     // A poisoned lock means a thread panicked, and the scope has passed that on already.
     reports.into_inner().unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// Files that no build script compiled, though the flags of the build were asked for.
+fn say_what_was_not_captured(extraction: &Extraction, talk: &Talk) {
+    let units = extraction.units.iter().filter(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
+    let assumed: Vec<&str> =
+        units.filter(|unit| unit::flag_origin(unit) == FlagOrigin::Assumed).map(|unit| unit.name.as_str()).collect();
+    match assumed.as_slice() {
+        [] => {}
+        [only] => talk.note(&format!("`{only}` was compiled by no build script: its flags are assumed")),
+        [first, more @ ..] => {
+            let more = lint::plural(more.len() as u64, "other file");
+            talk.note(&format!("`{first}` and {more} were compiled by no build script: their flags are assumed"));
+        }
+    }
 }
 
 fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) {
