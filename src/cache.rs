@@ -96,6 +96,11 @@ impl Cache {
                 part(text.as_str());
                 part(options.program_name.as_deref().unwrap_or(""));
                 options.arguments.iter().for_each(|argument| part(&self.portable_text(argument)));
+                if let Some(captured) = &options.captured {
+                    let headers = captured.headers.iter().flat_map(|(name, text)| [name, text]);
+                    headers.chain(&captured.expressions).for_each(|text| part(text));
+                    part(if captured.takes_cubin { "cubin" } else { "ptx" });
+                }
             }
             UnitCode::Ptx { text } => {
                 part("ptx");

@@ -43,6 +43,8 @@ pub struct Lmem {
 pub enum Command {
     /// Check kernels for local memory (this is what `cargo lmem` alone does)
     Check(Box<CheckArgs>),
+    /// Run a program, and check the kernels that it has NVRTC compile
+    Run(Box<RunArgs>),
     /// Explain a lint: what it finds, why it costs, what to do
     Explain(ExplainArgs),
     /// List, install, locate or remove CUDA toolkits
@@ -58,6 +60,23 @@ pub enum Command {
     /// Compile one kernel string with NVRTC: JSON in, JSON out (internal)
     #[command(hide = true, name = crate::compile::NVRTC_WORKER)]
     NvrtcWorker,
+}
+
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  cargo lmem run -- cargo test              every kernel that the tests compile
+  cargo lmem run --arch sm_90 -- ./server   with its true text and options
+
+The program runs as it would; a library that is loaded before NVRTC writes down what is compiled. Findings lead to the
+Rust literals and `.cu` files that the text was put together from, else to a copy of it. No GPU is needed for a program
+that only compiles. The exit code is that of the check, else that of the program.")]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub check: CheckArgs,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, Clone, Args)]

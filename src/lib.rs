@@ -20,6 +20,7 @@ mod lints;
 pub mod process;
 pub mod read;
 pub mod report;
+pub mod run;
 pub mod source;
 mod suggest;
 pub mod toolkit;

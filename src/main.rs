@@ -1,13 +1,17 @@
 //! Arguments in, exit code out.
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::process::ExitCode;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use cargo_lmem::check::{CheckError, Outcome, check};
-use cargo_lmem::cli::{CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, MessageFormat};
+use cargo_lmem::check::{CheckError, Outcome, Surroundings, check_in};
+use cargo_lmem::cli::{
+    CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, MessageFormat, RunArgs,
+};
 use cargo_lmem::diagnostic::Severity;
 use cargo_lmem::toolkit::ToolkitError;
 use cargo_lmem::{build_flags, cache, compile, fix, lint, report, toolkit};
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
     done(match arguments.command {
         None => run_check(&arguments.check, &cancel),
         Some(Command::Check(arguments)) => run_check(&arguments, &cancel),
+        Some(Command::Run(arguments)) => return run_program(&arguments, &cancel),
         Some(Command::Explain(arguments)) => explain(&arguments),
         Some(Command::Toolkit(arguments)) => {
             toolkit::run(&arguments.command, None, &cancel).map_or_else(|error| toolkit_error(&error), |()| Exit::Clean)
@@ -65,14 +70,35 @@ fn install_handler(cancel: &Arc<AtomicBool>) {
     drop(ctrlc::set_handler(handler));
 }
 
+/// The exit code is that of the check; a check without findings leaves it to the program.
+fn run_program(arguments: &RunArgs, cancel: &AtomicBool) -> ExitCode {
+    let (exit, ended) = checked(&arguments.check, Some(&arguments.command), cancel);
+    match (exit, ended) {
+        (Exit::Clean, Some(status)) if !status.success() => {
+            // As shells count a program that a signal ended.
+            let code = status.code().or(status.signal().map(|signal| 128 + signal));
+            ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+        }
+        (exit, _) => done(exit),
+    }
+}
+
 fn run_check(arguments: &CheckArgs, cancel: &AtomicBool) -> Exit {
+    checked(arguments, None, cancel).0
+}
+
+fn checked(arguments: &CheckArgs, program: Option<&[OsString]>, cancel: &AtomicBool) -> (Exit, Option<ExitStatus>) {
+    let surroundings = Surroundings { program, ..Surroundings::default() };
     let start = Instant::now();
     set_color(arguments.color);
-    let outcome = match check(arguments, cancel) {
-        Ok(outcome) => outcome,
-        Err(error) => return check_error(&error),
-    };
-    if let Err(error) = write_report(arguments, &outcome) {
+    match check_in(surroundings, arguments, cancel) {
+        Ok(outcome) => (say(arguments, &outcome, start), outcome.ended),
+        Err(error) => (check_error(&error), None),
+    }
+}
+
+fn say(arguments: &CheckArgs, outcome: &Outcome, start: Instant) -> Exit {
+    if let Err(error) = write_report(arguments, outcome) {
         // Whoever reads us has seen enough, as in `cargo lmem | head`.
         if error.kind() != std::io::ErrorKind::BrokenPipe {
             return complain(&error, Exit::Usage);
@@ -82,7 +108,7 @@ fn run_check(arguments: &CheckArgs, cancel: &AtomicBool) -> Exit {
         let color = use_color(arguments.color, std::io::stderr().is_terminal());
         anstream::eprint!("{}", report::summary(&outcome.report.summary, start.elapsed(), color));
     }
-    exit_of(&outcome)
+    exit_of(outcome)
 }
 
 fn exit_of(outcome: &Outcome) -> Exit {

@@ -1,6 +1,7 @@
 //! One run of `cargo lmem check`: from the command line to a report, stage by stage.
 
 mod fixing;
+mod gather;
 mod messages;
 mod only;
 mod progress;
@@ -10,7 +11,9 @@ mod target;
 mod unit;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,17 +22,18 @@ use std::time::Duration;
 use globset::Glob;
 use thiserror::Error;
 
-use crate::build_flags::{self, Asked, BuildFlags, CaptureError};
+use crate::build_flags::CaptureError;
 use crate::cache::{self, Cache};
 use crate::cli::CheckArgs;
 use crate::compile::{Compiler, HeaderIndex, Target};
 use crate::config::{ConfigError, PackageConfig};
-use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Report, Severity, Summary};
-use crate::discover::{DiscoverError, Scope, Workspace, discover};
-use crate::extract::{Extraction, TranslationUnit, UnitCode, extract};
+use crate::diagnostic::{Code, Diagnostic, Label, Report, Severity, Summary};
+use crate::discover::{DiscoverError, Scope, Workspace};
+use crate::extract::{Extraction, TranslationUnit, UnitCode};
 use crate::fix::{self, VcsError, VcsRules, WriteError};
 use crate::lint::{self, Level, Levels};
 use crate::report;
+use crate::run::RunError;
 use crate::toolkit::{self, Component, Toolkit, ToolkitError};
 
 pub use fixing::Fixes;
@@ -51,6 +55,8 @@ pub enum CheckError {
     #[error(transparent)]
     Capture(#[from] CaptureError),
     #[error(transparent)]
+    Run(#[from] RunError),
+    #[error(transparent)]
     Vcs(#[from] VcsError),
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -68,6 +74,8 @@ pub struct Outcome {
     pub failed: bool,
     /// What could be written; nothing unless it was asked for.
     pub fixes: Fixes,
+    /// How the program ended that was watched.
+    pub ended: Option<ExitStatus>,
 }
 
 /// A unit, its settings and the targets that it is compiled for.
@@ -104,6 +112,8 @@ pub struct Surroundings<'a> {
     pub current_folder: Option<&'a Path>,
     /// A toolkit and what it gave, in place of real compilers.
     pub recorded: Option<(Toolkit, &'a dyn ArtifactSource)>,
+    /// A command whose kernels are checked, in place of those of the workspace.
+    pub program: Option<&'a [OsString]>,
 }
 
 /// Runs a check.
@@ -150,36 +160,30 @@ fn check_once(
     let kernels =
         kernels.map_err(|error| CheckError::Usage(format!("`--kernel`: {error}")))?.map(|glob| glob.compile_matcher());
     let architectures = target::typed(&arguments.arch)?;
-    let workspace = discover(&Scope::new(arguments, &current))?;
+    let workspace = gather::workspace(&Scope::new(arguments, &current), surroundings.program)?;
     rules.map_or(Ok(()), |rules| fix::refuse(&workspace.root, rules, cancel))?;
     let levels = all_levels(arguments, &workspace)?;
-    let is_recorded = surroundings.recorded.is_some();
-    let (builds, captured_with) = match arguments.capture && !is_recorded {
-        true => {
-            let toolkit = select_toolkit(arguments, &workspace, cancel, talk)?;
-            (capture(arguments, &architectures, &workspace, &toolkit, cancel)?, Some(toolkit))
-        }
-        false => {
-            let records = toolkit::cache_root().ok().filter(|_| !is_recorded);
-            (build_flags::known(&workspace, records.as_deref()), None)
-        }
+    let gatherer = gather::Gatherer {
+        arguments,
+        architectures: &architectures,
+        workspace: &workspace,
+        is_recorded: surroundings.recorded.is_some(),
+        cancel,
+        talk,
     };
-    builds.notes.iter().for_each(|note| talk.note(note));
-    builds.details.iter().for_each(|note| talk.detail(&format!("note: {note}")));
-    let extraction = extract(&workspace, &builds);
-    if arguments.capture {
-        say_what_was_not_captured(&extraction, talk);
-    }
-    workspace.notes.iter().chain(&extraction.notes).for_each(|note| talk.detail(&format!("note: {note}")));
+    let gather::Gathered { extraction, toolkit: found, ended } = gatherer.gather(surroundings.program)?;
+    workspace.notes.iter().for_each(|note| talk.detail(&format!("note: {note}")));
     workspace.left_out.iter().for_each(|note| talk.note(note));
     if extraction.units.is_empty() {
-        talk.note("no CUDA source was found");
+        if surroundings.program.is_none() {
+            talk.note("no CUDA source was found");
+        }
         let report = finish(Vec::new(), Vec::new(), &extraction, &workspace, Summary::default());
-        return Ok(Outcome { report, workspace, failed: false, fixes: Fixes::default() });
+        return Ok(Outcome { report, workspace, failed: false, fixes: Fixes::default(), ended });
     }
     let (toolkit, record) = match &surroundings.recorded {
         Some((toolkit, record)) => (toolkit.clone(), Some(*record)),
-        None => match captured_with {
+        None => match found {
             Some(toolkit) => (toolkit, None),
             None => (select_toolkit(arguments, &workspace, cancel, talk)?, None),
         },
@@ -219,30 +223,7 @@ fn check_once(
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
     let fixes = prove::prove(&mut report, &run)?;
     drop(jobs);
-    Ok(Outcome { report, workspace, failed, fixes })
-}
-
-/// Runs the project's build scripts, and sees what they compile.
-fn capture(
-    arguments: &CheckArgs,
-    typed: &[String],
-    workspace: &Workspace,
-    toolkit: &Toolkit,
-    cancel: &AtomicBool,
-) -> Result<BuildFlags, CheckError> {
-    let configured = workspace.packages.iter().flat_map(|package| package.config.arch_for(&package.root));
-    let architecture = typed.first().cloned().or_else(|| configured.map(ToString::to_string).next());
-    let asked = Asked {
-        features: &arguments.features.for_cargo(),
-        architecture: &architecture.unwrap_or_else(target::likely),
-        offline: arguments.offline,
-        quiet: arguments.quiet,
-    };
-    let cache_root = toolkit::cache_root()?;
-    match build_flags::capture(workspace, toolkit, &asked, &cache_root, cancel) {
-        Err(CaptureError::Interrupted) => Err(CheckError::Interrupted),
-        result => Ok(result?),
-    }
+    Ok(Outcome { report, workspace, failed, fixes, ended })
 }
 
 fn default_jobs() -> usize {
@@ -394,21 +375,6 @@ fn run_jobs(jobs: &[Job<'_>], shared: &Shared<'_>, threads: usize, talk: &Talk) 
     progress.clear();
     // A poisoned lock means a thread panicked, and the scope has passed that on already.
     reports.into_inner().unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect()
-}
-
-/// Files that no build script compiled, though the flags of the build were asked for.
-fn say_what_was_not_captured(extraction: &Extraction, talk: &Talk) {
-    let units = extraction.units.iter().filter(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
-    let assumed: Vec<&str> =
-        units.filter(|unit| unit::flag_origin(unit) == FlagOrigin::Assumed).map(|unit| unit.name.as_str()).collect();
-    match assumed.as_slice() {
-        [] => {}
-        [only] => talk.note(&format!("`{only}` was compiled by no build script: its flags are assumed")),
-        [first, more @ ..] => {
-            let more = lint::plural(more.len() as u64, "other file");
-            talk.note(&format!("`{first}` and {more} were compiled by no build script: their flags are assumed"));
-        }
-    }
 }
 
 fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) {

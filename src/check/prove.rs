@@ -8,7 +8,7 @@ use super::progress::Progress;
 use super::unit::{Shared, UnitReport};
 use super::{CheckError, Job, Talk};
 use crate::cli::CheckArgs;
-use crate::diagnostic::{Applicability, Diagnostic, FixTally, Report};
+use crate::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggestion};
 use crate::lint::plural;
 use crate::verify::{self, Prover, Subject};
 
@@ -100,7 +100,11 @@ fn combine(
     arguments: &CheckArgs,
     talk: &Talk,
 ) -> Result<Fixes, CheckError> {
-    let combined = verify::combine(diagnostics, |suggestion| accepts(suggestion, arguments), prover);
+    // A text that a program put together is in no file of the workspace.
+    let is_file =
+        |suggestion: &Suggestion| suggestion.edits.iter().all(|edit| edit.span.file.path.starts_with(prover.root));
+    let may_be_written = |suggestion: &Suggestion| accepts(suggestion, arguments) && is_file(suggestion);
+    let combined = verify::combine(diagnostics, may_be_written, prover);
     if combined.interrupted {
         return Err(CheckError::Interrupted);
     }

@@ -282,6 +282,7 @@ pub fn flag_origin(unit: &TranslationUnit) -> FlagOrigin {
     match &unit.code {
         UnitCode::CudaFile { flags, .. } => flags.origin,
         // The options beside the string, or that there are none, are what the program runs with.
+        UnitCode::CudaText { options, .. } if options.captured.is_some() => FlagOrigin::Captured,
         UnitCode::CudaText { options, .. } if options.unresolved.is_some() => FlagOrigin::Assumed,
         UnitCode::CudaText { .. } | UnitCode::Ptx { .. } => FlagOrigin::Code,
     }

@@ -28,6 +28,10 @@ pub struct Request {
     pub source: String,
     pub program_name: String,
     pub arguments: Vec<String>,
+    /// Names and texts of headers that are in no file.
+    pub headers: Vec<(String, String)>,
+    /// Template instances that are wanted.
+    pub expressions: Vec<String>,
 }
 
 /// What it answers: `ptx` where the compilation succeeded, and the compiler's log in any case.
@@ -90,6 +94,26 @@ pub fn rescue(said: &str, arguments: &[String], toolkit: &Toolkit) -> Option<(Ve
         return None;
     }
     Some(([arguments, &folders].concat(), "the toolkit's own headers were added to the include folders".to_string()))
+}
+
+/// What NVRTC hands on to its ptxas, where a program takes machine code from it.
+pub fn ptxas_flags(arguments: &[String]) -> Vec<String> {
+    let mut flags = Vec::new();
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+        if !matches!(name, "--maxrregcount" | "-maxrregcount" | "--ptxas-options" | "-Xptxas") {
+            continue;
+        }
+        let Some(value) = value.map(String::from).or_else(|| words.next().cloned()) else { break };
+        match name.ends_with("maxrregcount") {
+            true => flags.push(format!("--maxrregcount={value}")),
+            false => flags.extend(value.split(',').map(String::from)),
+        }
+    }
+    // What is not known to be harmless may write files: the text's author is not always the user.
+    flags.retain(|flag| crate::config::nvcc_flags::is_ptxas_option(flag));
+    flags
 }
 
 /// Files that a text includes, directly or not, as far as they are found beside it or in its include folders. NVRTC
@@ -159,7 +183,10 @@ fn compile(request: &Request) -> Result<Response, WorkerError> {
     let name = CString::new(request.program_name.as_str())?;
     let arguments: Vec<CString> =
         request.arguments.iter().map(|argument| CString::new(argument.as_str())).collect::<Result<_, _>>()?;
-    let program = Program::new(&source, &name)?;
+    let expressions: Vec<CString> =
+        request.expressions.iter().map(|name| CString::new(name.as_str())).collect::<Result<_, _>>()?;
+    let program = Program::new(&source, &name, &request.headers)?;
+    expressions.iter().try_for_each(|expression| program.add(expression))?;
     let result = program.compile(&arguments);
     let log = program.log()?;
     let ptx = match result {
@@ -196,13 +223,26 @@ fn check(result: sys::nvrtcResult) -> Result<(), WorkerError> {
 }
 
 impl Program {
-    fn new(source: &CStr, name: &CStr) -> Result<Self, WorkerError> {
+    fn new(source: &CStr, name: &CStr, headers: &[(String, String)]) -> Result<Self, WorkerError> {
+        let strings = |pick: fn(&(String, String)) -> &str| {
+            headers.iter().map(|header| CString::new(pick(header))).collect::<Result<Vec<CString>, _>>()
+        };
+        let (names, texts) = (strings(|header| header.0.as_str())?, strings(|header| header.1.as_str())?);
+        let pointers = |strings: &[CString]| strings.iter().map(|string| string.as_ptr()).collect::<Vec<_>>();
+        let (name_pointers, text_pointers) = (pointers(&names), pointers(&texts));
+        let count = i32::try_from(headers.len()).unwrap_or(i32::MAX);
         let mut program = std::ptr::null_mut();
-        // SAFETY: both strings outlive the call, and no headers are passed.
+        // SAFETY: all strings outlive the call, and both lists have `count` of them.
         check(unsafe {
-            sys::nvrtcCreateProgram(&mut program, source.as_ptr(), name.as_ptr(), 0, std::ptr::null(), std::ptr::null())
+            let (texts, names) = (text_pointers.as_ptr(), name_pointers.as_ptr());
+            sys::nvrtcCreateProgram(&mut program, source.as_ptr(), name.as_ptr(), count, texts, names)
         })?;
         Ok(Self(program))
+    }
+
+    fn add(&self, expression: &CStr) -> Result<(), WorkerError> {
+        // SAFETY: the program is live and not compiled yet.
+        check(unsafe { sys::nvrtcAddNameExpression(self.0, expression.as_ptr()) })
     }
 
     fn compile(&self, arguments: &[CString]) -> sys::nvrtcResult {
@@ -252,6 +292,12 @@ impl Drop for Program {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_for_ptxas_are_found() {
+        let arguments = ["-I/x", "--maxrregcount=32", "-Xptxas", "-O1,-o", "--ptxas-options=-v"].map(String::from);
+        assert_eq!(ptxas_flags(&arguments), ["--maxrregcount=32", "-O1", "-v"]);
+    }
 
     #[test]
     fn includes_are_followed_through_folders() {

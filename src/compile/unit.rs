@@ -157,7 +157,7 @@ impl Compiler<'_> {
         match &unit.code {
             UnitCode::CudaFile { file, flags } => self.cuda_file(unit, file, flags, target, folder.path()),
             UnitCode::CudaText { text, options } => self.cuda_text(unit, text.as_str(), options, target, folder.path()),
-            UnitCode::Ptx { text } => self.ptxas(unit, text.as_str(), target, folder.path()),
+            UnitCode::Ptx { text } => self.ptxas(unit, text.as_str(), &[], target, folder.path()),
         }
     }
 
@@ -277,6 +277,8 @@ impl Compiler<'_> {
             program_name: options.program_name.clone().unwrap_or_else(|| STRING_NAME.to_string()),
             // Lines change nothing in the code; without them nothing could be said of it.
             arguments: options.arguments.iter().cloned().chain(["--generate-line-info".to_string()]).collect(),
+            headers: options.captured.as_ref().map(|captured| captured.headers.clone()).unwrap_or_default(),
+            expressions: options.captured.as_ref().map(|captured| captured.expressions.clone()).unwrap_or_default(),
         };
         let request =
             serde_json::to_vec(&request).map_err(|error| CompileError::io("NVRTC cannot be asked")(error.into()))?;
@@ -295,7 +297,9 @@ impl Compiler<'_> {
             let text = format!("{}{}", response.failure.unwrap_or_default(), response.log);
             return Err(self.refusal(End::Exit(1), &text, "NVRTC", messages, &Attempt::plain(target)));
         };
-        let mut artifacts = self.ptxas(unit, &ptx, target, folder)?;
+        let takes_cubin = options.captured.as_ref().is_some_and(|captured| captured.takes_cubin);
+        let flags = if takes_cubin { nvrtc::ptxas_flags(&options.arguments) } else { Vec::new() };
+        let mut artifacts = self.ptxas(unit, &ptx, &flags, target, folder)?;
         artifacts.messages.splice(0..0, warnings(messages));
         artifacts.dependencies.extend(nvrtc::included_files(text, &unit.base, &options.arguments));
         artifacts.dependencies.sort();
@@ -307,6 +311,7 @@ impl Compiler<'_> {
         &self,
         unit: &TranslationUnit,
         ptx: &str,
+        flags: &[String],
         target: &Target,
         folder: &Path,
     ) -> Result<Artifacts, Box<Failure>> {
@@ -314,7 +319,7 @@ impl Compiler<'_> {
         attempt.raise_to_virtual(ptx);
         let (ptx_path, cubin_path) = (folder.join(PTX_NAME), folder.join("unit.cubin"));
         fs_err::write(&ptx_path, ptx).map_err(CompileError::io("the PTX cannot be written"))?;
-        let mut command = ptxas::command(&target.toolkit.ptxas, &attempt.architecture, &[], &ptx_path, &cubin_path);
+        let mut command = ptxas::command(&target.toolkit.ptxas, &attempt.architecture, flags, &ptx_path, &cubin_path);
         let output = self.run(&mut command, b"", "ptxas")?;
         let text = without_folder(&output.text(), folder, unit);
         let messages = parse_messages(&text, "ptxas");
@@ -326,8 +331,8 @@ impl Compiler<'_> {
         let cubin = Some(&cubin_path).filter(|path| path.is_file()).ok_or(missing)?;
         Ok(Artifacts {
             cubin: fs_err::read(cubin).map_err(CompileError::io("the cubin cannot be read"))?,
-            unlimited_log: self.unlimited(ptx, &text, &[], &attempt.architecture, &target.toolkit, folder)?,
-            shared_log: self.shared(ptx, &text, &[], &attempt.architecture, &target.toolkit, folder)?,
+            unlimited_log: self.unlimited(ptx, &text, flags, &attempt.architecture, &target.toolkit, folder)?,
+            shared_log: self.shared(ptx, &text, flags, &attempt.architecture, &target.toolkit, folder)?,
             front_end: FrontEnd::default(),
             ptx: ptx.to_string(),
             messages: warnings(messages),

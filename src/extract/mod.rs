@@ -101,6 +101,19 @@ pub struct NvrtcOptions {
     pub unresolved: Option<String>,
     /// Options that do not do what they say.
     pub ineffective: Vec<IneffectiveOption>,
+    /// What a program that ran gave to NVRTC beside the text; `None` for text that was read in its source.
+    pub captured: Option<CapturedText>,
+}
+
+/// What NVRTC was given by a program that ran.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CapturedText {
+    /// Names and texts of headers.
+    pub headers: Vec<(String, String)>,
+    /// Template instances, by the expressions that name them.
+    pub expressions: Vec<String>,
+    /// The program takes machine code, which options of ptxas have a part in.
+    pub takes_cubin: bool,
 }
 
 /// An option in Rust code that is without effect on the code that runs, or has another one than its name says.
@@ -179,6 +192,27 @@ impl MappedText {
             text: segment.text.start + shift..segment.text.end + shift,
             source: segment.source.clone(),
         }));
+    }
+
+    /// A part of the text with its places. The range must not cut an escape in two.
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        let within = |segment: &&Segment| segment.text.start < range.end && range.start < segment.text.end;
+        let cut = |segment: &Segment| {
+            let text = segment.text.start.max(range.start)..segment.text.end.min(range.end);
+            let is_verbatim = segment.text.len() == segment.source.range().len();
+            let source = match is_verbatim {
+                true => {
+                    let start = segment.source.start + (text.start - segment.text.start);
+                    Span::new(&segment.source.file, start..start + text.len())
+                }
+                false => segment.source.clone(),
+            };
+            Segment { text: text.start - range.start..text.end - range.start, source }
+        };
+        Self {
+            text: self.text[range.clone()].to_string(),
+            segments: self.segments.iter().filter(within).map(cut).collect(),
+        }
     }
 
     /// The source bytes of a range of the text; `None` where it comes from no file or spans two files.
@@ -296,6 +330,13 @@ pub fn extract(workspace: &Workspace, builds: &BuildFlags) -> Extraction {
     extraction
 }
 
+/// The texts of a workspace that a program may put kernels together from: literals of Rust code, and `.cu` files.
+pub fn kernel_texts(workspace: &Workspace) -> Vec<MappedText> {
+    let files = workspace.files.iter().filter(|file| has_ending(&file.path, &["cu"]));
+    let files = files.filter_map(|file| SourceFile::read(&file.path, &workspace.root).ok());
+    rust::texts(workspace).into_iter().chain(files.map(|file| MappedText::from_file(&file))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,6 +357,11 @@ mod tests {
         assert_eq!(text.span(5..6), None);
         assert_eq!(text.span(3..8), None);
         assert_eq!(text.span(6..9).unwrap().text(), "xyz");
+        let part = text.slice(1..7);
+        assert_eq!(part.as_str(), "b\ncd4x");
+        let places: Vec<String> =
+            [0..1, 1..2, 2..4, 5..6].map(|range| part.span(range).unwrap().text().to_string()).into();
+        assert_eq!(places, ["b", r"\n", "cd", "x"]);
     }
 
     #[test]

@@ -44,7 +44,10 @@ impl<'a> Overlay<'a> {
         dependencies: &'a [PathBuf],
         edits: &[&Edit],
     ) -> Option<Self> {
-        if edits.iter().any(|edit| !edit.span.file.is_utf8() || !edit.span.file.path.starts_with(root)) {
+        // The copy of a text that a program made lies elsewhere, and is no file that is edited.
+        let is_of_program = matches!(&unit.code, UnitCode::CudaText { options, .. } if options.captured.is_some());
+        let is_ours = |edit: &Edit| edit.span.file.path.starts_with(root) || is_of_program;
+        if edits.iter().any(|edit| !edit.span.file.is_utf8() || !is_ours(edit)) {
             return None;
         }
         let text = match &unit.code {

@@ -7,6 +7,7 @@ mod names;
 mod options;
 mod scan;
 mod sinks;
+mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use self::fold::{Folded, Folder, Origin};
 use self::names::{Code, MAX_RUST_BYTES, read_rust};
 use self::scan::{Call, Value};
 use self::sinks::{Options, Sink};
+pub(super) use self::texts::texts;
 use super::{IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, Unresolved};
 use crate::discover::{Workspace, has_ending};
 use crate::source::{SourceFile, Span, display_path};
@@ -149,7 +151,7 @@ impl<'a> Extractor<'a> {
             Origin::File(_) => false,
         };
         // The same text with other options is another unit; pieces before or behind the first literal make another text.
-        let NvrtcOptions { arguments, program_name, unresolved, ineffective } = &options;
+        let NvrtcOptions { arguments, program_name, unresolved, ineffective, captured: _ } = &options;
         let key = (path, start, format!("{:?} {}", (arguments, program_name, unresolved), folded.text.as_str()));
         if let Some(known) = self.seen.get(&key).copied() {
             self.strings.units[known].add_ineffective(ineffective);

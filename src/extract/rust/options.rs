@@ -59,7 +59,7 @@ impl Fields {
             }
         }
         let unresolved = (!self.unresolved.is_empty()).then(|| self.unresolved.join("; "));
-        NvrtcOptions { arguments, program_name: self.name, unresolved, ineffective: self.ineffective }
+        NvrtcOptions { arguments, program_name: self.name, unresolved, ineffective: self.ineffective, captured: None }
     }
 
     fn set(&mut self, folder: &mut Folder<'_, '_>, file: usize, name: &str, value: &Expr) -> Option<()> {

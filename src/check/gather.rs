@@ -1,0 +1,129 @@
+//! The texts of a run: those of the workspace with the flags of its builds, or those that a program compiles.
+
+use std::ffi::OsString;
+use std::process::ExitStatus;
+use std::sync::atomic::AtomicBool;
+
+use super::{CheckError, Talk, select_toolkit, target, unit};
+use crate::build_flags::{self, Asked, BuildFlags, CaptureError};
+use crate::cli::CheckArgs;
+use crate::diagnostic::FlagOrigin;
+use crate::discover::{DiscoverError, Scope, Workspace, discover};
+use crate::extract::{Extraction, UnitCode, extract};
+use crate::lint;
+use crate::run::{self, RunError};
+use crate::toolkit::{self, Toolkit};
+
+/// The workspace of a run. A program that is watched may belong to none.
+pub(super) fn workspace(scope: &Scope, program: Option<&[OsString]>) -> Result<Workspace, DiscoverError> {
+    match discover(scope) {
+        Err(DiscoverError::NoManifest(_)) if program.is_some() => {
+            let mut workspace = Workspace::default();
+            workspace.root.clone_from(&scope.current_folder);
+            Ok(workspace)
+        }
+        result => result,
+    }
+}
+
+/// What is to be compiled, and what had to be found out for that.
+pub(super) struct Gathered {
+    pub extraction: Extraction,
+    /// The toolkit, where it was needed already.
+    pub toolkit: Option<Toolkit>,
+    /// How the program ended that was watched.
+    pub ended: Option<ExitStatus>,
+}
+
+pub(super) struct Gatherer<'a> {
+    pub arguments: &'a CheckArgs,
+    pub architectures: &'a [String],
+    pub workspace: &'a Workspace,
+    /// Artifacts are recorded: nothing of this machine counts.
+    pub is_recorded: bool,
+    pub cancel: &'a AtomicBool,
+    pub talk: &'a Talk,
+}
+
+impl Gatherer<'_> {
+    pub fn gather(&self, program: Option<&[OsString]>) -> Result<Gathered, CheckError> {
+        match program {
+            Some(command) => self.of_program(command),
+            None => self.of_workspace(),
+        }
+    }
+
+    fn of_workspace(&self) -> Result<Gathered, CheckError> {
+        let (builds, toolkit) = match self.arguments.capture && !self.is_recorded {
+            true => {
+                let toolkit = select_toolkit(self.arguments, self.workspace, self.cancel, self.talk)?;
+                (self.capture(&toolkit)?, Some(toolkit))
+            }
+            false => {
+                let records = toolkit::cache_root().ok().filter(|_| !self.is_recorded);
+                (build_flags::known(self.workspace, records.as_deref()), None)
+            }
+        };
+        builds.notes.iter().for_each(|note| self.talk.note(note));
+        builds.details.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
+        let extraction = extract(self.workspace, &builds);
+        if self.arguments.capture {
+            self.say_what_was_not_captured(&extraction);
+        }
+        extraction.notes.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
+        Ok(Gathered { extraction, toolkit, ended: None })
+    }
+
+    fn of_program(&self, command: &[OsString]) -> Result<Gathered, CheckError> {
+        let toolkit = select_toolkit(self.arguments, self.workspace, self.cancel, self.talk)?;
+        let interrupted = |error| match error {
+            RunError::Interrupted => CheckError::Interrupted,
+            error => CheckError::Run(error),
+        };
+        let watched = run::watch(command, &toolkit, self.cancel).map_err(interrupted)?;
+        if !watched.status.success() {
+            self.talk.note(&format!("`{}` ended with {}", command[0].to_string_lossy(), watched.status));
+        }
+        let extraction = run::extract(&watched, self.workspace, &toolkit, &toolkit::cache_root()?)?;
+        extraction.notes.iter().for_each(|note| self.talk.note(note));
+        if extraction.units.is_empty() {
+            self.talk.note("the program had NVRTC compile nothing");
+        }
+        Ok(Gathered { extraction, toolkit: Some(toolkit), ended: Some(watched.status) })
+    }
+
+    /// Runs the project's build scripts, and sees what they compile.
+    fn capture(&self, toolkit: &Toolkit) -> Result<BuildFlags, CheckError> {
+        let configured = self.workspace.packages.iter().flat_map(|package| package.config.arch_for(&package.root));
+        let architecture = self.architectures.first().cloned().or_else(|| configured.map(ToString::to_string).next());
+        let asked = Asked {
+            features: &self.arguments.features.for_cargo(),
+            architecture: &architecture.unwrap_or_else(target::likely),
+            offline: self.arguments.offline,
+            quiet: self.arguments.quiet,
+        };
+        let cache_root = toolkit::cache_root()?;
+        match build_flags::capture(self.workspace, toolkit, &asked, &cache_root, self.cancel) {
+            Err(CaptureError::Interrupted) => Err(CheckError::Interrupted),
+            result => Ok(result?),
+        }
+    }
+
+    /// Files that no build script compiled, though the flags of the build were asked for.
+    fn say_what_was_not_captured(&self, extraction: &Extraction) {
+        let units = extraction.units.iter().filter(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
+        let assumed: Vec<&str> = units
+            .filter(|unit| unit::flag_origin(unit) == FlagOrigin::Assumed)
+            .map(|unit| unit.name.as_str())
+            .collect();
+        match assumed.as_slice() {
+            [] => {}
+            [only] => self.talk.note(&format!("`{only}` was compiled by no build script: its flags are assumed")),
+            [first, more @ ..] => {
+                let more = lint::plural(more.len() as u64, "other file");
+                self.talk
+                    .note(&format!("`{first}` and {more} were compiled by no build script: their flags are assumed"));
+            }
+        }
+    }
+}

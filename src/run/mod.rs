@@ -1,0 +1,186 @@
+//! `cargo lmem run -- COMMAND`: the kernels that a program has NVRTC compile while it runs, with their true options.
+//!
+//! Text that is put together at run time is in no source. A library before NVRTC writes it down ([`record`]); afterwards its
+//! lines are looked for in the literals and files of the workspace ([`origin`]), so that findings lead to what users edit.
+
+mod origin;
+mod record;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use crate::discover::Workspace;
+use crate::extract::{CapturedText, Extraction, NvrtcOptions, TranslationUnit, UnitCode, kernel_texts};
+use crate::lint::plural;
+use crate::source::SourceFile;
+use crate::toolkit::Toolkit;
+
+use origin::Sources;
+use record::Record;
+
+/// The library; empty where the loader cannot be told to load it first.
+const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcargo_lmem_nvrtc.so"));
+
+/// Variables that the shim looks at.
+const RECORDS: &str = "CARGO_LMEM_NVRTC_RECORDS";
+const LIBRARY: &str = "CARGO_LMEM_NVRTC";
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// Folder below that of all our cached data where texts are saved.
+const FOLDER: &str = "runs";
+
+/// How long a program may take to end after Ctrl-C, which it has got too.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why a program could not be watched.
+#[derive(Debug, Error)]
+pub enum RunError {
+    #[error("`cargo lmem run` needs a loader with `{PRELOAD}`: it works on Linux only")]
+    NoPreload,
+    #[error("`{program}` cannot be started")]
+    Start { program: String, source: io::Error },
+    #[error("interrupted")]
+    Interrupted,
+    #[error("{what}")]
+    Io { what: &'static str, source: io::Error },
+}
+
+impl RunError {
+    fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { what, source }
+    }
+}
+
+/// What a program compiled, and how it ended.
+#[derive(Debug)]
+pub struct Watched {
+    records: Vec<Record>,
+    /// Records that cannot be read.
+    broken: usize,
+    pub status: ExitStatus,
+}
+
+/// Runs a command with a library before NVRTC that writes down what is compiled.
+///
+/// # Errors
+/// The command cannot be started, or was interrupted.
+pub fn watch(command: &[OsString], toolkit: &Toolkit, cancel: &AtomicBool) -> Result<Watched, RunError> {
+    if SHIM.is_empty() {
+        return Err(RunError::NoPreload);
+    }
+    let [program, arguments @ ..] = command else { return Err(RunError::NoPreload) };
+    let folder = tempfile::Builder::new().prefix("cargo-lmem-").tempdir();
+    let folder = folder.map_err(RunError::io("no temporary folder can be made"))?;
+    let shim = folder.path().join("libcargo_lmem_nvrtc.so");
+    fs_err::write(&shim, SHIM).map_err(RunError::io("the library before NVRTC cannot be written"))?;
+    let records = folder.path().join("records");
+    fs_err::create_dir(&records).map_err(RunError::io("no temporary folder can be made"))?;
+    let mut child = Command::new(program);
+    child.args(arguments).env(RECORDS, &records).env(PRELOAD, preloaded(&shim));
+    if let Some(library) = &toolkit.nvrtc {
+        child.env(LIBRARY, library);
+    }
+    let name = || program.to_string_lossy().into_owned();
+    let mut child = child.spawn().map_err(|source| RunError::Start { program: name(), source })?;
+    let mut stop = None;
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(RunError::io("the program is lost"))? {
+            break status;
+        }
+        if cancel.load(Ordering::Relaxed) && stop.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+            // It has ended meanwhile, or does now.
+            drop(child.kill());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    if cancel.load(Ordering::Relaxed) {
+        return Err(RunError::Interrupted);
+    }
+    let (records, broken) = record::read(&records);
+    Ok(Watched { records, broken, status })
+}
+
+fn preloaded(shim: &Path) -> OsString {
+    let mut list = shim.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
+        list.push(":");
+        list.push(others);
+    }
+    list
+}
+
+/// The texts as units. Each is saved below `cache_root`, for what no literal has.
+///
+/// # Errors
+/// A text cannot be saved.
+pub fn extract(
+    watched: &Watched,
+    workspace: &Workspace,
+    toolkit: &Toolkit,
+    cache_root: &Path,
+) -> Result<Extraction, RunError> {
+    let folder = cache_root.join(FOLDER);
+    let sources = Sources::new(kernel_texts(workspace));
+    let mut extraction = Extraction::default();
+    let mut versions: Vec<&str> = watched.records.iter().map(|record| record.version.as_str()).collect();
+    versions.sort_unstable();
+    versions.dedup();
+    for version in versions.into_iter().filter(|version| *version != toolkit.version.to_string()) {
+        extraction.notes.push(format!("the program has NVRTC {version}, and is checked with {}", toolkit.version));
+    }
+    if watched.broken > 0 {
+        let texts = plural(watched.broken as u64, "text");
+        extraction.notes.push(format!("{texts} could not be written down whole"));
+    }
+    for record in watched.records.iter().filter(|record| !record.failed) {
+        let saved = save(record, &folder).map_err(RunError::io("a kernel text cannot be saved"))?;
+        let file = SourceFile::read(&saved, &workspace.root).map_err(RunError::io("a kernel text is lost"))?;
+        let text = sources.map(&file);
+        let begins = text.span(0..text.as_str().len().min(1));
+        let kernel = text.as_str().find("__global__").and_then(|at| text.span(at..at + 1));
+        let place = kernel.or(begins).map(|span| (span.file.clone(), span.start_line()));
+        let name = place.map_or_else(|| file.display.clone(), |(file, line)| format!("{}:{line}", file.display));
+        let options = NvrtcOptions {
+            arguments: record.options.clone(),
+            program_name: record.name.clone(),
+            captured: Some(CapturedText {
+                headers: record.headers.clone(),
+                expressions: record.expressions.clone(),
+                takes_cubin: record.takes_cubin,
+            }),
+            ..NvrtcOptions::default()
+        };
+        let code = UnitCode::CudaText { text, options };
+        let base = record.folder.clone();
+        extraction.units.push(TranslationUnit { name, package: None, base, code, use_site: None });
+    }
+    extraction.units.sort_by(|left, right| left.name.cmp(&right.name));
+    let failed = watched.records.iter().filter(|record| record.failed).count();
+    if failed > 0 {
+        let texts = plural(failed as u64, "text");
+        extraction.notes.push(format!("the program's own NVRTC refused {texts}, not checked"));
+    }
+    Ok(extraction)
+}
+
+fn save(record: &Record, folder: &Path) -> io::Result<PathBuf> {
+    let hash = blake3::hash(record.source.as_bytes()).to_hex();
+    // A name that the program gives is for readers; it may be a path.
+    let name = record.name.as_deref().and_then(|name| Path::new(name).file_stem()?.to_str()).unwrap_or("kernel");
+    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    let path = folder.join(format!("{name}-{}.cu", &hash[..12]));
+    fs_err::create_dir_all(folder)?;
+    if fs_err::read(&path).is_ok_and(|known| known == record.source.as_bytes()) {
+        return Ok(path);
+    }
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    io::Write::write_all(&mut file, record.source.as_bytes())?;
+    file.persist(&path).map_err(|error| error.error)?;
+    Ok(path)
+}

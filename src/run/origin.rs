@@ -1,0 +1,226 @@
+//! Where the lines of a text come from that a program put together when it ran: literals and files of its source.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::extract::MappedText;
+use crate::source::{SourceFile, Span};
+
+/// Pieces of source that one text is looked for in; more of them are hardly joined to one kernel.
+const MAX_PIECES: usize = 8;
+
+/// The lines that a piece shares with the text must have so many letters and digits that they are no coincidence, or be all
+/// that it has.
+const MIN_LETTERS: usize = 20;
+
+/// Texts of the source, by their lines.
+pub struct Sources(Vec<(MappedText, Vec<Line>)>);
+
+/// A line without what it is indented by: where it begins in its text, and what it says.
+struct Line {
+    start: usize,
+    text: String,
+}
+
+impl Sources {
+    /// The kernels and headers of a program's source.
+    pub fn new(texts: Vec<MappedText>) -> Self {
+        let with_lines = |text: MappedText| {
+            let lines = lines_of(text.as_str());
+            (text, lines)
+        };
+        Self(texts.into_iter().map(with_lines).collect())
+    }
+
+    /// A text with its places in the source. Lines that no literal or file has are places of the file that it was saved to.
+    pub fn map(&self, saved: &Arc<SourceFile>) -> MappedText {
+        let lines = lines_of(saved.text());
+        let mut origins: Vec<Option<(usize, usize)>> = vec![None; lines.len()];
+        for _ in 0..MAX_PIECES {
+            let Some((source, pairs)) = self.best(&lines, &origins) else { break };
+            pairs.iter().for_each(|(line, place)| origins[*line] = Some((source, *place)));
+            self.grow(source, &pairs, &lines, &mut origins);
+        }
+        put_together(saved, &lines, &origins, self)
+    }
+
+    /// Lines beside known ones come from beside those too where they differ in some words only: a template's, with types in
+    /// place of its parameters.
+    fn grow(&self, source: usize, pairs: &[(usize, usize)], lines: &[Line], origins: &mut [Option<(usize, usize)>]) {
+        let places = &self.0[source].1;
+        let mut taken: BTreeSet<usize> = pairs.iter().map(|(_, place)| *place).collect();
+        let mut open = pairs.to_vec();
+        while let Some((line, place)) = open.pop() {
+            let before = line.checked_sub(1).zip(place.checked_sub(1));
+            for (line, place) in before.into_iter().chain([(line + 1, place + 1)]) {
+                let (Some(own), Some(other)) = (lines.get(line), places.get(place)) else { continue };
+                if origins[line].is_none() && is_alike(own, other) && taken.insert(place) {
+                    origins[line] = Some((source, place));
+                    open.push((line, place));
+                }
+            }
+        }
+    }
+
+    /// The source that explains most of the lines that nothing explains yet, with the pairs of lines.
+    fn best(&self, lines: &[Line], origins: &[Option<(usize, usize)>]) -> Option<(usize, Vec<(usize, usize)>)> {
+        let open: Vec<usize> = (0..lines.len()).filter(|line| origins[*line].is_none()).collect();
+        let wanted: Vec<&str> = open.iter().map(|line| lines[*line].text.as_str()).collect();
+        let mut best: Option<(usize, usize, Vec<(usize, usize)>)> = None;
+        for (index, (_, own)) in self.0.iter().enumerate() {
+            let texts: Vec<&str> = own.iter().map(|line| line.text.as_str()).collect();
+            let equal = capture_diff_slices(Algorithm::Patience, &wanted, &texts);
+            let pairs = equal.into_iter().filter_map(|operation| match operation {
+                DiffOp::Equal { old_index, new_index, len } => Some((old_index, new_index, len)),
+                _ => None,
+            });
+            let pairs = pairs.flat_map(|(old, new, len)| (0..len).map(move |at| (old + at, new + at)));
+            let pairs: Vec<(usize, usize)> = pairs.map(|(line, place)| (open[line], place)).collect();
+            // Braces are in every text.
+            let shared: usize = pairs.iter().map(|(_, place)| letters(&own[*place].text)).sum();
+            let all = || own.iter().map(|line| letters(&line.text)).sum::<usize>();
+            let is_enough = shared >= MIN_LETTERS || (shared > 0 && shared == all());
+            if is_enough && best.as_ref().is_none_or(|(most, ..)| shared > *most) {
+                best = Some((shared, index, pairs));
+            }
+        }
+        best.map(|(_, index, pairs)| (index, pairs))
+    }
+}
+
+fn put_together(
+    saved: &Arc<SourceFile>,
+    lines: &[Line],
+    origins: &[Option<(usize, usize)>],
+    sources: &Sources,
+) -> MappedText {
+    let text = saved.text();
+    let mut mapped = MappedText::default();
+    let mut at = 0;
+    let own = |mapped: &mut MappedText, range: Range<usize>| {
+        mapped.push(&text[range.clone()], Span::new(saved, range));
+    };
+    for (line, origin) in lines.iter().zip(origins) {
+        let Some((source, place)) = *origin else { continue };
+        let (source, places) = &sources.0[source];
+        for (offset, from) in equal_parts(&line.text, &places[place].text) {
+            let length = from.len();
+            own(&mut mapped, at..line.start + offset);
+            let start = places[place].start;
+            mapped.append(&source.slice(start + from.start..start + from.end));
+            at = line.start + offset + length;
+        }
+    }
+    own(&mut mapped, at..text.len());
+    mapped
+}
+
+/// Parts of a line that stand in another: where they begin, and where they stand there.
+fn equal_parts(line: &str, other: &str) -> Vec<(usize, Range<usize>)> {
+    let (words, others) = (words_of(line), words_of(other));
+    let operations = capture_diff_slices(Algorithm::Patience, &words, &others);
+    let length = |words: &[&str]| words.iter().map(|word| word.len()).sum::<usize>();
+    let equal = operations.into_iter().filter_map(|operation| match operation {
+        DiffOp::Equal { old_index, new_index, len } => {
+            let start = length(&others[..new_index]);
+            Some((length(&words[..old_index]), start..start + length(&others[new_index..new_index + len])))
+        }
+        _ => None,
+    });
+    equal.collect()
+}
+
+/// Names and numbers whole, everything else by character.
+fn words_of(text: &str) -> Vec<&str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut words = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = match is_word(first) {
+            true => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+            false => first.len_utf8(),
+        };
+        let (word, behind) = rest.split_at(length);
+        words.push(word);
+        rest = behind;
+    }
+    words
+}
+
+/// Whether at least half of two lines is the same.
+fn is_alike(line: &Line, other: &Line) -> bool {
+    let shared: usize =
+        equal_parts(&line.text, &other.text).iter().map(|(_, part)| letters(&other.text[part.clone()])).sum();
+    2 * shared >= letters(&line.text).max(letters(&other.text)) && shared > 0
+}
+
+fn letters(text: &str) -> usize {
+    text.chars().filter(|c| c.is_alphanumeric()).count()
+}
+
+fn lines_of(text: &str) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let content = line.trim();
+        let indent = line.len() - line.trim_start().len();
+        if !content.is_empty() {
+            lines.push(Line { start: start + indent, text: content.to_string() });
+        }
+        start += line.len();
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn literal(text: &str, part: &str) -> MappedText {
+        let file = SourceFile::from_text("src/lib.rs", text);
+        let start = text.find(part).unwrap();
+        let mut mapped = MappedText::default();
+        mapped.push(part, Span::new(&file, start..start + part.len()));
+        mapped
+    }
+
+    #[test]
+    fn lines_lead_to_the_literals_that_they_came_from() {
+        let rust = "const A: &str = \"float twice(float x) {\n    return 2 * x;\n}\n\"; const B: &str = \"__global__ void k(TYPE* p) {\n    float own[8];\n    p[0] = own[threadIdx.x];\n}\n\";";
+        let literal = |part| literal(rust, part);
+        let sources = Sources::new(vec![
+            literal("float twice(float x) {\n    return 2 * x;\n}\n"),
+            literal("__global__ void k(TYPE* p) {\n    float own[8];\n    p[0] = own[threadIdx.x];\n}\n"),
+        ]);
+        let text = "#define N 4\nfloat twice(float x) {\n  return 2 * x;\n}\n__global__ void k(float* p) {\n    float own[8];\n    p[0] = own[threadIdx.x];\n}\n";
+        let mapped = sources.map(&SourceFile::from_text("cache/k.cu", text));
+        assert_eq!(mapped.as_str(), text);
+        let place = |part: &str| {
+            let start = text.find(part).unwrap();
+            let span = mapped.span(start..start + part.len()).unwrap();
+            assert_eq!(span.text(), part);
+            span.file.display.clone()
+        };
+        assert_eq!([place("own[8]"), place("return 2"), place("own[threadIdx.x]")], ["src/lib.rs"; 3]);
+        assert_eq!([place("__global__ void k("), place("* p) {")], ["src/lib.rs"; 2]);
+        assert_eq!(place("#define N"), "cache/k.cu");
+        // What was put in place of `TYPE` is in no source, and neither is anything that it is a part of.
+        let start = text.find("float* p").unwrap();
+        assert_eq!(mapped.span(start..start + 5).unwrap().file.display, "cache/k.cu");
+        assert_eq!(mapped.span(start..start + 8), None);
+    }
+
+    #[test]
+    fn what_is_alike_by_chance_is_no_origin() {
+        let sources = Sources::new(vec![literal(
+            "x = \"int i = 0;\n}\nother();\nmore();\n\"",
+            "int i = 0;\n}\nother();\nmore();\n",
+        )]);
+        let text = "void f() {\nint i = 0;\n}\n";
+        let mapped = sources.map(&SourceFile::from_text("k.cu", text));
+        assert_eq!(mapped.span(0..text.len()).unwrap().file.display, "k.cu");
+    }
+}
