@@ -25,6 +25,12 @@ struct Line {
     text: String,
 }
 
+/// A line of a text, and a line of a source.
+type Pair = (usize, usize);
+
+/// A source, and a line of it.
+type Origin = (usize, usize);
+
 impl Sources {
     /// The kernels and headers of a program's source.
     pub fn new(texts: Vec<MappedText>) -> Self {
@@ -38,7 +44,7 @@ impl Sources {
     /// A text with its places in the source. Lines that no literal or file has are places of the file that it was saved to.
     pub fn map(&self, saved: &Arc<SourceFile>) -> MappedText {
         let lines = lines_of(saved.text());
-        let mut origins: Vec<Option<(usize, usize)>> = vec![None; lines.len()];
+        let mut origins: Vec<Option<Origin>> = vec![None; lines.len()];
         for _ in 0..MAX_PIECES {
             let Some((source, pairs)) = self.best(&lines, &origins) else { break };
             pairs.iter().for_each(|(line, place)| origins[*line] = Some((source, *place)));
@@ -49,7 +55,7 @@ impl Sources {
 
     /// Lines beside known ones come from beside those too where they differ in some words only: a template's, with types in
     /// place of its parameters.
-    fn grow(&self, source: usize, pairs: &[(usize, usize)], lines: &[Line], origins: &mut [Option<(usize, usize)>]) {
+    fn grow(&self, source: usize, pairs: &[Pair], lines: &[Line], origins: &mut [Option<Origin>]) {
         let places = &self.0[source].1;
         let mut taken: BTreeSet<usize> = pairs.iter().map(|(_, place)| *place).collect();
         let mut open = pairs.to_vec();
@@ -65,11 +71,14 @@ impl Sources {
         }
     }
 
-    /// The source that explains most of the lines that nothing explains yet, with the pairs of lines.
-    fn best(&self, lines: &[Line], origins: &[Option<(usize, usize)>]) -> Option<(usize, Vec<(usize, usize)>)> {
+    /// The source that explains most of the lines that nothing explains yet, with the pairs of lines. Where two explain the
+    /// same lines, neither is known to be the one.
+    fn best(&self, lines: &[Line], origins: &[Option<Origin>]) -> Option<(usize, Vec<Pair>)> {
         let open: Vec<usize> = (0..lines.len()).filter(|line| origins[*line].is_none()).collect();
         let wanted: Vec<&str> = open.iter().map(|line| lines[*line].text.as_str()).collect();
-        let mut best: Option<(usize, usize, Vec<(usize, usize)>)> = None;
+        let mut best: Option<(usize, usize)> = None;
+        let mut pairs_of_best = Vec::new();
+        let mut is_unique = true;
         for (index, (_, own)) in self.0.iter().enumerate() {
             let texts: Vec<&str> = own.iter().map(|line| line.text.as_str()).collect();
             let equal = capture_diff_slices(Algorithm::Patience, &wanted, &texts);
@@ -78,25 +87,24 @@ impl Sources {
                 _ => None,
             });
             let pairs = pairs.flat_map(|(old, new, len)| (0..len).map(move |at| (old + at, new + at)));
-            let pairs: Vec<(usize, usize)> = pairs.map(|(line, place)| (open[line], place)).collect();
+            let pairs: Vec<Pair> = pairs.map(|(line, place)| (open[line], place)).collect();
             // Braces are in every text.
             let shared: usize = pairs.iter().map(|(_, place)| letters(&own[*place].text)).sum();
             let all = || own.iter().map(|line| letters(&line.text)).sum::<usize>();
             let is_enough = shared >= MIN_LETTERS || (shared > 0 && shared == all());
-            if is_enough && best.as_ref().is_none_or(|(most, ..)| shared > *most) {
-                best = Some((shared, index, pairs));
+            let explains_same = || pairs.iter().map(|pair| pair.0).eq(pairs_of_best.iter().map(|pair: &Pair| pair.0));
+            is_unique &= !(is_enough && explains_same());
+            if is_enough && best.is_none_or(|(most, _)| shared > most) {
+                best = Some((shared, index));
+                pairs_of_best = pairs;
+                is_unique = true;
             }
         }
-        best.map(|(_, index, pairs)| (index, pairs))
+        best.filter(|_| is_unique).map(|(_, index)| (index, pairs_of_best))
     }
 }
 
-fn put_together(
-    saved: &Arc<SourceFile>,
-    lines: &[Line],
-    origins: &[Option<(usize, usize)>],
-    sources: &Sources,
-) -> MappedText {
+fn put_together(saved: &Arc<SourceFile>, lines: &[Line], origins: &[Option<Origin>], sources: &Sources) -> MappedText {
     let text = saved.text();
     let mut mapped = MappedText::default();
     let mut at = 0;
@@ -211,6 +219,14 @@ mod tests {
         let start = text.find("float* p").unwrap();
         assert_eq!(mapped.span(start..start + 5).unwrap().file.display, "cache/k.cu");
         assert_eq!(mapped.span(start..start + 8), None);
+    }
+
+    #[test]
+    fn one_of_two_equal_literals_is_not_chosen() {
+        let text = "__global__ void kernel(float* out) {\nout[0] = 1;\n}\n";
+        let twice = || literal(&format!("\"{text}\""), text);
+        let mapped = Sources::new(vec![twice(), twice()]).map(&SourceFile::from_text("k.cu", text));
+        assert_eq!(mapped.span(0..text.len()).unwrap().file.display, "k.cu");
     }
 
     #[test]
