@@ -89,7 +89,7 @@ impl Cache {
                 part(file.text());
                 flags.arguments.iter().for_each(|argument| part(&self.portable_text(argument)));
                 part(if flags.origin == crate::diagnostic::FlagOrigin::Assumed { "assumed" } else { "given" });
-                part(flags.virtual_architecture(&target.architecture).unwrap_or(""));
+                flags.virtual_architecture(&target.architecture).into_iter().for_each(&mut part);
             }
             UnitCode::CudaText { text, options } => {
                 part("nvrtc");
