@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Extraction, MappedText, TranslationUnit, UnitCode, Unresolved};
+use super::{Extraction, MappedText, NvccFlags, TranslationUnit, UnitCode, Unresolved};
 use crate::build_flags::BuildFlags;
 use crate::config::flags_for;
 use crate::diagnostic::FlagOrigin;
@@ -48,8 +48,20 @@ fn units(
         (FlagOrigin::Assumed, built) if !built.is_empty() => built.to_vec(),
         _ => vec![configured],
     };
+    let names = names(&source.display, &flags);
     let cuda = |flags| UnitCode::CudaFile { file: Arc::clone(source), flags };
-    flags.into_iter().map(|flags| unit(workspace, file, source, cuda(flags))).collect()
+    let units = flags.into_iter().map(|flags| unit(workspace, file, source, cuda(flags)));
+    units.zip(names).map(|(unit, name)| TranslationUnit { name, ..unit }).collect()
+}
+
+/// A file that is compiled in several ways is called by the flags that the others lack, too.
+fn names(file: &str, ways: &[NvccFlags]) -> Vec<String> {
+    let is_common = |flag: &String| ways.iter().all(|way| way.arguments.contains(flag));
+    let name = |way: &NvccFlags| {
+        let own: Vec<&str> = way.arguments.iter().filter(|flag| !is_common(flag)).map(String::as_str).collect();
+        if own.is_empty() { file.to_string() } else { format!("{file} [{}]", own.join(" ")) }
+    };
+    ways.iter().map(name).collect()
 }
 
 fn unit(workspace: &Workspace, file: &DiscoveredFile, source: &Arc<SourceFile>, code: UnitCode) -> TranslationUnit {
@@ -67,4 +79,18 @@ fn unit(workspace: &Workspace, file: &DiscoveredFile, source: &Arc<SourceFile>, 
 fn unreadable(workspace: &Workspace, file: &DiscoveredFile, error: &std::io::Error) -> Unresolved {
     let nothing = SourceFile::from_text(&display_path(&file.path, &workspace.root), "");
     Unresolved { span: Span::new(&nothing, 0..0), reason: format!("it cannot be read: {error}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_to_compile_a_file_are_told_apart() {
+        let way =
+            |flags: &[&str]| NvccFlags::new(flags.iter().map(|flag| flag.to_string()).collect(), FlagOrigin::Captured);
+        assert_eq!(names("a.cu", &[way(&["-O3", "-DX"])]), ["a.cu"]);
+        let ways = [way(&["-O3"]), way(&["-O3", "-DX", "-DY=1"])];
+        assert_eq!(names("a.cu", &ways), ["a.cu", "a.cu [-DX -DY=1]"]);
+    }
 }

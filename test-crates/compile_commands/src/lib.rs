@@ -1,0 +1,1 @@
+//! Kernels whose flags a compilation database says.
