@@ -23,6 +23,9 @@ const DEFAULT: &str = "CARGO_LMEM_NVCC_DEFAULT";
 /// What a GPU of the wanted architecture would say of itself: `9.0`.
 const CAPABILITY: &str = "CARGO_LMEM_COMPUTE_CAPABILITY";
 
+/// Where build scripts look for a toolkit without being told.
+const USUAL_PLACES: [&str; 4] = ["/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda", "/usr/bin"];
+
 /// Build scripts ask the driver's tool which GPU to compile for, and some give up without an answer.
 const NVIDIA_SMI: &str = "#!/bin/sh
 # There is no GPU, and builds are to be seen all the same: this answers for one.
@@ -116,8 +119,13 @@ impl ShadowToolkit {
         if std::env::var_os("CUDA_COMPUTE_CAP").is_none() {
             command.env("CUDA_COMPUTE_CAP", number.to_string());
         }
+        // Some builds take such a variable for a sign of another system: it is set where it is, or where they would not find
+        // the toolkit.
+        let is_usual = self.real.ancestors().any(|folder| USUAL_PLACES.iter().any(|place| folder == Path::new(place)));
         for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"] {
-            command.env(name, &self.root);
+            if !is_usual || std::env::var_os(name).is_some() {
+                command.env(name, &self.root);
+            }
         }
         let is_nvcc = |name: &OsStr| {
             let name = name.to_string_lossy();

@@ -161,12 +161,24 @@ pub fn extract(
         extraction.units.push(TranslationUnit { name, package: None, base, code, use_site: None });
     }
     extraction.units.sort_by(|left, right| left.name.cmp(&right.name));
+    number_names(&mut extraction.units);
     let failed = watched.records.iter().filter(|record| record.failed).count();
     if failed > 0 {
         let texts = plural(failed as u64, "text");
         extraction.notes.push(format!("the program's own NVRTC refused {texts}, not checked"));
     }
     Ok(extraction)
+}
+
+/// Texts that were made from one literal are told apart.
+fn number_names(units: &mut [TranslationUnit]) {
+    let mut last = (String::new(), 0);
+    for unit in units {
+        last = if unit.name == last.0 { (last.0, last.1 + 1) } else { (unit.name.clone(), 1) };
+        if last.1 > 1 {
+            unit.name = format!("{} ({})", last.0, last.1);
+        }
+    }
 }
 
 fn save(record: &Record, folder: &Path) -> io::Result<PathBuf> {

@@ -23,7 +23,7 @@ pub use overlay::{Mirror, Overlay};
 
 use crate::compile::{CompileError, Failure, MessageKind, Target};
 use crate::diagnostic::{
-    Applicability, Diagnostic, Edit, Evidence, Suggestion, Uniformity, Verification, VerifiedKernel,
+    Applicability, Diagnostic, Edit, Evidence, KernelInstance, Suggestion, Uniformity, Verification, VerifiedKernel,
 };
 use crate::edit;
 use crate::extract::{TranslationUnit, UnitCode};
@@ -344,7 +344,7 @@ fn outcome<'r>(
     result: &dyn Fn(usize) -> Option<&'r Result<Measured, Box<Failure>>>,
     prover: &Prover<'_>,
 ) -> Outcome {
-    let mut verified: BTreeMap<(&str, &str), VerifiedKernel> = BTreeMap::new();
+    let mut verified: BTreeMap<(&str, &str), Vec<VerifiedKernel>> = BTreeMap::new();
     // Kernels of the others are theirs to answer for.
     let kernels = batch.iter().flat_map(|index| candidates[*index].kernels.iter());
     let spared: BTreeSet<String> = kernels.map(|kernel| canonical(kernel)).collect();
@@ -360,7 +360,7 @@ fn outcome<'r>(
             return failed(Fault::OtherFunction);
         }
         match judge_kernels(candidate, subject, after) {
-            Ok(kernels) => kernels.into_iter().for_each(|(key, kernel)| _ = verified.entry(key).or_insert(kernel)),
+            Ok(kernels) => kernels.into_iter().for_each(|(key, kernel)| verified.entry(key).or_default().push(kernel)),
             Err(fault) => return Outcome::Refuted(fault),
         }
     }
@@ -368,7 +368,12 @@ fn outcome<'r>(
         .evidence
         .kernels
         .iter()
-        .filter_map(|kernel| verified.remove(&(kernel.mangled.as_str(), kernel.arch.as_str())))
+        .filter_map(|kernel| {
+            // A file that is compiled in several ways has a kernel several times.
+            let ways = verified.get_mut(&(kernel.mangled.as_str(), kernel.arch.as_str()))?;
+            let same = ways.iter().position(|way| way.before.usage == kernel.usage).unwrap_or(0);
+            (!ways.is_empty()).then(|| ways.remove(same))
+        })
         .collect();
     match kernels.len() == candidate.evidence.kernels.len() {
         true if !kernels.iter().any(|kernel| compare::gains(&kernel.before, &kernel.after)) => {
@@ -404,6 +409,12 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
     for kernel in here {
         let name = canonical(&kernel.mangled);
         let Some(before) = subject.before.functions.get(&name) else { continue };
+        // Of a file that is compiled in several ways: the kernel of this one.
+        let is_twin = |other: &&KernelInstance| other.mangled == kernel.mangled && other.arch == kernel.arch;
+        let ours = evidence.kernels.iter().filter(is_twin).find(|twin| twin.usage == before.usage).unwrap_or(kernel);
+        if *ours != *kernel || judged.iter().any(|(key, _)| *key == (kernel.mangled.as_str(), kernel.arch.as_str())) {
+            continue;
+        }
         let terms = Terms {
             architecture: subject.architecture,
             rounds: candidate.suggestion.rounds,
