@@ -226,6 +226,12 @@ pub enum FlagOrigin {
 }
 
 impl FlagOrigin {
+    /// Whether flags may lack what the unit needs: those that nobody said, and those of a file that may be old, of which some
+    /// are not used.
+    pub fn may_be_incomplete(self) -> bool {
+        matches!(self, Self::Assumed | Self::CompileCommands)
+    }
+
     /// As the JSON format has it.
     pub fn name(self) -> &'static str {
         match self {

@@ -11,7 +11,6 @@ use thiserror::Error;
 use super::message::{CompilerMessage, MessageKind, parse_messages};
 use super::rescue::{HeaderIndex, Rescue, rescue};
 use super::{nvcc, nvrtc, ptxas, shared, unlimited};
-use crate::diagnostic::FlagOrigin;
 use crate::extract::{NvccFlags, NvrtcOptions, TranslationUnit, UnitCode};
 use crate::process::{self, End, Output};
 use crate::read::{FrontEnd, PtxasLog};
@@ -178,7 +177,7 @@ impl Compiler<'_> {
         loop {
             let result = self.nvcc_once(unit, file, flags, &attempt, target, folder);
             let Err(failure) = result else { return result };
-            let may_rescue = flags.origin == FlagOrigin::Assumed && attempt.rescues.len() < MAX_RESCUES;
+            let may_rescue = flags.origin.may_be_incomplete() && attempt.rescues.len() < MAX_RESCUES;
             let found =
                 may_rescue.then(|| rescue(&failure.messages, &file.path, &self.headers, &attempt.arguments)).flatten();
             let Some(found) = found else { return Err(failure) };
