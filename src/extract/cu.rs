@@ -15,7 +15,9 @@ pub(super) fn extract(workspace: &Workspace, compiled_as_strings: &BTreeSet<Path
     for file in workspace.files.iter().filter(|file| has_ending(&file.path, &["cu", "ptx"])) {
         if compiled_as_strings.contains(&file.path) && !file.explicit {
             let name = display_path(&file.path, &workspace.root);
-            extraction.notes.push(format!("`{name}` is compiled as Rust code does it: by NVRTC"));
+            if has_ending(&file.path, &["cu"]) {
+                extraction.notes.push(format!("`{name}` is compiled as Rust code does it: by NVRTC"));
+            }
             continue;
         }
         match SourceFile::read(&file.path, &workspace.root) {

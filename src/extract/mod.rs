@@ -137,6 +137,26 @@ impl MappedText {
         self.text.push_str(piece);
     }
 
+    /// A part of the text. An escape that is cut has no place.
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        let mut part =
+            Self { text: self.text.get(range.clone()).unwrap_or_default().to_string(), segments: Vec::new() };
+        for segment in &self.segments {
+            let (start, end) = (segment.text.start.max(range.start), segment.text.end.min(range.end));
+            let is_verbatim = segment.text.len() == segment.source.range().len();
+            if start >= end || !(is_verbatim || (start..end) == segment.text) {
+                continue;
+            }
+            let mut source = segment.source.clone();
+            if is_verbatim {
+                source.start += start - segment.text.start;
+                source.end = source.start + (end - start);
+            }
+            part.segments.push(Segment { text: start - range.start..end - range.start, source });
+        }
+        part
+    }
+
     /// Adds another mapped text.
     pub fn append(&mut self, other: &Self) {
         let shift = self.text.len();
