@@ -23,6 +23,18 @@ pub struct TranslationUnit {
     pub code: UnitCode,
     /// Where the kernel string is handed over (`compile_ptx(SRC)`), when that is not where the text lies.
     pub use_site: Option<Span>,
+    /// How Rust code launches its kernels.
+    pub launches: Vec<RustLaunch>,
+}
+
+/// A launch of a kernel in Rust code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RustLaunch {
+    /// The name that it is loaded by.
+    pub kernel: String,
+    /// Threads along each axis, where they are known.
+    pub block: Option<[u32; 3]>,
+    pub span: Span,
 }
 
 impl TranslationUnit {
@@ -279,7 +291,34 @@ pub fn extract(workspace: &Workspace) -> Extraction {
     extraction.unresolved.extend(strings.unresolved);
     extraction.unresolved.sort_by(|left, right| left.span.cmp(&right.span));
     extraction.notes.extend(strings.notes);
+    distribute(&strings.launches, &mut extraction.units);
     extraction
+}
+
+/// Gives launches to the unit that defines the kernel; where several do, it is not known whose they are.
+fn distribute(launches: &[RustLaunch], units: &mut [TranslationUnit]) {
+    for launch in launches {
+        let mut owners = units.iter_mut().filter(|unit| unit.may_define(&launch.kernel));
+        if let (Some(only), None) = (owners.next(), owners.next()) {
+            only.launches.push(launch.clone());
+        }
+    }
+}
+
+impl TranslationUnit {
+    /// Whether a kernel's name stands in the text.
+    fn may_define(&self, kernel: &str) -> bool {
+        let text = match &self.code {
+            UnitCode::CudaFile { file, .. } => file.text(),
+            UnitCode::CudaText { text, .. } | UnitCode::Ptx { text } => text.as_str(),
+        };
+        let is_part = |character: char| character.is_alphanumeric() || character == '_';
+        let mut places = memchr::memmem::find_iter(text.as_bytes(), kernel.as_bytes());
+        places.any(|at| {
+            let (before, rest) = (text.get(..at).unwrap_or(""), text.get(at + kernel.len()..).unwrap_or(""));
+            !before.ends_with(is_part) && !rest.starts_with(is_part)
+        })
+    }
 }
 
 #[cfg(test)]

@@ -618,7 +618,9 @@ impl<'c, 'w> Folder<'c, 'w> {
         match &site.expression {
             Expr::Lit(literal) => vec![self.literal(file, &literal.lit)],
             Expr::Macro(call) => self.expand(file, call, frames, steps),
-            Expr::Binary(sum) if matches!(sum.op, syn::BinOp::Add(_)) => {
+            Expr::Binary(sum)
+                if matches!(sum.op, syn::BinOp::Add(_)) && self.number(file, &sum.left, frames, steps).is_none() =>
+            {
                 let pieces = [(*sum.left).clone(), (*sum.right).clone()];
                 self.joined(file, &pieces, frames, "", steps)
             }

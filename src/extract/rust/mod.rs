@@ -1,6 +1,7 @@
 //! Kernel strings in Rust code: what reaches a function that compiles CUDA, and what looks as if it should.
 
 mod fold;
+mod launches;
 mod literals;
 mod marker;
 mod names;
@@ -19,7 +20,7 @@ use self::fold::{Failure, FailureKind, Folded, Folder, Frames, Origin};
 use self::names::{Code, FunctionId, MAX_RUST_BYTES, count_arguments, read_rust};
 use self::scan::{Call, Value};
 use self::sinks::{Options, Sink, Takes};
-use super::{IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, Unresolved};
+use super::{IneffectiveOption, NvrtcOptions, RustLaunch, TranslationUnit, UnitCode, Unresolved};
 use crate::discover::{Workspace, has_ending};
 use crate::source::{SourceFile, Span, display_path};
 
@@ -42,6 +43,7 @@ pub(super) struct Strings {
     /// Files whose whole text is in a unit.
     pub files: BTreeSet<PathBuf>,
     pub notes: Vec<String>,
+    pub launches: Vec<RustLaunch>,
 }
 
 /// Finds kernel strings. Nothing on the way trusts the files: what is too large or too deep is noted and left.
@@ -84,6 +86,8 @@ struct Extractor<'a> {
     strings: Strings,
     /// Units by their text and options, with their index.
     seen: BTreeMap<(PathBuf, usize, String), usize>,
+    /// How many units have a name.
+    names: BTreeMap<String, usize>,
 }
 
 /// A call that has a kernel compiled or loaded.
@@ -118,8 +122,13 @@ impl Way {
 
 impl<'a> Extractor<'a> {
     fn new(workspace: &'a Workspace, files: &[(PathBuf, Option<usize>)]) -> Self {
-        let mut extractor =
-            Self { workspace, code: Code::new(workspace), strings: Strings::default(), seen: BTreeMap::new() };
+        let mut extractor = Self {
+            workspace,
+            code: Code::new(workspace),
+            strings: Strings::default(),
+            seen: BTreeMap::new(),
+            names: BTreeMap::new(),
+        };
         for (path, package) in files {
             if let Err(reason) = extractor.add(path, *package) {
                 let name = display_path(path, &workspace.root);
@@ -154,6 +163,7 @@ impl<'a> Extractor<'a> {
             outcomes.extend(found.into_iter().map(|outcome| (call.file, outcome)));
         }
         reached.append(&mut folder.reached);
+        self.strings.launches = launches::launches(&mut folder);
         for (file, outcome) in outcomes {
             match outcome {
                 Outcome::Text(unit) => self.unit(file, *unit),
@@ -216,6 +226,10 @@ impl<'a> Extractor<'a> {
             return;
         }
         self.seen.insert(key, self.strings.units.len());
+        // Several texts may come from one template.
+        let known = self.names.entry(name.clone()).or_default();
+        *known += 1;
+        let name = if *known > 1 { format!("{name}#{known}") } else { name };
         let package = self.code.files[in_file].package.and_then(|package| self.workspace.packages.get(package));
         let folder = use_span.file.path.parent().unwrap_or(Path::new(""));
         self.strings.units.push(TranslationUnit {
@@ -227,6 +241,7 @@ impl<'a> Extractor<'a> {
                 Compiled::ByDriver => UnitCode::Ptx { text: folded.text },
             },
             use_site: (!is_at_call).then_some(use_span),
+            launches: Vec::new(),
         });
     }
 
@@ -422,6 +437,11 @@ fn accept(
         || call.span.clone(),
         |step| Span::new(&folder.code.files[step.file].rust.file, step.call.range.clone()),
     );
+    if folded.origin.is_none() {
+        let span = folder.span(call.file, &arguments[call.sink.text]);
+        let reason = "its text stands in no literal and no file".to_string();
+        return Some(Outcome::Unresolved(Unresolved { span, reason })).filter(|_| call.sink.takes != Takes::Image);
+    }
     let code = match call.sink.takes {
         Takes::Cuda(options) => {
             // Somebody else's function of that name takes other texts.

@@ -495,7 +495,7 @@ impl<'a> Code<'a> {
     }
 
     /// Looks at the files of all packages that were not, and that hold `name`.
-    fn read_packages_with(&mut self, name: &str) {
+    pub fn read_packages_with(&mut self, name: &str) {
         for package in 0..self.workspace.packages.len() {
             self.read_files_with(Some(package), name);
         }

@@ -287,6 +287,27 @@ impl RustFile {
         })
     }
 
+    /// The variable whose value a place lies in, and where it is seen.
+    pub fn variable_made_at(&self, at: usize) -> Option<(String, Range<usize>)> {
+        let holds = |tokens: &TokenStream| {
+            let mut places = tokens.clone().into_iter().map(|token| self.range(token.span()));
+            places.any(|place| place.contains(&at))
+        };
+        let is_made = |binding: &&Binding| {
+            binding.is_local()
+                && match &binding.value {
+                    Value::Expression(value) | Value::Initial(value) => holds(value),
+                    Value::Sum(values) => values.iter().any(holds),
+                    _ => false,
+                }
+        };
+        let made = self.bindings.iter().flat_map(|(name, bindings)| {
+            bindings.iter().filter(is_made).map(|binding| (name.clone(), binding.visible.clone()))
+        });
+        // Of values within values the innermost, which is seen the earliest.
+        made.min_by_key(|(_, visible)| (visible.end, visible.start))
+    }
+
     /// Items of this name anywhere in the file.
     pub fn items(&self, name: &str) -> impl Iterator<Item = &Binding> {
         self.bindings.get(name).into_iter().flatten().filter(|binding| binding.local_to.is_none())
@@ -607,15 +628,20 @@ impl Scanner {
     }
 
     fn loop_variable(&mut self, tokens: &[TokenTree], index: usize) {
-        let body = next_brace(tokens, index + 1).unwrap_or(tokens.len());
         let is_in = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "in");
-        if let Some(length) = tokens[index + 1..body].iter().position(is_in) {
-            let visible = self.next_body(tokens, index + 1 + length);
-            let pattern = &tokens[index + 1..index + 1 + length];
-            self.bind_unknown(pattern, &visible, &Unknown::LoopVariable);
-            let of = tokens.get(index + 2 + length..body).unwrap_or_default().iter().cloned().collect();
-            self.bind_parts(pattern, &of, true, &visible, &Unknown::LoopVariable);
-        }
+        let rest = tokens.get(index + 1..).unwrap_or_default();
+        // `impl A for B { … }` and `for<'a>` have none.
+        let Some(length) = rest.iter().take(MAX_PATTERN).position(is_in) else { return };
+        let is_pattern = |token: &TokenTree| !matches!(token, TokenTree::Punct(mark) if mark.as_char() == ';');
+        let Some(body) = next_brace(tokens, index + 2 + length).filter(|_| rest[..length].iter().all(is_pattern))
+        else {
+            return;
+        };
+        let visible = self.place(tokens[body].span());
+        let pattern = &rest[..length];
+        self.bind_unknown(pattern, &visible, &Unknown::LoopVariable);
+        let of = tokens.get(index + 2 + length..body).unwrap_or_default().iter().cloned().collect();
+        self.bind_parts(pattern, &of, true, &visible, &Unknown::LoopVariable);
     }
 
     fn closure(&mut self, tokens: &[TokenTree], index: usize, around: &Range<usize>) {

@@ -141,6 +141,9 @@ pub(super) const MARKERS: &[&str] = &[
     "cuModuleLoad",
     "cuLibraryLoad",
     ".entry",
+    "load_function",
+    "get_func",
+    "launch!",
 ];
 
 /// The sink that a path or a method's name means.

@@ -713,3 +713,57 @@ fn other_ways_to_nvrtc_have_their_options() {
         );
     }
 }
+
+#[test]
+fn launches_are_known_where_all_of_them_are() {
+    let kernel = "const K: &str = \"extern \\\"C\\\" __global__ void k(float *x) { x[0] = 1; }\"; const N: u32 = 64; ";
+    let blocks = |host: &str| {
+        let extraction = of_text(&format!("{kernel} fn f(n: u32) {{ compile_ptx(K); {host} }}"));
+        let [unit] = extraction.units.as_slice() else { panic!("{host}") };
+        unit.launches.iter().map(|launch| launch.block).collect::<Vec<_>>()
+    };
+    let config = "LaunchConfig { grid_dim: (n, 1, 1), block_dim: (N * 2, 2, 1), shared_mem_bytes: 0 }";
+    let known = vec![Some([128, 2, 1])];
+    for host in [
+        "let f = m.load_function(\"k\").unwrap(); unsafe { s.launch_builder(&f).arg(&x).launch(CONFIG) }?;",
+        "let f = m.load_function(\"k\")?; let cfg = CONFIG; let mut b = s.launch_builder(&f); b.arg(&x); unsafe { b.launch(cfg) }?;",
+        "let f = d.get_func(\"m\", \"k\").unwrap(); unsafe { f.launch(CONFIG, (&x,)) }?;",
+        "let f = d.get_func(\"m\", \"k\").unwrap(); unsafe { f.clone().launch(CONFIG, (&x,)) }?;",
+        "unsafe { launch!(m.k<<<n, (128, 2), 0, s>>>(x)) }?;",
+        "let f = m.get_function(\"k\")?; unsafe { launch!(f<<<n, (N * 2, 2), 0, s>>>(x)) }?;",
+    ] {
+        assert_eq!(blocks(&host.replace("CONFIG", config)), known, "{host}");
+    }
+    assert_eq!(
+        blocks("let f = m.load_function(\"k\")?; s.launch_builder(&f).launch(LaunchConfig::for_num_elems(n));"),
+        [Some([1024, 1, 1])]
+    );
+    for (host, expected) in [
+        ("let f = m.load_function(\"k\")?; s.launch_builder(&f).launch(CONFIG); other(f);", vec![None]),
+        ("let f = m.load_function(\"k\")?; s.launch_builder(&f).launch(cfg(n));", vec![None]),
+        (
+            "let f = m.load_function(\"k\")?; s.launch_builder(&f).launch(LaunchConfig { block_dim: (n, 1, 1), ..D });",
+            vec![None],
+        ),
+        ("let f = m.load_function(\"k\")?;", vec![None]),
+        ("let f = m.load_function(\"k\")?; s.launch_builder(&f).launch(CONFIG); m.load_function(name)?;", vec![]),
+        (
+            "let f = m.load_function(\"k\")?; s.launch_builder(&f).launch(CONFIG); cuModuleGetFunction(&mut g, m, name);",
+            vec![],
+        ),
+        ("self.f = m.load_function(\"k\")?;", vec![None]),
+        ("let f = m.load_function(\"other\")?; s.launch_builder(&f).launch(CONFIG);", vec![]),
+    ] {
+        assert_eq!(blocks(&host.replace("CONFIG", config)), expected, "{host}");
+    }
+    let files = [
+        (
+            "src/lib.rs",
+            "const P: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/scan.ptx\")); fn f() { let f = m.load_function(\"k\")?; unsafe { s.launch_builder(&f).launch(LaunchConfig { block_dim: (32, 1, 1), ..D }) } }",
+        ),
+        ("a/scan.cu", "extern \"C\" __global__ void k() {}"),
+    ];
+    assert_eq!(of_package(&files).units[0].launches[0].block, Some([32, 1, 1]));
+    let both = [files[0], files[1], ("b/scan.cu", files[1].1)];
+    assert!(of_package(&both).units.iter().all(|unit| unit.launches.is_empty()));
+}
