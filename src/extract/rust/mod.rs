@@ -327,9 +327,12 @@ fn sink_calls(code: &mut Code<'_>, file: usize) -> Vec<SinkCall> {
 /// Whether a call stands in the definition of a sink.
 fn is_within_sink(code: &Code<'_>, file: usize, call: &Call) -> bool {
     let rust = &code.files[file].rust;
-    let Some(function) = rust.function_around(call.range.start).map(|index| &rust.functions[index]) else {
-        return false;
-    };
+    rust.function_around(call.range.start).is_some_and(|index| is_sink(code, FunctionId { file, index }))
+}
+
+/// Whether a function is the definition of a sink.
+fn is_sink(code: &Code<'_>, id: FunctionId) -> bool {
+    let (function, file) = (code.function(id), id.file);
     let named = sinks::SINKS.iter().filter(|sink| sink.name == function.name && !sink.crates.is_empty());
     let parameters = function.parameters.len();
     named.into_iter().any(|sink| sink.arguments.contains(&parameters) && code.belongs_to(file, sink.crates))
@@ -388,7 +391,14 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
                 if !followed.insert((function, index)) {
                     continue;
                 }
-                let more = longer_ways(folder, &way, function, index);
+                // A library's own function that takes texts: its calls are looked at by themselves.
+                if is_sink(folder.code, function) {
+                    continue;
+                }
+                let (more, is_internal) = longer_ways(folder, &way, function, index);
+                if more.is_empty() && is_internal {
+                    continue;
+                }
                 if !more.is_empty() && count + ways.len() + more.len() <= MAX_WAYS {
                     ways.extend(more);
                     continue;
@@ -400,16 +410,21 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
     outcomes
 }
 
-/// The way with each of the calls of a function around it.
-fn longer_ways(folder: &mut Folder<'_, '_>, way: &Way, function: FunctionId, index: usize) -> Vec<Way> {
+/// The way with each of the calls of a function around it, and whether there are others within sinks.
+fn longer_ways(folder: &mut Folder<'_, '_>, way: &Way, function: FunctionId, index: usize) -> (Vec<Way>, bool) {
     let is_circle = way.0.iter().any(|step| step.function == function);
     if is_circle || way.0.len() >= MAX_CALLERS_DEEP {
-        return Vec::new();
+        return (Vec::new(), false);
     }
     let parameters = folder.code.function(function).parameters.len();
     let calls = folder.code.calls_of(function);
     let mut ways = Vec::new();
+    let mut is_internal = false;
     for (file, call) in calls {
+        if is_within_sink(folder.code, file, &call) {
+            is_internal = true;
+            continue;
+        }
         // Where it cannot be read, the parameter stays unknown, and is said to be.
         let mut arguments = fold::parse_list(call.arguments.clone()).unwrap_or_default();
         let skipped = arguments.len().saturating_sub(parameters);
@@ -418,7 +433,7 @@ fn longer_ways(folder: &mut Folder<'_, '_>, way: &Way, function: FunctionId, ind
         longer.0.push(Step { function, file, call, arguments, wanted: index });
         ways.push(longer);
     }
-    ways
+    (ways, is_internal)
 }
 
 /// A text that reaches a call, if it is what the call takes.
@@ -522,7 +537,11 @@ fn options_of(folder: &mut Folder<'_, '_>, call: &SinkCall, options: Options, ar
             None => NvrtcOptions::default(),
         },
         Options::Function(name) => options::of_list(folder, call.file, &call.call, name, false, 1),
-        Options::Method(name) => options::of_list(folder, call.file, &call.call, name, true, 0),
+        // Whether PTX or machine code is taken from these programs is not looked at.
+        Options::Method(name) => {
+            let options = options::of_list(folder, call.file, &call.call, name, true, 0);
+            NvrtcOptions { ineffective: Vec::new(), ..options }
+        }
         Options::Pointers(name) => options::of_pointers(folder, call.file, &call.call, name),
     }
 }

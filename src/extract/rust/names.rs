@@ -284,24 +284,23 @@ impl<'a> Code<'a> {
             return self.name(file, at, std::slice::from_ref(name), steps);
         };
         if owner.is_trait {
-            return self.of_trait(name, Some(&owner.name), steps);
+            return self.of_trait(name, &[owner.name], steps);
         }
-        let is_own = |binding: &&Binding| binding.container.last() == Some(&owner.name) && is_constant(binding);
-        if self.files[file].rust.nearest(name, at).iter().any(is_own) {
-            return self.name(file, at, std::slice::from_ref(name), steps);
+        let own = self.files[file].rust.associated(name, at);
+        if let Some(first) = own.first().filter(|_| own.iter().all(|binding| is_constant(binding))) {
+            let at = first.visible.start;
+            let values: Vec<Value> = own.iter().map(|binding| binding.value.clone()).collect();
+            return self.values(file, at, values, steps);
         }
         self.path(file, at, &[owner.name, name.clone()], steps)
     }
 
     /// What a constant of a trait is for the types that have the trait.
-    fn of_trait(&mut self, name: &str, of: Option<&str>, steps: usize) -> Result<Vec<Found>, Lost> {
+    fn of_trait(&mut self, name: &str, of: &[String], steps: usize) -> Result<Vec<Found>, Lost> {
         self.read_packages_with(name);
         let mut candidates = self.candidates_in(None, name);
-        let is_meant = |candidate: &Candidate| match (of, &candidate.of_trait) {
-            (Some(of), Some(other)) => of == other,
-            (None, Some(_)) => true,
-            (_, None) => false,
-        };
+        let is_meant =
+            |candidate: &Candidate| candidate.of_trait.as_ref().is_some_and(|of_trait| of.contains(of_trait));
         candidates.retain(|candidate| is_meant(candidate) && matches!(candidate.value, Value::Expression(_)));
         // What a trait says itself counts where no type says another.
         if candidates.iter().any(|candidate| candidate.is_final) {
@@ -376,8 +375,11 @@ impl<'a> Code<'a> {
         let is_one = candidates.windows(2).all(|pair| pair[0].file == pair[1].file && pair[0].path == pair[1].path);
         match candidates.len() {
             0 if is_type && qualifiers.len() == 1 => {
-                let known = last.filter(|last| self.is_trait(last)).cloned();
-                return self.of_trait(name, known.as_deref(), steps);
+                let bounds = match last.filter(|last| self.is_trait(last)) {
+                    Some(named) => vec![named.clone()],
+                    None => last.map(|last| bounds_of(self.files[file].rust.file.text(), last)).unwrap_or_default(),
+                };
+                return self.of_trait(name, &bounds, steps);
             }
             0 => return Err(not_found(name)),
             1 => {}
@@ -576,6 +578,24 @@ fn not_found(name: &str) -> Lost {
 
 fn is_constant(binding: &Binding) -> bool {
     !binding.is_local() && matches!(binding.value, Value::Expression(_))
+}
+
+/// The traits that a type parameter is bound by, anywhere in a file: `E: Dtype + Copy`.
+fn bounds_of(text: &str, parameter: &str) -> Vec<String> {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices(parameter) {
+        let rest = text[at + parameter.len()..].trim_start();
+        let Some(bounds) = rest.strip_prefix(':').filter(|rest| !rest.starts_with(':')) else { continue };
+        if text[..at].ends_with(is_part) {
+            continue;
+        }
+        let end = bounds.find([',', '{', ';', ')', '=']).unwrap_or(bounds.len());
+        found.extend(
+            bounds[..end].split(|character| !is_part(character)).filter(|word| !word.is_empty()).map(str::to_string),
+        );
+    }
+    found
 }
 
 /// How many arguments a call has.

@@ -106,6 +106,8 @@ pub(super) struct Binding {
     pub of_trait: Option<String>,
     /// Not one of a `trait`'s own, which others may replace.
     pub is_final: bool,
+    /// A constant of an `impl` or a `trait`: only `Self::` and the type's name lead to it.
+    is_associated: bool,
     pub value: Value,
     /// Body of the function that a local variable belongs to; `None` for items, which inner functions see too.
     local_to: Option<usize>,
@@ -261,7 +263,9 @@ impl RustFile {
     pub fn nearest(&self, name: &str, at: usize) -> Vec<&Binding> {
         let function = self.function_at(at);
         let is_seen = |binding: &&Binding| {
-            binding.visible.contains(&at) && (binding.local_to.is_none() || binding.local_to == function)
+            !binding.is_associated
+                && binding.visible.contains(&at)
+                && (binding.local_to.is_none() || binding.local_to == function)
         };
         let seen = self.bindings.get(name).into_iter().flatten().filter(is_seen);
         let mut nearest: Vec<&Binding> = Vec::new();
@@ -273,6 +277,12 @@ impl RustFile {
             }
         }
         nearest
+    }
+
+    /// The constants of this name in the `impl` or `trait` around a place.
+    pub fn associated(&self, name: &str, at: usize) -> Vec<&Binding> {
+        let bindings = self.bindings.get(name).into_iter().flatten();
+        bindings.filter(|binding| binding.is_associated && binding.visible.contains(&at)).collect()
     }
 
     /// All values that a name may have at a place, of several bindings too, and first values of variables.
@@ -754,7 +764,9 @@ impl Scanner {
         let local_to = if is_local { self.function } else { None };
         let of_trait = self.owner.as_ref().and_then(|owner| owner.of_trait.clone());
         let is_final = self.owner.as_ref().is_none_or(|owner| !owner.is_trait);
-        let binding = Binding { visible, container: self.container.clone(), of_trait, is_final, value, local_to };
+        let is_associated = self.owner.is_some() && self.function.is_none();
+        let container = self.container.clone();
+        let binding = Binding { visible, container, of_trait, is_final, is_associated, value, local_to };
         self.found.bindings.entry(name).or_default().push(binding);
     }
 
@@ -1129,7 +1141,9 @@ mod tests {
         assert_eq!(bound("S", "lazy_static! { static ref S: &'static str = \"a\"; } @"), "\"a\"");
         assert_eq!(bound("S", "#[cfg(a)] const S: &str = \"a\"; #[cfg(b)] const S: &str = \"b\"; @"), "ambiguous");
         assert_eq!(bound("S", "static mut S: &str = \"a\"; @"), "mutable");
-        assert_eq!(bound("S", "impl<T: Fn() -> u8> A<T> for B { const S: &str = \"a\"; fn f() { @ } }"), "\"a\"");
+        assert_eq!(bound("S", "impl<T: Fn() -> u8> A<T> for B { const S: &str = \"a\"; fn f() { @ } }"), "nothing");
+        assert_eq!(bound("S", "impl A { const S: &str = S; fn f() { @ } } const S: &str = \"b\";"), "\"b\"");
+        assert_eq!(bound("S", "impl A { fn f() { const S: &str = \"a\"; @ } }"), "\"a\"");
     }
 
     #[test]

@@ -188,7 +188,7 @@ fn names_lead_to_other_files() {
         ("examples/f.rs", "fn f() { compile_ptx(S); }"),
     ]);
     // The first is reached from two places and is one unit.
-    assert_eq!(units(&extraction), ["src/kernels/scan.rs:3: s", "examples/e.rs:1: e", "src/kernels/scan.rs:3: t"]);
+    assert_eq!(units(&extraction), ["src/kernels/scan.rs:3: s", "examples/e.rs:1: e", "src/kernels/scan.rs:3#2: t"]);
     assert_eq!(reasons(&extraction), ["S: `S` is not defined in the code that is checked"]);
     assert!(extraction.units.iter().all(|unit| unit.package.as_deref() == Some("some-package")));
     assert_eq!(extraction.units[0].use_site.as_ref().unwrap().text(), "compile_ptx(scan::S)");
@@ -597,7 +597,7 @@ fn other_packages_of_the_workspace_are_followed() {
     assert_eq!(reasons(&extraction), [""; 0]);
     assert_eq!(
         units(&extraction),
-        ["b-c/src/kernels.rs:1: s", "b-c/src/kernels.rs:1: v", "a/src/lib.rs:1: __global__ u"]
+        ["b-c/src/kernels.rs:1: s", "b-c/src/kernels.rs:1#2: v", "a/src/lib.rs:1: __global__ u"]
     );
 }
 
