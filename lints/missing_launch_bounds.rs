@@ -8,11 +8,11 @@
 //!
 //! ## What to do
 //! Say the block: `__launch_bounds__(256)`. It is exact for one kernel, and ptxas follows it in place of
-//! `-maxrregcount`. What is reported was seen: the launches of the kernel in its own file, all of which show their block
-//! as a constant.
+//! `-maxrregcount`. What is reported was seen: the launches of the kernel in its own file and in Rust code, all of which
+//! show their block as a constant.
 //!
 //! ## Fix safety
-//! A launch with a larger block than the bound fails; launches from other files are not looked at.
+//! A launch with a larger block than the bound fails; launches from other C++ files are not looked at.
 
 use crate::attribute::{Launch, MAX_REGISTERS, StackObjectKind, registers_for};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, line_of, plural};

@@ -26,6 +26,7 @@ fn main() {
         trial("a_second_run_has_nothing_to_do", a_second_run_has_nothing_to_do),
         trial("a_patch_is_what_would_be_written", a_patch_is_what_would_be_written),
         trial("literals_are_edited_in_place", literals_are_edited_in_place),
+        trial("pieces_are_edited_in_place", pieces_are_edited_in_place),
         trial("trees_with_changes_are_refused", trees_with_changes_are_refused),
         trial("a_kill_leaves_each_file_old_or_new", a_kill_leaves_each_file_old_or_new),
     ];
@@ -147,6 +148,21 @@ fn literals_are_edited_in_place() -> Result<(), Failed> {
     place.fix()?;
     let fixed = FIXED.replace('\n', "\\n").replace('\t', "\\t");
     same(&place.read("src/lib.rs")?, &code(&fixed, &FIXED.replace("walk", "extra")))
+}
+
+/// Texts that Rust code puts together: each edit lands in the piece that it is about.
+fn pieces_are_edited_in_place() -> Result<(), Failed> {
+    let escape = |text: &str| text.replace('\n', "\\n").replace('\t', "\\t");
+    let code = |first: &str, second: &str| {
+        format!(
+            "const H: &str = \"// é\\n\";\nconst A: &str = \"{first}\";\nfn compile(text: &str) {{ cudarc::nvrtc::compile_ptx(text).unwrap(); }}\npub fn all() {{\n    compile(&format!(\"{{H}}{{}}\", A.replace(\"walk\", \"run\")));\n    compile(concat!(\"// é {{\\n\", r#\"{second}\"#));\n    compile(include_str!(\"../kernels/c.cu\"));\n}}\n"
+        )
+    };
+    let (escaped, raw) = (escape(UNIX), UNIX.replace("walk", "extra"));
+    let place = Place::new(&[("src/lib.rs", &code(&escaped, &raw)), ("kernels/c.cu", UNIX)])?;
+    place.fix()?;
+    same(&place.read("kernels/c.cu")?, FIXED)?;
+    same(&place.read("src/lib.rs")?, &code(&escape(FIXED), &FIXED.replace("walk", "extra")))
 }
 
 fn trees_with_changes_are_refused() -> Result<(), Failed> {

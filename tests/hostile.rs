@@ -40,7 +40,14 @@ fn unit() -> TranslationUnit {
     let flags = NvccFlags::new(Vec::new(), FlagOrigin::Assumed);
     let file = SourceFile::from_text("a.cu", "__global__ void k(int* p) { int a[4]; a[p[0]] = 1; }\n");
     let code = UnitCode::CudaFile { file, flags };
-    TranslationUnit { name: "a.cu".into(), package: None, base: "/nowhere".into(), code, use_site: None }
+    TranslationUnit {
+        name: "a.cu".into(),
+        package: None,
+        base: "/nowhere".into(),
+        code,
+        use_site: None,
+        launches: Vec::new(),
+    }
 }
 
 /// The stages behind the compilers, on whatever they are given.

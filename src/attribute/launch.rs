@@ -1,4 +1,5 @@
-//! Launches of kernels in host code: `kernel<<<grid, block>>>(…)`, and how many threads a block of them has.
+//! Launches of kernels in host code: `kernel<<<grid, block>>>(…)`, and how many threads a block of them has; those in Rust
+//! code come with the unit.
 //!
 //! A number is given only where every launch of a kernel shows it as a constant: advice on too few threads would make the
 //! others fail.
@@ -10,7 +11,7 @@ use tree_sitter::Node;
 use super::syntax::{access_path, children, role};
 use super::types;
 use super::view::SourceView;
-use crate::extract::{MappedText, TranslationUnit, UnitCode};
+use crate::extract::{MappedText, RustLaunch, TranslationUnit, UnitCode};
 use crate::source::Span;
 
 /// Threads that a block may have, on all architectures.
@@ -60,6 +61,27 @@ pub struct Launches {
 impl Launches {
     /// The launches in a unit's own text. Kernels that headers define are left out: other files launch them too.
     pub fn of_unit(unit: &TranslationUnit) -> Self {
+        let mut launches = Self::of_own_text(unit);
+        for launch in &unit.launches {
+            launches.add(launch);
+        }
+        launches
+    }
+
+    /// A launch in Rust code, beside those of the text.
+    fn add(&mut self, launch: &RustLaunch) {
+        let threads = launch.block.and_then(|block| block.iter().try_fold(1u32, |all, axis| all.checked_mul(*axis)));
+        match (launch.block, threads.filter(|threads| (1..=MAX_THREADS).contains(threads))) {
+            (Some(block), Some(threads)) => {
+                let axes = block.iter().rposition(|axis| *axis != 1).unwrap_or(0) + 1;
+                let (kernel, span) = (launch.kernel.clone(), launch.span.clone());
+                self.known.entry(kernel.clone()).or_default().push(Launch { kernel, threads, axes, span });
+            }
+            _ => _ = self.unknown.insert(launch.kernel.clone()),
+        }
+    }
+
+    fn of_own_text(unit: &TranslationUnit) -> Self {
         match &unit.code {
             UnitCode::CudaFile { file, flags } if file.text().contains("<<<") => {
                 let view = SourceView::new(MappedText::from_file(file));
@@ -370,6 +392,7 @@ mod tests {
                 flags: NvccFlags::new(arguments, FlagOrigin::Config),
             },
             use_site: None,
+            launches: Vec::new(),
         })
     }
 
@@ -450,6 +473,22 @@ mod tests {
         assert_eq!((certain("t<16>"), certain("k")), (Some(64), Some(8)));
         assert_eq!(threads(&host("k<<<1, 2048>>>(a, n);"), "k"), None);
         assert_eq!(threads(&host("other<<<1, 64>>>(a, n);"), "other"), None);
+    }
+
+    #[test]
+    fn launches_in_rust_code_count_too() {
+        let file = SourceFile::from_text("a.rs", "f.launch(cfg)");
+        let rust = |block| RustLaunch { kernel: "k".to_string(), block, span: Span::new(&file, 0..13) };
+        let largest = |blocks: &[Option<[u32; 3]>]| {
+            let mut launches = launches(&format!("{KERNELS}void h(float* a) {{ k<<<1, 64>>>(a, 1); }}"), &[]);
+            blocks.iter().for_each(|block| launches.add(&rust(*block)));
+            (launches.largest("k").map(|launch| launch.threads), launches.axes("k"))
+        };
+        assert_eq!(largest(&[Some([128, 1, 1])]), (Some(128), Some(1)));
+        assert_eq!(largest(&[Some([8, 4, 1]), Some([1, 1, 2])]), (Some(64), Some(3)));
+        for unknown in [None, Some([2048, 1, 1]), Some([0, 1, 1]), Some([u32::MAX, 2, 1])] {
+            assert_eq!(largest(&[unknown]).0, None);
+        }
     }
 
     #[test]

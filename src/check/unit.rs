@@ -334,6 +334,7 @@ mod tests {
             base: ".".into(),
             code: UnitCode::CudaFile { file: SourceFile::from_text("a.cu", "int a;"), flags },
             use_site: None,
+            launches: Vec::new(),
         }
     }
 

@@ -21,7 +21,9 @@ pub(super) fn extract(
     for file in workspace.files.iter().filter(|file| has_ending(&file.path, &["cu", "ptx"])) {
         if compiled_as_strings.contains(&file.path) && !file.explicit {
             let name = display_path(&file.path, &workspace.root);
-            extraction.notes.push(format!("`{name}` is compiled as Rust code does it: by NVRTC"));
+            if has_ending(&file.path, &["cu"]) {
+                extraction.notes.push(format!("`{name}` is compiled as Rust code does it: by NVRTC"));
+            }
             continue;
         }
         match SourceFile::read(&file.path, &workspace.root) {
@@ -73,6 +75,7 @@ fn unit(workspace: &Workspace, file: &DiscoveredFile, source: &Arc<SourceFile>, 
         base: package.map_or(folder, |package| &package.root).to_path_buf(),
         code,
         use_site: None,
+        launches: Vec::new(),
     }
 }
 

@@ -24,6 +24,18 @@ pub struct TranslationUnit {
     pub code: UnitCode,
     /// Where the kernel string is handed over (`compile_ptx(SRC)`), when that is not where the text lies.
     pub use_site: Option<Span>,
+    /// How Rust code launches its kernels.
+    pub launches: Vec<RustLaunch>,
+}
+
+/// A launch of a kernel in Rust code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RustLaunch {
+    /// The name that it is loaded by.
+    pub kernel: String,
+    /// Threads along each axis, where they are known.
+    pub block: Option<[u32; 3]>,
+    pub span: Span,
 }
 
 impl TranslationUnit {
@@ -184,6 +196,26 @@ impl MappedText {
         self.text.push_str(piece);
     }
 
+    /// A part of the text. An escape that is cut has no place.
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        let mut part =
+            Self { text: self.text.get(range.clone()).unwrap_or_default().to_string(), segments: Vec::new() };
+        for segment in &self.segments {
+            let (start, end) = (segment.text.start.max(range.start), segment.text.end.min(range.end));
+            let is_verbatim = segment.text.len() == segment.source.range().len();
+            if start >= end || !(is_verbatim || (start..end) == segment.text) {
+                continue;
+            }
+            let mut source = segment.source.clone();
+            if is_verbatim {
+                source.start += start - segment.text.start;
+                source.end = source.start + (end - start);
+            }
+            part.segments.push(Segment { text: start - range.start..end - range.start, source });
+        }
+        part
+    }
+
     /// Adds another mapped text.
     pub fn append(&mut self, other: &Self) {
         let shift = self.text.len();
@@ -192,27 +224,6 @@ impl MappedText {
             text: segment.text.start + shift..segment.text.end + shift,
             source: segment.source.clone(),
         }));
-    }
-
-    /// A part of the text with its places. The range must not cut an escape in two.
-    pub fn slice(&self, range: Range<usize>) -> Self {
-        let within = |segment: &&Segment| segment.text.start < range.end && range.start < segment.text.end;
-        let cut = |segment: &Segment| {
-            let text = segment.text.start.max(range.start)..segment.text.end.min(range.end);
-            let is_verbatim = segment.text.len() == segment.source.range().len();
-            let source = match is_verbatim {
-                true => {
-                    let start = segment.source.start + (text.start - segment.text.start);
-                    Span::new(&segment.source.file, start..start + text.len())
-                }
-                false => segment.source.clone(),
-            };
-            Segment { text: text.start - range.start..text.end - range.start, source }
-        };
-        Self {
-            text: self.text[range.clone()].to_string(),
-            segments: self.segments.iter().filter(within).map(cut).collect(),
-        }
     }
 
     /// The source bytes of a range of the text; `None` where it comes from no file or spans two files.
@@ -327,6 +338,7 @@ pub fn extract(workspace: &Workspace, builds: &BuildFlags) -> Extraction {
     extraction.unresolved.extend(strings.unresolved);
     extraction.unresolved.sort_by(|left, right| left.span.cmp(&right.span));
     extraction.notes.extend(strings.notes);
+    distribute(&strings.launches, &mut extraction.units);
     extraction
 }
 
@@ -335,6 +347,36 @@ pub fn kernel_texts(workspace: &Workspace) -> Vec<MappedText> {
     let files = workspace.files.iter().filter(|file| has_ending(&file.path, &["cu"]));
     let files = files.filter_map(|file| SourceFile::read(&file.path, &workspace.root).ok());
     rust::texts(workspace).into_iter().chain(files.map(|file| MappedText::from_file(&file))).collect()
+}
+
+/// Gives launches to the file that defines the kernel, in each way in which it is compiled; where several do, it is not known
+/// whose they are.
+fn distribute(launches: &[RustLaunch], units: &mut [TranslationUnit]) {
+    for launch in launches {
+        let mut owners: Vec<&mut TranslationUnit> =
+            units.iter_mut().filter(|unit| unit.may_define(&launch.kernel)).collect();
+        let is_file = owners.iter().all(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
+        let is_one = owners.len() == 1 || (is_file && owners.iter().all(|unit| unit.path() == owners[0].path()));
+        if is_one {
+            owners.iter_mut().for_each(|unit| unit.launches.push(launch.clone()));
+        }
+    }
+}
+
+impl TranslationUnit {
+    /// Whether a kernel's name stands in the text.
+    fn may_define(&self, kernel: &str) -> bool {
+        let text = match &self.code {
+            UnitCode::CudaFile { file, .. } => file.text(),
+            UnitCode::CudaText { text, .. } | UnitCode::Ptx { text } => text.as_str(),
+        };
+        let is_part = |character: char| character.is_alphanumeric() || character == '_';
+        let mut places = memchr::memmem::find_iter(text.as_bytes(), kernel.as_bytes());
+        places.any(|at| {
+            let (before, rest) = (text.get(..at).unwrap_or(""), text.get(at + kernel.len()..).unwrap_or(""));
+            !before.ends_with(is_part) && !rest.starts_with(is_part)
+        })
+    }
 }
 
 #[cfg(test)]

@@ -49,7 +49,13 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
     }
     if summary.not_analysed > 0 {
         let texts = count(summary.not_analysed as u64, "kernel text");
-        push("Skipped", Color::Yellow, format!("{texts} that could not be analysed"));
+        push(
+            "Skipped",
+            Color::Yellow,
+            format!(
+                "{texts} that could not be analysed, each with a note that says why; `cargo lmem run` sees what a program makes"
+            ),
+        );
     }
     push("Found", if summary.findings.is_empty() { Color::Green } else { Color::Yellow }, found(summary));
     if let Some(fixed) = &summary.fixed {
@@ -142,7 +148,7 @@ mod tests {
             summary(&report, Duration::from_millis(1234), false),
             str![[r#"
       Failed 1 source did not compile
-     Skipped 2 kernel texts that could not be analysed
+     Skipped 2 kernel texts that could not be analysed, each with a note that says why; `cargo lmem run` sees what a program makes
        Found 3 problems (2 dynamic_index, 1 register_spill); 4096 bytes of local memory, 128 unexplained
     Finished 236 kernel builds for sm_80, sm_90 in 1.23s (12 sources, 10 from the cache)
 

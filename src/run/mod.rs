@@ -158,7 +158,14 @@ pub fn extract(
         };
         let code = UnitCode::CudaText { text, options };
         let base = record.folder.clone();
-        extraction.units.push(TranslationUnit { name, package: None, base, code, use_site: None });
+        extraction.units.push(TranslationUnit {
+            name,
+            package: None,
+            base,
+            code,
+            use_site: None,
+            launches: Vec::new(),
+        });
     }
     extraction.units.sort_by(|left, right| left.name.cmp(&right.name));
     number_names(&mut extraction.units);

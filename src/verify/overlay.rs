@@ -167,6 +167,7 @@ mod tests {
             base: root.clone(),
             code: UnitCode::CudaFile { file, flags },
             use_site: None,
+            launches: Vec::new(),
         };
         let header_file = SourceFile::read(&header, &root).unwrap();
         let edit = Edit { span: Span::new(&header_file, 4..5), replacement: "b".into() };
@@ -192,6 +193,7 @@ mod tests {
             base: "/ws".into(),
             code: UnitCode::Ptx { text: MappedText::from_file(&file) },
             use_site: None,
+            launches: Vec::new(),
         };
         let edit = Edit { span: Span::new(&file, 4..5), replacement: "b".into() };
         assert!(Overlay::new(&unit, Path::new("/ws"), &[], &[&edit]).is_none());

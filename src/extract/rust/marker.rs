@@ -16,6 +16,11 @@ pub(super) fn is_kernel(text: &str) -> bool {
     })
 }
 
+/// Whether text is PTX with a kernel or a function in it.
+pub(super) fn is_ptx(text: &str) -> bool {
+    text.contains(".version") && text.contains(".target") && (text.contains(".entry") || text.contains(".func"))
+}
+
 fn word_starts(text: &str, word: &str) -> Vec<usize> {
     let is_part = |character: char| character.is_alphanumeric() || character == '_';
     let stands_alone = |at: &usize| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part);

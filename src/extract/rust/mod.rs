@@ -1,32 +1,41 @@
 //! Kernel strings in Rust code: what reaches a function that compiles CUDA, and what looks as if it should.
 
 mod fold;
+mod launches;
 mod literals;
 mod marker;
 mod names;
 mod options;
 mod scan;
 mod sinks;
+mod template;
 mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
-use proc_macro2::TokenStream;
 use syn::Expr;
 
-use self::fold::{Folded, Folder, Origin};
-use self::names::{Code, MAX_RUST_BYTES, read_rust};
+use self::fold::{Failure, FailureKind, Folded, Folder, Frames, Origin};
+use self::names::{Code, FunctionId, MAX_RUST_BYTES, count_arguments, read_rust};
 use self::scan::{Call, Value};
-use self::sinks::{Options, Sink};
+use self::sinks::{Options, Sink, Takes};
 pub(super) use self::texts::texts;
-use super::{IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, Unresolved};
+use super::{IneffectiveOption, NvrtcOptions, RustLaunch, TranslationUnit, UnitCode, Unresolved};
 use crate::discover::{Workspace, has_ending};
 use crate::source::{SourceFile, Span, display_path};
 
 /// Parsing expressions takes stack with each level; see the bounds in `fold`, and the test of the deepest expressions.
 const STACK_BYTES: usize = 128 << 20;
+
+/// Functions that hand a text on to functions that hand it on.
+const MAX_CALLERS_DEEP: usize = 8;
+
+const MACHINE_CODE: &str = "it is machine code: only text is analysed";
+
+/// Ways on which a text may reach one call.
+const MAX_WAYS: usize = 512;
 
 /// What the Rust files of a workspace gave.
 #[derive(Debug, Default)]
@@ -36,6 +45,7 @@ pub(super) struct Strings {
     /// Files whose whole text is in a unit.
     pub files: BTreeSet<PathBuf>,
     pub notes: Vec<String>,
+    pub launches: Vec<RustLaunch>,
 }
 
 /// Finds kernel strings. Nothing on the way trusts the files: what is too large or too deep is noted and left.
@@ -78,22 +88,49 @@ struct Extractor<'a> {
     strings: Strings,
     /// Units by their text and options, with their index.
     seen: BTreeMap<(PathBuf, usize, String), usize>,
+    /// How many units have a name.
+    names: BTreeMap<String, usize>,
 }
 
-/// A call that has text compiled.
+/// A call that has a kernel compiled or loaded.
 struct SinkCall {
     file: usize,
     sink: &'static Sink,
+    call: Call,
     span: Span,
-    arguments: TokenStream,
-    /// The package has a function of this name itself, whose doings are not known.
-    is_own: bool,
+}
+
+/// The calls that lead to a call of a sink, from the inside to the outside.
+#[derive(Clone, Default)]
+struct Way(Vec<Step>);
+
+#[derive(Clone)]
+struct Step {
+    function: FunctionId,
+    file: usize,
+    call: Call,
+    arguments: Vec<Expr>,
+    /// Which argument the text is in.
+    wanted: usize,
+}
+
+impl Way {
+    fn frames(&self) -> Frames {
+        let outermost_first = self.0.iter().rev();
+        outermost_first
+            .fold(Frames::default(), |frames, step| frames.within(step.function, step.file, step.arguments.clone()))
+    }
 }
 
 impl<'a> Extractor<'a> {
     fn new(workspace: &'a Workspace, files: &[(PathBuf, Option<usize>)]) -> Self {
-        let mut extractor =
-            Self { workspace, code: Code::new(workspace), strings: Strings::default(), seen: BTreeMap::new() };
+        let mut extractor = Self {
+            workspace,
+            code: Code::new(workspace),
+            strings: Strings::default(),
+            seen: BTreeMap::new(),
+            names: BTreeMap::new(),
+        };
         for (path, package) in files {
             if let Err(reason) = extractor.add(path, *package) {
                 let name = display_path(path, &workspace.root);
@@ -117,18 +154,23 @@ impl<'a> Extractor<'a> {
     }
 
     fn run(mut self) -> Strings {
-        // Files that are read on the way were not asked for: they hold values, and their calls do not count.
+        // Files that are read on the way were not asked for: they hold values, and calls of functions that were found.
         let asked_for = self.code.files.len();
-        let calls: Vec<SinkCall> = (0..asked_for).flat_map(|file| sink_calls(&self.code, file)).collect();
+        let calls: Vec<SinkCall> = (0..asked_for).flat_map(|file| sink_calls(&mut self.code, file)).collect();
         let mut reached = BTreeSet::new();
+        let mut outcomes = Vec::new();
+        let mut folder = Folder::new(&mut self.code);
         for call in calls {
-            let mut folder = Folder::new(&mut self.code);
-            let outcome = follow(&mut folder, &call);
-            reached.append(&mut folder.reached);
+            let found = follow(&mut folder, &call);
+            outcomes.extend(found.into_iter().map(|outcome| (call.file, outcome)));
+        }
+        reached.append(&mut folder.reached);
+        self.strings.launches = launches::launches(&mut folder);
+        for (file, outcome) in outcomes {
             match outcome {
-                Outcome::Text(folded, options) => self.unit(&call, *folded, options),
-                Outcome::Unresolved(unresolved) => self.strings.unresolved.push(unresolved),
-                Outcome::Foreign => {}
+                Outcome::Text(unit) => self.unit(file, *unit),
+                Outcome::Unresolved(unresolved) => self.unresolved(unresolved),
+                Outcome::Built { name, unresolved } => self.built(file, &name, unresolved),
             }
         }
         for file in 0..asked_for {
@@ -137,7 +179,34 @@ impl<'a> Extractor<'a> {
         self.strings
     }
 
-    fn unit(&mut self, call: &SinkCall, folded: Folded, options: NvrtcOptions) {
+    fn unresolved(&mut self, unresolved: Unresolved) {
+        if !self.strings.unresolved.contains(&unresolved) {
+            self.strings.unresolved.push(unresolved);
+        }
+    }
+
+    /// A file that the build makes is looked at where it is made: as a `.cu` file of the same name.
+    fn built(&mut self, file: usize, name: &str, unresolved: Unresolved) {
+        let stem = Path::new(name).file_stem();
+        let package = self.code.files[file].package;
+        let sources: Vec<&crate::discover::DiscoveredFile> = self
+            .workspace
+            .files
+            .iter()
+            .filter(|file| has_ending(&file.path, &["cu"]) && file.path.file_stem() == stem)
+            .collect();
+        let own = sources.iter().filter(|file| file.package == package && package.is_some()).count();
+        let count = if own > 0 { own } else { sources.len() };
+        let what = match count {
+            1 => return,
+            0 => "there is no `.cu` file of that name".to_string(),
+            _ => format!("there are {count} `.cu` files of that name, which are analysed each by itself"),
+        };
+        self.unresolved(Unresolved { reason: format!("{}: {what}", unresolved.reason), ..unresolved });
+    }
+
+    fn unit(&mut self, in_file: usize, found: FoundText) {
+        let FoundText { folded, code, use_span } = found;
         let Some(origin) = folded.origin else { return };
         let (name, path, start) = match &origin {
             Origin::Literal(span) => {
@@ -147,25 +216,34 @@ impl<'a> Extractor<'a> {
         };
         self.strings.files.extend(folded.files);
         let is_at_call = match &origin {
-            Origin::Literal(span) => span.file.path == call.span.file.path && call.span.range().contains(&span.start),
+            Origin::Literal(span) => span.file.path == use_span.file.path && use_span.range().contains(&span.start),
             Origin::File(_) => false,
         };
         // The same text with other options is another unit; pieces before or behind the first literal make another text.
-        let NvrtcOptions { arguments, program_name, unresolved, ineffective, captured: _ } = &options;
-        let key = (path, start, format!("{:?} {}", (arguments, program_name, unresolved), folded.text.as_str()));
+        let key = (path, start, format!("{} {}", code.key(), folded.text.as_str()));
         if let Some(known) = self.seen.get(&key).copied() {
-            self.strings.units[known].add_ineffective(ineffective);
+            if let Compiled::ByNvrtc(options) = &code {
+                self.strings.units[known].add_ineffective(&options.ineffective);
+            }
             return;
         }
         self.seen.insert(key, self.strings.units.len());
-        let package = self.code.files[call.file].package.and_then(|package| self.workspace.packages.get(package));
-        let folder = call.span.file.path.parent().unwrap_or(Path::new(""));
+        // Several texts may come from one template.
+        let known = self.names.entry(name.clone()).or_default();
+        *known += 1;
+        let name = if *known > 1 { format!("{name}#{known}") } else { name };
+        let package = self.code.files[in_file].package.and_then(|package| self.workspace.packages.get(package));
+        let folder = use_span.file.path.parent().unwrap_or(Path::new(""));
         self.strings.units.push(TranslationUnit {
             name,
             package: package.map(|package| package.name.clone()),
             base: package.map_or(folder, |package| &package.root).to_path_buf(),
-            code: UnitCode::CudaText { text: folded.text, options },
-            use_site: (!is_at_call).then(|| call.span.clone()),
+            code: match code {
+                Compiled::ByNvrtc(options) => UnitCode::CudaText { text: folded.text, options },
+                Compiled::ByDriver => UnitCode::Ptx { text: folded.text },
+            },
+            use_site: (!is_at_call).then_some(use_span),
+            launches: Vec::new(),
         });
     }
 
@@ -174,9 +252,9 @@ impl<'a> Extractor<'a> {
         let rust = &self.code.files[file].rust;
         for literal in rust.literals.iter().filter(|literal| !reached.contains(&(file, literal.start))) {
             let span = Span::new(&rust.file, literal.clone());
-            let is_candidate = span.text().contains("__global__");
+            let is_candidate = span.text().contains("__global__") || span.text().contains(".entry");
             let text = if is_candidate { literals::decode(&rust.file, literal.clone()) } else { None };
-            if text.is_some_and(|text| marker::is_kernel(text.as_str())) {
+            if text.is_some_and(|text| marker::is_kernel(text.as_str()) || marker::is_ptx(text.as_str())) {
                 let reason = "it reaches no call that is known to compile it".to_string();
                 self.strings.unresolved.push(Unresolved { span, reason });
             }
@@ -195,68 +273,279 @@ impl TranslationUnit {
 }
 
 enum Outcome {
-    Text(Box<Folded>, NvrtcOptions),
+    Text(Box<FoundText>),
     Unresolved(Unresolved),
-    /// A function of the same name and of other arguments.
-    Foreign,
+    /// A file of this name that the build makes.
+    Built {
+        name: String,
+        unresolved: Unresolved,
+    },
 }
 
-fn sink_calls(code: &Code<'_>, file: usize) -> Vec<SinkCall> {
-    let rust = &code.files[file].rust;
-    let sink_call = |call: &Call| {
-        let (sink, path) = sink_of(rust, call)?;
-        let span = Span::new(&rust.file, call.range.clone());
-        let is_own = code.defines_function(file, sink, &path);
-        Some(SinkCall { file, sink, span, arguments: call.arguments.clone(), is_own })
-    };
-    rust.calls.iter().filter_map(sink_call).collect()
+/// A text, how it is compiled, and the call that hands it over.
+struct FoundText {
+    folded: Folded,
+    code: Compiled,
+    use_span: Span,
 }
 
-/// The sink that a call means, by its own name or by one that a `use … as` gave it, and its path.
-fn sink_of(rust: &scan::RustFile, call: &Call) -> Option<(&'static Sink, Vec<String>)> {
-    let [name] = call.path.as_slice() else {
-        return sinks::by_name(call.path.last()?).map(|sink| (sink, call.path.clone()));
-    };
-    match rust.binding(name, call.range.start).ok().flatten().map(|binding| &binding.value) {
-        Some(Value::Path(path)) => sinks::by_name(path.last()?).map(|sink| (sink, path.clone())),
-        Some(_) => None,
-        None => sinks::by_name(name).map(|sink| (sink, call.path.clone())),
+enum Compiled {
+    ByNvrtc(NvrtcOptions),
+    ByDriver,
+}
+
+impl Compiled {
+    /// What makes another unit of the same text.
+    fn key(&self) -> String {
+        match self {
+            Self::ByNvrtc(NvrtcOptions { arguments, program_name, unresolved, ineffective: _, captured: _ }) => {
+                format!("{:?}", (arguments, program_name, unresolved))
+            }
+            Self::ByDriver => "ptx".to_string(),
+        }
     }
 }
 
-fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Outcome {
-    let arguments = match fold::parse_list(call.arguments.clone()) {
+fn sink_calls(code: &mut Code<'_>, file: usize) -> Vec<SinkCall> {
+    let calls = code.files[file].rust.calls.clone();
+    let mut found = Vec::new();
+    for call in calls {
+        let Some(sink) = sink_of(&code.files[file].rust, &call) else { continue };
+        let arguments = count_arguments(&call.arguments);
+        let is_foreign = !sink.arguments.contains(&arguments)
+            || (sink.is_common && !code.mentions(file, sink.crates))
+            // What a library's own functions do inside is theirs: their calls are looked at.
+            || is_within_sink(code, file, &call)
+            // A function of the package's own that hands its text on is followed from where it does so.
+            || (!call.is_method && !code.belongs_to(file, sink.crates) && is_wrapper(code, file, &call, arguments));
+        if !is_foreign {
+            let span = Span::new(&code.files[file].rust.file, call.range.clone());
+            found.push(SinkCall { file, sink, call, span });
+        }
+    }
+    found
+}
+
+/// Whether a call stands in the definition of a sink.
+fn is_within_sink(code: &Code<'_>, file: usize, call: &Call) -> bool {
+    let rust = &code.files[file].rust;
+    rust.function_around(call.range.start).is_some_and(|index| is_sink(code, FunctionId { file, index }))
+}
+
+/// Whether a function is the definition of a sink.
+fn is_sink(code: &Code<'_>, id: FunctionId) -> bool {
+    let (function, file) = (code.function(id), id.file);
+    let named = sinks::SINKS.iter().filter(|sink| sink.name == function.name && !sink.crates.is_empty());
+    let parameters = function.parameters.len();
+    named.into_iter().any(|sink| sink.arguments.contains(&parameters) && code.belongs_to(file, sink.crates))
+}
+
+/// Whether a call means a function of the workspace that calls a sink itself.
+fn is_wrapper(code: &mut Code<'_>, file: usize, call: &Call, arguments: usize) -> bool {
+    let functions = code.called(file, call, arguments);
+    functions.into_iter().any(|id| {
+        let rust = &code.files[id.file].rust;
+        let body = &rust.functions[id.index].body;
+        rust.calls.iter().any(|inner| body.contains(&inner.range.start) && sink_of(rust, inner).is_some())
+    })
+}
+
+/// The sink that a call means, by its own name or by one that a `use … as` gave it.
+fn sink_of(rust: &scan::RustFile, call: &Call) -> Option<&'static Sink> {
+    if call.is_method {
+        return sinks::by_path(&call.path, true);
+    }
+    let (first, rest) = call.path.split_first()?;
+    match rust.binding(first, call.range.start).ok().flatten().map(|binding| &binding.value) {
+        Some(Value::Path(path)) => sinks::by_path(&[path.as_slice(), rest].concat(), false),
+        Some(_) if rest.is_empty() => None,
+        _ => sinks::by_path(&call.path, false),
+    }
+}
+
+/// All texts that reach a call: through its own arguments, and those of the functions that hand them on.
+fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
+    folder.start(Frames::default());
+    let arguments = match fold::parse_list(call.call.arguments.clone()) {
         Ok(arguments) => arguments,
         Err(reason) => {
-            folder.reach_all(call.file, call.arguments.clone());
-            return Outcome::Unresolved(Unresolved { span: call.span.clone(), reason });
+            folder.reach_all(call.file, call.call.arguments.clone());
+            return vec![Outcome::Unresolved(Unresolved { span: call.span.clone(), reason })];
         }
     };
-    let (true, Some(text)) = (arguments.len() == call.sink.arguments, arguments.get(call.sink.text)) else {
-        return Outcome::Foreign;
-    };
-    match folder.text(call.file, text) {
-        Ok(folded) if call.is_own && !marker::is_kernel(folded.text.as_str()) => Outcome::Foreign,
-        Ok(folded) => Outcome::Text(Box::new(folded), options_of(folder, call, &arguments)),
-        Err(reason) => {
-            let span = folder.span(call.file, text);
-            folder.reach_all(call.file, call.arguments.clone());
-            Outcome::Unresolved(Unresolved { span, reason })
+    let Some(text) = arguments.get(call.sink.text) else { return Vec::new() };
+    let mut outcomes = Vec::new();
+    let mut ways = std::collections::VecDeque::from([Way::default()]);
+    let mut count = 0;
+    while let Some(way) = ways.pop_front() {
+        count += 1;
+        folder.start(way.frames());
+        let mut followed = BTreeSet::new();
+        for found in folder.texts(call.file, text) {
+            let failure = match found {
+                Ok(folded) => {
+                    outcomes.extend(accept(folder, call, &way, &arguments, folded));
+                    continue;
+                }
+                Err(failure) => failure,
+            };
+            if let FailureKind::Parameter(function, index) = failure.kind {
+                if !followed.insert((function, index)) {
+                    continue;
+                }
+                // A library's own function that takes texts: its calls are looked at by themselves.
+                if is_sink(folder.code, function) {
+                    continue;
+                }
+                let (more, is_internal) = longer_ways(folder, &way, function, index);
+                if more.is_empty() && is_internal {
+                    continue;
+                }
+                if !more.is_empty() && count + ways.len() + more.len() <= MAX_WAYS {
+                    ways.extend(more);
+                    continue;
+                }
+            }
+            outcomes.extend(refuse(folder, call, &way, text, failure));
         }
+    }
+    outcomes
+}
+
+/// The way with each of the calls of a function around it, and whether there are others within sinks.
+fn longer_ways(folder: &mut Folder<'_, '_>, way: &Way, function: FunctionId, index: usize) -> (Vec<Way>, bool) {
+    let is_circle = way.0.iter().any(|step| step.function == function);
+    if is_circle || way.0.len() >= MAX_CALLERS_DEEP {
+        return (Vec::new(), false);
+    }
+    let parameters = folder.code.function(function).parameters.len();
+    let calls = folder.code.calls_of(function);
+    let mut ways = Vec::new();
+    let mut is_internal = false;
+    for (file, call) in calls {
+        if is_within_sink(folder.code, file, &call) {
+            is_internal = true;
+            continue;
+        }
+        // Where it cannot be read, the parameter stays unknown, and is said to be.
+        let mut arguments = fold::parse_list(call.arguments.clone()).unwrap_or_default();
+        let skipped = arguments.len().saturating_sub(parameters);
+        arguments.drain(..skipped);
+        let mut longer = way.clone();
+        longer.0.push(Step { function, file, call, arguments, wanted: index });
+        ways.push(longer);
+    }
+    (ways, is_internal)
+}
+
+/// A text that reaches a call, if it is what the call takes.
+fn accept(
+    folder: &mut Folder<'_, '_>,
+    call: &SinkCall,
+    way: &Way,
+    arguments: &[Expr],
+    mut folded: Folded,
+) -> Option<Outcome> {
+    let length = folded.text.as_str().trim_end_matches('\0').len();
+    if length < folded.text.as_str().len() {
+        folded.text = folded.text.slice(0..length);
+    }
+    let use_span = way.0.last().map_or_else(
+        || call.span.clone(),
+        |step| Span::new(&folder.code.files[step.file].rust.file, step.call.range.clone()),
+    );
+    if folded.origin.is_none() {
+        let span = folder.span(call.file, &arguments[call.sink.text]);
+        let reason = "its text stands in no literal and no file".to_string();
+        return Some(Outcome::Unresolved(Unresolved { span, reason })).filter(|_| call.sink.takes != Takes::Image);
+    }
+    let code = match call.sink.takes {
+        Takes::Cuda(options) => {
+            // Somebody else's function of that name takes other texts.
+            let is_certain = call.sink.owner.is_none() && way.0.iter().all(|step| !step.call.is_method);
+            if !is_certain && !folded.text.as_str().contains("__global__") {
+                return None;
+            }
+            Compiled::ByNvrtc(options_of(folder, call, options, arguments))
+        }
+        Takes::Ptx(_) | Takes::Image if marker::is_ptx(folded.text.as_str()) => Compiled::ByDriver,
+        Takes::Machine => {
+            let reason = MACHINE_CODE.to_string();
+            return Some(Outcome::Unresolved(Unresolved {
+                span: folder.span(call.file, &arguments[call.sink.text]),
+                reason,
+            }));
+        }
+        Takes::Ptx(_) | Takes::Image => return None,
+        Takes::File => return file_at(folder, call, folded.text.as_str(), use_span),
+    };
+    Some(Outcome::Text(Box::new(FoundText { folded, code, use_span })))
+}
+
+/// The file that a program opens when it runs: in the folder of the package or of the workspace, if anywhere.
+fn file_at(folder: &mut Folder<'_, '_>, call: &SinkCall, path: &str, use_span: Span) -> Option<Outcome> {
+    let workspace = folder.code.workspace;
+    let package = folder.code.files[call.file].package.and_then(|package| workspace.packages.get(package));
+    let beside = use_span.file.path.parent().map(Path::to_path_buf);
+    let roots = [package.map(|package| package.root.clone()), Some(workspace.root.clone()), beside];
+    let places = roots.into_iter().flatten().map(|root| crate::discover::normalize(&root.join(path)));
+    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let Some(found) = places.into_iter().find(|place| place.is_file()) else {
+        let reason = format!("it loads `{path}`, which is not there");
+        return Some(Outcome::Built { name, unresolved: Unresolved { span: use_span, reason } });
+    };
+    if !has_ending(&found, &["ptx"]) {
+        let reason = format!("it loads `{path}`, which is machine code");
+        return Some(Outcome::Built { name, unresolved: Unresolved { span: use_span, reason } });
+    }
+    Some(match folder.file(&found, path) {
+        Ok(folded) => Outcome::Text(Box::new(FoundText { folded, code: Compiled::ByDriver, use_span })),
+        Err(Failure { reason, .. }) => Outcome::Unresolved(Unresolved { span: use_span, reason }),
+    })
+}
+
+/// What is said of a text that is not known.
+fn refuse(folder: &mut Folder<'_, '_>, call: &SinkCall, way: &Way, text: &Expr, failure: Failure) -> Option<Outcome> {
+    folder.reach_all(call.file, call.call.arguments.clone());
+    for step in &way.0 {
+        folder.reach_all(step.file, step.call.arguments.clone());
+    }
+    let is_image = call.sink.takes == Takes::Image;
+    let span = match way.0.last() {
+        None => folder.span(call.file, text),
+        Some(step) => match step.arguments.get(step.wanted) {
+            Some(argument) => folder.span(step.file, argument),
+            None => Span::new(&folder.code.files[step.file].rust.file, step.call.range.clone()),
+        },
+    };
+    let reason = match call.sink.takes {
+        Takes::Machine if !matches!(failure.kind, FailureKind::Built(_)) => MACHINE_CODE.to_string(),
+        _ => failure.reason,
+    };
+    let unresolved = Unresolved { span, reason };
+    match failure.kind {
+        FailureKind::Elsewhere => None,
+        FailureKind::Built(name) => Some(Outcome::Built { name, unresolved }),
+        FailureKind::Name | FailureKind::Parameter(..) if is_image => None,
+        _ => Some(Outcome::Unresolved(unresolved)),
     }
 }
 
-fn options_of(folder: &mut Folder<'_, '_>, call: &SinkCall, arguments: &[Expr]) -> NvrtcOptions {
-    let mut options = match call.sink.options.and_then(|(index, kind)| Some((arguments.get(index)?, kind))) {
-        Some((expression, Options::Cudarc)) => options::cudarc(folder, call.file, expression),
-        None => NvrtcOptions::default(),
-    };
-    if call.is_own {
-        options.unresolved = Some(format!("`{}` is a function of this package, which may add options", call.sink.name));
-        // Nor is it known what becomes of those that are there.
-        options.ineffective.clear();
+fn options_of(folder: &mut Folder<'_, '_>, call: &SinkCall, options: Options, arguments: &[Expr]) -> NvrtcOptions {
+    match options {
+        Options::None => NvrtcOptions::default(),
+        Options::Cudarc(index) => match arguments.get(index) {
+            Some(expression) => options::cudarc(folder, call.file, expression),
+            None => NvrtcOptions::default(),
+        },
+        Options::Function(name) => options::of_list(folder, call.file, &call.call, name, false, 1),
+        // Whether PTX or machine code is taken from these programs is not looked at.
+        Options::Method(name) => {
+            let options = options::of_list(folder, call.file, &call.call, name, true, 0);
+            NvrtcOptions { ineffective: Vec::new(), ..options }
+        }
+        Options::Pointers(name) => options::of_pointers(folder, call.file, &call.call, name),
     }
-    options
 }
 
 #[cfg(test)]

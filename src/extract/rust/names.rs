@@ -1,16 +1,15 @@
-//! What names in Rust code stand for, across the files of a package.
+//! What names in Rust code stand for, across the files of a package and of the packages beside it.
 //!
 //! This is less than the compiler knows. Where a name may mean two things, or one that cannot be seen, it means none.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memchr::memmem;
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 
-use super::scan::{Binding, RustFile, Value};
-use super::sinks::Sink;
+use super::scan::{Binding, Call, Function, RustFile, Unknown, Value, split_at_commas};
 use crate::discover::{Workspace, has_ending};
 use crate::source::SourceFile;
 
@@ -26,6 +25,7 @@ pub(super) struct Code<'a> {
     pub files: Vec<CodeFile>,
     /// Files by package; the last entry is for files without one.
     unread: Vec<Option<Vec<Unread>>>,
+    manifests: BTreeMap<PathBuf, String>,
 }
 
 /// A file and its bytes, in which names are looked for.
@@ -40,15 +40,50 @@ pub(super) struct CodeFile {
     is_isolated: bool,
 }
 
-/// The value of a name.
+/// What a name stands for, and where that is written.
+#[derive(Debug, Clone)]
 pub(super) struct Found {
     pub file: usize,
-    pub value: TokenStream,
+    pub meaning: Meaning,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Meaning {
+    Expression(TokenStream),
+    /// Pieces one after the other.
+    Sum(Vec<TokenStream>),
+    /// An element of a value, a member of a value, or both.
+    Part {
+        of: TokenStream,
+        is_element: bool,
+        members: Vec<String>,
+        why: String,
+    },
+}
+
+/// Why a name stands for nothing that is known.
+#[derive(Debug, Clone)]
+pub(super) enum Lost {
+    /// It is what a function is called with.
+    Parameter { function: FunctionId, index: usize, reason: String },
+    /// It is bound where nothing can be told.
+    Bound(String),
+    /// There is no such name, or there are several.
+    Name(String),
+}
+
+/// A function of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct FunctionId {
+    pub file: usize,
+    pub index: usize,
 }
 
 struct Candidate {
     file: usize,
     path: Vec<String>,
+    of_trait: Option<String>,
+    is_final: bool,
     value: Value,
     at: usize,
 }
@@ -56,7 +91,7 @@ struct Candidate {
 impl<'a> Code<'a> {
     pub fn new(workspace: &'a Workspace) -> Self {
         let unread = (0..=workspace.packages.len()).map(|_| None).collect();
-        Self { workspace, files: Vec::new(), unread }
+        Self { workspace, files: Vec::new(), unread, manifests: BTreeMap::new() }
     }
 
     /// Adds a file.
@@ -70,45 +105,169 @@ impl<'a> Code<'a> {
         Ok(())
     }
 
-    /// What a name or path stands for at a place of a file.
+    /// What a name or path stands for at a place of a file: several things where a program may be built with either, or
+    /// where types have constants of that name for one trait.
     ///
     /// # Errors
     /// Why that is not known.
-    pub fn resolve(&mut self, file: usize, at: usize, path: &[String]) -> Result<Found, String> {
+    pub fn resolve(&mut self, file: usize, at: usize, path: &[String]) -> Result<Vec<Found>, Lost> {
         self.name(file, at, path, 0)
     }
 
-    /// Whether a path to a function named as a sink leads to one that the package defines itself.
-    pub fn defines_function(&self, file: usize, sink: &Sink, path: &[String]) -> bool {
-        let package = self.files[file].package;
-        let is_its_own = package
-            .and_then(|package| self.workspace.packages.get(package))
-            .is_some_and(|package| package.name == sink.package);
-        let first = path.first().filter(|_| path.len() > 1);
-        let is_near = first.is_none_or(|first| {
-            matches!(first.as_str(), "crate" | "self" | "super")
-                || self.library_of(package).as_ref() == Some(first)
-                || self.is_module(file, first)
-        });
-        let defines = |other: &CodeFile| other.package == package && other.rust.defines_function(sink.name);
-        !is_its_own && is_near && self.files.iter().any(defines)
+    /// Whether a package has anything to do with one of these crates: its manifest names it, or a file does.
+    pub fn mentions(&mut self, file: usize, crates: &[&str]) -> bool {
+        let file = &self.files[file];
+        let package = file.package.and_then(|package| self.workspace.packages.get(package));
+        if crates.iter().any(|name| file.rust.file.text().contains(name)) {
+            return true;
+        }
+        let Some(package) = package else { return false };
+        let manifest = self.manifests.entry(package.manifest_path.clone());
+        let manifest = manifest.or_insert_with_key(|path| fs_err::read_to_string(path).unwrap_or_default());
+        crates.iter().any(|name| manifest.contains(name))
     }
 
-    fn name(&mut self, file: usize, at: usize, path: &[String], steps: usize) -> Result<Found, String> {
+    /// Whether a file belongs to one of these packages.
+    pub fn belongs_to(&self, file: usize, names: &[&str]) -> bool {
+        let package = self.files[file].package.and_then(|package| self.workspace.packages.get(package));
+        package.is_some_and(|package| names.contains(&package.name.as_str()))
+    }
+
+    pub fn function(&self, id: FunctionId) -> &Function {
+        &self.files[id.file].rust.functions[id.index]
+    }
+
+    /// The functions of the workspace that a call may mean.
+    pub fn called(&mut self, file: usize, call: &Call, arguments: usize) -> Vec<FunctionId> {
+        let Some(name) = call.path.last() else { return Vec::new() };
+        let at = call.range.start;
+        if call.is_method {
+            self.read_packages_with(name);
+            return self
+                .functions_where(name, |function, _| function.has_self && function.parameters.len() == arguments);
+        }
+        let path = match self.files[file].rust.binding(name, at) {
+            Ok(Some(Binding { value: Value::Path(path), .. })) if call.path.len() == 1 => path.clone(),
+            _ => self.expand_alias(file, at, &call.path),
+        };
+        let Some((name, qualifiers)) = path.split_last() else { return Vec::new() };
+        let Some((package, qualifiers)) = self.package_of_function(file, qualifiers) else { return Vec::new() };
+        self.read_files_with(package, name);
+        let has_arguments =
+            |function: &Function| arguments == function.parameters.len() + usize::from(function.has_self);
+        let found = self.functions_where(name, |function, of| {
+            has_arguments(function) && self.files[of].package == package && (of == file || !self.files[of].is_isolated)
+        });
+        let last = qualifiers.last().filter(|last| !matches!(last.as_str(), "crate" | "self" | "super"));
+        let owner = self.files[file].rust.owner_at(at);
+        let last = match last.map(String::as_str) {
+            Some("Self") => owner.map(|owner| owner.name.clone()),
+            other => other.map(str::to_string),
+        };
+        let keep = |test: &dyn Fn(&Function, FunctionId) -> bool| -> Vec<FunctionId> {
+            found.iter().copied().filter(|id| test(self.function(*id), *id)).collect()
+        };
+        match last {
+            Some(last) if last.starts_with(char::is_uppercase) => {
+                let own = keep(&|function, _| function.owner.as_ref().is_some_and(|owner| owner.name == last));
+                if !own.is_empty() {
+                    return own;
+                }
+                // A type parameter, or the trait itself.
+                keep(&|function, _| function.owner.as_ref().is_some_and(|owner| owner.of_trait.is_some()))
+            }
+            Some(last) => {
+                let inside = keep(&|function, id| {
+                    let module = [self.files[id.file].module.as_slice(), &function.container].concat();
+                    function.owner.is_none() && module.last() == Some(&last)
+                });
+                let free = keep(&|function, _| function.owner.is_none());
+                // Through a `pub use`, where nothing else has the name.
+                if inside.is_empty() && free.len() == 1 { free } else { inside }
+            }
+            None => {
+                let here = keep(&|function, id| {
+                    function.owner.is_none()
+                        && id.file == file
+                        && (qualifiers.is_empty() || function.container.is_empty())
+                });
+                let free = keep(&|function, _| function.owner.is_none());
+                if here.is_empty() && free.len() == 1 { free } else { here }
+            }
+        }
+    }
+
+    /// All calls of a function, in files that were not asked for too.
+    pub fn calls_of(&mut self, id: FunctionId) -> Vec<(usize, Call)> {
+        let name = self.function(id).name.clone();
+        self.read_packages_with(&name);
+        let mut calls = Vec::new();
+        for file in 0..self.files.len() {
+            let named: Vec<Call> =
+                self.files[file].rust.calls.iter().filter(|call| self.may_mean(file, call, &name)).cloned().collect();
+            for call in named {
+                let arguments = count_arguments(&call.arguments);
+                if self.called(file, &call, arguments).contains(&id) {
+                    calls.push((file, call));
+                }
+            }
+        }
+        calls
+    }
+
+    fn may_mean(&self, file: usize, call: &Call, name: &str) -> bool {
+        let [only] = call.path.as_slice() else { return call.path.last().is_some_and(|last| last == name) };
+        let bound = self.files[file].rust.binding(only, call.range.start);
+        only == name
+            || matches!(bound, Ok(Some(Binding { value: Value::Path(path), .. })) if path.last().is_some_and(|last| last == name))
+    }
+
+    fn functions_where(&self, name: &str, test: impl Fn(&Function, usize) -> bool) -> Vec<FunctionId> {
+        let of_file = |(file, code): (usize, &CodeFile)| {
+            let functions = code.rust.functions.iter().enumerate();
+            let functions = functions.filter(|(_, function)| function.name == name && test(function, file));
+            functions.map(|(index, _)| FunctionId { file, index }).collect::<Vec<_>>()
+        };
+        self.files.iter().enumerate().flat_map(of_file).collect()
+    }
+
+    /// The values that a member has in structures of a type, where these are made.
+    pub fn members_of(&mut self, from: usize, type_name: &str, member: &str) -> Vec<(usize, TokenStream)> {
+        let package = self.files[from].package;
+        self.read_packages_with(type_name);
+        let mut found = Vec::new();
+        for (index, file) in self.files.iter().enumerate() {
+            for structure in &file.rust.structures {
+                let owner = || file.rust.owner_at(structure.at).map(|owner| owner.name.as_str());
+                let is_meant = structure.name == type_name
+                    || (structure.name == "Self" && file.package == package && owner() == Some(type_name));
+                if is_meant && let Some(value) = member_value(&structure.members, member) {
+                    found.push((index, value));
+                }
+            }
+        }
+        found
+    }
+
+    fn name(&mut self, file: usize, at: usize, path: &[String], steps: usize) -> Result<Vec<Found>, Lost> {
         let [name] = path else {
             return match path {
-                [first, name] if first == "Self" => self.name(file, at, std::slice::from_ref(name), steps),
+                [first, name] if first == "Self" => self.own(file, at, name, steps),
                 _ => self.path(file, at, path, steps),
             };
         };
         if steps > MAX_STEPS {
-            return Err(format!("`{name}` leads in a circle"));
+            return Err(Lost::Name(format!("`{name}` leads in a circle")));
         }
         let rust = &self.files[file].rust;
-        let binding = rust.binding(name, at).map_err(|_| ambiguous(name))?;
-        if let Some(binding) = binding {
-            let (value, at) = (binding.value.clone(), binding.visible.start);
-            return self.value(file, at, value, steps);
+        let nearest = rust.nearest(name, at);
+        if let Some(first) = nearest.first() {
+            if nearest.len() > 1 && !nearest.iter().all(|binding| is_constant(binding)) {
+                return Err(ambiguous(name));
+            }
+            let at = first.visible.start;
+            let values: Vec<Value> = nearest.iter().map(|binding| binding.value.clone()).collect();
+            return self.values(file, at, values, steps);
         }
         let globs: Vec<Vec<String>> =
             rust.globs.iter().filter(|(visible, _)| visible.contains(&at)).map(|(_, path)| path.clone()).collect();
@@ -119,43 +278,123 @@ impl<'a> Code<'a> {
         globs.into_iter().find_map(imported).ok_or_else(|| not_found(name))
     }
 
-    fn value(&mut self, file: usize, at: usize, value: Value, steps: usize) -> Result<Found, String> {
-        match value {
-            Value::Expression(value) => Ok(Found { file, value }),
-            Value::Unknown(why) => Err(why.to_string()),
-            Value::Initial(_) => Err("its text is in a variable that may change".to_string()),
-            Value::Path(path) => self.path(file, at, &path, steps + 1),
+    /// `Self::NAME`: of the block around it, of the type, or of all types that have the trait.
+    fn own(&mut self, file: usize, at: usize, name: &String, steps: usize) -> Result<Vec<Found>, Lost> {
+        let Some(owner) = self.files[file].rust.owner_at(at).cloned() else {
+            return self.name(file, at, std::slice::from_ref(name), steps);
+        };
+        if owner.is_trait {
+            return self.of_trait(name, &[owner.name], steps);
         }
+        let own = self.files[file].rust.associated(name, at);
+        if let Some(first) = own.first().filter(|_| own.iter().all(|binding| is_constant(binding))) {
+            let at = first.visible.start;
+            let values: Vec<Value> = own.iter().map(|binding| binding.value.clone()).collect();
+            return self.values(file, at, values, steps);
+        }
+        self.path(file, at, &[owner.name, name.clone()], steps)
     }
 
-    fn path(&mut self, file: usize, at: usize, path: &[String], steps: usize) -> Result<Found, String> {
+    /// What a constant of a trait is for the types that have the trait.
+    fn of_trait(&mut self, name: &str, of: &[String], steps: usize) -> Result<Vec<Found>, Lost> {
+        self.read_packages_with(name);
+        let mut candidates = self.candidates_in(None, name);
+        let is_meant =
+            |candidate: &Candidate| candidate.of_trait.as_ref().is_some_and(|of_trait| of.contains(of_trait));
+        candidates.retain(|candidate| is_meant(candidate) && matches!(candidate.value, Value::Expression(_)));
+        // What a trait says itself counts where no type says another.
+        if candidates.iter().any(|candidate| candidate.is_final) {
+            candidates.retain(|candidate| candidate.is_final);
+        }
+        let traits: BTreeSet<Option<String>> = candidates.iter().map(|candidate| candidate.of_trait.clone()).collect();
+        if traits.len() != 1 {
+            return Err(if traits.is_empty() { not_found(name) } else { ambiguous(name) });
+        }
+        let mut found = Vec::new();
+        for candidate in candidates {
+            found.extend(self.value(candidate.file, candidate.at, candidate.value, steps + 1)?);
+        }
+        Ok(found)
+    }
+
+    fn values(&mut self, file: usize, at: usize, values: Vec<Value>, steps: usize) -> Result<Vec<Found>, Lost> {
+        let mut found = Vec::new();
+        for value in values {
+            found.extend(self.value(file, at, value, steps)?);
+        }
+        Ok(found)
+    }
+
+    fn value(&mut self, file: usize, at: usize, value: Value, steps: usize) -> Result<Vec<Found>, Lost> {
+        let meaning = match value {
+            Value::Expression(value) => Meaning::Expression(value),
+            Value::Sum(pieces) => Meaning::Sum(pieces),
+            Value::Part { of, is_element, members, why } => {
+                Meaning::Part { of, is_element, members, why: why.to_string() }
+            }
+            Value::Unknown(why) => {
+                let reason = why.to_string();
+                let Unknown::Parameter { body, index: Some(index), .. } = why else { return Err(Lost::Bound(reason)) };
+                return Err(match self.files[file].rust.function_with_body(body) {
+                    Some(function) => Lost::Parameter { function: FunctionId { file, index: function }, index, reason },
+                    None => Lost::Bound(reason),
+                });
+            }
+            Value::Initial(_) => return Err(Lost::Bound("its text is in a variable that may change".to_string())),
+            Value::Path(path) => return self.path(file, at, &path, steps + 1),
+        };
+        Ok(vec![Found { file, meaning }])
+    }
+
+    fn path(&mut self, file: usize, at: usize, path: &[String], steps: usize) -> Result<Vec<Found>, Lost> {
         let path = self.expand_alias(file, at, path);
         let Some((name, qualifiers)) = path.split_last() else { return Err(not_found("")) };
         if steps > MAX_STEPS {
-            return Err(format!("`{name}` leads in a circle"));
+            return Err(Lost::Name(format!("`{name}` leads in a circle")));
         }
-        self.read_files_with(self.files[file].package, name);
-        let mut candidates = self.candidates(file, name);
+        let (package, rest) = self.package_meant(file, qualifiers);
+        let is_foreign = package != self.files[file].package;
+        self.read_files_with(package, name);
+        let mut candidates =
+            if is_foreign { self.candidates_in(Some(package), name) } else { self.candidates(file, name) };
         let here = self.module_at(file, at);
-        let (wanted, is_ours) = self.wanted(file, &here, qualifiers);
+        let (wanted, is_ours) = if is_foreign { (rest, true) } else { self.wanted(file, &here, qualifiers) };
         let exact = |candidate: &Candidate| candidate.path == wanted;
+        let last = qualifiers.last().filter(|last| !matches!(last.as_str(), "crate" | "self" | "super"));
+        let is_type = last.is_some_and(|last| last.starts_with(char::is_uppercase));
         if candidates.iter().any(exact) {
             candidates.retain(exact);
         } else {
             // Through a `pub use` that is not seen, so only where the rest leaves no doubt.
-            let last = qualifiers.last().filter(|last| !matches!(last.as_str(), "crate" | "self" | "super"));
-            let is_type = last.is_some_and(|last| last.starts_with(char::is_uppercase));
             candidates.retain(|candidate| matches!(candidate.value, Value::Expression(_)));
             if is_type || !is_ours {
                 candidates.retain(|candidate| candidate.path.last() == last && last.is_some());
             }
         }
-        let mut candidates = candidates.into_iter();
-        match (candidates.next(), candidates.next()) {
-            (Some(only), None) => self.value(only.file, only.at, only.value, steps + 1),
-            (Some(_), Some(_)) => Err(ambiguous(name)),
-            (None, _) => Err(not_found(name)),
+        // The same constant for several builds stands in one place.
+        let is_one = candidates.windows(2).all(|pair| pair[0].file == pair[1].file && pair[0].path == pair[1].path);
+        match candidates.len() {
+            0 if is_type && qualifiers.len() == 1 => {
+                let bounds = match last.filter(|last| self.is_trait(last)) {
+                    Some(named) => vec![named.clone()],
+                    None => last.map(|last| bounds_of(self.files[file].rust.file.text(), last)).unwrap_or_default(),
+                };
+                return self.of_trait(name, &bounds, steps);
+            }
+            0 => return Err(not_found(name)),
+            1 => {}
+            _ if is_one && candidates.iter().all(|candidate| matches!(candidate.value, Value::Expression(_))) => {}
+            _ => return Err(ambiguous(name)),
         }
+        let mut found = Vec::new();
+        for candidate in candidates {
+            found.extend(self.value(candidate.file, candidate.at, candidate.value, steps + 1)?);
+        }
+        Ok(found)
+    }
+
+    fn is_trait(&self, name: &str) -> bool {
+        self.files.iter().any(|file| file.rust.has_trait(name))
     }
 
     /// `k::SRC` after `use crate::kernels as k`.
@@ -191,6 +430,31 @@ impl<'a> Code<'a> {
         }
     }
 
+    /// The package that a path leads to, and the path in it.
+    fn package_meant(&self, file: usize, qualifiers: &[String]) -> (Option<usize>, Vec<String>) {
+        let own = self.files[file].package;
+        let Some(first) = qualifiers.first() else { return (own, Vec::new()) };
+        let is_local = matches!(first.as_str(), "crate" | "self" | "super" | "Self") || self.is_module(file, first);
+        let is_meant = |index: &usize| self.library_of(Some(*index)).as_ref() == Some(first);
+        match (0..self.workspace.packages.len()).find(is_meant) {
+            Some(package) if !is_local => (Some(package), qualifiers[1..].to_vec()),
+            _ => (own, qualifiers.to_vec()),
+        }
+    }
+
+    /// The same, where the path does not lead out of the workspace.
+    fn package_of_function(&self, file: usize, qualifiers: &[String]) -> Option<(Option<usize>, Vec<String>)> {
+        let (package, rest) = self.package_meant(file, qualifiers);
+        let is_known = |first: &String| {
+            package != self.files[file].package
+                || matches!(first.as_str(), "crate" | "self" | "super")
+                || first.starts_with(char::is_uppercase)
+                || self.library_of(package).as_ref() == Some(first)
+                || self.is_module(file, first)
+        };
+        qualifiers.first().is_none_or(is_known).then_some((package, rest))
+    }
+
     fn is_module(&self, file: usize, name: &str) -> bool {
         let package = self.files[file].package;
         let has_module = |other: &CodeFile| {
@@ -202,23 +466,42 @@ impl<'a> Code<'a> {
 
     fn candidates(&self, from: usize, name: &str) -> Vec<Candidate> {
         let package = self.files[from].package;
-        let is_reachable =
-            |(index, file): &(usize, &CodeFile)| file.package == package && (*index == from || !file.is_isolated);
+        self.candidates_where(name, |index, file| file.package == package && (index == from || !file.is_isolated))
+    }
+
+    /// Items of a package, or of all.
+    fn candidates_in(&self, package: Option<Option<usize>>, name: &str) -> Vec<Candidate> {
+        self.candidates_where(name, |_, file| {
+            !file.is_isolated && package.is_none_or(|package| package == file.package)
+        })
+    }
+
+    fn candidates_where(&self, name: &str, is_reachable: impl Fn(usize, &CodeFile) -> bool) -> Vec<Candidate> {
         let of_file = |(index, file): (usize, &'_ CodeFile)| {
             let candidate = |binding: &Binding| Candidate {
                 file: index,
                 path: [file.module.as_slice(), &binding.container].concat(),
+                of_trait: binding.of_trait.clone(),
+                is_final: binding.is_final,
                 value: binding.value.clone(),
                 at: binding.visible.start,
             };
             file.rust.items(name).map(candidate).collect::<Vec<_>>()
         };
-        self.files.iter().enumerate().filter(is_reachable).flat_map(of_file).collect()
+        self.files.iter().enumerate().filter(|(index, file)| is_reachable(*index, file)).flat_map(of_file).collect()
     }
 
     fn module_at(&self, file: usize, at: usize) -> Vec<String> {
         let file = &self.files[file];
         [file.module.as_slice(), file.rust.modules_at(at)].concat()
+    }
+
+    /// Looks at the files of all packages that were not, and that hold `name`.
+    pub fn read_packages_with(&mut self, name: &str) {
+        for package in 0..self.workspace.packages.len() {
+            self.read_files_with(Some(package), name);
+        }
+        self.read_files_with(None, name);
     }
 
     /// Looks at the files of a package that were not, and that hold `name`.
@@ -285,10 +568,52 @@ pub(super) fn read_rust(path: &Path) -> Option<Vec<u8>> {
     if metadata.len() > MAX_RUST_BYTES { None } else { std::fs::read(path).ok() }
 }
 
-fn ambiguous(name: &str) -> String {
-    format!("`{name}` is defined more than once")
+fn ambiguous(name: &str) -> Lost {
+    Lost::Name(format!("`{name}` is defined more than once"))
 }
 
-fn not_found(name: &str) -> String {
-    format!("`{name}` is not defined in this package's code")
+fn not_found(name: &str) -> Lost {
+    Lost::Name(format!("`{name}` is not defined in the code that is checked"))
+}
+
+fn is_constant(binding: &Binding) -> bool {
+    !binding.is_local() && matches!(binding.value, Value::Expression(_))
+}
+
+/// The traits that a type parameter is bound by, anywhere in a file: `E: Dtype + Copy`.
+fn bounds_of(text: &str, parameter: &str) -> Vec<String> {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices(parameter) {
+        let rest = text[at + parameter.len()..].trim_start();
+        let Some(bounds) = rest.strip_prefix(':').filter(|rest| !rest.starts_with(':')) else { continue };
+        if text[..at].ends_with(is_part) {
+            continue;
+        }
+        let end = bounds.find([',', '{', ';', ')', '=']).unwrap_or(bounds.len());
+        found.extend(
+            bounds[..end].split(|character| !is_part(character)).filter(|word| !word.is_empty()).map(str::to_string),
+        );
+    }
+    found
+}
+
+/// How many arguments a call has.
+pub(super) fn count_arguments(arguments: &TokenStream) -> usize {
+    let tokens: Vec<TokenTree> = arguments.clone().into_iter().collect();
+    split_at_commas(&tokens).iter().filter(|part| !part.is_empty()).count()
+}
+
+/// The value that a structure's member has in `{ a: 1, member, ..base }`.
+fn member_value(members: &TokenStream, member: &str) -> Option<TokenStream> {
+    let tokens: Vec<TokenTree> = members.clone().into_iter().collect();
+    let is_member = |part: &&[TokenTree]| matches!(part.first(), Some(TokenTree::Ident(name)) if name == member);
+    let part = split_at_commas(&tokens).into_iter().find(is_member)?;
+    match part {
+        [TokenTree::Ident(_)] => Some(part.iter().cloned().collect()),
+        [TokenTree::Ident(_), TokenTree::Punct(colon), value @ ..] if colon.as_char() == ':' => {
+            Some(value.iter().cloned().collect())
+        }
+        _ => None,
+    }
 }

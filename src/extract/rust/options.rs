@@ -3,6 +3,7 @@
 use syn::{Expr, ExprStruct, FieldValue, Lit, Member};
 
 use super::fold::{Folder, Origin, parse_list, path_names};
+use super::scan::Call;
 use crate::config::nvcc_flags::is_ptxas_option;
 use crate::extract::{IneffectiveKind, IneffectiveOption, NvrtcOptions};
 use crate::source::Span;
@@ -35,6 +36,57 @@ pub(super) fn cudarc(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr
         fields.unresolved.push("the options are put together when the program runs".to_string());
     }
     fields.into_options()
+}
+
+/// The options in a list that goes to another function or method, called beside the one that takes the text.
+pub(super) fn of_list(
+    folder: &mut Folder<'_, '_>,
+    file: usize,
+    program: &Call,
+    name: &str,
+    is_method: bool,
+    argument: usize,
+) -> NvrtcOptions {
+    let mut fields = Fields::default();
+    let list = compiling_call(folder, file, program, name, is_method)
+        .and_then(|arguments| texts(folder, file, arguments.get(argument)?));
+    match list {
+        Some(list) => fields.options = list,
+        None => fields.unresolved.push("the options are put together when the program runs".to_string()),
+    }
+    fields.into_options()
+}
+
+/// The options of the library's own function, a number of pointers: none where the number is 0.
+pub(super) fn of_pointers(folder: &mut Folder<'_, '_>, file: usize, program: &Call, name: &str) -> NvrtcOptions {
+    let mut fields = Fields::default();
+    let count = compiling_call(folder, file, program, name, false)
+        .or_else(|| compiling_call(folder, file, program, name, true))
+        .and_then(|arguments| folder.integer(file, arguments.get(1)?));
+    if count != Some(0) {
+        fields.unresolved.push("the options are handed over by pointers".to_string());
+    }
+    fields.into_options()
+}
+
+/// The arguments of the one call of a function within the function that another call stands in.
+fn compiling_call(
+    folder: &Folder<'_, '_>,
+    file: usize,
+    program: &Call,
+    name: &str,
+    is_method: bool,
+) -> Option<Vec<Expr>> {
+    let rust = &folder.code.files[file].rust;
+    let function = rust.function_around(program.range.start);
+    let is_meant = |call: &&Call| {
+        call.is_method == is_method
+            && call.path.last().is_some_and(|last| last == name)
+            && rust.function_around(call.range.start) == function
+    };
+    let mut calls = rust.calls.iter().filter(is_meant);
+    let call = calls.next().filter(|_| calls.next().is_none())?;
+    parse_list(call.arguments.clone()).ok()
 }
 
 impl Fields {

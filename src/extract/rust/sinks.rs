@@ -1,44 +1,170 @@
-//! Functions that have CUDA text compiled.
+//! Functions that have kernels compiled or loaded.
 
-/// A function that takes CUDA text.
+/// A function that takes a kernel in some form.
 #[derive(Debug)]
 pub(super) struct Sink {
+    /// The type or module that must stand before its name; none where the name says enough.
+    pub owner: Option<&'static str>,
     /// Its name, whatever path it is called by.
     pub name: &'static str,
-    /// The package that defines it. Functions of this name in other packages may do other things.
-    pub package: &'static str,
+    /// The crates that have it. Functions of this name in other packages may do other things.
+    pub crates: &'static [&'static str],
+    /// Whether others have functions of this name, so that only code that has to do with these crates counts.
+    pub is_common: bool,
     /// Number of arguments; a function of this name with others is somebody else's.
-    pub arguments: usize,
-    /// Which argument is the text.
+    pub arguments: &'static [usize],
+    /// Which argument is the kernel.
     pub text: usize,
-    /// Which argument has the options, and in what form.
-    pub options: Option<(usize, Options)>,
+    pub takes: Takes,
+    pub called: Called,
 }
 
-/// The type that options come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// CUDA C++, with options that are given in some form.
+    Cuda(Options),
+    /// PTX, with an argument for options of the driver's compiler.
+    Ptx(Option<usize>),
+    /// PTX or machine code, which is mostly what another call made: a name that leads nowhere says nothing.
+    Image,
+    /// The path of a file with PTX or machine code.
+    File,
+    /// Machine code.
+    Machine,
+}
+
+/// Where the options of NVRTC come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Options {
-    /// cudarc's `CompileOptions`.
-    Cudarc,
+    None,
+    /// cudarc's `CompileOptions`, as an argument.
+    Cudarc(usize),
+    /// The second argument of another function, called by this name in the same function.
+    Function(&'static str),
+    /// The argument of a method of this name, called in the same function.
+    Method(&'static str),
+    /// Pointers, which go to a function of this name.
+    Pointers(&'static str),
 }
 
-/// Signatures from cudarc 0.19.10, `src/nvrtc/safe.rs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Called {
+    ByPath,
+    AsMethod,
+    Either,
+}
+
+const CUDARC: &[&str] = &["cudarc"];
+const CUST: &[&str] = &["cust", "rustacuda"];
+const NVRTC: &[&str] = &["nvrtc"];
+/// Names of the CUDA libraries themselves, which nobody else has.
+const ANY: &[&str] = &[];
+
+const fn function(name: &'static str, arguments: &'static [usize], text: usize, takes: Takes) -> Sink {
+    Sink { owner: None, name, crates: ANY, is_common: false, arguments, text, takes, called: Called::ByPath }
+}
+
+const fn raw(name: &'static str, arguments: &'static [usize], takes: Takes) -> Sink {
+    Sink { called: Called::Either, ..function(name, arguments, 1, takes) }
+}
+
+const fn of(owner: &'static str, name: &'static str, crates: &'static [&'static str], takes: Takes) -> Sink {
+    Sink { owner: Some(owner), crates, ..function(name, &[1], 0, takes) }
+}
+
+const fn cust(name: &'static str, arguments: &'static [usize], takes: Takes) -> Sink {
+    Sink { arguments, is_common: true, ..of("Module", name, CUST, takes) }
+}
+
+const fn method(name: &'static str, arguments: &'static [usize]) -> Sink {
+    let called = Called::AsMethod;
+    Sink { crates: CUDARC, is_common: true, called, ..function(name, arguments, 0, Takes::Image) }
+}
+
+/// Signatures from cudarc 0.19.10 (`src/nvrtc/safe.rs`, `src/nvrtc/result.rs`, `src/driver/safe/core.rs`) and of its
+/// versions up to 0.12, cust 0.3.2, rustacuda 0.1.3, nvrtc 0.1.3, and the CUDA libraries.
 pub(super) const SINKS: &[Sink] = &[
-    Sink { name: "compile_ptx", package: "cudarc", arguments: 1, text: 0, options: None },
+    Sink { crates: CUDARC, ..function("compile_ptx", &[1], 0, Takes::Cuda(Options::None)) },
+    Sink { crates: CUDARC, ..function("compile_ptx_with_opts", &[2], 0, Takes::Cuda(Options::Cudarc(1))) },
     Sink {
-        name: "compile_ptx_with_opts",
-        package: "cudarc",
-        arguments: 2,
-        text: 0,
-        options: Some((1, Options::Cudarc)),
+        crates: CUDARC,
+        is_common: true,
+        ..function("create_program", &[1, 2], 0, Takes::Cuda(Options::Function("compile_program")))
     },
+    of("Ptx", "from_src", CUDARC, Takes::Ptx(None)),
+    of("Ptx", "from", CUDARC, Takes::Ptx(None)),
+    of("Ptx", "from_file", CUDARC, Takes::File),
+    of("Ptx", "from_binary", CUDARC, Takes::Machine),
+    method("load_module", &[1]),
+    method("load_ptx", &[3]),
+    Sink { is_common: true, ..of("module", "load_data", CUDARC, Takes::Image) },
+    cust("from_ptx", &[2], Takes::Ptx(Some(1))),
+    cust("from_ptx_cstr", &[2], Takes::Ptx(Some(1))),
+    cust("from_str", &[1], Takes::Ptx(None)),
+    cust("load_from_string", &[1], Takes::Ptx(None)),
+    cust("from_file", &[1], Takes::File),
+    cust("load_from_file", &[1], Takes::File),
+    cust("from_cubin", &[2], Takes::Machine),
+    cust("from_cubin_unchecked", &[2], Takes::Machine),
+    cust("from_fatbin", &[2], Takes::Machine),
+    cust("from_fatbin_unchecked", &[2], Takes::Machine),
+    Sink { arguments: &[4], ..of("NvrtcProgram", "new", NVRTC, Takes::Cuda(Options::Method("compile"))) },
+    raw("nvrtcCreateProgram", &[6], Takes::Cuda(Options::Pointers("nvrtcCompileProgram"))),
+    raw("cuModuleLoad", &[2], Takes::File),
+    raw("cuModuleLoadData", &[2], Takes::Image),
+    raw("cuModuleLoadDataEx", &[5], Takes::Image),
+    raw("cuModuleLoadFatBinary", &[2], Takes::Image),
+    raw("cuLibraryLoadData", &[8], Takes::Image),
+    raw("cuLibraryLoadFromFile", &[8], Takes::File),
 ];
 
-/// Only Rust files with one of these words are looked at.
-pub(super) const MARKERS: &[&str] = &["compile_ptx", "__global__"];
+/// Methods that hand out what NVRTC made.
+pub(super) const PRODUCTS: [&str; 6] =
+    ["get_ptx", "get_cubin", "get_program_ptx", "get_ptx_from_program", "into_ptx", "as_ptx"];
 
-pub(super) fn by_name(name: &str) -> Option<&'static Sink> {
-    SINKS.iter().find(|sink| sink.name == name)
+/// Only Rust files with one of these words are looked at.
+pub(super) const MARKERS: &[&str] = &[
+    "compile_ptx",
+    "__global__",
+    "create_program",
+    "nvrtcCreateProgram",
+    "NvrtcProgram",
+    "Ptx::from",
+    "load_module",
+    "load_ptx",
+    "load_data",
+    "from_ptx",
+    "from_cubin",
+    "from_fatbin",
+    "load_from_",
+    "Module::from_",
+    "cuModuleLoad",
+    "cuLibraryLoad",
+    ".entry",
+    "load_function",
+    "get_func",
+    "launch!",
+];
+
+/// The sink that a path or a method's name means.
+pub(super) fn by_path(path: &[String], is_method: bool) -> Option<&'static Sink> {
+    let (name, before) = path.split_last()?;
+    let is_meant = |sink: &&Sink| {
+        let is_owned = sink.owner.is_none_or(|owner| before.last().is_some_and(|last| last == owner));
+        let is_called = match sink.called {
+            Called::ByPath => !is_method,
+            Called::AsMethod => is_method,
+            Called::Either => true,
+        };
+        sink.name == name && is_owned && is_called
+    };
+    SINKS.iter().find(is_meant)
+}
+
+/// Whether a call gives what another sink made.
+pub(super) fn makes_product(path: &[String]) -> bool {
+    by_path(path, false).is_some_and(|sink| !matches!(sink.takes, Takes::Image))
+        || path.last().is_some_and(|name| PRODUCTS.contains(&name.as_str()))
 }
 
 #[cfg(test)]
@@ -47,6 +173,9 @@ mod tests {
 
     #[test]
     fn every_sink_has_a_marker() {
-        assert!(SINKS.iter().all(|sink| MARKERS.iter().any(|marker| sink.name.contains(marker))));
+        for sink in SINKS {
+            let path = sink.owner.map(|owner| format!("{owner}::")).unwrap_or_default() + sink.name;
+            assert!(MARKERS.iter().any(|marker| path.contains(marker)), "{path}");
+        }
     }
 }

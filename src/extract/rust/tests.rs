@@ -120,20 +120,23 @@ fn text_that_is_not_known_is_said() {
     assert_eq!(kernel("fn g(src: &str) { compile_ptx(src) }"), "src: its text is a parameter of `g`");
     assert_eq!(
         kernel("fn g() { compile_ptx(format!(\"K\")) }"),
-        "format!(\"".to_string() + KERNEL + "\"): `format!` makes its text"
+        "format!(\"".to_string() + KERNEL + "\"): a part of its text is only known when the program runs"
     );
     assert_eq!(
         kernel("const S: &str = \"K\"; fn g() { let s = S.replace(\"a\", T::N); compile_ptx(s) }"),
-        "s: `replace` makes its text when the program runs"
+        "s: `N` is not defined in the code that is checked"
     );
-    assert_eq!(kernel("fn g() { for s in [\"\"] { compile_ptx(s) } }"), "s: its text is the variable of a loop");
-    assert_eq!(kernel("fn g() { let mut s = \"K\"; compile_ptx(s) }"), "s: its text is in a variable that may change");
+    assert_eq!(kernel("fn g() { for s in texts() { compile_ptx(s) } }"), "s: its text is the variable of a loop");
     assert_eq!(
-        kernel("#[cfg(a)] const S: &str = \"K\"; #[cfg(b)] const S: &str = \"\"; fn g() { compile_ptx(S) }"),
-        "S: `S` is defined more than once"
+        kernel("fn g() { let mut s = \"K\"; s = h(); compile_ptx(s) }"),
+        "s: its text is in a variable that may change"
     );
-    assert_eq!(kernel("fn g<T: A>() { compile_ptx(T::S) }"), "T::S: `S` is not defined in this package's code");
-    assert_eq!(kernel("use other::S; fn g() { compile_ptx(S) }"), "S: `S` is not defined in this package's code");
+    assert_eq!(
+        kernel("mod a { const S: &str = \"\"; } mod b { const S: &str = \"\"; } fn h() { compile_ptx(crate::S) }"),
+        "crate::S: `S` is defined more than once"
+    );
+    assert_eq!(kernel("fn g<T: A>() { compile_ptx(T::S) }"), "T::S: `S` is not defined in the code that is checked");
+    assert_eq!(kernel("use other::S; fn g() { compile_ptx(S) }"), "S: `S` is not defined in the code that is checked");
     assert_eq!(kernel("const A: &str = B; const B: &str = A; fn g() { compile_ptx(A) }"), "A: it leads in a circle");
     assert_eq!(kernel("use self::A as B; use self::B as A; fn g() { compile_ptx(A) }"), "A: `B` leads in a circle");
     assert_eq!(
@@ -145,12 +148,12 @@ fn text_that_is_not_known_is_said() {
             .split(": ")
             .nth(1)
             .unwrap(),
-        "it includes a file that the build makes"
+        "it includes `k.cu`, which the build makes"
     );
     assert_eq!(kernel("fn g() { compile_ptx(1 + 2) }"), "1 + 2: its text is only known when the program runs");
     assert_eq!(
         kernel("fn g() { let s = \"\"; fn h() { compile_ptx(s) } }"),
-        "s: `s` is not defined in this package's code"
+        "s: `s` is not defined in the code that is checked"
     );
     assert!(kernel("fn g() { other(\"K\") }").ends_with("it reaches no call that is known to compile it"));
     assert!(kernel("fn g() { create_program(c\"K\") }").ends_with("it reaches no call that is known to compile it"));
@@ -186,8 +189,8 @@ fn names_lead_to_other_files() {
         ("examples/f.rs", "fn f() { compile_ptx(S); }"),
     ]);
     // The first is reached from two places and is one unit.
-    assert_eq!(units(&extraction), ["src/kernels/scan.rs:3: s", "examples/e.rs:1: e", "src/kernels/scan.rs:3: t"]);
-    assert_eq!(reasons(&extraction), ["S: `S` is not defined in this package's code"]);
+    assert_eq!(units(&extraction), ["src/kernels/scan.rs:3: s", "examples/e.rs:1: e", "src/kernels/scan.rs:3#2: t"]);
+    assert_eq!(reasons(&extraction), ["S: `S` is not defined in the code that is checked"]);
     assert!(extraction.units.iter().all(|unit| unit.package.as_deref() == Some("some-package")));
     assert_eq!(extraction.units[0].use_site.as_ref().unwrap().text(), "compile_ptx(scan::S)");
 }
@@ -308,9 +311,6 @@ fn options_that_are_not_known_are_said() {
     );
     assert_eq!(found.arguments, ["-DA"]);
     assert!(found.unresolved.unwrap().contains("may write files"));
-    let found =
-        options("fn compile_ptx(s: &str) { x::compile_ptx(s) } fn f() { compile_ptx(\"__global__ void f() {}\") }");
-    assert!(found.unresolved.unwrap().contains("is a function of this package"));
 }
 
 #[test]
@@ -425,4 +425,346 @@ fn options_without_effect_are_those_of_the_outermost_structure() {
     let [unit] = extraction.units.as_slice() else { panic!("{:?}", extraction.units) };
     let UnitCode::CudaText { options, .. } = &unit.code else { panic!("{unit:?}") };
     assert_eq!(options.ineffective.len(), 2);
+}
+
+/// The manifest of a package, with what it depends on.
+fn manifest(name: &str, more: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n{more}")
+}
+
+#[test]
+fn text_is_put_together_as_the_program_does_it() {
+    for (code, expected) in [
+        ("fn f() { compile_ptx(format!(\"a{}b{N}c{{{0}}}{n}\", S, n = 1 + 2)) } const N: usize = 0x10;", "aSb16c{S}3"),
+        ("fn f() { compile_ptx(format!(\"{S}\\n{}{}\", true, 'c')) }", "S\ntruec"),
+        ("fn f() { compile_ptx(&format!(\"{:}{}\", -1, 2.0)) }", "-12"),
+        ("fn f() { let t = \"u\"; compile_ptx(format!(\"{t}\")) }", "u"),
+        ("fn f() { compile_ptx(\"aXbX\".replace(\"X\", S).replace('b', &N.to_string())) } const N: u32 = 4;", "aS4S"),
+        ("fn f() { compile_ptx(\"aXbX\".replacen(\"X\", \"\", 1)) }", "abX"),
+        ("fn f() { compile_ptx(\" \\n a \".trim()) }", "a"),
+        ("fn f() { compile_ptx([S, \"b\"].concat()) }", "Sb"),
+        ("fn f() { compile_ptx(vec![S, T].join(\"\\n\")) } const T: &str = \"t\";", "S\nt"),
+        ("const P: [&str; 2] = [S, \"b\"]; fn f() { compile_ptx(P.join(\"\")) }", "Sb"),
+        ("fn f() { compile_ptx(S.to_owned() + \"b\" + &S.to_string()) }", "SbS"),
+        ("fn f() { let mut s = String::new(); s.push_str(S); s += \"b\"; s.push('c'); compile_ptx(&s) }", "Sbc"),
+        ("static K: LazyLock<String> = LazyLock::new(|| format!(\"{S}b\")); fn f() { compile_ptx(&*K) }", "Sb"),
+        (
+            "static K: OnceLock<String> = OnceLock::new(); fn f() { compile_ptx(K.get_or_init(|| [S, S].concat())) }",
+            "SS",
+        ),
+        (
+            "static K: Lazy<String> = Lazy::new(text); fn text() -> String { S.into() } fn f() { compile_ptx(K.as_str()) }",
+            "S",
+        ),
+        ("fn text(t: &str) -> String { let h = \"h\"; format!(\"{h}{t}\") } fn f() { compile_ptx(text(S)) }", "hS"),
+        ("struct K { t: &'static str } const K: K = K { t: S }; fn f() { compile_ptx(K.t) }", "S"),
+        ("fn f() { let (_, t) = (1, S); compile_ptx(t) }", "S"),
+        ("fn f() { compile_ptx(unsafe { std::str::from_utf8_unchecked(b\"a\\x41\") }) }", "aA"),
+        ("fn f() { compile_ptx(stringify!(a)) }", "a"),
+        ("fn f() { compile_ptx(concat!(\"a\", 1.50)) }", "a1.50"),
+        (
+            "#[cfg(x)] const T: &str = S; impl A { const U: &'static str = T; } impl A { fn f() { compile_ptx(Self::U) } }",
+            "S",
+        ),
+    ] {
+        let extraction = of_text(&format!("{code} const S: &str = \"S\";"));
+        let found: Vec<&str> = extraction.units.iter().map(|unit| text_of(unit).as_str()).collect();
+        assert_eq!((found, reasons(&extraction)), (vec![expected], Vec::new()), "{code}");
+    }
+}
+
+fn text_of(unit: &crate::extract::TranslationUnit) -> &crate::extract::MappedText {
+    match &unit.code {
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text } => text,
+        UnitCode::CudaFile { .. } => panic!("{unit:?}"),
+    }
+}
+
+#[test]
+fn pieces_keep_their_places() {
+    let code = "const H: &str = \"é\\n\"; fn f() { let s = format!(\"{H}é{{{N}}}$T\\u{e9}\", N = 12).replace(\"$T\", \"漢\\t\"); compile_ptx(s) }";
+    let extraction = of_text(code);
+    let [unit] = extraction.units.as_slice() else { panic!("{:?}", reasons(&extraction)) };
+    let text = text_of(unit);
+    assert_eq!(text.as_str(), "é\né{12}漢\té");
+    let sources: Vec<String> = text
+        .as_str()
+        .char_indices()
+        .map(|(at, character)| text.span(at..at + character.len_utf8()).unwrap().text().to_string())
+        .collect();
+    assert_eq!(sources, ["é", "\\n", "é", "{", "1", "2", "}", "漢", "\\t", "\\u{e9}"]);
+    // The opening brace is the first of two.
+    let brace = code.find("{{{N").unwrap();
+    assert_eq!(text.span(5..6).unwrap().start, brace);
+}
+
+#[test]
+fn choices_are_followed_each() {
+    for (code, expected) in [
+        (
+            "fn f(x: u8) { let s = match x { 0 => \"a\", 1 => { \"b\" } _ => panic!() }; compile_ptx(s) }",
+            vec!["a", "b"],
+        ),
+        ("fn f(x: bool) { compile_ptx(if x { \"a\" } else { \"b\" }) }", vec!["a", "b"]),
+        ("fn f() { for s in [\"a\", \"b\"] { compile_ptx(s); } }", vec!["a", "b"]),
+        (
+            "const L: &[(&str, &str)] = &[(\"n\", \"a\"), (\"m\", \"b\")]; fn f() { for (n, s) in L.iter() { compile_ptx(s); } }",
+            vec!["a", "b"],
+        ),
+        (
+            "const L: [&str; 2] = [\"a\", \"b\"]; fn f(i: usize) { compile_ptx(L[i]); compile_ptx(L[1]) }",
+            vec!["a", "b"],
+        ),
+        (
+            "trait T { const S: &'static str; fn f() { compile_ptx(Self::S) } } impl T for A { const S: &'static str = \"a\"; } impl T for B { const S: &'static str = \"b\"; }",
+            vec!["a", "b"],
+        ),
+        (
+            "trait T { const N: &'static str; } impl T for f32 { const N: &'static str = \"float\"; } impl T for f64 { const N: &'static str = \"double\"; } fn f<E: T>() { compile_ptx(\"$T x\".replace(\"$T\", E::N)) }",
+            vec!["float x", "double x"],
+        ),
+        (
+            "#[cfg(a)] const S: &str = \"a\"; #[cfg(not(a))] const S: &str = \"b\"; fn f() { compile_ptx(S) }",
+            vec!["a", "b"],
+        ),
+        (
+            "fn t(x: u8) -> &'static str { if x == 0 { return \"a\"; } \"b\" } fn f() { compile_ptx(t(1)) }",
+            vec!["b", "a"],
+        ),
+        (
+            "struct K { s: &'static str } impl K { fn new(s: &'static str) -> Self { Self { s } } fn go(&self) { compile_ptx(self.s) } } fn f() { K::new(\"a\"); K::new(\"b\"); }",
+            vec!["a", "b"],
+        ),
+    ] {
+        let extraction = of_text(code);
+        let found: Vec<&str> = extraction.units.iter().map(|unit| text_of(unit).as_str()).collect();
+        assert_eq!((found, reasons(&extraction)), (expected, Vec::new()), "{code}");
+    }
+    let found = of_text("fn f(x: bool) { compile_ptx(if x { \"a\" } else { g() }) }");
+    assert_eq!((units(&found).len(), reasons(&found).len()), (1, 1));
+}
+
+#[test]
+fn functions_that_hand_text_on_are_followed() {
+    for (code, expected) in [
+        ("fn c(s: &str) -> Ptx { compile_ptx(s).unwrap() } fn f() { c(\"a\"); c(\"b\") }", vec!["a", "b"]),
+        (
+            "fn c<S: AsRef<str>>(n: u8, s: S) { compile_ptx(s.as_ref()) } fn d(s: &str) { c(1, s) } fn f() { d(\"a\") }",
+            vec!["a"],
+        ),
+        (
+            "impl D { fn c(&self, s: &str) { compile_ptx(format!(\"h{s}\")) } } fn f(d: D) { d.c(\"a\"); D::c(&d, \"b\") }",
+            vec!["ha", "hb"],
+        ),
+        (
+            "impl D { fn c(s: String) { compile_ptx(s) } fn f() { Self::c(\"a\".into()) } } mod m { fn f() { super::D::c(\"b\".into()) } }",
+            vec!["a", "b"],
+        ),
+        (
+            "mod m { pub fn c(s: &str) { compile_ptx(s) } } use m::c as d; fn f() { m::c(\"a\"); d(\"b\") }",
+            vec!["a", "b"],
+        ),
+        ("fn compile_ptx(s: &str) { cudarc::nvrtc::compile_ptx(s) } fn f() { compile_ptx(\"a\") }", vec!["a"]),
+    ] {
+        let kernels = of_text(&code.replace("\"a\"", "\"__global__ a\"").replace("\"b\"", "\"__global__ b\""));
+        let mut found: Vec<String> =
+            kernels.units.iter().map(|unit| text_of(unit).as_str().replace("__global__ ", "")).collect();
+        found.sort_unstable();
+        let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
+        assert_eq!((found, reasons(&kernels)), (expected, Vec::new()), "{code}");
+    }
+    let found = of_text(
+        "fn c(s: &str) { compile_ptx(s) } fn d(s: &str) { c(s); e(s) } fn e(s: &str) { d(s) } fn f() { c(g()) }",
+    );
+    assert_eq!(reasons(&found), ["s: its text is a parameter of `d`", "g(): `g` makes its text when the program runs"],);
+}
+
+#[test]
+fn other_packages_of_the_workspace_are_followed() {
+    let workspace = "[workspace]\nmembers = [\"a\", \"b-c\"]\nresolver = \"2\"\n";
+    let (a, b) = (manifest("a", ""), manifest("b-c", ""));
+    let folder = tree(&[
+        ("Cargo.toml", workspace),
+        ("a/Cargo.toml", &a),
+        ("b-c/Cargo.toml", &b),
+        (
+            "a/src/lib.rs",
+            "use b_c::{kernels::S, compile}; fn f() { compile_ptx(S); compile_ptx(b_c::T); compile(U) } const U: &str = \"__global__ u\";",
+        ),
+        ("b-c/src/lib.rs", "pub mod kernels; pub use kernels::V as T; pub fn compile(s: &str) { compile_ptx(s) }"),
+        ("b-c/src/kernels.rs", "pub const S: &str = \"s\"; pub const V: &str = \"v\";"),
+    ]);
+    let extraction = of_folder(&folder, &["."]);
+    assert_eq!(reasons(&extraction), [""; 0]);
+    assert_eq!(
+        units(&extraction),
+        ["b-c/src/kernels.rs:1: s", "b-c/src/kernels.rs:1#2: v", "a/src/lib.rs:1: __global__ u"]
+    );
+}
+
+const PTX: &str = ".version 8.0\\n.target sm_80\\n.visible .entry f() { ret; }";
+
+#[test]
+fn ptx_is_a_unit_of_its_own() {
+    for code in [
+        "use cudarc as _; fn f() { Ptx::from_src(\"P\") }",
+        "use cudarc as _; fn f(c: C) { c.load_module(\"P\".into()) }",
+        "use cudarc as _; fn f(d: D) { d.load_ptx(\"P\".into(), \"m\", &[\"f\"]) }",
+        "use cudarc as _; fn f(d: D) { let p = Ptx::from_src(S); d.load_ptx(p, \"m\", &[\"f\"]) } const S: &str = \"P\";",
+        "use cust as _; fn f() { Module::from_ptx(\"P\", &[])?; }",
+        "use cust as _; fn f() { Module::from_ptx_cstr(&CString::new(\"P\").unwrap(), &[])?; }",
+        "use cust as _; fn f() { cust::module::Module::from_str(\"P\")?; }",
+        "use rustacuda as _; fn f() { let s = CString::new(\"P\")?; Module::load_from_string(&s)?; }",
+        "fn f() { cuModuleLoadData(&mut m, c\"P\".as_ptr() as *const _) }",
+        "fn f() { sys::cuModuleLoadDataEx(&mut m, b\"P\\0\".as_ptr().cast(), 0, null_mut(), null_mut()) }",
+        "fn load(p: &str) { let p = CString::new(p).unwrap(); unsafe { cuModuleLoadData(&mut m, p.as_ptr()) } } fn f() { load(\"P\") }",
+    ] {
+        let code = code.replace("\"P", &format!("\"{PTX}"));
+        let extraction = of_text(&code);
+        assert_eq!(
+            (units(&extraction), reasons(&extraction)),
+            (vec!["src/lib.rs:1: ptx".to_string()], Vec::new()),
+            "{code}"
+        );
+        assert!(text_of(&extraction.units[0]).as_str().ends_with("ret; }"), "{code}");
+    }
+}
+
+#[test]
+fn files_with_ptx_are_found_and_machine_code_is_said() {
+    let ptx = PTX.replace("\\n", "\n");
+    let extraction = of_package(&[
+        (
+            "src/lib.rs",
+            "use cudarc; use cust; const P: &str = include_str!(\"../a.ptx\"); fn f(c: C) { Module::from_ptx(P, &[]); Ptx::from_file(\"./b.ptx\"); \
+             Ptx::from_file(\"c.ptx\"); Module::from_cubin(include_bytes!(\"../d.cubin\"), &[]); Module::from_file(\"d.cubin\"); c.load_module(unknown); }",
+        ),
+        ("a.ptx", &ptx),
+        ("b.ptx", &ptx),
+        ("d.cubin", "\u{7f}ELF"),
+    ]);
+    assert_eq!(units(&extraction), ["a.ptx: ptx", "b.ptx: ptx"]);
+    assert_eq!(
+        reasons(&extraction),
+        [
+            "from_file(\"c.ptx\"): it loads `c.ptx`, which is not there: there is no `.cu` file of that name",
+            "include_bytes!(\"../d.cubin\"): it is machine code: only text is analysed",
+            "from_file(\"d.cubin\"): it loads `d.cubin`, which is machine code: there is no `.cu` file of that name",
+        ]
+    );
+}
+
+#[test]
+fn what_the_build_makes_is_looked_at_where_it_is_made() {
+    let include = "const P: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/scan.ptx\")); use cudarc;";
+    let library = format!(
+        "{include} fn f(c: C) {{ c.load_module(P.into()); Ptx::from_src(P); Module::from_cubin(include_bytes!(concat!(env!(\"OUT_DIR\"), \"/scan.cubin\")), &[]) }}"
+    );
+    let one = of_package(&[("src/lib.rs", &library), ("kernels/scan.cu", "")]);
+    assert_eq!((units(&one), reasons(&one)), (vec!["kernels/scan.cu: nvcc".to_string()], Vec::new()));
+    let none =
+        of_package(&[("src/lib.rs", &format!("{include} fn f() {{ Ptx::from_src(P) }}")), ("kernels/other.cu", "")]);
+    assert_eq!(
+        reasons(&none),
+        ["P: it includes `scan.ptx`, which the build makes: there is no `.cu` file of that name"]
+    );
+    // Made into the source tree, and not there before the build.
+    let missing = "use cudarc; fn f() { Ptx::from_src(include_str!(\"../kernels/scan.ptx\")) }";
+    let one = of_package(&[("src/lib.rs", missing), ("kernels/scan.cu", "")]);
+    assert_eq!((units(&one), reasons(&one)), (vec!["kernels/scan.cu: nvcc".to_string()], Vec::new()));
+    let two = of_package(&[("src/lib.rs", &library), ("a/scan.cu", ""), ("b/scan.cu", "")]);
+    assert!(reasons(&two)[0].ends_with("there are 2 `.cu` files of that name, which are analysed each by itself"));
+}
+
+#[test]
+fn other_ways_to_nvrtc_have_their_options() {
+    for (code, arguments, unresolved) in [
+        (
+            "use cudarc; fn f() { let p = create_program(c\"K\", None)?; compile_program(p, &[\"-DA\".to_string()])?; }",
+            vec!["-DA"],
+            false,
+        ),
+        (
+            "use cudarc; fn f() { let p = create_program(c\"K\", None)?; compile_program::<&str>(p, &[])?; }",
+            vec![],
+            false,
+        ),
+        ("use cudarc; fn f() { let p = create_program(c\"K\", None)?; }", vec![], true),
+        (
+            "use nvrtc; fn f() { let p = NvrtcProgram::new(\"K\", None, &[], &[])?; p.compile(&[\"--gpu-architecture=compute_80\"])?; p.get_ptx()?; }",
+            vec!["--gpu-architecture=compute_80"],
+            false,
+        ),
+        (
+            "fn f() { nvrtcCreateProgram(&mut p, S.as_ptr(), null(), 0, null(), null()); nvrtcCompileProgram(p, 0, null()); } const S: &CStr = c\"K\";",
+            vec![],
+            false,
+        ),
+        (
+            "fn f() { let s = CString::new(\"K\")?; lib.nvrtcCreateProgram(&mut p, s.as_ptr(), null(), 0, null(), null()); nvrtcCompileProgram(p, 2, o); }",
+            vec![],
+            true,
+        ),
+    ] {
+        let found = options(&code.replace('K', KERNEL));
+        assert_eq!(
+            (found.arguments, found.unresolved.is_some()),
+            (arguments.iter().map(ToString::to_string).collect(), unresolved),
+            "{code}"
+        );
+    }
+}
+
+#[test]
+fn launches_are_known_where_all_of_them_are() {
+    let kernel = "const K: &str = \"extern \\\"C\\\" __global__ void k(float *x) { x[0] = 1; }\"; const N: u32 = 64; ";
+    let blocks = |host: &str| {
+        let extraction = of_text(&format!("{kernel} fn f(n: u32) {{ compile_ptx(K); {host} }}"));
+        let [unit] = extraction.units.as_slice() else { panic!("{host}") };
+        unit.launches.iter().map(|launch| launch.block).collect::<Vec<_>>()
+    };
+    let config = "LaunchConfig { grid_dim: (n, 1, 1), block_dim: (N * 2, 2, 1), shared_mem_bytes: 0 }";
+    let known = vec![Some([128, 2, 1])];
+    for host in [
+        "let f = m.load_function(\"k\").unwrap(); unsafe { s.launch_builder(&f).arg(&x).launch(CONFIG) }?;",
+        "let f = m.load_function(\"k\")?; let cfg = CONFIG; let mut b = s.launch_builder(&f); b.arg(&x); unsafe { b.launch(cfg) }?;",
+        "let f = d.get_func(\"m\", \"k\").unwrap(); unsafe { f.launch(CONFIG, (&x,)) }?;",
+        "let f = d.get_func(\"m\", \"k\").unwrap(); unsafe { f.clone().launch(CONFIG, (&x,)) }?;",
+        "unsafe { launch!(m.k<<<n, (128, 2), 0, s>>>(x)) }?;",
+        "let f = m.get_function(\"k\")?; unsafe { launch!(f<<<n, (N * 2, 2), 0, s>>>(x)) }?;",
+    ] {
+        assert_eq!(blocks(&host.replace("CONFIG", config)), known, "{host}");
+    }
+    assert_eq!(
+        blocks("let f = m.load_function(\"k\")?; s.launch_builder(&f).launch(LaunchConfig::for_num_elems(n));"),
+        [Some([1024, 1, 1])]
+    );
+    for (host, expected) in [
+        ("let f = m.load_function(\"k\")?; s.launch_builder(&f).launch(CONFIG); other(f);", vec![None]),
+        ("let f = m.load_function(\"k\")?; s.launch_builder(&f).launch(cfg(n));", vec![None]),
+        (
+            "let f = m.load_function(\"k\")?; s.launch_builder(&f).launch(LaunchConfig { block_dim: (n, 1, 1), ..D });",
+            vec![None],
+        ),
+        ("let f = m.load_function(\"k\")?;", vec![None]),
+        ("let f = m.load_function(\"k\")?; s.launch_builder(&f).launch(CONFIG); m.load_function(name)?;", vec![]),
+        (
+            "let f = m.load_function(\"k\")?; s.launch_builder(&f).launch(CONFIG); cuModuleGetFunction(&mut g, m, name);",
+            vec![],
+        ),
+        ("self.f = m.load_function(\"k\")?;", vec![None]),
+        ("let f = m.load_function(\"other\")?; s.launch_builder(&f).launch(CONFIG);", vec![]),
+    ] {
+        assert_eq!(blocks(&host.replace("CONFIG", config)), expected, "{host}");
+    }
+    let files = [
+        (
+            "src/lib.rs",
+            "const P: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/scan.ptx\")); fn f() { let f = m.load_function(\"k\")?; unsafe { s.launch_builder(&f).launch(LaunchConfig { block_dim: (32, 1, 1), ..D }) } }",
+        ),
+        ("a/scan.cu", "extern \"C\" __global__ void k() {}"),
+    ];
+    assert_eq!(of_package(&files).units[0].launches[0].block, Some([32, 1, 1]));
+    let both = [files[0], files[1], ("b/scan.cu", files[1].1)];
+    assert!(of_package(&both).units.iter().all(|unit| unit.launches.is_empty()));
 }

@@ -1,0 +1,7 @@
+//! The ways by which kernels reach NVRTC and the driver, other than cudarc's present ones.
+
+mod bindings;
+mod cudarc_of_old;
+mod cust_modules;
+mod launches;
+mod program;

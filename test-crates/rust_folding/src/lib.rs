@@ -1,0 +1,5 @@
+//! Texts that Rust code puts together before it hands them over.
+
+mod pieces;
+mod tables;
+mod types;
