@@ -6,6 +6,7 @@ use super::frame::StackObject;
 use super::sites::offset_of;
 use super::syntax::{access_path, children, enclosing_function, role};
 use super::view::SourceView;
+use super::words::fresh;
 use crate::diagnostic::Edit;
 use crate::source::Span;
 
@@ -41,7 +42,7 @@ fn own_members(view: &SourceView, parameter: usize) -> Option<OwnMembers> {
     if members.is_empty() {
         return None;
     }
-    let own = |member: &str| fresh(view, &format!("{name}_{member}"));
+    let own = |member: &str| fresh(view.text(), &format!("{name}_{member}"), &[]);
     let declarations: Vec<String> =
         members.iter().map(|member| format!("auto {} = {name}.{member};", own(member))).collect();
     let mut edits = vec![view.line_before(first.start_byte(), &declarations.join(" "))?];
@@ -87,15 +88,6 @@ fn has_subscript(path: Node<'_>, field: Node<'_>) -> bool {
         node = parent;
     }
     false
-}
-
-/// A name that the text does not use.
-fn fresh(view: &SourceView, wanted: &str) -> String {
-    let mut name = wanted.to_string();
-    while view.text().contains(&name) {
-        name.push('_');
-    }
-    name
 }
 
 #[cfg(test)]

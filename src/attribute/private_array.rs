@@ -12,12 +12,9 @@ use tree_sitter::Node;
 use super::frame::StackObject;
 use super::syntax::{access_path, children, enclosing_function, resolve};
 use super::view::SourceView;
-use super::words::{places_of, words};
+use super::words::{fresh, places_of, words};
 use super::{plain_type, types};
 use crate::diagnostic::Edit;
-
-/// Names with a number behind them are tried up to this one.
-const MAX_NAMES: usize = 9;
 
 /// An array that a kernel declares in its own body.
 pub struct PrivateArray {
@@ -92,7 +89,10 @@ impl PrivateArray {
         let declared = declared(view, self.offset)?;
         let type_text = view.slice(declared.statement.child_by_field_name("type")?);
         let is_plain = declared.is_of_pointers || plain_type::is_plain(view, type_text, argument);
-        let name = fresh_name(view.text(), view.slice(declared.name)).filter(|_| is_plain)?;
+        let name = fresh(view.text(), &format!("{}_of_block", view.slice(declared.name)), &[]);
+        if !is_plain {
+            return None;
+        }
         let mut edits = declaration(view, &declared, &name, columns)?;
         if let Some(initializer) = declared.initializer {
             let zero = zero(view, &declared, initializer)?;
@@ -139,15 +139,6 @@ fn declared(view: &SourceView, offset: usize) -> Option<Declared<'_>> {
         && view.is_plain(name);
     let declared = Declared { statement, whole: node, declarator, array, name, extents, initializer, is_of_pointers };
     is_fit.then_some(declared)
-}
-
-/// A name that the text does not have.
-fn fresh_name(text: &str, name: &str) -> Option<String> {
-    let names = (1..=MAX_NAMES).map(|number| match number {
-        1 => format!("{name}_of_block"),
-        _ => format!("{name}_of_block{number}"),
-    });
-    names.into_iter().find(|name| places_of(text, name).next().is_none())
 }
 
 /// The declaration as one of shared memory. Other variables of the statement stay behind.
@@ -377,7 +368,7 @@ template <typename T> __global__ void k(float* out, int n) {
             ("T w[4]; w[n] = 0;", "__shared__ T w_of_block[4][256]; w_of_block[n][threadIdx.x] = 0;"),
             (
                 "byte w[4]; f(w[n], w_of_block);",
-                "__shared__ byte w_of_block2[4][256]; f(w_of_block2[n][threadIdx.x], w_of_block);",
+                "__shared__ byte w_of_block_2[4][256]; f(w_of_block_2[n][threadIdx.x], w_of_block);",
             ),
             (
                 "Node w[4]; w[n].key[1] = w[0].first(); // w",

@@ -31,34 +31,27 @@ struct Block {
     is_launched: bool,
 }
 
-/// `float window[32]` as `__shared__ float window_of_block[32][256]`, where the size of a block is known, and a block has
-/// room for it.
+/// `float window[32]` as `__shared__ float window_of_block[32][256]`, where a block has room for it. Where nothing tells how
+/// large a block is, the edit has a usual size, for the programmer to write the right one.
 pub(crate) fn keep_in_shared_memory(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     let array = own_array(cx, object)?;
-    let block = of_launch_bounds(cx, &array).or_else(|| of_launches(cx, &array))?;
-    let size = room_for(cx, object, block.threads)?;
-    let variable = object.variable.as_ref()?;
-    let title =
-        format!("keep `{}` in shared memory, {} for a block of {} threads", variable.name, room(size), block.threads);
-    let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits(cx, &array, &block)?);
-    Some(suggestion.within_kernel(true).threads(block.is_launched.then_some(block.threads)))
-}
-
-/// The same where nothing tells how large a block is: with a usual size, for the programmer to write the right one.
-pub(crate) fn keep_in_shared_memory_of_some_block(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
-    let array = own_array(cx, object)?;
-    if of_launch_bounds(cx, &array).or_else(|| of_launches(cx, &array)).is_some() {
-        return None;
-    }
-    let (threads, size) = USUAL_THREADS.iter().find_map(|threads| Some((*threads, room_for(cx, object, *threads)?)))?;
-    let block = Block { threads, text: threads.to_string(), is_launched: true };
-    let title = format!(
-        "keep `{}` in shared memory, {} for a block of {threads} threads: write the size of your blocks in place of {threads}",
-        object.variable.as_ref()?.name,
-        room(size)
-    );
-    let suggestion = Suggestion::new(title, Applicability::HasPlaceholders, edits(cx, &array, &block)?);
-    Some(suggestion.within_kernel(true).threads(Some(threads)))
+    let name = &object.variable.as_ref()?.name;
+    let known = of_launch_bounds(cx, &array).or_else(|| of_launches(cx, &array));
+    let is_known = known.is_some();
+    let block = match known {
+        Some(block) => block,
+        None => of_usual_size(cx, object)?,
+    };
+    let (size, threads) = (room_for(cx, object, block.threads)?, block.threads);
+    let place = format!("keep `{name}` in shared memory, {} for a block of {threads} threads", room(size));
+    let (title, applicability) = match is_known {
+        true => (place, Applicability::MaybeIncorrect),
+        false => {
+            (format!("{place}: write the size of your blocks in place of {threads}"), Applicability::HasPlaceholders)
+        }
+    };
+    let suggestion = Suggestion::new(title, applicability, edits(cx, &array, &block)?).within_kernel(true);
+    Some(suggestion.threads(block.is_launched.then_some(threads)))
 }
 
 /// The array, where it is the kernel's own.
@@ -104,6 +97,12 @@ fn of_launches(cx: &LintContext<'_>, array: &PrivateArray) -> Option<Block> {
         false => launch.threads.to_string(),
     };
     Some(Block { threads: launch.threads, text, is_launched: true })
+}
+
+/// The largest of the usual sizes that there is room for.
+fn of_usual_size(cx: &LintContext<'_>, object: &StackObject) -> Option<Block> {
+    let threads = USUAL_THREADS.into_iter().find(|threads| room_for(cx, object, *threads).is_some())?;
+    Some(Block { threads, text: threads.to_string(), is_launched: true })
 }
 
 /// How many axes the threads of a block lie along: by the code of the kernel and of what it may call, and by the launches.
