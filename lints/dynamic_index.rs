@@ -20,10 +20,11 @@
 //! that the source does not show depends on the order, and for an index outside of the array, which was undefined: nothing
 //! is written then.
 //!
-//! Shared memory in place of a kernel's own array is suggested where launch bounds or all launches tell how large a block
-//! is, and every use is an element: each thread keeps to its own column, so that nothing is to be synchronised. The
-//! programmer must judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. All other
-//! ways out are advice.
+//! Shared memory in place of a kernel's own variable is suggested where launch bounds or all launches tell how large a block
+//! is. Each thread keeps to its own part, so that nothing is to be synchronised: where every use is an element, that is a
+//! column; what methods and functions work on as a whole becomes a row that is used under the same name. The programmer must
+//! judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. Where nothing tells the block
+//! size, the edit has a usual one that must be replaced. All other ways out are advice.
 
 use crate::attribute::{Access, Address, ForLoop, Form, Sources, StackObject, StackObjectKind};
 use crate::diagnostic::{Applicability, Suggestion, Uniformity};

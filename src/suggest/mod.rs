@@ -1,11 +1,13 @@
 //! Edits that several lints offer.
 
+mod call_by_name;
 mod inline;
 mod launch_bounds;
 mod shared_slice;
 mod shared_spilling;
 mod unroll;
 
+pub(crate) use call_by_name::{call_by_name, call_by_name_near, call_function_by_name};
 pub(crate) use inline::{inline, inline_named};
 pub(crate) use launch_bounds::{as_launched, name_blocks};
 pub(crate) use shared_slice::keep_in_shared_memory;
