@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::frame::StackObject;
 use super::sites::offset_of;
-use super::syntax::{access_path, children, enclosing_function, role};
+use super::syntax::{access_path, children, enclosing_function, first_statement, role};
 use super::view::SourceView;
 use super::words::fresh;
 use crate::diagnostic::Edit;
@@ -28,7 +28,7 @@ fn own_members(view: &SourceView, parameter: usize) -> Option<OwnMembers> {
     let name_node = view.root()?.named_descendant_for_byte_range(parameter, parameter)?;
     let name = view.slice(name_node);
     let body = enclosing_function(name_node)?.child_by_field_name("body")?;
-    let first = body.named_child(0)?;
+    let first = first_statement(enclosing_function(name_node)?)?;
     let uses = uses(view, body, name)?;
     let mut members: Vec<String> = Vec::new();
     for (field, member) in &uses {

@@ -11,7 +11,7 @@ use tree_sitter::Node;
 use super::frame::StackObject;
 use super::private_array::zero;
 use super::private_variable::{Columns, Declared, PrivateVariable, declared};
-use super::syntax::{children, enclosing_function};
+use super::syntax::{children, enclosing_function, first_statement};
 use super::view::SourceView;
 use super::words::{fresh, places_of};
 use super::{plain_type, types};
@@ -81,7 +81,7 @@ impl PrivateVariable {
         let text = view.slice(name);
         let given = fresh(view.text(), &format!("{text}_given"), &[]);
         let block = fresh(view.text(), &format!("{text}_of_block"), &[]);
-        let first = enclosing_function(name)?.child_by_field_name("body")?.named_child(0)?;
+        let first = first_statement(enclosing_function(name)?)?;
         let ending = view.line_ending(first.start_byte())?;
         let lines = object_lines(text, &type_text, &block, columns, &format!("{type_text}({given})")).join(&ending);
         let before = view.line_before(first.start_byte(), "")?;
@@ -432,9 +432,9 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
     #[test]
     fn parameters_get_another_name() {
         assert_eq!(
-            rows_in("read", "State w, int n", "  w.key[n] = 1;").as_deref(),
+            rows_in("read", "State w, int n", "  // note\n  w.key[n] = 1;").as_deref(),
             Some(
-                "__global__ void k(State w_given, int n)\n{\n  __shared__ alignas(State) unsigned char w_of_block[256][sizeof(State) | alignof(State)];\n  State &w = *new (w_of_block[threadIdx.x]) State(w_given);\n  w.key[n] = 1;"
+                "__global__ void k(State w_given, int n)\n{\n  // note\n  __shared__ alignas(State) unsigned char w_of_block[256][sizeof(State) | alignof(State)];\n  State &w = *new (w_of_block[threadIdx.x]) State(w_given);\n  w.key[n] = 1;"
             )
         );
         for parameters in ["const State w, int n", "State &w, int n", "int w, int n", "State *w, int n"] {

@@ -57,7 +57,8 @@ fn keep_laid_out(
     variable: &PrivateVariable,
     layout: Layout,
 ) -> Option<Suggestion> {
-    let name = &object.variable.as_ref()?.name;
+    // A row is the whole of what `ring.slot` is a member of.
+    let name = object.variable.as_ref()?.name.split('.').next()?;
     let known = of_launch_bounds(cx, variable).or_else(|| of_launches(cx, variable));
     let is_known = known.is_some();
     let block = match known {
