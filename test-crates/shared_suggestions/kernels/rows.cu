@@ -41,7 +41,7 @@ struct Gains {
 
 // A class with values to start with; its methods have the index.
 extern "C" __global__ void __launch_bounds__(128) delayed(const float *in, float *out, int n) {
-    Ring<float, 24> line; //~ dynamic_index
+    Ring<float, 13> line; //~ dynamic_index
     const int i = blockIdx.x * 128 + threadIdx.x;
     for (int k = 0; k < n; ++k) {
         const float before = line.oldest();
