@@ -6,6 +6,7 @@ use tree_sitter::Node;
 use super::call_syntax::base_name;
 use super::frame::StackObject;
 use super::objects::EscapeKind;
+use super::purity::is_pure;
 use super::sites::{heads, offset_of};
 use super::syntax::{children, enclosing_function, resolve};
 use super::view::SourceView;
@@ -198,11 +199,14 @@ fn call_by_name(view: &SourceView, name: Node<'_>, called: &str) -> Option<Vec<E
     let element = name.parent().filter(|parent| parent.kind() == "subscript_expression")?;
     let is_base = element.child_by_field_name("argument").is_some_and(|argument| argument.id() == name.id());
     let indices = element.child_by_field_name("indices").or_else(|| element.child_by_field_name("index"))?;
-    let index =
-        view.slice(indices.named_child(0).filter(|_| indices.kind() == "subscript_argument_list").unwrap_or(indices));
+    let index_node = indices.named_child(0).filter(|_| indices.kind() == "subscript_argument_list").unwrap_or(indices);
+    let index = view.slice(index_node);
     let user = element.parent().filter(|_| is_base)?;
     match user.kind() {
-        "call_expression" => Some(vec![call(view, user, element, called, index)?]),
+        // Only since C++17 the function is chosen before its arguments are evaluated, and those of one call in any order.
+        "call_expression" if is_in_any_order(view, index_node, user) => {
+            Some(vec![call(view, user, element, called, index)?])
+        }
         "init_declarator" => {
             let variable = user.child_by_field_name("declarator").filter(|node| node.kind() == "identifier")?;
             let statement = user.parent().filter(|parent| parent.kind() == "declaration")?;
@@ -227,6 +231,13 @@ fn call_by_name(view: &SourceView, name: Node<'_>, called: &str) -> Option<Vec<E
         }
         _ => None,
     }
+}
+
+/// Whether an index may be evaluated before or after the arguments of a call.
+fn is_in_any_order(view: &SourceView, index: Node<'_>, call: Node<'_>) -> bool {
+    let Some(arguments) = call.child_by_field_name("arguments") else { return false };
+    let mut all = children(arguments).into_iter().filter(Node::is_named);
+    is_pure(view, index) && all.all(|argument| is_pure(view, argument))
 }
 
 fn call(view: &SourceView, call: Node<'_>, callee: Node<'_>, called: &str, index: &str) -> Option<Edit> {
@@ -293,6 +304,8 @@ __device__ float two(float x, const float *p) { return x * p[0]; }
             "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x) { g(rules[HERE]); }",
             "__device__ Rule rules[2] = {one, other};\n__global__ void k(float *x) { rules[HERE](1, x); }",
             "__device__ Rule rules[2];\n__global__ void k(float *x) { rules[HERE](1, x); }",
+            "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x, int n) { rules[n++](HERE, x); }",
+            "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x, int n) { rules[n](HERE, x + n++); }",
             "Rule rules[2] = {one, two};\n__global__ void k(float *x) { rules[HERE](1, x); }",
             "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x) { Rule f = rules[0]; auto g = f; g(HERE, x); }",
         ] {
