@@ -11,7 +11,10 @@
 //! - Replace calls through pointers and virtual calls by a `switch`.
 //!
 //! ## Fix safety
-//! Inlining keeps the meaning. Passing by value changes every call of the function.
+//! Inlining keeps the meaning. Passing by value changes every call of the function. A `switch` in place of a table of
+//! functions keeps it where nothing writes to the table, which the source alone cannot show unless it is `static`; an index
+//! beyond the table, which was undefined, calls the last function then. Where neither is possible, a kernel's own variable
+//! may become a part of shared memory, which has addresses too: see `dynamic_index`.
 
 use crate::attribute::{Escape, EscapeKind, StackObject, StackObjectKind, demangle};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, traffic};
@@ -42,8 +45,13 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Some(access) => finding.label(access.span.as_ref(), format!("{} through the pointer", traffic(object, access))),
         None => finding,
     };
+    let inlined = callees(object).and_then(|callees| suggest::inline(cx, object, &callees));
     Some(
-        finding.help(advice(escape)).suggest(callees(object).and_then(|callees| suggest::inline(cx, object, &callees))),
+        finding
+            .help(advice(escape))
+            .suggest(inlined)
+            .suggest(suggest::call_by_name(cx, object))
+            .suggest(suggest::keep_in_shared_memory(cx, object)),
     )
 }
 

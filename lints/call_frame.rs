@@ -13,8 +13,9 @@
 //!
 //! ## Fix safety
 //! Inlining and calls by name keep the meaning. `__forceinline__` is suggested for a `__noinline__` function that is called by
-//! name, and where other units are linked (`-rdc=true`) for the programmer to judge: they may call it too. All else is advice:
-//! calls through pointers are often deliberate.
+//! name, and where other units are linked (`-rdc=true`) for the programmer to judge: they may call it too. A table of functions
+//! that are all defined in the file becomes a `switch`: see `address_escape`. All else is advice: calls through pointers are
+//! often deliberate.
 
 use crate::attribute::{
     CallArea, CallAreaKind, EscapeKind, KernelFrame, PassedTo, StackObject, StackObjectKind, demangle,
@@ -64,7 +65,9 @@ fn saved(cx: &LintContext<'_>, area: &CallArea, registers: u64, size: u64) -> Fi
     }
     let is_named = !frame.is_address_taken && !frame.kernels.is_empty();
     let inlined = frame.span.as_ref().filter(|_| is_named).and_then(|name| suggest::inline_named(cx, name));
-    finding.help(help).suggest(inlined)
+    let by_name = frame.span.as_ref().filter(|_| frame.is_address_taken);
+    let by_name = by_name.and_then(|name| suggest::call_function_by_name(cx, name));
+    finding.help(help).suggest(inlined).suggest(by_name)
 }
 
 /// Why a function must save registers, and what to do about it.
@@ -123,8 +126,10 @@ fn passed(cx: &LintContext<'_>, area: &CallArea, arguments: u64, result: u64) ->
     }
     let is_named = matches!(area.callees.as_slice(), [Some(_)]);
     let inlined = area.callee_span.as_ref().filter(|_| is_named).and_then(|name| suggest::inline_named(cx, name));
+    let by_name = area.calls.first().filter(|_| !is_named).and_then(|call| suggest::call_by_name_near(cx, call));
     finding
         .suggest(inlined)
+        .suggest(by_name)
         .note(format!("they lie in the frame of {kind} `{}`, which calls it", frame.name))
         .help("pass only the members that are needed, or let the function be inlined: call it by name, defined in the same unit")
 }

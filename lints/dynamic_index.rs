@@ -20,17 +20,17 @@
 //! that the source does not show depends on the order, and for an index outside of the array, which was undefined: nothing
 //! is written then.
 //!
-//! Shared memory in place of a kernel's own array is suggested where launch bounds or all launches tell how large a block
-//! is, and every use is an element: each thread keeps to its own column, so that nothing is to be synchronised. The
-//! programmer must judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. All other
-//! ways out are advice.
+//! Shared memory in place of a kernel's own variable is suggested where launch bounds or all launches tell how large a block
+//! is. Each thread keeps to its own part, so that nothing is to be synchronised: where every use is an element, that is a
+//! column; what methods and functions work on as a whole becomes a row that is used under the same name. The programmer must
+//! judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. Where nothing tells the block
+//! size, the edit has a usual one that must be replaced. All other ways out are advice.
 
-use super::rolled_loop::Unrolled;
 use crate::attribute::{Access, Address, ForLoop, Form, Sources, StackObject, StackObjectKind};
 use crate::diagnostic::{Applicability, Suggestion, Uniformity};
 use crate::edit::conflict;
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin};
-use crate::suggest;
+use crate::suggest::{self, Unrolled};
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_index",
@@ -61,10 +61,13 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .note(uniformity(sources));
     let finding = finding.help(advice(object, guilty, sources));
     let forms = [Form::Branch, Form::Select].into_iter();
-    // Shared memory is as fast as selects for few elements, and faster for more.
-    let finding = finding.suggest(suggest::keep_in_shared_memory(cx, object));
-    let finding = forms.fold(finding, |finding, form| finding.suggest(select(object, form)));
-    Some(finding.suggest(suggest::keep_in_shared_memory_of_some_block(cx, object)))
+    // Shared memory is as fast as selects for few elements, and faster for more; but not for a block of unknown size.
+    let (shared, of_some_block) = match suggest::keep_in_shared_memory(cx, object) {
+        Some(suggestion) if suggestion.applicability == Applicability::HasPlaceholders => (None, Some(suggestion)),
+        suggestion => (suggestion, None),
+    };
+    let finding = forms.fold(finding.suggest(shared), |finding, form| finding.suggest(select(object, form)));
+    Some(finding.suggest(of_some_block))
 }
 
 /// Accesses of all elements, of which one is chosen, in place of all accesses with a computed index; loops over the array

@@ -13,7 +13,8 @@
 //!
 //! ## Fix safety
 //! `const __grid_constant__` keeps the meaning of a parameter that nothing writes to. A function that takes its
-//! address must take a pointer to `const`.
+//! address must take a pointer to `const`. A parameter or copy of which elements are written may become a part of shared
+//! memory for each thread: see `dynamic_index`.
 
 use crate::attribute::{
     Address, Contents, DeclarationKind, DeclarationSite, Escape, EscapeKind, Parameter, ParameterCopy, StackObject,
@@ -21,6 +22,7 @@ use crate::attribute::{
 };
 use crate::diagnostic::{Applicability, Edit, Suggestion, Uniformity};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, line_of, object_finding, origin};
+use crate::suggest;
 
 pub(crate) static LINT: Lint =
     Lint { name: "param_copy", level: Level::Warn, source: include_str!("param_copy.rs"), check: Check::Object(check) };
@@ -71,12 +73,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         finding = finding.label(guilty.span.as_ref(), format!("the address depends on {}", origin(sources)));
     }
     let finding = finding.help(advice(cx, object, copy, copied)).suggest(grid_constant(cx, object, copy, copied));
-    Some(
-        own_members(cx, object, copy, copied)
-            .into_iter()
-            .flatten()
-            .fold(finding, |finding, own| finding.suggest(Some(own))),
-    )
+    let own = own_members(cx, object, copy, copied).into_iter().flatten();
+    let finding = own.fold(finding, |finding, own| finding.suggest(Some(own)));
+    Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
 }
 
 /// `const __grid_constant__` before the parameter. Where something is seen to write to it, the compiler refuses that; a

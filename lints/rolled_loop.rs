@@ -16,12 +16,10 @@
 //! the bound never exceeds the array's extent, which the array itself demands. Where unrolling does not help, a kernel's own
 //! array may become a slice of shared memory, with a column for each thread: see `dynamic_index`.
 
-use crate::attribute::{
-    Access, Address, ForLoop, Guard, MAX_REGISTERS, StackObject, StackObjectKind, Trip, index_loops,
-};
-use crate::diagnostic::{Applicability, Edit, Suggestion};
+use crate::attribute::{Access, Address, ForLoop, StackObject, StackObjectKind, Trip};
+use crate::diagnostic::{Applicability, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding};
-use crate::suggest;
+use crate::suggest::{self, Unrolled};
 
 pub(crate) static LINT: Lint = Lint {
     name: "rolled_loop",
@@ -29,9 +27,6 @@ pub(crate) static LINT: Lint = Lint {
     source: include_str!("rolled_loop.rs"),
     check: Check::Object(check),
 };
-
-/// Bytes of a register; an array beyond all of them stays where it is.
-const REGISTER_BYTES: u64 = 4;
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
@@ -49,8 +44,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     };
     let suggestion = matches!(walk, Walk::Loop).then(|| unroll(object)).flatten();
     let finding = finding.help(walk.advice(guilty, trip)).suggest(suggestion);
-    let finding = finding.suggest(suggest::keep_in_shared_memory(cx, object));
-    Some(finding.suggest(suggest::keep_in_shared_memory_of_some_block(cx, object)))
+    Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
 }
 
 /// `#pragma unroll` at all loops that walk the array. Where a length is known at run time only, the loop runs to the
@@ -69,53 +63,6 @@ fn unroll(object: &StackObject) -> Option<Suggestion> {
     };
     let suggestion = Suggestion::new(title, applicability, unrolled.edits).rounds(unrolled.rounds);
     Some(suggestion.within_kernel(unrolled.loops.iter().all(ForLoop::is_within_kernel)))
-}
-
-/// The edits that unroll all loops whose counters index an array.
-pub(super) struct Unrolled {
-    pub loops: Vec<ForLoop>,
-    pub edits: Vec<Edit>,
-    pub has_guards: bool,
-    /// The loops do what they did by construction.
-    pub is_certain: bool,
-    /// The most rounds of one of them.
-    pub rounds: Option<u32>,
-}
-
-impl Unrolled {
-    /// `None` where the source of a loop does not show how.
-    pub fn of(object: &StackObject) -> Option<Self> {
-        if object.bytes > u64::from(MAX_REGISTERS) * REGISTER_BYTES {
-            return None;
-        }
-        let mut loops = index_loops(object.accesses.iter())?;
-        // Of a triangle the inner loops have a known length once the outer ones are unrolled.
-        let inner: Vec<(ForLoop, Vec<ForLoop>)> = loops
-            .iter()
-            .filter(|found| found.rounds.is_none())
-            .filter_map(|it| Some((it.clone(), it.enclosing()?)))
-            .collect();
-        let is_inner = |found: &ForLoop| inner.iter().any(|(known, _)| known.is_same(found));
-        let has_run_time = object.accesses.iter().any(|access| access.address == Address::Counter(Trip::RunTime));
-        let is_known = |found: &ForLoop| found.rounds.is_some() || !has_run_time || is_inner(found);
-        let outer: Vec<ForLoop> = inner.iter().flat_map(|(_, outer)| outer.clone()).collect();
-        for found in outer {
-            if !loops.iter().any(|known| known.is_same(&found)) {
-                loops.push(found);
-            }
-        }
-        let (known, open): (Vec<&ForLoop>, Vec<&ForLoop>) = loops.iter().partition(|found| is_known(found));
-        let array = object.variable.as_ref().map_or("", |variable| variable.name.as_str());
-        let guards: Vec<Guard> = open.iter().map(|found| found.guarded(array)).collect::<Option<_>>()?;
-        let rounds = loops.iter().filter_map(|found| found.rounds);
-        let rounds = rounds.chain(guards.iter().filter_map(|guard| guard.extent)).max();
-        let (has_guards, is_certain) = (!guards.is_empty(), guards.iter().all(|guard| guard.is_certain));
-        // A loop that is to be unrolled already has nothing to be changed.
-        let unrolled = known.iter().filter_map(|found| found.unroll());
-        let mut edits: Vec<Edit> = unrolled.chain(guards.into_iter().flat_map(|guard| guard.edits)).collect();
-        edits.sort();
-        Some(Self { loops, edits, has_guards, is_certain, rounds })
-    }
 }
 
 /// What walks over the array.

@@ -13,10 +13,12 @@
 //! - Keep the elements in shared memory where the index must be free.
 //!
 //! ## Fix safety
-//! Advice only: each way out changes how the kernel computes.
+//! Shared memory in place of a kernel's own variable leaves the casts as they are, with what is undefined about them; see
+//! `dynamic_index`. All other ways out are advice: they change how the kernel computes.
 
 use crate::attribute::{StackObject, StackObjectKind};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding};
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "vector_reinterpret",
@@ -25,7 +27,7 @@ pub(crate) static LINT: Lint = Lint {
     check: Check::Object(check),
 };
 
-fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let cast = object.reinterpretation.as_ref().filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
     let guilty = object.guilty().filter(|access| access.is_computed())?;
     let type_text = &cast.type_text;
@@ -38,8 +40,9 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .access(object, guilty)
         .label(Some(&cast.span), format!("cast to `{type_text}` here"))
         .note("an access through another type is undefined behaviour, unless that is `char` or `std::byte`");
-    Some(finding.help(match cast.is_indexed {
+    let finding = finding.help(match cast.is_indexed {
         true => "select the component without an index, and take the part out of it with shifts or intrinsics",
         false => "load and store the vector as a vector, and unpack it into an array whose indices are constants",
-    }))
+    });
+    Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
 }

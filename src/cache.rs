@@ -21,7 +21,7 @@ use crate::verify::Overlay;
 /// Changes whenever entries of older versions of this tool must not be read.
 const FORMAT: &str = "cargo-lmem artifacts 3";
 /// The same for the figures of edited units.
-const OVERLAY_FORMAT: &str = "cargo-lmem figures 3";
+const OVERLAY_FORMAT: &str = "cargo-lmem figures 4";
 /// Oldest entries go when all together are larger.
 const MAX_BYTES: u64 = 2 << 30;
 /// A hit makes an entry young again, but not at every run: that would only cost writes.

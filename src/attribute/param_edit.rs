@@ -4,8 +4,9 @@ use tree_sitter::Node;
 
 use super::frame::StackObject;
 use super::sites::offset_of;
-use super::syntax::{access_path, children, enclosing_function, role};
+use super::syntax::{access_path, children, enclosing_function, first_statement, role};
 use super::view::SourceView;
+use super::words::fresh;
 use crate::diagnostic::Edit;
 use crate::source::Span;
 
@@ -27,7 +28,7 @@ fn own_members(view: &SourceView, parameter: usize) -> Option<OwnMembers> {
     let name_node = view.root()?.named_descendant_for_byte_range(parameter, parameter)?;
     let name = view.slice(name_node);
     let body = enclosing_function(name_node)?.child_by_field_name("body")?;
-    let first = body.named_child(0)?;
+    let first = first_statement(enclosing_function(name_node)?)?;
     let uses = uses(view, body, name)?;
     let mut members: Vec<String> = Vec::new();
     for (field, member) in &uses {
@@ -41,7 +42,7 @@ fn own_members(view: &SourceView, parameter: usize) -> Option<OwnMembers> {
     if members.is_empty() {
         return None;
     }
-    let own = |member: &str| fresh(view, &format!("{name}_{member}"));
+    let own = |member: &str| fresh(view.text(), &format!("{name}_{member}"), &[]);
     let declarations: Vec<String> =
         members.iter().map(|member| format!("auto {} = {name}.{member};", own(member))).collect();
     let mut edits = vec![view.line_before(first.start_byte(), &declarations.join(" "))?];
@@ -87,15 +88,6 @@ fn has_subscript(path: Node<'_>, field: Node<'_>) -> bool {
         node = parent;
     }
     false
-}
-
-/// A name that the text does not use.
-fn fresh(view: &SourceView, wanted: &str) -> String {
-    let mut name = wanted.to_string();
-    while view.text().contains(&name) {
-        name.push('_');
-    }
-    name
 }
 
 #[cfg(test)]

@@ -5,94 +5,28 @@
 //! to the array would step over the columns of the others. The new name makes the compiler refuse what was overlooked.
 
 use std::ops::Range;
-use std::rc::Rc;
 
 use tree_sitter::Node;
 
-use super::frame::StackObject;
+use super::private_variable::{Columns, Declared, PrivateVariable, declared};
 use super::syntax::{access_path, children, enclosing_function, resolve};
 use super::view::SourceView;
-use super::words::{places_of, words};
+use super::words::{fresh, places_of};
 use super::{plain_type, types};
 use crate::diagnostic::Edit;
 
-/// Names with a number behind them are tried up to this one.
-const MAX_NAMES: usize = 9;
-
-/// An array that a kernel declares in its own body.
-pub struct PrivateArray {
-    view: Rc<SourceView>,
-    /// Of its name where it is declared.
-    offset: usize,
-}
-
-/// The threads that have a column each.
-pub struct Columns<'a> {
-    /// Their number, as the kernel may spell it.
-    pub count: &'a str,
-    /// The thread's own: `threadIdx.x`.
-    pub own: &'a str,
-}
-
-/// What the declaration is made of.
-struct Declared<'t> {
-    statement: Node<'t>,
-    /// With the initialiser.
-    whole: Node<'t>,
-    /// `*rows[4]`, without the initialiser.
-    declarator: Node<'t>,
-    /// `rows[4]`
-    array: Node<'t>,
-    name: Node<'t>,
-    extents: Vec<Node<'t>>,
-    initializer: Option<Node<'t>>,
-    is_of_pointers: bool,
-}
-
-impl StackObject {
-    /// The array of the source that the object is, where a kernel declares it.
-    pub fn private_array(&self) -> Option<PrivateArray> {
-        let variable = self.variable.as_ref()?;
-        let (view, offset) = self.located(&variable.span)?;
-        PrivateArray::at(view, offset)
-    }
-}
-
-impl PrivateArray {
-    fn at(view: &Rc<SourceView>, offset: usize) -> Option<Self> {
-        let is_fit = view.is_within_kernel(offset) && declared(view, offset).is_some();
-        is_fit.then(|| Self { view: Rc::clone(view), offset })
-    }
-
-    /// Whether an expression means the same in the array's place as in the head of the kernel.
-    pub fn can_spell(&self, expression: &str) -> bool {
-        let node = self.view.root().and_then(|root| root.named_descendant_for_byte_range(self.offset, self.offset));
-        let Some(function) = node.and_then(enclosing_function) else { return false };
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || " _+-*/()".contains(c);
-        let own = self.view.declarations(function);
-        let is_own = |word: &str| own.iter().any(|declaration| declaration.name == word);
-        expression.chars().all(is_plain) && !words(expression).any(is_own)
-    }
-
-    /// Whether a name at file level, before the kernel, is the only one and constant.
-    pub fn is_known_constant(&self, name: &str) -> bool {
-        let text = self.view.text().get(..self.offset).unwrap_or("");
-        self.view.constant(name).is_some() && self.can_spell(name) && is_at_file_level(&self.view, text, name)
-    }
-
-    /// The parameters of the kernel's template.
-    pub fn template_parameters(&self) -> Vec<String> {
-        self.view.function_at(self.offset).map(|function| function.template_parameters).unwrap_or_default()
-    }
-
-    /// The edits; `None` where the array is used as a whole, or its elements are made by a constructor. `argument` gives
-    /// what the parameter of a template stands for.
-    pub fn shared(&self, columns: &Columns<'_>, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Edit>> {
+impl PrivateVariable {
+    /// A column for each thread; `None` where the variable is no array, is used as a whole, or its elements are made by a
+    /// constructor. `argument` gives what the parameter of a template stands for.
+    pub fn columns(&self, columns: &Columns<'_>, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Edit>> {
         let view = &*self.view;
-        let declared = declared(view, self.offset)?;
+        let declared = declared(view, self.offset).filter(|declared| !declared.extents.is_empty())?;
         let type_text = view.slice(declared.statement.child_by_field_name("type")?);
         let is_plain = declared.is_of_pointers || plain_type::is_plain(view, type_text, argument);
-        let name = fresh_name(view.text(), view.slice(declared.name)).filter(|_| is_plain)?;
+        let name = fresh(view.text(), &format!("{}_of_block", view.slice(declared.name)), &[]);
+        if !is_plain {
+            return None;
+        }
         let mut edits = declaration(view, &declared, &name, columns)?;
         if let Some(initializer) = declared.initializer {
             let zero = zero(view, &declared, initializer)?;
@@ -105,49 +39,6 @@ impl PrivateArray {
         edits.sort();
         Some(edits)
     }
-}
-
-/// The declaration of an array as a statement of its own, by the offset of its name.
-fn declared(view: &SourceView, offset: usize) -> Option<Declared<'_>> {
-    let name = view.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
-    let (mut node, mut array, mut declarator, mut initializer) = (name, name, name, None);
-    let (mut extents, mut is_of_pointers) = (Vec::new(), false);
-    let statement = loop {
-        let parent = node.parent()?;
-        match parent.kind() {
-            "array_declarator" if !is_of_pointers => {
-                extents.push(parent.child_by_field_name("size")?);
-                (array, declarator) = (parent, parent);
-            }
-            "pointer_declarator" if !extents.is_empty() => (is_of_pointers, declarator) = (true, parent),
-            "init_declarator" => initializer = Some(parent.child_by_field_name("value")?),
-            "declaration" => break parent,
-            _ => return None,
-        }
-        node = parent;
-    };
-    let is_expected = |child: Node<'_>| {
-        let is_part = statement.child_by_field_name("type").is_some_and(|node| node.id() == child.id())
-            || child.kind().ends_with("declarator")
-            || matches!(child.kind(), "," | ";" | "identifier" | "comment");
-        is_part || (is_of_pointers && view.slice(child) == "const")
-    };
-    let is_fit = name.kind() == "identifier"
-        && !extents.is_empty()
-        && statement.parent().is_some_and(|parent| parent.kind() == "compound_statement")
-        && children(statement).into_iter().all(is_expected)
-        && view.is_plain(name);
-    let declared = Declared { statement, whole: node, declarator, array, name, extents, initializer, is_of_pointers };
-    is_fit.then_some(declared)
-}
-
-/// A name that the text does not have.
-fn fresh_name(text: &str, name: &str) -> Option<String> {
-    let names = (1..=MAX_NAMES).map(|number| match number {
-        1 => format!("{name}_of_block"),
-        _ => format!("{name}_of_block{number}"),
-    });
-    names.into_iter().find(|name| places_of(text, name).next().is_none())
 }
 
 /// The declaration as one of shared memory. Other variables of the statement stay behind.
@@ -198,7 +89,7 @@ fn before_statement(view: &SourceView, statement: Node<'_>, text: &str) -> Optio
 }
 
 /// How the elements are written that an initialiser makes zero; `None` where it does anything else.
-fn zero(view: &SourceView, declared: &Declared<'_>, initializer: Node<'_>) -> Option<&'static str> {
+pub(super) fn zero(view: &SourceView, declared: &Declared<'_>, initializer: Node<'_>) -> Option<&'static str> {
     let type_text = view.slice(declared.statement.child_by_field_name("type")?);
     let is_number = types::is_scalar(type_text) && !declared.is_of_pointers;
     let listed: Vec<&str> =
@@ -322,20 +213,10 @@ fn is_in_a_macro(view: &SourceView, root: Node<'_>, word: &str) -> bool {
     false
 }
 
-/// Whether a name is defined in a text outside all functions.
-fn is_at_file_level(view: &SourceView, text: &str, name: &str) -> bool {
-    let Some(root) = view.root() else { return false };
-    places_of(text, name).any(|at| {
-        let node = root.named_descendant_for_byte_range(at, at + name.len());
-        node.is_some_and(|node| {
-            let parent = node.parent().map_or("", |parent| parent.kind());
-            matches!(parent, "preproc_def" | "init_declarator") && enclosing_function(node).is_none()
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use super::*;
     use crate::edit::apply;
     use crate::extract::MappedText;
@@ -354,7 +235,7 @@ template <typename T> __global__ void k(float* out, int n) {
         let offset = head.len() + places_of(body, "w").next()?;
         let columns = Columns { count: "256", own: "threadIdx.x" };
         let argument = |name: &str| (name == "T").then(|| "float".to_string());
-        let edits = PrivateArray::at(&view, offset)?.shared(&columns, &argument)?;
+        let edits = PrivateVariable::at(&view, offset)?.columns(&columns, &argument)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited.strip_prefix(head)?.strip_suffix("\n}\n")?.to_string())
     }
@@ -377,7 +258,7 @@ template <typename T> __global__ void k(float* out, int n) {
             ("T w[4]; w[n] = 0;", "__shared__ T w_of_block[4][256]; w_of_block[n][threadIdx.x] = 0;"),
             (
                 "byte w[4]; f(w[n], w_of_block);",
-                "__shared__ byte w_of_block2[4][256]; f(w_of_block2[n][threadIdx.x], w_of_block);",
+                "__shared__ byte w_of_block_2[4][256]; f(w_of_block_2[n][threadIdx.x], w_of_block);",
             ),
             (
                 "Node w[4]; w[n].key[1] = w[0].first(); // w",
@@ -467,15 +348,5 @@ template <typename T> __global__ void k(float* out, int n) {
         assert_eq!(shared_in("__device__ void f(int n) {\n", body), None);
         assert_eq!(shared_in("#define TOP w[0]\n__global__ void f(int n) {\n", body), None);
         assert!(shared_in("#define TOP x.w0[0]\n__global__ void f(int n) {\n", body).is_some());
-    }
-
-    #[test]
-    fn only_what_means_the_same_is_spelled() {
-        let text = "#define B 64\nconstexpr int C = 2;\ntemplate <int R> __global__ void k() { int n; float w[4]; w[0] = 0; }\nconst int D = 1;";
-        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text))));
-        let array = PrivateArray::at(&view, places_of(text, "w").next().unwrap()).unwrap();
-        assert!(array.can_spell("32 * R") && !array.can_spell("n * 2") && !array.can_spell("f<2>::x"));
-        let known = ["B", "C", "D", "R", "n"].map(|name| array.is_known_constant(name));
-        assert_eq!(known, [true, true, false, false, false]);
     }
 }

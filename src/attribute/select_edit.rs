@@ -11,7 +11,7 @@ use super::purity::{is_arithmetic, is_name_path, is_pure, takes_values};
 use super::select_syntax::{Holder, IndexedUse, Role};
 use super::syntax::{DeclarationKind, Volatility, access_path, children, resolve, role};
 use super::view::SourceView;
-use super::words::words;
+use super::words::{fresh, words};
 use crate::diagnostic::Edit;
 use crate::edit::conflict;
 
@@ -439,11 +439,7 @@ impl<'h> Writer<'h> {
 
     /// A name that the file does not have.
     fn fresh(&mut self, wanted: &str) -> String {
-        let used: Vec<&str> = words(self.view.text()).collect();
-        let numbered = (2..).map(|number| format!("{wanted}_{number}"));
-        let mut names = std::iter::once(wanted.to_string()).chain(numbered);
-        let is_free = |name: &String| !used.contains(&name.as_str()) && !self.given.contains(name);
-        let name = names.find(is_free).unwrap_or_else(|| wanted.to_string());
+        let name = fresh(self.view.text(), wanted, &self.given);
         self.given.push(name.clone());
         name
     }

@@ -136,7 +136,7 @@ fn declaration(view: &Rc<SourceView>, offset: usize) -> Option<DeclarationSite> 
 }
 
 /// `__forceinline__` for `__noinline__` at all declarations of a function in a text; `None` where it calls itself.
-fn heads(view: &SourceView, name: &str) -> Option<Vec<Edit>> {
+pub(super) fn heads(view: &SourceView, name: &str) -> Option<Vec<Edit>> {
     const KEYWORD: &str = "__noinline__";
     let mut edits = Vec::new();
     let mut open: Vec<Node<'_>> = view.root().into_iter().collect();

@@ -133,6 +133,11 @@ impl<'a> SassFunction<'a> {
             .filter_map(|(offset, lo, hi)| Some((offset, self.relative_target(offset, lo, hi)?)))
     }
 
+    /// Calls of what a register points to (`CALL.REL` with a register, 0x344, and `CALL.ABS`, 0x343).
+    pub fn calls_through_pointers(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words().filter(|(_, lo, _)| matches!(lo & 0xfff, 0x343 | 0x344)).map(|(offset, ..)| offset)
+    }
+
     /// The nearest instruction before `offset` that writes `register`; the way back is linear, as branches are
     /// not followed. Found for every one of 207 spill stores that were tried.
     pub fn definition(&self, register: u8, before: u32) -> Option<u32> {

@@ -32,18 +32,22 @@ pub struct Work {
 }
 
 impl Work {
-    /// Adds up the instructions of a function and of those that it calls.
-    pub fn of(function: &SassFunction<'_>) -> Self {
-        let parts = parts(function);
+    /// Adds up the instructions of a function and of those that it calls. Of the functions whose code follows its own,
+    /// `inner`, those that it does not call by name are called through pointers: each such call counts as the mean of them.
+    pub fn of(function: &SassFunction<'_>, inner: &[Range<u32>]) -> Self {
+        let parts = parts(function, inner);
+        let behind_pointers = behind_pointers(function, inner);
         let loops: Vec<Range<u32>> = function.loops().into_iter().map(|found| found.instructions).collect();
-        let calls = calls_by_depth(function, &parts, &loops);
+        let calls = calls_by_depth(function, &parts, &loops, &behind_pointers);
         let local: BTreeMap<u32, (AddressBase, AccessKind)> = function
             .local_instructions()
             .into_iter()
             .map(|access| (access.offset, (access.base, access.kind)))
             .collect();
-        let mut work = Self::default();
+        let (mut own, mut choice) = (Self::default(), Self::default());
         for (offset, low) in function.opcodes() {
+            let start = parts[part_of(offset, &parts)];
+            let work = if behind_pointers.contains(&start) { &mut choice } else { &mut own };
             let own_depth = depth_at(offset, &loops);
             let base = local.get(&offset);
             for (depth, count) in calls[part_of(offset, &parts)].iter().enumerate() {
@@ -59,7 +63,22 @@ impl Work {
                 work.global[depth] += if is_global(low) { *count } else { 0 };
             }
         }
-        work
+        own.add_part(&choice, behind_pointers.len() as u64);
+        own
+    }
+
+    /// Adds one of so many parts of another.
+    fn add_part(&mut self, other: &Self, parts: u64) {
+        let add = |sum: &mut [u64; DEPTHS], all: &[u64; DEPTHS]| {
+            for (sum, all) in sum.iter_mut().zip(all) {
+                *sum = sum.saturating_add(all.checked_div(parts).unwrap_or(0));
+            }
+        };
+        add(&mut self.instructions, &other.instructions);
+        add(&mut self.fixed, &other.fixed);
+        add(&mut self.computed, &other.computed);
+        add(&mut self.computed_loads, &other.computed_loads);
+        add(&mut self.global, &other.global);
     }
 
     /// One figure, where each loop runs `rounds` times.
@@ -148,9 +167,16 @@ fn depth_at(offset: u32, loops: &[Range<u32>]) -> usize {
     loops.iter().filter(|range| range.contains(&offset)).count()
 }
 
-/// Where the kernel and the functions behind it start: what `CALL` names.
-fn parts(function: &SassFunction<'_>) -> Vec<u32> {
-    let mut starts: Vec<u32> = function.calls().map(|(_, target)| target).chain([0]).collect();
+/// Functions that no call names.
+fn behind_pointers(function: &SassFunction<'_>, inner: &[Range<u32>]) -> Vec<u32> {
+    let is_named = |start: &u32| function.calls().any(|(_, target)| target == *start);
+    inner.iter().map(|code| code.start).filter(|start| !is_named(start)).collect()
+}
+
+/// Where the kernel and the functions behind it start: what `CALL` names, and what it calls through pointers.
+fn parts(function: &SassFunction<'_>, inner: &[Range<u32>]) -> Vec<u32> {
+    let named = function.calls().map(|(_, target)| target);
+    let mut starts: Vec<u32> = named.chain(inner.iter().map(|code| code.start)).chain([0]).collect();
     starts.sort_unstable();
     starts.dedup();
     starts
@@ -161,14 +187,22 @@ fn part_of(offset: u32, parts: &[u32]) -> usize {
 }
 
 /// How often each part is entered, by the loops around the calls that lead there.
-fn calls_by_depth(function: &SassFunction<'_>, parts: &[u32], loops: &[Range<u32>]) -> Vec<[u64; DEPTHS]> {
+fn calls_by_depth(
+    function: &SassFunction<'_>,
+    parts: &[u32],
+    loops: &[Range<u32>],
+    behind_pointers: &[u32],
+) -> Vec<[u64; DEPTHS]> {
+    let through_pointers = function.calls_through_pointers();
+    let chosen = through_pointers.flat_map(|offset| behind_pointers.iter().map(move |target| (offset, *target)));
+    let calls: Vec<(u32, u32)> = function.calls().chain(chosen).collect();
     let mut start = vec![[0u64; DEPTHS]; parts.len()];
     start[0][0] = 1;
     let mut entered = start.clone();
     // Once for each level of calls; functions that call themselves end here too.
     for _ in 0..DEPTHS {
         let mut next = start.clone();
-        for (offset, target) in function.calls() {
+        for &(offset, target) in &calls {
             let depth = depth_at(offset, loops);
             for (outer, count) in entered[part_of(offset, parts)].iter().enumerate() {
                 let here = &mut next[part_of(target, parts)][(outer + depth).min(DEPTHS - 1)];
@@ -205,7 +239,7 @@ mod tests {
     #[test]
     fn loops_and_local_accesses_weigh_more() {
         let bytes = code(&[ADD, ADD, COMPUTED, FIXED, jump(0x947, -4), NOP]);
-        let work = Work::of(&SassFunction::new(&bytes, 90));
+        let work = Work::of(&SassFunction::new(&bytes, 90), &[]);
         // The loop holds all but the first instruction and the last.
         assert_eq!(work.total(1, SAME), 1 + 1 + 4 + 4 + 1);
         assert_eq!(work.total(8, SAME), 1 + 8 * (1 + 4 + 4 + 1));
@@ -215,11 +249,19 @@ mod tests {
     #[test]
     fn a_function_that_is_called_in_a_loop_is_in_the_loop() {
         let bytes = code(&[ADD, jump(0x944, 3), jump(0x947, -3), NOP, NOP, ADD, ADD]);
-        let work = Work::of(&SassFunction::new(&bytes, 90));
+        let work = Work::of(&SassFunction::new(&bytes, 90), &[]);
         // The loop is its first three instructions; behind the branch is one that does nothing, then the function.
         assert_eq!(work.total(8, SAME), 8 * 3 + 8 * 2);
         let twice = code(&[jump(0x944, 2), jump(0x944, 1), NOP, ADD]);
-        assert_eq!(Work::of(&SassFunction::new(&twice, 90)).total(8, SAME), 2 + 2);
+        assert_eq!(Work::of(&SassFunction::new(&twice, 90), &[]).total(8, SAME), 2 + 2);
+    }
+
+    #[test]
+    fn a_call_through_a_pointer_is_one_of_the_functions() {
+        // A loop of a call, then two functions, of which it calls one.
+        let bytes = code(&[(0x344, 0), jump(0x947, -2), ADD, ADD, ADD, ADD]);
+        let work = Work::of(&SassFunction::new(&bytes, 90), &[0x20..0x40, 0x40..0x60]);
+        assert_eq!(work.total(8, SAME), 8 * 2 + 8 * 2);
     }
 
     #[test]
@@ -235,8 +277,8 @@ mod tests {
     #[test]
     fn a_loop_that_the_compiler_unrolled_runs_less_often() {
         let load = (0x7981, 0);
-        let once = Work::of(&SassFunction::new(&code(&[load, ADD, jump(0x947, -3)]), 90));
-        let twice = Work::of(&SassFunction::new(&code(&[load, ADD, load, ADD, jump(0x947, -5)]), 90));
+        let once = Work::of(&SassFunction::new(&code(&[load, ADD, jump(0x947, -3)]), 90), &[]);
+        let twice = Work::of(&SassFunction::new(&code(&[load, ADD, load, ADD, jump(0x947, -5)]), 90), &[]);
         assert!(twice.total(8, SAME) > once.total(8, SAME));
         assert!(twice.total_after(&once, 8, SAME, false) <= once.total(8, SAME));
         assert_eq!(once.total_after(&twice, 8, SAME, false), once.total(8, SAME));
@@ -248,7 +290,7 @@ mod tests {
     fn an_unrolled_loop_is_as_much_work() {
         let rolled = code(&[ADD, ADD, jump(0x947, -3), NOP]);
         let unrolled = code(&[ADD; 16]);
-        let of = |bytes: &[u8]| Work::of(&SassFunction::new(bytes, 90)).total(8, SAME);
+        let of = |bytes: &[u8]| Work::of(&SassFunction::new(bytes, 90), &[]).total(8, SAME);
         assert!(of(&unrolled) <= of(&rolled));
     }
 }

@@ -1,14 +1,18 @@
 //! Edits that several lints offer.
 
+mod call_by_name;
 mod inline;
 mod launch_bounds;
 mod shared_slice;
 mod shared_spilling;
+mod unroll;
 
+pub(crate) use call_by_name::{call_by_name, call_by_name_near, call_function_by_name};
 pub(crate) use inline::{inline, inline_named};
 pub(crate) use launch_bounds::{as_launched, name_blocks};
-pub(crate) use shared_slice::{keep_in_shared_memory, keep_in_shared_memory_of_some_block};
+pub(crate) use shared_slice::keep_in_shared_memory;
 pub(crate) use shared_spilling::{shared_spilling_statement, spill_to_shared_memory};
+pub(crate) use unroll::Unrolled;
 
 /// Parts between commas that stand in no parentheses.
 fn split_at_commas(text: &str) -> Vec<&str> {

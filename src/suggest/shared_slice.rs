@@ -1,6 +1,7 @@
-//! A private array as a slice of shared memory, `[element][thread]`: a column for each thread of the largest block.
+//! A private variable in shared memory, with a place for each thread of the largest block: an array as `[element][thread]`,
+//! a column each; what is used as a whole as a row each.
 
-use crate::attribute::{Columns, PrivateArray, StackObject};
+use crate::attribute::{Columns, EscapeKind, PrivateVariable, StackObject};
 use crate::diagnostic::{Applicability, Edit, Suggestion};
 use crate::lint::{LintContext, bytes};
 
@@ -19,6 +20,9 @@ const OWN_COLUMNS: [&str; 3] = [
 /// Registers of the PTX that tell of a second and a third axis.
 const OTHER_AXES: [&str; 2] = ["%tid.y", "%tid.z"];
 
+/// Bytes of a row that make its length odd, for the usual types.
+const ROW_GAP: u64 = 8;
+
 /// Threads of a block that are tried where nothing tells how many there are, the usual number first.
 const USUAL_THREADS: [u32; 3] = [256, 128, 64];
 
@@ -31,79 +35,113 @@ struct Block {
     is_launched: bool,
 }
 
-/// `float window[32]` as `__shared__ float window_of_block[32][256]`, where the size of a block is known, and a block has
-/// room for it.
+/// How the variables of all threads lie beside each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// Free of conflicts however threads index them, but there must be nothing but elements.
+    Columns,
+    Rows,
+}
+
+/// `float window[32]` as `__shared__ float window_of_block[32][256]`, where a block has room for it. Where nothing tells how
+/// large a block is, the edit has a usual size, for the programmer to write the right one.
 pub(crate) fn keep_in_shared_memory(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
-    let array = own_array(cx, object)?;
-    let block = of_launch_bounds(cx, &array).or_else(|| of_launches(cx, &array))?;
-    let size = room_for(cx, object, block.threads)?;
+    let variable = own_variable(cx, object)?;
+    let layouts = [Layout::Columns, Layout::Rows];
+    layouts.into_iter().find_map(|layout| keep_laid_out(cx, object, &variable, layout))
+}
+
+fn keep_laid_out(
+    cx: &LintContext<'_>,
+    object: &StackObject,
+    variable: &PrivateVariable,
+    layout: Layout,
+) -> Option<Suggestion> {
+    // A row is the whole of what `ring.slot` is a member of.
+    let name = object.variable.as_ref()?.name.split('.').next()?;
+    let known = of_launch_bounds(cx, variable).or_else(|| of_launches(cx, variable));
+    let is_known = known.is_some();
+    let block = match known {
+        Some(block) => block,
+        None => of_usual_size(cx, object, layout)?,
+    };
+    let threads = block.threads;
+    let size = room_for(cx, object, threads, layout)?;
+    let edits = edits(cx, object, variable, &block, layout)?;
+    let place = match layout {
+        Layout::Columns => format!("keep `{name}` in shared memory, {} for a block of {threads} threads", room(size)),
+        Layout::Rows => format!("keep `{name}` in shared memory, a row for each thread of a block of {threads}"),
+    };
+    let (title, applicability) = match is_known {
+        true => (place, Applicability::MaybeIncorrect),
+        false => {
+            (format!("{place}: write the size of your blocks in place of {threads}"), Applicability::HasPlaceholders)
+        }
+    };
+    let suggestion = Suggestion::new(title, applicability, edits).within_kernel(true);
+    Some(suggestion.threads(block.is_launched.then_some(threads)))
+}
+
+/// The variable, where it is the kernel's own, and no pointer to it is left behind.
+fn own_variable(cx: &LintContext<'_>, object: &StackObject) -> Option<PrivateVariable> {
+    let is_own = cx.frame.is_entry && object.function.is_none();
+    let is_kept = object.escapes.iter().all(|escape| !matches!(escape.kind, EscapeKind::Stored));
+    object.private_variable().filter(|_| is_own && is_kept)
+}
+
+/// Bytes of all variables, where a block has room for them.
+fn room_for(cx: &LintContext<'_>, object: &StackObject, threads: u32, layout: Layout) -> Option<u64> {
     let variable = object.variable.as_ref()?;
-    let title =
-        format!("keep `{}` in shared memory, {} for a block of {} threads", variable.name, room(size), block.threads);
-    let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits(cx, &array, &block)?);
-    Some(suggestion.within_kernel(true).threads(block.is_launched.then_some(block.threads)))
-}
-
-/// The same where nothing tells how large a block is: with a usual size, for the programmer to write the right one.
-pub(crate) fn keep_in_shared_memory_of_some_block(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
-    let array = own_array(cx, object)?;
-    if of_launch_bounds(cx, &array).or_else(|| of_launches(cx, &array)).is_some() {
-        return None;
-    }
-    let (threads, size) = USUAL_THREADS.iter().find_map(|threads| Some((*threads, room_for(cx, object, *threads)?)))?;
-    let block = Block { threads, text: threads.to_string(), is_launched: true };
-    let title = format!(
-        "keep `{}` in shared memory, {} for a block of {threads} threads: write the size of your blocks in place of {threads}",
-        object.variable.as_ref()?.name,
-        room(size)
-    );
-    let suggestion = Suggestion::new(title, Applicability::HasPlaceholders, edits(cx, &array, &block)?);
-    Some(suggestion.within_kernel(true).threads(Some(threads)))
-}
-
-/// The array, where it is the kernel's own.
-fn own_array(cx: &LintContext<'_>, object: &StackObject) -> Option<PrivateArray> {
-    let is_own = cx.frame.is_entry && object.function.is_none() && object.escapes.is_empty();
-    object.private_array().filter(|_| is_own)
-}
-
-/// Bytes of all columns, where a block has room for them.
-fn room_for(cx: &LintContext<'_>, object: &StackObject, threads: u32) -> Option<u64> {
-    let variable = object.variable.as_ref()?;
-    let size = variable.bytes.unwrap_or(0).max(object.bytes - object.padding) * u64::from(threads);
+    let gap = if layout == Layout::Rows { ROW_GAP } else { 0 };
+    let size = (variable.bytes.unwrap_or(0).max(object.bytes - object.padding) + gap) * u64::from(threads);
     (size + cx.frame.usage.shared <= MAX_SHARED && !has_dynamic_shared_memory(cx)).then_some(size)
 }
 
-fn edits(cx: &LintContext<'_>, array: &PrivateArray, block: &Block) -> Option<Vec<Edit>> {
+fn edits(
+    cx: &LintContext<'_>,
+    object: &StackObject,
+    variable: &PrivateVariable,
+    block: &Block,
+    layout: Layout,
+) -> Option<Vec<Edit>> {
     let columns = Columns { count: &block.text, own: OWN_COLUMNS[axes(cx)? - 1] };
-    let parameters = array.template_parameters();
+    let parameters = variable.template_parameters();
     let arguments = template_arguments(&cx.frame.name);
     let argument = |name: &str| {
         let position = parameters.iter().position(|parameter| parameter == name)?;
         arguments.get(position).map(|argument| (*argument).to_string())
     };
-    array.shared(&columns, &argument)
+    match layout {
+        Layout::Columns => variable.columns(&columns, &argument).filter(|_| object.escapes.is_empty()),
+        Layout::Rows => variable.rows(object, &columns, &argument),
+    }
 }
 
 /// The first argument of `__launch_bounds__(256, 2)`: no launch may have more threads.
-fn of_launch_bounds(cx: &LintContext<'_>, array: &PrivateArray) -> Option<Block> {
+fn of_launch_bounds(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Block> {
     let threads = cx.unit.function(&cx.frame.mangled)?.max_threads?;
     let bounds = cx.frame.launch_bounds.span.as_ref()?.text();
     let arguments = bounds.split_once('(')?.1.strip_suffix(')')?;
     let text = split_at_commas(arguments).first()?.trim();
-    array.can_spell(text).then(|| Block { threads, text: text.to_string(), is_launched: false })
+    variable.can_spell(text).then(|| Block { threads, text: text.to_string(), is_launched: false })
 }
 
 /// The largest of all launches, where the unit shows them.
-fn of_launches(cx: &LintContext<'_>, array: &PrivateArray) -> Option<Block> {
+fn of_launches(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Block> {
     let function = cx.unit.function(&cx.frame.mangled)?;
     let launch = cx.unit.launch(cx.frame).filter(|_| function.max_threads.or(function.required_threads).is_none())?;
     let is_number = launch.block_text().parse() == Ok(launch.threads);
-    let text = match is_number || array.is_known_constant(launch.block_text()) {
+    let text = match is_number || variable.is_known_constant(launch.block_text()) {
         true => launch.block_text().to_string(),
         false => launch.threads.to_string(),
     };
     Some(Block { threads: launch.threads, text, is_launched: true })
+}
+
+/// The largest of the usual sizes that there is room for.
+fn of_usual_size(cx: &LintContext<'_>, object: &StackObject, layout: Layout) -> Option<Block> {
+    let threads = USUAL_THREADS.into_iter().find(|threads| room_for(cx, object, *threads, layout).is_some())?;
+    Some(Block { threads, text: threads.to_string(), is_launched: true })
 }
 
 /// How many axes the threads of a block lie along: by the code of the kernel and of what it may call, and by the launches.

@@ -176,7 +176,7 @@ mod tests {
         Function {
             usage: ResourceUsage { stack_frame, spill_stores: spills, registers, ..ResourceUsage::default() },
             is_entry: true,
-            work: Work::of(&SassFunction::new(&code, 90)),
+            work: Work::of(&SassFunction::new(&code, 90), &[]),
             ..Function::default()
         }
     }

@@ -1,6 +1,7 @@
 //! What a compilation gave, as far as a comparison needs it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +85,9 @@ impl Measured {
         let architecture = architecture_number(&artifacts.architecture);
         for function in Cubin::parse(&artifacts.cubin).map(|cubin| cubin.functions).unwrap_or_default() {
             if let Some(measured) = self.functions.get_mut(&canonical(&function.name)) {
-                measured.work = Work::of(&SassFunction::new(&function.code, architecture));
+                let inner = function.inner.iter().filter(|inner| !inner.is_routine).map(|inner| inner.code.clone());
+                let inner: Vec<Range<u32>> = inner.collect();
+                measured.work = Work::of(&SassFunction::new(&function.code, architecture), &inner);
             }
         }
         for (name, threads) in block_sizes(&artifacts.ptx) {
