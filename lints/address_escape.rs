@@ -45,14 +45,11 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Some(access) => finding.label(access.span.as_ref(), format!("{} through the pointer", traffic(object, access))),
         None => finding,
     };
+    // What a function of another unit does with an address is not seen: it may want one of local memory.
+    let is_known = !object.escapes.iter().any(|escape| escape.is_external);
+    let shared = is_known.then(|| suggest::keep_in_shared_memory(cx, object)).flatten();
     let inlined = callees(object).and_then(|callees| suggest::inline(cx, object, &callees));
-    Some(
-        finding
-            .help(advice(escape))
-            .suggest(inlined)
-            .suggest(suggest::call_by_name(cx, object))
-            .suggest(suggest::keep_in_shared_memory(cx, object)),
-    )
+    Some(finding.help(advice(escape)).suggest(inlined).suggest(suggest::call_by_name(cx, object)).suggest(shared))
 }
 
 /// The functions that the address is passed to, where it leaves in no other way.
