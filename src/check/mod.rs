@@ -3,6 +3,7 @@
 mod fixing;
 mod gather;
 mod messages;
+mod not_analysed;
 mod only;
 mod progress;
 mod prove;
@@ -27,7 +28,7 @@ use crate::cache::{self, Cache};
 use crate::cli::CheckArgs;
 use crate::compile::{Compiler, HeaderIndex, Target};
 use crate::config::{ConfigError, PackageConfig};
-use crate::diagnostic::{Code, Diagnostic, Label, Report, Severity, Summary};
+use crate::diagnostic::{Code, Diagnostic, Report, Summary};
 use crate::discover::{DiscoverError, Scope, Workspace};
 use crate::extract::{Extraction, TranslationUnit, UnitCode};
 use crate::fix::{self, VcsError, VcsRules, WriteError};
@@ -433,7 +434,7 @@ fn finish(
     mut summary: Summary,
 ) -> Report {
     units.push(remarks);
-    units.push(extraction.unresolved.iter().map(|unresolved| not_analysed(unresolved, workspace)).collect());
+    units.push(not_analysed::not_analysed(extraction, workspace));
     summary.not_analysed = extraction.unresolved.len();
     let diagnostics = report::fold_units(units);
     for diagnostic in &diagnostics {
@@ -442,20 +443,4 @@ fn finish(
         }
     }
     Report { diagnostics, summary }
-}
-
-fn not_analysed(unresolved: &crate::extract::Unresolved, workspace: &Workspace) -> Diagnostic {
-    let file = workspace.files.iter().find(|file| file.path == unresolved.span.file.path);
-    Diagnostic {
-        severity: Severity::Note,
-        code: Code::Tool("not_analysed"),
-        message: format!("a kernel text was not analysed: {}", unresolved.reason),
-        primary: Some(Label { span: unresolved.span.clone(), text: String::new() }),
-        secondary: Vec::new(),
-        notes: Vec::new(),
-        help: Vec::new(),
-        suggestions: Vec::new(),
-        evidence: None,
-        package: file.and_then(|file| workspace.package_of(file)).map(|package| package.name.clone()),
-    }
 }

@@ -129,10 +129,17 @@ pub(super) fn select<'a>(
     Ok((default_packages(project, manifest, members), Vec::new()))
 }
 
+/// Larger Rust files hold tables.
+const MAX_RUST_BYTES: u64 = 1 << 20;
+
 /// Folders of a package are searched for CUDA files this deep; deeper ones are nobody's kernels.
 const MAX_DEPTH: usize = 8;
 
-/// Packages with CUDA files that the selected ones build, and that no option selects: they are outside of the workspace.
+/// Folders of a workspace are searched for packages this deep.
+const MAX_PACKAGE_DEPTH: usize = 4;
+
+/// Packages with CUDA in them that the selected ones build, or that lie below the workspace's folder, and that no option
+/// selects: they are no members.
 pub(super) fn left_out(project: &Metadata, selected: &[&cargo_metadata::Package]) -> Vec<String> {
     let is_member =
         |path: &Path| project.packages.iter().any(|package| package.manifest_path.as_std_path().parent() == Some(path));
@@ -142,17 +149,60 @@ pub(super) fn left_out(project: &Metadata, selected: &[&cargo_metadata::Package]
     let mut foreign: Vec<_> = paths.filter(|(_, path)| !is_member(path) && has_cuda(path)).collect();
     foreign.sort();
     foreign.dedup();
-    foreign
-        .into_iter()
+    let mut notes: Vec<String> = foreign
+        .iter()
         .map(|(name, path)| {
             format!("`{name}` is no member of the workspace and is not checked: `cargo lmem {}` does", path.display())
         })
-        .collect()
+        .collect();
+    // A part of the workspace was asked for: what lies elsewhere is not missed.
+    if selected.len() == project.packages.len() {
+        let is_known = |path: &Path| is_member(path) || foreign.iter().any(|(_, known)| known == path);
+        let others = packages_below(project).into_iter().filter(|path| !is_known(path) && has_cuda(path));
+        notes.extend(nested(&others.collect::<Vec<_>>()));
+    }
+    notes
 }
 
+/// Packages below the workspace's folder that are no members: one line, since they may be many.
+fn nested(folders: &[PathBuf]) -> Option<String> {
+    let (first, more) = folders.split_first()?;
+    let first = first.display();
+    Some(match more.len() {
+        0 => format!("`{first}` is no member of the workspace and is not checked: `cargo lmem {first}` does"),
+        1 => format!(
+            "`{first}` and another package are no members of the workspace and are not checked: name their folders to do so"
+        ),
+        count => format!(
+            "`{first}` and {count} other packages are no members of the workspace and are not checked: name their folders to do so"
+        ),
+    })
+}
+
+fn packages_below(project: &Metadata) -> Vec<PathBuf> {
+    let is_searched = |entry: &walkdir::DirEntry| {
+        let is_hidden = entry.file_name().to_string_lossy().starts_with('.') && entry.depth() > 0;
+        entry.file_type().is_dir() && !is_hidden && !entry.path().join("CACHEDIR.TAG").is_file()
+    };
+    let root = project.workspace_root.as_std_path();
+    let walk = walkdir::WalkDir::new(root).max_depth(MAX_PACKAGE_DEPTH).sort_by_file_name().into_iter();
+    let folders = walk.filter_entry(is_searched).filter_map(Result::ok).map(walkdir::DirEntry::into_path);
+    folders.filter(|folder| folder != root && folder.join("Cargo.toml").is_file()).collect()
+}
+
+/// Whether a folder has `.cu` files, or Rust files with a kernel in them.
 fn has_cuda(folder: &Path) -> bool {
     let mut walk = walkdir::WalkDir::new(folder).max_depth(MAX_DEPTH).into_iter().filter_map(Result::ok);
-    walk.any(|entry| entry.path().extension().is_some_and(|ending| ending == "cu"))
+    walk.any(|entry| match entry.path().extension().and_then(|ending| ending.to_str()) {
+        Some("cu") => true,
+        Some("rs") => has_kernel(entry.path()),
+        _ => false,
+    })
+}
+
+fn has_kernel(path: &Path) -> bool {
+    let is_small = fs_err::metadata(path).is_ok_and(|metadata| metadata.len() <= MAX_RUST_BYTES);
+    is_small && fs_err::read(path).is_ok_and(|bytes| memchr::memmem::find(&bytes, b"__global__").is_some())
 }
 
 fn without_excluded<'a>(

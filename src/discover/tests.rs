@@ -48,7 +48,8 @@ fn a_package_is_walked_without_what_is_not_its_own() {
     let workspace = discover(&scope(folder.path(), &[])).unwrap();
     assert_eq!(names(&workspace), ["kernels/a.cu", "src/lib.rs", "src/target/mod.rs"]);
     assert_eq!(workspace.notes, ["the git submodule `cutlass` is not checked"]);
-    assert_eq!(workspace.packages[0].name, "one");
+    assert!(workspace.left_out[0].contains("nested` is no member of the workspace and is not checked"));
+    assert_eq!((workspace.left_out.len(), workspace.packages[0].name.as_str()), (1, "one"));
     assert_eq!(workspace.packages[0].targets[0].name, "one");
 }
 

@@ -197,12 +197,11 @@ impl<'a> Extractor<'a> {
             .collect();
         let own = sources.iter().filter(|file| file.package == package && package.is_some()).count();
         let count = if own > 0 { own } else { sources.len() };
-        let what = match count {
-            1 => return,
-            0 => "there is no `.cu` file of that name".to_string(),
-            _ => format!("there are {count} `.cu` files of that name, which are analysed each by itself"),
-        };
-        self.unresolved(Unresolved { reason: format!("{}: {what}", unresolved.reason), ..unresolved });
+        // Where there are several, each is analysed, whichever it is.
+        if count == 0 {
+            let reason = format!("{}: there is no `.cu` file of that name", unresolved.reason);
+            self.unresolved(Unresolved { reason, ..unresolved });
+        }
     }
 
     fn unit(&mut self, in_file: usize, found: FoundText) {

@@ -1,0 +1,75 @@
+//! What was not looked at, said once for each reason.
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Code, Diagnostic, Label, Severity};
+use crate::discover::Workspace;
+use crate::extract::{Extraction, Unresolved};
+
+/// Places that are named beside the first; who wants all of them has them in the source.
+const MAX_PLACES: usize = 8;
+
+/// A note for each reason that texts of a package were not analysed for.
+pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Vec<Diagnostic> {
+    let mut by_reason: BTreeMap<(Option<String>, &str), Vec<&Unresolved>> = BTreeMap::new();
+    for unresolved in &extraction.unresolved {
+        let file = workspace.files.iter().find(|file| file.path == unresolved.span.file.path);
+        let package = file.and_then(|file| workspace.package_of(file)).map(|package| package.name.clone());
+        by_reason.entry((package, &unresolved.reason)).or_default().push(unresolved);
+    }
+    by_reason.into_iter().map(|((package, reason), texts)| note(package, reason, &texts)).collect()
+}
+
+fn note(package: Option<String>, reason: &str, texts: &[&Unresolved]) -> Diagnostic {
+    let message = match texts.len() {
+        1 => format!("a kernel text was not analysed: {reason}"),
+        count => format!("{count} kernel texts were not analysed: {reason}"),
+    };
+    let place = |text: &&Unresolved| format!("`{}:{}`", text.span.file.display, text.span.start_line());
+    let others = texts.get(1..).unwrap_or_default();
+    let mut places: Vec<String> = others.iter().take(MAX_PLACES).map(place).collect();
+    if others.len() > MAX_PLACES {
+        places.push(format!("{} more", others.len() - MAX_PLACES));
+    }
+    let note = (!places.is_empty()).then(|| format!("also at {}", places.join(", ")));
+    Diagnostic {
+        severity: Severity::Note,
+        code: Code::Tool("not_analysed"),
+        message,
+        primary: texts.first().map(|text| Label { span: text.span.clone(), text: String::new() }),
+        secondary: Vec::new(),
+        notes: note.into_iter().collect(),
+        help: Vec::new(),
+        suggestions: Vec::new(),
+        evidence: None,
+        package,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{SourceFile, Span};
+
+    #[test]
+    fn one_reason_is_one_note() {
+        let file = SourceFile::from_text("src/lib.rs", &"get();\n".repeat(12));
+        let text = |line: usize, reason: &str| Unresolved {
+            span: Span::line(&file, line).unwrap(),
+            reason: reason.to_string(),
+        };
+        let unresolved = (1..=11).map(|line| text(line, "it is made")).chain([text(12, "it is a parameter")]).collect();
+        let extraction = Extraction { unresolved, ..Extraction::default() };
+        let notes = not_analysed(&extraction, &Workspace::default());
+        let messages: Vec<&str> = notes.iter().map(|note| note.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            ["a kernel text was not analysed: it is a parameter", "11 kernel texts were not analysed: it is made"]
+        );
+        let places = &notes[1].notes[0];
+        assert!(
+            places.starts_with("also at `src/lib.rs:2`, ") && places.ends_with("`src/lib.rs:9`, 2 more"),
+            "{places}"
+        );
+    }
+}
