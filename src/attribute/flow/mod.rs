@@ -21,7 +21,7 @@ use crate::read::PtxFunction;
 
 pub use self::calls::Call;
 pub use self::operands::{constant, parameter_number, registers, written};
-pub use self::pointer::{Pointer, Root};
+pub use self::pointer::Root;
 pub use self::sources::Sources;
 pub use self::terms::special_register;
 
@@ -96,6 +96,7 @@ impl<'a> Flow<'a> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::pointer::Pointer;
     use super::*;
     use crate::read::{Instruction, PtxModule};
 

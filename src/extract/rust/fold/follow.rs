@@ -5,7 +5,7 @@ use syn::Expr;
 
 use super::convert::is_same;
 use super::functions::is_dead_end;
-use super::{Failure, FailureKind, Folder, Frames, Site, Sites, at_most, parse, path_names};
+use super::{Failure, FailureKind, Folder, Frames, Sites, at_most, each, itself, parse, path_names};
 use crate::extract::rust::names::{Found, Lost, Meaning};
 
 impl Folder<'_, '_> {
@@ -48,7 +48,7 @@ impl Folder<'_, '_> {
             }
             Expr::Field(field) => self.member(file, &field.base, &field.member, frames, next),
             Expr::Index(index) => self.element(file, &index.expr, Some(&index.index), frames, next),
-            other => vec![Ok(Site { file, expression: other.clone(), frames: frames.clone() })],
+            other => itself(file, other, frames),
         }
     }
 
@@ -79,7 +79,7 @@ impl Folder<'_, '_> {
                 match pieces.as_deref() {
                     Ok([only]) => self.heads(file, only, frames, steps),
                     // An array stands for its elements together, which is what `concat!` makes of them.
-                    Ok(pieces) => vec![Ok(Site { file, expression: sum(pieces), frames: frames.clone() })],
+                    Ok(pieces) => itself(file, &sum(pieces), frames),
                     Err(failure) => vec![Err(failure.clone())],
                 }
             }
@@ -93,7 +93,7 @@ impl Folder<'_, '_> {
                     false => self.heads(file, &of, frames, steps),
                 };
                 for member in members {
-                    sites = sites.into_iter().flat_map(|site| self.member_of(site, &member, steps)).collect();
+                    sites = each(sites, |site| self.member_of(site, &member, steps));
                 }
                 // What a loop goes through is often no array at all: the name says more then.
                 for site in &mut sites {

@@ -6,7 +6,7 @@ use syn::Expr;
 
 use super::concatenate::combined;
 use super::failure::unknown;
-use super::{Failure, Folded, Folder, Frames, Texts, at_most, path_names};
+use super::{Failure, Folded, Folder, Frames, Texts, at_most, each, path_names};
 use crate::extract::MappedText;
 use crate::extract::rust::template::{self, Hole, Piece};
 
@@ -78,28 +78,15 @@ impl Folder<'_, '_> {
 
     /// A name in the braces of a template.
     fn captured(&mut self, file: usize, at: usize, name: &str, frames: &Frames, steps: usize) -> Texts {
-        let mut texts = Vec::new();
-        for site in self.name(file, at, &[name.to_string()], frames, steps + 1) {
-            match site {
-                Ok(site) => texts.extend(self.printed_or_text(site.file, &site.expression, &site.frames, steps)),
-                Err(failure) => texts.push(Err(failure)),
-            }
-        }
-        texts
+        let sites = self.name(file, at, &[name.to_string()], frames, steps + 1);
+        each(sites, |site| self.printed_or_text(site.file, &site.expression, &site.frames, steps))
     }
 
     pub(super) fn printed_or_text(&mut self, file: usize, expression: &Expr, frames: &Frames, steps: usize) -> Texts {
-        let mut texts = Vec::new();
-        for site in self.heads(file, expression, frames, steps + 1) {
-            let text = match site {
-                Err(failure) => vec![Err(failure)],
-                Ok(site) => match self.printed(site.file, &site.expression, true, &site.frames, steps) {
-                    Some(text) => vec![Ok(text)],
-                    None => self.fold_head(&site, steps + 1),
-                },
-            };
-            texts.extend(text);
-        }
-        at_most(texts)
+        let sites = self.heads(file, expression, frames, steps + 1);
+        at_most(each(sites, |site| match self.printed(site.file, &site.expression, true, &site.frames, steps) {
+            Some(text) => vec![Ok(text)],
+            None => self.fold_head(&site, steps + 1),
+        }))
     }
 }

@@ -7,7 +7,7 @@ use super::convert::{first_made, makes_lazily, makes_string};
 use super::failure::{elsewhere, unknown};
 use super::parse::parse_block;
 use super::string_methods::TEXT_METHODS;
-use super::{Failure, Folder, Frames, MAX_CHOICES, Site, Sites, at_most, parse, path_names};
+use super::{Failure, Folder, Frames, MAX_CHOICES, Sites, at_most, itself, parse, path_names};
 use crate::extract::rust::names::FunctionId;
 use crate::extract::rust::scan::Call;
 use crate::extract::rust::sinks;
@@ -33,7 +33,7 @@ impl Folder<'_, '_> {
             _ => {}
         }
         match self.called_as(file, names, whole, arguments.len()).as_slice() {
-            [] => vec![Ok(Site { file, expression: whole.clone(), frames: frames.clone() })],
+            [] => itself(file, whole, frames),
             functions => self.results_of(functions, file, &arguments, frames, steps),
         }
     }
@@ -54,7 +54,7 @@ impl Folder<'_, '_> {
             return self.heads(file, &value, frames, steps);
         }
         if TEXT_METHODS.contains(&method.as_str()) {
-            return vec![Ok(Site { file, expression: whole.clone(), frames: frames.clone() })];
+            return itself(file, whole, frames);
         }
         let arguments: Vec<Expr> = call.args.iter().cloned().collect();
         let at = self.code.files[file].rust.range(call.method.span());
@@ -66,7 +66,7 @@ impl Folder<'_, '_> {
             range: at,
         };
         match self.code.called(file, &called, arguments.len()).as_slice() {
-            [] => vec![Ok(Site { file, expression: whole.clone(), frames: frames.clone() })],
+            [] => itself(file, whole, frames),
             functions => self.results_of(functions, file, &arguments, frames, steps),
         }
     }

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use syn::{Expr, Member};
 
 use super::failure::unknown;
-use super::{Failure, FailureKind, Folder, Frames, MAX_CHOICES, Site, Sites, at_most, parse_list};
+use super::{Failure, FailureKind, Folder, Frames, MAX_CHOICES, Site, Sites, at_most, each, parse_list};
 use crate::extract::rust::names::{Found, Meaning};
 
 impl Folder<'_, '_> {
@@ -18,7 +18,7 @@ impl Folder<'_, '_> {
             return self.own_member(file, base, &member, frames, steps);
         }
         let sites = self.heads(file, base, frames, steps);
-        at_most(sites.into_iter().flat_map(|site| self.member_of(site, &member, steps)).collect())
+        at_most(each(sites, |site| self.member_of(site, &member, steps)))
     }
 
     /// `self.member`: what it was made with, wherever structures of the type are made.
@@ -27,8 +27,7 @@ impl Folder<'_, '_> {
         let owner = self.code.files[file].rust.owner_at(at).map(|owner| owner.name.clone());
         let made = owner.map(|owner| self.code.members_of(file, &owner, member)).unwrap_or_default();
         if made.is_empty() {
-            let reason = format!("its text is in the member `{member}`");
-            return vec![Err(Failure { reason, kind: FailureKind::Name })];
+            return vec![Err(in_member(member))];
         }
         let of_structure = |(file, value): (usize, TokenStream)| {
             let found = Found { file, meaning: Meaning::Expression(value) };
@@ -37,11 +36,7 @@ impl Folder<'_, '_> {
         at_most(made.into_iter().flat_map(of_structure).collect())
     }
 
-    pub(super) fn member_of(&mut self, site: Result<Site, Failure>, member: &str, steps: usize) -> Sites {
-        let site = match site {
-            Ok(site) => site,
-            Err(failure) => return vec![Err(failure)],
-        };
+    pub(super) fn member_of(&mut self, site: Site, member: &str, steps: usize) -> Sites {
         let position = member.parse::<usize>().ok();
         let value = match &site.expression {
             Expr::Struct(structure) => {
@@ -58,10 +53,7 @@ impl Folder<'_, '_> {
         };
         match value {
             Some(value) => self.heads(site.file, &value, &site.frames, steps + 1),
-            None => {
-                let reason = format!("its text is in the member `{member}`");
-                vec![Err(Failure { reason, kind: FailureKind::Name })]
-            }
+            None => vec![Err(in_member(member))],
         }
     }
 
@@ -75,27 +67,23 @@ impl Folder<'_, '_> {
         steps: usize,
     ) -> Sites {
         let position = index.and_then(|index| self.number(file, index, frames, steps + 1));
-        let mut found = Vec::new();
-        for site in self.heads(file, array, frames, steps) {
-            let elements = site.and_then(|site| Ok((self.elements(&site)?, site)));
-            match elements {
-                Err(failure) => found.push(Err(failure)),
-                Ok((elements, site)) => {
-                    let position = position.and_then(|position| usize::try_from(position).ok());
-                    let chosen: Vec<&Expr> = match position {
-                        Some(position) => elements.get(position).into_iter().collect(),
-                        None => elements.iter().take(MAX_CHOICES + 1).collect(),
-                    };
-                    if chosen.is_empty() {
-                        found.push(Err(unknown()));
-                    }
-                    for element in chosen {
-                        found.extend(self.heads(site.file, element, &site.frames, steps + 1));
-                    }
-                }
+        let position = position.and_then(|position| usize::try_from(position).ok());
+        let sites = self.heads(file, array, frames, steps);
+        at_most(each(sites, |site| {
+            let elements = match self.elements(&site) {
+                Ok(elements) => elements,
+                Err(failure) => return vec![Err(failure)],
+            };
+            let chosen: Vec<&Expr> = match position {
+                Some(position) => elements.get(position).into_iter().collect(),
+                None => elements.iter().take(MAX_CHOICES + 1).collect(),
+            };
+            if chosen.is_empty() {
+                return vec![Err(unknown())];
             }
-        }
-        at_most(found)
+            let follow = |element: &Expr| self.heads(site.file, element, &site.frames, steps + 1);
+            chosen.into_iter().flat_map(follow).collect()
+        }))
     }
 
     /// `[…]`, `vec![…]`, and these with `.iter()`.
@@ -108,6 +96,10 @@ impl Folder<'_, '_> {
             _ => Err(unknown()),
         }
     }
+}
+
+fn in_member(member: &str) -> Failure {
+    Failure { reason: format!("its text is in the member `{member}`"), kind: FailureKind::Name }
 }
 
 fn is_self(expression: &Expr) -> bool {

@@ -87,7 +87,6 @@ pub(super) struct Site {
 }
 
 type Sites = Vec<Result<Site, Failure>>;
-
 type Texts = Vec<Result<Folded, Failure>>;
 
 impl<'c, 'w> Folder<'c, 'w> {
@@ -164,14 +163,8 @@ impl<'c, 'w> Folder<'c, 'w> {
     }
 
     fn fold(&mut self, file: usize, expression: &Expr, frames: &Frames, steps: usize) -> Texts {
-        let mut texts = Vec::new();
-        for site in self.heads(file, expression, frames, steps) {
-            match site {
-                Ok(site) => texts.extend(self.fold_head(&site, steps + 1)),
-                Err(failure) => texts.push(Err(failure)),
-            }
-        }
-        at_most(texts)
+        let sites = self.heads(file, expression, frames, steps);
+        at_most(each(sites, |site| self.fold_head(&site, steps + 1)))
     }
 
     fn fold_head(&mut self, site: &Site, steps: usize) -> Texts {
@@ -218,6 +211,17 @@ fn only<T>(mut found: Vec<Result<T, Failure>>) -> Result<T, String> {
         1 => found.remove(0).map_err(|failure| failure.reason),
         _ => Err("it may be several texts".to_string()),
     }
+}
+
+/// An expression that is followed no further.
+fn itself(file: usize, expression: &Expr, frames: &Frames) -> Sites {
+    vec![Ok(Site { file, expression: expression.clone(), frames: frames.clone() })]
+}
+
+/// What becomes of each site; a failure stays one.
+fn each<T>(sites: Sites, mut follow: impl FnMut(Site) -> Vec<Result<T, Failure>>) -> Vec<Result<T, Failure>> {
+    let followed = sites.into_iter().map(|site| site.map_or_else(|failure| vec![Err(failure)], &mut follow));
+    followed.flatten().collect()
 }
 
 /// Keeps the number of choices small.

@@ -3,7 +3,7 @@
 use syn::{Expr, ExprMethodCall};
 
 use super::failure::of_part;
-use super::{Failure, Folded, Folder, Frames, MAX_CHOICES, MAX_TEXT, Texts, at_most, only};
+use super::{Failure, Folded, Folder, Frames, MAX_CHOICES, MAX_TEXT, Texts, at_most, each, only};
 use crate::extract::MappedText;
 
 /// Methods that make a text of others.
@@ -40,16 +40,11 @@ impl Folder<'_, '_> {
                         Err(_) => return vec![Err(made())],
                     },
                 };
-                let mut texts = Vec::new();
-                for site in self.heads(file, &call.receiver, frames, steps + 1) {
-                    match site.and_then(|site| Ok((self.elements(&site).map_err(|_| made())?, site))) {
-                        Ok((elements, site)) => {
-                            texts.extend(self.joined(site.file, &elements, &site.frames, &between, steps));
-                        }
-                        Err(failure) => texts.push(Err(failure)),
-                    }
-                }
-                at_most(texts)
+                let sites = self.heads(file, &call.receiver, frames, steps + 1);
+                at_most(each(sites, |site| match self.elements(&site) {
+                    Ok(elements) => self.joined(site.file, &elements, &site.frames, &between, steps),
+                    Err(_) => vec![Err(made())],
+                }))
             }
             _ => vec![Err(made())],
         }

@@ -15,51 +15,58 @@ const NOT_IN_RECEIVERS: [&str; 14] =
     ["return", "let", "if", "else", "match", "in", "move", "mut", "break", "while", "unsafe", "as", "ref", "loop"];
 
 impl Scanner {
+    /// A word that may be a macro's name, a structure's, a function's or a method's.
     pub(super) fn call(&mut self, word: &str, tokens: &[TokenTree], index: usize) {
-        let previous = |back: usize| index.checked_sub(back).and_then(|previous| tokens.get(previous));
-        let is_method = matches!(previous(1), Some(TokenTree::Punct(mark)) if mark.as_char() == '.');
-        let arguments = match is_mark_pair(tokens, index + 1, ':') && is_mark(tokens, index + 3, '<') {
-            true => after_angles(tokens, index + 3),
-            false => index + 1,
-        };
         if is_mark(tokens, index + 1, '!')
             && let Some(TokenTree::Group(group)) = tokens.get(index + 2)
         {
             let range = self.place(tokens[index].span()).start..self.place(group.span()).end;
             self.found.macros.push(MacroCall { name: word.to_string(), arguments: group.stream(), range });
         }
+        let arguments = match is_mark_pair(tokens, index + 1, ':') && is_mark(tokens, index + 3, '<') {
+            true => after_angles(tokens, index + 3),
+            false => index + 1,
+        };
         let Some(TokenTree::Group(group)) = tokens.get(arguments) else { return };
-        if group.delimiter() == Delimiter::Brace && !is_method && word.starts_with(char::is_uppercase) {
-            let is_expression = match previous(1) {
-                Some(TokenTree::Ident(before)) => !NOT_BEFORE_STRUCTURES.iter().any(|word| before == word),
-                Some(TokenTree::Punct(mark)) => !matches!(mark.as_char(), '>' | '+' | '!'),
-                _ => true,
-            };
-            if is_expression {
-                let at = self.place(tokens[index].span()).start;
-                self.found.structures.push(Structure { name: word.to_string(), at, members: group.stream() });
-            }
-        }
-        if group.delimiter() != Delimiter::Parenthesis {
-            return;
-        }
-        if is_method {
-            let receiver = receiver(&tokens[..index - 1]);
-            let range = self.place(tokens[index].span()).start..self.place(group.span()).end;
-            let path = vec![word.to_string()];
-            return self.found.calls.push(Call { path, is_method, receiver, arguments: group.stream(), range });
-        }
-        let mut path = vec![word.to_string()];
-        let mut at = index;
-        while at >= 3 && is_mark_pair(tokens, at - 2, ':') {
-            let Some(name) = ident(tokens, at - 3) else { break };
-            path.insert(0, name);
-            at -= 3;
-        }
         let range = self.place(tokens[index].span()).start..self.place(group.span()).end;
-        let receiver = TokenStream::new();
-        self.found.calls.push(Call { path, is_method, receiver, arguments: group.stream(), range });
+        let is_method = index > 0 && is_mark(tokens, index - 1, '.');
+        match group.delimiter() {
+            Delimiter::Brace if !is_method && makes_structure(word, tokens, index) => {
+                let (name, at, members) = (word.to_string(), range.start, group.stream());
+                self.found.structures.push(Structure { name, at, members });
+            }
+            Delimiter::Parenthesis => {
+                let (path, receiver) = match is_method {
+                    true => (vec![word.to_string()], receiver(&tokens[..index - 1])),
+                    false => (path_to(word, tokens, index), TokenStream::new()),
+                };
+                self.found.calls.push(Call { path, is_method, receiver, arguments: group.stream(), range });
+            }
+            _ => {}
+        }
     }
+}
+
+/// Whether braces behind a name hold the members of a value.
+fn makes_structure(word: &str, tokens: &[TokenTree], index: usize) -> bool {
+    let is_expression = match index.checked_sub(1).and_then(|previous| tokens.get(previous)) {
+        Some(TokenTree::Ident(before)) => !NOT_BEFORE_STRUCTURES.iter().any(|word| before == word),
+        Some(TokenTree::Punct(mark)) => !matches!(mark.as_char(), '>' | '+' | '!'),
+        _ => true,
+    };
+    is_expression && word.starts_with(char::is_uppercase)
+}
+
+/// A name with the path before it: `a::b::name`.
+fn path_to(word: &str, tokens: &[TokenTree], index: usize) -> Vec<String> {
+    let mut path = vec![word.to_string()];
+    let mut at = index;
+    while at >= 3 && is_mark_pair(tokens, at - 2, ':') {
+        let Some(name) = ident(tokens, at - 3) else { break };
+        path.insert(0, name);
+        at -= 3;
+    }
+    path
 }
 
 /// What a method is called on: names, calls, indices, members back to the first that is none of these.
