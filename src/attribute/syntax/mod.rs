@@ -1,0 +1,104 @@
+//! Questions to the syntax tree: what stands at a line and column, which variables it mentions, how they are
+//! declared.
+//!
+//! The tree is of the text before macros; where it cannot answer, nothing is claimed.
+
+mod access_path;
+mod aliases;
+mod calls;
+mod constants;
+mod declarations;
+mod functions;
+mod loops;
+mod mentions;
+mod region;
+mod role;
+mod volatile;
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+use self::aliases::Assignment;
+use super::counter_syntax::CounterSyntax;
+
+pub(super) use self::access_path::access_path;
+pub(super) use self::calls::argument_of;
+pub use self::calls::last_name;
+pub(super) use self::declarations::resolve;
+pub use self::declarations::{Declaration, DeclarationKind};
+pub use self::functions::{FunctionSyntax, ParameterSyntax, enclosing_function};
+pub(super) use self::functions::{first_statement, head_start};
+pub use self::loops::LoopSyntax;
+pub(super) use self::loops::is_loop;
+pub use self::mentions::Mention;
+pub use self::region::is_separate_block;
+pub(super) use self::role::role;
+pub use self::volatile::Volatility;
+
+/// Answers that many accesses ask for; they depend on the text alone.
+#[derive(Default)]
+pub struct Memory {
+    constants: OnceCell<HashMap<String, Option<String>>>,
+    /// By the bytes of the region.
+    mentions: Answers<(usize, usize), Mention>,
+    /// By the start of the function.
+    assignments: Answers<usize, Assignment>,
+    /// By offset.
+    pub(super) counters: Answers<usize, CounterSyntax>,
+}
+
+type Answers<Question, Answer> = RefCell<HashMap<Question, Rc<[Answer]>>>;
+
+/// All children; asking for them one by one would cost the square of their number.
+pub fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    node.children(&mut node.walk()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attribute::view::SourceView;
+    use crate::extract::MappedText;
+    use crate::source::SourceFile;
+
+    const TEXT: &str = "#define N 4
+constexpr int M = 8;
+template <typename T, int W>
+__global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int n) {
+  float window[W];
+  float acc[N * M], other[2][3];
+  for (int j = 0; j < n; ++j) {
+    acc[j] = in[j];
+    acc[s.key[j]] += window[3];
+  }
+  float* p = acc + 1;
+#pragma unroll 1
+  for (int k = 0; k < 4; ++k) foo(p[k]);
+  if (acc[n] > 2) { return; }
+}
+";
+
+    pub(super) fn view() -> SourceView {
+        SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", TEXT)))
+    }
+
+    pub(super) fn mentions_at(line: u32, column: u32) -> Vec<(String, Option<String>, bool, bool)> {
+        let view = view();
+        let region = view.region(view.offset(line, column).unwrap()).unwrap();
+        view.mentions(region)
+            .iter()
+            .filter(|mention| mention.declaration.kind != DeclarationKind::Scalar)
+            .map(|m| {
+                (
+                    m.declaration.name.clone(),
+                    m.indices.first().map(|range| view.text()[range.clone()].to_string()),
+                    m.is_read,
+                    m.is_written,
+                )
+            })
+            .collect()
+    }
+}

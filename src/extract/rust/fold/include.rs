@@ -1,0 +1,61 @@
+//! Files that a text includes.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Failure, FailureKind, Folded, Folder, Origin};
+use crate::discover::{has_ending, normalize};
+use crate::extract::MappedText;
+use crate::source::SourceFile;
+
+/// What `env!("OUT_DIR")` stands for here; no path begins like this.
+pub(super) const OUT_DIR: &str = "\u{0}OUT_DIR";
+
+impl Folder<'_, '_> {
+    pub(super) fn include(&mut self, file: usize, path: &str) -> Result<Folded, Failure> {
+        if let Some(built) = path.strip_prefix(OUT_DIR) {
+            let name = built.rsplit('/').next().unwrap_or(built).to_string();
+            let reason = format!("it includes `{name}`, which the build makes");
+            return Err(Failure { reason, kind: FailureKind::Built(name) });
+        }
+        let folder = self.code.files[file].rust.file.path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let included = normalize(&folder.join(path));
+        if !included.exists() && has_ending(&included, &["ptx", "cubin", "fatbin"]) {
+            // Some builds write into the source tree.
+            let name = path.rsplit('/').next().unwrap_or(path).to_string();
+            let reason = format!("it includes `{path}`, which does not exist");
+            return Err(Failure { reason, kind: FailureKind::Built(name) });
+        }
+        self.file(&included, path)
+    }
+
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// It is not there, or not to be read.
+    pub fn file(&mut self, path: &Path, written: &str) -> Result<Folded, Failure> {
+        let included = self.read(path, written).map_err(Failure::made)?;
+        let files = BTreeSet::from([included.path.clone()]);
+        Ok(Folded { text: MappedText::from_file(&included), origin: Some(Origin::File(included)), files })
+    }
+
+    fn read(&mut self, path: &Path, written: &str) -> Result<Arc<SourceFile>, String> {
+        if let Some(file) = self.included.get(path) {
+            return Ok(Arc::clone(file));
+        }
+        if !path.exists() {
+            return Err(format!("it includes `{written}`, which does not exist"));
+        }
+        if !self.code.workspace.may_read(path) {
+            return Err(format!("it includes `{written}`, which lies outside of the workspace or is no file"));
+        }
+        let file = SourceFile::read(path, &self.code.workspace.root)
+            .map_err(|error| format!("it includes `{written}`: {error}"))?;
+        if !file.is_utf8() {
+            return Err(format!("it includes `{written}`, which is not UTF-8"));
+        }
+        self.included.insert(path.to_path_buf(), Arc::clone(&file));
+        Ok(file)
+    }
+}

@@ -1,0 +1,68 @@
+//! The standard library's macros that make texts: `concat!`, `env!`, `format!`, `include_str!`, `stringify!`.
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::{Expr, ExprMacro, Lit};
+
+use super::failure::unknown;
+use super::include::OUT_DIR;
+use super::{Failure, Folded, Folder, Frames, Origin, Texts, parse_list};
+use crate::extract::MappedText;
+
+impl Folder<'_, '_> {
+    pub(super) fn expand(&mut self, file: usize, expression: &ExprMacro, frames: &Frames, steps: usize) -> Texts {
+        let name = expression.mac.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        let arguments = parse_list(expression.mac.tokens.clone());
+        let arguments = match (name.as_str(), arguments) {
+            ("stringify", _) => return vec![self.stringified(file, &expression.mac.tokens)],
+            (_, Ok(arguments)) => arguments,
+            ("include_str" | "include_bytes" | "concat" | "env" | "format" | "formatcp" | "concatcp", Err(reason)) => {
+                return vec![Err(Failure::made(reason))];
+            }
+            _ => return vec![Err(Failure::made(format!("`{name}!` makes its text")))],
+        };
+        match (name.as_str(), arguments.as_slice()) {
+            ("include_str" | "include_bytes", [path]) => {
+                let paths = self.fold(file, path, frames, steps + 1);
+                paths.into_iter().map(|path| path.and_then(|path| self.include(file, path.text.as_str()))).collect()
+            }
+            ("concat" | "concatcp", pieces) => self.joined(file, pieces, frames, "", steps),
+            ("env", [Expr::Lit(syn::ExprLit { lit: Lit::Str(name), .. }), ..]) => {
+                vec![self.environment(file, &name.value())]
+            }
+            ("format" | "formatcp" | "format_args", [template, arguments @ ..]) => {
+                self.formatted(file, template, arguments, frames, steps)
+            }
+            ("c_str" | "cstr", [text]) => self.fold(file, text, frames, steps + 1),
+            ("include_str" | "include_bytes" | "env" | "format", _) => vec![Err(unknown())],
+            _ => vec![Err(Failure::made(format!("`{name}!` makes its text")))],
+        }
+    }
+
+    fn stringified(&self, file: usize, tokens: &TokenStream) -> Result<Folded, Failure> {
+        let mut tokens = tokens.clone().into_iter();
+        let (Some(token), None) = (tokens.next(), tokens.next()) else {
+            return Err(Failure::made("`stringify!` makes its text"));
+        };
+        if matches!(&token, TokenTree::Group(_)) || matches!(&token, TokenTree::Punct(mark) if mark.as_char() == '$') {
+            return Err(Failure::made("`stringify!` makes its text"));
+        }
+        let mut text = MappedText::default();
+        let span = self.spanned(file, &token);
+        text.push(&token.to_string(), span.clone());
+        Ok(Folded { text, origin: Some(Origin::Literal(span)), ..Folded::default() })
+    }
+
+    fn environment(&self, file: usize, name: &str) -> Result<Folded, Failure> {
+        let package = self.code.files[file].package.and_then(|package| self.code.workspace.packages.get(package));
+        let text = match (name, package) {
+            ("CARGO_MANIFEST_DIR", Some(package)) => package.root.to_string_lossy().into_owned(),
+            ("CARGO_PKG_NAME", Some(package)) => package.name.clone(),
+            // Stands for itself until a file is asked for.
+            ("OUT_DIR", _) => OUT_DIR.to_string(),
+            (name, _) => return Err(Failure::made(format!("it depends on the environment variable `{name}`"))),
+        };
+        let mut mapped = MappedText::default();
+        mapped.push_generated(&text);
+        Ok(Folded { text: mapped, ..Folded::default() })
+    }
+}
