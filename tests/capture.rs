@@ -197,6 +197,8 @@ fn kernels_of_real_libraries_are_found() -> Result<(), Failed> {
         .map(|(kernel, place, bytes, flags)| format!("{kernel} {place} {bytes} {flags}"))
         .to_vec(),
     )?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    expect(words.contains("the driver makes machine code of PTX"), true)?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     // Nothing is left out, and the blocks of launches are known.
     expect(text.contains("was not analysed"), false)?;

@@ -127,7 +127,7 @@ impl ShadowToolkit {
                 command.env(name, &self.root);
             }
         }
-        // cust and rustacuda know no other variable, and do not build where they find no `lib64`.
+        // cust knows no other variable, and does not build where it finds no `lib64`.
         if !is_usual && std::env::var_os("CUDA_LIBRARY_PATH").is_none() {
             command.env("CUDA_LIBRARY_PATH", &self.root);
         }
