@@ -24,7 +24,7 @@ fn check(unit: &TranslationUnit, is_debug: bool) -> Option<Finding> {
     }
     let span = match &unit.code {
         UnitCode::CudaFile { file, .. } => Span::line(file, 1),
-        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text } => text.span(0..1),
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.span(0..1),
     };
     let finding = Finding::new(format!("`{}` is built for debugging: everything is in local memory", unit.name))
         .primary(span.as_ref(), "compiled with `-G`")

@@ -20,6 +20,7 @@ use crate::attribute::{
     KernelFrame, Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, StackObject, StackObjectKind, registers_for,
 };
 use crate::diagnostic::{Applicability, Edit, ResourceUsage, Suggestion};
+use crate::extract::UnitCode;
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, line_of, plural};
 use crate::source::Span;
 use crate::suggest;
@@ -64,7 +65,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     finding.variable_type = spills.groups.first().and_then(|group| Some(group.variable.as_ref()?.type_text.clone()));
     finding = finding.primary(frame.span.as_ref(), format!("{} of spill slots in every thread", bytes(object.bytes)));
     if let Some(limit) = &frame.limit {
-        finding = match limit_span(frame, limit) {
+        finding = match limit_span(cx, limit) {
             Some(span) => finding.label(Some(span), arithmetic(limit)),
             None => finding.note(arithmetic(limit)),
         };
@@ -294,11 +295,13 @@ fn hottest(finding: Finding, spills: &Spills, near: Option<&Span>) -> Finding {
     }
 }
 
-fn limit_span<'a>(frame: &'a KernelFrame, limit: &Limit) -> Option<&'a Span> {
-    match limit.origin {
-        LimitOrigin::LaunchBounds { .. } => frame.launch_bounds.span.as_ref(),
-        LimitOrigin::MaxRegisters => frame.launch_bounds.max_registers_span.as_ref(),
-        LimitOrigin::Flag(_) | LimitOrigin::Architecture => None,
+fn limit_span<'a>(cx: &LintContext<'a>, limit: &Limit) -> Option<&'a Span> {
+    let bounds = &cx.frame.launch_bounds;
+    match (&limit.origin, &cx.unit.unit.code) {
+        (LimitOrigin::LaunchBounds { .. }, _) => bounds.span.as_ref(),
+        (LimitOrigin::MaxRegisters, _) => bounds.max_registers_span.as_ref(),
+        (LimitOrigin::Flag(_), UnitCode::Ptx { options, .. }) => options.limit.as_ref(),
+        (LimitOrigin::Flag(_) | LimitOrigin::Architecture, _) => None,
     }
 }
 

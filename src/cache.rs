@@ -102,9 +102,10 @@ impl Cache {
                     part(if captured.takes_cubin { "cubin" } else { "ptx" });
                 }
             }
-            UnitCode::Ptx { text } => {
+            UnitCode::Ptx { text, options } => {
                 part("ptx");
                 part(text.as_str());
+                options.arguments.iter().for_each(|argument| part(argument));
             }
         }
         parts.key()

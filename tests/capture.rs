@@ -1,5 +1,5 @@
-//! `--capture` as a user runs it, on a workspace with one package for each usual way to build kernels, with the real build
-//! crates and a real toolkit: `LMEM_LIVE=1 cargo test --test capture`.
+//! `--capture` as a user runs it, on a workspace with one package for each usual way to build kernels and for each library
+//! that loads them, with the real crates and a real toolkit: `LMEM_LIVE=1 cargo test --test capture`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,18 +17,20 @@ fn main() {
     let trials = vec![
         trial("every_way_to_build_is_seen", every_way_to_build_is_seen),
         trial("a_build_that_fails_says_so", a_build_that_fails_says_so),
+        trial("kernels_of_real_libraries_are_found", kernels_of_real_libraries_are_found),
     ];
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// A copy of the workspace, and a cache that knows no builds.
+/// A copy of a part of the workspace, and a cache that knows no builds.
 struct Place {
     folder: tempfile::TempDir,
     toolkit: PathBuf,
 }
 
 impl Place {
-    fn new() -> Result<Self, Failed> {
+    /// The packages whose names begin so.
+    fn new(start: &str) -> Result<Self, Failed> {
         let cancel = std::sync::atomic::AtomicBool::new(false);
         let toolkit = toolkit::select(Request { quiet: true, ..Request::default() }, &cancel)?.toolkit.root;
         let place = Self { folder: tempfile::tempdir()?, toolkit };
@@ -36,16 +38,18 @@ impl Place {
         let has_cmake = Command::new("cmake").arg("--version").output().is_ok_and(|output| output.status.success());
         for entry in walkdir::WalkDir::new(&source).into_iter().filter_map(Result::ok) {
             let below = entry.path().strip_prefix(&source)?;
-            if entry.file_type().is_file() && (has_cmake || !below.starts_with("with_cmake")) {
+            let is_wanted = below.components().count() == 1 || below.to_string_lossy().starts_with(start);
+            if entry.file_type().is_file() && is_wanted && (has_cmake || !below.starts_with("with_cmake")) {
                 let copy = place.path(&below.to_string_lossy());
                 fs_err::create_dir_all(copy.parent().unwrap_or(&copy))?;
                 fs_err::copy(entry.path(), copy)?;
             }
         }
-        if !has_cmake {
+        let manifest = fs_err::read_to_string(source.join("Cargo.toml"))?;
+        let members = format!("members = [\"{start}*\"]");
+        fs_err::write(place.path("Cargo.toml"), manifest.replace("members = [\"uses_*\", \"with_*\"]", &members))?;
+        if !has_cmake && start == "with_" {
             eprintln!("note: there is no `cmake` on this machine: `with_cmake` is left out");
-            let manifest = fs_err::read_to_string(place.path("Cargo.toml"))?.replace("\"with_cmake\", ", "");
-            fs_err::write(place.path("Cargo.toml"), manifest)?;
         }
         Ok(place)
     }
@@ -56,9 +60,13 @@ impl Place {
 
     fn lmem(&self, arguments: &[&str]) -> Result<Output, Failed> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-lmem"));
-        command.args(["lmem", "--workspace", "--message-format", "json", "-v", "--no-verify"]).args(arguments);
+        command.args(["lmem", "--workspace", "--message-format", "json", "-v"]).args(arguments);
         command.current_dir(self.path("")).env("CARGO_LMEM_CACHE_DIR", self.folder.path().join("cache"));
-        let output = command.env("CUDA_HOME", &self.toolkit).env_remove("CUDA_COMPUTE_CAP").output()?;
+        let output = command
+            .env("CUDA_HOME", &self.toolkit)
+            .env_remove("CUDA_COMPUTE_CAP")
+            .env_remove("CUDA_LIBRARY_PATH")
+            .output()?;
         match output.status.success() {
             true => Ok(output),
             false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
@@ -95,14 +103,14 @@ fn expect<T: PartialEq + std::fmt::Debug>(found: T, expected: T) -> Result<(), F
 }
 
 fn every_way_to_build_is_seen() -> Result<(), Failed> {
-    let place = Place::new()?;
-    let assumed = found(&place.lmem(&["--arch", "sm_90"])?)?;
+    let place = Place::new("with_")?;
+    let assumed = found(&place.lmem(&["--no-verify", "--arch", "sm_90"])?)?;
     expect(of(&assumed, "with_cc"), vec![("sm_90", 32, "assumed")])?;
 
     let generated = place.path("with_bindgen_cuda/src/ptx.rs");
     let past = SystemTime::now() - std::time::Duration::from_secs(3600);
     std::fs::File::options().write(true).open(&generated)?.set_modified(past)?;
-    let output = place.lmem(&["--capture"])?;
+    let output = place.lmem(&["--no-verify", "--capture"])?;
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     let captured = found(&output)?;
     // Every package says how long its array is, in its own way; the architectures are those of the builds.
@@ -123,35 +131,103 @@ fn every_way_to_build_is_seen() -> Result<(), Failed> {
     expect(words.contains("a build script changed"), false)?;
 
     // Later runs remember, also for another architecture.
-    let later = found(&place.lmem(&["--arch", "sm_90"])?)?;
+    let later = found(&place.lmem(&["--no-verify", "--arch", "sm_90"])?)?;
     expect(of(&later, "with_cc"), vec![("sm_90a", 48, "captured")])?;
     expect(of(&later, "with_command"), vec![("sm_90", 112, "captured")])?;
 
     // What did not change is not built again; features are.
-    let again = found(&place.lmem(&["--capture", "--features", "with_command/double"])?)?;
+    let again = found(&place.lmem(&["--no-verify", "--capture", "--features", "with_command/double"])?)?;
     expect(of(&again, "with_command"), vec![("sm_80", 224, "captured")])?;
     expect(of(&again, "with_cc").len(), 2)?;
 
     // A build script that has changed since is named.
     let script = place.path("with_cc/build.rs");
     fs_err::write(&script, format!("{}\n", fs_err::read_to_string(&script)?))?;
-    let output = place.lmem(&[])?;
+    let output = place.lmem(&["--no-verify"])?;
     expect(String::from_utf8_lossy(&output.stderr).contains("the build script of `with_cc` has changed"), true)?;
 
     // Records that are lost are made again, though cargo has nothing to do.
     fs_err::remove_dir_all(place.folder.path().join("cache"))?;
-    expect(of(&found(&place.lmem(&["--capture", "--arch", "sm_90"])?)?, "with_cc"), vec![("sm_90a", 48, "captured")])
+    expect(
+        of(&found(&place.lmem(&["--no-verify", "--capture", "--arch", "sm_90"])?)?, "with_cc"),
+        vec![("sm_90a", 48, "captured")],
+    )
 }
 
 fn a_build_that_fails_says_so() -> Result<(), Failed> {
-    let place = Place::new()?;
+    let place = Place::new("with_")?;
     let script = place.path("with_cc/build.rs");
     fs_err::write(&script, fs_err::read_to_string(&script)?.replace(".compile(", ".flag(\"-no-such-flag\").compile("))?;
-    let output = place.lmem(&["--capture", "--package", "with_cc", "--package", "with_command", "--arch", "sm_90"]);
+    let output = place.lmem(&[
+        "--no-verify",
+        "--capture",
+        "--package",
+        "with_cc",
+        "--package",
+        "with_command",
+        "--arch",
+        "sm_90",
+    ]);
     let output = match output {
         // The flags that were seen do not compile, and are not replaced by others.
         Err(words) => words.message().unwrap_or_default().to_string(),
         Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
     };
     expect(output.contains("cargo reported errors"), true)
+}
+
+/// That the packages are built as they stand says that their code is code for these libraries.
+fn kernels_of_real_libraries_are_found() -> Result<(), Failed> {
+    let place = Place::new("uses_")?;
+    let output = place.lmem(&["--capture", "--arch", "sm_90"])?;
+    expect(
+        places(&output)?,
+        [
+            ("bins", "uses_cudarc/src/kernels.rs:5:11", 64, "code"),
+            ("cells", "uses_cust/kernels/cells.cu:6:11", 272, "captured"),
+            ("histogram", "uses_old_cudarc/src/lib.rs:11:11", 208, "code"),
+            ("lengths", "uses_old_cudarc/src/lib.rs:49:11", 240, "code"),
+            ("medians", "uses_old_cudarc/kernels/medians.cu:3:11", 176, "code"),
+            ("moments", "uses_cudarc/kernels/moments.cu:2:11", 80, "code"),
+            ("pick", "uses_cust/src/lib.rs:25:5", 288, "code"),
+            ("ranks", "uses_cudarc/kernels/ranks.cu:6:11", 144, "captured"),
+            ("scaled", "uses_cudarc/src/kernels.rs:22:12", 112, "code"),
+            ("thirds", "uses_cudarc/src/lib.rs:86:23", 96, "code"),
+        ]
+        .map(|(kernel, place, bytes, flags)| format!("{kernel} {place} {bytes} {flags}"))
+        .to_vec(),
+    )?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    expect(words.contains("the driver makes machine code of PTX"), true)?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    // Nothing is left out, and the blocks of launches are known.
+    expect(text.contains("was not analysed"), false)?;
+    for title in ["16 KiB for a block of 256 threads", "6 KiB for a block of 64 threads"] {
+        expect((title, text.contains(title)), (title, true))?;
+    }
+    expect(text.contains("the limit on registers does not reach the code that runs"), true)
+}
+
+/// Kernel, place, bytes and origin of flags of every array that is indexed at run time.
+fn places(output: &Output) -> Result<Vec<String>, Failed> {
+    let mut all = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let value: Value = serde_json::from_str(line)?;
+        let spans = value["message"]["spans"].as_array().into_iter().flatten();
+        for span in spans.filter(|span| span["is_primary"] == true && value["lmem"]["lint"] == "dynamic_index") {
+            let kernel = &value["lmem"]["kernels"][0];
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+            all.push(format!(
+                "{} {}:{}:{} {} {}",
+                text(&kernel["name"]),
+                text(&span["file_name"]),
+                span["line_start"],
+                span["column_start"],
+                kernel["bytes"],
+                text(&value["lmem"]["flags"])
+            ));
+        }
+    }
+    all.sort();
+    Ok(all)
 }

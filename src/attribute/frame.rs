@@ -302,6 +302,9 @@ impl Attribution<'_> {
         let described = function.and_then(|function| self.describe(function));
         let body = described.as_ref().and_then(|described| described.body.clone());
         let (span, syntax) = described.map_or((None, None), |described| (described.span, described.syntax));
+        // Where the source is PTX itself, its header is the place.
+        let header = || self.views.ptx()?.line_span(*function?.lines.as_ref()?.start() as usize);
+        let span = span.or_else(header);
         let mut frame = KernelFrame {
             span,
             body,

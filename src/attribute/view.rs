@@ -109,7 +109,7 @@ impl<'a> Views<'a> {
 
     /// The unit's own text, where that is the PTX itself.
     pub fn ptx(&self) -> Option<Rc<SourceView>> {
-        let UnitCode::Ptx { text } = &self.unit.code else { return None };
+        let UnitCode::Ptx { text, .. } = &self.unit.code else { return None };
         let mut views = self.views.borrow_mut();
         let view = views.entry(PathBuf::new()).or_insert_with(|| Some(Rc::new(SourceView::plain(text.clone()))));
         view.clone()

@@ -127,6 +127,10 @@ impl ShadowToolkit {
                 command.env(name, &self.root);
             }
         }
+        // cust knows no other variable, and does not build where it finds no `lib64`.
+        if !is_usual && std::env::var_os("CUDA_LIBRARY_PATH").is_none() {
+            command.env("CUDA_LIBRARY_PATH", &self.root);
+        }
         let is_nvcc = |name: &OsStr| {
             let name = name.to_string_lossy();
             // `cc` prefers variables that name the target: `NVCC_x86_64-unknown-linux-gnu`.

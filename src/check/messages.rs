@@ -77,7 +77,7 @@ fn plain(unit: &TranslationUnit, code: Code, message: String) -> Diagnostic {
 pub fn start_of(unit: &TranslationUnit) -> Option<Span> {
     match &unit.code {
         UnitCode::CudaFile { file, .. } => Span::line(file, 1),
-        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text } => text.span(0..1),
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.span(0..1),
     }
 }
 
@@ -109,7 +109,7 @@ fn locate(message: &CompilerMessage, unit: &TranslationUnit, root: &Path, ptx: O
     let (name, line) = message.place.as_ref()?;
     if message.compiler == "ptxas" {
         return match (&unit.code, ptx) {
-            (UnitCode::Ptx { text }, _) => line_of_text(text, *line, None),
+            (UnitCode::Ptx { text, .. }, _) => line_of_text(text, *line, None),
             (_, Some(ptx)) => line_of_ptx(ptx, *line, unit, root),
             (_, None) => None,
         };

@@ -386,6 +386,12 @@ fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) {
         let flags = unit::flag_origin(job.unit);
         talk.detail(&format!("{origin}: {} for {}, flags: {}", job.unit.name, job.target.architecture, flags.name()));
     }
+    if jobs.iter().any(|job| unit::is_for_driver(job.unit)) {
+        talk.detail(
+            "note: the driver makes machine code of PTX and of kernel strings when the program runs: one that is not of this \
+             toolkit's version may decide otherwise than its `ptxas`",
+        );
+    }
     for (rescue, mut names) in rescued {
         names.dedup();
         match names.as_slice() {

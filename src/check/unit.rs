@@ -284,7 +284,17 @@ pub fn flag_origin(unit: &TranslationUnit) -> FlagOrigin {
         // The options beside the string, or that there are none, are what the program runs with.
         UnitCode::CudaText { options, .. } if options.captured.is_some() => FlagOrigin::Captured,
         UnitCode::CudaText { options, .. } if options.unresolved.is_some() => FlagOrigin::Assumed,
+        UnitCode::Ptx { options, .. } if options.unresolved.is_some() => FlagOrigin::Assumed,
         UnitCode::CudaText { .. } | UnitCode::Ptx { .. } => FlagOrigin::Code,
+    }
+}
+
+/// Whether the machine code that runs is made by the driver, of PTX.
+pub fn is_for_driver(unit: &TranslationUnit) -> bool {
+    match &unit.code {
+        UnitCode::CudaFile { flags, .. } => flags.targets.iter().any(|target| target.architecture.is_none()),
+        UnitCode::CudaText { options, .. } => !options.captured.as_ref().is_some_and(|captured| captured.takes_cubin),
+        UnitCode::Ptx { .. } => true,
     }
 }
 
@@ -295,17 +305,28 @@ fn is_debug(unit: &TranslationUnit) -> bool {
     match &unit.code {
         UnitCode::CudaFile { flags, .. } => asks(&flags.arguments),
         UnitCode::CudaText { options, .. } => asks(&options.arguments),
-        UnitCode::Ptx { text } => {
+        UnitCode::Ptx { text, .. } => {
             let target = text.as_str().lines().find_map(|line| line.trim_start().strip_prefix(".target"));
             target.is_some_and(|rest| rest.split(',').any(|word| word.trim() == "debug"))
         }
     }
 }
 
-/// The `-maxrregcount` that counts: that of nvcc. For kernel strings it has no effect on the code that runs.
+/// The limit on the registers of all kernels of a unit, and its name: that of nvcc, or that of the driver's compiler. One
+/// of NVRTC has no effect on the code that runs.
 pub fn register_flag(unit: &TranslationUnit) -> Option<(u32, String)> {
-    let UnitCode::CudaFile { flags, .. } = &unit.code else { return None };
-    let mut arguments = flags.arguments.iter().peekable();
+    match &unit.code {
+        UnitCode::CudaFile { flags, .. } => maxrregcount(&flags.arguments),
+        UnitCode::Ptx { options, .. } => {
+            let (registers, _) = maxrregcount(&options.arguments)?;
+            Some((registers, format!("ModuleJitOption::MaxRegisters({registers})")))
+        }
+        UnitCode::CudaText { .. } => None,
+    }
+}
+
+fn maxrregcount(arguments: &[String]) -> Option<(u32, String)> {
+    let mut arguments = arguments.iter().peekable();
     let mut found = None;
     while let Some(argument) = arguments.next() {
         let name = argument.trim_start_matches('-');
@@ -322,7 +343,7 @@ pub fn register_flag(unit: &TranslationUnit) -> Option<(u32, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::{MappedText, NvccFlags};
+    use crate::extract::{DriverOptions, MappedText, NvccFlags};
     use crate::source::SourceFile;
 
     fn unit(arguments: &[&str]) -> TranslationUnit {
@@ -342,9 +363,16 @@ mod tests {
     fn flags_that_matter_are_seen() {
         assert!(is_debug(&unit(&["-O3", "-G"])));
         assert!(!is_debug(&unit(&["-g", "-lineinfo"])));
+        assert!(!is_for_driver(&unit(&["-O3"])));
         for arguments in [&["-maxrregcount=64"][..], &["--maxrregcount", "64"], &["-maxrregcount", "64"]] {
             assert_eq!(register_flag(&unit(arguments)), Some((64, "-maxrregcount=64".into())), "{arguments:?}");
         }
+        let options = DriverOptions { arguments: vec!["-O1".into(), "--maxrregcount=32".into()], ..Default::default() };
+        let ptx = UnitCode::Ptx { text: MappedText::default(), options };
+        let ptx = TranslationUnit { code: ptx, ..unit(&[]) };
+        assert!(is_for_driver(&ptx));
+        let limit = register_flag(&ptx);
+        assert_eq!(limit, Some((32, "ModuleJitOption::MaxRegisters(32)".into())));
         assert_eq!(register_flag(&unit(&["-O3"])), None);
         assert_eq!(register_flag(&unit(&["-maxrregcount"])), None);
     }
@@ -352,6 +380,9 @@ mod tests {
     #[test]
     fn ptx_tells_that_it_is_for_debugging() {
         let text = MappedText::from_file(&SourceFile::from_text("a.ptx", ".version 8.0\n.target sm_90, debug\n"));
-        assert!(is_debug(&TranslationUnit { code: UnitCode::Ptx { text }, ..unit(&[]) }));
+        assert!(is_debug(&TranslationUnit {
+            code: UnitCode::Ptx { text, options: DriverOptions::default() },
+            ..unit(&[])
+        }));
     }
 }

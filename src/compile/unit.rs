@@ -156,7 +156,9 @@ impl Compiler<'_> {
         match &unit.code {
             UnitCode::CudaFile { file, flags } => self.cuda_file(unit, file, flags, target, folder.path()),
             UnitCode::CudaText { text, options } => self.cuda_text(unit, text.as_str(), options, target, folder.path()),
-            UnitCode::Ptx { text } => self.ptxas(unit, text.as_str(), &[], target, folder.path()),
+            UnitCode::Ptx { text, options } => {
+                self.ptxas(unit, text.as_str(), &options.arguments, target, folder.path())
+            }
         }
     }
 
@@ -328,10 +330,11 @@ impl Compiler<'_> {
         }
         let missing = CompileError::NoOutput { program: "ptxas".into(), what: "cubin" };
         let cubin = Some(&cubin_path).filter(|path| path.is_file()).ok_or(missing)?;
+        let as_of_nvcc: Vec<String> = flags.iter().map(|flag| format!("-Xptxas={flag}")).collect();
         Ok(Artifacts {
             cubin: fs_err::read(cubin).map_err(CompileError::io("the cubin cannot be read"))?,
-            unlimited_log: self.unlimited(ptx, &text, flags, &attempt.architecture, &target.toolkit, folder)?,
-            shared_log: self.shared(ptx, &text, flags, &attempt.architecture, &target.toolkit, folder)?,
+            unlimited_log: self.unlimited(ptx, &text, &as_of_nvcc, &attempt.architecture, &target.toolkit, folder)?,
+            shared_log: self.shared(ptx, &text, &as_of_nvcc, &attempt.architecture, &target.toolkit, folder)?,
             front_end: FrontEnd::default(),
             ptx: ptx.to_string(),
             messages: warnings(messages),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Extraction, MappedText, NvccFlags, TranslationUnit, UnitCode, Unresolved};
+use super::{DriverOptions, Extraction, MappedText, NvccFlags, TranslationUnit, UnitCode, Unresolved};
 use crate::build_flags::BuildFlags;
 use crate::config::flags_for;
 use crate::diagnostic::FlagOrigin;
@@ -42,7 +42,8 @@ fn units(
     source: &Arc<SourceFile>,
 ) -> Vec<TranslationUnit> {
     if has_ending(&file.path, &["ptx"]) {
-        return vec![unit(workspace, file, source, UnitCode::Ptx { text: MappedText::from_file(source) })];
+        let code = UnitCode::Ptx { text: MappedText::from_file(source), options: DriverOptions::default() };
+        return vec![unit(workspace, file, source, code)];
     }
     // What the manifest says is meant, whatever the build does.
     let configured = flags_for(Some(&file.config), &file.path, &[]);

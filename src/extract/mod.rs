@@ -45,7 +45,7 @@ impl TranslationUnit {
         let path = match (&self.use_site, &self.code) {
             (Some(span), _) => Some(span.file.path.clone()),
             (None, UnitCode::CudaFile { file, .. }) => Some(file.path.clone()),
-            (None, UnitCode::CudaText { text, .. } | UnitCode::Ptx { text }) => of_text(text),
+            (None, UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) => of_text(text),
         };
         path.unwrap_or_else(|| self.base.clone())
     }
@@ -59,7 +59,7 @@ pub enum UnitCode {
     /// CUDA C++ text from Rust code, compiled by NVRTC.
     CudaText { text: MappedText, options: NvrtcOptions },
     /// PTX text, for `ptxas` alone.
-    Ptx { text: MappedText },
+    Ptx { text: MappedText, options: DriverOptions },
 }
 
 /// Flags of a `.cu` file, beside the architecture and what reading the result needs.
@@ -115,6 +115,17 @@ pub struct NvrtcOptions {
     pub ineffective: Vec<IneffectiveOption>,
     /// What a program that ran gave to NVRTC beside the text; `None` for text that was read in its source.
     pub captured: Option<CapturedText>,
+}
+
+/// Options that a program gives to the driver's compiler, beside PTX.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DriverOptions {
+    /// As arguments of ptxas.
+    pub arguments: Vec<String>,
+    /// The one that limits registers.
+    pub limit: Option<Span>,
+    /// Why they could not be read from the code; none is among the arguments then.
+    pub unresolved: Option<String>,
 }
 
 /// What NVRTC was given by a program that ran.
@@ -368,7 +379,7 @@ impl TranslationUnit {
     fn may_define(&self, kernel: &str) -> bool {
         let text = match &self.code {
             UnitCode::CudaFile { file, .. } => file.text(),
-            UnitCode::CudaText { text, .. } | UnitCode::Ptx { text } => text.as_str(),
+            UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.as_str(),
         };
         let is_part = |character: char| character.is_alphanumeric() || character == '_';
         let mut places = memchr::memmem::find_iter(text.as_bytes(), kernel.as_bytes());

@@ -231,7 +231,7 @@ fn reads(subject: &Subject<'_>, edit: &Edit) -> bool {
     let path = &edit.span.file.path;
     let is_own = match &subject.unit.code {
         UnitCode::CudaFile { file, .. } => file.path == *path,
-        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text } => text.edited(&[edit]).is_some(),
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.edited(&[edit]).is_some(),
     };
     let normal = normalize(path);
     is_own || subject.dependencies.iter().any(|dependency| normalize(dependency) == normal)

@@ -53,7 +53,7 @@ impl<'a> Overlay<'a> {
         let text = match &unit.code {
             UnitCode::CudaFile { .. } => Edited::Files(edited_files(edits)?),
             // Headers of kernel strings are read where they lie.
-            UnitCode::CudaText { text, .. } | UnitCode::Ptx { text } => Edited::Text(text.edited(edits)?),
+            UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => Edited::Text(text.edited(edits)?),
         };
         Some(Self { unit, root, dependencies, text })
     }
@@ -85,7 +85,8 @@ impl<'a> Overlay<'a> {
         mapped.push_generated(text);
         let code = match code {
             UnitCode::CudaText { options, .. } => UnitCode::CudaText { text: mapped, options: options.clone() },
-            _ => UnitCode::Ptx { text: mapped },
+            UnitCode::Ptx { options, .. } => UnitCode::Ptx { text: mapped, options: options.clone() },
+            UnitCode::CudaFile { .. } => code.clone(),
         };
         TranslationUnit { code, ..self.unit.clone() }
     }
@@ -144,6 +145,7 @@ fn edited_files(edits: &[&Edit]) -> Option<BTreeMap<PathBuf, String>> {
 mod tests {
     use super::*;
     use crate::diagnostic::FlagOrigin;
+    use crate::extract::DriverOptions;
     use crate::source::Span;
 
     #[test]
@@ -191,7 +193,7 @@ mod tests {
             name: "a".into(),
             package: None,
             base: "/ws".into(),
-            code: UnitCode::Ptx { text: MappedText::from_file(&file) },
+            code: UnitCode::Ptx { text: MappedText::from_file(&file), options: DriverOptions::default() },
             use_site: None,
             launches: Vec::new(),
         };

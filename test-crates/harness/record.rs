@@ -589,7 +589,10 @@ fn inputs(folder: &Path, unit: &TranslationUnit, target: &Target) -> String {
             parts.push(options.program_name.clone().unwrap_or_default());
             parts.extend(options.arguments.iter().map(|argument| portable(argument)));
         }
-        UnitCode::Ptx { text } => parts.extend(["ptx".to_string(), text.as_str().to_string()]),
+        UnitCode::Ptx { text, options } => {
+            parts.extend(["ptx".to_string(), text.as_str().to_string()]);
+            parts.extend(options.arguments.iter().cloned());
+        }
     }
     let mut hasher = blake3::Hasher::new();
     for part in parts {

@@ -1,5 +1,6 @@
 //! Kernel strings in Rust code: what reaches a function that compiles CUDA, and what looks as if it should.
 
+mod driver;
 mod fold;
 mod launches;
 mod literals;
@@ -20,9 +21,9 @@ use syn::Expr;
 use self::fold::{Failure, FailureKind, Folded, Folder, Frames, Origin};
 use self::names::{Code, FunctionId, MAX_RUST_BYTES, count_arguments, read_rust};
 use self::scan::{Call, Value};
-use self::sinks::{Options, Sink, Takes};
+use self::sinks::{Driver, Options, Sink, Takes};
 pub(super) use self::texts::texts;
-use super::{IneffectiveOption, NvrtcOptions, RustLaunch, TranslationUnit, UnitCode, Unresolved};
+use super::{DriverOptions, IneffectiveOption, NvrtcOptions, RustLaunch, TranslationUnit, UnitCode, Unresolved};
 use crate::discover::{Workspace, has_ending};
 use crate::source::{SourceFile, Span, display_path};
 
@@ -239,7 +240,7 @@ impl<'a> Extractor<'a> {
             base: package.map_or(folder, |package| &package.root).to_path_buf(),
             code: match code {
                 Compiled::ByNvrtc(options) => UnitCode::CudaText { text: folded.text, options },
-                Compiled::ByDriver => UnitCode::Ptx { text: folded.text },
+                Compiled::ByDriver(options) => UnitCode::Ptx { text: folded.text, options },
             },
             use_site: (!is_at_call).then_some(use_span),
             launches: Vec::new(),
@@ -290,7 +291,7 @@ struct FoundText {
 
 enum Compiled {
     ByNvrtc(NvrtcOptions),
-    ByDriver,
+    ByDriver(DriverOptions),
 }
 
 impl Compiled {
@@ -300,7 +301,9 @@ impl Compiled {
             Self::ByNvrtc(NvrtcOptions { arguments, program_name, unresolved, ineffective: _, captured: _ }) => {
                 format!("{:?}", (arguments, program_name, unresolved))
             }
-            Self::ByDriver => "ptx".to_string(),
+            Self::ByDriver(DriverOptions { arguments, unresolved, limit: _ }) => {
+                format!("ptx {:?}", (arguments, unresolved))
+            }
         }
     }
 }
@@ -467,7 +470,9 @@ fn accept(
             }
             Compiled::ByNvrtc(options_of(folder, call, options, arguments))
         }
-        Takes::Ptx(_) | Takes::Image if marker::is_ptx(folded.text.as_str()) => Compiled::ByDriver,
+        Takes::Ptx | Takes::Image if marker::is_ptx(folded.text.as_str()) => {
+            Compiled::ByDriver(driver_options_of(folder, call, arguments))
+        }
         Takes::Machine => {
             let reason = MACHINE_CODE.to_string();
             return Some(Outcome::Unresolved(Unresolved {
@@ -475,14 +480,20 @@ fn accept(
                 reason,
             }));
         }
-        Takes::Ptx(_) | Takes::Image => return None,
-        Takes::File => return file_at(folder, call, folded.text.as_str(), use_span),
+        Takes::Ptx | Takes::Image => return None,
+        Takes::File => return file_at(folder, call, arguments, folded.text.as_str(), use_span),
     };
     Some(Outcome::Text(Box::new(FoundText { folded, code, use_span })))
 }
 
 /// The file that a program opens when it runs: in the folder of the package or of the workspace, if anywhere.
-fn file_at(folder: &mut Folder<'_, '_>, call: &SinkCall, path: &str, use_span: Span) -> Option<Outcome> {
+fn file_at(
+    folder: &mut Folder<'_, '_>,
+    call: &SinkCall,
+    arguments: &[Expr],
+    path: &str,
+    use_span: Span,
+) -> Option<Outcome> {
     let workspace = folder.code.workspace;
     let package = folder.code.files[call.file].package.and_then(|package| workspace.packages.get(package));
     let beside = use_span.file.path.parent().map(Path::to_path_buf);
@@ -498,7 +509,10 @@ fn file_at(folder: &mut Folder<'_, '_>, call: &SinkCall, path: &str, use_span: S
         return Some(Outcome::Built { name, unresolved: Unresolved { span: use_span, reason } });
     }
     Some(match folder.file(&found, path) {
-        Ok(folded) => Outcome::Text(Box::new(FoundText { folded, code: Compiled::ByDriver, use_span })),
+        Ok(folded) => {
+            let code = Compiled::ByDriver(driver_options_of(folder, call, arguments));
+            Outcome::Text(Box::new(FoundText { folded, code, use_span }))
+        }
         Err(Failure { reason, .. }) => Outcome::Unresolved(Unresolved { span: use_span, reason }),
     })
 }
@@ -544,6 +558,14 @@ fn options_of(folder: &mut Folder<'_, '_>, call: &SinkCall, options: Options, ar
             NvrtcOptions { ineffective: Vec::new(), ..options }
         }
         Options::Pointers(name) => options::of_pointers(folder, call.file, &call.call, name),
+    }
+}
+
+fn driver_options_of(folder: &mut Folder<'_, '_>, call: &SinkCall, arguments: &[Expr]) -> DriverOptions {
+    match call.sink.driver {
+        Driver::None => DriverOptions::default(),
+        Driver::Cust(index) => driver::cust(folder, call.file, &arguments[index]),
+        Driver::Pointers(index) => driver::counted(folder, call.file, &arguments[index]),
     }
 }
 

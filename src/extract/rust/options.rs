@@ -263,8 +263,14 @@ fn text(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr) -> Option<S
     folder.text(file, expression).ok().map(|folded| folded.text.as_str().to_string())
 }
 
-/// `vec![…]`, `Vec::new()`, `[…].into()` and their like, each text with the literal that it comes from.
+/// Texts of a list, each with the literal that it comes from.
 fn texts(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr) -> Option<Vec<(String, Span)>> {
+    let (file, items) = list_items(folder, file, expression)?;
+    items.iter().map(|item| placed_text(folder, file, item)).collect()
+}
+
+/// The items of `vec![…]`, `Vec::new()`, `[…].into()` and their like, and the file that they stand in.
+pub(super) fn list_items(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr) -> Option<(usize, Vec<Expr>)> {
     let (file, expression) = folder.behind_names(file, expression).ok()?;
     let items: Vec<Expr> = match expression {
         Expr::Macro(call) if call.mac.path.is_ident("vec") => parse_list(call.mac.tokens).ok()?,
@@ -273,11 +279,11 @@ fn texts(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr) -> Option<
             Vec::new()
         }
         Expr::Call(call) if is_named(&call.func, "from") && call.args.len() == 1 => {
-            return texts(folder, file, call.args.first()?);
+            return list_items(folder, file, call.args.first()?);
         }
         _ => return None,
     };
-    items.iter().map(|item| placed_text(folder, file, item)).collect()
+    Some((file, items))
 }
 
 fn placed_text(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr) -> Option<(String, Span)> {

@@ -16,6 +16,8 @@ pub(super) struct Sink {
     /// Which argument is the kernel.
     pub text: usize,
     pub takes: Takes,
+    /// Where the options of the driver's compiler are, for PTX.
+    pub driver: Driver,
     pub called: Called,
 }
 
@@ -23,8 +25,8 @@ pub(super) struct Sink {
 pub(super) enum Takes {
     /// CUDA C++, with options that are given in some form.
     Cuda(Options),
-    /// PTX, with an argument for options of the driver's compiler.
-    Ptx(Option<usize>),
+    /// PTX.
+    Ptx,
     /// PTX or machine code, which is mostly what another call made: a name that leads nowhere says nothing.
     Image,
     /// The path of a file with PTX or machine code.
@@ -47,6 +49,16 @@ pub(super) enum Options {
     Pointers(&'static str),
 }
 
+/// Where the options of the driver's compiler come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Driver {
+    None,
+    /// cust's `ModuleJitOption`s, as an argument.
+    Cust(usize),
+    /// Pointers, whose number is an argument.
+    Pointers(usize),
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Called {
     ByPath,
@@ -61,7 +73,8 @@ const NVRTC: &[&str] = &["nvrtc"];
 const ANY: &[&str] = &[];
 
 const fn function(name: &'static str, arguments: &'static [usize], text: usize, takes: Takes) -> Sink {
-    Sink { owner: None, name, crates: ANY, is_common: false, arguments, text, takes, called: Called::ByPath }
+    let (driver, called) = (Driver::None, Called::ByPath);
+    Sink { owner: None, name, crates: ANY, is_common: false, arguments, text, takes, driver, called }
 }
 
 const fn raw(name: &'static str, arguments: &'static [usize], takes: Takes) -> Sink {
@@ -91,17 +104,17 @@ pub(super) const SINKS: &[Sink] = &[
         is_common: true,
         ..function("create_program", &[1, 2], 0, Takes::Cuda(Options::Function("compile_program")))
     },
-    of("Ptx", "from_src", CUDARC, Takes::Ptx(None)),
-    of("Ptx", "from", CUDARC, Takes::Ptx(None)),
+    of("Ptx", "from_src", CUDARC, Takes::Ptx),
+    of("Ptx", "from", CUDARC, Takes::Ptx),
     of("Ptx", "from_file", CUDARC, Takes::File),
     of("Ptx", "from_binary", CUDARC, Takes::Machine),
     method("load_module", &[1]),
     method("load_ptx", &[3]),
     Sink { is_common: true, ..of("module", "load_data", CUDARC, Takes::Image) },
-    cust("from_ptx", &[2], Takes::Ptx(Some(1))),
-    cust("from_ptx_cstr", &[2], Takes::Ptx(Some(1))),
-    cust("from_str", &[1], Takes::Ptx(None)),
-    cust("load_from_string", &[1], Takes::Ptx(None)),
+    Sink { driver: Driver::Cust(1), ..cust("from_ptx", &[2], Takes::Ptx) },
+    Sink { driver: Driver::Cust(1), ..cust("from_ptx_cstr", &[2], Takes::Ptx) },
+    cust("from_str", &[1], Takes::Ptx),
+    cust("load_from_string", &[1], Takes::Ptx),
     cust("from_file", &[1], Takes::File),
     cust("load_from_file", &[1], Takes::File),
     cust("from_cubin", &[2], Takes::Machine),
@@ -112,10 +125,10 @@ pub(super) const SINKS: &[Sink] = &[
     raw("nvrtcCreateProgram", &[6], Takes::Cuda(Options::Pointers("nvrtcCompileProgram"))),
     raw("cuModuleLoad", &[2], Takes::File),
     raw("cuModuleLoadData", &[2], Takes::Image),
-    raw("cuModuleLoadDataEx", &[5], Takes::Image),
+    Sink { driver: Driver::Pointers(2), ..raw("cuModuleLoadDataEx", &[5], Takes::Image) },
     raw("cuModuleLoadFatBinary", &[2], Takes::Image),
-    raw("cuLibraryLoadData", &[8], Takes::Image),
-    raw("cuLibraryLoadFromFile", &[8], Takes::File),
+    Sink { driver: Driver::Pointers(4), ..raw("cuLibraryLoadData", &[8], Takes::Image) },
+    Sink { driver: Driver::Pointers(4), ..raw("cuLibraryLoadFromFile", &[8], Takes::File) },
 ];
 
 /// Methods that hand out what NVRTC made.

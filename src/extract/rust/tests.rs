@@ -475,7 +475,7 @@ fn text_is_put_together_as_the_program_does_it() {
 
 fn text_of(unit: &crate::extract::TranslationUnit) -> &crate::extract::MappedText {
     match &unit.code {
-        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text } => text,
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text,
         UnitCode::CudaFile { .. } => panic!("{unit:?}"),
     }
 }
@@ -768,4 +768,48 @@ fn launches_are_known_where_all_of_them_are() {
     assert_eq!(of_package(&files).units[0].launches[0].block, Some([32, 1, 1]));
     let both = [files[0], files[1], ("b/scan.cu", files[1].1)];
     assert!(of_package(&both).units.iter().all(|unit| unit.launches.is_empty()));
+}
+
+/// Arguments of ptxas for the one PTX text, or why they are not known.
+fn driver_options(call: &str, items: &str) -> String {
+    let ptx = ".version 8.0\\n.target sm_80\\n.visible .entry k() { ret; }";
+    let code = format!("use cust::module::*; const P: &str = \"{ptx}\"; {items} fn f(n: u32) {{ {call} }}");
+    let extraction = of_text(&code);
+    let [unit] = extraction.units.as_slice() else { panic!("{:?}", reasons(&extraction)) };
+    let UnitCode::Ptx { options, .. } = &unit.code else { panic!("{unit:?}") };
+    options.unresolved.clone().unwrap_or_else(|| options.arguments.join(" "))
+}
+
+#[test]
+fn options_of_the_drivers_compiler() {
+    for (list, expected) in [
+        ("&[]", ""),
+        ("&[ModuleJitOption::DetermineTargetFromContext, ModuleJitOption::GenerateLineInfo(true)]", ""),
+        ("&[ModuleJitOption::MaxRegisters(32), ModuleJitOption::OptLevel(OptLevel::O1)]", "-O1 --maxrregcount=32"),
+        ("&vec![MaxRegisters(N * 2), FAST]", "-O3 --maxrregcount=48"),
+        ("LIST", "-O0"),
+        (
+            "&[ModuleJitOption::MaxRegisters(n)]",
+            "an option of the driver's compiler is only known when the program runs",
+        ),
+        (
+            "&[ModuleJitOption::MaxRegisters(0)]",
+            "an option of the driver's compiler is only known when the program runs",
+        ),
+        (
+            "&[ModuleJitOption::GenenerateDebugInfo(true)]",
+            "an option of the driver's compiler is only known when the program runs",
+        ),
+        ("&[MaxRegisters(8), MaxRegisters(16)]", "the driver's compiler gets the same option twice"),
+        ("&made(n)", "the options of the driver's compiler are put together when the program runs"),
+    ] {
+        let items = "const N: u32 = 24; const FAST: ModuleJitOption = ModuleJitOption::OptLevel(OptLevel::O4);
+            const LIST: &[ModuleJitOption] = &[ModuleJitOption::OptLevel(OptLevel::O0)];";
+        assert_eq!(driver_options(&format!("Module::from_ptx(P, {list})"), items), expected, "{list}");
+    }
+    let raw = |count: &str| {
+        driver_options(&format!("cuModuleLoadDataEx(&mut m, P.as_ptr(), {count}, null_mut(), null_mut())"), "")
+    };
+    assert_eq!(raw("0"), "");
+    assert_eq!(raw("n"), "the options of the driver's compiler are handed over by pointers");
 }

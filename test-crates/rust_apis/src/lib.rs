@@ -3,5 +3,6 @@
 mod bindings;
 mod cudarc_of_old;
 mod cust_modules;
+mod jit_options;
 mod launches;
 mod program;
