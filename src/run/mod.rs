@@ -1,7 +1,7 @@
 //! `cargo lmem run -- COMMAND`: the kernels that a program has NVRTC compile while it runs, with their true options.
 //!
-//! Text that is put together at run time is in no source. A library before NVRTC writes it down ([`record`]); afterwards its
-//! lines are looked for in the literals and files of the workspace ([`origin`]), so that findings lead to what users edit.
+//! Text that is put together at run time is in no source. A library before NVRTC writes it down (`record.rs`); afterwards its
+//! lines are looked for in the literals and files of the workspace (`origin.rs`), so that findings lead to what users edit.
 
 mod origin;
 mod record;
