@@ -14,7 +14,7 @@ use cargo_lmem::cli::{
 };
 use cargo_lmem::diagnostic::Severity;
 use cargo_lmem::toolkit::ToolkitError;
-use cargo_lmem::{build_flags, cache, compile, fix, lint, report, toolkit};
+use cargo_lmem::{build_flags, cache, compile, fix, lint, report, run, toolkit};
 use clap::Parser;
 
 /// How a run ends; the numbers are documented in `--help` and the README.
@@ -220,10 +220,11 @@ fn write_text(out: &mut dyn Write, text: &str) -> Exit {
 }
 
 fn run_cache(arguments: &CacheArgs) -> Exit {
-    let folder = match toolkit::cache_root() {
-        Ok(folder) => cache::folder(&folder),
+    let root = match toolkit::cache_root() {
+        Ok(root) => root,
         Err(error) => return toolkit_error(&error),
     };
+    let folder = cache::folder(&root);
     match arguments.command {
         CacheCommand::Info => {
             let (entries, bytes) = cache::usage(&folder);
@@ -231,7 +232,10 @@ fn run_cache(arguments: &CacheArgs) -> Exit {
             Exit::Clean
         }
         CacheCommand::Clear => {
-            cache::clear(&folder).map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)
+            // What builds were seen to do, and texts of programs, are found out again as compilations are.
+            let mut folders = [folder, build_flags::folder(&root), run::folder(&root)].into_iter();
+            let result = folders.try_for_each(|folder| cache::clear(&folder));
+            result.map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)
         }
     }
 }

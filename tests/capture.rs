@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use cargo_lmem::toolkit::{self, Request};
@@ -26,6 +27,8 @@ fn main() {
 struct Place {
     folder: tempfile::TempDir,
     toolkit: PathBuf,
+    /// Where `cmake` is, when it is not on `PATH`.
+    cmake: Option<PathBuf>,
 }
 
 impl Place {
@@ -33,9 +36,13 @@ impl Place {
     fn new(start: &str) -> Result<Self, Failed> {
         let cancel = std::sync::atomic::AtomicBool::new(false);
         let toolkit = toolkit::select(Request { quiet: true, ..Request::default() }, &cancel)?.toolkit.root;
-        let place = Self { folder: tempfile::tempdir()?, toolkit };
+        let runs = Command::new("cmake").arg("--version").output().is_ok_and(|output| output.status.success());
+        // Tests run beside each other, and one installation is enough.
+        static CMAKE: OnceLock<Option<PathBuf>> = OnceLock::new();
+        let cmake = if runs || start != "with_" { None } else { CMAKE.get_or_init(install_cmake).clone() };
+        let has_cmake = runs || cmake.is_some();
+        let place = Self { folder: tempfile::tempdir()?, toolkit, cmake };
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/builds");
-        let has_cmake = Command::new("cmake").arg("--version").output().is_ok_and(|output| output.status.success());
         for entry in walkdir::WalkDir::new(&source).into_iter().filter_map(Result::ok) {
             let below = entry.path().strip_prefix(&source)?;
             let is_wanted = below.components().count() == 1 || below.to_string_lossy().starts_with(start);
@@ -49,7 +56,7 @@ impl Place {
         let members = format!("members = [\"{start}*\"]");
         fs_err::write(place.path("Cargo.toml"), manifest.replace("members = [\"uses_*\", \"with_*\"]", &members))?;
         if !has_cmake && start == "with_" {
-            eprintln!("note: there is no `cmake` on this machine: `with_cmake` is left out");
+            eprintln!("note: there is no `cmake` on this machine, and no way to get it: `with_cmake` is left out");
         }
         Ok(place)
     }
@@ -62,6 +69,11 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-lmem"));
         command.args(["lmem", "--workspace", "--message-format", "json", "-v"]).args(arguments);
         command.current_dir(self.path("")).env("CARGO_LMEM_CACHE_DIR", self.folder.path().join("cache"));
+        if let Some(cmake) = &self.cmake {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let folders = std::iter::once(cmake.clone()).chain(std::env::split_paths(&path));
+            command.env("PATH", std::env::join_paths(folders)?);
+        }
         let output = command
             .env("CUDA_HOME", &self.toolkit)
             .env_remove("CUDA_COMPUTE_CAP")
@@ -72,6 +84,22 @@ impl Place {
             false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
         }
     }
+}
+
+/// From the package that Python users get it by, which holds the program itself; kept for later runs.
+fn install_cmake() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cmake");
+    let programs = folder.join("cmake/data/bin");
+    if programs.join("cmake").is_file() {
+        return Some(programs);
+    }
+    let installers: [&[&str]; 3] = [&["uv", "pip"], &["pip"], &["pip3"]];
+    let installs = |words: &&[&str]| {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).args(["install", "--quiet", "--target"]).arg(&folder).arg("cmake");
+        command.stderr(Stdio::null()).status().is_ok_and(|status| status.success()) && programs.join("cmake").is_file()
+    };
+    installers.iter().any(installs).then_some(programs)
 }
 
 /// Bytes of local memory and origin of flags, by kernel and architecture.

@@ -113,6 +113,11 @@ impl BuildFlags {
     }
 }
 
+/// Where everything that is known of builds lies.
+pub fn folder(cache_root: &Path) -> PathBuf {
+    cache_root.join(FOLDER)
+}
+
 /// What is known of the builds of a workspace without running anything: earlier records, and compile commands.
 pub fn known(workspace: &Workspace, cache_root: Option<&Path>) -> BuildFlags {
     let mut flags = BuildFlags::default();
@@ -151,7 +156,7 @@ pub fn capture(
     if with_script.is_empty() {
         flags.notes.push("`--capture`: no package that is checked has a build script".to_string());
     }
-    let shadows = cache_root.join(FOLDER).join("toolkits");
+    let shadows = folder(cache_root).join("toolkits");
     let shadow = ShadowToolkit::make(&shadows, toolkit, nvcc, &program)
         .map_err(CaptureError::io("the stand-in for nvcc cannot be set up"))?;
     for (target, packages) in by_target(&with_script) {
@@ -252,7 +257,7 @@ struct Scripts {
 
 impl Store {
     fn new(cache_root: &Path, target: impl AsRef<Path>) -> Self {
-        let folder = cache_root.join(FOLDER).join(hash(&[&target.as_ref().to_string_lossy()]));
+        let folder = folder(cache_root).join(hash(&[&target.as_ref().to_string_lossy()]));
         Self { records: folder.join("records"), folder }
     }
 

@@ -35,6 +35,9 @@ const PRELOAD: &str = "LD_PRELOAD";
 /// Folder below that of all our cached data where texts are saved.
 const FOLDER: &str = "runs";
 
+/// Saved texts beyond this are those of runs long ago.
+const MAX_SAVED: usize = 1024;
+
 /// How long a program may take to end after Ctrl-C, which it has got too.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -115,6 +118,11 @@ fn preloaded(shim: &Path) -> OsString {
     list
 }
 
+/// Where texts are saved.
+pub fn folder(cache_root: &Path) -> PathBuf {
+    cache_root.join(FOLDER)
+}
+
 /// The texts as units. Each is saved below `cache_root`, for what no literal has.
 ///
 /// # Errors
@@ -125,7 +133,8 @@ pub fn extract(
     toolkit: &Toolkit,
     cache_root: &Path,
 ) -> Result<Extraction, RunError> {
-    let folder = cache_root.join(FOLDER);
+    let folder = folder(cache_root);
+    forget_old(&folder);
     let sources = Sources::new(kernel_texts(workspace));
     let mut extraction = Extraction::default();
     let mut versions: Vec<&str> = watched.records.iter().map(|record| record.version.as_str()).collect();
@@ -186,6 +195,16 @@ fn number_names(units: &mut [TranslationUnit]) {
             unit.name = format!("{} ({})", last.0, last.1);
         }
     }
+}
+
+/// Removes the oldest texts where there are too many. Nothing is lost but the copy that an old report leads to.
+fn forget_old(folder: &Path) {
+    let entries = fs_err::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let mut saved: Vec<_> =
+        entries.filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()))).collect();
+    saved.sort();
+    let surplus = saved.len().saturating_sub(MAX_SAVED);
+    saved.into_iter().take(surplus).for_each(|(_, path)| drop(fs_err::remove_file(path)));
 }
 
 fn save(record: &Record, folder: &Path) -> io::Result<PathBuf> {
