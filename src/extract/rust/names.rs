@@ -513,7 +513,7 @@ impl<'a> Code<'a> {
             None => return,
         };
         let finder = memmem::Finder::new(name);
-        let (found, rest) = unread.drain(..).partition(|(_, bytes)| finder.find(bytes).is_some());
+        let (found, rest) = unread.drain(..).partition(|(_, bytes)| holds_word(bytes, &finder));
         let found: Vec<Unread> = found;
         self.unread[group] = Some(rest);
         for (path, _) in found {
@@ -615,5 +615,27 @@ fn member_value(members: &TokenStream, member: &str) -> Option<TokenStream> {
             Some(value.iter().cloned().collect())
         }
         _ => None,
+    }
+}
+
+/// Whether a name stands somewhere in a file by itself. Scanning a file takes longer than this by far, and short names are
+/// parts of many others.
+fn holds_word(bytes: &[u8], finder: &memmem::Finder<'_>) -> bool {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    finder.find_iter(bytes).any(|at| {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        !is_part(before) && !is_part(bytes.get(at + finder.needle().len()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_names_are_no_names() {
+        let holds = |text: &str, name: &str| holds_word(text.as_bytes(), &memmem::Finder::new(name));
+        assert!(holds("new(w);", "w") && holds("w", "w") && holds("a::w!(x)", "w!") && holds("\u{e9}w", "w"));
+        assert!(!holds("new window w2 _w", "w") && !holds("unload_ptx()", "load_ptx"));
     }
 }
