@@ -5,7 +5,6 @@
 //! it, so that a cache can move to another machine. An entry that is cut or broken is as if it were not there.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
@@ -15,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compile::{Artifacts, Target};
 use crate::extract::{TranslationUnit, UnitCode};
+use crate::files::write_whole;
 use crate::toolkit::Toolkit;
 use crate::verify::Overlay;
 
@@ -66,6 +66,13 @@ impl Parts {
     fn key(self) -> Key {
         Key(self.0.finalize().to_hex().to_string())
     }
+}
+
+/// A name for some texts: where their order or lengths differ, so does the name.
+pub(crate) fn name_of<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    let mut parts = Parts::default();
+    texts.into_iter().for_each(|text| parts.add(text));
+    parts.key().0
 }
 
 impl Cache {
@@ -148,10 +155,7 @@ impl Cache {
         let path = self.path(key);
         let folder = path.parent().unwrap_or(&self.folder);
         fs_err::create_dir_all(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(content)?;
-        file.persist(&path).map_err(|error| error.error)?;
-        Ok(())
+        write_whole(&path, content)
     }
 
     /// The toolkit's identity, for which files are read: once for all units.

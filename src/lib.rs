@@ -13,6 +13,7 @@ pub mod directive;
 pub mod discover;
 pub mod edit;
 pub mod extract;
+pub mod files;
 pub mod fix;
 pub mod lint;
 #[path = "../lints/mod.rs"]

@@ -14,7 +14,7 @@ use cargo_lmem::cli::{
 };
 use cargo_lmem::diagnostic::Severity;
 use cargo_lmem::toolkit::ToolkitError;
-use cargo_lmem::{build_flags, cache, compile, fix, lint, report, run, toolkit};
+use cargo_lmem::{build_flags, cache, compile, files, fix, lint, report, run, toolkit};
 use clap::Parser;
 
 /// How a run ends; the numbers are documented in `--help` and the README.
@@ -172,12 +172,7 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
         stdout.write_all(&text)?;
         return stdout.flush();
     };
-    // The file is whole or as it was.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&text)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    files::write_whole(path, &text)
 }
 
 fn package_info(package: &cargo_lmem::discover::Package) -> Option<report::PackageInfo> {

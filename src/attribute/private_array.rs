@@ -112,6 +112,19 @@ fn is_zero(value: &str) -> bool {
     value == "false" || digits.parse::<f64>().is_ok_and(|number| number == 0.0 && !value.contains('-'))
 }
 
+/// The heads of loops over all elements, and an element's indices; `None` where a counter hides what an extent names.
+pub(super) fn loops_over(view: &SourceView, declared: &Declared<'_>, counters: &[&str]) -> Option<(String, String)> {
+    let mut loops = String::new();
+    for (counter, extent) in counters.iter().zip(&declared.extents) {
+        let extent = view.slice(*extent);
+        if counters.iter().any(|counter| places_of(extent, counter).next().is_some()) {
+            return None;
+        }
+        loops.push_str(&format!("for (int {counter} = 0; {counter} < {extent}; ++{counter}) "));
+    }
+    Some((loops, counters.iter().map(|counter| format!("[{counter}]")).collect()))
+}
+
 /// A loop over all elements behind the declaration.
 fn fill(view: &SourceView, declared: &Declared<'_>, name: &str, columns: &Columns<'_>, zero: &str) -> Option<Edit> {
     let counters: &[&str] = match declared.extents.len() {
@@ -119,16 +132,8 @@ fn fill(view: &SourceView, declared: &Declared<'_>, name: &str, columns: &Column
         2 => &["row", "column"],
         _ => return None,
     };
-    let mut text = String::new();
-    for (counter, extent) in counters.iter().zip(&declared.extents) {
-        let extent = view.slice(*extent);
-        if counters.iter().any(|counter| places_of(extent, counter).next().is_some()) {
-            return None;
-        }
-        text.push_str(&format!("for (int {counter} = 0; {counter} < {extent}; ++{counter}) "));
-    }
-    let indices: String = counters.iter().map(|counter| format!("[{counter}]")).collect();
-    text.push_str(&format!("{name}{indices}[{}] = {zero};", columns.own));
+    let (loops, indices) = loops_over(view, declared, counters)?;
+    let text = format!("{loops}{name}{indices}[{}] = {zero};", columns.own);
     let row = declared.statement.end_position().row;
     let mut next = declared.statement.next_sibling()?;
     while next.kind() == "comment" && next.start_position().row == row {

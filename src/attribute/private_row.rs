@@ -9,7 +9,7 @@
 use tree_sitter::Node;
 
 use super::frame::StackObject;
-use super::private_array::zero;
+use super::private_array::{loops_over, zero};
 use super::private_variable::{Columns, Declared, PrivateVariable, declared};
 use super::syntax::{children, enclosing_function, first_statement};
 use super::view::SourceView;
@@ -163,16 +163,8 @@ impl Row<'_> {
         let name = self.name();
         if let Some(zero) = zero(view, self.declared, initializer) {
             let counters = COUNTERS.get(..extents.len())?;
-            let is_hidden = |text: &str| counters.iter().any(|counter| places_of(text, counter).next().is_some());
-            if is_hidden(name) || extents.iter().any(|extent| is_hidden(view.slice(*extent))) {
-                return None;
-            }
-            let header = |(counter, extent): (&&str, &Node<'_>)| {
-                format!("for (int {counter} = 0; {counter} < {}; ++{counter}) ", view.slice(*extent))
-            };
-            let headers: String = counters.iter().zip(extents).map(header).collect();
-            let indices: String = counters.iter().map(|counter| format!("[{counter}]")).collect();
-            return Some(vec![format!("{headers}{name}{indices} = {zero};")]);
+            let (loops, indices) = loops_over(view, self.declared, counters)?;
+            return (!counters.contains(&name)).then(|| vec![format!("{loops}{name}{indices} = {zero};")]);
         }
         let [extent] = extents.as_slice() else { return None };
         let count = types::evaluate(view.slice(*extent), &|name| view.constant(name))?;

@@ -23,6 +23,7 @@ use thiserror::Error;
 use crate::diagnostic::FlagOrigin;
 use crate::discover::{Package, Workspace};
 use crate::extract::NvccFlags;
+use crate::files::write_whole;
 use crate::source::display_path;
 use crate::toolkit::Toolkit;
 
@@ -290,10 +291,7 @@ impl Store {
 
     fn put(&self, scripts: &Scripts) -> io::Result<()> {
         fs_err::create_dir_all(&self.folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        serde_json::to_writer(&mut file, scripts)?;
-        file.persist(self.folder.join(SCRIPTS)).map_err(|error| error.error)?;
-        Ok(())
+        write_whole(&self.folder.join(SCRIPTS), &serde_json::to_vec(scripts)?)
     }
 }
 

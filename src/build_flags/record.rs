@@ -8,10 +8,15 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::arguments::Invocation;
+use crate::cache::name_of;
 use crate::extract::CodeTarget;
+use crate::files::write_whole;
 
 /// Changes with what records hold.
 const FORMAT: u32 = 1;
+
+/// Digits of a name: paths with several of them stay readable.
+const NAME_LENGTH: usize = 32;
 
 /// Variables of a build that change what nvcc does.
 const PREPENDED: &str = "NVCC_PREPEND_FLAGS";
@@ -127,11 +132,8 @@ impl Records {
         let words: Vec<&str> = record.arguments.iter().map(String::as_str).collect();
         let place = record.folder.to_string_lossy();
         let name = hash(&[&[&*place], &words[..]].concat());
-        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-        serde_json::to_writer(&mut file, record)?;
         // Two commands at once that are alike write the same.
-        file.persist(folder.join(format!("{name}.json"))).map_err(|error| error.error)?;
-        Ok(())
+        write_whole(&folder.join(format!("{name}.json")), &serde_json::to_vec(record)?)
     }
 
     /// All records that can be read, those of files that a later build compiled again left out.
@@ -167,13 +169,11 @@ fn keys(record: &Record) -> Vec<(PathBuf, PathBuf)> {
     inputs.into_iter().map(|input| (script.clone(), input)).collect()
 }
 
+/// A name of a file or folder for some texts.
 pub(super) fn hash(parts: &[&str]) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for part in parts {
-        hasher.update(&(part.len() as u64).to_le_bytes());
-        hasher.update(part.as_bytes());
-    }
-    hasher.finalize().to_hex()[..32].to_string()
+    let mut name = name_of(parts.iter().copied());
+    name.truncate(NAME_LENGTH);
+    name
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use super::record::{Record, Records, hash};
 use crate::compile::architecture_number;
-use crate::toolkit::Toolkit;
+use crate::toolkit::{Toolkit, VARIABLES, is_on_path};
 
 /// Subcommand of our own program that the stand-in runs.
 pub const NVCC_STAND_IN: &str = "__nvcc";
@@ -122,7 +122,7 @@ impl ShadowToolkit {
         // Some builds take such a variable for a sign of another system: it is set where it is, or where they would not find
         // the toolkit.
         let is_usual = self.real.ancestors().any(|folder| USUAL_PLACES.iter().any(|place| folder == Path::new(place)));
-        for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"] {
+        for name in VARIABLES {
             if !is_usual || std::env::var_os(name).is_some() {
                 command.env(name, &self.root);
             }
@@ -141,11 +141,6 @@ impl ShadowToolkit {
         }
         command.env("NVCC", self.nvcc()).env("CUDACXX", self.nvcc());
     }
-}
-
-fn is_on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 /// A link to what is there; one that leads there already, or a folder of ours, stays.

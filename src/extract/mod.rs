@@ -3,6 +3,7 @@
 mod cu;
 mod rust;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,6 +49,19 @@ impl TranslationUnit {
             (None, UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) => of_text(text),
         };
         path.unwrap_or_else(|| self.base.clone())
+    }
+}
+
+/// Names that units have, where several texts may come from one place.
+#[derive(Debug, Default)]
+pub struct UnitNames(BTreeMap<String, usize>);
+
+impl UnitNames {
+    /// The name, with a number where another unit has it: `src/lib.rs:5#2`.
+    pub fn unique(&mut self, name: &str) -> String {
+        let known = self.0.entry(name.to_string()).or_default();
+        *known += 1;
+        if *known > 1 { format!("{name}#{known}") } else { name.to_string() }
     }
 }
 
@@ -393,6 +407,12 @@ impl TranslationUnit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn units_of_one_place_are_numbered() {
+        let mut names = UnitNames::default();
+        assert_eq!(["a:1", "b:1", "a:1", "a:1"].map(|name| names.unique(name)), ["a:1", "b:1", "a:1#2", "a:1#3"]);
+    }
 
     #[test]
     fn offsets_map_through_escapes_and_files() {

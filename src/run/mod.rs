@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::discover::Workspace;
-use crate::extract::{CapturedText, Extraction, NvrtcOptions, TranslationUnit, UnitCode, kernel_texts};
+use crate::extract::{CapturedText, Extraction, NvrtcOptions, TranslationUnit, UnitCode, UnitNames, kernel_texts};
+use crate::files::write_whole;
 use crate::lint::plural;
 use crate::source::SourceFile;
 use crate::toolkit::Toolkit;
@@ -177,24 +178,14 @@ pub fn extract(
         });
     }
     extraction.units.sort_by(|left, right| left.name.cmp(&right.name));
-    number_names(&mut extraction.units);
+    let mut names = UnitNames::default();
+    extraction.units.iter_mut().for_each(|unit| unit.name = names.unique(&unit.name));
     let failed = watched.records.iter().filter(|record| record.failed).count();
     if failed > 0 {
         let texts = plural(failed as u64, "text");
         extraction.notes.push(format!("the program's own NVRTC refused {texts}, not checked"));
     }
     Ok(extraction)
-}
-
-/// Texts that were made from one literal are told apart.
-fn number_names(units: &mut [TranslationUnit]) {
-    let mut last = (String::new(), 0);
-    for unit in units {
-        last = if unit.name == last.0 { (last.0, last.1 + 1) } else { (unit.name.clone(), 1) };
-        if last.1 > 1 {
-            unit.name = format!("{} ({})", last.0, last.1);
-        }
-    }
 }
 
 /// Removes the oldest texts where there are too many. Nothing is lost but the copy that an old report leads to.
@@ -217,8 +208,6 @@ fn save(record: &Record, folder: &Path) -> io::Result<PathBuf> {
     if fs_err::read(&path).is_ok_and(|known| known == record.source.as_bytes()) {
         return Ok(path);
     }
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    io::Write::write_all(&mut file, record.source.as_bytes())?;
-    file.persist(&path).map_err(|error| error.error)?;
+    write_whole(&path, record.source.as_bytes())?;
     Ok(path)
 }

@@ -254,11 +254,12 @@ fn sources(environment: &Environment) -> Vec<Source> {
     ]
 }
 
+/// Variables that name a toolkit's folder. The last two are those that cudarc and CMake read.
+pub(crate) const VARIABLES: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
+
 fn of_variables(environment: &Environment) -> Source {
-    // The last two are those that cudarc and CMake read.
-    let names = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
     let mut places: Vec<Place> = Vec::new();
-    for name in names {
+    for name in VARIABLES {
         let Some(folder) = environment.path(name) else { continue };
         let folder = std::path::absolute(&folder).unwrap_or(folder);
         if !places.iter().any(|place| place.layout.root == folder) {

@@ -22,6 +22,7 @@ use std::sync::atomic::AtomicBool;
 use environment::Environment;
 
 pub use command::run;
+pub(crate) use discover::VARIABLES;
 pub use version::{Version, VersionError, VersionRequest};
 
 /// A folder with NVIDIA's compilers.
@@ -104,6 +105,11 @@ pub struct Selection {
 /// set in the meantime.
 pub fn select(request: Request<'_>, cancel: &AtomicBool) -> Result<Selection, ToolkitError> {
     discover::select(&Environment::of_process(), request, cancel)
+}
+
+/// Whether a program lies on `PATH`.
+pub(crate) fn is_on_path(program: &str) -> bool {
+    !Environment::of_process().on_path(program).is_empty()
 }
 
 /// A part of a toolkit that few need.

@@ -23,7 +23,9 @@ use self::names::{Code, FunctionId, MAX_RUST_BYTES, count_arguments, read_rust};
 use self::scan::{Call, Value};
 use self::sinks::{Driver, Options, Sink, Takes};
 pub(super) use self::texts::texts;
-use super::{DriverOptions, IneffectiveOption, NvrtcOptions, RustLaunch, TranslationUnit, UnitCode, Unresolved};
+use super::{
+    DriverOptions, IneffectiveOption, NvrtcOptions, RustLaunch, TranslationUnit, UnitCode, UnitNames, Unresolved,
+};
 use crate::discover::{Workspace, has_ending};
 use crate::source::{SourceFile, Span, display_path};
 
@@ -89,8 +91,7 @@ struct Extractor<'a> {
     strings: Strings,
     /// Units by their text and options, with their index.
     seen: BTreeMap<(PathBuf, usize, String), usize>,
-    /// How many units have a name.
-    names: BTreeMap<String, usize>,
+    names: UnitNames,
 }
 
 /// A call that has a kernel compiled or loaded.
@@ -130,7 +131,7 @@ impl<'a> Extractor<'a> {
             code: Code::new(workspace),
             strings: Strings::default(),
             seen: BTreeMap::new(),
-            names: BTreeMap::new(),
+            names: UnitNames::default(),
         };
         for (path, package) in files {
             if let Err(reason) = extractor.add(path, *package) {
@@ -229,9 +230,7 @@ impl<'a> Extractor<'a> {
         }
         self.seen.insert(key, self.strings.units.len());
         // Several texts may come from one template.
-        let known = self.names.entry(name.clone()).or_default();
-        *known += 1;
-        let name = if *known > 1 { format!("{name}#{known}") } else { name };
+        let name = self.names.unique(&name);
         let package = self.code.files[in_file].package.and_then(|package| self.workspace.packages.get(package));
         let folder = use_span.file.path.parent().unwrap_or(Path::new(""));
         self.strings.units.push(TranslationUnit {
