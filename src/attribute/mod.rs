@@ -8,6 +8,7 @@ mod call_syntax;
 mod calls;
 mod contents;
 mod copies;
+mod copy_edit;
 mod counter_syntax;
 mod derived;
 mod divergence;
@@ -54,6 +55,7 @@ mod words;
 pub use allocation::Allocation;
 pub use calls::{CallArea, CallAreaKind};
 pub use contents::{Contents, Parameter, ParameterCopy};
+pub use copy_edit::ElementCopies;
 pub use flow::Sources;
 pub use for_syntax::{ForLoop, index_loops};
 pub use frame::{

@@ -1,6 +1,6 @@
 //! Loops over an array that are unrolled, so that its indices become constants.
 
-use crate::attribute::{Address, ForLoop, Guard, MAX_REGISTERS, StackObject, Trip, index_loops};
+use crate::attribute::{Access, Address, ForLoop, Guard, MAX_REGISTERS, StackObject, Trip, index_loops};
 use crate::diagnostic::Edit;
 
 /// Bytes of a register; an array beyond all of them stays where it is.
@@ -20,10 +20,16 @@ pub(crate) struct Unrolled {
 impl Unrolled {
     /// `None` where the source of a loop does not show how.
     pub fn of(object: &StackObject) -> Option<Self> {
+        Self::of_accesses(object, |_| true)
+    }
+
+    /// The same for some of the accesses.
+    pub fn of_accesses(object: &StackObject, is_wanted: impl Fn(&Access) -> bool) -> Option<Self> {
         if object.bytes > u64::from(MAX_REGISTERS) * REGISTER_BYTES {
             return None;
         }
-        let mut loops = index_loops(object.accesses.iter())?;
+        let accesses: Vec<&Access> = object.accesses.iter().filter(|access| is_wanted(access)).collect();
+        let mut loops = index_loops(accesses.iter().copied())?;
         // Of a triangle the inner loops have a known length once the outer ones are unrolled.
         let inner: Vec<(ForLoop, Vec<ForLoop>)> = loops
             .iter()
@@ -31,7 +37,7 @@ impl Unrolled {
             .filter_map(|it| Some((it.clone(), it.enclosing()?)))
             .collect();
         let is_inner = |found: &ForLoop| inner.iter().any(|(known, _)| known.is_same(found));
-        let has_run_time = object.accesses.iter().any(|access| access.address == Address::Counter(Trip::RunTime));
+        let has_run_time = accesses.iter().any(|access| access.address == Address::Counter(Trip::RunTime));
         let is_known = |found: &ForLoop| found.rounds.is_some() || !has_run_time || is_inner(found);
         let outer: Vec<ForLoop> = inner.iter().flat_map(|(_, outer)| outer.clone()).collect();
         for found in outer {
