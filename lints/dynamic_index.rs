@@ -15,6 +15,10 @@
 //!   selects is slower than local memory there from 8 elements up.
 //!
 //! ## Fix safety
+//! A loop over all elements that starts at some element of a ring is turned into one that visits them in their own order,
+//! where each round only adds to sums or writes elements of its own. Sums of floating-point numbers may then differ in their
+//! last digits, so that the programmer must judge.
+//!
 //! Where all accesses with a computed index can be edited, the edit selects the element. Index and value are evaluated
 //! once, and only where nothing in the statement can change them before. It may be incorrect all the same where something
 //! that the source does not show depends on the order, and for an index outside of the array, which was undefined: nothing
@@ -66,6 +70,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Some(suggestion) if suggestion.applicability == Applicability::HasPlaceholders => (None, Some(suggestion)),
         suggestion => (suggestion, None),
     };
+    let rotated = [Form::Branch, Form::Select].map(|form| visit_in_order(object, form));
+    let finding = rotated.into_iter().flatten().fold(finding, |finding, rotated| finding.suggest(Some(rotated)));
     let finding = forms.fold(finding.suggest(shared), |finding, form| finding.suggest(select(object, form)));
     Some(finding.suggest(of_some_block))
 }
@@ -73,7 +79,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 /// Accesses of all elements, of which one is chosen, in place of all accesses with a computed index; loops over the array
 /// are unrolled with them, since one index that is no constant is enough to keep all of it in memory.
 fn select(object: &StackObject, form: Form) -> Option<Suggestion> {
-    let selection = object.selection(form)?;
+    let selection = object.selection(form, &[])?;
     // Without an access that writes, the forms are one.
     let limit = if selection.has_writes { limit(object) } else { limit(object).min(READ_ELEMENTS) };
     let is_worth = selection.elements.is_some_and(|elements| elements <= limit);
@@ -96,6 +102,34 @@ fn select(object: &StackObject, form: Form) -> Option<Suggestion> {
     edits.sort();
     let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits).rounds(unrolled.rounds);
     Some(suggestion.keeping_loops(keeps_loops).within_kernel(is_within_kernel))
+}
+
+/// Loops that visit all elements from some element on, in the order of the elements; what is left with a computed index
+/// selects its element.
+fn visit_in_order(object: &StackObject, form: Form) -> Option<Suggestion> {
+    let rotations = object.rotations()?;
+    let selection = object.selection(form, &rotations.loops)?;
+    // Each of the loops saves an access to every element, so that a select of one costs no more than it.
+    let is_worth = selection.edits.is_empty() || selection.elements.is_some_and(|elements| elements <= MOST_ELEMENTS);
+    if !is_worth || (form == Form::Select && !selection.has_writes) {
+        return None;
+    }
+    let unrolled = Unrolled::of(object)?;
+    let is_within_kernel = rotations.is_within_kernel
+        && selection.is_within_kernel
+        && unrolled.loops.iter().all(ForLoop::is_within_kernel);
+    let title = match selection.edits.is_empty() {
+        true => "visit the elements in their own order, in an unrolled loop",
+        false => "visit the elements in their own order, in an unrolled loop, and select the one that is used alone",
+    };
+    let mut edits = rotations.edits;
+    edits.extend(selection.edits);
+    edits.extend(unrolled.edits);
+    edits.sort();
+    edits.dedup();
+    let is_apart = edits.iter().enumerate().all(|(at, one)| edits[at + 1..].iter().all(|other| !conflict(one, other)));
+    let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits);
+    is_apart.then(|| suggestion.rounds(rotations.rounds.max(unrolled.rounds)).within_kernel(is_within_kernel))
 }
 
 /// How many elements a chain of selects may have that is not slower than local memory.

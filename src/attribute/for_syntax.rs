@@ -95,7 +95,7 @@ impl ForLoop {
 /// of an access.
 pub fn index_loops<'a>(accesses: impl Iterator<Item = &'a Access>) -> Option<Vec<ForLoop>> {
     let mut loops: Vec<ForLoop> = Vec::new();
-    for access in accesses.filter(|access| matches!(access.address, Address::Counter(_))) {
+    for access in accesses.filter(|access| matches!(access.address, Address::Counter(_)) && !is_of_compiler(access)) {
         let found = loops_of(access);
         if found.is_empty() {
             return None;
@@ -108,6 +108,11 @@ pub fn index_loops<'a>(accesses: impl Iterator<Item = &'a Access>) -> Option<Vec
     }
     loops.sort_by_key(ForLoop::line);
     Some(loops)
+}
+
+/// Whether the compiler made the loop, of an initialiser like `{}`: that is gone where no other index is computed.
+fn is_of_compiler(access: &Access) -> bool {
+    access.index.is_none() && access.loop_span.is_none() && access.copying_call().is_none()
 }
 
 /// Of the loops around an access those whose counter stands in its index.

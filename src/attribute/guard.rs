@@ -131,7 +131,7 @@ fn is_arithmetic(node: Node<'_>) -> bool {
 }
 
 /// A variable of the function's own that the loop does not write, and that nothing else can reach.
-fn is_steady(view: &SourceView, name: Node<'_>, body: Node<'_>) -> bool {
+pub(super) fn is_steady(view: &SourceView, name: Node<'_>, body: Node<'_>) -> bool {
     let Some(function) = enclosing_function(name) else { return false };
     let text = view.slice(name);
     let declarations = view.declarations(function);
@@ -144,7 +144,7 @@ fn is_steady(view: &SourceView, name: Node<'_>, body: Node<'_>) -> bool {
 }
 
 /// Whether a statement writes to a variable, or hands it to a function, which may take it by reference.
-fn may_write(view: &SourceView, body: Node<'_>, name: &str) -> bool {
+pub(super) fn may_write(view: &SourceView, body: Node<'_>, name: &str) -> bool {
     let mut open = vec![body];
     while let Some(node) = open.pop() {
         if node.kind() == "identifier" && view.slice(node) == name && role(access_path(node)).1 {

@@ -85,7 +85,7 @@ impl Holder {
     }
 
     /// What stands between the brackets of the declaration; `None` where pointers take part.
-    fn extents(&self) -> Option<Vec<String>> {
+    pub(super) fn extents(&self) -> Option<Vec<String>> {
         let mut extents = Vec::new();
         let mut node = self.name_node()?;
         loop {
@@ -110,8 +110,28 @@ impl Holder {
         node.child_by_field_name("type")
     }
 
-    /// Uses with a computed index in the statements that have such accesses; `None` where one of them cannot be edited.
-    pub fn uses<'h>(&'h self, object: &StackObject) -> Option<Vec<IndexedUse<'h>>> {
+    /// Uses with a computed index in the statements that have such accesses, without those within some ranges; `None` where
+    /// one of them cannot be edited.
+    pub fn uses<'h>(&'h self, object: &StackObject, done: &[Range<usize>]) -> Option<Vec<IndexedUse<'h>>> {
+        let is_done =
+            |node: Node<'_>| done.iter().any(|range| range.start <= node.start_byte() && node.end_byte() <= range.end);
+        let paths = self.computed_paths(object)?.into_iter().filter(|path| !is_done(path.node));
+        let mut uses: Vec<IndexedUse<'h>> =
+            paths.map(|path| self.indexed_use(&path, site(&self.view, path.node)?, object)).collect::<Option<_>>()?;
+        uses.sort_by_key(|found| (found.node.end_byte(), std::cmp::Reverse(found.node.start_byte())));
+        Some(uses)
+    }
+
+    /// The first subscripts of those uses that choose from the whole array: `a[index]`.
+    pub fn computed_subscripts<'h>(&'h self, object: &StackObject) -> Option<Vec<Node<'h>>> {
+        let first = |path: Path<'h>| match path.steps.first() {
+            Some(Step::Index(subscript)) => Some(*subscript),
+            _ => None,
+        };
+        Some(self.computed_paths(object)?.into_iter().filter_map(first).collect())
+    }
+
+    fn computed_paths<'h>(&'h self, object: &StackObject) -> Option<Vec<Path<'h>>> {
         let function = self.function()?;
         let declarations = self.view.declarations(function);
         let is_own = |node: &Node<'_>| {
@@ -121,23 +141,21 @@ impl Holder {
                 && resolve(&declarations, &self.declaration.name, node.start_byte())
                     .is_some_and(|found| found.range == self.declaration.range)
         };
-        let mut uses = Vec::new();
+        let mut paths = Vec::new();
         let mut open = vec![function];
         while let Some(node) = open.pop() {
             if is_own(&node)
                 && let Some(path) =
                     Path::of(node).filter(|path| path.indices().any(|index| !is_static(&self.view, index)))
             {
-                let site = site(&self.view, path.node);
-                let range = site.map_or(path.node, |(statement, _)| statement).byte_range();
+                let range = site(&self.view, path.node).map_or(path.node, |(statement, _)| statement).byte_range();
                 if object.accesses.iter().any(|access| access.is_computed() && self.lies_in(access, &range)) {
-                    uses.push(self.indexed_use(&path, site?, object)?);
+                    paths.push(path);
                 }
             }
             open.extend(children(node));
         }
-        uses.sort_by_key(|found| (found.node.end_byte(), std::cmp::Reverse(found.node.start_byte())));
-        Some(uses)
+        Some(paths)
     }
 
     /// Whether an access is on the lines of a range; columns are those of whole statements, or of parts of them.
@@ -333,7 +351,7 @@ impl<'t> Path<'t> {
     }
 }
 
-fn index_of(subscript: Node<'_>) -> Option<Node<'_>> {
+pub(super) fn index_of(subscript: Node<'_>) -> Option<Node<'_>> {
     let indices = subscript.child_by_field_name("indices").or_else(|| subscript.child_by_field_name("index"))?;
     match indices.kind() {
         "subscript_argument_list" => indices.named_child(0).filter(|_| indices.named_child_count() == 1),

@@ -41,9 +41,9 @@ pub struct Selection {
 }
 
 impl StackObject {
-    /// Accesses without a computed index in place of all those with one; `None` where it is not certain that they do
-    /// the same.
-    pub fn selection(&self, form: Form) -> Option<Selection> {
+    /// Accesses without a computed index in place of all those with one, but for those in some ranges of the text; `None`
+    /// where it is not certain that they do the same.
+    pub fn selection(&self, form: Form, done: &[Range<usize>]) -> Option<Selection> {
         if !self.escapes.is_empty() || self.reinterpretation.is_some() {
             return None;
         }
@@ -51,7 +51,7 @@ impl StackObject {
         let mut selection = Selection { edits: Vec::new(), elements: None, has_writes: false, is_within_kernel: true };
         let mut is_any = false;
         for holder in &holders {
-            let uses = holder.uses(self)?;
+            let uses = holder.uses(self, done)?;
             is_any |= !uses.is_empty();
             for found in &uses {
                 let count = found.dimensions.iter().try_fold(1u64, |all, one| all.checked_mul(one.count?));
@@ -68,7 +68,7 @@ impl StackObject {
         selection.edits.dedup();
         let pairs = || selection.edits.iter().enumerate();
         let is_apart = pairs().all(|(at, one)| selection.edits[at + 1..].iter().all(|other| !conflict(one, other)));
-        (is_any && is_apart).then_some(selection)
+        ((is_any || !done.is_empty()) && is_apart).then_some(selection)
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
                 Some(Access::computed_at(place))
             })
             .collect();
-        let selection = object.selection(form)?;
+        let selection = object.selection(form, &[])?;
         let edited = apply(&text, &selection.edits.iter().collect::<Vec<_>>())?;
         let body = edited.strip_prefix(HEAD)?.strip_suffix("\n}\n")?;
         Some(body.to_string())

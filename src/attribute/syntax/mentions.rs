@@ -89,6 +89,16 @@ impl SourceView {
         found
     }
 
+    /// Identifiers of a node and all blocks in it, in order.
+    pub(in crate::attribute) fn identifiers_below<'t>(&self, node: Node<'t>) -> Vec<Node<'t>> {
+        let (mut found, mut open) = (Vec::new(), vec![node]);
+        while let Some(node) = open.pop() {
+            found.extend(Some(node).filter(|node| node.kind() == "identifier"));
+            open.extend(children(node).into_iter().rev());
+        }
+        found
+    }
+
     fn usage(&self, identifier: Node<'_>, declaration: &Declaration) -> Mention {
         let whole = access_path(identifier);
         let indices = subscripts(identifier).filter_map(index_range).collect();

@@ -1,0 +1,209 @@
+//! Loops that visit all elements of an array from some element on, `sum += c[j] * ring[(head + j) % 16]`, turned into loops
+//! that visit them in their own order: the index is a constant then, once the loop is unrolled, and the counter is what
+//! is calculated.
+
+mod order;
+mod turn;
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+use self::order::Rounds;
+use self::turn::Turn;
+use super::for_syntax::{ForLoop, for_loops, step};
+use super::frame::StackObject;
+use super::guard::{is_steady, may_write};
+use super::purity::is_arithmetic;
+use super::select_syntax::{Holder, index_of};
+use super::syntax::{Declaration, children, enclosing_function, resolve};
+use super::types;
+use super::view::SourceView;
+use super::words::fresh;
+use crate::diagnostic::Edit;
+
+/// The edits of all such loops over an array.
+pub struct Rotations {
+    pub edits: Vec<Edit>,
+    /// Bytes of the loops, in which nothing else is to be edited.
+    pub loops: Vec<Range<usize>>,
+    pub rounds: Option<u32>,
+    pub is_within_kernel: bool,
+}
+
+impl StackObject {
+    /// Loops in the order of the elements in place of those that start somewhere else; `None` where there are none.
+    pub fn rotations(&self) -> Option<Rotations> {
+        let mut found = Rotations { edits: Vec::new(), loops: Vec::new(), rounds: None, is_within_kernel: true };
+        for holder in &self.holders()? {
+            let mut walks: Vec<Walk<'_>> = Vec::new();
+            for subscript in holder.computed_subscripts(self)? {
+                let Some(walk) = Walk::of(holder, subscript) else { continue };
+                match walks.iter_mut().find(|known| known.around.is_same(&walk.around)) {
+                    Some(known) => known.indices.extend(walk.indices),
+                    None => walks.push(walk),
+                }
+            }
+            for walk in walks {
+                let Some(edits) = walk.edits() else { continue };
+                found.edits.extend(edits);
+                found.loops.push(walk.around.node()?.byte_range());
+                found.rounds = found.rounds.max(walk.around.rounds);
+                found.is_within_kernel &= walk.around.is_within_kernel();
+            }
+        }
+        found.edits.sort();
+        found.edits.dedup();
+        (!found.edits.is_empty()).then_some(found)
+    }
+}
+
+/// A loop over all elements from some element on.
+struct Walk<'h> {
+    view: &'h Rc<SourceView>,
+    around: ForLoop,
+    turn: Turn,
+    indices: Vec<TurnedIndex<'h>>,
+}
+
+/// Where the element's number is calculated, and the variable that holds it, if there is one.
+struct TurnedIndex<'h> {
+    node: Node<'h>,
+    turn: Turn,
+    variable: Option<String>,
+}
+
+impl<'h> Walk<'h> {
+    fn of(holder: &'h Holder, subscript: Node<'h>) -> Option<Self> {
+        let view = &holder.view;
+        let extent = holder.extents()?.first()?.clone();
+        let index = index_of(subscript)?;
+        let all = view.declarations(enclosing_function(subscript)?);
+        for around in for_loops(view, subscript.start_byte()) {
+            let (node, variable) = match index.kind() {
+                "identifier" if view.slice(index) != around.counter() => {
+                    (value_of(view, &around, index, &all)?, Some(view.slice(index).to_string()))
+                }
+                _ => (index, None),
+            };
+            let Some(turn) = Turn::of(view, node, around.counter(), &extent) else { continue };
+            let body = around.node()?.child_by_field_name("body")?;
+            let is_fit = |term: Node<'_>| {
+                let names = view.identifiers(term);
+                is_arithmetic(view, term)
+                    && names.into_iter().all(|name| is_builtin(view.slice(name)) || is_steady(view, name, body))
+            };
+            let is_all = visits_all(view, &around, &extent) && Turn::all_terms(view, node, around.counter(), &is_fit);
+            let turned = TurnedIndex { node, turn: turn.clone(), variable };
+            return is_all.then_some(Self { view, around, turn, indices: vec![turned] });
+        }
+        None
+    }
+
+    /// `None` where another order of the rounds may mean something else.
+    fn edits(&self) -> Option<Vec<Edit>> {
+        let Self { view, around, turn, indices } = self;
+        let node = around.node()?;
+        let body = node.child_by_field_name("body")?;
+        let counter = around.counter();
+        let mut names = vec![counter.to_string()];
+        names.extend(indices.iter().filter_map(|index| index.variable.clone()));
+        let is_one = indices.iter().all(|index| index.turn == *turn) && !may_write(view, body, counter);
+        if !is_one || !Rounds::new(view, names).may_be_reordered(body) {
+            return None;
+        }
+        let element = fresh(view.text(), "element", &[]);
+        let mut edits: Vec<Edit> = around.unroll().into_iter().collect();
+        for name in self.header_names(node)? {
+            edits.push(view.replacement(name, &element)?);
+        }
+        let mut places: Vec<Range<usize>> = indices.iter().map(|index| index.node.byte_range()).collect();
+        places.sort_by_key(|place| place.start);
+        places.dedup();
+        for place in &places {
+            edits.push(view.replacement(place.clone(), &element)?);
+        }
+        if view
+            .identifiers_below(body)
+            .iter()
+            .any(|name| view.slice(*name) == counter && !places.iter().any(|place| place.contains(&name.start_byte())))
+        {
+            edits.extend(self.counter_in(node, body, &element)?);
+        }
+        Some(edits)
+    }
+
+    /// Where the counter's name stands in the header.
+    fn header_names(&self, node: Node<'_>) -> Option<Vec<Range<usize>>> {
+        let parts = ["initializer", "condition", "update"].map(|field| node.child_by_field_name(field));
+        let names = parts.into_iter().collect::<Option<Vec<_>>>()?;
+        let names: Vec<Range<usize>> = names
+            .into_iter()
+            .flat_map(|part| self.view.identifiers_below(part))
+            .filter(|name| self.view.slice(*name) == self.around.counter())
+            .map(|name| name.byte_range())
+            .collect();
+        (names.len() == 3).then_some(names)
+    }
+
+    /// `const int j = …;` at the start of the body, which gets braces where it has none.
+    fn counter_in(&self, node: Node<'_>, body: Node<'_>, element: &str) -> Option<Vec<Edit>> {
+        let view = self.view;
+        let type_node = node.child_by_field_name("initializer")?.child_by_field_name("type")?;
+        let line =
+            format!("const {} {} = {};", view.slice(type_node), self.around.counter(), self.turn.counter_at(element));
+        if body.kind() != "compound_statement" {
+            let last = view.slice(body).chars().next_back()?;
+            let end = body.end_byte() - last.len_utf8()..body.end_byte();
+            return Some(vec![
+                view.insertion(body.start_byte(), &format!("{{ {line} "))?,
+                view.replacement(end, &format!("{last} }}"))?,
+            ]);
+        }
+        let first = children(body).into_iter().find(Node::is_named)?.start_byte();
+        let edit = view.line_before(first, &line).or_else(|| view.insertion(first, &format!("{line} ")))?;
+        Some(vec![edit])
+    }
+}
+
+/// What a variable of the loop's body is made as, and stays.
+fn value_of<'h>(view: &'h SourceView, around: &ForLoop, name: Node<'_>, all: &[Declaration]) -> Option<Node<'h>> {
+    let found = resolve(all, view.slice(name), name.start_byte())?;
+    let body = around.node()?.child_by_field_name("body")?;
+    let is_within = body.start_byte() <= found.range.0 && found.range.1 <= body.end_byte();
+    let (start, end) = found.initializer.filter(|_| is_within)?;
+    let declared = view.root()?.named_descendant_for_byte_range(found.range.0, found.range.1)?;
+    let mut rest = vec![body];
+    while let Some(node) = rest.pop() {
+        let is_other = node.kind() == "identifier" && view.slice(node) == found.name && node.id() != declared.id();
+        if is_other && super::syntax::role(super::syntax::access_path(node)).1 {
+            return None;
+        }
+        rest.extend(children(node));
+    }
+    view.root()?.named_descendant_for_byte_range(start, end)
+}
+
+/// Whether a loop counts from nothing to an extent, one by one, with a counter of its own.
+fn visits_all(view: &SourceView, around: &ForLoop, extent: &str) -> bool {
+    let visits = || {
+        let node = around.node()?;
+        let initializer = node.child_by_field_name("initializer").filter(|it| it.kind() == "declaration")?;
+        let start = initializer.child_by_field_name("declarator")?.child_by_field_name("value")?;
+        let condition = node.child_by_field_name("condition")?;
+        let (left, right) = (condition.child_by_field_name("left")?, condition.child_by_field_name("right")?);
+        let value = |text: &str| types::evaluate(text, &|name| view.constant(name));
+        let end = view.slice(right);
+        let is_extent = end == extent || value(end).is_some_and(|it| Some(it) == value(extent));
+        let is_below = matches!(view.slice(condition.child_by_field_name("operator")?), "<" | "!=");
+        let is_by_one = step(view, node.child_by_field_name("update")?) == Some(1);
+        let is_counter = view.slice(left) == around.counter() && initializer.named_child_count() == 2;
+        Some(is_extent && is_below && is_by_one && is_counter && value(view.slice(start)) == Some(0))
+    };
+    visits().unwrap_or(false)
+}
+
+fn is_builtin(name: &str) -> bool {
+    matches!(name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "warpSize")
+}
