@@ -17,6 +17,7 @@
 //! may become a part of shared memory, which has addresses too: see `dynamic_index`.
 
 use crate::attribute::{Escape, EscapeKind, StackObject, StackObjectKind, demangle};
+use crate::diagnostic::{Applicability, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, traffic};
 use crate::suggest;
 
@@ -49,7 +50,15 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_known = !object.escapes.iter().any(|escape| escape.is_external);
     let shared = is_known.then(|| suggest::keep_in_shared_memory(cx, object)).flatten();
     let inlined = callees(object).and_then(|callees| suggest::inline(cx, object, &callees));
-    Some(finding.help(advice(escape)).suggest(inlined).suggest(suggest::call_by_name(cx, object)).suggest(shared))
+    let finding = finding.help(advice(escape)).suggest(inlined).suggest(by_value(object));
+    Some(finding.suggest(suggest::call_by_name(cx, object)).suggest(shared))
+}
+
+/// The variable as an argument and a result of the functions that get its address.
+fn by_value(object: &StackObject) -> Option<Suggestion> {
+    let name = &object.variable.as_ref()?.name;
+    let title = format!("pass `{name}` by value, and return what is changed");
+    Some(Suggestion::new(title, Applicability::MaybeIncorrect, object.pass_by_value()?))
 }
 
 /// The functions that the address is passed to, where it leaves in no other way.

@@ -4,6 +4,7 @@
 //! address depends on; the source gives the name. Nothing here decides on a cause: that is for the lints.
 
 mod allocation;
+mod by_value;
 mod call_syntax;
 mod calls;
 mod contents;

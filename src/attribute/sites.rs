@@ -135,30 +135,37 @@ fn declaration(view: &Rc<SourceView>, offset: usize) -> Option<DeclarationSite> 
     view.is_plain(node).then_some(site)
 }
 
+/// Definitions and declarations of a function in a text.
+pub(super) fn functions_named<'v>(view: &'v SourceView, name: &str) -> Vec<Node<'v>> {
+    let mut found = Vec::new();
+    let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
+    while let Some(node) = open.pop() {
+        if matches!(node.kind(), "function_definition" | "declaration") && declares(view, node, name) {
+            found.push(node);
+        } else if enclosing_function(node).is_none() {
+            open.extend(children(node));
+        }
+    }
+    found
+}
+
 /// `__forceinline__` for `__noinline__` at all declarations of a function in a text; `None` where it calls itself.
 pub(super) fn heads(view: &SourceView, name: &str) -> Option<Vec<Edit>> {
     const KEYWORD: &str = "__noinline__";
     let mut edits = Vec::new();
-    let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
-    while let Some(node) = open.pop() {
-        if matches!(node.kind(), "function_definition" | "declaration") && declares(view, node, name) {
-            let body = node.child_by_field_name("body");
-            let is_recursive = body.is_some_and(|body| {
-                view.calls(body).iter().any(|(called, _)| base_name(called) == name) || calls_below(view, body, name)
-            });
-            if is_recursive || !view.is_plain(node) {
-                return None;
-            }
-            let end = body.map_or(node.end_byte(), |body| body.start_byte());
-            // The grammar does not know all of CUDA's words, so that the head is searched as text.
-            let head = view.text().get(node.start_byte()..end)?;
-            let words = head.match_indices(KEYWORD).map(|(at, _)| node.start_byte() + at);
-            edits.extend(words.filter_map(|at| view.replacement(at..at + KEYWORD.len(), "__forceinline__")));
-            continue;
+    for node in functions_named(view, name) {
+        let body = node.child_by_field_name("body");
+        let is_recursive = body.is_some_and(|body| {
+            view.calls(body).iter().any(|(called, _)| base_name(called) == name) || calls_below(view, body, name)
+        });
+        if is_recursive || !view.is_plain(node) {
+            return None;
         }
-        if enclosing_function(node).is_none() {
-            open.extend(children(node));
-        }
+        let end = body.map_or(node.end_byte(), |body| body.start_byte());
+        // The grammar does not know all of CUDA's words, so that the head is searched as text.
+        let head = view.text().get(node.start_byte()..end)?;
+        let words = head.match_indices(KEYWORD).map(|(at, _)| node.start_byte() + at);
+        edits.extend(words.filter_map(|at| view.replacement(at..at + KEYWORD.len(), "__forceinline__")));
     }
     Some(edits)
 }
