@@ -53,6 +53,8 @@ pub enum Role<'t> {
     Read,
     /// The statement is this assignment, increment or decrement.
     Write(Node<'t>),
+    /// The statement uses the value of this increment or decrement.
+    Step(Node<'t>),
 }
 
 impl Holder {
@@ -447,7 +449,8 @@ fn role<'t>(view: &SourceView, expression: Node<'t>) -> Option<Role<'t>> {
             "assignment_expression" if is_field("left") => {
                 return (is_statement && is_direct).then_some(Role::Write(parent));
             }
-            "update_expression" => return (is_statement && is_direct).then_some(Role::Write(parent)),
+            "update_expression" if is_direct && !is_statement => return Some(Role::Step(parent)),
+            "update_expression" => return is_direct.then_some(Role::Write(parent)),
             "parenthesized_expression" => {}
             "conditional_expression" if !is_field("condition") => {}
             "argument_list" => return is_value_argument(view, parent).then_some(Role::Read),

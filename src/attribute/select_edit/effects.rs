@@ -81,6 +81,18 @@ impl Writer<'_> {
         }) && !effects.written.contains(&self.holder.declaration.name)
     }
 
+    /// Whether the index of the only use in a statement counts a variable of the function's own, `stack[--top]`, which the
+    /// statement does not mention again: it may be evaluated first.
+    pub(super) fn is_taken_once(&self, found: &IndexedUse<'_>) -> bool {
+        let [dimension] = found.dimensions.as_slice() else { return false };
+        let counted = dimension.index.child_by_field_name("argument");
+        let Some(name) = counted.filter(|name| name.kind() == "identifier") else { return false };
+        let text = self.view.slice(name);
+        let below = self.view.identifiers_below(found.statement);
+        let mentions = below.into_iter().filter(|node| self.view.slice(*node) == text).count();
+        dimension.index.kind() == "update_expression" && !found.is_conditional && self.is_own(name) && mentions == 1
+    }
+
     /// A variable that only this function can change.
     pub(super) fn is_own(&self, name: Node<'_>) -> bool {
         let declarations = self.view.declarations(self.function);

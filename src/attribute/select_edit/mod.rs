@@ -4,6 +4,7 @@
 mod effects;
 mod place;
 mod read;
+mod step;
 mod text;
 mod update;
 mod write;
@@ -105,10 +106,17 @@ impl<'h> Writer<'h> {
         let statement = uses.first()?.statement;
         let written = uses.iter().find_map(|found| match found.role {
             Role::Write(node) => Some((found, node)),
-            Role::Read => None,
+            Role::Read | Role::Step(_) => None,
         });
+        if let [found] = uses
+            && let Role::Step(node) = found.role
+        {
+            return self.step(found, node);
+        }
         let effects = Effects::of(self.view, statement, written.map(|(_, node)| node));
-        if has_comment(statement, uses) || !uses.iter().all(|found| self.is_movable(found, &effects)) {
+        let is_movable = |found| self.is_movable(found, &effects) || (uses.len() == 1 && self.is_taken_once(found));
+        let has_steps = uses.iter().any(|found| matches!(found.role, Role::Step(_)));
+        if has_steps || has_comment(statement, uses) || !uses.iter().all(is_movable) {
             return None;
         }
         let mut lines = Lines::new();
@@ -158,7 +166,7 @@ impl<'h> Writer<'h> {
 
 /// A comment would go, or stand at another place.
 fn has_comment(statement: Node<'_>, uses: &[IndexedUse<'_>]) -> bool {
-    let is_replaced = uses.iter().any(|found| found.role != Role::Read);
+    let is_replaced = uses.iter().any(|found| matches!(found.role, Role::Write(_)));
     let mut open: Vec<Node<'_>> = if is_replaced { vec![statement] } else { uses.iter().map(|it| it.node).collect() };
     while let Some(node) = open.pop() {
         if node.kind() == "comment" {
@@ -248,7 +256,9 @@ mod tests {
     fn what_may_mean_something_else_is_left_alone() {
         for body in [
             // The index changes something, or may not be evaluated.
-            "    c[n++] = 1;",
+            "    c[n++] = n;",
+            "    c[*p++] = 1;",
+            "    if (p && c[--n] > 0) out[0] = 1;",
             "    c[next(n)] = 1;",
             "    if (p && c[p[0]] > 0) out[0] = 1;",
             "    if (n && c[8 / n] > 0) out[0] = 1;",
@@ -256,8 +266,8 @@ mod tests {
             "    swap(c[n], c[0]);",
             "    int& r = c[n];",
             "    out[0] = atomicAdd(&c[n], 1);",
-            "    int old = c[n]++;",
-            "    if (c[n]++ > 0) out[0] = 1;",
+            "    int old = c[n]++ + c[0];",
+            "    if (p && c[n]++ > 0) out[0] = 1;",
             // The statement changes the index.
             "    out[n++] = c[n];",
             "    int i = n, x = c[i];",
