@@ -72,6 +72,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     };
     let rotated = [Form::Branch, Form::Select].map(|form| visit_in_order(object, form));
     let finding = rotated.into_iter().flatten().fold(finding, |finding, rotated| finding.suggest(Some(rotated)));
+    let finding = finding.suggest(suggest::select_lanes(object));
     let finding = forms.fold(finding.suggest(shared), |finding, form| finding.suggest(select(object, form)));
     Some(finding.suggest(of_some_block))
 }

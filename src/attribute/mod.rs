@@ -19,6 +19,7 @@ mod flow;
 mod for_syntax;
 mod frame;
 mod guard;
+mod lane_edit;
 mod launch;
 mod line_syntax;
 mod loops;

@@ -397,7 +397,7 @@ fn is_static(view: &Rc<SourceView>, index: Node<'_>) -> bool {
 }
 
 /// The statement that evaluates an expression before anything else of it happens, and whether it always does.
-fn site<'t>(view: &SourceView, expression: Node<'t>) -> Option<(Node<'t>, bool)> {
+pub(super) fn site<'t>(view: &SourceView, expression: Node<'t>) -> Option<(Node<'t>, bool)> {
     let mut node = expression;
     let mut is_conditional = false;
     loop {

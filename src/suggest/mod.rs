@@ -2,6 +2,7 @@
 
 mod call_by_name;
 mod inline;
+mod lanes;
 mod launch_bounds;
 mod shared_slice;
 mod shared_spilling;
@@ -9,6 +10,7 @@ mod unroll;
 
 pub(crate) use call_by_name::{call_by_name, call_by_name_near, call_function_by_name};
 pub(crate) use inline::{inline, inline_named};
+pub(crate) use lanes::select_lanes;
 pub(crate) use launch_bounds::{as_launched, name_blocks, name_registers};
 pub(crate) use shared_slice::keep_in_shared_memory;
 pub(crate) use shared_spilling::{shared_spilling_statement, spill_to_shared_memory};

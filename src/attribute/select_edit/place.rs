@@ -3,21 +3,35 @@
 use tree_sitter::Node;
 
 use super::{Lines, Writer};
+use crate::attribute::view::SourceView;
 use crate::diagnostic::Edit;
 
 /// Indentation of a block in a block.
 const UNIT: &str = "    ";
 
 impl Writer<'_> {
-    /// Puts lines before a statement, or in place of it, with braces where it stands alone.
     pub(super) fn place(
         &self,
         statement: Node<'_>,
         lines: &Lines,
+        edits: Vec<Edit>,
+        replaces: bool,
+    ) -> Option<Vec<Edit>> {
+        self.view.place(statement, lines, edits, replaces)
+    }
+}
+
+impl SourceView {
+    /// Puts lines before a statement, or in place of it, with braces where it stands alone; `edits` are those of the statement
+    /// itself. Each line comes with its depth.
+    pub(in crate::attribute) fn place(
+        &self,
+        statement: Node<'_>,
+        lines: &[(usize, String)],
         mut edits: Vec<Edit>,
         replaces: bool,
     ) -> Option<Vec<Edit>> {
-        let (view, range) = (self.view, statement.byte_range());
+        let (view, range) = (self, statement.byte_range());
         let around = statement.parent()?;
         let is_first = self.is_first_on_line(range.start);
         let base = view.line_ending(range.start)?;
@@ -77,7 +91,7 @@ impl Writer<'_> {
     }
 
     fn is_first_on_line(&self, offset: usize) -> bool {
-        let before = &self.view.text()[..offset];
+        let before = &self.text()[..offset];
         before.rsplit('\n').next().is_some_and(|line| line.trim().is_empty())
     }
 }
