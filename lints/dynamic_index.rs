@@ -72,7 +72,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     };
     let rotated = [Form::Branch, Form::Select].map(|form| visit_in_order(object, form));
     let finding = rotated.into_iter().flatten().fold(finding, |finding, rotated| finding.suggest(Some(rotated)));
-    let finding = finding.suggest(suggest::select_lanes(object));
+    // Where variables share memory, the machine code does not tell what is constant.
+    let finding = finding.suggest(suggest::declare_with_values(object)).suggest(suggest::select_lanes(object));
     let finding = forms.fold(finding.suggest(shared), |finding, form| finding.suggest(select(object, form)));
     Some(finding.suggest(of_some_block))
 }

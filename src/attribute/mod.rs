@@ -7,6 +7,7 @@ mod allocation;
 mod by_value;
 mod call_syntax;
 mod calls;
+mod constant_fill;
 mod contents;
 mod copies;
 mod copy_edit;

@@ -1,6 +1,7 @@
 //! Edits that several lints offer.
 
 mod call_by_name;
+mod constant_fill;
 mod inline;
 mod lanes;
 mod launch_bounds;
@@ -9,6 +10,7 @@ mod shared_spilling;
 mod unroll;
 
 pub(crate) use call_by_name::{call_by_name, call_by_name_near, call_function_by_name};
+pub(crate) use constant_fill::declare_with_values;
 pub(crate) use inline::{inline, inline_named};
 pub(crate) use lanes::select_lanes;
 pub(crate) use launch_bounds::{as_launched, name_blocks, name_registers};
