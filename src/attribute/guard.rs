@@ -62,7 +62,7 @@ enum Bound<'t> {
     Start(Node<'t>),
 }
 
-/// The bound of a loop whose counter nothing else changes, and which lives no longer than the loop.
+/// The bound of a loop whose counter nothing else changes, and whose value nobody sees after the loop.
 fn open_bound<'t>(
     view: &SourceView,
     node: Node<'t>,
@@ -72,13 +72,21 @@ fn open_bound<'t>(
 ) -> Option<Bound<'t>> {
     let constant =
         |node: Node<'_>| types::evaluate(view.slice(node).trim_matches(['{', '}', ' ']), &|name| view.constant(name));
-    let initializer = node.child_by_field_name("initializer").filter(|node| node.kind() == "declaration")?;
-    let mut cursor = initializer.walk();
-    let is_alone = initializer.children_by_field_name("declarator", &mut cursor).count() == 1;
-    let start = initializer.child_by_field_name("declarator")?.child_by_field_name("value")?;
+    let initializer = node.child_by_field_name("initializer")?;
+    let start = match initializer.kind() {
+        "declaration" => {
+            let mut cursor = initializer.walk();
+            let is_alone = initializer.children_by_field_name("declarator", &mut cursor).count() == 1;
+            initializer.child_by_field_name("declarator").filter(|_| is_alone)?.child_by_field_name("value")?
+        }
+        "assignment_expression" => {
+            initializer.child_by_field_name("right").filter(|_| is_counter_of_loops(view, initializer, counter))?
+        }
+        _ => return None,
+    };
     let update = node.child_by_field_name("update")?;
     let target = update.child_by_field_name("argument").or_else(|| update.child_by_field_name("left"))?;
-    if !is_alone || view.slice(target) != counter || may_write(view, body, counter) {
+    if view.slice(target) != counter || may_write(view, body, counter) {
         return None;
     }
     match (super::for_syntax::step(view, update)?, constant(start)) {
@@ -94,6 +102,41 @@ fn open_bound<'t>(
         }
         _ => None,
     }
+}
+
+/// Whether a variable that is declared before its loops is used in such loops alone: what one of them leaves in it is seen
+/// by nobody.
+fn is_counter_of_loops(view: &SourceView, initializer: Node<'_>, counter: &str) -> bool {
+    let found = || {
+        let function = enclosing_function(initializer)?;
+        let all = view.declarations(function);
+        let own = super::syntax::resolve(&all, counter, initializer.start_byte())?;
+        let is_own_value = own.kind == DeclarationKind::Scalar && !own.is_parameter && own.volatility.is_none();
+        let mut uses = view.identifiers_below(function).into_iter().filter(|node| {
+            view.slice(*node) == counter
+                && node.start_byte() != own.range.0
+                && super::syntax::resolve(&all, counter, node.start_byte()).is_some_and(|it| it.range == own.range)
+        });
+        let is_counted = |node: Node<'_>| {
+            let mut around = Some(node);
+            while let Some(current) = around {
+                let sets = current.child_by_field_name("initializer").filter(|it| it.kind() == "assignment_expression");
+                let (target, value) = (
+                    sets.and_then(|sets| sets.child_by_field_name("left")),
+                    sets.and_then(|sets| sets.child_by_field_name("right")),
+                );
+                // What the counter starts from may be what the loop before left in it.
+                let is_start = value.is_some_and(|value| value.byte_range().contains(&node.start_byte()));
+                if target.is_some_and(|target| view.slice(target) == counter) && !is_start {
+                    return true;
+                }
+                around = current.parent().filter(|_| current.kind() != "lambda_expression");
+            }
+            false
+        };
+        Some(is_own_value && uses.all(is_counted) && !is_reachable(view, function, counter))
+    };
+    found().unwrap_or(false)
 }
 
 /// `i < n` or `i <= n` where nothing in the loop can change `n`.
@@ -342,6 +385,11 @@ mod tests {
                 "#pragma unroll for (int i = W - 1; i >= 0; --i) if (i <= n - 1) { a[i] = HERE; }",
                 true,
             ),
+            (
+                "int i;\n  for (i = 0; i < n; ++i) a[i] = HERE; for (i = 0; i < 4; ++i) in[i] = 0;",
+                "int i; #pragma unroll for (i = 0; i < W; ++i) if (i < n) a[i] = HERE; for (i = 0; i < 4; ++i) in[i] = 0;",
+                true,
+            ),
         ] {
             assert_eq!(guard(body), Some((expected.to_string(), certain)), "{body}");
         }
@@ -350,6 +398,10 @@ mod tests {
     #[test]
     fn what_may_mean_something_else_is_left_alone() {
         for body in [
+            // The counter is used after the loop.
+            "int i; for (i = 0; i < n; ++i) a[i] = HERE; in[0] = i;",
+            "int i; for (i = 0; i < n; ++i) a[i] = HERE; for (i = i + 1; i < 8; ++i) in[i] = 0;",
+            "int i; int *r = &i; for (i = 0; i < n; ++i) a[i] = HERE;",
             // The bound or the counter changes.
             "int m = n; for (int i = 0; i < m; ++i) { a[i] = 0; m = HERE; }",
             "int m = n; int& r = m; for (int i = 0; i < m; ++i) { a[i] = 0; r = HERE; }",
@@ -360,7 +412,6 @@ mod tests {
             "for (int i = 0; i < q[0]; ++i) { a[i] = 0; HERE; }",
             "for (int i = 0; i < global_count; ++i) { a[i] = 0; HERE; }",
             // The counter lives on, runs down in other steps, or is compared in another way.
-            "int i; for (i = 0; i < n; ++i) { a[i] = 0; HERE; }",
             "for (int i = n; i > 0; i -= 2) { a[i] = 0; HERE; }",
             "for (int i = *q; i > 0; --i) { a[i] = 0; HERE; }",
             "for (int i = 0; i != n; ++i) { a[i] = 0; HERE; }",
