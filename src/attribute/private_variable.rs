@@ -1,19 +1,21 @@
-//! A variable that each thread has for itself, by its declaration in the kernel.
+//! A variable that each thread has for itself, by its declaration in a kernel or in a function that was inlined into one.
 
 use std::rc::Rc;
 
 use tree_sitter::Node;
 
 use super::frame::StackObject;
-use super::syntax::{children, enclosing_function};
+use super::syntax::{children, enclosing_function, head_start};
 use super::view::SourceView;
 use super::words::{places_of, words};
 
-/// A variable that a kernel declares in its own body.
+/// A variable of a kernel, or of a function that runs on the device alone.
 pub struct PrivateVariable {
     pub(super) view: Rc<SourceView>,
     /// Of its name where it is declared.
     pub(super) offset: usize,
+    /// A kernel declares it, so that no other kernel is touched.
+    pub is_of_kernel: bool,
 }
 
 /// The threads that have a place each.
@@ -51,7 +53,12 @@ impl StackObject {
 impl PrivateVariable {
     pub(super) fn at(view: &Rc<SourceView>, offset: usize) -> Option<Self> {
         let is_fit = declared(view, offset).is_some() || is_parameter(view, offset);
-        (is_fit && view.is_within_kernel(offset)).then(|| Self { view: Rc::clone(view), offset })
+        let is_of_kernel = view.is_within_kernel(offset);
+        (is_fit && (is_of_kernel || is_within_device_function(view, offset))).then(|| Self {
+            view: Rc::clone(view),
+            offset,
+            is_of_kernel,
+        })
     }
 
     /// Whether an expression means the same in the variable's place as in the head of the kernel.
@@ -79,6 +86,16 @@ impl PrivateVariable {
 fn is_parameter(view: &SourceView, offset: usize) -> bool {
     let name = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset + 1));
     name.and_then(|name| name.parent()).is_some_and(|parent| parent.kind() == "parameter_declaration")
+}
+
+/// Whether a function runs on the device and nowhere else, and is no constant expression: it may have shared memory then.
+fn is_within_device_function(view: &SourceView, offset: usize) -> bool {
+    let node = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+    let Some(function) = node.and_then(enclosing_function) else { return false };
+    let body = function.child_by_field_name("body").map_or(function.end_byte(), |body| body.start_byte());
+    let head = view.text().get(head_start(function)..body).unwrap_or("");
+    let is_whole = !children(function).iter().any(Node::is_error);
+    is_whole && head.contains("__device__") && !head.contains("__host__") && !head.contains("constexpr")
 }
 
 /// The declaration of a variable as a statement of its own, by the offset of its name.
