@@ -348,9 +348,14 @@ template <typename T> __global__ void k(float* out, int n) {
     }
 
     #[test]
-    fn other_functions_and_macros_are_left_alone() {
+    fn functions_of_the_host_and_macros_are_left_alone() {
         let body = "float w[4]; w[n] = 0;";
-        assert_eq!(shared_in("__device__ void f(int n) {\n", body), None);
+        assert!(shared_in("__device__ void f(int n) {\n", body).is_some());
+        for head in
+            ["__host__ __device__ void f(int n) {\n", "constexpr __device__ void f(int n) {\n", "void f(int n) {\n"]
+        {
+            assert_eq!(shared_in(head, body), None, "{head}");
+        }
         assert_eq!(shared_in("#define TOP w[0]\n__global__ void f(int n) {\n", body), None);
         assert!(shared_in("#define TOP x.w0[0]\n__global__ void f(int n) {\n", body).is_some());
     }
