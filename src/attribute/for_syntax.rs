@@ -110,9 +110,10 @@ pub fn index_loops<'a>(accesses: impl Iterator<Item = &'a Access>) -> Option<Vec
     Some(loops)
 }
 
-/// Whether the compiler made the loop, of an initialiser like `{}`: that is gone where no other index is computed.
+/// Whether the compiler made the loop, of an initialiser like `{}`: that is gone where no other index is computed. Its
+/// code has the place of some statement beside it.
 fn is_of_compiler(access: &Access) -> bool {
-    access.index.is_none() && access.loop_span.is_none() && access.copying_call().is_none()
+    access.index.is_none() && access.copying_call().is_none()
 }
 
 /// Of the loops around an access those whose counter stands in its index.
