@@ -11,7 +11,8 @@
 //! - Replace calls through pointers and virtual calls by a `switch`.
 //!
 //! ## Fix safety
-//! Inlining keeps the meaning. Passing by value changes every call of the function. A `switch` in place of a table of
+//! Inlining keeps the meaning. Passing by value changes every call of the function, and is offered where the function does
+//! nothing but read and write what its parameter leads to; other files that declare or call it must follow. A `switch` in place of a table of
 //! functions keeps it where nothing writes to the table, which the source alone cannot show unless it is `static`; an index
 //! beyond the table, which was undefined, calls the last function then. Where neither is possible, a kernel's own variable
 //! may become a part of shared memory, which has addresses too: see `dynamic_index`.

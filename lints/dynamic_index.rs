@@ -25,7 +25,7 @@
 //! is written then.
 //!
 //! Shared memory in place of a kernel's own variable is suggested where launch bounds or all launches tell how large a block
-//! is. Each thread keeps to its own part, so that nothing is to be synchronised: where every use is an element, that is a
+//! is; for a variable of a `__device__` function the size is always yours to write, as other kernels may call it. Each thread keeps to its own part, so that nothing is to be synchronised: where every use is an element, that is a
 //! column; what methods and functions work on as a whole becomes a row that is used under the same name. The programmer must
 //! judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. Where nothing tells the block
 //! size, the edit has a usual one that must be replaced. All other ways out are advice.

@@ -14,7 +14,8 @@
 //!
 //! ## Fix safety
 //! A higher limit lets fewer threads run at a time, and launches with larger blocks than the bound fail: the
-//! programmer must judge. Spilling to shared memory gives the same results; see `shared_spill_available`.
+//! programmer must judge. A flag that limits a whole file stays as it is: a kernel that needs more gets `__maxnreg__`, which
+//! counts in its place (CUDA 12.4 and later). Spilling to shared memory gives the same results; see `shared_spill_available`.
 
 use crate::attribute::{
     KernelFrame, Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, StackObject, StackObjectKind, registers_for,

@@ -13,7 +13,8 @@
 //!
 //! ## Fix safety
 //! Unrolling a loop of known length keeps the meaning. A guard in place of a run-time bound keeps it only where
-//! the bound never exceeds the array's extent, which the array itself demands. Where unrolling does not help, a kernel's own
+//! the bound never exceeds the array's extent, which the array itself demands. `memcpy` and `memset` of a run-time length are
+//! turned into guarded loops only where the other side has elements of the same type. Where unrolling does not help, a kernel's own
 //! array may become a slice of shared memory, with a column for each thread: see `dynamic_index`.
 
 use crate::attribute::{Access, Address, ForLoop, StackObject, StackObjectKind, Trip};

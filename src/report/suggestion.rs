@@ -12,7 +12,9 @@ use crate::source::SourceFile;
 /// Rows of figures that people read; the JSON format has all.
 const MAX_ROWS: usize = 4;
 /// Lines of one change that people read.
-const MAX_LINES: usize = 24;
+const MAX_LINES: usize = 20;
+/// Of more lines the first and the last so many.
+const END_LINES: usize = 6;
 
 /// A run of lines of one file, before and after.
 #[derive(Debug)]
@@ -179,10 +181,9 @@ fn shortened<Line>(lines: &[Line]) -> Vec<Shown<'_, Line>> {
     if lines.len() <= MAX_LINES {
         return lines.iter().map(Shown::Line).collect();
     }
-    let half = MAX_LINES / 2;
-    let first = lines[..half].iter().map(Shown::Line);
-    let last = lines[lines.len() - half..].iter().map(Shown::Line);
-    first.chain([Shown::Hidden(lines.len() - 2 * half)]).chain(last).collect()
+    let first = lines[..END_LINES].iter().map(Shown::Line);
+    let last = lines[lines.len() - END_LINES..].iter().map(Shown::Line);
+    first.chain([Shown::Hidden(lines.len() - 2 * END_LINES)]).chain(last).collect()
 }
 
 /// A line for a terminal: a whole kernel may stand in one.
@@ -240,9 +241,8 @@ mod tests {
             let counted = |shown| if let Shown::Hidden(count) = shown { count } else { 1 };
             shortened(&lines).into_iter().map(counted).sum::<usize>()
         };
-        assert_eq!((shortened(&["a"; 24]).len(), shortened(&["a"; 25]).len()), (24, 25));
-        assert_eq!((count(24), count(200)), (24, 200));
-        assert_eq!(shortened(&["a"; 200]).len(), 25);
+        assert_eq!((shortened(&["a"; 20]).len(), shortened(&["a"; 21]).len()), (20, 13));
+        assert_eq!((count(20), count(200)), (20, 200));
     }
 
     #[test]
