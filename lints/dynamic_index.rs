@@ -83,7 +83,11 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 fn select(object: &StackObject, form: Form) -> Option<Suggestion> {
     let selection = object.selection(form, &[])?;
     // Without an access that writes, the forms are one.
-    let limit = if selection.has_writes { limit(object) } else { limit(object).min(READ_ELEMENTS) };
+    let limit = match selection.has_writes {
+        _ if is_walked_deeper(object) => MOST_ELEMENTS,
+        true => limit(object),
+        false => limit(object).min(READ_ELEMENTS),
+    };
     let is_worth = selection.elements.is_some_and(|elements| elements <= limit);
     if !is_worth || (form == Form::Select && !selection.has_writes) {
         return None;
@@ -104,6 +108,17 @@ fn select(object: &StackObject, form: Form) -> Option<Suggestion> {
     edits.sort();
     let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits).rounds(unrolled.rounds);
     Some(suggestion.keeping_loops(keeps_loops).within_kernel(is_within_kernel))
+}
+
+/// Whether loops over the elements go round more often than any element is chosen: all of their accesses are saved for one
+/// select.
+fn is_walked_deeper(object: &StackObject) -> bool {
+    let deepest = |is_wanted: &dyn Fn(&Address) -> bool| {
+        let accesses = object.accesses.iter().filter(|access| is_wanted(&access.address));
+        accesses.map(|access| access.loop_depth).max()
+    };
+    let chosen = deepest(&|address| matches!(address, Address::Computed(_)));
+    deepest(&|address| matches!(address, Address::Counter(_))) > chosen
 }
 
 /// Loops that visit all elements from some element on, in the order of the elements; what is left with a computed index

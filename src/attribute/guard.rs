@@ -4,9 +4,11 @@
 use tree_sitter::Node;
 
 use super::for_syntax::ForLoop;
+use super::objects::Access;
 use super::syntax::{DeclarationKind, Volatility, access_path, children, enclosing_function, role};
 use super::types;
 use super::view::SourceView;
+use super::words::words;
 use crate::diagnostic::Edit;
 
 /// The edits of one loop.
@@ -21,6 +23,27 @@ pub struct Guard {
 impl ForLoop {
     /// The loop with a constant bound; `None` where its form does not show that this does the same.
     pub fn guarded(&self, array: &str) -> Option<Guard> {
+        let view = self.view();
+        let body = self.node()?.child_by_field_name("body")?;
+        let (extent, used) = uses(view, body, array)
+            .into_iter()
+            .find_map(|used| Some((extent_text(view, array, used, self.counter())?, used)))?;
+        let guard = self.bounded_by(&extent)?;
+        Some(Guard { is_certain: is_unconditional(used, body) && !may_end_early(view, body), ..guard })
+    }
+
+    /// The same where a function gets an array of so many elements by a pointer: one place calls it, so that it is always
+    /// this array, and the counter alone is the index of all its accesses in such loops.
+    pub fn guarded_parameter(&self, elements: u64, accesses: &[&Access]) -> Option<Guard> {
+        let view = self.view();
+        let function = enclosing_function(self.node()?)?;
+        let counter = self.counter();
+        let mut indices = accesses.iter().filter_map(|access| access.index.as_ref()).map(|span| span.text().trim());
+        let is_direct = indices.all(|index| index == counter || !words(index).any(|word| word == counter));
+        (is_direct && is_called_once(view, function)).then(|| self.bounded_by(&elements.to_string()))?
+    }
+
+    fn bounded_by(&self, extent: &str) -> Option<Guard> {
         let (view, node) = (self.view(), self.node()?);
         let is_statement = node.parent().is_some_and(|parent| parent.kind() == "compound_statement");
         let (condition, body) = (node.child_by_field_name("condition")?, node.child_by_field_name("body")?);
@@ -28,11 +51,6 @@ impl ForLoop {
             is_statement && matches!(body.kind(), "compound_statement" | "expression_statement" | "if_statement");
         let bound =
             Some(node).filter(|_| is_fit).and_then(|node| open_bound(view, node, condition, body, self.counter()))?;
-        let uses: Vec<Node<'_>> = uses(view, body, array);
-        let (extent, used) = uses.into_iter().find_map(|used| {
-            let extent = extent_text(view, array, used, self.counter())?;
-            Some((extent, used))
-        })?;
         let (constant, guard) = match bound {
             Bound::Upper => (
                 view.replacement(condition.byte_range(), &format!("{} < {extent}", self.counter()))?,
@@ -45,13 +63,25 @@ impl ForLoop {
         };
         let edits =
             [self.unroll(), Some(constant), Some(view.insertion(body.start_byte(), &format!("if ({guard}) "))?)];
-        let value = types::evaluate(&extent, &|name| view.constant(name));
+        let value = types::evaluate(extent, &|name| view.constant(name));
         Some(Guard {
             edits: edits.into_iter().flatten().collect(),
-            is_certain: is_unconditional(used, body) && !may_end_early(view, body),
+            is_certain: false,
             extent: value.and_then(|value| u32::try_from(value).ok()),
         })
     }
+}
+
+/// Whether the text names a function in its definition, in declarations and in one call.
+fn is_called_once(view: &SourceView, function: Node<'_>) -> bool {
+    let Some(name) = view.function_at(function.start_byte()).and_then(|found| view.text().get(found.name)) else {
+        return false;
+    };
+    let Some(root) = view.root() else { return false };
+    let base = super::syntax::last_name(name);
+    let uses = view.identifiers_below(root).into_iter().filter(|node| view.slice(*node) == base);
+    let others = uses.filter(|node| node.parent().is_none_or(|parent| parent.kind() != "function_declarator"));
+    others.count() == 1
 }
 
 /// What of a loop's header is known at run time only.
@@ -344,6 +374,25 @@ mod tests {
     use crate::edit::apply;
     use crate::extract::MappedText;
     use crate::source::SourceFile;
+
+    #[test]
+    fn loops_over_parameters_run_to_the_extent_of_the_only_array() {
+        let edited = |body: &str, calls: &str| {
+            let text = format!(
+                "__device__ void f(float *p, const float* q, int n) {{\n  {body}\n}}\n__global__ void k() {{ {calls} }}"
+            );
+            let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text))));
+            let found = super::super::for_syntax::for_loops(&view, text.find("HERE")?);
+            let guard = found.first()?.guarded_parameter(4, &[])?;
+            assert!(!guard.is_certain);
+            let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
+            Some(edited.lines().skip(1).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
+        };
+        let body = "for (int i = 0; i < n; ++i) { p[i].r = q[i] + HERE; }";
+        let expected = "#pragma unroll for (int i = 0; i < 4; ++i) if (i < n) { p[i].r = q[i] + HERE; }";
+        assert_eq!(edited(body, "f(a, b, 3);").as_deref(), Some(expected));
+        assert_eq!(edited(body, "f(a, b, 3); f(c, b, 9);"), None);
+    }
 
     fn guard(body: &str) -> Option<(String, bool)> {
         let text = format!(

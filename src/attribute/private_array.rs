@@ -58,7 +58,7 @@ fn declaration(view: &SourceView, declared: &Declared<'_>, name: &str, columns: 
         }
         return Some(edits);
     };
-    let first = children(*statement).into_iter().find(|child| child.kind().ends_with("declarator"))?;
+    let first = statement.child_by_field_name("declarator")?;
     let text = view.text();
     let type_text = text.get(statement.start_byte()..first.start_byte())?.trim_end();
     let before = text.get(declarator.start_byte()..declared.name.start_byte())?;
@@ -296,6 +296,10 @@ template <typename T> __global__ void k(float* out, int n) {
             (
                 "n = 0; int top = 0, w[4]; w[top] = n;",
                 "n = 0; __shared__ int w_of_block[4][256]; int top = 0; w_of_block[top][threadIdx.x] = n;",
+            ),
+            (
+                "float v, u, w[4]; w[n] = u;",
+                "__shared__ float w_of_block[4][256];\nfloat v, u; w_of_block[n][threadIdx.x] = u;",
             ),
         ] {
             assert_eq!(shared(before).as_deref(), Some(after));

@@ -206,7 +206,7 @@ impl Row<'_> {
         }
         let made = match declared.initializer {
             None => type_text.clone(),
-            Some(value) if matches!(value.kind(), "initializer_list" | "argument_list") => {
+            Some(value) if matches!(value.kind(), "initializer_list" | "argument_list" | "parameter_list") => {
                 format!("{type_text}{}", words_of(view.slice(value)))
             }
             Some(value) => format!("{type_text}({})", words_of(view.slice(value))),
@@ -405,6 +405,7 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             ("Stack<8> w = {n};", "{n};"),
             ("Stack<8> w{};", "{};"),
             ("Stack<8> w = a[n];", "(a[n]);"),
+            ("Stack<8> w(a, n);", "(a, n);"),
         ] {
             assert_eq!(rows(&format!("{before} w.push(1);")), Some(format!("{head}{after} w.push(1);")));
         }

@@ -112,6 +112,11 @@ pub(super) fn declared(view: &SourceView, offset: usize) -> Option<Declared<'_>>
             }
             "pointer_declarator" if !extents.is_empty() => (is_of_pointers, declarator) = (true, parent),
             "init_declarator" => initializer = Some(parent.child_by_field_name("value")?),
+            // `State state(a, b);` looks like a function that takes an `a` and a `b`.
+            "function_declarator" if node.id() == name.id() => {
+                initializer = Some(parent.child_by_field_name("parameters").filter(|list| is_of_names(*list))?);
+                declarator = parent;
+            }
             "declaration" => break parent,
             _ => return None,
         }
@@ -129,6 +134,15 @@ pub(super) fn declared(view: &SourceView, offset: usize) -> Option<Declared<'_>>
         && view.is_plain(name);
     let declared = Declared { statement, whole: node, declarator, array, name, extents, initializer, is_of_pointers };
     is_fit.then_some(declared)
+}
+
+/// Whether a list of parameters may be one of arguments: names, and nothing else.
+fn is_of_names(list: Node<'_>) -> bool {
+    children(list).into_iter().filter(Node::is_named).all(|parameter| {
+        let parts: Vec<Node<'_>> = children(parameter);
+        parameter.kind() == "parameter_declaration"
+            && matches!(parts.as_slice(), [only] if only.kind() == "type_identifier")
+    })
 }
 
 /// Whether a name is defined in a text outside all functions.

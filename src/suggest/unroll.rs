@@ -47,7 +47,12 @@ impl Unrolled {
         }
         let (known, open): (Vec<&ForLoop>, Vec<&ForLoop>) = loops.iter().partition(|found| is_known(found));
         let array = object.variable.as_ref().map_or("", |variable| variable.name.as_str());
-        let guards: Vec<Guard> = open.iter().map(|found| found.guarded(array)).collect::<Option<_>>()?;
+        // Of several dimensions the counter runs over one.
+        let elements = object
+            .elements()
+            .filter(|_| object.variable.as_ref().is_some_and(|variable| variable.type_text.matches('[').count() == 1));
+        let guarded = |found: &&ForLoop| found.guarded(array).or_else(|| found.guarded_parameter(elements?, &accesses));
+        let guards: Vec<Guard> = open.iter().map(guarded).collect::<Option<_>>()?;
         let rounds = loops.iter().filter_map(|found| found.rounds);
         let rounds = rounds.chain(guards.iter().filter_map(|guard| guard.extent)).max();
         let (has_guards, is_certain) = (!guards.is_empty(), guards.iter().all(|guard| guard.is_certain));
