@@ -2,7 +2,6 @@
 //! `static constexpr int days[12] = {31, …};`.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use tree_sitter::Node;
 
@@ -121,7 +120,7 @@ impl<'v> Table<'v> {
         let lines = format!("{head}{}}};", broken(&values, head.len(), &format!("{ending}    ")));
         let mut edits = vec![view.lines_instead(self.statement.byte_range(), &lines, &ending)?];
         for statement in &self.statements {
-            edits.push(view.replacement(whole_line(view, statement.byte_range()), "")?);
+            edits.push(view.replacement(view.whole_line(statement.byte_range()), "")?);
         }
         (!is_constant).then_some(edits)
     }
@@ -136,18 +135,6 @@ fn is_cast(view: &SourceView, path: Node<'_>) -> bool {
         "argument_list" => called.is_some_and(|called| last_name(view.slice(called)).ends_with("_cast")),
         _ => false,
     }
-}
-
-/// A statement with the line that it has for itself, else the statement.
-fn whole_line(view: &SourceView, range: Range<usize>) -> Range<usize> {
-    let text = view.text();
-    let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at + 1);
-    let is_alone = text[start..range.start].trim().is_empty() && text[range.end..end].trim().is_empty();
-    let whole = start..end;
-    // In a literal the end of a line may be spelled in another way.
-    let is_same = view.span(whole.clone()).is_some_and(|span| span.text() == &text[whole.clone()]);
-    if is_alone && is_same { whole } else { range }
 }
 
 /// Values with commas between, on as many lines as they need.

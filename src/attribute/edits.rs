@@ -66,6 +66,17 @@ impl SourceView {
         Some(edit)
     }
 
+    /// A statement with the line that it has for itself, else the statement.
+    pub fn whole_line(&self, range: Range<usize>) -> Range<usize> {
+        let text = self.text();
+        let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+        let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at + 1);
+        let is_alone = text[start..range.start].trim().is_empty() && text[range.end..end].trim().is_empty();
+        // In a literal the end of a line may be spelled in another way.
+        let is_same = self.span(start..end).is_some_and(|span| span.text() == &text[start..end]);
+        if is_alone && is_same { start..end } else { range }
+    }
+
     /// The byte at an offset, where the file has the same one.
     fn verbatim(&self, offset: usize) -> Option<crate::source::Span> {
         let span = self.span(offset..offset + 1)?;

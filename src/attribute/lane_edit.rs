@@ -8,7 +8,7 @@ use super::frame::StackObject;
 use super::guard::may_write;
 use super::purity::{is_arithmetic, is_name_path, is_pure};
 use super::select_syntax::{index_of, site};
-use super::syntax::{Declaration, children, enclosing_function, resolve};
+use super::syntax::{Declaration, DeclarationKind, children, enclosing_function, resolve};
 use super::types;
 use super::view::SourceView;
 use super::words::{fresh, places_of};
@@ -44,6 +44,9 @@ impl StackObject {
         let mut given = Vec::new();
         for read in reads.iter().filter(|_| is_fit) {
             edits.extend(vector.edit(read, &mut given)?);
+        }
+        if is_fit {
+            edits.extend(vector.unused_names(&reads));
         }
         edits.sort();
         (!edits.is_empty()).then_some(edits)
@@ -182,6 +185,29 @@ impl<'v> Vector<'v> {
         Some(reads)
     }
 
+    /// The declarations of pointers that nothing uses any more, with their lines, taken away.
+    fn unused_names(&self, reads: &[Read<'v>]) -> Vec<Edit> {
+        let view = self.view;
+        let mut edits = Vec::new();
+        for alias in self.all.iter().filter(|it| it.kind == DeclarationKind::Alias && !it.is_parameter) {
+            let is_it = |node: &Node<'_>| {
+                view.slice(*node) == alias.name
+                    && resolve(&self.all, &alias.name, node.start_byte()).is_some_and(|it| it.range == alias.range)
+            };
+            let uses: Vec<Node<'_>> = view.identifiers_below(self.function).into_iter().filter(is_it).collect();
+            let is_base = |read: &Read<'_>, node: &Node<'_>| {
+                read.whole.child_by_field_name("argument").is_some_and(|base| base.id() == node.id())
+            };
+            let is_read = |node: &Node<'_>| reads.iter().any(|read| is_base(read, node));
+            let (declared, others): (Vec<Node<'_>>, Vec<Node<'_>>) =
+                uses.into_iter().partition(|node| node.start_byte() == alias.range.0);
+            if let ([name], false, true) = (declared.as_slice(), others.is_empty(), others.iter().all(is_read)) {
+                edits.extend(without_declaration(view, *name));
+            }
+        }
+        edits
+    }
+
     fn read(&self, whole: Node<'v>, type_text: &str) -> Option<Read<'v>> {
         let view = self.view;
         let index = index_of(whole)?;
@@ -310,6 +336,17 @@ fn number(type_text: &str) -> Option<Number> {
     Some(Number { kind, bytes })
 }
 
+/// A declaration of one name taken away, with its line.
+fn without_declaration(view: &SourceView, name: Node<'_>) -> Option<Edit> {
+    let mut node = name;
+    while node.kind() != "declaration" {
+        node = node.parent()?;
+    }
+    let mut cursor = node.walk();
+    let is_alone = node.children_by_field_name("declarator", &mut cursor).count() == 1;
+    view.replacement(view.whole_line(node.byte_range()), "").filter(|_| is_alone)
+}
+
 /// What a cast's operand is in parentheses of.
 fn outer(mut node: Node<'_>) -> Node<'_> {
     while let Some(parent) =
@@ -359,8 +396,11 @@ mod tests {
         let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text)));
         let vector = Vector::at(&view, text.find(declaration)? + declaration.find(" v")? + 1)?;
         let mut given = Vec::new();
-        let edits: Vec<Edit> =
-            vector.reads()?.iter().map(|read| vector.edit(read, &mut given)).collect::<Option<Vec<_>>>()?.concat();
+        let reads = vector.reads()?;
+        let mut edits: Vec<Edit> =
+            reads.iter().map(|read| vector.edit(read, &mut given)).collect::<Option<Vec<_>>>()?.concat();
+        edits.extend(vector.unused_names(&reads));
+        edits.sort();
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited.lines().skip(2).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
     }
@@ -379,9 +419,12 @@ mod tests {
         assert_eq!(edited("float4 v;", "float *p = &v.x; out[n] = p[n];").as_deref(), None, "two statements of a line");
         assert_eq!(
             edited("float4 v;", "float *p = &v.x;\n    out[n] = p[n];").as_deref(),
-            Some(
-                "float *p = &v.x; const float v_word = n == 0 ? v.x : n == 1 ? v.y : n == 2 ? v.z : v.w; out[n] = v_word;"
-            )
+            Some("const float v_word = n == 0 ? v.x : n == 1 ? v.y : n == 2 ? v.z : v.w; out[n] = v_word;")
+        );
+        let index = "const int *at = lane + 1;\n    float *p = &v.x;\n    out[n] = p[at[n]];";
+        assert!(
+            edited("float4 v;", index)
+                .is_some_and(|text| text.starts_with("const int *at = lane + 1; const auto v_lane"))
         );
         assert_eq!(
             edited("unsigned v = n;", "out[n] = ((unsigned char *)&v)[n];").as_deref(),
