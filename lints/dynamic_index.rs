@@ -30,10 +30,11 @@
 //! judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. Where nothing tells the block
 //! size, the edit has a usual one that must be replaced. All other ways out are advice.
 
-use crate::attribute::{Access, Address, ForLoop, Form, Sources, StackObject, StackObjectKind};
+use crate::attribute::{Access, Address, Sources, StackObject, StackObjectKind};
 use crate::diagnostic::{Applicability, Suggestion, Uniformity};
 use crate::edit::conflict;
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin};
+use crate::rewrite::{ForLoop, Form};
 use crate::suggest::{self, Unrolled};
 
 pub(crate) static LINT: Lint = Lint {

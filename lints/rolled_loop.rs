@@ -17,9 +17,10 @@
 //! turned into guarded loops only where the other side has elements of the same type. Where unrolling does not help, a kernel's own
 //! array may become a slice of shared memory, with a column for each thread: see `dynamic_index`.
 
-use crate::attribute::{Access, Address, ForLoop, StackObject, StackObjectKind, Trip};
+use crate::attribute::{Access, Address, StackObject, StackObjectKind, Trip};
 use crate::diagnostic::{Applicability, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding};
+use crate::rewrite::ForLoop;
 use crate::suggest::{self, Unrolled};
 
 pub(crate) static LINT: Lint = Lint {

@@ -1,10 +1,11 @@
 //! A private variable in shared memory, with a place for each thread of the largest block: an array as `[element][thread]`,
 //! a column each; what is used as a whole as a row each.
 
-use crate::attribute::{Columns, EscapeKind, PrivateVariable, StackObject};
+use crate::attribute::{EscapeKind, StackObject};
 use crate::diagnostic::{Applicability, Edit, Suggestion};
 use crate::lint::{LintContext, bytes};
 use crate::read::PtxFunction;
+use crate::rewrite::{Columns, PrivateVariable};
 
 use super::split_at_commas;
 

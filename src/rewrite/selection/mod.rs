@@ -15,10 +15,10 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use self::effects::Effects;
-use super::frame::StackObject;
 use super::select_syntax::{Holder, IndexedUse, Role};
-use super::syntax::children;
-use super::view::SourceView;
+use crate::attribute::frame::StackObject;
+use crate::attribute::syntax::children;
+use crate::attribute::view::SourceView;
 use crate::diagnostic::Edit;
 use crate::edit::conflict;
 

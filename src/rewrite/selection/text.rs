@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::{Lines, Writer};
-use crate::attribute::purity::{is_arithmetic, is_name_path};
-use crate::attribute::select_syntax::IndexedUse;
 use crate::attribute::syntax::resolve;
 use crate::attribute::words::{fresh, words};
+use crate::rewrite::purity::{is_arithmetic, is_name_path};
+use crate::rewrite::select_syntax::IndexedUse;
 
 /// Names for the counters of the loops over all elements.
 const COUNTERS: [&str; 8] = ["k", "j", "i", "e", "m", "r", "element", "slot"];

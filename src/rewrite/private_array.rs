@@ -8,11 +8,12 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::plain_type;
 use super::private_variable::{Columns, Declared, PrivateVariable, declared};
-use super::syntax::{access_path, children, enclosing_function, resolve};
-use super::view::SourceView;
-use super::words::{fresh, places_of};
-use super::{plain_type, types};
+use crate::attribute::syntax::{access_path, children, enclosing_function, resolve};
+use crate::attribute::types;
+use crate::attribute::view::SourceView;
+use crate::attribute::words::{fresh, places_of};
 use crate::diagnostic::Edit;
 
 impl PrivateVariable {

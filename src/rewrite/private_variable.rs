@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use tree_sitter::Node;
 
-use super::frame::StackObject;
-use super::syntax::{children, enclosing_function, head_start};
-use super::view::SourceView;
-use super::words::{places_of, words};
+use crate::attribute::frame::StackObject;
+use crate::attribute::syntax::{children, enclosing_function, head_start};
+use crate::attribute::view::SourceView;
+use crate::attribute::words::{places_of, words};
 
 /// A variable of a kernel, or of a function that runs on the device alone.
 pub struct PrivateVariable {

@@ -5,8 +5,8 @@ use tree_sitter::Node;
 use super::effects::Effects;
 use super::text::condition;
 use super::{Form, Lines, Writer, has_comment};
-use crate::attribute::select_syntax::IndexedUse;
 use crate::diagnostic::Edit;
+use crate::rewrite::select_syntax::IndexedUse;
 
 impl<'h> Writer<'h> {
     /// Lines before the statement that count the element and keep its value; `None` where the statement may see the array

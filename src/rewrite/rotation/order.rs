@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use tree_sitter::Node;
 
 use super::turn::is_apart;
-use crate::attribute::purity::is_pure;
-use crate::attribute::select_syntax::index_of;
 use crate::attribute::syntax::{access_path, children, last_name};
 use crate::attribute::view::SourceView;
+use crate::rewrite::purity::is_pure;
+use crate::rewrite::select_syntax::index_of;
 
 /// Functions of which it is the same in which order they take many values.
 const COMMUTATIVE: [&str; 6] = ["max", "min", "fmax", "fmin", "fmaxf", "fminf"];

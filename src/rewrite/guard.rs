@@ -4,11 +4,11 @@
 use tree_sitter::Node;
 
 use super::for_syntax::ForLoop;
-use super::objects::Access;
-use super::syntax::{DeclarationKind, Volatility, access_path, children, enclosing_function, role};
-use super::types;
-use super::view::SourceView;
-use super::words::words;
+use crate::attribute::objects::Access;
+use crate::attribute::syntax::{DeclarationKind, Volatility, access_path, children, enclosing_function, role};
+use crate::attribute::types;
+use crate::attribute::view::SourceView;
+use crate::attribute::words::words;
 use crate::diagnostic::Edit;
 
 /// The edits of one loop.
@@ -78,7 +78,7 @@ fn is_called_once(view: &SourceView, function: Node<'_>) -> bool {
         return false;
     };
     let Some(root) = view.root() else { return false };
-    let base = super::syntax::last_name(name);
+    let base = crate::attribute::syntax::last_name(name);
     let uses = view.identifiers_below(root).into_iter().filter(|node| view.slice(*node) == base);
     let others = uses.filter(|node| node.parent().is_none_or(|parent| parent.kind() != "function_declarator"));
     others.count() == 1
@@ -140,12 +140,13 @@ fn is_counter_of_loops(view: &SourceView, initializer: Node<'_>, counter: &str) 
     let found = || {
         let function = enclosing_function(initializer)?;
         let all = view.declarations(function);
-        let own = super::syntax::resolve(&all, counter, initializer.start_byte())?;
+        let own = crate::attribute::syntax::resolve(&all, counter, initializer.start_byte())?;
         let is_own_value = own.kind == DeclarationKind::Scalar && !own.is_parameter && own.volatility.is_none();
         let mut uses = view.identifiers_below(function).into_iter().filter(|node| {
             view.slice(*node) == counter
                 && node.start_byte() != own.range.0
-                && super::syntax::resolve(&all, counter, node.start_byte()).is_some_and(|it| it.range == own.range)
+                && crate::attribute::syntax::resolve(&all, counter, node.start_byte())
+                    .is_some_and(|it| it.range == own.range)
         });
         let is_counted = |node: Node<'_>| {
             let mut around = Some(node);
@@ -208,7 +209,7 @@ pub(super) fn is_steady(view: &SourceView, name: Node<'_>, body: Node<'_>) -> bo
     let Some(function) = enclosing_function(name) else { return false };
     let text = view.slice(name);
     let declarations = view.declarations(function);
-    let Some(declaration) = super::syntax::resolve(&declarations, text, name.start_byte()) else {
+    let Some(declaration) = crate::attribute::syntax::resolve(&declarations, text, name.start_byte()) else {
         // A constant, or a variable that others may write.
         return view.constant(text).is_some();
     };
@@ -298,7 +299,7 @@ fn extent_text(view: &SourceView, array: &str, used: Node<'_>, counter: &str) ->
     }
     let position = indices.iter().position(|index| *index == counter)?;
     let declarations = view.declarations(enclosing_function(used)?);
-    let declaration = super::syntax::resolve(&declarations, array, used.start_byte())
+    let declaration = crate::attribute::syntax::resolve(&declarations, array, used.start_byte())
         .filter(|declaration| declaration.kind == DeclarationKind::Array && !declaration.is_parameter)?;
     let name = view.root()?.named_descendant_for_byte_range(declaration.range.0, declaration.range.1)?;
     let mut declarator = name.parent()?;

@@ -8,13 +8,14 @@
 
 use tree_sitter::Node;
 
-use super::frame::StackObject;
+use super::plain_type;
 use super::private_array::{loops_over, zero};
 use super::private_variable::{Columns, Declared, PrivateVariable, declared};
-use super::syntax::{children, enclosing_function, first_statement};
-use super::view::SourceView;
-use super::words::{fresh, places_of};
-use super::{plain_type, types};
+use crate::attribute::frame::StackObject;
+use crate::attribute::syntax::{children, enclosing_function, first_statement};
+use crate::attribute::types;
+use crate::attribute::view::SourceView;
+use crate::attribute::words::{fresh, places_of};
 use crate::diagnostic::Edit;
 
 /// Names for the counters of loops that fill an array; there are no more dimensions then.
@@ -326,10 +327,10 @@ fn cast_to<'v>(view: &'v SourceView, node: Node<'v>) -> Option<&'v str> {
 mod tests {
     use std::rc::Rc;
 
-    use super::super::frame::{StackObjectKind, plain};
-    use super::super::place::Place;
     use super::*;
     use crate::attribute::Access;
+    use crate::attribute::frame::{StackObjectKind, plain};
+    use crate::attribute::place::Place;
     use crate::edit::apply;
     use crate::extract::MappedText;
     use crate::source::SourceFile;

@@ -5,9 +5,9 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::{Lines, Writer};
-use crate::attribute::purity::{is_arithmetic, is_pure};
-use crate::attribute::select_syntax::{IndexedUse, Role};
 use crate::attribute::syntax::children;
+use crate::rewrite::purity::{is_arithmetic, is_pure};
+use crate::rewrite::select_syntax::{IndexedUse, Role};
 
 impl Writer<'_> {
     /// `a[i] = max(a[i], value)`: the only element that is read is the one that is written.

@@ -4,14 +4,14 @@
 
 use tree_sitter::Node;
 
-use super::frame::StackObject;
 use super::guard::may_write;
 use super::purity::{is_arithmetic, is_name_path, is_pure};
 use super::select_syntax::{index_of, site};
-use super::syntax::{Declaration, DeclarationKind, children, enclosing_function, resolve};
-use super::types;
-use super::view::SourceView;
-use super::words::{fresh, places_of};
+use crate::attribute::frame::StackObject;
+use crate::attribute::syntax::{Declaration, DeclarationKind, children, enclosing_function, resolve};
+use crate::attribute::types;
+use crate::attribute::view::SourceView;
+use crate::attribute::words::{fresh, places_of};
 use crate::diagnostic::Edit;
 
 /// A chain of selects over more components would be longer than the loads that it saves.
@@ -212,7 +212,7 @@ impl<'v> Vector<'v> {
         let view = self.view;
         let index = index_of(whole)?;
         let (statement, is_conditional) = site(view, whole)?;
-        let (_, is_written, _) = super::syntax::role(whole);
+        let (_, is_written, _) = crate::attribute::syntax::role(whole);
         let names = view.identifiers_below(index);
         let is_steady = names.iter().all(|name| !may_write(view, statement, view.slice(*name)));
         let is_fit = is_pure(view, index)

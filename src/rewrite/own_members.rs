@@ -2,11 +2,11 @@
 
 use tree_sitter::Node;
 
-use super::frame::StackObject;
 use super::sites::offset_of;
-use super::syntax::{access_path, children, enclosing_function, first_statement, role};
-use super::view::SourceView;
-use super::words::fresh;
+use crate::attribute::frame::StackObject;
+use crate::attribute::syntax::{access_path, children, enclosing_function, first_statement, role};
+use crate::attribute::view::SourceView;
+use crate::attribute::words::fresh;
 use crate::diagnostic::Edit;
 use crate::source::Span;
 

@@ -8,12 +8,12 @@ use std::rc::Rc;
 
 use tree_sitter::Node;
 
-use super::frame::StackObject;
 use super::private_variable::{Declared, declared};
-use super::syntax::{Declaration, DeclarationKind, children, enclosing_function, last_name, resolve};
-use super::types;
-use super::view::SourceView;
-use super::words::{fresh, words};
+use crate::attribute::frame::StackObject;
+use crate::attribute::syntax::{Declaration, DeclarationKind, children, enclosing_function, last_name, resolve};
+use crate::attribute::types;
+use crate::attribute::view::SourceView;
+use crate::attribute::words::{fresh, words};
 use crate::diagnostic::Edit;
 
 /// Loops in place of calls.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::text::condition;
 use super::{Lines, Writer};
-use crate::attribute::select_syntax::IndexedUse;
+use crate::rewrite::select_syntax::IndexedUse;
 
 impl Writer<'_> {
     /// Lines that read an element; gives the name that it has then.

@@ -4,9 +4,9 @@
 
 use tree_sitter::Node;
 
-use super::syntax::children;
-use super::types;
-use super::view::SourceView;
+use crate::attribute::syntax::children;
+use crate::attribute::types;
+use crate::attribute::view::SourceView;
 
 /// Types in types, and names for names, are followed this far.
 const MAX_STEPS: usize = 6;

@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use tree_sitter::Node;
 
-use super::call_syntax::base_name;
-use super::demangle;
-use super::frame::StackObject;
-use super::syntax::{children, enclosing_function};
-use super::view::SourceView;
+use crate::attribute::call_syntax::base_name;
+use crate::attribute::demangle;
+use crate::attribute::frame::StackObject;
+use crate::attribute::syntax::{children, enclosing_function};
+use crate::attribute::view::SourceView;
 use crate::diagnostic::Edit;
 use crate::extract::MappedText;
 use crate::source::Span;

@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use tree_sitter::Node;
 
-use super::call_syntax::base_name;
-use super::frame::StackObject;
 use super::sites::offset_of;
-use super::syntax::{children, enclosing_function};
-use super::view::SourceView;
-use super::words::places_of;
+use crate::attribute::call_syntax::base_name;
+use crate::attribute::frame::StackObject;
+use crate::attribute::syntax::{children, enclosing_function};
+use crate::attribute::view::SourceView;
+use crate::attribute::words::places_of;
 use crate::diagnostic::Edit;
 
 /// Functions whose slow path needs an array, without the ending of their `float` form.

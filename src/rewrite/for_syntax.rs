@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use tree_sitter::Node;
 
-use super::objects::{Access, Address};
-use super::types;
-use super::view::SourceView;
-use super::words::{is_word, words};
+use crate::attribute::objects::{Access, Address};
+use crate::attribute::types;
+use crate::attribute::view::SourceView;
+use crate::attribute::words::{is_word, words};
 use crate::diagnostic::Edit;
 
 /// A `for` loop of the source.

@@ -6,14 +6,14 @@ use std::rc::Rc;
 use tree_sitter::Node;
 
 use super::for_syntax::has_known_length;
-use super::frame::StackObject;
-use super::objects::Access;
-use super::place::Place;
 use super::purity::takes_values;
 use super::sites::offset_of;
-use super::syntax::{Declaration, DeclarationKind, children, enclosing_function, resolve};
-use super::types;
-use super::view::SourceView;
+use crate::attribute::frame::StackObject;
+use crate::attribute::objects::Access;
+use crate::attribute::place::Place;
+use crate::attribute::syntax::{Declaration, DeclarationKind, children, enclosing_function, resolve};
+use crate::attribute::types;
+use crate::attribute::view::SourceView;
 
 /// A variable under the name that one function knows it by.
 pub struct Holder {

@@ -3,10 +3,10 @@
 use tree_sitter::Node;
 
 use super::Writer;
-use crate::attribute::purity::{is_arithmetic, is_pure, is_pure_function, takes_values};
-use crate::attribute::select_syntax::IndexedUse;
 use crate::attribute::syntax::{DeclarationKind, Volatility, access_path, children, resolve, role};
 use crate::attribute::view::SourceView;
+use crate::rewrite::purity::{is_arithmetic, is_pure, is_pure_function, takes_values};
+use crate::rewrite::select_syntax::IndexedUse;
 
 /// What a statement changes beside the element that it assigns to.
 #[derive(Default)]

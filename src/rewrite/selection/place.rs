@@ -24,7 +24,7 @@ impl Writer<'_> {
 impl SourceView {
     /// Puts lines before a statement, or in place of it, with braces where it stands alone; `edits` are those of the statement
     /// itself. Each line comes with its depth.
-    pub(in crate::attribute) fn place(
+    pub(crate) fn place(
         &self,
         statement: Node<'_>,
         lines: &[(usize, String)],

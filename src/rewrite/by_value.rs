@@ -9,14 +9,14 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::call_syntax::base_name;
-use super::demangle;
-use super::frame::StackObject;
-use super::objects::EscapeKind;
 use super::purity::{is_pure, takes_values};
 use super::sites::functions_named;
-use super::syntax::{access_path, children, first_statement, resolve, role};
-use super::view::SourceView;
+use crate::attribute::call_syntax::base_name;
+use crate::attribute::demangle;
+use crate::attribute::frame::StackObject;
+use crate::attribute::objects::EscapeKind;
+use crate::attribute::syntax::{access_path, children, first_statement, resolve, role};
+use crate::attribute::view::SourceView;
 use crate::diagnostic::Edit;
 
 impl StackObject {

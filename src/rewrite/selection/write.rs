@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::text::condition;
 use super::{Form, Lines, Writer};
-use crate::attribute::select_syntax::IndexedUse;
+use crate::rewrite::select_syntax::IndexedUse;
 
 impl Writer<'_> {
     /// Lines in place of an assignment, increment or decrement of an element.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use tree_sitter::Node;
 
-use super::syntax::{children, enclosing_function, head_start};
-use super::view::SourceView;
+use crate::attribute::syntax::{children, enclosing_function, head_start};
+use crate::attribute::view::SourceView;
 use crate::diagnostic::Edit;
 
 impl SourceView {

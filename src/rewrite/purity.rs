@@ -2,8 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::syntax::{children, last_name};
-use super::view::SourceView;
+use crate::attribute::syntax::{children, last_name};
+use crate::attribute::view::SourceView;
 
 /// Functions of the toolkit that take values, give one, and do nothing else; those for `float` end with an `f`.
 const PURE: [&str; 52] = [

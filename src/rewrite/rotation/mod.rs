@@ -16,13 +16,13 @@ use tree_sitter::Node;
 use self::order::Rounds;
 use self::turn::Turn;
 use super::for_syntax::{ForLoop, for_loops, step};
-use super::frame::StackObject;
 use super::guard::{is_steady, may_write};
 use super::purity::is_arithmetic;
 use super::select_syntax::{Holder, index_of};
-use super::syntax::{Declaration, children, enclosing_function, resolve};
-use super::types;
-use super::view::SourceView;
+use crate::attribute::frame::StackObject;
+use crate::attribute::syntax::{Declaration, children, enclosing_function, resolve};
+use crate::attribute::types;
+use crate::attribute::view::SourceView;
 use crate::diagnostic::Edit;
 
 /// The edits of all such loops over an array.
@@ -140,7 +140,7 @@ fn value_of<'h>(view: &'h SourceView, around: &ForLoop, name: Node<'_>, all: &[D
     let mut rest = vec![body];
     while let Some(node) = rest.pop() {
         let is_other = node.kind() == "identifier" && view.slice(node) == found.name && node.id() != declared.id();
-        if is_other && super::syntax::role(super::syntax::access_path(node)).1 {
+        if is_other && crate::attribute::syntax::role(crate::attribute::syntax::access_path(node)).1 {
             return None;
         }
         rest.extend(children(node));

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
-use super::frame::StackObject;
 use super::private_variable::{Declared, declared};
 use super::select_syntax::index_of;
-use super::syntax::{access_path, children, enclosing_function, last_name, resolve, role};
-use super::types;
-use super::view::SourceView;
+use crate::attribute::frame::StackObject;
+use crate::attribute::syntax::{access_path, children, enclosing_function, last_name, resolve, role};
+use crate::attribute::types;
+use crate::attribute::view::SourceView;
 use crate::diagnostic::Edit;
 
 /// Tables beyond this are not written in one piece by hand.

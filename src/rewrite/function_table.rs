@@ -3,14 +3,14 @@
 
 use tree_sitter::Node;
 
-use super::call_syntax::base_name;
-use super::frame::StackObject;
-use super::objects::EscapeKind;
 use super::purity::is_pure;
 use super::sites::{heads, offset_of};
-use super::syntax::{children, enclosing_function, resolve};
-use super::view::SourceView;
-use super::words::{fresh, places_of, words};
+use crate::attribute::call_syntax::base_name;
+use crate::attribute::frame::StackObject;
+use crate::attribute::objects::EscapeKind;
+use crate::attribute::syntax::{children, enclosing_function, resolve};
+use crate::attribute::view::SourceView;
+use crate::attribute::words::{fresh, places_of, words};
 use crate::diagnostic::Edit;
 use crate::extract::MappedText;
 use crate::source::Span;
