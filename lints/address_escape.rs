@@ -51,13 +51,14 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_known = !object.escapes.iter().any(|escape| escape.is_external);
     let shared = is_known.then(|| suggest::keep_in_shared_memory(cx, object)).flatten();
     let inlined = callees(object).and_then(|callees| suggest::inline(cx, object, &callees));
-    let finding = finding.help(advice(escape)).suggest(inlined).suggest(by_value(object));
+    let finding = finding.help(advice(escape)).suggest(inlined).suggest(by_value(cx, object));
     Some(finding.suggest(suggest::call_by_name(cx, object)).suggest(shared))
 }
 
-/// The variable as an argument and a result of the functions that get its address.
-fn by_value(object: &StackObject) -> Option<Suggestion> {
-    let name = &object.variable.as_ref()?.name;
+/// The variable as an argument and a result of the functions that get its address. With `-rdc=true` other files may call them
+/// by their own declarations, which only the linker would miss.
+fn by_value(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
+    let name = &object.variable.as_ref().filter(|_| !cx.unit.is_relocatable())?.name;
     let title = format!("pass `{name}` by value, and return what is changed");
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, object.pass_by_value()?))
 }

@@ -151,6 +151,11 @@ pub fn is_name_path(node: Node<'_>) -> bool {
     }
 }
 
+/// What CUDA calls a thread and its neighbours.
+pub fn is_builtin(name: &str) -> bool {
+    matches!(name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "warpSize")
+}
+
 /// Whether a function takes its arguments as values, so that none of them can be written.
 pub fn takes_values(view: &SourceView, called: Node<'_>) -> bool {
     let name = last_name(view.slice(called));

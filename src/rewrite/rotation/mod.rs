@@ -17,7 +17,7 @@ use self::order::Rounds;
 use self::turn::Turn;
 use super::for_syntax::{ForLoop, for_loops, step};
 use super::guard::{is_steady, may_write};
-use super::purity::is_arithmetic;
+use super::purity::{is_arithmetic, is_builtin};
 use super::select_syntax::{Holder, index_of};
 use crate::attribute::frame::StackObject;
 use crate::attribute::syntax::{Declaration, children, enclosing_function, resolve};
@@ -165,8 +165,4 @@ fn visits_all(view: &SourceView, around: &ForLoop, extent: &str) -> bool {
         Some(is_extent && is_below && is_by_one && is_counter && value(view.slice(start)) == Some(0))
     };
     visits().unwrap_or(false)
-}
-
-fn is_builtin(name: &str) -> bool {
-    matches!(name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "warpSize")
 }

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::Writer;
 use crate::attribute::syntax::{DeclarationKind, Volatility, access_path, children, resolve, role};
 use crate::attribute::view::SourceView;
-use crate::rewrite::purity::{is_arithmetic, is_pure, is_pure_function, takes_values};
+use crate::rewrite::purity::{is_arithmetic, is_builtin, is_pure, is_pure_function, takes_values};
 use crate::rewrite::select_syntax::IndexedUse;
 
 /// What a statement changes beside the element that it assigns to.
@@ -101,8 +101,4 @@ impl Writer<'_> {
             None => self.view.is_fixed(self.view.slice(name), name.start_byte()) || is_builtin(self.view.slice(name)),
         }
     }
-}
-
-fn is_builtin(name: &str) -> bool {
-    matches!(name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "warpSize")
 }
