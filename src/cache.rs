@@ -114,6 +114,10 @@ impl Cache {
                 part(text.as_str());
                 options.arguments.iter().for_each(|argument| part(argument));
             }
+            UnitCode::Machine(code) => {
+                part("cubin");
+                part(blake3::hash(code.cubin.as_deref().unwrap_or_default()).to_hex().as_str());
+            }
         }
         parts.key()
     }

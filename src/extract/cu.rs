@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::machine;
 use super::{DriverOptions, Extraction, MappedText, NvccFlags, TranslationUnit, UnitCode, Unresolved};
 use crate::build_flags::BuildFlags;
 use crate::config::flags_for;
@@ -18,6 +19,12 @@ pub(super) fn extract(
     compiled_as_strings: &BTreeSet<PathBuf>,
 ) -> Extraction {
     let mut extraction = Extraction::default();
+    for file in workspace.files.iter().filter(|file| has_ending(&file.path, &["cubin", "fatbin"])) {
+        // Rust code that includes it is the better place for what is found in it.
+        if !compiled_as_strings.contains(&file.path) {
+            machine_code(workspace, file, &mut extraction);
+        }
+    }
     for file in workspace.files.iter().filter(|file| has_ending(&file.path, &["cu", "ptx"])) {
         if compiled_as_strings.contains(&file.path) && !file.explicit {
             let name = display_path(&file.path, &workspace.root);
@@ -32,6 +39,18 @@ pub(super) fn extract(
         }
     }
     extraction
+}
+
+/// A file of machine code that was named.
+fn machine_code(workspace: &Workspace, file: &DiscoveredFile, extraction: &mut Extraction) {
+    let source = SourceFile::without_text(&file.path, &workspace.root);
+    let found = machine::read(&file.path, &Span::new(&source, 0..0));
+    extraction.unresolved.extend(found.unresolved);
+    for (suffix, code) in found.codes {
+        let use_site = Some(Span::new(&source, 0..0));
+        let name = format!("{}{suffix}", source.display);
+        extraction.units.push(TranslationUnit { name, use_site, ..unit(workspace, file, &source, code) });
+    }
 }
 
 /// A file is a unit for each way in which it is compiled.

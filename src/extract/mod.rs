@@ -1,6 +1,9 @@
-//! From a file to compilable texts: one `.cu` file is one unit, a `.rs` file has one for each kernel string.
+//! From a file to compilable texts: one `.cu` file is one unit, a `.rs` file has one for each kernel string. Machine code
+//! that lies in the workspace is a unit too, that is compiled already.
 
 mod cu;
+mod fatbin;
+mod machine;
 mod rust;
 
 use std::collections::BTreeMap;
@@ -12,6 +15,8 @@ use crate::build_flags::BuildFlags;
 use crate::diagnostic::{Edit, FlagOrigin};
 use crate::discover::{Workspace, has_ending};
 use crate::source::{SourceFile, Span};
+
+pub use machine::MachineCode;
 
 /// One text for a compiler, with the map from its offsets back to the files that users edit.
 #[derive(Debug, Clone)]
@@ -47,6 +52,7 @@ impl TranslationUnit {
             (Some(span), _) => Some(span.file.path.clone()),
             (None, UnitCode::CudaFile { file, .. }) => Some(file.path.clone()),
             (None, UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) => of_text(text),
+            (None, UnitCode::Machine(code)) => Some(code.span.file.path.clone()),
         };
         path.unwrap_or_else(|| self.base.clone())
     }
@@ -74,6 +80,8 @@ pub enum UnitCode {
     CudaText { text: MappedText, options: NvrtcOptions },
     /// PTX text, for `ptxas` alone.
     Ptx { text: MappedText, options: DriverOptions },
+    /// A cubin, for no compiler.
+    Machine(MachineCode),
 }
 
 /// Flags of a `.cu` file, beside the architecture and what reading the result needs.
@@ -140,6 +148,8 @@ pub struct DriverOptions {
     pub limit: Option<Span>,
     /// Why they could not be read from the code; none is among the arguments then.
     pub unresolved: Option<String>,
+    /// Architectures that machine code beside the PTX is for: the driver compiles the PTX for none of them.
+    pub compiled: Vec<u32>,
 }
 
 /// What NVRTC was given by a program that ran.
@@ -394,6 +404,7 @@ impl TranslationUnit {
         let text = match &self.code {
             UnitCode::CudaFile { file, .. } => file.text(),
             UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.as_str(),
+            UnitCode::Machine(code) => return code.may_define(kernel),
         };
         let is_part = |character: char| character.is_alphanumeric() || character == '_';
         let mut places = memchr::memmem::find_iter(text.as_bytes(), kernel.as_bytes());

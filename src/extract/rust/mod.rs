@@ -4,6 +4,7 @@ mod driver;
 mod fold;
 mod launches;
 mod literals;
+mod machine;
 mod marker;
 mod names;
 mod options;
@@ -34,8 +35,6 @@ const STACK_BYTES: usize = 128 << 20;
 
 /// Functions that hand a text on to functions that hand it on.
 const MAX_CALLERS_DEEP: usize = 8;
-
-const MACHINE_CODE: &str = "it is machine code: only text is analysed";
 
 /// Ways on which a text may reach one call.
 const MAX_WAYS: usize = 512;
@@ -173,6 +172,7 @@ impl<'a> Extractor<'a> {
                 Outcome::Text(unit) => self.unit(file, *unit),
                 Outcome::Unresolved(unresolved) => self.unresolved(unresolved),
                 Outcome::Built { name, unresolved } => self.built(file, &name, unresolved),
+                Outcome::Machine { path, span } => self.machine(file, &path, &span),
             }
         }
         for file in 0..asked_for {
@@ -279,6 +279,11 @@ enum Outcome {
         name: String,
         unresolved: Unresolved,
     },
+    /// A file of machine code, and where it is named.
+    Machine {
+        path: PathBuf,
+        span: Span,
+    },
 }
 
 /// A text, how it is compiled, and the call that hands it over.
@@ -300,7 +305,7 @@ impl Compiled {
             Self::ByNvrtc(NvrtcOptions { arguments, program_name, unresolved, ineffective: _, captured: _ }) => {
                 format!("{:?}", (arguments, program_name, unresolved))
             }
-            Self::ByDriver(DriverOptions { arguments, unresolved, limit: _ }) => {
+            Self::ByDriver(DriverOptions { arguments, unresolved, limit: _, compiled: _ }) => {
                 format!("ptx {:?}", (arguments, unresolved))
             }
         }
@@ -473,7 +478,7 @@ fn accept(
             Compiled::ByDriver(driver_options_of(folder, call, arguments))
         }
         Takes::Machine => {
-            let reason = MACHINE_CODE.to_string();
+            let reason = "it is handed over as machine code, and is text".to_string();
             return Some(Outcome::Unresolved(Unresolved {
                 span: folder.span(call.file, &arguments[call.sink.text]),
                 reason,
@@ -503,11 +508,15 @@ fn file_at(
         let reason = format!("it loads `{path}`, which is not there");
         return Some(Outcome::Built { name, unresolved: Unresolved { span: use_span, reason } });
     };
-    if !has_ending(&found, &["ptx"]) {
-        let reason = format!("it loads `{path}`, which is machine code");
-        return Some(Outcome::Built { name, unresolved: Unresolved { span: use_span, reason } });
+    if workspace.may_read(&found) && super::machine::is_machine_code(&found) {
+        return Some(Outcome::Machine { path: found, span: use_span });
     }
     Some(match folder.file(&found, path) {
+        // The driver takes nothing else.
+        Ok(folded) if !marker::is_ptx(folded.text.as_str()) && !has_ending(&found, &["ptx"]) => {
+            let reason = format!("it loads `{path}`, which is neither PTX nor machine code");
+            Outcome::Unresolved(Unresolved { span: use_span, reason })
+        }
         Ok(folded) => {
             let code = Compiled::ByDriver(driver_options_of(folder, call, arguments));
             Outcome::Text(Box::new(FoundText { folded, code, use_span }))
@@ -531,11 +540,16 @@ fn refuse(folder: &mut Folder<'_, '_>, call: &SinkCall, way: &Way, text: &Expr, 
         },
     };
     let reason = match call.sink.takes {
-        Takes::Machine if !matches!(failure.kind, FailureKind::Built(_)) => MACHINE_CODE.to_string(),
+        Takes::Machine if failure.reason.starts_with("its text") => {
+            failure.reason.replacen("its text", "its machine code", 1)
+        }
         _ => failure.reason,
     };
     let unresolved = Unresolved { span, reason };
     match failure.kind {
+        FailureKind::Machine(path, span) if !matches!(call.sink.takes, Takes::Cuda(_) | Takes::File) => {
+            Some(Outcome::Machine { path, span })
+        }
         FailureKind::Elsewhere => None,
         FailureKind::Built(name) => Some(Outcome::Built { name, unresolved }),
         FailureKind::Name | FailureKind::Parameter(..) if is_image => None,

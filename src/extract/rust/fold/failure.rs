@@ -1,6 +1,9 @@
 //! Why a text is not known.
 
+use std::path::PathBuf;
+
 use crate::extract::rust::names::{FunctionId, Lost};
+use crate::source::Span;
 
 /// Why a text is not known.
 #[derive(Debug, Clone)]
@@ -18,6 +21,8 @@ pub(in crate::extract::rust) enum FailureKind {
     Made,
     /// A file of this name that the build makes.
     Built(String),
+    /// This file of machine code, and where it is included.
+    Machine(PathBuf, Span),
     /// What another call made that is looked at by itself.
     Elsewhere,
     /// What a function is called with.
@@ -55,5 +60,8 @@ pub(super) fn of_part(failure: &Failure) -> Failure {
         Some(rest) => format!("a part of its text {rest}"),
         None => failure.reason.clone(),
     };
-    Failure { reason, kind: failure.kind.clone() }
+    match &failure.kind {
+        FailureKind::Machine(..) => Failure::made(reason),
+        kind => Failure { reason, kind: kind.clone() },
+    }
 }
