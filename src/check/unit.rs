@@ -11,7 +11,7 @@ use crate::attribute::{KernelFrame, SpillCheck, StackObjectKind, attribute, dema
 use crate::cache::Cache;
 use crate::compile::{Artifacts, CompileError, Compiler, Failure, HeaderIndex, Target, architecture_number, given};
 use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
-use crate::extract::{TranslationUnit, UnitCode};
+use crate::extract::{DriverOptions, TranslationUnit, UnitCode};
 use crate::lint::{self, Circumstances, Levels, LintContext, UnitContext};
 use crate::read::{ReadError, UnitFacts, read_machine_code, read_unit};
 use crate::toolkit::Version;
@@ -369,12 +369,13 @@ fn is_debug(unit: &TranslationUnit) -> bool {
 /// The limit on the registers of all kernels of a unit, and its name: that of nvcc, or that of the driver's compiler. One
 /// of NVRTC has no effect on the code that runs.
 pub fn register_flag(unit: &TranslationUnit) -> Option<(u32, String)> {
+    let of_driver = |options: &DriverOptions| {
+        let (registers, _) = maxrregcount(&options.arguments)?;
+        Some((registers, format!("ModuleJitOption::MaxRegisters({registers})")))
+    };
     match &unit.code {
-        UnitCode::CudaFile { flags, .. } => maxrregcount(&flags.arguments),
-        UnitCode::Ptx { options, .. } => {
-            let (registers, _) = maxrregcount(&options.arguments)?;
-            Some((registers, format!("ModuleJitOption::MaxRegisters({registers})")))
-        }
+        UnitCode::CudaFile { flags, .. } => maxrregcount(&flags.arguments).or_else(|| of_driver(&flags.driver)),
+        UnitCode::Ptx { options, .. } => of_driver(options),
         UnitCode::CudaText { .. } | UnitCode::Machine(_) => None,
     }
 }
@@ -397,7 +398,7 @@ fn maxrregcount(arguments: &[String]) -> Option<(u32, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::{DriverOptions, MappedText, NvccFlags};
+    use crate::extract::{MappedText, NvccFlags};
     use crate::source::SourceFile;
 
     fn unit(arguments: &[&str]) -> TranslationUnit {

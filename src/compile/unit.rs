@@ -181,7 +181,7 @@ impl Compiler<'_> {
         folder: &Path,
     ) -> Result<Artifacts, Box<Failure>> {
         let mut attempt = Attempt {
-            arguments: flags.arguments.clone(),
+            arguments: flags.all_arguments(),
             architecture: target.architecture.clone(),
             rescues: Vec::new(),
         };

@@ -93,6 +93,8 @@ pub struct NvccFlags {
     pub targets: Vec<CodeTarget>,
     /// Flags of the build that do not reach the code that runs; they are not among the arguments.
     pub ineffective: Vec<String>,
+    /// What Rust code has the driver do with the PTX that the build makes of the file.
+    pub driver: DriverOptions,
 }
 
 /// One architecture that a build makes code for.
@@ -106,7 +108,16 @@ pub struct CodeTarget {
 
 impl NvccFlags {
     pub fn new(arguments: Vec<String>, origin: FlagOrigin) -> Self {
-        Self { arguments, origin, targets: Vec::new(), ineffective: Vec::new() }
+        Self { arguments, origin, targets: Vec::new(), ineffective: Vec::new(), driver: DriverOptions::default() }
+    }
+
+    /// All arguments, those of the driver's compiler as nvcc gives them on to ptxas. A limit that was set for nvcc, other
+    /// than by the build, is meant more.
+    pub fn all_arguments(&self) -> Vec<String> {
+        let is_limit = |argument: &String| argument.trim_start_matches('-').starts_with("maxrregcount");
+        let is_limited = self.arguments.iter().any(is_limit);
+        let driver = self.driver.arguments.iter().filter(|argument| !(is_limited && is_limit(argument)));
+        self.arguments.iter().cloned().chain(driver.map(|argument| format!("-Xptxas={argument}"))).collect()
     }
 
     /// What the build makes machine code for.
@@ -367,8 +378,8 @@ pub struct Extraction {
 ///
 /// A `.cu` file whose text Rust code hands to NVRTC is a unit of NVRTC's, and none of nvcc's.
 pub fn extract(workspace: &Workspace, builds: &BuildFlags) -> Extraction {
-    let strings = rust::extract(workspace);
-    let mut extraction = cu::extract(workspace, builds, &strings.files);
+    let strings = rust::extract(workspace, builds);
+    let mut extraction = cu::extract(workspace, builds, &strings);
     extraction.units.extend(strings.units);
     extraction.unresolved.extend(strings.unresolved);
     extraction.unresolved.sort_by(|left, right| left.span.cmp(&right.span));

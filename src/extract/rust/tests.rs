@@ -693,6 +693,38 @@ fn what_the_build_makes_is_looked_at_where_it_is_made() {
     assert_eq!((units(&two).len(), reasons(&two).len()), (2, 0));
 }
 
+/// Units of a package whose build script makes `kernels.ptx` of one of its files, with the arguments of the driver.
+fn of_build(code: &str) -> (Vec<String>, Vec<String>) {
+    let manifest = "[package]\nname = \"some-package\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    let folder = tree(&[("Cargo.toml", manifest), ("src/lib.rs", code), ("a/scan.cu", ""), ("b/scan.cu", "")]);
+    let current_folder = fs_err::canonicalize(folder.path()).unwrap();
+    let builds = BuildFlags::default().making("some-package", "kernels.ptx", current_folder.join("b/scan.cu"));
+    let extraction = extract(&discover(&Scope { current_folder, ..Scope::default() }).unwrap(), &builds);
+    let driver = extraction.units.iter().map(|unit| match &unit.code {
+        UnitCode::CudaFile { flags, .. } => format!("{}: {}", unit.name, flags.driver.arguments.join(" ")),
+        _ => unit.name.clone(),
+    });
+    (driver.collect(), reasons(&extraction))
+}
+
+#[test]
+fn what_the_build_was_seen_to_make_is_traced_by_its_name() {
+    let load = |name: &str, options: &str| {
+        format!("Module::from_ptx(include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.ptx\")), &[{options}]);")
+    };
+    let code = |loads: &[String]| format!("use cust; fn f() {{ {} }}", loads.concat());
+    let limited = load("kernels", "ModuleJitOption::MaxRegisters(32)");
+    let (units, reasons) = of_build(&code(std::slice::from_ref(&limited)));
+    assert_eq!((units, reasons), (vec!["a/scan.cu: ".into(), "b/scan.cu: --maxrregcount=32".into()], Vec::new()));
+    // Loaded in two ways, it is compiled in two ways.
+    let (units, _) = of_build(&code(&[limited, load("kernels", "")]));
+    assert_eq!(units, ["a/scan.cu: ", "b/scan.cu [-Xptxas=--maxrregcount=32]: --maxrregcount=32", "b/scan.cu: "]);
+    // By the name alone it may be either, and no other is there.
+    let (units, reasons) = of_build(&code(&[load("scan", "ModuleJitOption::MaxRegisters(32)"), load("other", "")]));
+    assert_eq!(units, ["a/scan.cu: ", "b/scan.cu: "]);
+    assert_eq!(reasons.len(), 1);
+}
+
 #[test]
 fn other_ways_to_nvrtc_have_their_options() {
     for (code, arguments, unresolved) in [

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::build_flags::BuiltFile;
 use crate::extract::rust::names::{FunctionId, Lost};
 use crate::source::Span;
 
@@ -19,8 +20,8 @@ pub(in crate::extract::rust) enum FailureKind {
     Name,
     /// Something makes it when the program runs, or it cannot be read.
     Made,
-    /// A file of this name that the build makes.
-    Built(String),
+    /// A file that the build makes.
+    Built(BuiltFile),
     /// This file of machine code, and where it is included.
     Machine(PathBuf, Span),
     /// What another call made that is looked at by itself.
