@@ -85,6 +85,8 @@ pub struct BuildFlags {
     by_file: BTreeMap<PathBuf, Vec<NvccFlags>>,
     /// Files that builds were seen to make.
     outputs: Vec<Output>,
+    /// Packages whose build scripts were run to see what they compile.
+    pub scripts: BTreeSet<String>,
     /// What users should know.
     pub notes: Vec<String>,
     /// What `-v` says.
@@ -181,6 +183,8 @@ pub fn capture(
         }
         // What is known of packages that were not built now stays.
         let mut scripts = store.scripts();
+        let ran = packages.iter().filter(|package| built.out_dirs.contains_key(&package.id));
+        flags.scripts.extend(ran.map(|package| package.name.clone()));
         scripts.out_dirs.extend(built.out_dirs);
         scripts.content.extend(packages.iter().map(|package| (package.name.clone(), content_of(package))));
         store.put(&scripts).map_err(CaptureError::io("what was captured cannot be kept"))?;

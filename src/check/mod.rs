@@ -5,6 +5,7 @@ mod gather;
 mod machine;
 mod messages;
 mod not_analysed;
+mod not_captured;
 mod only;
 mod progress;
 mod prove;
