@@ -24,7 +24,10 @@ fn check(unit: &TranslationUnit, is_debug: bool) -> Option<Finding> {
     }
     let span = match &unit.code {
         UnitCode::CudaFile { file, .. } => Span::line(file, 1),
-        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.span(0..1),
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => {
+            text.span(0..1).or_else(|| unit.use_site.clone())
+        }
+        UnitCode::Machine(code) => Some(code.span.clone()),
     };
     let finding = Finding::new(format!("`{}` is built for debugging: everything is in local memory", unit.name))
         .primary(span.as_ref(), "compiled with `-G`")

@@ -37,7 +37,7 @@ pub(crate) static LINT: Lint = Lint {
 fn check(cx: &UnitContext<'_>) -> Vec<Finding> {
     let options: &[IneffectiveOption] = match &cx.unit.code {
         UnitCode::CudaText { options, .. } => &options.ineffective,
-        UnitCode::CudaFile { .. } | UnitCode::Ptx { .. } => &[],
+        UnitCode::CudaFile { .. } | UnitCode::Ptx { .. } | UnitCode::Machine(_) => &[],
     };
     let pragmas = cx.messages.iter().filter(|(message, _)| is_ignored_pragma(message));
     let pragmas = pragmas.filter_map(|(_, span)| span.as_ref()).map(ignored_pragma);

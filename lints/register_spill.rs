@@ -309,6 +309,9 @@ fn limit_span<'a>(cx: &LintContext<'a>, limit: &Limit) -> Option<&'a Span> {
         (LimitOrigin::LaunchBounds { .. }, _) => bounds.span.as_ref(),
         (LimitOrigin::MaxRegisters, _) => bounds.max_registers_span.as_ref(),
         (LimitOrigin::Flag(_), UnitCode::Ptx { options, .. }) => options.limit.as_ref(),
+        (LimitOrigin::Flag(flag), UnitCode::CudaFile { flags, .. }) if flag.starts_with("ModuleJitOption") => {
+            flags.driver.limit.as_ref()
+        }
         (LimitOrigin::Flag(_) | LimitOrigin::Architecture, _) => None,
     }
 }

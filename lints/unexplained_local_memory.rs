@@ -5,7 +5,8 @@
 //! the bytes of all findings of a kernel add up to the stack frame that `ptxas` reports.
 //!
 //! ## What to do
-//! Look at the accesses that are named, if any: hand-written PTX and `volatile` variables may end up here.
+//! Look at the accesses that are named, if any: hand-written PTX and `volatile` variables may end up here. So does all
+//! local memory but spills of machine code that comes without its PTX: `nvcc -lineinfo` keeps that in it.
 //!
 //! ## Fix safety
 //! There is no fix: the cause is not known.
@@ -30,6 +31,12 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         _ if object.bytes == 0 => {
             format!("{kind} `{name}` uses local memory that is not in its own frame")
         }
+        _ if cx.unit.is_without_ptx() => {
+            format!(
+                "{} of the stack frame of {kind} `{name}` are in use, and machine code does not say what for",
+                bytes(object.bytes)
+            )
+        }
         (StackObjectKind::Variable, Some(_)) => {
             format!("{} lives in local memory, and nothing says why", describe(object))
         }
@@ -39,6 +46,10 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let mut finding = object_finding(object, guilty, message);
     if let Some(access) = guilty {
         finding = finding.access(object, access);
+    }
+    if cx.unit.is_without_ptx() {
+        finding =
+            finding.help("make it with `-lineinfo`: machine code then comes with its PTX and the lines of its source");
     }
     Some(finding.primary(cx.frame.span.as_ref(), format!("in this {kind}")))
 }

@@ -94,7 +94,7 @@ impl Cache {
                 part("cu");
                 part(&self.portable(&file.path));
                 part(file.text());
-                flags.arguments.iter().for_each(|argument| part(&self.portable_text(argument)));
+                flags.all_arguments().iter().for_each(|argument| part(&self.portable_text(argument)));
                 part(if flags.origin.may_be_incomplete() { "assumed" } else { "given" });
                 flags.virtual_architecture(&target.architecture).into_iter().for_each(&mut part);
             }
@@ -113,6 +113,10 @@ impl Cache {
                 part("ptx");
                 part(text.as_str());
                 options.arguments.iter().for_each(|argument| part(argument));
+            }
+            UnitCode::Machine(code) => {
+                part("cubin");
+                part(blake3::hash(code.cubin.as_deref().unwrap_or_default()).to_hex().as_str());
             }
         }
         parts.key()

@@ -12,7 +12,7 @@ use crate::compile::CompilerMessage;
 use crate::diagnostic::{
     Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Suggestion, Uniformity,
 };
-use crate::extract::TranslationUnit;
+use crate::extract::{TranslationUnit, UnitCode};
 use crate::lints::ALL;
 use crate::read::{AccessKind, PtxFunction, PtxModule, UnitFacts};
 use crate::source::Span;
@@ -110,6 +110,11 @@ impl<'a> UnitContext<'a> {
             return Some(function);
         }
         self.ptx.get_or_init(|| PtxModule::parse(self.ptx_text).unwrap_or_default()).function(mangled)
+    }
+
+    /// Whether nothing but machine code is known.
+    pub fn is_without_ptx(&self) -> bool {
+        matches!(self.unit.code, UnitCode::Machine(_)) && self.ptx_text.is_empty()
     }
 
     /// Whether functions of the unit may be called by others that it is linked with.

@@ -41,6 +41,11 @@ impl SourceFile {
         Self::from_bytes(PathBuf::from(display), display.to_string(), text.as_bytes().to_vec())
     }
 
+    /// A file that is no text: it has a name, and one place.
+    pub fn without_text(path: &Path, root: &Path) -> Arc<Self> {
+        Self::from_bytes(path.to_path_buf(), display_path(path, root), Vec::new())
+    }
+
     fn from_bytes(path: PathBuf, display: String, bytes: Vec<u8>) -> Arc<Self> {
         let (text, is_utf8) = match String::from_utf8(bytes) {
             Ok(text) => (text, true),

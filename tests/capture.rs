@@ -18,6 +18,7 @@ fn main() {
     let trials = vec![
         trial("every_way_to_build_is_seen", every_way_to_build_is_seen),
         trial("a_build_that_fails_says_so", a_build_that_fails_says_so),
+        trial("what_goes_past_the_stand_in_is_said", what_goes_past_the_stand_in_is_said),
         trial("kernels_of_real_libraries_are_found", kernels_of_real_libraries_are_found),
     ];
     libtest_mimic::run(&arguments, trials).exit();
@@ -202,6 +203,29 @@ fn a_build_that_fails_says_so() -> Result<(), Failed> {
         Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
     };
     expect(output.contains("cargo reported errors"), true)
+}
+
+/// A script that names its compiler by a path is not seen, and is named once, whatever it compiles.
+fn what_goes_past_the_stand_in_is_said() -> Result<(), Failed> {
+    let place = Place::new("with_command")?;
+    let nvcc = place.toolkit.join("bin/nvcc");
+    let script = place.path("with_command/build.rs");
+    let text =
+        fs_err::read_to_string(&script)?.replace("new(\"nvcc\")", &format!("new({:?})", nvcc.display().to_string()));
+    fs_err::write(&script, text)?;
+    let kernel = fs_err::read_to_string(place.path("with_command/kernels/with_command.cu"))?;
+    fs_err::write(place.path("with_command/kernels/other.cu"), kernel)?;
+    let output = place.lmem(&["--no-verify", "--capture", "--arch", "sm_90"])?;
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    let note = format!(
+        "the build script of `with_command` was not seen to compile `with_command/kernels/other.cu` and 1 other file (it \
+         names `{}`, and only an nvcc found by `PATH`, `NVCC`, `CUDACXX` or `CUDA_HOME` is seen): their flags are assumed",
+        nvcc.display()
+    );
+    expect((words.matches(&note).count(), words.matches("flags are assumed").count()), (1, 1))?;
+    // Without asking for the flags of the build, nothing is said of it.
+    let words = String::from_utf8_lossy(&place.lmem(&["--no-verify", "--arch", "sm_90"])?.stderr).into_owned();
+    expect(words.contains("was not seen to compile"), false)
 }
 
 /// That the packages are built as they stand says that their code is code for these libraries.

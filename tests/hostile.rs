@@ -7,7 +7,7 @@ use cargo_lmem::compile::{Artifacts, parse_messages};
 use cargo_lmem::diagnostic::FlagOrigin;
 use cargo_lmem::extract::{NvccFlags, TranslationUnit, UnitCode};
 use cargo_lmem::lint::{Level, Levels, LintContext, UnitContext, claims, kernel_claims, known_names, option_claims};
-use cargo_lmem::read::read_unit;
+use cargo_lmem::read::{read_machine_code, read_unit};
 use cargo_lmem::source::SourceFile;
 
 /// Changed copies of each record; enough to reach every table, and done in seconds.
@@ -90,7 +90,18 @@ fn broken_cubins_are_no_panic() {
                 }
             }
             examine(&copy, &ptx);
+            examine_alone(&copy);
         }
+    }
+}
+
+/// The same of a cubin alone.
+fn examine_alone(cubin: &[u8]) {
+    let here = |name: &str, _: &std::collections::BTreeSet<u32>| Some(name.to_string());
+    let Ok(facts) = read_machine_code(cubin, 90, true, &here) else { return };
+    let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Default::default() };
+    for frame in attribute(&unit(), &facts, &artifacts, Path::new("/nowhere"), None) {
+        assert_eq!(frame.objects.iter().map(|object| object.bytes).sum::<u64>(), frame.usage.stack_frame);
     }
 }
 
@@ -122,6 +133,63 @@ fn broken_messages_are_no_panic() {
     for start in 0..text.len() {
         for end in start..text.len() {
             drop(parse_messages(&text[start..end], "nvcc"));
+        }
+    }
+}
+
+/// Runs the program on one file of machine code: exit code and all that it says.
+fn run_on(name: &str, bytes: &[u8]) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(name), bytes).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_cargo-lmem"))
+        .args(["lmem", "--offline", "--no-cache", name])
+        .current_dir(folder.path())
+        .env("CARGO_LMEM_CACHE_DIR", folder.path())
+        .output()
+        .unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    (output.status.code(), text)
+}
+
+fn image(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("test-crates/machine_code/images");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+#[test]
+fn broken_machine_code_fails_and_is_named() {
+    let (cubin, fatbin) = (image("plain.cubin"), image("all.fatbin"));
+    for (name, bytes) in [
+        ("empty.cubin", &b""[..]),
+        ("text.cubin", b"no machine code"),
+        ("cut.cubin", &cubin[..cubin.len() / 2]),
+        ("header.cubin", &cubin[..40]),
+        ("host.cubin", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0\x01\0\0\0"),
+        ("empty.fatbin", b""),
+        ("cut.fatbin", &fatbin[..fatbin.len() / 2]),
+        ("header.fatbin", &fatbin[..12]),
+        ("no_entries.fatbin", &[&fatbin[..8], &[0; 8]].concat()),
+    ] {
+        let (code, text) = run_on(name, bytes);
+        assert_eq!(code, Some(4), "{name}: {text}");
+        assert!(text.contains(&format!("`{name}`")) && !text.contains("panicked"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn changed_machine_code_is_no_panic() {
+    let mut numbers = Numbers(0x1234_5678_9abc_def1);
+    for name in ["lines.cubin", "all.fatbin"] {
+        let whole = image(name);
+        for _ in 0..COPIES / 2 {
+            let mut copy = whole.clone();
+            for _ in 0..1 + numbers.below(20) {
+                let region = if numbers.below(2) == 0 { copy.len().min(4096) } else { copy.len() };
+                let at = numbers.below(region);
+                copy[at] = numbers.below(256) as u8;
+            }
+            let (code, text) = run_on(name, &copy);
+            assert!(matches!(code, Some(0 | 3 | 4)) && !text.contains("panicked"), "{code:?}: {text}");
         }
     }
 }

@@ -23,15 +23,13 @@ use crate::compile::{Artifacts, architecture_number};
 use crate::diagnostic::ResourceUsage;
 use crate::extract::TranslationUnit;
 use crate::read::{
-    Instruction, KernelFacts, LocalAccess, Location, PtxFunction, PtxVariable, PtxasLog, UnitFacts, without_copy_number,
+    Instruction, KernelFacts, LocalAccess, Location, PtxFunction, PtxVariable, PtxasLog, STACK_ALIGNMENT, UnitFacts,
+    without_copy_number,
 };
 use crate::source::Span;
 
 /// Alignment adds at most this many bytes to a frame.
 const MAX_PADDING: u64 = 15;
-
-/// What the stack pointer is a multiple of; a function that needs more rounds it, which takes the difference.
-const STACK_ALIGNMENT: u64 = 8;
 
 /// A kernel, or a function with a frame of its own, and what its frame is made of.
 #[derive(Clone)]
@@ -456,7 +454,8 @@ impl Attribution<'_> {
         let found = (marked.0 + saved.0, marked.1 + saved.1);
         let shared = kernel.shared_spills;
         let reported = (kernel.usage.spill_stores + shared.0, kernel.usage.spill_loads + shared.1);
-        (self.facts.has_spill_marks && found != reported).then_some(SpillCheck { found, reported })
+        let is_comparable = self.facts.has_spill_marks && !self.facts.is_without_log;
+        (is_comparable && found != reported).then_some(SpillCheck { found, reported })
     }
 
     /// Finds a function's own lines in the source.
@@ -552,6 +551,12 @@ impl Attribution<'_> {
             Some((allocation, variable)) => (StackObjectKind::Allocation(Box::new(allocation)), variable),
             None => (StackObjectKind::Variable, named),
         };
+        if self.facts.is_without_log {
+            // Its lines have no columns: what a line takes from a parameter, such as a pointer in a structure, may only
+            // stand beside the array.
+            let is_beside = |it: &Variable| it.is_parameter && it.bytes.is_none() && it.name.contains('.');
+            variable = variable.filter(|variable| !is_beside(variable));
+        }
         if let Some(variable) = &mut variable {
             let described = self.facts.ptx.function(&key.function).and_then(|function| self.describe(function));
             let parameters = described.and_then(|described| Some(described.syntax?.1.template_parameters));

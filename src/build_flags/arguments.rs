@@ -21,6 +21,8 @@ pub struct Invocation {
     pub is_for_default: bool,
     /// Flags that do not reach the code that runs, since the driver makes it from the PTX.
     pub ineffective: Vec<String>,
+    /// PTX, cubins and fatbins that the command writes, each with the file that it is made of.
+    pub outputs: Vec<(PathBuf, PathBuf)>,
 }
 
 /// What becomes of an option.
@@ -31,6 +33,8 @@ enum Fate {
     Kept,
     /// Its value names a file or folder, or several with commas between them.
     Path,
+    /// It says where the result goes.
+    Output,
     /// It is given on to ptxas.
     Ptxas,
     /// It is given on to the host compiler.
@@ -62,7 +66,8 @@ const WITH_VALUE: &[(&[&str], Fate)] = &[
     (&["Xcompiler", "compiler-options"], Fate::Host),
     (&["arch", "gpu-architecture", "code", "gpu-code", "gencode", "generate-code"], Fate::Architecture),
     (&["x"], Fate::Language),
-    (&["o", "output-file", "odir", "output-directory", "objdir", "keep-dir", "MF", "dependency-output"], Fate::Dropped),
+    (&["o", "output-file", "odir", "output-directory"], Fate::Output),
+    (&["objdir", "keep-dir", "MF", "dependency-output"], Fate::Dropped),
     (&["MT", "dependency-target-name", "l", "library", "L", "library-path", "t", "threads", "time"], Fate::Dropped),
     (&["Xlinker", "linker-options", "Xarchive", "archive-options", "Xnvlink", "nvlink-options"], Fate::Dropped),
     (&["Xnvprune", "nvprune-options", "cudart", "cudadevrt", "arbin", "archiver-binary", "hls"], Fate::Dropped),
@@ -171,16 +176,29 @@ struct Parser {
     is_foreign: bool,
     makes_ptx: bool,
     is_cuda: bool,
+    /// `-o`
+    output: Option<PathBuf>,
+    output_folder: Option<PathBuf>,
+    /// What files are called that the command writes, where that is something that programs load.
+    ending: Option<&'static str>,
 }
+
+/// Options that choose what is written, of which programs load the result.
+const LOADED: [&str; 3] = ["ptx", "cubin", "fatbin"];
 
 impl Parser {
     fn take(&mut self, option: &Written<'_>, word: &str, value: Option<&str>) {
+        self.ending = LOADED.into_iter().find(|ending| *ending == option.name).or(self.ending);
         match (option.fate, value) {
             (Fate::Dropped, _) => {}
             (Fate::Foreign, _) => self.is_foreign = true,
             (Fate::Ptx, _) => self.makes_ptx = true,
             (Fate::Relocatable, _) => self.found.flags.push("-rdc=true".to_string()),
             (Fate::Language, Some(language)) => self.is_cuda = language == "cu",
+            (Fate::Output, Some(value)) if option.name.ends_with('o') || option.name.ends_with("file") => {
+                self.output = Some(self.absolute(value));
+            }
+            (Fate::Output, Some(value)) => self.output_folder = Some(self.absolute(value)),
             (Fate::Path, Some(value)) => self.paths(option.name, value),
             (Fate::Ptxas, Some(value)) => self.ptxas(value),
             (Fate::Host, Some(value)) => self.host(value),
@@ -260,12 +278,24 @@ impl Parser {
         if self.is_foreign || self.found.inputs.is_empty() {
             return None;
         }
+        self.found.outputs = self.outputs();
         self.found.targets = self.targets();
         self.found.is_for_default = self.architecture.is_none() && self.generated.is_empty();
         if self.makes_ptx {
             self.leave_to_the_driver();
         }
         Some(self.found)
+    }
+
+    /// A file for each input, beside the command or in the folder that it names; with `-o` there is one input alone.
+    fn outputs(&self) -> Vec<(PathBuf, PathBuf)> {
+        let Some(ending) = self.ending else { return Vec::new() };
+        let folder = self.output_folder.as_ref().unwrap_or(&self.folder);
+        let output = |input: &PathBuf| match &self.output {
+            Some(output) => Some(output.clone()),
+            None => Some(folder.join(Path::new(input.file_name()?).with_extension(ending))),
+        };
+        self.found.inputs.iter().filter_map(|input| Some((normalize(&output(input)?), input.clone()))).collect()
     }
 
     fn targets(&self) -> Vec<CodeTarget> {
@@ -390,6 +420,23 @@ mod tests {
     fn files_are_found_where_the_command_ran() {
         let found = parse("-c ../shared/a.cu b.cu host.cpp -o x").unwrap();
         assert_eq!(found.inputs, [Path::new("/w/shared/a.cu"), Path::new("/w/pkg/b.cu")]);
+    }
+
+    #[test]
+    fn what_programs_load_is_known_by_its_name() {
+        let made = |line: &str| {
+            let outputs = parse(line).unwrap().outputs.into_iter();
+            outputs.map(|(path, input)| format!("{} of {}", path.display(), input.display())).collect::<Vec<_>>()
+        };
+        assert_eq!(made("-ptx k.cu -o out/kernels.ptx"), ["/w/pkg/out/kernels.ptx of /w/pkg/k.cu"]);
+        assert_eq!(
+            made("--ptx --output-directory /o src/a.cu src/b.cu"),
+            ["/o/a.ptx of /w/pkg/src/a.cu", "/o/b.ptx of /w/pkg/src/b.cu"]
+        );
+        assert_eq!(made("--cubin --output-file=/o/x k.cu"), ["/o/x of /w/pkg/k.cu"]);
+        assert_eq!(made("-fatbin -odir=../o k.cu"), ["/w/o/k.fatbin of /w/pkg/k.cu"]);
+        assert_eq!(made("-ptx ../k.cu"), ["/w/pkg/k.ptx of /w/k.cu"]);
+        assert!(made("-c k.cu -o k.o").is_empty());
     }
 
     #[test]

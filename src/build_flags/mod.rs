@@ -6,6 +6,7 @@
 
 mod arguments;
 mod build;
+mod built;
 mod compile_commands;
 mod file_times;
 mod record;
@@ -22,12 +23,14 @@ use thiserror::Error;
 
 use crate::diagnostic::FlagOrigin;
 use crate::discover::{Package, Workspace};
-use crate::extract::NvccFlags;
+use crate::extract::{DriverOptions, NvccFlags};
 use crate::files::write_whole;
 use crate::source::display_path;
 use crate::toolkit::Toolkit;
 
 use arguments::Invocation;
+pub use built::BuiltFile;
+use built::Output;
 use compile_commands::Commands;
 use file_times::FileTimes;
 use record::{Records, hash};
@@ -80,6 +83,10 @@ impl CaptureError {
 pub struct BuildFlags {
     /// By the file's absolute path; a file that is compiled in several ways has several.
     by_file: BTreeMap<PathBuf, Vec<NvccFlags>>,
+    /// Files that builds were seen to make.
+    outputs: Vec<Output>,
+    /// Packages whose build scripts were run to see what they compile.
+    pub scripts: BTreeSet<String>,
     /// What users should know.
     pub notes: Vec<String>,
     /// What `-v` says.
@@ -98,6 +105,7 @@ impl BuildFlags {
             origin,
             targets: invocation.targets.clone(),
             ineffective: invocation.ineffective.clone(),
+            driver: DriverOptions::default(),
         };
         for input in &invocation.inputs {
             let known = self.by_file.entry(input.clone()).or_default();
@@ -175,6 +183,8 @@ pub fn capture(
         }
         // What is known of packages that were not built now stays.
         let mut scripts = store.scripts();
+        let ran = packages.iter().filter(|package| built.out_dirs.contains_key(&package.id));
+        flags.scripts.extend(ran.map(|package| package.name.clone()));
         scripts.out_dirs.extend(built.out_dirs);
         scripts.content.extend(packages.iter().map(|package| (package.name.clone(), content_of(package))));
         store.put(&scripts).map_err(CaptureError::io("what was captured cannot be kept"))?;
@@ -201,6 +211,7 @@ fn take_records(flags: &mut BuildFlags, store: &Store, scripts: &Scripts) {
             ));
         }
         invocation.inputs = sources;
+        flags.outputs.extend(Output::of_record(record, &invocation.outputs));
         flags.add(&invocation, FlagOrigin::Captured);
     }
 }
@@ -297,7 +308,25 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use super::record::Record;
     use super::*;
+
+    #[test]
+    fn files_are_made_by_the_script_of_their_package() {
+        let mut flags = BuildFlags::default();
+        for (package, source) in [("one", "a/k.cu"), ("two", "b/k.cu")] {
+            let out_dir = format!("/target/{package}/out");
+            let record = Record::of_test(package, &out_dir, &["-ptx", source, "-o", &format!("{out_dir}/kernels.ptx")]);
+            let outputs = record.invocation().unwrap().outputs;
+            flags.outputs.extend(Output::of_record(&record, &outputs));
+        }
+        let built = BuiltFile::InOutDir("/kernels.ptx".to_string());
+        assert_eq!(built.name(), "kernels.ptx");
+        assert_eq!(flags.sources_of(Some("two"), &built), [Path::new("/w/b/k.cu")]);
+        assert!(flags.sources_of(Some("three"), &built).is_empty());
+        let path = BuiltFile::At("/target/one/out/kernels.ptx".into());
+        assert_eq!(flags.sources_of(None, &path), [Path::new("/w/a/k.cu")]);
+    }
 
     #[test]
     fn commands_for_several_architectures_are_one_way_to_compile() {

@@ -73,6 +73,20 @@ impl Record {
         })
     }
 
+    /// A command of a package's build script that ran in `/w`.
+    #[cfg(test)]
+    pub fn of_test(package: &str, out_dir: &str, arguments: &[&str]) -> Self {
+        Self {
+            format: FORMAT,
+            run: "1".into(),
+            folder: "/w".into(),
+            arguments: arguments.iter().map(|word| word.to_string()).collect(),
+            package: Some(package.into()),
+            out_dir: Some(out_dir.into()),
+            default_architecture: Some("compute_75".into()),
+        }
+    }
+
     /// What the command compiles.
     pub fn invocation(&self) -> Option<Invocation> {
         let mut found = Invocation::parse(&self.arguments, &self.folder)?;
@@ -181,15 +195,7 @@ mod tests {
     use super::*;
 
     fn record(run: &str, arguments: &[&str]) -> Record {
-        Record {
-            format: FORMAT,
-            run: run.into(),
-            folder: "/w".into(),
-            arguments: arguments.iter().map(|word| word.to_string()).collect(),
-            package: Some("p".into()),
-            out_dir: Some("/o".into()),
-            default_architecture: Some("compute_75".into()),
-        }
+        Record { run: run.into(), ..Record::of_test("p", "/o", arguments) }
     }
 
     #[test]

@@ -4,13 +4,11 @@ use std::ffi::OsString;
 use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
 
-use super::{CheckError, Talk, select_toolkit, target, unit};
+use super::{CheckError, Talk, not_captured, select_toolkit, target};
 use crate::build_flags::{self, Asked, BuildFlags, CaptureError};
 use crate::cli::CheckArgs;
-use crate::diagnostic::FlagOrigin;
 use crate::discover::{DiscoverError, Scope, Workspace, discover};
-use crate::extract::{Extraction, UnitCode, extract};
-use crate::lint;
+use crate::extract::{Extraction, extract};
 use crate::run::{self, RunError};
 use crate::toolkit::{self, Toolkit};
 
@@ -68,7 +66,8 @@ impl Gatherer<'_> {
         builds.details.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
         let extraction = extract(self.workspace, &builds);
         if self.arguments.capture {
-            self.say_what_was_not_captured(&extraction);
+            let notes = not_captured::notes(&extraction, self.workspace, &builds);
+            notes.iter().for_each(|note| self.talk.note(note));
         }
         extraction.notes.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
         Ok(Gathered { extraction, toolkit, ended: None })
@@ -106,24 +105,6 @@ impl Gatherer<'_> {
         match build_flags::capture(self.workspace, toolkit, &asked, &cache_root, self.cancel) {
             Err(CaptureError::Interrupted) => Err(CheckError::Interrupted),
             result => Ok(result?),
-        }
-    }
-
-    /// Files that no build script compiled, though the flags of the build were asked for.
-    fn say_what_was_not_captured(&self, extraction: &Extraction) {
-        let units = extraction.units.iter().filter(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
-        let assumed: Vec<&str> = units
-            .filter(|unit| unit::flag_origin(unit) == FlagOrigin::Assumed)
-            .map(|unit| unit.name.as_str())
-            .collect();
-        match assumed.as_slice() {
-            [] => {}
-            [only] => self.talk.note(&format!("`{only}` was compiled by no build script: its flags are assumed")),
-            [first, more @ ..] => {
-                let more = lint::plural(more.len() as u64, "other file");
-                self.talk
-                    .note(&format!("`{first}` and {more} were compiled by no build script: their flags are assumed"));
-            }
         }
     }
 }

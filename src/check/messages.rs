@@ -73,11 +73,15 @@ fn plain(unit: &TranslationUnit, code: Code, message: String) -> Diagnostic {
     }
 }
 
-/// The first line of a file; of a kernel string, where it starts.
+/// The first line of a file; of a kernel string, where it starts; of machine code, where Rust code names it.
 pub fn start_of(unit: &TranslationUnit) -> Option<Span> {
     match &unit.code {
         UnitCode::CudaFile { file, .. } => Span::line(file, 1),
-        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.span(0..1),
+        // Text from a fatbin lies in no file that anybody reads.
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => {
+            text.span(0..1).or_else(|| unit.use_site.clone())
+        }
+        UnitCode::Machine(code) => Some(code.span.clone()),
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod fixing;
 mod gather;
+mod machine;
 mod messages;
 mod not_analysed;
+mod not_captured;
 mod only;
 mod progress;
 mod prove;
@@ -26,11 +28,11 @@ use thiserror::Error;
 use crate::build_flags::CaptureError;
 use crate::cache::{self, Cache};
 use crate::cli::CheckArgs;
-use crate::compile::{Compiler, HeaderIndex, Target};
+use crate::compile::{Compiler, HeaderIndex, Target, architecture_number, declared_target};
 use crate::config::{ConfigError, PackageConfig};
 use crate::diagnostic::{Code, Diagnostic, Report, Summary};
 use crate::discover::{DiscoverError, Scope, Workspace};
-use crate::extract::{Extraction, TranslationUnit, UnitCode};
+use crate::extract::{Extraction, MachineCode, TranslationUnit, UnitCode};
 use crate::fix::{self, VcsError, VcsRules, WriteError};
 use crate::lint::{self, Level, Levels};
 use crate::report;
@@ -186,6 +188,7 @@ fn check_once(
         Some((toolkit, record)) => (toolkit.clone(), Some(*record)),
         None => match found {
             Some(toolkit) => (toolkit, None),
+            None if extraction.units.iter().all(is_compiled) => (Toolkit::absent(), None),
             None => (select_toolkit(arguments, &workspace, cancel, talk)?, None),
         },
     };
@@ -333,18 +336,60 @@ fn jobs<'a>(
             UnitCode::CudaFile { flags, .. } => flags.architectures().collect(),
             _ => Vec::new(),
         };
+        if let UnitCode::Machine(code) = &unit.code {
+            let asked_for: Vec<String> = match typed {
+                [] => configured.iter().map(ToString::to_string).collect(),
+                typed => typed.to_vec(),
+            };
+            jobs.extend(job_of(unit, code, &asked_for, toolkit, levels.of(config), talk));
+            continue;
+        }
         let architectures = match (typed.is_empty(), configured.is_empty(), built.is_empty()) {
             (false, _, _) => typed.iter().map(|name| target::as_built(name, &built)).collect(),
             (true, false, _) => configured.iter().map(|arch| target::as_built(&arch.to_string(), &built)).collect(),
             (true, true, false) => built.iter().map(ToString::to_string).collect(),
             (true, true, true) => vec![fallback.get_or_insert_with(|| target::fallback(talk)).clone()],
         };
-        for architecture in architectures {
+        for architecture in architectures.into_iter().filter(|name| !is_never_compiled(unit, name)) {
             let target = Target { toolkit: Arc::clone(toolkit), architecture };
             jobs.push(Job { unit, target, levels: levels.of(config) });
         }
     }
     jobs
+}
+
+/// Machine code is analysed as what it is. Of a file with code for several architectures, those that are asked for are
+/// meant, if it has any of them.
+fn job_of<'a>(
+    unit: &'a TranslationUnit,
+    code: &MachineCode,
+    asked_for: &[String],
+    toolkit: &Arc<Toolkit>,
+    levels: &'a Levels,
+    talk: &Talk,
+) -> Option<Job<'a>> {
+    let own = &code.header.architecture;
+    let number = architecture_number(own);
+    let is_asked_for =
+        |name: &String| asked_for.iter().any(|asked| architecture_number(asked) == architecture_number(name));
+    if number > 0 && !asked_for.is_empty() && !is_asked_for(own) {
+        if code.siblings.iter().any(is_asked_for) {
+            return None;
+        }
+        talk.note(&format!("`{}` is machine code for {own}, and is analysed as that", unit.name));
+    }
+    Some(Job { unit, target: Target { toolkit: Arc::clone(toolkit), architecture: own.clone() }, levels })
+}
+
+/// Whether machine code lies beside PTX for the architecture that the driver would compile it for.
+fn is_never_compiled(unit: &TranslationUnit, architecture: &str) -> bool {
+    let UnitCode::Ptx { text, options } = &unit.code else { return false };
+    let least = declared_target(text.as_str()).map_or(0, architecture_number);
+    options.compiled.contains(&architecture_number(architecture).max(least))
+}
+
+fn is_compiled(unit: &TranslationUnit) -> bool {
+    matches!(unit.code, UnitCode::Machine(_))
 }
 
 fn config_of<'a>(unit: &TranslationUnit, workspace: &'a Workspace) -> Option<&'a Arc<PackageConfig>> {

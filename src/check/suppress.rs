@@ -39,7 +39,7 @@ fn texts(unit: &TranslationUnit, report: &UnitReport, read: &mut BTreeSet<PathBu
     let own = match &unit.code {
         UnitCode::CudaFile { file, .. } => read.insert(file.path.clone()).then(|| MappedText::from_file(file)),
         UnitCode::CudaText { text, .. } => Some(text.clone()),
-        UnitCode::Ptx { .. } => None,
+        UnitCode::Ptx { .. } | UnitCode::Machine(_) => None,
     };
     let labels = report.diagnostics.iter().flat_map(labels).map(|label| &label.span.file);
     let headers = labels

@@ -1,6 +1,7 @@
 //! Which architectures to compile for.
 
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -60,8 +61,14 @@ pub fn as_built(name: &str, built: &[&str]) -> String {
     exact.or_else(|| built.iter().find(is_variant)).map_or_else(|| name.to_string(), ToString::to_string)
 }
 
-/// The newest GPU of this machine, as the driver's own tool names it.
+/// The newest GPU of this machine. It is asked for once: the driver takes up to seconds to answer.
 fn native() -> Option<String> {
+    static NATIVE: OnceLock<Option<String>> = OnceLock::new();
+    NATIVE.get_or_init(ask_driver).clone()
+}
+
+/// As the driver's own tool names it.
+fn ask_driver() -> Option<String> {
     let mut command = Command::new("nvidia-smi");
     command.args(["--query-gpu=compute_cap", "--format=csv,noheader"]);
     let output = process::run(&mut command, b"", Duration::from_secs(10), &AtomicBool::new(false)).ok()?;

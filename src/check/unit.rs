@@ -1,17 +1,19 @@
 //! One unit for one target: compile, read, attribute, lint.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
+use super::machine::source_file;
 use super::messages;
 use crate::attribute::{KernelFrame, SpillCheck, StackObjectKind, attribute, demangle};
 use crate::cache::Cache;
-use crate::compile::{Artifacts, CompileError, Compiler, Failure, HeaderIndex, Target, architecture_number};
+use crate::compile::{Artifacts, CompileError, Compiler, Failure, HeaderIndex, Target, architecture_number, given};
 use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
-use crate::extract::{TranslationUnit, UnitCode};
+use crate::extract::{DriverOptions, TranslationUnit, UnitCode};
 use crate::lint::{self, Circumstances, Levels, LintContext, UnitContext};
-use crate::read::read_unit;
+use crate::read::{ReadError, UnitFacts, read_machine_code, read_unit};
 use crate::toolkit::Version;
 use crate::verify::{Measured, Overlay, OverlaySource};
 
@@ -104,7 +106,8 @@ pub struct UnitReport {
     pub diagnostics: Vec<Diagnostic>,
     /// Kernels that were looked at.
     pub kernels: usize,
-    /// Mangled names of these, and of functions with a frame of their own.
+    /// Mangled names of these, and of functions with a frame of their own; none of machine code that was found compiled:
+    /// it need not be of the same source.
     pub functions: Vec<String>,
     /// What the unit was compiled for, which a rescue may have raised.
     pub architecture: String,
@@ -131,7 +134,13 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
         return UnitReport { diagnostics, ..Default::default() };
     }
     let mut report = UnitReport::default();
-    match shared.source.artifacts(unit, target) {
+    let sourced = match &unit.code {
+        UnitCode::Machine(code) => {
+            given(unit, code).map(|artifacts| Sourced { artifacts, cached: false, cache_error: None })
+        }
+        _ => shared.source.artifacts(unit, target),
+    };
+    match sourced {
         Ok(sourced) => {
             report.cached = sourced.cached;
             report.cache_error = sourced.cache_error;
@@ -158,18 +167,20 @@ fn examine(
     report.architecture = artifacts.architecture.clone();
     let located = messages::located(&artifacts.messages, unit, shared.root, &artifacts.ptx);
     report.diagnostics.extend(messages::warnings(&located, unit));
-    let architecture = architecture_number(&artifacts.architecture);
-    let marks_spills = target.toolkit.version >= MARKS_SPILLS;
-    let facts = match read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture, marks_spills) {
+    let facts = match read(unit, target, artifacts, shared) {
         Ok(facts) => facts,
         Err(error) => {
             report.failed = true;
-            report.diagnostics.push(unreadable(unit, &error.to_string()));
+            report.diagnostics.extend(unreadable(unit, &error.to_string(), shared.root));
             return;
         }
     };
-    let cx = UnitContext::new(unit, &facts, &located, register_flag(unit), &artifacts.ptx);
-    let toolkit = target.toolkit.version.to_string();
+    let register_flag = register_flag(unit).or_else(|| given_limit(&facts));
+    let cx = UnitContext::new(unit, &facts, &located, register_flag.clone(), &artifacts.ptx);
+    let toolkit = match &unit.code {
+        UnitCode::Machine(code) => code.header.toolkit.map_or("unknown".to_string(), |version| version.to_string()),
+        _ => target.toolkit.version.to_string(),
+    };
     let about = Circumstances {
         unit,
         frame: None,
@@ -180,10 +191,12 @@ fn examine(
     let remarks =
         lint::option_claims(&cx, levels).into_iter().filter_map(|claim| claim.into_diagnostic(levels, &about));
     report.diagnostics.extend(remarks.map(|diagnostic| placed(diagnostic, unit)));
-    let frames = attribute(unit, &facts, artifacts, shared.root, register_flag(unit));
+    let frames = attribute(unit, &facts, artifacts, shared.root, register_flag);
     for frame in frames.iter().filter(|frame| is_wanted(frame, shared)) {
         report.kernels += usize::from(frame.is_entry);
-        report.functions.push(frame.mangled.clone());
+        if !matches!(unit.code, UnitCode::Machine(_)) {
+            report.functions.push(frame.mangled.clone());
+        }
         report.frame_bytes += frame.usage.stack_frame;
         examine_frame(&cx, frame, &Circumstances { frame: Some(frame), ..about }, levels, report);
     }
@@ -192,6 +205,32 @@ fn examine(
     if report.diagnostics.iter().any(|diagnostic| !diagnostic.suggestions.is_empty()) {
         report.measured.add_work(artifacts);
     }
+}
+
+/// Reads what a compiler gave, or what was found compiled.
+fn read(
+    unit: &TranslationUnit,
+    target: &Target,
+    artifacts: &Artifacts,
+    shared: &Shared<'_>,
+) -> Result<UnitFacts, ReadError> {
+    let architecture = architecture_number(&artifacts.architecture);
+    match &unit.code {
+        UnitCode::Machine(code) => {
+            let marks_spills = code.header.toolkit.is_some_and(|version| version >= MARKS_SPILLS);
+            let file = |name: &str, lines: &BTreeSet<u32>| source_file(name, lines, &unit.base, shared.root);
+            read_machine_code(&artifacts.cubin, architecture, marks_spills, &file)
+        }
+        _ => {
+            let marks_spills = target.toolkit.version >= MARKS_SPILLS;
+            read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture, marks_spills)
+        }
+    }
+}
+
+/// The limit on registers that machine code tells that it was compiled with. Who set it, and how, it does not.
+fn given_limit(facts: &UnitFacts) -> Option<(u32, String)> {
+    facts.register_limit.map(|registers| (registers, format!("-maxrregcount={registers}")))
 }
 
 fn examine_frame(
@@ -208,7 +247,11 @@ fn examine_frame(
         if claim.lint.name == "unexplained_local_memory" {
             report.unexplained_bytes += claim.bytes;
         }
-        let diagnostic = claim.into_diagnostic(levels, about);
+        let mut diagnostic = claim.into_diagnostic(levels, about);
+        if let (Some(diagnostic), UnitCode::Machine(_)) = (&mut diagnostic, &about.unit.code) {
+            // Edits of its source do not reach it, so that none can be proven.
+            diagnostic.suggestions.clear();
+        }
         report.diagnostics.extend(diagnostic.map(|diagnostic| placed(diagnostic, about.unit)));
     }
     report.diagnostics.extend(frame.spill_check.map(|check| spills_differ(check, frame, about)));
@@ -250,14 +293,23 @@ fn spills_differ(check: SpillCheck, frame: &KernelFrame, about: &Circumstances<'
 /// Code from headers outside the workspace alone has no line of the user's: the unit's start stands for it.
 fn placed(mut diagnostic: Diagnostic, unit: &TranslationUnit) -> Diagnostic {
     if diagnostic.primary.is_none() {
-        let text = "in code that this file includes".to_string();
+        let text = match &unit.code {
+            UnitCode::Machine(code) if code.span.range().is_empty() => "in this file",
+            UnitCode::Machine(_) => "in the machine code that is loaded here",
+            UnitCode::Ptx { text, .. } if text.span(0..1).is_none() => "in the PTX that is loaded here",
+            _ => "in code that this file includes",
+        };
+        let text = text.to_string();
         diagnostic.primary = messages::start_of(unit).map(|span| Label { span, text });
     }
     diagnostic
 }
 
-fn unreadable(unit: &TranslationUnit, error: &str) -> Diagnostic {
-    Diagnostic {
+fn unreadable(unit: &TranslationUnit, error: &str, root: &Path) -> Vec<Diagnostic> {
+    if let UnitCode::Machine(_) = &unit.code {
+        return messages::failure(&Box::<Failure>::from(CompileError::Broken(error.to_string())), unit, root);
+    }
+    vec![Diagnostic {
         severity: Severity::Error,
         code: Code::Tool("read"),
         message: format!("`{}` compiles, but what the compiler wrote cannot be read: {error}", unit.name),
@@ -268,7 +320,7 @@ fn unreadable(unit: &TranslationUnit, error: &str) -> Diagnostic {
         suggestions: Vec::new(),
         evidence: None,
         package: unit.package.clone(),
-    }
+    }]
 }
 
 fn is_wanted(frame: &KernelFrame, shared: &Shared<'_>) -> bool {
@@ -285,7 +337,7 @@ pub fn flag_origin(unit: &TranslationUnit) -> FlagOrigin {
         UnitCode::CudaText { options, .. } if options.captured.is_some() => FlagOrigin::Captured,
         UnitCode::CudaText { options, .. } if options.unresolved.is_some() => FlagOrigin::Assumed,
         UnitCode::Ptx { options, .. } if options.unresolved.is_some() => FlagOrigin::Assumed,
-        UnitCode::CudaText { .. } | UnitCode::Ptx { .. } => FlagOrigin::Code,
+        UnitCode::CudaText { .. } | UnitCode::Ptx { .. } | UnitCode::Machine(_) => FlagOrigin::Code,
     }
 }
 
@@ -295,6 +347,7 @@ pub fn is_for_driver(unit: &TranslationUnit) -> bool {
         UnitCode::CudaFile { flags, .. } => flags.targets.iter().any(|target| target.architecture.is_none()),
         UnitCode::CudaText { options, .. } => !options.captured.as_ref().is_some_and(|captured| captured.takes_cubin),
         UnitCode::Ptx { .. } => true,
+        UnitCode::Machine(_) => false,
     }
 }
 
@@ -309,19 +362,21 @@ fn is_debug(unit: &TranslationUnit) -> bool {
             let target = text.as_str().lines().find_map(|line| line.trim_start().strip_prefix(".target"));
             target.is_some_and(|rest| rest.split(',').any(|word| word.trim() == "debug"))
         }
+        UnitCode::Machine(code) => code.header.is_debug,
     }
 }
 
 /// The limit on the registers of all kernels of a unit, and its name: that of nvcc, or that of the driver's compiler. One
 /// of NVRTC has no effect on the code that runs.
 pub fn register_flag(unit: &TranslationUnit) -> Option<(u32, String)> {
+    let of_driver = |options: &DriverOptions| {
+        let (registers, _) = maxrregcount(&options.arguments)?;
+        Some((registers, format!("ModuleJitOption::MaxRegisters({registers})")))
+    };
     match &unit.code {
-        UnitCode::CudaFile { flags, .. } => maxrregcount(&flags.arguments),
-        UnitCode::Ptx { options, .. } => {
-            let (registers, _) = maxrregcount(&options.arguments)?;
-            Some((registers, format!("ModuleJitOption::MaxRegisters({registers})")))
-        }
-        UnitCode::CudaText { .. } => None,
+        UnitCode::CudaFile { flags, .. } => maxrregcount(&flags.arguments).or_else(|| of_driver(&flags.driver)),
+        UnitCode::Ptx { options, .. } => of_driver(options),
+        UnitCode::CudaText { .. } | UnitCode::Machine(_) => None,
     }
 }
 
@@ -343,7 +398,7 @@ fn maxrregcount(arguments: &[String]) -> Option<(u32, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::{DriverOptions, MappedText, NvccFlags};
+    use crate::extract::{MappedText, NvccFlags};
     use crate::source::SourceFile;
 
     fn unit(arguments: &[&str]) -> TranslationUnit {

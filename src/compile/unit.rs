@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::given::given;
 use super::message::{CompilerMessage, MessageKind, parse_messages};
 use super::rescue::{HeaderIndex, Rescue, rescue};
 use super::{nvcc, nvrtc, ptxas, shared, unlimited};
@@ -96,6 +97,8 @@ pub enum CompileError {
     Missing { version: String, program: &'static str, what: &'static str },
     #[error("nvcc needs a host compiler and found none: install `gcc` or `g++`; kernel strings and PTX work without")]
     NoHostCompiler,
+    #[error("{0}")]
+    Broken(String),
     #[error("interrupted")]
     Cancelled,
     #[error("{what}: {message}")]
@@ -145,6 +148,12 @@ pub fn architecture_number(architecture: &str) -> u32 {
     digits.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().unwrap_or(0)
 }
 
+/// `sm_90` of a PTX text's `.target sm_90, debug`.
+pub fn declared_target(ptx: &str) -> Option<&str> {
+    let declared = ptx.lines().find_map(|line| line.trim_start().strip_prefix(".target"))?;
+    declared.split(',').next().map(str::trim)
+}
+
 impl Compiler<'_> {
     /// Compiles a unit. Nothing outside a temporary folder is written.
     ///
@@ -159,6 +168,7 @@ impl Compiler<'_> {
             UnitCode::Ptx { text, options } => {
                 self.ptxas(unit, text.as_str(), &options.arguments, target, folder.path())
             }
+            UnitCode::Machine(code) => given(unit, code),
         }
     }
 
@@ -171,7 +181,7 @@ impl Compiler<'_> {
         folder: &Path,
     ) -> Result<Artifacts, Box<Failure>> {
         let mut attempt = Attempt {
-            arguments: flags.arguments.clone(),
+            arguments: flags.all_arguments(),
             architecture: target.architecture.clone(),
             rescues: Vec::new(),
         };
@@ -461,8 +471,7 @@ impl Attempt {
     /// PTX for a higher virtual architecture than the target's is refused by ptxas, and by the driver of such
     /// a GPU: the program is meant for a newer one.
     fn raise_to_virtual(&mut self, ptx: &str) {
-        let declared = ptx.lines().find_map(|line| line.trim_start().strip_prefix(".target"));
-        let Some(declared) = declared.and_then(|rest| rest.split(',').next()).map(str::trim) else { return };
+        let Some(declared) = declared_target(ptx) else { return };
         let specific = declared.ends_with(|c: char| c.is_ascii_alphabetic());
         let higher = architecture_number(declared) > architecture_number(&self.architecture);
         if declared.starts_with("sm_") && (higher || (specific && declared != self.architecture)) {

@@ -67,7 +67,7 @@ pub struct Workspace {
     readable: Vec<PathBuf>,
 }
 
-/// A `.cu`, `.rs` or `.ptx` file.
+/// A `.cu`, `.rs`, `.ptx`, `.cubin` or `.fatbin` file.
 #[derive(Debug, Clone)]
 pub struct DiscoveredFile {
     /// Absolute, without `..`.
@@ -188,9 +188,9 @@ fn of_paths(scope: &Scope) -> Result<Finding, DiscoverError> {
 fn accept(path: &Path, is_regular: bool) -> Result<(), DiscoverError> {
     let reason = match path.extension().and_then(|ending| ending.to_str()) {
         _ if !is_regular => "it is neither a file nor a folder",
-        Some("cu" | "rs" | "ptx") => return Ok(()),
+        Some("cu" | "rs" | "ptx" | "cubin" | "fatbin") => return Ok(()),
         Some("cuh" | "h" | "hpp" | "hh" | "inl") => "it is a header: name a `.cu` file that includes it",
-        _ => "only `.cu`, `.rs` and `.ptx` files are",
+        _ => "only `.cu`, `.rs`, `.ptx`, `.cubin` and `.fatbin` files are",
     };
     Err(DiscoverError::NotAccepted { path: path.to_path_buf(), reason })
 }

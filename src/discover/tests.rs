@@ -95,7 +95,7 @@ fn paths_need_no_package() {
     let error = |path: &str| discover(&scope(folder.path(), &[path])).unwrap_err().to_string();
     assert!(error("none.cu").contains("there is no file or folder"));
     assert!(error("x.cuh").contains("name a `.cu` file that includes it"));
-    assert!(error("x.txt").contains("only `.cu`, `.rs` and `.ptx`"));
+    assert!(error("x.txt").contains("only `.cu`, `.rs`, `.ptx`, `.cubin` and `.fatbin`"));
     assert!(discover(&scope(folder.path(), &[])).unwrap_err().to_string().contains("there is no `Cargo.toml`"));
 }
 

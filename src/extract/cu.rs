@@ -1,9 +1,10 @@
 //! Files that are compiled as they are.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use super::machine;
+use super::rust::Strings;
 use super::{DriverOptions, Extraction, MappedText, NvccFlags, TranslationUnit, UnitCode, Unresolved};
 use crate::build_flags::BuildFlags;
 use crate::config::flags_for;
@@ -12,14 +13,19 @@ use crate::discover::{DiscoveredFile, Workspace, has_ending};
 use crate::source::{SourceFile, Span, display_path};
 
 /// The `.cu` and `.ptx` files of a workspace, without those that are compiled as strings.
-pub(super) fn extract(
-    workspace: &Workspace,
-    builds: &BuildFlags,
-    compiled_as_strings: &BTreeSet<PathBuf>,
-) -> Extraction {
+pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags, strings: &Strings) -> Extraction {
+    let compiled_as_strings = &strings.files;
     let mut extraction = Extraction::default();
+    for file in workspace.files.iter().filter(|file| has_ending(&file.path, &["cubin", "fatbin"])) {
+        // Rust code that includes it is the better place for what is found in it.
+        if !compiled_as_strings.contains(&file.path) {
+            machine_code(workspace, file, &mut extraction);
+        }
+    }
     for file in workspace.files.iter().filter(|file| has_ending(&file.path, &["cu", "ptx"])) {
-        if compiled_as_strings.contains(&file.path) && !file.explicit {
+        // Rust code says more of PTX than the file does.
+        let is_named = file.explicit && has_ending(&file.path, &["cu"]);
+        if compiled_as_strings.contains(&file.path) && !is_named {
             let name = display_path(&file.path, &workspace.root);
             if has_ending(&file.path, &["cu"]) {
                 extraction.notes.push(format!("`{name}` is compiled as Rust code does it: by NVRTC"));
@@ -27,19 +33,35 @@ pub(super) fn extract(
             continue;
         }
         match SourceFile::read(&file.path, &workspace.root) {
-            Ok(source) => extraction.units.extend(units(workspace, builds, file, &source)),
+            Ok(source) => {
+                let loaded = strings.loaded.get(&file.path).map_or(&[][..], Vec::as_slice);
+                extraction.units.extend(units(workspace, builds, file, &source, loaded));
+            }
             Err(error) => extraction.unresolved.push(unreadable(workspace, file, &error)),
         }
     }
     extraction
 }
 
-/// A file is a unit for each way in which it is compiled.
+/// A file of machine code that was named.
+fn machine_code(workspace: &Workspace, file: &DiscoveredFile, extraction: &mut Extraction) {
+    let source = SourceFile::without_text(&file.path, &workspace.root);
+    let found = machine::read(&file.path, &Span::new(&source, 0..0));
+    extraction.unresolved.extend(found.unresolved);
+    for (suffix, code) in found.codes {
+        let use_site = Some(Span::new(&source, 0..0));
+        let name = format!("{}{suffix}", source.display);
+        extraction.units.push(TranslationUnit { name, use_site, ..unit(workspace, file, &source, code) });
+    }
+}
+
+/// A file is a unit for each way in which it is compiled, by the build and by the driver.
 fn units(
     workspace: &Workspace,
     builds: &BuildFlags,
     file: &DiscoveredFile,
     source: &Arc<SourceFile>,
+    loaded: &[DriverOptions],
 ) -> Vec<TranslationUnit> {
     if has_ending(&file.path, &["ptx"]) {
         let code = UnitCode::Ptx { text: MappedText::from_file(source), options: DriverOptions::default() };
@@ -51,20 +73,32 @@ fn units(
         (FlagOrigin::Assumed, built) if !built.is_empty() => built.to_vec(),
         _ => vec![configured],
     };
+    let flags: Vec<NvccFlags> = flags.into_iter().flat_map(|flags| by_driver(flags, loaded)).collect();
     let names = names(&source.display, &flags);
     let cuda = |flags| UnitCode::CudaFile { file: Arc::clone(source), flags };
     let units = flags.into_iter().map(|flags| unit(workspace, file, source, cuda(flags)));
     units.zip(names).map(|(unit, name)| TranslationUnit { name, ..unit }).collect()
 }
 
+/// A way to compile for each way in which the driver does the rest. Machine code it takes as it is.
+fn by_driver(flags: NvccFlags, loaded: &[DriverOptions]) -> Vec<NvccFlags> {
+    let is_for_driver = flags.targets.is_empty() || flags.targets.iter().any(|target| target.architecture.is_none());
+    match loaded {
+        [] => vec![flags],
+        _ if !is_for_driver => vec![flags],
+        loaded => loaded.iter().map(|driver| NvccFlags { driver: driver.clone(), ..flags.clone() }).collect(),
+    }
+}
+
 /// A file that is compiled in several ways is called by the flags that the others lack, too.
 fn names(file: &str, ways: &[NvccFlags]) -> Vec<String> {
-    let is_common = |flag: &String| ways.iter().all(|way| way.arguments.contains(flag));
-    let name = |way: &NvccFlags| {
-        let own: Vec<&str> = way.arguments.iter().filter(|flag| !is_common(flag)).map(String::as_str).collect();
+    let all: Vec<Vec<String>> = ways.iter().map(NvccFlags::all_arguments).collect();
+    let is_common = |flag: &String| all.iter().all(|way| way.contains(flag));
+    let name = |way: &Vec<String>| {
+        let own: Vec<&str> = way.iter().filter(|flag| !is_common(flag)).map(String::as_str).collect();
         if own.is_empty() { file.to_string() } else { format!("{file} [{}]", own.join(" ")) }
     };
-    ways.iter().map(name).collect()
+    all.iter().map(name).collect()
 }
 
 fn unit(workspace: &Workspace, file: &DiscoveredFile, source: &Arc<SourceFile>, code: UnitCode) -> TranslationUnit {

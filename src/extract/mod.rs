@@ -1,6 +1,9 @@
-//! From a file to compilable texts: one `.cu` file is one unit, a `.rs` file has one for each kernel string.
+//! From a file to compilable texts: one `.cu` file is one unit, a `.rs` file has one for each kernel string. Machine code
+//! that lies in the workspace is a unit too, that is compiled already.
 
 mod cu;
+mod fatbin;
+mod machine;
 mod rust;
 
 use std::collections::BTreeMap;
@@ -12,6 +15,8 @@ use crate::build_flags::BuildFlags;
 use crate::diagnostic::{Edit, FlagOrigin};
 use crate::discover::{Workspace, has_ending};
 use crate::source::{SourceFile, Span};
+
+pub use machine::MachineCode;
 
 /// One text for a compiler, with the map from its offsets back to the files that users edit.
 #[derive(Debug, Clone)]
@@ -47,6 +52,7 @@ impl TranslationUnit {
             (Some(span), _) => Some(span.file.path.clone()),
             (None, UnitCode::CudaFile { file, .. }) => Some(file.path.clone()),
             (None, UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) => of_text(text),
+            (None, UnitCode::Machine(code)) => Some(code.span.file.path.clone()),
         };
         path.unwrap_or_else(|| self.base.clone())
     }
@@ -74,6 +80,8 @@ pub enum UnitCode {
     CudaText { text: MappedText, options: NvrtcOptions },
     /// PTX text, for `ptxas` alone.
     Ptx { text: MappedText, options: DriverOptions },
+    /// A cubin, for no compiler.
+    Machine(MachineCode),
 }
 
 /// Flags of a `.cu` file, beside the architecture and what reading the result needs.
@@ -85,6 +93,8 @@ pub struct NvccFlags {
     pub targets: Vec<CodeTarget>,
     /// Flags of the build that do not reach the code that runs; they are not among the arguments.
     pub ineffective: Vec<String>,
+    /// What Rust code has the driver do with the PTX that the build makes of the file.
+    pub driver: DriverOptions,
 }
 
 /// One architecture that a build makes code for.
@@ -98,7 +108,16 @@ pub struct CodeTarget {
 
 impl NvccFlags {
     pub fn new(arguments: Vec<String>, origin: FlagOrigin) -> Self {
-        Self { arguments, origin, targets: Vec::new(), ineffective: Vec::new() }
+        Self { arguments, origin, targets: Vec::new(), ineffective: Vec::new(), driver: DriverOptions::default() }
+    }
+
+    /// All arguments, those of the driver's compiler as nvcc gives them on to ptxas. A limit that was set for nvcc, other
+    /// than by the build, is meant more.
+    pub fn all_arguments(&self) -> Vec<String> {
+        let is_limit = |argument: &String| argument.trim_start_matches('-').starts_with("maxrregcount");
+        let is_limited = self.arguments.iter().any(is_limit);
+        let driver = self.driver.arguments.iter().filter(|argument| !(is_limited && is_limit(argument)));
+        self.arguments.iter().cloned().chain(driver.map(|argument| format!("-Xptxas={argument}"))).collect()
     }
 
     /// What the build makes machine code for.
@@ -140,6 +159,8 @@ pub struct DriverOptions {
     pub limit: Option<Span>,
     /// Why they could not be read from the code; none is among the arguments then.
     pub unresolved: Option<String>,
+    /// Architectures that machine code beside the PTX is for: the driver compiles the PTX for none of them.
+    pub compiled: Vec<u32>,
 }
 
 /// What NVRTC was given by a program that ran.
@@ -357,8 +378,8 @@ pub struct Extraction {
 ///
 /// A `.cu` file whose text Rust code hands to NVRTC is a unit of NVRTC's, and none of nvcc's.
 pub fn extract(workspace: &Workspace, builds: &BuildFlags) -> Extraction {
-    let strings = rust::extract(workspace);
-    let mut extraction = cu::extract(workspace, builds, &strings.files);
+    let strings = rust::extract(workspace, builds);
+    let mut extraction = cu::extract(workspace, builds, &strings);
     extraction.units.extend(strings.units);
     extraction.unresolved.extend(strings.unresolved);
     extraction.unresolved.sort_by(|left, right| left.span.cmp(&right.span));
@@ -394,6 +415,7 @@ impl TranslationUnit {
         let text = match &self.code {
             UnitCode::CudaFile { file, .. } => file.text(),
             UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.as_str(),
+            UnitCode::Machine(code) => return code.may_define(kernel),
         };
         let is_part = |character: char| character.is_alphanumeric() || character == '_';
         let mut places = memchr::memmem::find_iter(text.as_bytes(), kernel.as_bytes());

@@ -12,6 +12,7 @@ use object::{Endianness, SectionIndex};
 use thiserror::Error;
 
 use super::line_table::LineTable;
+use super::nv_info::attributes;
 
 /// `EM_CUDA`
 const CUDA_MACHINE: u16 = 190;
@@ -77,15 +78,7 @@ impl Cubin {
     /// # Errors
     /// The bytes are no cubin, or a table in it is broken.
     pub fn parse(bytes: &[u8]) -> Result<Self, CubinError> {
-        let header = Elf::parse(bytes)?;
-        let endian = header.endian()?;
-        let machine = header.e_machine(endian).0;
-        if machine != CUDA_MACHINE {
-            return Err(CubinError::Machine(machine));
-        }
-        let sections = header.sections(endian, bytes)?;
-        let symbols = sections.symbols(endian, bytes, object::elf::SHT_SYMTAB)?;
-        let reader = Reader { endian, bytes, sections, symbols };
+        let reader = Reader::new(bytes)?;
         let functions = reader.functions()?;
         Ok(Self {
             has_spill_marks: functions.iter().any(|function| !function.spill_marks.is_empty()),
@@ -96,16 +89,40 @@ impl Cubin {
     }
 }
 
-struct Reader<'a> {
-    endian: Endianness,
-    bytes: &'a [u8],
-    sections: SectionTable<'a, Elf>,
-    symbols: SymbolTable<'a, Elf>,
+/// The ELF file as far as it is the same for all that is read of it.
+pub(super) struct Reader<'a> {
+    pub header: &'a Elf,
+    pub endian: Endianness,
+    pub bytes: &'a [u8],
+    pub sections: SectionTable<'a, Elf>,
+    pub symbols: SymbolTable<'a, Elf>,
 }
 
 /// Each section gets an address space of its own, so that rows of different functions do not meet.
 fn section_base(index: usize) -> u64 {
     (index as u64) << 32
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(bytes: &'a [u8]) -> Result<Self, CubinError> {
+        let header = Elf::parse(bytes)?;
+        let endian = header.endian()?;
+        let machine = header.e_machine(endian).0;
+        if machine != CUDA_MACHINE {
+            return Err(CubinError::Machine(machine));
+        }
+        let sections = header.sections(endian, bytes)?;
+        let symbols = sections.symbols(endian, bytes, object::elf::SHT_SYMTAB)?;
+        Ok(Self { header, endian, bytes, sections, symbols })
+    }
+
+    /// The content of a section, where there is one of that name.
+    pub fn section_data(&self, name: &str) -> Result<Option<(SectionIndex, &'a [u8])>, CubinError> {
+        let Some((index, section)) = self.sections.section_by_name(self.endian, name.as_bytes()) else {
+            return Ok(None);
+        };
+        Ok(Some((index, section.data(self.endian, self.bytes)?)))
+    }
 }
 
 impl Reader<'_> {
@@ -147,13 +164,6 @@ impl Reader<'_> {
         }
         inner.sort_by_key(|inner| inner.code.start);
         Ok(inner)
-    }
-
-    fn section_data(&self, name: &str) -> Result<Option<(SectionIndex, &[u8])>, CubinError> {
-        let Some((index, section)) = self.sections.section_by_name(self.endian, name.as_bytes()) else {
-            return Ok(None);
-        };
-        Ok(Some((index, section.data(self.endian, self.bytes)?)))
     }
 
     fn spill_marks(&self, function: &str) -> Result<BTreeSet<u32>, CubinError> {
@@ -208,24 +218,16 @@ impl Reader<'_> {
     }
 }
 
-/// Walks the attributes of a `.nv.info` section: a format byte, an attribute byte, and a 16-bit value, which
-/// for format 4 is the size of the bytes that follow.
-fn spill_marks(mut data: &[u8]) -> BTreeSet<u32> {
-    let mut marks = BTreeSet::new();
-    while let [format, attribute, low, high, rest @ ..] = data {
-        let size = if *format == 4 { usize::from(u16::from_le_bytes([*low, *high])) } else { 0 };
-        let Some((payload, rest)) = rest.split_at_checked(size) else { break };
-        if *format == 4 && *attribute == ATTRIBUTE_MARKS {
-            marks.extend(payload.chunks_exact(8).filter_map(mark));
-        }
-        data = rest;
-    }
+/// Offsets of the instructions that an `.nv.info` section marks as spills.
+fn spill_marks(data: &[u8]) -> BTreeSet<u32> {
+    let marks = attributes(data).filter(|(attribute, _)| *attribute == ATTRIBUTE_MARKS);
     marks
+        .flat_map(|(_, value)| value.words().collect::<Vec<_>>().chunks_exact(2).filter_map(mark).collect::<Vec<_>>())
+        .collect()
 }
 
-fn mark(entry: &[u8]) -> Option<u32> {
-    let word = |start: usize| u32::from_le_bytes(std::array::from_fn(|byte| entry[start + byte]));
-    (word(0) == MARK_SPILL).then(|| word(4))
+fn mark(entry: &[u32]) -> Option<u32> {
+    (entry[0] == MARK_SPILL).then(|| entry[1])
 }
 
 #[cfg(test)]

@@ -17,6 +17,10 @@ pub struct UnitFacts {
     pub log: PtxasLog,
     /// Whether spills can be told from arrays by ptxas's own marks.
     pub has_spill_marks: bool,
+    /// The figures of the log were read from the cubin: there are no others to compare them with.
+    pub is_without_log: bool,
+    /// A limit on registers that the code was compiled with, where the cubin alone tells that.
+    pub register_limit: Option<u32>,
 }
 
 /// One function that has machine code of its own: a kernel, or with `-rdc` a function that kernels call.
@@ -159,10 +163,11 @@ pub fn read_unit(
         true => PtxModule::parse(ptx)?,
         false => PtxModule::default(),
     };
-    Ok(UnitFacts { kernels, ptx, log, has_spill_marks: marks_spills || cubin.has_spill_marks })
+    let has_spill_marks = marks_spills || cubin.has_spill_marks;
+    Ok(UnitFacts { kernels, ptx, log, has_spill_marks, is_without_log: false, register_limit: None })
 }
 
-fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasLog, architecture: u32) -> KernelFacts {
+pub(super) fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasLog, architecture: u32) -> KernelFacts {
     let logged = log.functions.get(&function.name).cloned().unwrap_or_default();
     let sass = SassFunction::new(&function.code, architecture);
     let instructions = sass.local_instructions();
@@ -295,5 +300,6 @@ fn ptx_line(cubin: &Cubin, function: &CubinFunction, offset: u32) -> Option<u32>
 
 fn source_lines(cubin: &Cubin, function: &CubinFunction, offset: u32) -> Vec<SourceLine> {
     let chain = cubin.source_lines.chain(function.base + u64::from(offset));
-    chain.into_iter().map(|row| SourceLine { file: row.file.clone(), line: row.line }).collect()
+    let known = chain.into_iter().filter(|row| !row.file.is_empty());
+    known.map(|row| SourceLine { file: row.file.clone(), line: row.line }).collect()
 }

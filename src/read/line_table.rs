@@ -5,10 +5,13 @@
 //! row (counted from 1 in its sequence) that the following rows are inlined at, 0 for none. The meaning was
 //! read off cubins of 12.8 to 13.5 and agrees with `nvdisasm -gi`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::unescape_path;
 use gimli::{DebugLine, DebugLineOffset, LineInstruction, LineRow as GimliRow, LittleEndian, Reader};
+
+/// Functions that are inlined in each other; real ones are a few dozen.
+const MAX_LEVELS: usize = 256;
 
 /// `DW_LNE` opcode of NVIDIA for inlined code.
 const INLINED_AT: u8 = 0x90;
@@ -17,6 +20,7 @@ const INLINED_AT: u8 = 0x90;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineRow {
     pub address: u64,
+    /// Empty where it is not known.
     pub file: String,
     pub line: u32,
     /// Index of the row in the same table that this one is inlined at.
@@ -91,6 +95,17 @@ impl LineTable {
         Ok(())
     }
 
+    /// Gives files other names, by their own and the lines that they have here; those without one become unknown.
+    pub fn rename_files(&mut self, name: impl Fn(&str, &BTreeSet<u32>) -> Option<String>) {
+        let mut lines: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+        for row in self.rows.iter().filter(|row| row.line > 0 && !row.ends_sequence) {
+            lines.entry(&row.file).or_default().insert(row.line);
+        }
+        let names: BTreeMap<String, String> =
+            lines.into_iter().map(|(file, lines)| (file.to_string(), name(file, &lines).unwrap_or_default())).collect();
+        self.rows.iter_mut().for_each(|row| row.file = names.get(&row.file).cloned().unwrap_or_default());
+    }
+
     fn push(&mut self, row: LineRow) {
         // Where one sequence ends another may start: the end must not hide it.
         if !row.ends_sequence || !self.by_address.contains_key(&row.address) {
@@ -109,7 +124,7 @@ impl LineTable {
     pub fn chain(&self, address: u64) -> Vec<&LineRow> {
         let mut chain: Vec<&LineRow> = Vec::new();
         let mut next = self.row(address);
-        while let Some(row) = next {
+        while let Some(row) = next.filter(|_| chain.len() < MAX_LEVELS) {
             chain.push(row);
             // Rows only point backwards, so this ends.
             next = row.inlined_at.and_then(|index| self.rows.get(index));
@@ -165,6 +180,17 @@ mod tests {
         assert_eq!(table.row(0x1000).unwrap().file, "d/a.cu");
         assert_eq!(table.row(0x1020), None);
         assert_eq!(table.row(0xfff), None);
+    }
+
+    #[test]
+    fn files_may_get_other_names() {
+        let mut program = set_address(0x1000);
+        program.extend([3, 9, 1, 2, 16, 0, 1, 1]); // line 10, copy, 16 bytes on, end of sequence
+        let mut table = LineTable::parse(&section(&program)).unwrap();
+        table.rename_files(|file, lines| Some(format!("{file}:{lines:?}")));
+        assert_eq!(table.row(0x1000).unwrap().file, "d/a.cu:{10}");
+        table.rename_files(|_, _| None);
+        assert_eq!(table.row(0x1000).unwrap().file, "");
     }
 
     #[test]

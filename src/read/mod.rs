@@ -5,9 +5,13 @@
 
 mod casts;
 mod cubin;
+mod cubin_header;
 mod front_end;
 mod kernel;
 mod line_table;
+mod locate;
+mod machine_code;
+mod nv_info;
 mod ptx;
 mod ptxas_log;
 mod sass;
@@ -15,12 +19,14 @@ mod work;
 
 pub use casts::without_casts;
 pub use cubin::{Cubin, CubinError, CubinFunction, InnerFunction};
+pub use cubin_header::CubinHeader;
 pub use front_end::{FrontEnd, FrontEndMember, FrontEndVariable};
 pub use kernel::{CalleeFacts, Definition, KernelFacts, LocalAccess, ReadError, SourceLine, UnitFacts, read_unit};
 pub use line_table::{LineRow, LineTable};
+pub use machine_code::{SourceFiles, read_machine_code};
 pub use ptx::{
     AddressOperand, Instruction, Location, PtxError, PtxFunction, PtxModule, PtxVariable, without_copy_number,
 };
 pub use ptxas_log::{FunctionUsage, PtxasLog, PtxasMessage};
-pub use sass::{AccessKind, AddressBase, LocalInstruction, LoopRange, SassFunction};
+pub use sass::{AccessKind, AddressBase, LocalInstruction, LoopRange, STACK_ALIGNMENT, SassFunction};
 pub use work::{ComputedCosts, Work, computed_costs};

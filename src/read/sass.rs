@@ -14,6 +14,8 @@ pub const INSTRUCTION_BYTES: usize = 16;
 pub const ZERO_REGISTER: u8 = 255;
 /// The stack pointer, by the calling convention.
 pub const STACK_POINTER: u8 = 1;
+/// What the stack pointer is a multiple of; a function that needs more rounds it, which takes the difference.
+pub const STACK_ALIGNMENT: u64 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessKind {
@@ -161,6 +163,24 @@ impl SassFunction<'_> {
         rounded.map_or(0, |(_, lo, _)| 1 << (lo >> 32).trailing_zeros().min(16))
     }
 
+    /// Bytes that a part of the code takes from the stack pointer when it begins: `IADD3 R1, R1, -0x140, RZ`, `VIADD` and
+    /// `IADD` on newer architectures. No function was seen that takes a constant more than once; `alloca` takes registers.
+    pub fn stack_decrement(&self, code: Range<u32>) -> u64 {
+        let taken = self.words().filter(|(offset, ..)| code.contains(offset)).filter_map(|(_, lo, _)| {
+            let is_addition = matches!(lo & 0xfff, 0x810 | 0x835 | 0x836)
+                && bits(lo, 16, 8) as u8 == STACK_POINTER
+                && bits(lo, 24, 8) as u8 == STACK_POINTER;
+            let immediate = (lo >> 32) as u32 as i32;
+            (is_addition && immediate < 0).then(|| u64::from(immediate.unsigned_abs()))
+        });
+        taken.into_iter().next().unwrap_or(0)
+    }
+
+    /// Bytes that rounding the stack pointer may cost a part of the code, beyond what it is rounded to anyway.
+    pub fn stack_rounding(&self, code: Range<u32>) -> u64 {
+        self.stack_alignment(code).saturating_sub(STACK_ALIGNMENT)
+    }
+
     /// Whether a part of the code makes a frame of its own.
     pub fn moves_stack_pointer(&self, code: Range<u32>) -> bool {
         let mut part = self.words().filter(|(offset, ..)| code.contains(offset));
@@ -252,6 +272,7 @@ mod tests {
         let bytes = code(&[(0x7918, 0), (0xffff_fff0_0101_7812, 0x000f_e400_078e_c0ff)]);
         assert_eq!(SassFunction::new(&bytes, 90).stack_alignment(0..32), 16);
         assert_eq!(SassFunction::new(&bytes, 90).stack_alignment(0..16), 0);
+        assert_eq!(SassFunction::new(&bytes, 90).stack_rounding(0..32), 8);
     }
 
     /// `IADD3 R1, R1, -0x1f0, RZ`, as sm_90 has it, and what only reads it.
@@ -261,6 +282,7 @@ mod tests {
             code(&[(0x0000_5007_0100_7387, 0x000f_e200_0010_0800), (0xffff_fe10_0101_7810, 0x000f_e200_07ff_e0ff)]);
         let sass = SassFunction::new(&bytes, 90);
         assert_eq!((sass.moves_stack_pointer(0..16), sass.moves_stack_pointer(16..32)), (false, true));
+        assert_eq!((sass.stack_decrement(0..16), sass.stack_decrement(0..32)), (0, 0x1f0));
     }
 
     #[test]

@@ -45,6 +45,20 @@ pub struct Toolkit {
 }
 
 impl Toolkit {
+    /// No toolkit, for runs that compile nothing.
+    pub fn absent() -> Self {
+        Self {
+            root: PathBuf::new(),
+            version: Version { major: 0, minor: 0 },
+            number: String::new(),
+            nvcc: None,
+            ptxas: PathBuf::new(),
+            nvrtc: None,
+            lacks: Vec::new(),
+            found: String::new(),
+        }
+    }
+
     /// Folders with the toolkit's own headers, for NVRTC, which knows none by itself. Those that exist, in search order.
     pub fn include_dirs(&self) -> Vec<PathBuf> {
         discover::include_dirs(&self.root)

@@ -232,6 +232,8 @@ fn reads(subject: &Subject<'_>, edit: &Edit) -> bool {
     let is_own = match &subject.unit.code {
         UnitCode::CudaFile { file, .. } => file.path == *path,
         UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.edited(&[edit]).is_some(),
+        // It was compiled before, and stays what it is.
+        UnitCode::Machine(_) => return false,
     };
     let normal = normalize(path);
     is_own || subject.dependencies.iter().any(|dependency| normalize(dependency) == normal)

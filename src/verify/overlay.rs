@@ -54,6 +54,7 @@ impl<'a> Overlay<'a> {
             UnitCode::CudaFile { .. } => Edited::Files(edited_files(edits)?),
             // Headers of kernel strings are read where they lie.
             UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => Edited::Text(text.edited(edits)?),
+            UnitCode::Machine(_) => return None,
         };
         Some(Self { unit, root, dependencies, text })
     }
@@ -86,7 +87,7 @@ impl<'a> Overlay<'a> {
         let code = match code {
             UnitCode::CudaText { options, .. } => UnitCode::CudaText { text: mapped, options: options.clone() },
             UnitCode::Ptx { options, .. } => UnitCode::Ptx { text: mapped, options: options.clone() },
-            UnitCode::CudaFile { .. } => code.clone(),
+            UnitCode::CudaFile { .. } | UnitCode::Machine(_) => code.clone(),
         };
         TranslationUnit { code, ..self.unit.clone() }
     }

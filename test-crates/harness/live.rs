@@ -82,8 +82,12 @@ pub fn judge_workspace(folder: &Path) -> Result<(), Problem> {
         summary.failed_units
     );
     problems.extend(
-        recorded::conserve(&outcome.report.diagnostics, &judge.given.into_inner().expect("no thread has panicked"))
-            .err(),
+        recorded::conserve(
+            &outcome.report.diagnostics,
+            &judge.given.into_inner().expect("no thread has panicked"),
+            &[],
+        )
+        .err(),
     );
     all(problems)
 }

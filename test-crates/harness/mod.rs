@@ -4,6 +4,7 @@ pub mod claims;
 pub mod crates;
 pub mod disassembly;
 pub mod live;
+pub mod machine_code;
 pub mod marks;
 pub mod record;
 pub mod recorded;

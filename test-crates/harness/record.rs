@@ -582,7 +582,7 @@ fn inputs(folder: &Path, unit: &TranslationUnit, target: &Target) -> String {
     match &unit.code {
         UnitCode::CudaFile { file, flags } => {
             parts.extend(["cu".to_string(), file.text().to_string()]);
-            parts.extend(flags.arguments.iter().map(|argument| portable(argument)));
+            parts.extend(flags.all_arguments().iter().map(|argument| portable(argument)));
         }
         UnitCode::CudaText { text, options } => {
             parts.extend(["nvrtc".to_string(), text.as_str().to_string()]);
@@ -593,6 +593,8 @@ fn inputs(folder: &Path, unit: &TranslationUnit, target: &Target) -> String {
             parts.extend(["ptx".to_string(), text.as_str().to_string()]);
             parts.extend(options.arguments.iter().cloned());
         }
+        // Nothing compiles it, so that there is nothing to record.
+        UnitCode::Machine(_) => {}
     }
     let mut hasher = blake3::Hasher::new();
     for part in parts {

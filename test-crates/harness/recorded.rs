@@ -24,7 +24,7 @@ pub fn test(test_crate: &TestCrate) -> Result<(), Problem> {
     let (complete, given) = check(test_crate, &[&every_lint(), "--no-verify"])?;
     let mut problems = Vec::new();
     let mut note = |result: Result<(), Problem>| problems.extend(result.err());
-    note(conserve(&complete.report.diagnostics, &given));
+    note(conserve(&complete.report.diagnostics, &given, &images(test_crate)?));
     note(marks_agree(&complete.report.diagnostics));
     note(same_twice(test_crate, &outcome));
     if test_crate.has_expectations() {
@@ -53,11 +53,13 @@ pub fn check(test_crate: &TestCrate, more: &[&str]) -> Result<(Outcome, Vec<Give
 }
 
 /// For each kernel and architecture the findings explain the frame that ptxas reports, no byte more or less.
-pub fn conserve(diagnostics: &[Diagnostic], given: &[Given]) -> Result<(), Problem> {
+/// `images` are the architectures of machine code that lies in the crate, and what its ptxas said.
+pub fn conserve(diagnostics: &[Diagnostic], given: &[Given], images: &[(String, String)]) -> Result<(), Problem> {
     let mut frames: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
-    for given in given {
-        for (name, function) in PtxasLog::parse(&given.artifacts.ptxas_log).functions {
-            let key = (name, given.artifacts.architecture.clone());
+    let given = given.iter().map(|given| (&given.artifacts.architecture, &given.artifacts.ptxas_log));
+    for (architecture, log) in given.chain(images.iter().map(|(architecture, log)| (architecture, log))) {
+        for (name, function) in PtxasLog::parse(log).functions {
+            let key = (name, architecture.clone());
             frames.entry(key).or_default().push(function.usage.stack_frame);
         }
     }
@@ -77,6 +79,26 @@ pub fn conserve(diagnostics: &[Diagnostic], given: &[Given]) -> Result<(), Probl
         (!is_right).then(|| format!("`{}` for {}: {explained} of {frame} bytes are explained", key.0, key.1))
     });
     all(differing.collect())
+}
+
+/// The words of ptxas on machine code that lies in a crate, one for each architecture that is asked for.
+fn images(test_crate: &TestCrate) -> Result<Vec<(String, String)>, Problem> {
+    let logs = test_crate.sources().into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "log"));
+    let mut images: Vec<(String, String)> = Vec::new();
+    for path in logs {
+        let text = fs_err::read_to_string(test_crate.folder.join(path)).map_err(|error| error.to_string())?;
+        for line in text.lines() {
+            let architecture = line.contains("Compiling entry function").then(|| line.rsplit('\'').nth(1)).flatten();
+            match architecture {
+                Some(name) if images.last().is_none_or(|(last, _)| last != name) => {
+                    images.push((name.to_string(), format!("{line}\n")));
+                }
+                _ => images.iter_mut().last().into_iter().for_each(|(_, log)| *log += &format!("{line}\n")),
+            }
+        }
+    }
+    images.retain(|(architecture, _)| test_crate.architectures.contains(&architecture.as_str()));
+    Ok(images)
 }
 
 /// What findings may say of functions of one name. Units may define two that have nothing else in common: their frames

@@ -38,7 +38,7 @@ pub(super) fn cust(folder: &mut Folder<'_, '_>, file: usize, list: &Expr) -> Dri
     if registers.len() > 1 || level.len() > 1 {
         return unresolved("the driver's compiler gets the same option twice");
     }
-    DriverOptions { arguments: [level, registers].concat(), limit, unresolved: None }
+    DriverOptions { arguments: [level, registers].concat(), limit, ..DriverOptions::default() }
 }
 
 /// The options behind a pointer, of which only their number is looked at.

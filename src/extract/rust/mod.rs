@@ -1,9 +1,11 @@
 //! Kernel strings in Rust code: what reaches a function that compiles CUDA, and what looks as if it should.
 
+mod built;
 mod driver;
 mod fold;
 mod launches;
 mod literals;
+mod machine;
 mod marker;
 mod names;
 mod options;
@@ -26,6 +28,7 @@ pub(super) use self::texts::texts;
 use super::{
     DriverOptions, IneffectiveOption, NvrtcOptions, RustLaunch, TranslationUnit, UnitCode, UnitNames, Unresolved,
 };
+use crate::build_flags::{BuildFlags, BuiltFile};
 use crate::discover::{Workspace, has_ending};
 use crate::source::{SourceFile, Span, display_path};
 
@@ -34,8 +37,6 @@ const STACK_BYTES: usize = 128 << 20;
 
 /// Functions that hand a text on to functions that hand it on.
 const MAX_CALLERS_DEEP: usize = 8;
-
-const MACHINE_CODE: &str = "it is machine code: only text is analysed";
 
 /// Ways on which a text may reach one call.
 const MAX_WAYS: usize = 512;
@@ -47,17 +48,19 @@ pub(super) struct Strings {
     pub unresolved: Vec<Unresolved>,
     /// Files whose whole text is in a unit.
     pub files: BTreeSet<PathBuf>,
+    /// `.cu` files whose PTX programs load from where the build puts it, with the ways in which the driver compiles that.
+    pub loaded: BTreeMap<PathBuf, Vec<DriverOptions>>,
     pub notes: Vec<String>,
     pub launches: Vec<RustLaunch>,
 }
 
 /// Finds kernel strings. Nothing on the way trusts the files: what is too large or too deep is noted and left.
-pub(super) fn extract(workspace: &Workspace) -> Strings {
+pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags) -> Strings {
     let files = marked_files(workspace);
     if files.is_empty() {
         return Strings::default();
     }
-    let work = || Extractor::new(workspace, &files).run();
+    let work = || Extractor::new(workspace, builds, &files).run();
     let result = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("extract".to_string()).stack_size(STACK_BYTES);
         thread.spawn_scoped(scope, work).map(std::thread::ScopedJoinHandle::join)
@@ -87,6 +90,7 @@ fn marked_files(workspace: &Workspace) -> Vec<(PathBuf, Option<usize>)> {
 
 struct Extractor<'a> {
     workspace: &'a Workspace,
+    builds: &'a BuildFlags,
     code: Code<'a>,
     strings: Strings,
     /// Units by their text and options, with their index.
@@ -125,9 +129,10 @@ impl Way {
 }
 
 impl<'a> Extractor<'a> {
-    fn new(workspace: &'a Workspace, files: &[(PathBuf, Option<usize>)]) -> Self {
+    fn new(workspace: &'a Workspace, builds: &'a BuildFlags, files: &[(PathBuf, Option<usize>)]) -> Self {
         let mut extractor = Self {
             workspace,
+            builds,
             code: Code::new(workspace),
             strings: Strings::default(),
             seen: BTreeMap::new(),
@@ -172,7 +177,8 @@ impl<'a> Extractor<'a> {
             match outcome {
                 Outcome::Text(unit) => self.unit(file, *unit),
                 Outcome::Unresolved(unresolved) => self.unresolved(unresolved),
-                Outcome::Built { name, unresolved } => self.built(file, &name, unresolved),
+                Outcome::Built { built, options, unresolved } => self.built(file, &built, options, unresolved),
+                Outcome::Machine { path, span } => self.machine(file, &path, &span),
             }
         }
         for file in 0..asked_for {
@@ -184,25 +190,6 @@ impl<'a> Extractor<'a> {
     fn unresolved(&mut self, unresolved: Unresolved) {
         if !self.strings.unresolved.contains(&unresolved) {
             self.strings.unresolved.push(unresolved);
-        }
-    }
-
-    /// A file that the build makes is looked at where it is made: as a `.cu` file of the same name.
-    fn built(&mut self, file: usize, name: &str, unresolved: Unresolved) {
-        let stem = Path::new(name).file_stem();
-        let package = self.code.files[file].package;
-        let sources: Vec<&crate::discover::DiscoveredFile> = self
-            .workspace
-            .files
-            .iter()
-            .filter(|file| has_ending(&file.path, &["cu"]) && file.path.file_stem() == stem)
-            .collect();
-        let own = sources.iter().filter(|file| file.package == package && package.is_some()).count();
-        let count = if own > 0 { own } else { sources.len() };
-        // Where there are several, each is analysed, whichever it is.
-        if count == 0 {
-            let reason = format!("{}: there is no `.cu` file of that name", unresolved.reason);
-            self.unresolved(Unresolved { reason, ..unresolved });
         }
     }
 
@@ -274,10 +261,16 @@ impl TranslationUnit {
 enum Outcome {
     Text(Box<FoundText>),
     Unresolved(Unresolved),
-    /// A file of this name that the build makes.
+    /// A file that the build makes, and how the driver compiles it.
     Built {
-        name: String,
+        built: BuiltFile,
+        options: DriverOptions,
         unresolved: Unresolved,
+    },
+    /// A file of machine code, and where it is named.
+    Machine {
+        path: PathBuf,
+        span: Span,
     },
 }
 
@@ -300,7 +293,7 @@ impl Compiled {
             Self::ByNvrtc(NvrtcOptions { arguments, program_name, unresolved, ineffective: _, captured: _ }) => {
                 format!("{:?}", (arguments, program_name, unresolved))
             }
-            Self::ByDriver(DriverOptions { arguments, unresolved, limit: _ }) => {
+            Self::ByDriver(DriverOptions { arguments, unresolved, limit: _, compiled: _ }) => {
                 format!("ptx {:?}", (arguments, unresolved))
             }
         }
@@ -407,7 +400,7 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
                     continue;
                 }
             }
-            outcomes.extend(refuse(folder, call, &way, text, failure));
+            outcomes.extend(refuse(folder, call, &way, &arguments, failure));
         }
     }
     outcomes
@@ -473,7 +466,7 @@ fn accept(
             Compiled::ByDriver(driver_options_of(folder, call, arguments))
         }
         Takes::Machine => {
-            let reason = MACHINE_CODE.to_string();
+            let reason = "it is handed over as machine code, and is text".to_string();
             return Some(Outcome::Unresolved(Unresolved {
                 span: folder.span(call.file, &arguments[call.sink.text]),
                 reason,
@@ -497,17 +490,22 @@ fn file_at(
     let package = folder.code.files[call.file].package.and_then(|package| workspace.packages.get(package));
     let beside = use_span.file.path.parent().map(Path::to_path_buf);
     let roots = [package.map(|package| package.root.clone()), Some(workspace.root.clone()), beside];
-    let places = roots.into_iter().flatten().map(|root| crate::discover::normalize(&root.join(path)));
-    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let Some(found) = places.into_iter().find(|place| place.is_file()) else {
+    let mut places = roots.into_iter().flatten().map(|root| crate::discover::normalize(&root.join(path)));
+    let Some(found) = places.clone().find(|place| place.is_file()) else {
         let reason = format!("it loads `{path}`, which is not there");
-        return Some(Outcome::Built { name, unresolved: Unresolved { span: use_span, reason } });
+        let built = BuiltFile::At(places.next().unwrap_or_else(|| PathBuf::from(path)));
+        let options = driver_options_of(folder, call, arguments);
+        return Some(Outcome::Built { built, options, unresolved: Unresolved { span: use_span, reason } });
     };
-    if !has_ending(&found, &["ptx"]) {
-        let reason = format!("it loads `{path}`, which is machine code");
-        return Some(Outcome::Built { name, unresolved: Unresolved { span: use_span, reason } });
+    if workspace.may_read(&found) && super::machine::is_machine_code(&found) {
+        return Some(Outcome::Machine { path: found, span: use_span });
     }
     Some(match folder.file(&found, path) {
+        // The driver takes nothing else.
+        Ok(folded) if !marker::is_ptx(folded.text.as_str()) && !has_ending(&found, &["ptx"]) => {
+            let reason = format!("it loads `{path}`, which is neither PTX nor machine code");
+            Outcome::Unresolved(Unresolved { span: use_span, reason })
+        }
         Ok(folded) => {
             let code = Compiled::ByDriver(driver_options_of(folder, call, arguments));
             Outcome::Text(Box::new(FoundText { folded, code, use_span }))
@@ -517,27 +515,41 @@ fn file_at(
 }
 
 /// What is said of a text that is not known.
-fn refuse(folder: &mut Folder<'_, '_>, call: &SinkCall, way: &Way, text: &Expr, failure: Failure) -> Option<Outcome> {
+fn refuse(
+    folder: &mut Folder<'_, '_>,
+    call: &SinkCall,
+    way: &Way,
+    arguments: &[Expr],
+    failure: Failure,
+) -> Option<Outcome> {
     folder.reach_all(call.file, call.call.arguments.clone());
     for step in &way.0 {
         folder.reach_all(step.file, step.call.arguments.clone());
     }
     let is_image = call.sink.takes == Takes::Image;
     let span = match way.0.last() {
-        None => folder.span(call.file, text),
+        None => folder.span(call.file, &arguments[call.sink.text]),
         Some(step) => match step.arguments.get(step.wanted) {
             Some(argument) => folder.span(step.file, argument),
             None => Span::new(&folder.code.files[step.file].rust.file, step.call.range.clone()),
         },
     };
     let reason = match call.sink.takes {
-        Takes::Machine if !matches!(failure.kind, FailureKind::Built(_)) => MACHINE_CODE.to_string(),
+        Takes::Machine if failure.reason.starts_with("its text") => {
+            failure.reason.replacen("its text", "its machine code", 1)
+        }
         _ => failure.reason,
     };
     let unresolved = Unresolved { span, reason };
     match failure.kind {
+        FailureKind::Machine(path, span) if !matches!(call.sink.takes, Takes::Cuda(_) | Takes::File) => {
+            Some(Outcome::Machine { path, span })
+        }
         FailureKind::Elsewhere => None,
-        FailureKind::Built(name) => Some(Outcome::Built { name, unresolved }),
+        FailureKind::Built(built) => {
+            let options = driver_options_of(folder, call, arguments);
+            Some(Outcome::Built { built, options, unresolved })
+        }
         FailureKind::Name | FailureKind::Parameter(..) if is_image => None,
         _ => Some(Outcome::Unresolved(unresolved)),
     }

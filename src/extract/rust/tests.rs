@@ -41,6 +41,7 @@ fn units(extraction: &Extraction) -> Vec<String> {
         UnitCode::CudaText { text, .. } => format!("{}: {}", unit.name, text.as_str()),
         UnitCode::CudaFile { .. } => format!("{}: nvcc", unit.name),
         UnitCode::Ptx { .. } => format!("{}: ptx", unit.name),
+        UnitCode::Machine(code) => format!("{}: machine code at {}", unit.name, code.span.text()),
     };
     extraction.units.iter().map(unit).collect()
 }
@@ -476,7 +477,7 @@ fn text_is_put_together_as_the_program_does_it() {
 fn text_of(unit: &crate::extract::TranslationUnit) -> &crate::extract::MappedText {
     match &unit.code {
         UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text,
-        UnitCode::CudaFile { .. } => panic!("{unit:?}"),
+        UnitCode::CudaFile { .. } | UnitCode::Machine(_) => panic!("{unit:?}"),
     }
 }
 
@@ -631,7 +632,7 @@ fn ptx_is_a_unit_of_its_own() {
 }
 
 #[test]
-fn files_with_ptx_are_found_and_machine_code_is_said() {
+fn files_with_ptx_and_machine_code_are_found() {
     let ptx = PTX.replace("\\n", "\n");
     let extraction = of_package(&[
         (
@@ -643,15 +644,30 @@ fn files_with_ptx_are_found_and_machine_code_is_said() {
         ("b.ptx", &ptx),
         ("d.cubin", "\u{7f}ELF"),
     ]);
-    assert_eq!(units(&extraction), ["a.ptx: ptx", "b.ptx: ptx"]);
+    // What two calls load is one unit, at the first of them.
+    assert_eq!(units(&extraction), ["a.ptx: ptx", "b.ptx: ptx", "d.cubin: machine code at \"../d.cubin\""]);
     assert_eq!(
         reasons(&extraction),
-        [
-            "from_file(\"c.ptx\"): it loads `c.ptx`, which is not there: there is no `.cu` file of that name",
-            "include_bytes!(\"../d.cubin\"): it is machine code: only text is analysed",
-            "from_file(\"d.cubin\"): it loads `d.cubin`, which is machine code: there is no `.cu` file of that name",
-        ]
+        ["from_file(\"c.ptx\"): it loads `c.ptx`, which is not there: there is no `.cu` file of that name"]
     );
+}
+
+#[test]
+fn machine_code_is_followed_like_text() {
+    for code in [
+        "use cudarc; const D: &[u8] = include_bytes!(\"../d.cubin\"); fn f() { Ptx::from_binary(D.to_vec()); }",
+        "use cudarc; static D: &[u8] = include_bytes!(\"../d.cubin\"); fn f() { g(D) } fn g(d: &[u8]) { Ptx::from_binary(d.into()); }",
+        "use cust; fn f() { Module::from_fatbin(include_bytes!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/d.cubin\")), &[]); }",
+        "fn f() { unsafe { cuModuleLoadData(&mut m, include_bytes!(\"../d.cubin\").as_ptr().cast()) }; }",
+        "use cust; fn f() { Module::load_from_file(c\"d.cubin\"); }",
+    ] {
+        let extraction = of_package(&[("src/lib.rs", code), ("d.cubin", "\u{7f}ELF")]);
+        assert_eq!(reasons(&extraction), [""; 0], "{code}");
+        let found = units(&extraction);
+        assert!(found.len() == 1 && found[0].starts_with("d.cubin: machine code at "), "{code}: {found:?}");
+    }
+    let unknown = reason("use cust; fn f(d: &[u8]) { Module::from_cubin(d, &[]); }");
+    assert_eq!(unknown, "d: its machine code is a parameter of `f`");
 }
 
 #[test]
@@ -675,6 +691,38 @@ fn what_the_build_makes_is_looked_at_where_it_is_made() {
     // Whichever of two it is, it is analysed.
     let two = of_package(&[("src/lib.rs", &library), ("a/scan.cu", ""), ("b/scan.cu", "")]);
     assert_eq!((units(&two).len(), reasons(&two).len()), (2, 0));
+}
+
+/// Units of a package whose build script makes `kernels.ptx` of one of its files, with the arguments of the driver.
+fn of_build(code: &str) -> (Vec<String>, Vec<String>) {
+    let manifest = "[package]\nname = \"some-package\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    let folder = tree(&[("Cargo.toml", manifest), ("src/lib.rs", code), ("a/scan.cu", ""), ("b/scan.cu", "")]);
+    let current_folder = fs_err::canonicalize(folder.path()).unwrap();
+    let builds = BuildFlags::default().making("some-package", "kernels.ptx", current_folder.join("b/scan.cu"));
+    let extraction = extract(&discover(&Scope { current_folder, ..Scope::default() }).unwrap(), &builds);
+    let driver = extraction.units.iter().map(|unit| match &unit.code {
+        UnitCode::CudaFile { flags, .. } => format!("{}: {}", unit.name, flags.driver.arguments.join(" ")),
+        _ => unit.name.clone(),
+    });
+    (driver.collect(), reasons(&extraction))
+}
+
+#[test]
+fn what_the_build_was_seen_to_make_is_traced_by_its_name() {
+    let load = |name: &str, options: &str| {
+        format!("Module::from_ptx(include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.ptx\")), &[{options}]);")
+    };
+    let code = |loads: &[String]| format!("use cust; fn f() {{ {} }}", loads.concat());
+    let limited = load("kernels", "ModuleJitOption::MaxRegisters(32)");
+    let (units, reasons) = of_build(&code(std::slice::from_ref(&limited)));
+    assert_eq!((units, reasons), (vec!["a/scan.cu: ".into(), "b/scan.cu: --maxrregcount=32".into()], Vec::new()));
+    // Loaded in two ways, it is compiled in two ways.
+    let (units, _) = of_build(&code(&[limited, load("kernels", "")]));
+    assert_eq!(units, ["a/scan.cu: ", "b/scan.cu [-Xptxas=--maxrregcount=32]: --maxrregcount=32", "b/scan.cu: "]);
+    // By the name alone it may be either, and no other is there.
+    let (units, reasons) = of_build(&code(&[load("scan", "ModuleJitOption::MaxRegisters(32)"), load("other", "")]));
+    assert_eq!(units, ["a/scan.cu: ", "b/scan.cu: "]);
+    assert_eq!(reasons.len(), 1);
 }
 
 #[test]

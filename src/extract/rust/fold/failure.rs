@@ -1,6 +1,10 @@
 //! Why a text is not known.
 
+use std::path::PathBuf;
+
+use crate::build_flags::BuiltFile;
 use crate::extract::rust::names::{FunctionId, Lost};
+use crate::source::Span;
 
 /// Why a text is not known.
 #[derive(Debug, Clone)]
@@ -16,8 +20,10 @@ pub(in crate::extract::rust) enum FailureKind {
     Name,
     /// Something makes it when the program runs, or it cannot be read.
     Made,
-    /// A file of this name that the build makes.
-    Built(String),
+    /// A file that the build makes.
+    Built(BuiltFile),
+    /// This file of machine code, and where it is included.
+    Machine(PathBuf, Span),
     /// What another call made that is looked at by itself.
     Elsewhere,
     /// What a function is called with.
@@ -55,5 +61,8 @@ pub(super) fn of_part(failure: &Failure) -> Failure {
         Some(rest) => format!("a part of its text {rest}"),
         None => failure.reason.clone(),
     };
-    Failure { reason, kind: failure.kind.clone() }
+    match &failure.kind {
+        FailureKind::Machine(..) => Failure::made(reason),
+        kind => Failure { reason, kind: kind.clone() },
+    }
 }

@@ -5,27 +5,33 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Failure, FailureKind, Folded, Folder, Origin};
+use crate::build_flags::BuiltFile;
 use crate::discover::{has_ending, normalize};
 use crate::extract::MappedText;
-use crate::source::SourceFile;
+use crate::extract::machine::is_machine_code;
+use crate::source::{SourceFile, Span};
 
 /// What `env!("OUT_DIR")` stands for here; no path begins like this.
 pub(super) const OUT_DIR: &str = "\u{0}OUT_DIR";
 
 impl Folder<'_, '_> {
-    pub(super) fn include(&mut self, file: usize, path: &str) -> Result<Folded, Failure> {
+    /// What a file includes by `path`, which is written at `place`.
+    pub(super) fn include(&mut self, file: usize, path: &str, place: Span) -> Result<Folded, Failure> {
         if let Some(built) = path.strip_prefix(OUT_DIR) {
-            let name = built.rsplit('/').next().unwrap_or(built).to_string();
-            let reason = format!("it includes `{name}`, which the build makes");
-            return Err(Failure { reason, kind: FailureKind::Built(name) });
+            let built = BuiltFile::InOutDir(built.to_string());
+            let reason = format!("it includes `{}`, which the build makes", built.name());
+            return Err(Failure { reason, kind: FailureKind::Built(built) });
         }
         let folder = self.code.files[file].rust.file.path.parent().unwrap_or(Path::new("")).to_path_buf();
         let included = normalize(&folder.join(path));
         if !included.exists() && has_ending(&included, &["ptx", "cubin", "fatbin"]) {
             // Some builds write into the source tree.
-            let name = path.rsplit('/').next().unwrap_or(path).to_string();
             let reason = format!("it includes `{path}`, which does not exist");
-            return Err(Failure { reason, kind: FailureKind::Built(name) });
+            return Err(Failure { reason, kind: FailureKind::Built(BuiltFile::At(included)) });
+        }
+        if self.code.workspace.may_read(&included) && is_machine_code(&included) {
+            let reason = format!("it includes `{path}`, which is machine code");
+            return Err(Failure { reason, kind: FailureKind::Machine(included, place) });
         }
         self.file(&included, path)
     }

@@ -22,8 +22,10 @@ impl Folder<'_, '_> {
         };
         match (name.as_str(), arguments.as_slice()) {
             ("include_str" | "include_bytes", [path]) => {
-                let paths = self.fold(file, path, frames, steps + 1);
-                paths.into_iter().map(|path| path.and_then(|path| self.include(file, path.text.as_str()))).collect()
+                let place = self.span(file, path);
+                let paths = self.fold(file, path, frames, steps + 1).into_iter();
+                let mut include = |path: Folded| self.include(file, path.text.as_str(), place.clone());
+                paths.map(|path| path.and_then(&mut include)).collect()
             }
             ("concat" | "concatcp", pieces) => self.joined(file, pieces, frames, "", steps),
             ("env", [Expr::Lit(syn::ExprLit { lit: Lit::Str(name), .. }), ..]) => {

@@ -1,0 +1,72 @@
+//! Machine code that was compiled elsewhere: which files of the workspace its line tables mean.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use crate::discover::has_ending;
+use crate::source::{SourceFile, normalize};
+
+/// Files that kernels are written in. A cubin comes with a pull request, and may name any file; what is shown of others
+/// could be a secret.
+const SOURCES: &[&str] = &["cu", "cuh", "h", "hpp", "hh", "inl", "inc", "cpp", "cc", "cxx", "c", "rs", "ptx"];
+
+/// Parts of a path that must agree where the folder of the build is not this one: a name alone is a guess.
+const SHARED_PARTS: usize = 2;
+
+/// The file that a line table means by a name, where that is certain: the path itself, or a path of the workspace that the
+/// name ends in as a whole. All lines of the table must hold something there: else the file is another one, or has
+/// changed since.
+pub(super) fn source_file(name: &str, lines: &BTreeSet<u32>, base: &Path, root: &Path) -> Option<String> {
+    let written = normalize(&base.join(name));
+    let path = place(&written, base, root)?;
+    let is_ours = fs_err::canonicalize(&path).ok()?.starts_with(fs_err::canonicalize(root).ok()?);
+    if !is_ours || !has_ending(&path, SOURCES) {
+        return None;
+    }
+    let file = SourceFile::read(&path, root).ok()?;
+    let holds = |line: &u32| file.line_text(*line as usize).is_some_and(|text| !text.trim().is_empty());
+    lines.iter().all(holds).then(|| path.to_string_lossy().into_owned())
+}
+
+fn place(written: &Path, base: &Path, root: &Path) -> Option<PathBuf> {
+    if written.is_file() {
+        return Some(written.to_path_buf());
+    }
+    let parts: Vec<Component<'_>> = written.components().collect();
+    let endings =
+        (1..parts.len().saturating_sub(SHARED_PARTS - 1)).map(|first| parts[first..].iter().collect::<PathBuf>());
+    let mut found: Vec<PathBuf> =
+        endings.flat_map(|ending| [base.join(&ending), root.join(&ending)]).filter(|path| path.is_file()).collect();
+    found.sort();
+    found.dedup();
+    match found.as_slice() {
+        [only] => Some(only.clone()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_that_are_certain_are_meant() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for (path, text) in [("kernels/a.cu", "one\n\nthree\n"), ("a.cu", "one\n"), ("kernels/.env", "secret\n")] {
+            fs_err::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs_err::write(root.join(path), text).unwrap();
+        }
+        let meant = |name: &str, lines: &[u32]| source_file(name, &lines.iter().copied().collect(), root, root);
+        let here = root.join("kernels/a.cu").to_string_lossy().into_owned();
+        assert_eq!(meant("kernels/a.cu", &[1, 3]).as_deref(), Some(here.as_str()));
+        assert_eq!(meant(&here, &[3]).as_deref(), Some(here.as_str()));
+        assert_eq!(meant("/home/ci/project/kernels/a.cu", &[1]).as_deref(), Some(here.as_str()));
+        // Blank now, beyond the end, a name alone, no source, and what lies elsewhere.
+        assert_eq!(meant("kernels/a.cu", &[2]), None);
+        assert_eq!(meant("kernels/a.cu", &[9]), None);
+        assert_eq!(meant("/home/ci/a.cu", &[1]), None);
+        assert_eq!(meant("kernels/.env", &[1]), None);
+        assert_eq!(meant("../../etc/hostname", &[1]), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! `.cu` files that no build script was seen to compile, though the flags of the build were asked for.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::unit;
+use crate::build_flags::BuildFlags;
+use crate::diagnostic::FlagOrigin;
+use crate::discover::{Package, Workspace};
+use crate::extract::{Extraction, UnitCode};
+use crate::lint;
+
+/// Build scripts have a few thousand bytes.
+const MAX_SCRIPT_BYTES: u64 = 1 << 20;
+
+const WAYS_OUT: &str =
+    "`nvcc-flags` for the file in `[[package.metadata.lmem.file]]`, or a `compile_commands.json`, says them";
+
+/// A note for each package, and one for all files that belong to none with a build script.
+pub(super) fn notes(extraction: &Extraction, workspace: &Workspace, builds: &BuildFlags) -> Vec<String> {
+    let units = extraction.units.iter().filter(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
+    let mut files: BTreeMap<Option<&str>, Vec<&str>> = BTreeMap::new();
+    for unit in units.filter(|unit| unit::flag_origin(unit) == FlagOrigin::Assumed) {
+        let package = unit.package.as_deref().filter(|name| builds.scripts.contains(*name));
+        files.entry(package).or_default().push(&unit.name);
+    }
+    let note = |(package, files): (Option<&str>, Vec<&str>)| {
+        let package = package.and_then(|name| workspace.packages.iter().find(|package| package.name == name));
+        of_files(package, &files)
+    };
+    files.into_iter().map(note).collect()
+}
+
+fn of_files(package: Option<&Package>, files: &[&str]) -> String {
+    let (names, their) = match files {
+        [first, more @ ..] if !more.is_empty() => {
+            (format!("`{first}` and {}", lint::plural(more.len() as u64, "other file")), "their")
+        }
+        files => (format!("`{}`", files.concat()), "its"),
+    };
+    let verb = if files.len() > 1 { "were" } else { "was" };
+    let Some(package) = package else {
+        return format!("{names} {verb} compiled by no build script: {their} flags are assumed");
+    };
+    let texts: Vec<String> = package.build_scripts().filter_map(read).collect();
+    let reason = texts.iter().find_map(|text| reason(text)).map(|reason| format!(" ({reason})")).unwrap_or_default();
+    format!(
+        "the build script of `{}` was not seen to compile {names}{reason}: {their} flags are assumed; {WAYS_OUT}",
+        package.name
+    )
+}
+
+fn read(path: &Path) -> Option<String> {
+    let is_small = fs_err::metadata(path).is_ok_and(|metadata| metadata.len() <= MAX_SCRIPT_BYTES);
+    fs_err::read_to_string(path).ok().filter(|_| is_small)
+}
+
+/// What in a build script's text keeps its compiler from being seen. The text is not run, and only what stands in it
+/// is said.
+fn reason(script: &str) -> Option<String> {
+    let literals: Vec<&str> = script.split('"').skip(1).step_by(2).collect();
+    let is_path_of_nvcc = |text: &&&str| text.starts_with('/') && text.ends_with("/nvcc");
+    if let Some(path) = literals.iter().find(is_path_of_nvcc) {
+        return Some(format!(
+            "it names `{path}`, and only an nvcc found by `PATH`, `NVCC`, `CUDACXX` or `CUDA_HOME` is seen"
+        ));
+    }
+    let is_clang = |text: &&&str| matches!(text.rsplit('/').next(), Some("clang" | "clang++"));
+    literals.iter().find(is_clang).map(|name| format!("it names `{name}`, and only nvcc is seen"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_that_go_past_the_stand_in_are_told() {
+        let of_path = reason(r#"fn main() { Command::new("/usr/local/cuda/bin/nvcc").arg("-ptx"); }"#).unwrap();
+        assert!(of_path.starts_with("it names `/usr/local/cuda/bin/nvcc`"), "{of_path}");
+        let of_clang = reason(r#"cc::Build::new().compiler("clang++").file("k.cu")"#).unwrap();
+        assert_eq!(of_clang, "it names `clang++`, and only nvcc is seen");
+        assert_eq!(reason(r#"Command::new("nvcc"); println!("cargo:warning=no /nvcc");"#), None);
+    }
+
+    #[test]
+    fn files_without_a_script_are_said_as_before() {
+        assert_eq!(of_files(None, &["a.cu"]), "`a.cu` was compiled by no build script: its flags are assumed");
+        assert_eq!(
+            of_files(None, &["a.cu", "b.cu", "c.cu"]),
+            "`a.cu` and 2 other files were compiled by no build script: their flags are assumed"
+        );
+    }
+}

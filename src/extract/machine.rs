@@ -1,0 +1,168 @@
+//! Files of machine code: cubins and fatbins, which are analysed as they are.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::fatbin::{self, Content};
+use super::{DriverOptions, MappedText, UnitCode, Unresolved};
+use crate::compile::architecture_number;
+use crate::read::{CubinError, CubinHeader};
+use crate::source::Span;
+
+/// How an ELF file begins.
+const ELF: [u8; 4] = *b"\x7fELF";
+
+/// A library of cubins for all architectures has some tens of megabytes.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// Before sm_70 an instruction has eight bytes, and others beside it that schedule it.
+const OLDEST_ARCHITECTURE: u32 = 70;
+
+/// A cubin that nobody compiles.
+#[derive(Clone)]
+pub struct MachineCode {
+    /// Its bytes, or why there are none.
+    pub cubin: Result<Arc<[u8]>, String>,
+    /// What it says of itself.
+    pub header: CubinHeader,
+    /// The architectures of all machine code of the same file.
+    pub siblings: Arc<[String]>,
+    /// Where Rust code includes or loads it; else the file.
+    pub span: Span,
+}
+
+impl fmt::Debug for MachineCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "MachineCode({:?}, {}, {:?})",
+            self.span,
+            self.header.architecture,
+            self.cubin.as_ref().map(|it| it.len())
+        )
+    }
+}
+
+impl MachineCode {
+    fn broken(reason: String, span: &Span) -> Self {
+        Self { cubin: Err(reason), header: CubinHeader::default(), siblings: Arc::default(), span: span.clone() }
+    }
+
+    /// Whether the name of a symbol stands in its tables.
+    pub fn may_define(&self, kernel: &str) -> bool {
+        let name = [b"\0", kernel.as_bytes(), b"\0"].concat();
+        self.cubin.as_ref().is_ok_and(|bytes| memchr::memmem::find(bytes, &name).is_some())
+    }
+}
+
+/// What a file gives: units by what follows its name in theirs, and what is not analysed.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub codes: Vec<(String, UnitCode)>,
+    pub unresolved: Vec<Unresolved>,
+}
+
+/// Whether a file begins as a cubin or a fatbin does.
+pub(super) fn is_machine_code(path: &Path) -> bool {
+    use std::io::Read;
+    let mut start = [0; 4];
+    let is_read = fs_err::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok();
+    is_read && (start == ELF || start == fatbin::MAGIC)
+}
+
+/// Reads a cubin or a fatbin; one that is broken is a unit too, which fails.
+pub(super) fn read(path: &Path, span: &Span) -> Found {
+    let broken = |reason: String| Found {
+        codes: vec![(String::new(), UnitCode::Machine(MachineCode::broken(reason, span)))],
+        unresolved: Vec::new(),
+    };
+    match read_bounded(path) {
+        Err(error) => broken(format!("it cannot be read: {error}")),
+        Ok(bytes) if bytes.starts_with(&fatbin::MAGIC) => match fatbin::entries(&bytes) {
+            Ok(entries) => of_entries(entries, span),
+            Err(error) => broken(error.to_string()),
+        },
+        Ok(bytes) => {
+            let mut found = Found::default();
+            found.add_cubin(bytes, span, |_| String::new());
+            found.tell_siblings();
+            found
+        }
+    }
+}
+
+fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    let length = fs_err::metadata(path)?.len();
+    if length > MAX_BYTES {
+        return Err(std::io::Error::other(format!("it has {length} bytes, more than is read")));
+    }
+    fs_err::read(path)
+}
+
+fn of_entries(entries: Vec<Result<fatbin::Entry, fatbin::FatbinError>>, span: &Span) -> Found {
+    let mut found = Found::default();
+    for entry in entries {
+        match entry {
+            Ok(fatbin::Entry { content: Content::Cubin(bytes), .. }) => {
+                found.add_cubin(bytes, span, |architecture| format!(" ({architecture})"));
+            }
+            Ok(fatbin::Entry { content: Content::Ptx(ptx), architecture }) => {
+                let mut text = MappedText::default();
+                text.push_generated(&ptx);
+                let code = UnitCode::Ptx { text, options: DriverOptions::default() };
+                found.codes.push((format!(" (PTX for compute_{architecture})"), code));
+            }
+            Err(error) => found.unresolved.push(Unresolved { span: span.clone(), reason: error.to_string() }),
+        }
+    }
+    found.tell_siblings();
+    found
+}
+
+impl Found {
+    fn add_cubin(&mut self, bytes: Vec<u8>, span: &Span, suffix: impl Fn(&str) -> String) {
+        match CubinHeader::parse(&bytes) {
+            Ok(header) if header.number() < OLDEST_ARCHITECTURE => {
+                let architecture = &header.architecture;
+                let reason =
+                    format!("it is machine code for {architecture}, and that of GPUs before sm_70 is not read");
+                self.unresolved.push(Unresolved { span: span.clone(), reason });
+            }
+            Ok(header) => {
+                let name = suffix(&header.architecture);
+                let (cubin, siblings) = (Ok(bytes.into()), Arc::default());
+                let code = MachineCode { cubin, header, siblings, span: span.clone() };
+                self.codes.push((name, UnitCode::Machine(code)));
+            }
+            Err(CubinError::Machine(machine)) => {
+                let reason = format!("it is an ELF file for machine {machine}, and no machine code of a GPU");
+                self.codes.push((String::new(), UnitCode::Machine(MachineCode::broken(reason, span))));
+            }
+            Err(error) => {
+                let code = MachineCode::broken(error.to_string(), span);
+                self.codes.push((String::new(), UnitCode::Machine(code)));
+            }
+        }
+    }
+
+    fn tell_siblings(&mut self) {
+        let architectures: Arc<[String]> = self
+            .codes
+            .iter()
+            .filter_map(|(_, code)| match code {
+                UnitCode::Machine(code) if code.cubin.is_ok() => Some(code.header.architecture.clone()),
+                _ => None,
+            })
+            .collect();
+        for (_, code) in &mut self.codes {
+            match code {
+                UnitCode::Machine(code) => code.siblings = Arc::clone(&architectures),
+                UnitCode::Ptx { options, .. } => {
+                    options.compiled = architectures.iter().map(|name| architecture_number(name)).collect();
+                }
+                UnitCode::CudaFile { .. } | UnitCode::CudaText { .. } => {}
+            }
+        }
+    }
+}
