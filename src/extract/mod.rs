@@ -225,7 +225,8 @@ impl MappedText {
     pub fn slice(&self, range: Range<usize>) -> Self {
         let mut part =
             Self { text: self.text.get(range.clone()).unwrap_or_default().to_string(), segments: Vec::new() };
-        for segment in &self.segments {
+        let first = self.segments.partition_point(|segment| segment.text.end <= range.start);
+        for segment in self.segments[first..].iter().take_while(|segment| segment.text.start < range.end) {
             let (start, end) = (segment.text.start.max(range.start), segment.text.end.min(range.end));
             let is_verbatim = segment.text.len() == segment.source.range().len();
             if start >= end || !(is_verbatim || (start..end) == segment.text) {
@@ -239,6 +240,29 @@ impl MappedText {
             part.segments.push(Segment { text: start - range.start..end - range.start, source });
         }
         part
+    }
+
+    /// The source bytes of a range that was written in one piece.
+    pub fn piece(&self, range: Range<usize>) -> Option<Span> {
+        let index = self.segments.partition_point(|segment| segment.text.end <= range.start);
+        let Segment { text, source } = self.segments.get(index)?;
+        if text.start > range.start || text.end < range.end {
+            return None;
+        }
+        if text.len() == source.range().len() {
+            let start = source.start + (range.start - text.start);
+            return Some(Span::new(&source.file, start..start + range.len()));
+        }
+        (*text == range).then(|| source.clone())
+    }
+
+    /// The same text, where its source is itself a text with a map: from there back to the files.
+    pub fn through(&self, sources: &Self) -> Self {
+        let segment = |segment: &Segment| {
+            let source = sources.piece(segment.source.range())?;
+            Some(Segment { text: segment.text.clone(), source })
+        };
+        Self { text: self.text.clone(), segments: self.segments.iter().filter_map(segment).collect() }
     }
 
     /// Adds another mapped text.

@@ -82,7 +82,7 @@ fn load(
 /// The blocks that the function is launched with that a call gives; an unknown one where it is used in other ways.
 fn blocks_of(folder: &mut Folder<'_, '_>, file: usize, load: &Call) -> Vec<(Option<[u32; 3]>, Span)> {
     let rust = &folder.code.files[file].rust;
-    let unknown = vec![(None, Span::new(&rust.file, load.range.clone()))];
+    let unknown = vec![(None, rust.span(load.range.clone()))];
     let Some(function) = rust.function_around(load.range.start).map(|index| &rust.functions[index]) else {
         return unknown;
     };
@@ -111,7 +111,7 @@ fn blocks_of(folder: &mut Folder<'_, '_>, file: usize, load: &Call) -> Vec<(Opti
         let mine: Vec<usize> = mentions.iter().copied().filter(|at| places.contains(at)).collect();
         if !mine.is_empty() {
             covered.extend(mine);
-            launches.push((call.arguments.clone(), Span::new(&rust.file, call.range.clone())));
+            launches.push((call.arguments.clone(), rust.span(call.range.clone())));
         }
     }
     let in_macros: Vec<usize> = rust
@@ -129,7 +129,7 @@ fn blocks_of(folder: &mut Folder<'_, '_>, file: usize, load: &Call) -> Vec<(Opti
             let first = launch.arguments.clone().into_iter().next();
             first.is_some_and(|first| mentions.contains(&rust.range(first.span()).start))
         })
-        .map(|launch| (launch.arguments.clone(), Span::new(&rust.file, launch.range.clone())))
+        .map(|launch| (launch.arguments.clone(), rust.span(launch.range.clone())))
         .collect();
     if covered.len() < mentions.len() {
         return unknown;
@@ -158,7 +158,7 @@ fn of_macros(folder: &mut Folder<'_, '_>, file: usize, found: &mut Vec<RustLaunc
             let tokens: Vec<TokenTree> = launch.arguments.clone().into_iter().take(3).collect();
             match tokens.as_slice() {
                 [TokenTree::Ident(_), TokenTree::Punct(dot), TokenTree::Ident(kernel)] if dot.as_char() == '.' => {
-                    let span = Span::new(&rust.file, launch.range.clone());
+                    let span = rust.span(launch.range.clone());
                     Some((kernel.to_string(), launch.arguments.clone(), span))
                 }
                 _ => None,

@@ -24,19 +24,19 @@ fn of_folder(folder: &TempDir, paths: &[&str]) -> Extraction {
     extract(&discover(&Scope { paths, current_folder, ..Scope::default() }).unwrap(), &BuildFlags::default())
 }
 
-fn of_package(files: &[(&str, &str)]) -> Extraction {
+pub(super) fn of_package(files: &[(&str, &str)]) -> Extraction {
     let manifest = "[package]\nname = \"some-package\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
     let mut files = files.to_vec();
     files.push(("Cargo.toml", manifest));
     of_folder(&tree(&files), &[])
 }
 
-fn of_text(text: &str) -> Extraction {
+pub(super) fn of_text(text: &str) -> Extraction {
     of_package(&[("src/lib.rs", text)])
 }
 
 /// `name: text` of every unit.
-fn units(extraction: &Extraction) -> Vec<String> {
+pub(super) fn units(extraction: &Extraction) -> Vec<String> {
     let unit = |unit: &crate::extract::TranslationUnit| match &unit.code {
         UnitCode::CudaText { text, .. } => format!("{}: {}", unit.name, text.as_str()),
         UnitCode::CudaFile { .. } => format!("{}: nvcc", unit.name),
@@ -45,7 +45,7 @@ fn units(extraction: &Extraction) -> Vec<String> {
     extraction.units.iter().map(unit).collect()
 }
 
-fn reasons(extraction: &Extraction) -> Vec<String> {
+pub(super) fn reasons(extraction: &Extraction) -> Vec<String> {
     extraction
         .unresolved
         .iter()
@@ -473,7 +473,7 @@ fn text_is_put_together_as_the_program_does_it() {
     }
 }
 
-fn text_of(unit: &crate::extract::TranslationUnit) -> &crate::extract::MappedText {
+pub(super) fn text_of(unit: &crate::extract::TranslationUnit) -> &crate::extract::MappedText {
     match &unit.code {
         UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text,
         UnitCode::CudaFile { .. } => panic!("{unit:?}"),

@@ -35,7 +35,7 @@ use crate::source::{SourceFile, Span};
 
 pub(super) use self::failure::{Failure, FailureKind};
 pub(super) use self::frames::Frames;
-pub(super) use self::parse::{parse, parse_list, path_names};
+pub(super) use self::parse::{OF_MACRO, is_parsable, parse, parse_list, path_names};
 
 /// Names that stand for names that stand for names, and expressions within expressions.
 const MAX_STEPS: usize = 64;
@@ -53,8 +53,8 @@ const MAX_TEXT: usize = 64 << 20;
 /// Folds expressions, and remembers which literals they led to.
 pub(super) struct Folder<'c, 'w> {
     pub code: &'c mut Code<'w>,
-    /// File and start of literals that reached a call.
-    pub reached: BTreeSet<(usize, usize)>,
+    /// File and start of literals that reached a call, as they were written.
+    pub reached: BTreeSet<(PathBuf, usize)>,
     /// The calls that lead to the function in question.
     pub frames: Frames,
     included: BTreeMap<PathBuf, Arc<SourceFile>>,
@@ -148,7 +148,7 @@ impl<'c, 'w> Folder<'c, 'w> {
     /// The place of any piece of syntax of a file.
     pub fn spanned(&self, file: usize, syntax: &impl Spanned) -> Span {
         let rust = &self.code.files[file].rust;
-        Span::new(&rust.file, rust.range(syntax.span()))
+        rust.span(rust.range(syntax.span()))
     }
 
     fn spend(&mut self, steps: usize) -> Result<(), Failure> {
