@@ -3,7 +3,7 @@
 mod cu;
 mod rust;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +36,21 @@ pub struct RustLaunch {
     pub kernel: String,
     /// Threads along each axis, where they are known.
     pub block: Option<[u32; 3]>,
+    pub dynamic_shared: DynamicShared,
+    /// Where the name is handed over.
+    pub loaded_at: Span,
     pub span: Span,
+}
+
+/// Shared memory that a launch adds to what the kernel declares.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DynamicShared {
+    /// No launch was seen.
+    #[default]
+    Unseen,
+    Bytes(u64),
+    /// The number is only known when the program runs.
+    Unknown,
 }
 
 impl TranslationUnit {
@@ -387,7 +401,7 @@ pub fn extract(workspace: &Workspace, builds: &BuildFlags) -> Extraction {
     extraction.unresolved.extend(strings.unresolved);
     extraction.unresolved.sort_by(|left, right| left.span.cmp(&right.span));
     extraction.notes.extend(strings.notes);
-    distribute(&strings.launches, &mut extraction.units);
+    distribute(&strings.launches, &strings.readers, workspace, &mut extraction.units);
     extraction
 }
 
@@ -399,15 +413,27 @@ pub fn kernel_texts(workspace: &Workspace) -> Vec<MappedText> {
 }
 
 /// Gives launches to the file that defines the kernel, in each way in which it is compiled; where several do, it is not known
-/// whose they are.
-fn distribute(launches: &[RustLaunch], units: &mut [TranslationUnit]) {
-    for launch in launches {
-        let mut owners: Vec<&mut TranslationUnit> =
-            units.iter_mut().filter(|unit| unit.may_define(&launch.kernel)).collect();
-        let is_file = owners.iter().all(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
-        let is_one = owners.len() == 1 || (is_file && owners.iter().all(|unit| unit.path() == owners[0].path()));
-        if is_one {
-            owners.iter_mut().for_each(|unit| unit.launches.push(launch.clone()));
+/// whose they are. Where a kernel may be launched by a name that is not known, it is only said where it is loaded.
+fn distribute(
+    launches: &rust::Launches,
+    readers: &BTreeSet<Option<usize>>,
+    workspace: &Workspace,
+    units: &mut [TranslationUnit],
+) {
+    let is_sure =
+        |unit: &TranslationUnit| !launches.unknown.iter().any(|load| load.may_be_of(unit, workspace, readers));
+    let sure: Vec<bool> = units.iter().map(is_sure).collect();
+    for launch in &launches.known {
+        let may_define = |(_, unit): &(usize, &mut TranslationUnit)| unit.may_define(&launch.kernel);
+        let mut owners: Vec<(usize, &mut TranslationUnit)> = units.iter_mut().enumerate().filter(may_define).collect();
+        let is_file = owners.iter().all(|(_, unit)| matches!(unit.code, UnitCode::CudaFile { .. }));
+        let is_one = owners.len() == 1 || (is_file && owners.iter().all(|(_, unit)| unit.path() == owners[0].1.path()));
+        if !is_one {
+            continue;
+        }
+        for (index, unit) in &mut owners {
+            let unknown = || RustLaunch { block: None, dynamic_shared: DynamicShared::Unseen, ..launch.clone() };
+            unit.launches.push(if sure[*index] { launch.clone() } else { unknown() });
         }
     }
 }

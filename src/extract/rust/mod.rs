@@ -20,13 +20,12 @@ use memchr::memmem;
 use syn::Expr;
 
 use self::fold::{Failure, FailureKind, Folded, Folder, Frames, Origin};
+pub(super) use self::launches::Launches;
 use self::names::{Code, FunctionId, MAX_RUST_BYTES, count_arguments, read_rust};
 use self::scan::{Call, Value};
 use self::sinks::{Driver, Options, Sink, Takes};
 pub(super) use self::texts::texts;
-use super::{
-    DriverOptions, IneffectiveOption, NvrtcOptions, RustLaunch, TranslationUnit, UnitCode, UnitNames, Unresolved,
-};
+use super::{DriverOptions, IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, UnitNames, Unresolved};
 use crate::discover::{Workspace, has_ending};
 use crate::source::{SourceFile, Span, display_path};
 
@@ -49,7 +48,9 @@ pub(super) struct Strings {
     /// Files whose whole text is in a unit.
     pub files: BTreeSet<PathBuf>,
     pub notes: Vec<String>,
-    pub launches: Vec<RustLaunch>,
+    pub launches: Launches,
+    /// Packages that open files with kernels when they run.
+    pub readers: BTreeSet<Option<usize>>,
 }
 
 /// Finds kernel strings. Nothing on the way trusts the files: what is too large or too deep is noted and left.
@@ -180,6 +181,10 @@ impl<'a> Extractor<'a> {
         reached.append(&mut folder.reached);
         self.strings.launches = launches::launches(&mut folder);
         for (file, outcome) in outcomes {
+            // What is not known may be in any file.
+            if !matches!(outcome, Outcome::Text(_)) {
+                self.strings.readers.insert(self.code.files[file].package);
+            }
             match outcome {
                 Outcome::Text(unit) => self.unit(file, *unit),
                 Outcome::Unresolved(unresolved) => self.unresolved(unresolved),

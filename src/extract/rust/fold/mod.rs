@@ -58,6 +58,8 @@ pub(super) struct Folder<'c, 'w> {
     /// The calls that lead to the function in question.
     pub frames: Frames,
     included: BTreeMap<PathBuf, Arc<SourceFile>>,
+    /// Calls that compile or load something are what is asked for.
+    keeps_products: bool,
     work: usize,
     work_of_all: usize,
 }
@@ -96,6 +98,7 @@ impl<'c, 'w> Folder<'c, 'w> {
             reached: BTreeSet::new(),
             frames: Frames::default(),
             included: BTreeMap::new(),
+            keeps_products: false,
             work: 0,
             work_of_all: 0,
         }
@@ -128,6 +131,15 @@ impl<'c, 'w> Folder<'c, 'w> {
     pub fn behind_names(&mut self, file: usize, expression: &Expr) -> Result<(usize, Expr), String> {
         let frames = self.frames.clone();
         only(self.heads(file, expression, &frames, 0)).map(|site| (site.file, site.expression))
+    }
+
+    /// The expressions behind names and choices, up to the calls that compile or load something.
+    pub fn makers(&mut self, file: usize, expression: &Expr) -> Vec<Result<Site, Failure>> {
+        let frames = self.frames.clone();
+        let outer = std::mem::replace(&mut self.keeps_products, true);
+        let sites = self.heads(file, expression, &frames, 0);
+        self.keeps_products = outer;
+        sites
     }
 
     /// The whole number that an expression is.
