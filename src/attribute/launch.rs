@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tree_sitter::Node;
 
+use super::demangle;
 use super::syntax::{access_path, children, role};
 use super::types;
 use super::view::SourceView;
@@ -72,15 +73,17 @@ impl Launches {
 
     /// A launch in Rust code, beside those of the text.
     fn add(&mut self, launch: &RustLaunch) {
-        self.add_shared(&launch.kernel, launch.dynamic_shared);
+        let demangled = demangle(&launch.kernel);
+        let kernel = base_name(&demangled).to_string();
+        self.add_shared(&kernel, launch.dynamic_shared);
         let threads = launch.block.and_then(|block| block.iter().try_fold(1u32, |all, axis| all.checked_mul(*axis)));
         match (launch.block, threads.filter(|threads| (1..=MAX_THREADS).contains(threads))) {
             (Some(block), Some(threads)) => {
                 let axes = block.iter().rposition(|axis| *axis != 1).unwrap_or(0) + 1;
-                let (kernel, span) = (launch.kernel.clone(), launch.span.clone());
+                let span = launch.span.clone();
                 self.known.entry(kernel.clone()).or_default().push(Launch { kernel, threads, axes, span });
             }
-            _ => _ = self.unknown.insert(launch.kernel.clone()),
+            _ => _ = self.unknown.insert(kernel),
         }
     }
 

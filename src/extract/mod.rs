@@ -32,7 +32,7 @@ pub struct TranslationUnit {
 /// A launch of a kernel in Rust code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RustLaunch {
-    /// The name that it is loaded by.
+    /// The name that it is loaded by: of `extern "C"` kernels their own, else the mangled one.
     pub kernel: String,
     /// Threads along each axis, where they are known.
     pub block: Option<[u32; 3]>,
@@ -423,12 +423,19 @@ fn distribute(
     let is_sure =
         |unit: &TranslationUnit| !launches.unknown.iter().any(|load| load.may_be_of(unit, workspace, readers));
     let sure: Vec<bool> = units.iter().map(is_sure).collect();
-    for launch in &launches.known {
-        let may_define = |(_, unit): &(usize, &mut TranslationUnit)| unit.may_define(&launch.kernel);
+    for load in &launches.known {
+        let launch = &load.launch;
+        let may_define = |(_, unit): &(usize, &mut TranslationUnit)| {
+            let is_in_module = || load.module.as_ref().is_none_or(|module| module.iter().any(|text| text.is_of(unit)));
+            unit.may_define(&launch.kernel) && is_in_module()
+        };
         let mut owners: Vec<(usize, &mut TranslationUnit)> = units.iter_mut().enumerate().filter(may_define).collect();
         let is_file = owners.iter().all(|(_, unit)| matches!(unit.code, UnitCode::CudaFile { .. }));
-        let is_one = owners.len() == 1 || (is_file && owners.iter().all(|(_, unit)| unit.path() == owners[0].1.path()));
-        if !is_one {
+        let is_same = |unit: &TranslationUnit, other: &TranslationUnit| match is_file {
+            true => unit.path() == other.path(),
+            false => unit.text().is_some() && unit.text() == other.text(),
+        };
+        if owners.is_empty() || !owners.iter().all(|(_, unit)| is_same(unit, owners[0].1)) {
             continue;
         }
         for (index, unit) in &mut owners {
@@ -439,8 +446,20 @@ fn distribute(
 }
 
 impl TranslationUnit {
-    /// Whether a kernel's name stands in the text.
+    /// The text of a unit that is no `.cu` file.
+    fn text(&self) -> Option<&str> {
+        match &self.code {
+            UnitCode::CudaFile { .. } => None,
+            UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => Some(text.as_str()),
+        }
+    }
+
+    /// Whether a kernel's name stands in the text; that of a mangled one as the source has it.
     fn may_define(&self, kernel: &str) -> bool {
+        let kernel = match &self.code {
+            UnitCode::Ptx { .. } => kernel,
+            UnitCode::CudaFile { .. } | UnitCode::CudaText { .. } => source_name(kernel),
+        };
         let text = match &self.code {
             UnitCode::CudaFile { file, .. } => file.text(),
             UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.as_str(),
@@ -454,9 +473,36 @@ impl TranslationUnit {
     }
 }
 
+/// A function's own name in a mangled one: `mean` of `_ZN4user4meanIfEEvPT_`; other names are their own.
+fn source_name(name: &str) -> &str {
+    let mut rest = name.strip_prefix("_Z").unwrap_or("");
+    rest = rest.strip_prefix('N').unwrap_or(rest);
+    let mut last = name;
+    while let Some(digits) = rest.find(|character: char| !character.is_ascii_digit()).filter(|digits| *digits > 0) {
+        let (length, behind) = rest.split_at(digits);
+        let Some(part) = length.parse::<usize>().ok().and_then(|length| behind.get(..length)) else { break };
+        (last, rest) = (part, &behind[part.len()..]);
+    }
+    last
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mangled_names_hold_the_name_of_the_source() {
+        for (name, expected) in [
+            ("mean", "mean"),
+            ("_Z4meanPf", "mean"),
+            ("_ZN4user4meanIfEEvPT_", "mean"),
+            ("_Z", "_Z"),
+            ("_Z9mean", "_Z9mean"),
+            ("_Z99999999999999999999mean", "_Z99999999999999999999mean"),
+        ] {
+            assert_eq!(source_name(name), expected);
+        }
+    }
 
     #[test]
     fn units_of_one_place_are_numbered() {

@@ -850,6 +850,31 @@ fn names_of_kernels_are_followed() {
 }
 
 #[test]
+fn loads_belong_to_the_text_of_their_module() {
+    let text = "extern \\\"C\\\" __global__ void";
+    let kernels =
+        format!("const A: &str = \"{text} k() {{}}\"; const B: &str = \"{text} k() {{}} {text} other() {{}}\"; ");
+    let loads = |host: &str| {
+        let extraction = of_text(&format!("{kernels} fn f() {{ compile_ptx(A); compile_ptx(B); {host} }}"));
+        extraction.units.iter().map(|unit| unit.launches.len()).collect::<Vec<_>>()
+    };
+    assert_eq!(loads("m.load_function(\"k\")?;"), [0, 0]);
+    assert_eq!(loads("m.load_function(\"other\")?;"), [0, 1]);
+    assert_eq!(loads("let m = c.load_module(compile_ptx(A)?)?; m.load_function(\"k\")?;"), [1, 0]);
+    assert_eq!(loads("let m = c.load_module(compile_ptx(A)?)?; m.load_function(\"other\")?;"), [0, 0]);
+    // One text that is compiled in two ways.
+    assert_eq!(
+        loads(
+            "compile_ptx_with_opts(B, CompileOptions { ftz: Some(true), ..Default::default() }); m.load_function(\"other\")?;"
+        ),
+        [0, 1, 1]
+    );
+    // Kernels that are no `extern \"C\"`.
+    let mangled = "fn f() { compile_ptx(\"__global__ void scan(float *x) {}\"); m.load_function(\"_Z4scanPf\")?; m.load_function(\"_Z5scan2Pf\")?; }";
+    assert_eq!(launched(&of_text(mangled)), ["_Z4scanPf: ?, unseen, load_function(\"_Z4scanPf\")"]);
+}
+
+#[test]
 fn an_unknown_name_is_one_of_its_module() {
     let text = "extern \\\"C\\\" __global__ void";
     let kernels = format!("const A: &str = \"{text} a() {{}}\"; const B: &str = \"{text} b() {{}}\"; ");

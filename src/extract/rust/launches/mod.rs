@@ -14,7 +14,8 @@ use proc_macro2::TokenTree;
 use syn::Expr;
 
 use self::configuration::Configuration;
-pub(in crate::extract) use self::modules::UnknownLoad;
+pub(in crate::extract) use self::modules::{ModuleText, UnknownLoad};
+use self::uses::Use;
 use super::fold::{FailureKind, Folder, parse_list};
 use super::names::FunctionId;
 use super::scan::Call;
@@ -53,9 +54,17 @@ impl Load {
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Launches {
     /// In the order of files.
-    pub known: Vec<RustLaunch>,
+    pub known: Vec<KnownLoad>,
     /// Loads by names that are not known.
     pub unknown: Vec<UnknownLoad>,
+}
+
+/// A launch, or a load of which no launch is known.
+#[derive(Debug)]
+pub(in crate::extract) struct KnownLoad {
+    pub launch: RustLaunch,
+    /// What its module may be made of, where that is known.
+    pub module: Option<BTreeSet<ModuleText>>,
 }
 
 /// The launches of the workspace.
@@ -83,31 +92,34 @@ fn load_of(call: &Call) -> Option<&'static Load> {
 }
 
 fn of_load(folder: &mut Folder<'_, '_>, file: usize, call: &Call, load: &Load, found: &mut Launches) {
-    let Ok(arguments) = parse_list(call.arguments.clone()) else {
-        return found.unknown.push(modules::of_load(folder, file, call));
-    };
-    if arguments.len() != load.arguments {
+    let arguments = parse_list(call.arguments.clone()).ok();
+    if arguments.as_ref().is_some_and(|arguments| arguments.len() != load.arguments) {
         return;
     }
+    let module = modules::module_texts(folder, file, call);
+    let package = folder.code.files[file].package;
+    let unknown = module.clone().map_or(UnknownLoad::InPackage(package), UnknownLoad::Of);
+    let Some(arguments) = arguments else { return found.unknown.push(unknown) };
     let names = names(folder, file, call, &arguments[load.name]);
     let uses = match load.is_raw {
-        true => vec![uses::Use {
-            configuration: Configuration::default(),
-            span: folder.code.files[file].rust.span(call.range.clone()),
-        }],
+        true => vec![Use::unknown(folder.code.files[file].rust.span(call.range.clone()))],
         false => uses::of(folder, file, call),
     };
     for name in names {
-        match name {
-            Some((kernel, loaded_at)) => found.known.extend(uses.iter().map(|one| RustLaunch {
+        let Some((kernel, loaded_at)) = name else {
+            found.unknown.push(unknown.clone());
+            continue;
+        };
+        found.known.extend(uses.iter().map(|one| KnownLoad {
+            launch: RustLaunch {
                 kernel: kernel.clone(),
                 block: one.configuration.block,
                 dynamic_shared: one.configuration.dynamic_shared,
                 loaded_at: loaded_at.clone(),
                 span: one.span.clone(),
-            })),
-            None => found.unknown.push(modules::of_load(folder, file, call)),
-        }
+            },
+            module: module.clone(),
+        }));
     }
 }
 
@@ -157,7 +169,7 @@ fn is_load(folder: &Folder<'_, '_>, id: FunctionId) -> bool {
 }
 
 /// `launch!(module.kernel<<<grid, block, …>>>(…))`, where the kernel is named in the macro.
-fn of_macros(folder: &mut Folder<'_, '_>, file: usize, found: &mut Vec<RustLaunch>) {
+fn of_macros(folder: &mut Folder<'_, '_>, file: usize, found: &mut Vec<KnownLoad>) {
     let rust = &folder.code.files[file].rust;
     let launches = rust.macros.iter().filter(|launch| launch.name == "launch");
     let named = launches.filter_map(|launch| {
@@ -172,6 +184,7 @@ fn of_macros(folder: &mut Folder<'_, '_>, file: usize, found: &mut Vec<RustLaunc
     let named: Vec<_> = named.collect();
     for (kernel, tokens, span) in named {
         let Configuration { block, dynamic_shared } = Configuration::of_macro(folder, file, tokens);
-        found.push(RustLaunch { kernel, block, dynamic_shared, loaded_at: span.clone(), span });
+        let launch = RustLaunch { kernel, block, dynamic_shared, loaded_at: span.clone(), span };
+        found.push(KnownLoad { launch, module: None });
     }
 }

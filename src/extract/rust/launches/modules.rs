@@ -33,13 +33,16 @@ pub(in crate::extract) enum ModuleText {
     Built(String),
 }
 
-/// What is known of a load.
-pub(super) fn of_load(folder: &mut Folder<'_, '_>, file: usize, call: &Call) -> UnknownLoad {
-    let package = folder.code.files[file].package;
-    folder.start(Frames::default());
-    match module_texts(folder, file, call) {
-        Some(texts) if !texts.is_empty() => UnknownLoad::Of(texts),
-        _ => UnknownLoad::InPackage(package),
+impl ModuleText {
+    /// Whether a unit is of this text.
+    pub fn is_of(&self, unit: &TranslationUnit) -> bool {
+        match (self, &unit.code) {
+            (Self::Text(module), UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) => {
+                module == text.as_str()
+            }
+            (Self::Built(name), UnitCode::CudaFile { file, .. }) => *name == stem(&file.path),
+            _ => false,
+        }
     }
 }
 
@@ -60,9 +63,10 @@ impl UnknownLoad {
     }
 }
 
-/// The texts of the module that a method is called on.
-fn module_texts(folder: &mut Folder<'_, '_>, file: usize, call: &Call) -> Option<BTreeSet<ModuleText>> {
+/// The texts that the module of a load may be of, where all are known.
+pub(super) fn module_texts(folder: &mut Folder<'_, '_>, file: usize, call: &Call) -> Option<BTreeSet<ModuleText>> {
     let receiver = parse(call.receiver.clone()).ok().filter(|_| call.is_method)?;
+    folder.start(Frames::default());
     let mut found = BTreeSet::new();
     for made in folder.makers(file, &receiver) {
         let made = made.ok()?;
@@ -75,7 +79,7 @@ fn module_texts(folder: &mut Folder<'_, '_>, file: usize, call: &Call) -> Option
             _ => found.extend(texts_of_call(folder, &made)?),
         }
     }
-    Some(found)
+    Some(found).filter(|found| !found.is_empty())
 }
 
 /// The texts of a `Ptx`.

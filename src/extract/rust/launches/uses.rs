@@ -15,10 +15,16 @@ pub(super) struct Use {
     pub span: Span,
 }
 
+impl Use {
+    pub fn unknown(span: Span) -> Self {
+        Self { configuration: Configuration::default(), span }
+    }
+}
+
 /// The launches of what a call loads; one that is not known where it is used in other ways.
 pub(super) fn of(folder: &mut Folder<'_, '_>, file: usize, load: &Call) -> Vec<Use> {
     let rust = &folder.code.files[file].rust;
-    let unknown = vec![Use { configuration: Configuration::default(), span: rust.span(load.range.clone()) }];
+    let unknown = vec![Use::unknown(rust.span(load.range.clone()))];
     let Some(function) = rust.function_around(load.range.start).map(|index| &rust.functions[index]) else {
         return unknown;
     };
