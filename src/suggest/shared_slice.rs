@@ -100,7 +100,8 @@ fn room_for(cx: &LintContext<'_>, object: &StackObject, threads: u32, layout: La
     let variable = object.variable.as_ref()?;
     let gap = if layout == Layout::Rows { ROW_GAP } else { 0 };
     let size = (variable.bytes.unwrap_or(0).max(object.bytes - object.padding) + gap) * u64::from(threads);
-    (size + cx.frame.usage.shared <= MAX_SHARED && !has_dynamic_shared_memory(cx)).then_some(size)
+    let added = cx.unit.launches().dynamic_shared(&cx.frame.name)?;
+    (size + cx.frame.usage.shared + added <= MAX_SHARED && !has_dynamic_shared_memory(cx)).then_some(size)
 }
 
 fn edits(
