@@ -47,6 +47,10 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     if let Some(access) = guilty {
         finding = finding.access(object, access);
     }
+    if cx.unit.is_without_ptx() && !cx.has_spill_marks {
+        finding = finding
+            .note("it was made with a toolkit that does not mark spills (12.8 and later do): some of it may be spills");
+    }
     if cx.unit.is_without_ptx() {
         finding =
             finding.help("make it with `-lineinfo`: machine code then comes with its PTX and the lines of its source");

@@ -554,7 +554,8 @@ impl Attribution<'_> {
         if self.facts.is_without_log {
             // Its lines have no columns: what a line takes from a parameter, such as a pointer in a structure, may only
             // stand beside the array.
-            let is_beside = |it: &Variable| it.is_parameter && it.bytes.is_none() && it.name.contains('.');
+            let is_copy = matches!(raw.contents, Contents::Parameter(_));
+            let is_beside = |it: &Variable| !is_copy && it.is_parameter && it.bytes.is_none() && it.name.contains('.');
             variable = variable.filter(|variable| !is_beside(variable));
         }
         if let Some(variable) = &mut variable {

@@ -14,8 +14,8 @@ const SOURCES: &[&str] = &["cu", "cuh", "h", "hpp", "hh", "inl", "inc", "cpp", "
 const SHARED_PARTS: usize = 2;
 
 /// The file that a line table means by a name, where that is certain: the path itself, or a path of the workspace that the
-/// name ends in as a whole. All lines of the table must hold something there: else the file is another one, or has
-/// changed since.
+/// name ends in as a whole. All lines of the table must hold what may be code: else the file is another one, or has changed
+/// since.
 pub(super) fn source_file(name: &str, lines: &BTreeSet<u32>, base: &Path, root: &Path) -> Option<String> {
     let written = normalize(&base.join(name));
     let path = place(&written, base, root)?;
@@ -24,8 +24,15 @@ pub(super) fn source_file(name: &str, lines: &BTreeSet<u32>, base: &Path, root: 
         return None;
     }
     let file = SourceFile::read(&path, root).ok()?;
-    let holds = |line: &u32| file.line_text(*line as usize).is_some_and(|text| !text.trim().is_empty());
-    lines.iter().all(holds).then(|| path.to_string_lossy().into_owned())
+    let holds_code = |line: &u32| file.line_text(*line as usize).is_some_and(may_be_code);
+    lines.iter().all(holds_code).then(|| path.to_string_lossy().into_owned())
+}
+
+/// No compiler gives lines to these.
+fn may_be_code(line: &str) -> bool {
+    const NO_CODE: [&str; 6] = ["//", "#include", "#define", "#if", "#else", "#endif"];
+    let line = line.trim();
+    !line.is_empty() && !NO_CODE.iter().any(|start| line.starts_with(start))
 }
 
 fn place(written: &Path, base: &Path, root: &Path) -> Option<PathBuf> {
@@ -53,7 +60,9 @@ mod tests {
     fn only_files_that_are_certain_are_meant() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        for (path, text) in [("kernels/a.cu", "one\n\nthree\n"), ("a.cu", "one\n"), ("kernels/.env", "secret\n")] {
+        for (path, text) in
+            [("kernels/a.cu", "one\n\nthree\n  // four\n"), ("a.cu", "one\n"), ("kernels/.env", "secret\n")]
+        {
             fs_err::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             fs_err::write(root.join(path), text).unwrap();
         }
@@ -62,8 +71,9 @@ mod tests {
         assert_eq!(meant("kernels/a.cu", &[1, 3]).as_deref(), Some(here.as_str()));
         assert_eq!(meant(&here, &[3]).as_deref(), Some(here.as_str()));
         assert_eq!(meant("/home/ci/project/kernels/a.cu", &[1]).as_deref(), Some(here.as_str()));
-        // Blank now, beyond the end, a name alone, no source, and what lies elsewhere.
-        assert_eq!(meant("kernels/a.cu", &[2]), None);
+        // Blank or a comment now, beyond the end, a name alone, no source, and what lies elsewhere.
+        assert_eq!(meant("kernels/a.cu", &[1, 2]), None);
+        assert_eq!(meant("kernels/a.cu", &[4]), None);
         assert_eq!(meant("kernels/a.cu", &[9]), None);
         assert_eq!(meant("/home/ci/a.cu", &[1]), None);
         assert_eq!(meant("kernels/.env", &[1]), None);

@@ -56,6 +56,12 @@ pub fn failure(failure: &Failure, unit: &TranslationUnit, root: &Path) -> Vec<Di
     diagnostics
 }
 
+/// A text that does not compile, where the code around it panics if it does.
+pub fn expected_failure(unit: &TranslationUnit) -> Diagnostic {
+    let message = format!("`{}` does not compile, as the code around it demands", unit.name);
+    Diagnostic { severity: Severity::Note, ..plain(unit, Code::Tool("compile"), message) }
+}
+
 fn plain(unit: &TranslationUnit, code: Code, message: String) -> Diagnostic {
     let mut lines = message.lines();
     let first = lines.next().unwrap_or_default().to_string();

@@ -461,6 +461,8 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
     let mut architectures: Vec<String> = jobs.iter().map(|job| job.target.architecture.clone()).collect();
     architectures.sort();
     architectures.dedup();
+    // A broken cubin is for none.
+    architectures.retain(|architecture| !architecture.is_empty());
     Summary {
         units: units.len(),
         kernels: reports.iter().map(|report| report.kernels).sum(),

@@ -148,11 +148,20 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
         }
         Err(failure) => {
             report.interrupted = matches!(failure.error, CompileError::Cancelled);
-            report.failed = true;
-            report.diagnostics = messages::failure(&failure, unit, shared.root);
+            report.failed = !must_fail(unit, &failure);
+            report.diagnostics = match report.failed {
+                true => messages::failure(&failure, unit, shared.root),
+                false => vec![messages::expected_failure(unit)],
+            };
         }
     }
     report
+}
+
+/// Whether a text does not compile, and all code that has it compiled demands that.
+fn must_fail(unit: &TranslationUnit, failure: &Failure) -> bool {
+    let is_demanded = matches!(&unit.code, UnitCode::CudaText { options, .. } if options.must_fail);
+    is_demanded && matches!(failure.error, CompileError::Refused { .. })
 }
 
 fn examine(

@@ -162,6 +162,8 @@ pub struct NvrtcOptions {
     pub ineffective: Vec<IneffectiveOption>,
     /// What a program that ran gave to NVRTC beside the text; `None` for text that was read in its source.
     pub captured: Option<CapturedText>,
+    /// All code that has the text compiled panics unless that fails.
+    pub must_fail: bool,
 }
 
 /// Options that a program gives to the driver's compiler, beside PTX.

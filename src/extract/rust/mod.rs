@@ -2,6 +2,7 @@
 
 mod built;
 mod driver;
+mod expected;
 mod fold;
 mod launches;
 mod literals;
@@ -227,7 +228,7 @@ impl<'a> Extractor<'a> {
         let key = (path, start, format!("{} {}", code.key(), folded.text.as_str()));
         if let Some(known) = self.seen.get(&key).copied() {
             if let Compiled::ByNvrtc(options) = &code {
-                self.strings.units[known].add_ineffective(&options.ineffective);
+                self.strings.units[known].join(options);
             }
             return;
         }
@@ -269,10 +270,12 @@ impl<'a> Extractor<'a> {
 
 impl TranslationUnit {
     /// Another call has the same text compiled with options that mean the same, and says them at another place.
-    fn add_ineffective(&mut self, more: &[IneffectiveOption]) {
+    fn join(&mut self, other: &NvrtcOptions) {
         let UnitCode::CudaText { options, .. } = &mut self.code else { return };
+        options.must_fail &= other.must_fail;
+        let more = other.ineffective.iter();
         let new: Vec<IneffectiveOption> =
-            more.iter().filter(|option| !options.ineffective.contains(option)).cloned().collect();
+            more.filter(|option| !options.ineffective.contains(option)).cloned().collect();
         options.ineffective.extend(new);
     }
 }
@@ -309,7 +312,8 @@ impl Compiled {
     /// What makes another unit of the same text.
     fn key(&self) -> String {
         match self {
-            Self::ByNvrtc(NvrtcOptions { arguments, program_name, unresolved, ineffective: _, captured: _ }) => {
+            Self::ByNvrtc(options) => {
+                let NvrtcOptions { arguments, program_name, unresolved, .. } = options;
                 format!("{:?}", (arguments, program_name, unresolved))
             }
             Self::ByDriver(DriverOptions { arguments, unresolved, limit: _, compiled: _ }) => {
@@ -490,7 +494,8 @@ fn accept(
             if !is_certain && !folded.text.as_str().contains("__global__") {
                 return None;
             }
-            Compiled::ByNvrtc(options_of(folder, call, options, arguments))
+            let must_fail = way.0.is_empty() && expected::of_call(&folder.code.files[call.file].rust, call, options);
+            Compiled::ByNvrtc(NvrtcOptions { must_fail, ..options_of(folder, call, options, arguments) })
         }
         Takes::Ptx | Takes::Image if marker::is_ptx(folded.text.as_str()) => {
             Compiled::ByDriver(driver_options_of(folder, call, arguments))

@@ -111,7 +111,13 @@ impl Fields {
             }
         }
         let unresolved = (!self.unresolved.is_empty()).then(|| self.unresolved.join("; "));
-        NvrtcOptions { arguments, program_name: self.name, unresolved, ineffective: self.ineffective, captured: None }
+        NvrtcOptions {
+            arguments,
+            program_name: self.name,
+            unresolved,
+            ineffective: self.ineffective,
+            ..NvrtcOptions::default()
+        }
     }
 
     fn set(&mut self, folder: &mut Folder<'_, '_>, file: usize, name: &str, value: &Expr) -> Option<()> {

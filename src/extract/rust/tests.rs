@@ -726,6 +726,21 @@ fn what_the_build_was_seen_to_make_is_traced_by_its_name() {
 }
 
 #[test]
+fn a_text_must_fail_where_all_code_demands_that() {
+    let demanded = "fn a() { assert!(cudarc::nvrtc::compile_ptx(S).is_err()); } const S: &str = \"K\";";
+    let wanted = "fn b() { compile_ptx(S).unwrap(); }";
+    let must_fail = |code: &str| options(&code.replace('K', KERNEL)).must_fail;
+    assert!(must_fail(demanded));
+    let program = "let p = create_program(c\"K\", None).unwrap();";
+    let compile = "unsafe { compile_program::<&str>(p, &[]) }";
+    assert!(must_fail(&format!("use cudarc; fn f() {{ {program} assert_eq!({compile}.unwrap_err(), E); }}")));
+    assert!(!must_fail(&format!("use cudarc; fn f() {{ {program} {compile}.unwrap_err(); {compile}.unwrap(); }}")));
+    assert!(!must_fail(&format!("{demanded} {wanted}")));
+    assert!(!must_fail(&format!("{wanted} {demanded}")));
+    assert!(!must_fail("fn f() { assert!(g(\"K\").is_err()); } fn g(s: &str) -> R { compile_ptx(s) }"));
+}
+
+#[test]
 fn other_ways_to_nvrtc_have_their_options() {
     for (code, arguments, unresolved) in [
         (
