@@ -9,7 +9,8 @@
 //! ## What to do
 //! Say the block: `__launch_bounds__(256)`. It is exact for one kernel, and ptxas follows it in place of
 //! `-maxrregcount`. What is reported was seen: the launches of the kernel in its own file and in Rust code, all of which
-//! show their block as a constant.
+//! show their block as a constant. A kernel that Rust code may load by a name that is not known counts as launched in
+//! unknown ways.
 //!
 //! ## Fix safety
 //! A launch with a larger block than the bound fails; launches from other C++ files are not looked at.

@@ -26,6 +26,7 @@ fn main() {
         trial("a_second_run_has_nothing_to_do", a_second_run_has_nothing_to_do),
         trial("a_patch_is_what_would_be_written", a_patch_is_what_would_be_written),
         trial("literals_are_edited_in_place", literals_are_edited_in_place),
+        trial("macros_are_edited_where_they_are_written", macros_are_edited_where_they_are_written),
         trial("pieces_are_edited_in_place", pieces_are_edited_in_place),
         trial("trees_with_changes_are_refused", trees_with_changes_are_refused),
         trial("a_kill_leaves_each_file_old_or_new", a_kill_leaves_each_file_old_or_new),
@@ -162,6 +163,20 @@ fn pieces_are_edited_in_place() -> Result<(), Failed> {
     let place = Place::new(&[("src/lib.rs", &code(&escaped, &raw)), ("kernels/c.cu", UNIX)])?;
     place.fix()?;
     same(&place.read("kernels/c.cu")?, FIXED)?;
+    same(&place.read("src/lib.rs")?, &code(&escape(FIXED), &FIXED.replace("walk", "extra")))
+}
+
+/// An edit lands in the argument of a call, or in the definition for all calls at once.
+fn macros_are_edited_where_they_are_written() -> Result<(), Failed> {
+    let escape = |text: &str| text.replace('\n', "\\n").replace('\t', "\\t");
+    let code = |own: &str, argument: &str| {
+        let (head, tail) = own.split_once("walk").unwrap_or_default();
+        format!(
+            "macro_rules! given {{ ($text:expr) => {{ cudarc::nvrtc::compile_ptx($text).unwrap() }}; }}\nmacro_rules! named {{ ($name:ident) => {{ cudarc::nvrtc::compile_ptx(concat!(\"{head}\", stringify!($name), \"{tail}\")).unwrap() }}; }}\npub fn all() {{\n    given!(r#\"{argument}\"#);\n    named!(one);\n    named!(other);\n}}\n"
+        )
+    };
+    let place = Place::new(&[("src/lib.rs", &code(&escape(UNIX), &UNIX.replace("walk", "extra")))])?;
+    place.fix()?;
     same(&place.read("src/lib.rs")?, &code(&escape(FIXED), &FIXED.replace("walk", "extra")))
 }
 

@@ -28,6 +28,12 @@ pub(super) struct Code<'a> {
     unread: Vec<Option<Vec<Unread>>>,
     manifests: BTreeMap<PathBuf, String>,
     pub macros: Macros,
+    /// What was looked for in all unread files of a group, or of all groups: there is no more of it.
+    searched: BTreeSet<(Wanted, Option<Option<usize>>, String)>,
+    /// Names of modules, and of types with associated items, by package.
+    modules: BTreeSet<(Option<usize>, String)>,
+    /// Functions by their names.
+    functions: BTreeMap<String, Vec<FunctionId>>,
     /// Files whose macros were looked at.
     expanded: usize,
     is_expanding: bool,
@@ -40,6 +46,14 @@ struct Unread {
     bytes: Vec<u8>,
     /// Names of the macros that it seems to define.
     macros: Vec<String>,
+}
+
+/// What unread files are looked through for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Wanted {
+    Word,
+    Function,
+    Callers,
 }
 
 pub(super) struct CodeFile {
@@ -110,6 +124,9 @@ impl<'a> Code<'a> {
             unread,
             manifests: BTreeMap::new(),
             macros: Macros::default(),
+            searched: BTreeSet::new(),
+            modules: BTreeSet::new(),
+            functions: BTreeMap::new(),
             expanded: 0,
             is_expanding: false,
         }
@@ -123,6 +140,8 @@ impl<'a> Code<'a> {
         let rust = RustFile::scan(file)?;
         let (module, is_isolated) = self.module_of(&file.path, package);
         let definitions = self.macros.add(&rust, self.files.len(), package);
+        self.modules.extend(module.iter().map(|name| (package, name.clone())));
+        self.modules.extend(rust.containers().map(|name| (package, name.clone())));
         self.files.push(CodeFile { rust, package, definitions, module, is_isolated });
         Ok(())
     }
@@ -134,7 +153,13 @@ impl<'a> Code<'a> {
             return;
         }
         while self.expanded < self.files.len() {
-            self.expand_file(self.expanded);
+            let file = self.expanded;
+            self.expand_file(file);
+            let CodeFile { rust, package, .. } = &self.files[file];
+            self.modules.extend(rust.containers().map(|name| (*package, name.clone())));
+            for (index, function) in self.files[file].rust.functions.iter().enumerate() {
+                self.functions.entry(function.name.clone()).or_default().push(FunctionId { file, index });
+            }
             self.expanded += 1;
         }
         self.is_expanding = false;
@@ -197,7 +222,7 @@ impl<'a> Code<'a> {
         let Some(name) = call.path.last() else { return Vec::new() };
         let at = call.range.start;
         if call.is_method {
-            self.read_packages_with(name);
+            self.read_definitions(None, name);
             return self
                 .functions_where(name, |function, _| function.has_self && function.parameters.len() == arguments);
         }
@@ -207,7 +232,7 @@ impl<'a> Code<'a> {
         };
         let Some((name, qualifiers)) = path.split_last() else { return Vec::new() };
         let Some((package, qualifiers)) = self.package_of_function(file, qualifiers) else { return Vec::new() };
-        self.read_files_with(package, name);
+        self.read_definitions(Some(package), name);
         let has_arguments =
             |function: &Function| arguments == function.parameters.len() + usize::from(function.has_self);
         let found = self.functions_where(name, |function, of| {
@@ -254,12 +279,19 @@ impl<'a> Code<'a> {
 
     /// All calls of a function, in files that were not asked for too.
     pub fn calls_of(&mut self, id: FunctionId) -> Vec<(usize, Call)> {
-        let name = self.function(id).name.clone();
-        self.read_packages_with(&name);
+        self.read_callers(id);
+        let function = self.function(id);
+        let name = function.name.clone();
+        let owner = function.owner.as_ref().filter(|owner| owner.of_trait.is_none()).map(|owner| owner.name.clone());
         let mut calls = Vec::new();
         for file in 0..self.files.len() {
-            let named: Vec<Call> =
-                self.files[file].rust.calls.iter().filter(|call| self.may_mean(file, call, &name)).cloned().collect();
+            let named: Vec<Call> = self.files[file]
+                .rust
+                .calls
+                .iter()
+                .filter(|call| self.may_mean(file, call, &name, owner.as_ref()))
+                .cloned()
+                .collect();
             let named = named.into_iter().filter(|call| !self.is_template(file, call.range.start)).collect::<Vec<_>>();
             for call in named {
                 let arguments = count_arguments(&call.arguments);
@@ -271,21 +303,27 @@ impl<'a> Code<'a> {
         calls
     }
 
-    fn may_mean(&self, file: usize, call: &Call, name: &str) -> bool {
-        let [only] = call.path.as_slice() else { return call.path.last().is_some_and(|last| last == name) };
-        let bound = self.files[file].rust.binding(only, call.range.start);
-        only == name
-            || matches!(bound, Ok(Some(Binding { value: Value::Path(path), .. })) if path.last().is_some_and(|last| last == name))
+    /// Whether a call may be of a function of this name, and of this type. This is cheap, where finding out takes long.
+    fn may_mean(&self, file: usize, call: &Call, name: &str, owner: Option<&String>) -> bool {
+        let is_alias = |of: &String| match self.files[file].rust.binding(of, call.range.start) {
+            Ok(Some(Binding { value: Value::Path(path), .. })) => Some(path.clone()),
+            _ => None,
+        };
+        match (call.path.as_slice(), owner) {
+            ([only], _) => {
+                only == name || is_alias(only).is_some_and(|path| path.last().is_some_and(|last| last == name))
+            }
+            ([.., of, last], Some(owner)) => last == name && (of == owner || of == "Self" || is_alias(of).is_some()),
+            (path, _) => path.last().is_some_and(|last| last == name),
+        }
     }
 
     fn functions_where(&self, name: &str, test: impl Fn(&Function, usize) -> bool) -> Vec<FunctionId> {
-        let of_file = |(file, code): (usize, &CodeFile)| {
-            let functions = code.rust.functions.iter().enumerate();
-            let functions = functions.filter(|(_, function)| function.name == name && test(function, file));
-            let functions = functions.filter(|(_, function)| !self.is_template(file, function.body.start));
-            functions.map(|(index, _)| FunctionId { file, index }).collect::<Vec<_>>()
+        let is_meant = |id: &FunctionId| {
+            let function = self.function(*id);
+            test(function, id.file) && !self.is_template(id.file, function.body.start)
         };
-        self.files.iter().enumerate().flat_map(of_file).collect()
+        self.functions.get(name).into_iter().flatten().copied().filter(is_meant).collect()
     }
 
     /// The values that a member has in structures of a type, where these are made.
@@ -516,12 +554,7 @@ impl<'a> Code<'a> {
     }
 
     fn is_module(&self, file: usize, name: &str) -> bool {
-        let package = self.files[file].package;
-        let has_module = |other: &CodeFile| {
-            other.package == package
-                && (other.module.iter().any(|module| module == name) || other.rust.has_container(name))
-        };
-        self.files.iter().any(has_module)
+        self.modules.contains(&(self.files[file].package, name.to_string()))
     }
 
     fn candidates(&self, from: usize, name: &str) -> Vec<Candidate> {
@@ -559,21 +592,68 @@ impl<'a> Code<'a> {
 
     /// Looks at the files of all packages that were not, and that hold `name`.
     pub fn read_packages_with(&mut self, name: &str) {
-        for package in 0..self.workspace.packages.len() {
-            self.read_files_with(Some(package), name);
+        if self.is_new_search(Wanted::Word, None, name) {
+            for package in self.groups() {
+                self.read_files_with(package, name);
+            }
         }
-        self.read_files_with(None, name);
     }
 
     /// Looks at the files of a package that were not, and that hold `name`.
     fn read_files_with(&mut self, package: Option<usize>, name: &str) {
+        if self.is_new_search(Wanted::Word, Some(package), name) {
+            let finder = memmem::Finder::new(name);
+            self.read_files_where(package, |file| holds_word(&file.bytes, &finder));
+        }
+    }
+
+    /// Looks at the files of a package, or of all, that were not, and that define a function of this name.
+    fn read_definitions(&mut self, package: Option<Option<usize>>, name: &str) {
+        if package.is_none() && !self.is_new_search(Wanted::Function, None, name) {
+            return;
+        }
         let finder = memmem::Finder::new(name);
-        self.read_files_where(package, |file| holds_word(&file.bytes, &finder));
+        for package in package.map_or_else(|| self.groups(), |package| vec![package]) {
+            if !self.is_new_search(Wanted::Function, Some(package), name) {
+                continue;
+            }
+            self.read_files_where(package, |file| words_in(&file.bytes, &finder).any(|at| follows_fn(&file.bytes, at)));
+        }
+    }
+
+    /// Looks at the files that were not, and that may call a function. One of a type that no trait asks for is called with the
+    /// name of the type, or on a value.
+    fn read_callers(&mut self, id: FunctionId) {
+        let function = self.function(id);
+        let owner = function.owner.as_ref().filter(|owner| !function.has_self && owner.of_trait.is_none());
+        let owner_name = owner.map(|owner| owner.name.clone());
+        let name = function.name.clone();
+        let (finder, owner) = (memmem::Finder::new(&name), owner_name.as_deref().map(memmem::Finder::new));
+        let is_wanted = |file: &Unread| {
+            words_in(&file.bytes, &finder).any(|at| is_called(&file.bytes[at + name.len()..]))
+                && owner.as_ref().is_none_or(|owner| holds_word(&file.bytes, owner))
+        };
+        let key = format!("{}::{name}", owner_name.as_deref().unwrap_or_default());
+        for package in self.groups() {
+            if self.is_new_search(Wanted::Callers, Some(package), &key) {
+                self.read_files_where(package, is_wanted);
+            }
+        }
+    }
+
+    /// Whether something was not looked for yet.
+    fn is_new_search(&mut self, what: Wanted, group: Option<Option<usize>>, name: &str) -> bool {
+        self.searched.insert((what, group, name.to_string()))
+    }
+
+    /// All packages, and the files without one.
+    fn groups(&self) -> Vec<Option<usize>> {
+        (0..self.workspace.packages.len()).map(Some).chain([None]).collect()
     }
 
     /// Looks at the files that were not, and that define a macro of this name.
     pub(super) fn read_files_that_define(&mut self, name: &str) {
-        for package in (0..self.workspace.packages.len()).map(Some).chain([None]) {
+        for package in self.groups() {
             self.read_files_where(package, |file| file.macros.iter().any(|known| known == name));
         }
     }
@@ -697,11 +777,34 @@ fn member_value(members: &TokenStream, member: &str) -> Option<TokenStream> {
 /// Whether a name stands somewhere in a file by itself. Scanning a file takes longer than this by far, and short names are
 /// parts of many others.
 fn holds_word(bytes: &[u8], finder: &memmem::Finder<'_>) -> bool {
+    words_in(bytes, finder).next().is_some()
+}
+
+/// Where a name stands by itself.
+fn words_in(bytes: &[u8], finder: &memmem::Finder<'_>) -> impl Iterator<Item = usize> {
     let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-    finder.find_iter(bytes).any(|at| {
+    finder.find_iter(bytes).filter(move |at| {
         let before = at.checked_sub(1).and_then(|before| bytes.get(before));
         !is_part(before) && !is_part(bytes.get(at + finder.needle().len()))
     })
+}
+
+/// Whether what follows a name makes it a call, or gives it another name: `(`, `::<T>(`, `as other`.
+fn is_called(behind: &[u8]) -> bool {
+    let rest = behind.trim_ascii_start();
+    let is_generic = || rest.strip_prefix(b"::").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"<"));
+    let is_renamed = || {
+        rest.len() < behind.len()
+            && rest.strip_prefix(b"as").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_whitespace))
+    };
+    rest.starts_with(b"(") || is_generic() || is_renamed()
+}
+
+/// Whether `fn` stands before a place.
+fn follows_fn(bytes: &[u8], at: usize) -> bool {
+    let before = bytes[..at].trim_ascii_end();
+    let word = before.strip_suffix(b"fn").filter(|_| before.len() < at);
+    word.is_some_and(|rest| !rest.last().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'))
 }
 
 /// The names behind `macro_rules!` in a file.
@@ -719,6 +822,26 @@ fn defined_macros(bytes: &[u8]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_and_definitions_are_seen_without_tokens() {
+        let finder = memmem::Finder::new("w");
+        let calls = |text: &str| words_in(text.as_bytes(), &finder).any(|at| is_called(&text.as_bytes()[at + 1..]));
+        for text in ["w(1)", "a.w (1)", "b::w::<T>(1)", "w :: <T>(1)", "use a::{w as v};", "w\n(1)"] {
+            assert!(calls(text), "{text}");
+        }
+        for text in ["let w = 1;", "w::x()", "w::X::<T>()", "new(w)", "w.x()", "w assert", "was(1)"] {
+            assert!(!calls(text), "{text}");
+        }
+        let defines = |text: &str| words_in(text.as_bytes(), &finder).any(|at| follows_fn(text.as_bytes(), at));
+        assert!(
+            defines("pub fn w() {}")
+                && defines("fn\n w<T>()")
+                && !defines("w()")
+                && !defines("a_fn w")
+                && !defines("w")
+        );
+    }
 
     #[test]
     fn macros_are_seen_without_tokens() {

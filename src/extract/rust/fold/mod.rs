@@ -44,6 +44,9 @@ const MAX_STEPS: usize = 64;
 const MAX_WORK: usize = 20_000;
 const MAX_WORK_OF_ALL: usize = 2_000_000;
 
+/// Steps for one name of a kernel.
+const MAX_WORK_OF_NAME: usize = 400;
+
 /// Texts that one expression may be.
 const MAX_CHOICES: usize = 32;
 
@@ -60,6 +63,8 @@ pub(super) struct Folder<'c, 'w> {
     included: BTreeMap<PathBuf, Arc<SourceFile>>,
     /// Calls that compile or load something are what is asked for.
     keeps_products: bool,
+    /// Steps for one call.
+    allowance: usize,
     work: usize,
     work_of_all: usize,
 }
@@ -99,6 +104,7 @@ impl<'c, 'w> Folder<'c, 'w> {
             frames: Frames::default(),
             included: BTreeMap::new(),
             keeps_products: false,
+            allowance: MAX_WORK,
             work: 0,
             work_of_all: 0,
         }
@@ -108,6 +114,11 @@ impl<'c, 'w> Folder<'c, 'w> {
     pub fn start(&mut self, frames: Frames) {
         self.frames = frames;
         self.work_of_all += std::mem::take(&mut self.work);
+    }
+
+    /// From here on follows what is simple: names are, where texts may not be.
+    pub fn follow_names(&mut self) {
+        self.allowance = MAX_WORK_OF_NAME;
     }
 
     /// The texts that an expression of a file may be.
@@ -167,7 +178,7 @@ impl<'c, 'w> Folder<'c, 'w> {
         self.work += 1;
         match steps > MAX_STEPS {
             true => Err(Failure::made("it leads in a circle")),
-            false if self.work > MAX_WORK || self.work_of_all > MAX_WORK_OF_ALL => {
+            false if self.work > self.allowance || self.work_of_all > MAX_WORK_OF_ALL => {
                 Err(Failure::made("its text is put together in more ways than are followed"))
             }
             false => Ok(()),

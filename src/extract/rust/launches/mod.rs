@@ -72,6 +72,7 @@ pub(super) fn launches(folder: &mut Folder<'_, '_>) -> Launches {
     for word in LOADS.iter().chain(&RAW_LOADS).map(|load| load.function).chain(["launch!"]) {
         folder.code.read_packages_with(word);
     }
+    folder.follow_names();
     let mut found = Launches::default();
     for file in 0..folder.code.files.len() {
         let calls: Vec<Call> = folder.code.files[file].rust.calls.clone();

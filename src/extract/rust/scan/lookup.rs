@@ -102,9 +102,9 @@ impl RustFile {
         self.functions.iter().position(|function| function.body.start == start)
     }
 
-    /// Whether there is an inline module, or an implementation for a type, of this name.
-    pub fn has_container(&self, name: &str) -> bool {
-        self.bindings.values().flatten().any(|binding| binding.container.iter().any(|container| container == name))
+    /// The inline modules, and the types with implementations, that names stand in.
+    pub fn containers(&self) -> impl Iterator<Item = &String> {
+        self.bindings.values().flatten().flat_map(|binding| &binding.container)
     }
 
     /// Inline modules around a place.
