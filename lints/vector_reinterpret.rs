@@ -12,6 +12,8 @@
 //! - Load and store the vector as a vector, and unpack it into an array whose indices are constants.
 //! - Keep the elements in shared memory where the index must be free.
 //!
+//! A union in place of the cast keeps the index, and the variable in memory with it.
+//!
 //! ## Fix safety
 //! Where all that is read at run time are single parts of one vector or number, the component is selected and the part
 //! taken out of it with a shift. That gives what the cast gave, but is not what an undefined access must do. An index behind
