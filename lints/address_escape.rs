@@ -11,12 +11,14 @@
 //! - Replace calls through pointers and virtual calls by a `switch`.
 //!
 //! ## Fix safety
-//! Inlining keeps the meaning. Passing by value changes every call of the function. A `switch` in place of a table of
+//! Inlining keeps the meaning. Passing by value changes every call of the function, and is offered where the function does
+//! nothing but read and write what its parameter leads to; other files that declare or call it must follow. A `switch` in place of a table of
 //! functions keeps it where nothing writes to the table, which the source alone cannot show unless it is `static`; an index
 //! beyond the table, which was undefined, calls the last function then. Where neither is possible, a kernel's own variable
 //! may become a part of shared memory, which has addresses too: see `dynamic_index`.
 
 use crate::attribute::{Escape, EscapeKind, StackObject, StackObjectKind, demangle};
+use crate::diagnostic::{Applicability, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, traffic};
 use crate::suggest;
 
@@ -49,7 +51,16 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_known = !object.escapes.iter().any(|escape| escape.is_external);
     let shared = is_known.then(|| suggest::keep_in_shared_memory(cx, object)).flatten();
     let inlined = callees(object).and_then(|callees| suggest::inline(cx, object, &callees));
-    Some(finding.help(advice(escape)).suggest(inlined).suggest(suggest::call_by_name(cx, object)).suggest(shared))
+    let finding = finding.help(advice(escape)).suggest(inlined).suggest(by_value(cx, object));
+    Some(finding.suggest(suggest::call_by_name(cx, object)).suggest(shared))
+}
+
+/// The variable as an argument and a result of the functions that get its address. With `-rdc=true` other files may call them
+/// by their own declarations, which only the linker would miss.
+fn by_value(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
+    let name = &object.variable.as_ref().filter(|_| !cx.unit.is_relocatable())?.name;
+    let title = format!("pass `{name}` by value, and return what is changed");
+    Some(Suggestion::new(title, Applicability::MaybeIncorrect, object.pass_by_value()?))
 }
 
 /// The functions that the address is passed to, where it leaves in no other way.

@@ -13,12 +13,14 @@
 //!
 //! ## Fix safety
 //! `static` keeps the meaning where every initialiser is a constant expression and nothing writes to the table; that
-//! nothing does is what this lint saw in the code.
+//! nothing does is what this lint saw in the code. The same holds for a table that assignments of constants fill, one for
+//! each element and all before the first use: the values become its initialiser.
 
 use crate::attribute::{Access, Address, Contents, EscapeKind, StackObject, StackObjectKind, demangle};
 use crate::diagnostic::{Applicability, Suggestion, Uniformity};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin};
 use crate::read::AccessKind;
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "constant_table",
@@ -49,7 +51,10 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = finding.note("every thread stores the constants before it reads them");
     Some(match copied_from {
         Some(source) => finding.help(advice_for_copy(&demangle(source), read)),
-        None => finding.help(advice(object, read, *is_computed)).suggest(make_static(object)),
+        None => finding
+            .help(advice(object, read, *is_computed))
+            .suggest(make_static(object))
+            .suggest(suggest::declare_with_values(object)),
     })
 }
 

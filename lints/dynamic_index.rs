@@ -15,21 +15,26 @@
 //!   selects is slower than local memory there from 8 elements up.
 //!
 //! ## Fix safety
+//! A loop over all elements that starts at some element of a ring is turned into one that visits them in their own order,
+//! where each round only adds to sums or writes elements of its own. Sums of floating-point numbers may then differ in their
+//! last digits, so that the programmer must judge.
+//!
 //! Where all accesses with a computed index can be edited, the edit selects the element. Index and value are evaluated
 //! once, and only where nothing in the statement can change them before. It may be incorrect all the same where something
 //! that the source does not show depends on the order, and for an index outside of the array, which was undefined: nothing
 //! is written then.
 //!
 //! Shared memory in place of a kernel's own variable is suggested where launch bounds or all launches tell how large a block
-//! is. Each thread keeps to its own part, so that nothing is to be synchronised: where every use is an element, that is a
+//! is; for a variable of a `__device__` function the size is always yours to write, as other kernels may call it. Each thread keeps to its own part, so that nothing is to be synchronised: where every use is an element, that is a
 //! column; what methods and functions work on as a whole becomes a row that is used under the same name. The programmer must
 //! judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. Where nothing tells the block
 //! size, the edit has a usual one that must be replaced. All other ways out are advice.
 
-use crate::attribute::{Access, Address, ForLoop, Form, Sources, StackObject, StackObjectKind};
+use crate::attribute::{Access, Address, Sources, StackObject, StackObjectKind};
 use crate::diagnostic::{Applicability, Suggestion, Uniformity};
 use crate::edit::conflict;
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin};
+use crate::rewrite::{ForLoop, Form};
 use crate::suggest::{self, Unrolled};
 
 pub(crate) static LINT: Lint = Lint {
@@ -66,6 +71,10 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Some(suggestion) if suggestion.applicability == Applicability::HasPlaceholders => (None, Some(suggestion)),
         suggestion => (suggestion, None),
     };
+    let rotated = [Form::Branch, Form::Select].map(|form| visit_in_order(object, form));
+    let finding = rotated.into_iter().flatten().fold(finding, |finding, rotated| finding.suggest(Some(rotated)));
+    // Where variables share memory, the machine code does not tell what is constant.
+    let finding = finding.suggest(suggest::declare_with_values(object)).suggest(suggest::select_lanes(object));
     let finding = forms.fold(finding.suggest(shared), |finding, form| finding.suggest(select(object, form)));
     Some(finding.suggest(of_some_block))
 }
@@ -73,9 +82,13 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 /// Accesses of all elements, of which one is chosen, in place of all accesses with a computed index; loops over the array
 /// are unrolled with them, since one index that is no constant is enough to keep all of it in memory.
 fn select(object: &StackObject, form: Form) -> Option<Suggestion> {
-    let selection = object.selection(form)?;
+    let selection = object.selection(form, &[])?;
     // Without an access that writes, the forms are one.
-    let limit = if selection.has_writes { limit(object) } else { limit(object).min(READ_ELEMENTS) };
+    let limit = match selection.has_writes {
+        _ if is_walked_deeper(object) => MOST_ELEMENTS,
+        true => limit(object),
+        false => limit(object).min(READ_ELEMENTS),
+    };
     let is_worth = selection.elements.is_some_and(|elements| elements <= limit);
     if !is_worth || (form == Form::Select && !selection.has_writes) {
         return None;
@@ -96,6 +109,45 @@ fn select(object: &StackObject, form: Form) -> Option<Suggestion> {
     edits.sort();
     let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits).rounds(unrolled.rounds);
     Some(suggestion.keeping_loops(keeps_loops).within_kernel(is_within_kernel))
+}
+
+/// Whether loops over the elements go round more often than any element is chosen: all of their accesses are saved for one
+/// select.
+fn is_walked_deeper(object: &StackObject) -> bool {
+    let deepest = |is_wanted: &dyn Fn(&Address) -> bool| {
+        let accesses = object.accesses.iter().filter(|access| is_wanted(&access.address));
+        accesses.map(|access| access.loop_depth).max()
+    };
+    let chosen = deepest(&|address| matches!(address, Address::Computed(_)));
+    deepest(&|address| matches!(address, Address::Counter(_))) > chosen
+}
+
+/// Loops that visit all elements from some element on, in the order of the elements; what is left with a computed index
+/// selects its element.
+fn visit_in_order(object: &StackObject, form: Form) -> Option<Suggestion> {
+    let rotations = object.rotations()?;
+    let selection = object.selection(form, &rotations.loops)?;
+    // Each of the loops saves an access to every element, so that a select of one costs no more than it.
+    let is_worth = selection.edits.is_empty() || selection.elements.is_some_and(|elements| elements <= MOST_ELEMENTS);
+    if !is_worth || (form == Form::Select && !selection.has_writes) {
+        return None;
+    }
+    let unrolled = Unrolled::of(object)?;
+    let is_within_kernel = rotations.is_within_kernel
+        && selection.is_within_kernel
+        && unrolled.loops.iter().all(ForLoop::is_within_kernel);
+    let title = match selection.edits.is_empty() {
+        true => "visit the elements in their own order, in an unrolled loop",
+        false => "visit the elements in their own order, in an unrolled loop, and select the one that is used alone",
+    };
+    let mut edits = rotations.edits;
+    edits.extend(selection.edits);
+    edits.extend(unrolled.edits);
+    edits.sort();
+    edits.dedup();
+    let is_apart = edits.iter().enumerate().all(|(at, one)| edits[at + 1..].iter().all(|other| !conflict(one, other)));
+    let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits);
+    is_apart.then(|| suggestion.rounds(rotations.rounds.max(unrolled.rounds)).within_kernel(is_within_kernel))
 }
 
 /// How many elements a chain of selects may have that is not slower than local memory.

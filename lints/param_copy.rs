@@ -17,11 +17,12 @@
 //! memory for each thread: see `dynamic_index`.
 
 use crate::attribute::{
-    Address, Contents, DeclarationKind, DeclarationSite, Escape, EscapeKind, Parameter, ParameterCopy, StackObject,
-    StackObjectKind, Variable, demangle,
+    Address, Contents, DeclarationKind, Escape, EscapeKind, Parameter, ParameterCopy, StackObject, StackObjectKind,
+    Variable, demangle,
 };
 use crate::diagnostic::{Applicability, Edit, Suggestion, Uniformity};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, line_of, object_finding, origin};
+use crate::rewrite::DeclarationSite;
 use crate::suggest;
 
 pub(crate) static LINT: Lint =

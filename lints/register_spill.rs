@@ -14,7 +14,8 @@
 //!
 //! ## Fix safety
 //! A higher limit lets fewer threads run at a time, and launches with larger blocks than the bound fail: the
-//! programmer must judge. Spilling to shared memory gives the same results; see `shared_spill_available`.
+//! programmer must judge. A flag that limits a whole file stays as it is: a kernel that needs more gets `__maxnreg__`, which
+//! counts in its place (CUDA 12.4 and later). Spilling to shared memory gives the same results; see `shared_spill_available`.
 
 use crate::attribute::{
     KernelFrame, Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, StackObject, StackObjectKind, registers_for,
@@ -107,7 +108,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     }
     let advice = launched(cx, &mut finding).unwrap_or_else(|| advice(frame.limit.as_ref(), need(frame)));
     let finding = finding.suggest(fit_launches(cx));
-    let finding = raise_limit(frame).into_iter().fold(finding, |finding, more| finding.suggest(Some(more)));
+    let finding = raise_limit(cx).into_iter().fold(finding, |finding, more| finding.suggest(Some(more)));
     // It makes spills cheaper; advice that avoids them is not to be lost for it.
     let is_only = finding.suggestions.is_empty();
     let in_shared_memory = suggest::spill_to_shared_memory(cx, is_only.then_some(&advice));
@@ -125,7 +126,8 @@ fn fit_launches(cx: &LintContext<'_>) -> Option<Suggestion> {
 }
 
 /// Limits that allow more registers, the one that is enough first.
-fn raise_limit(frame: &KernelFrame) -> Vec<Suggestion> {
+fn raise_limit(cx: &LintContext<'_>) -> Vec<Suggestion> {
+    let frame = cx.frame;
     let needed = frame.unlimited.filter(|usage| usage.spill_stores == 0).map(|usage| usage.registers);
     let suggestions: Vec<Option<Suggestion>> = match frame.limit.as_ref().map(|limit| &limit.origin) {
         Some(LimitOrigin::LaunchBounds { threads, min_blocks }) => {
@@ -135,6 +137,7 @@ fn raise_limit(frame: &KernelFrame) -> Vec<Suggestion> {
             choices.into_iter().map(|blocks| ask_fewer_blocks(frame, *min_blocks, blocks)).collect()
         }
         Some(LimitOrigin::MaxRegisters) => vec![more_registers(frame, needed)],
+        Some(LimitOrigin::Flag(flag)) => vec![suggest::name_registers(cx, flag, allowed(needed))],
         _ => Vec::new(),
     };
     suggestions.into_iter().flatten().collect()
@@ -154,10 +157,15 @@ fn ask_fewer_blocks(frame: &KernelFrame, min_blocks: u32, blocks: u32) -> Option
 fn more_registers(frame: &KernelFrame, needed: Option<u32>) -> Option<Suggestion> {
     let span = frame.launch_bounds.max_registers_span.as_ref()?;
     let number = span.text().split_once('(')?.1.strip_suffix(')')?.trim();
-    let allowed = needed?.next_multiple_of(REGISTER_UNIT).min(MAX_REGISTERS);
+    let allowed = allowed(needed)?;
     let edit = number_edit(span, number, frame.limit.as_ref()?.registers, allowed)?;
     let title = format!("allow {}", plural(allowed.into(), "register"));
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true))
+}
+
+/// Registers that are needed, as they are given to threads.
+fn allowed(needed: Option<u32>) -> Option<u32> {
+    Some(needed?.next_multiple_of(REGISTER_UNIT).min(MAX_REGISTERS))
 }
 
 /// A number that stands in a span as such, and means what it says.

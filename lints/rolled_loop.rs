@@ -13,12 +13,14 @@
 //!
 //! ## Fix safety
 //! Unrolling a loop of known length keeps the meaning. A guard in place of a run-time bound keeps it only where
-//! the bound never exceeds the array's extent, which the array itself demands. Where unrolling does not help, a kernel's own
+//! the bound never exceeds the array's extent, which the array itself demands. `memcpy` and `memset` of a run-time length are
+//! turned into guarded loops only where the other side has elements of the same type. Where unrolling does not help, a kernel's own
 //! array may become a slice of shared memory, with a column for each thread: see `dynamic_index`.
 
-use crate::attribute::{Access, Address, ForLoop, StackObject, StackObjectKind, Trip};
+use crate::attribute::{Access, Address, StackObject, StackObjectKind, Trip};
 use crate::diagnostic::{Applicability, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding};
+use crate::rewrite::ForLoop;
 use crate::suggest::{self, Unrolled};
 
 pub(crate) static LINT: Lint = Lint {
@@ -42,7 +44,11 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
             .label(guilty.loop_span.as_ref(), reason(guilty, trip)),
         Walk::Call(_) | Walk::Hidden => finding,
     };
-    let suggestion = matches!(walk, Walk::Loop).then(|| unroll(object)).flatten();
+    let suggestion = match walk {
+        Walk::Loop => unroll(object).or_else(|| copy_elements(object)),
+        Walk::Call(_) => copy_elements(object),
+        Walk::Hidden => None,
+    };
     let finding = finding.help(walk.advice(guilty, trip)).suggest(suggestion);
     Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
 }
@@ -63,6 +69,22 @@ fn unroll(object: &StackObject) -> Option<Suggestion> {
     };
     let suggestion = Suggestion::new(title, applicability, unrolled.edits).rounds(unrolled.rounds);
     Some(suggestion.within_kernel(unrolled.loops.iter().all(ForLoop::is_within_kernel)))
+}
+
+/// Unrolled loops over the elements in place of calls that copy so many bytes of the array, with the loops over it.
+fn copy_elements(object: &StackObject) -> Option<Suggestion> {
+    let copies = object.element_copies()?;
+    let unrolled = Unrolled::of_accesses(object, |access| access.copying_call().is_none())?;
+    let title = match unrolled.edits.is_empty() {
+        true => "copy element by element, with a guard, and unroll that",
+        false => "copy element by element, with a guard, and unroll all loops over the array",
+    };
+    let is_within_kernel = copies.is_within_kernel && unrolled.loops.iter().all(ForLoop::is_within_kernel);
+    let mut edits = copies.edits;
+    edits.extend(unrolled.edits);
+    edits.sort();
+    let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits);
+    Some(suggestion.rounds(copies.rounds.max(unrolled.rounds)).within_kernel(is_within_kernel))
 }
 
 /// What walks over the array.

@@ -11,7 +11,8 @@
 //! Without launch bounds it budgets for as many threads as the registers allow.
 //!
 //! ptxas refuses the pragma with an error in kernels with dynamic shared memory, calls of functions that were not
-//! inlined, `setmaxnreg`, with `-rdc=true`, and with `-G`; nothing is reported there.
+//! inlined, `setmaxnreg`, with `-rdc=true`, and with `-G`; nothing is reported there, and nothing where a launch in the
+//! file or in Rust code adds shared memory, or may.
 //!
 //! ## Fix safety
 //! The result is the same. Fewer blocks may run at a time where shared memory was scarce, and a later change that brings
@@ -38,6 +39,9 @@ const WORTHWHILE: u64 = 10;
 fn check(cx: &LintContext<'_>) -> Option<Finding> {
     let frame = cx.frame;
     let (before, after) = (&frame.usage, frame.shared_spilling.as_ref()?);
+    if cx.unit.launches().dynamic_shared(&frame.name) != Some(0) {
+        return None;
+    }
     let is_spills = |object: &&StackObject| matches!(object.kind, StackObjectKind::Spills(_));
     let StackObjectKind::Spills(spills) = &frame.objects.iter().find(is_spills)?.kind else { return None };
     let gone = before.spilled().checked_sub(after.spilled())?;

@@ -13,9 +13,10 @@
 //! ## Fix safety
 //! Other functions give other results in the last digits: the programmer must judge.
 
-use crate::attribute::{MathForm, StackObject, StackObjectKind};
+use crate::attribute::{StackObject, StackObjectKind};
 use crate::diagnostic::{Applicability, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, object_finding};
+use crate::rewrite::MathForm;
 
 pub(crate) static LINT: Lint = Lint {
     name: "slow_path_math",

@@ -13,8 +13,11 @@
 //! - Keep the elements in shared memory where the index must be free.
 //!
 //! ## Fix safety
-//! Shared memory in place of a kernel's own variable leaves the casts as they are, with what is undefined about them; see
-//! `dynamic_index`. All other ways out are advice: they change how the kernel computes.
+//! Where all that is read at run time are single parts of one vector or number, the component is selected and the part
+//! taken out of it with a shift. That gives what the cast gave, but is not what an undefined access must do. An index behind
+//! the last part, which was undefined, reads another part then. Shared memory in place of a kernel's own variable leaves the
+//! casts as they are, with what is undefined about them; see `dynamic_index`. All other ways out are advice: they change how
+//! the kernel computes.
 
 use crate::attribute::{StackObject, StackObjectKind};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding};
@@ -44,5 +47,5 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         true => "select the component without an index, and take the part out of it with shifts or intrinsics",
         false => "load and store the vector as a vector, and unpack it into an array whose indices are constants",
     });
-    Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
+    Some(finding.suggest(suggest::select_lanes(object)).suggest(suggest::keep_in_shared_memory(cx, object)))
 }

@@ -1,6 +1,7 @@
 //! What a run tells its user: one problem at one place, with everything a report format needs.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -206,6 +207,31 @@ pub struct KernelInstance {
     pub usage: ResourceUsage,
     /// Where the flags of the unit came from.
     pub flags: FlagOrigin,
+    /// Where Rust code loads it by its name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loaded_at: Vec<Location>,
+}
+
+/// A line of a file, and a column in characters, both from 1.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Location {
+    pub file: String,
+    pub line: usize,
+    pub column: usize,
+}
+
+impl From<&Span> for Location {
+    fn from(span: &Span) -> Self {
+        let (line, column) = span.line_column();
+        let before = span.file.text().get(span.start + 1 - column..span.start).unwrap_or("");
+        Self { file: span.file.display.clone(), line, column: before.chars().count() + 1 }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
 }
 
 /// Where the flags that a unit was compiled with came from.

@@ -21,6 +21,7 @@ mod lints;
 pub mod process;
 pub mod read;
 pub mod report;
+mod rewrite;
 pub mod run;
 pub mod source;
 mod suggest;

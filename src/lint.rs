@@ -10,7 +10,7 @@ use crate::attribute::{
 };
 use crate::compile::CompilerMessage;
 use crate::diagnostic::{
-    Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Severity, Suggestion, Uniformity,
+    Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Location, Severity, Suggestion, Uniformity,
 };
 use crate::extract::{TranslationUnit, UnitCode};
 use crate::lints::ALL;
@@ -418,6 +418,10 @@ impl Claim {
 }
 
 fn instance(frame: &KernelFrame, bytes: u64, about: &Circumstances<'_>) -> KernelInstance {
+    let loads = about.unit.launches.iter().filter(|launch| launch.kernel == frame.mangled);
+    let mut loaded_at: Vec<Location> = loads.map(|launch| Location::from(&launch.loaded_at)).collect();
+    loaded_at.sort();
+    loaded_at.dedup();
     KernelInstance {
         name: frame.name.clone(),
         mangled: frame.mangled.clone(),
@@ -426,6 +430,7 @@ fn instance(frame: &KernelFrame, bytes: u64, about: &Circumstances<'_>) -> Kerne
         bytes,
         usage: frame.usage,
         flags: about.flags,
+        loaded_at,
     }
 }
 

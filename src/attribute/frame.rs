@@ -607,7 +607,7 @@ fn padding(kernel: &KernelFacts) -> u64 {
     MAX_PADDING + kernel.stack_alignment.saturating_sub(STACK_ALIGNMENT)
 }
 
-pub(super) fn plain(kind: StackObjectKind, bytes: u64) -> StackObject {
+pub(crate) fn plain(kind: StackObjectKind, bytes: u64) -> StackObject {
     StackObject {
         kind,
         bytes,

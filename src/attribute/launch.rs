@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tree_sitter::Node;
 
+use super::demangle;
 use super::syntax::{access_path, children, role};
 use super::types;
 use super::view::SourceView;
-use crate::extract::{MappedText, RustLaunch, TranslationUnit, UnitCode};
+use crate::extract::{DynamicShared, MappedText, RustLaunch, TranslationUnit, UnitCode};
 use crate::source::Span;
 
 /// Threads that a block may have, on all architectures.
@@ -56,6 +57,8 @@ pub struct Launches {
     known: BTreeMap<String, Vec<Launch>>,
     /// Kernels that are launched in other ways, or with blocks that are not known.
     unknown: BTreeSet<String>,
+    /// The largest that any launch adds, by kernel; one that is not known counts as larger than all others.
+    dynamic_shared: BTreeMap<String, DynamicShared>,
 }
 
 impl Launches {
@@ -70,14 +73,32 @@ impl Launches {
 
     /// A launch in Rust code, beside those of the text.
     fn add(&mut self, launch: &RustLaunch) {
+        let demangled = demangle(&launch.kernel);
+        let kernel = base_name(&demangled).to_string();
+        self.add_shared(&kernel, launch.dynamic_shared);
         let threads = launch.block.and_then(|block| block.iter().try_fold(1u32, |all, axis| all.checked_mul(*axis)));
         match (launch.block, threads.filter(|threads| (1..=MAX_THREADS).contains(threads))) {
             (Some(block), Some(threads)) => {
                 let axes = block.iter().rposition(|axis| *axis != 1).unwrap_or(0) + 1;
-                let (kernel, span) = (launch.kernel.clone(), launch.span.clone());
+                let span = launch.span.clone();
                 self.known.entry(kernel.clone()).or_default().push(Launch { kernel, threads, axes, span });
             }
-            _ => _ = self.unknown.insert(launch.kernel.clone()),
+            _ => _ = self.unknown.insert(kernel),
+        }
+    }
+
+    fn add_shared(&mut self, kernel: &str, added: DynamicShared) {
+        let known = self.dynamic_shared.entry(kernel.to_string()).or_default();
+        *known = added.max(*known);
+    }
+
+    /// Shared memory that launches of a kernel add to what it declares: the most that was seen, and nothing where no launch
+    /// was. `None` where that is only known when the program runs.
+    pub fn dynamic_shared(&self, kernel: &str) -> Option<u64> {
+        match self.dynamic_shared.get(base_name(kernel)).copied().unwrap_or_default() {
+            DynamicShared::Unseen => Some(0),
+            DynamicShared::Bytes(bytes) => Some(bytes),
+            DynamicShared::Unknown => None,
         }
     }
 
@@ -141,8 +162,9 @@ impl<'a> Reader<'a> {
                 continue;
             };
             let span = self.view.span(node.start_byte()..configuration.end_byte());
-            match children(configuration).into_iter().filter(Node::is_named).nth(1).and_then(|block| self.block(block))
-            {
+            let parts: Vec<Node<'a>> = children(configuration).into_iter().filter(Node::is_named).collect();
+            launches.add_shared(kernel, parts.get(2).map_or(DynamicShared::Bytes(0), |bytes| self.bytes(*bytes)));
+            match parts.get(1).and_then(|block| self.block(*block)) {
                 Some((threads, axes)) => launches
                     .known
                     .entry(kernel.to_string())
@@ -256,6 +278,13 @@ impl<'a> Reader<'a> {
     fn line(&self, expression: Node<'a>) -> Option<Block> {
         let threads = self.value(self.view.slice(expression), expression)?;
         Some(Block { threads, axes: 1 })
+    }
+
+    /// The third part of `<<<grid, block, bytes>>>`.
+    fn bytes(&self, expression: Node<'a>) -> DynamicShared {
+        let bytes = self.product(expression, MAX_STEPS).filter(|value| value.axes == 1);
+        let bytes = bytes.and_then(|value| u64::try_from(value.threads).ok());
+        bytes.map_or(DynamicShared::Unknown, DynamicShared::Bytes)
     }
 
     /// The value of a text that stands at a node.
@@ -478,7 +507,14 @@ mod tests {
     #[test]
     fn launches_in_rust_code_count_too() {
         let file = SourceFile::from_text("a.rs", "f.launch(cfg)");
-        let rust = |block| RustLaunch { kernel: "k".to_string(), block, span: Span::new(&file, 0..13) };
+        let span = || Span::new(&file, 0..13);
+        let rust = |block| RustLaunch {
+            kernel: "k".to_string(),
+            block,
+            dynamic_shared: DynamicShared::Bytes(0),
+            loaded_at: span(),
+            span: span(),
+        };
         let largest = |blocks: &[Option<[u32; 3]>]| {
             let mut launches = launches(&format!("{KERNELS}void h(float* a) {{ k<<<1, 64>>>(a, 1); }}"), &[]);
             blocks.iter().for_each(|block| launches.add(&rust(*block)));
@@ -489,6 +525,24 @@ mod tests {
         for unknown in [None, Some([2048, 1, 1]), Some([0, 1, 1]), Some([u32::MAX, 2, 1])] {
             assert_eq!(largest(&[unknown]).0, None);
         }
+    }
+
+    #[test]
+    fn shared_memory_of_launches_is_counted() {
+        for (calls, expected) in [
+            ("k<<<1, 64>>>(a, n);", Some(0)),
+            ("k<<<1, 64, 0, stream>>>(a, n);", Some(0)),
+            ("k<<<1, 64, BLOCK * 4>>>(a, n);", Some(1024)),
+            ("const int bytes = kThreads * 4; k<<<1, n, bytes>>>(a, n); k<<<1, 64>>>(a, n);", Some(512)),
+            ("k<<<1, 64, n * sizeof(float)>>>(a, n); k<<<1, 64, 4096>>>(a, n);", None),
+            ("t<8><<<1, 64, n>>>(a);", Some(0)),
+            ("", Some(0)),
+        ] {
+            let host = format!("{KERNELS}void h(float* a, int n) {{ {calls} }}");
+            assert_eq!(launches(&host, &[]).dynamic_shared("k"), expected, "{calls}");
+        }
+        let text = format!("{KERNELS}void h(float* a, int n) {{ t<8><<<1, 64, n>>>(a); }}");
+        assert_eq!(launches(&text, &[]).dynamic_shared("t<16>"), None);
     }
 
     #[test]

@@ -60,17 +60,17 @@ pub struct Access {
     pub width: u8,
     pub address: Address,
     /// Bytes of the elements that the PTX moves: 2 of a `ld.local.v4.u16`; several where code was merged.
-    pub(super) elements: BTreeSet<u64>,
+    pub(crate) elements: BTreeSet<u64>,
     /// What the address is computed from, or for a counter the length of its loop.
-    pub(super) origins: Origins,
+    pub(crate) origins: Origins,
     /// How the loop ends that this may be the rest of, after it was unrolled by a factor.
-    pub(super) rest_of: Option<Trip>,
+    pub(crate) rest_of: Option<Trip>,
     /// The PTX says `ld.volatile` or `st.volatile`.
     pub is_volatile: bool,
     /// The deepest of the instructions.
     pub loop_depth: u32,
     /// Levels of inlining that lie in the user's files, innermost first; names are found with them.
-    pub(super) places: Vec<Place>,
+    pub(crate) places: Vec<Place>,
     /// The statement, or for a known variable its use: `window[k]`.
     pub span: Option<Span>,
     /// The variable at the call, where the access lies in a function that was inlined there: `ring` of `ring.at(i)`.
@@ -78,7 +78,7 @@ pub struct Access {
     /// Bytes of the index, where the variable's use has one.
     pub index: Option<Span>,
     /// Source lines of the branch that closes the innermost loop around it.
-    pub(super) loop_lines: Vec<SourceLine>,
+    pub(crate) loop_lines: Vec<SourceLine>,
     /// Source of that loop.
     pub loop_span: Option<Span>,
     /// `#pragma unroll …` of that loop.
@@ -94,7 +94,7 @@ pub struct Access {
 impl Access {
     /// A load at a place, with an index from data.
     #[cfg(test)]
-    pub(super) fn computed_at(place: Place) -> Self {
+    pub(crate) fn computed_at(place: Place) -> Self {
         Self {
             kind: AccessKind::Load,
             count: 1,
@@ -199,8 +199,8 @@ impl EscapeKind {
 pub struct Escape {
     pub kind: EscapeKind,
     /// Which of how many arguments of the call it is.
-    pub(super) argument: Option<(usize, usize)>,
-    pub(super) places: Vec<Place>,
+    pub(crate) argument: Option<(usize, usize)>,
+    pub(crate) places: Vec<Place>,
     pub span: Option<Span>,
     /// The function that is called is not in this unit.
     pub is_external: bool,
@@ -558,7 +558,7 @@ fn wanted_bytes(
     Some(last.offset + bytes - key.offset)
 }
 
-pub(super) fn same_place(left: &Access, right: &Access) -> bool {
+pub(crate) fn same_place(left: &Access, right: &Access) -> bool {
     let key = |place: &Place| (Rc::as_ptr(&place.view), place.line, place.offset);
     left.places.iter().map(key).eq(right.places.iter().map(key))
 }

@@ -153,7 +153,7 @@ impl<'t> Casts<'t> {
 
 impl SourceView {
     /// Type and operand of a cast to a pointer or reference; a macro that is one counts.
-    fn cast<'t>(&self, node: Node<'t>) -> Option<(String, Node<'t>)> {
+    pub(crate) fn cast<'t>(&self, node: Node<'t>) -> Option<(String, Node<'t>)> {
         match node.kind() {
             "cast_expression" => {
                 let type_text = self.pointed_type(node.child_by_field_name("type")?)?;

@@ -19,7 +19,7 @@ pub struct SourceView {
     text: MappedText,
     line_starts: Vec<usize>,
     tree: Option<Tree>,
-    pub(super) memory: Memory,
+    pub(crate) memory: Memory,
 }
 
 impl SourceView {
@@ -86,7 +86,7 @@ impl SourceView {
 }
 
 /// Address of a view, bytes of a region, and function.
-pub(super) type MentionKey = (usize, usize, usize, Option<Arc<str>>);
+pub(crate) type MentionKey = (usize, usize, usize, Option<Arc<str>>);
 
 /// The views of one unit: its own text, and the files of the workspace that it includes.
 pub struct Views<'a> {
@@ -98,7 +98,7 @@ pub struct Views<'a> {
     /// What nvcc's front end says of local variables.
     pub front_end: &'a FrontEnd,
     /// Uses of variables by view, region and function, as `resolve` finds them.
-    pub(super) mentions: RefCell<HashMap<MentionKey, Rc<[Mention]>>>,
+    pub(crate) mentions: RefCell<HashMap<MentionKey, Rc<[Mention]>>>,
     views: RefCell<HashMap<PathBuf, Option<Rc<SourceView>>>>,
 }
 

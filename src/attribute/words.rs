@@ -3,24 +3,24 @@
 use std::collections::BTreeSet;
 
 /// Whether a character may be part of a name.
-pub(super) fn is_word(c: char) -> bool {
+pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
 /// The names and numbers of a text, in order.
-pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !is_word(c)).filter(|word| !word.is_empty())
 }
 
 /// Where a word stands in a text, and is no part of a longer one.
-pub(super) fn places_of<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
+pub(crate) fn places_of<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
     let is_whole = move |at: &usize| !text[..*at].ends_with(is_word) && !text[*at + word.len()..].starts_with(is_word);
     text.match_indices(word).map(|(at, _)| at).filter(is_whole)
 }
 
 /// A name that the text does not have, and that was not given to something else: with a number behind it where there is
 /// one already.
-pub(super) fn fresh(text: &str, wanted: &str, given: &[String]) -> String {
+pub(crate) fn fresh(text: &str, wanted: &str, given: &[String]) -> String {
     let used: BTreeSet<&str> = words(text).collect();
     let is_free = |name: &String| !used.contains(name.as_str()) && !given.contains(name);
     let mut name = wanted.to_string();

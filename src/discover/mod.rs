@@ -149,7 +149,9 @@ fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
     let (selected, notes) = packages::select(&project, &manifest, scope)?;
     let left_out = packages::left_out(&project, &selected);
     let root = PathBuf::from(project.workspace_root.as_std_path());
-    let packages = selected.iter().map(|package| Package::new(package, &project)).collect::<Result<Vec<_>, _>>()?;
+    let programs = packages::programs(&project);
+    let packages = selected.iter().map(|package| Package::new(package, &project, &programs));
+    let packages = packages.collect::<Result<Vec<_>, _>>()?;
     let mut finding = Finding { root, packages, files: BTreeMap::new(), headers: Vec::new(), notes, left_out };
     for index in 0..finding.packages.len() {
         finding.walk_package(index);

@@ -1,6 +1,6 @@
 //! Packages, as cargo selects them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub struct Package {
     /// Libraries, programs, examples and so on, as cargo's JSON messages have them.
     pub targets: Vec<cargo_metadata::Target>,
     pub config: Arc<PackageConfig>,
+    /// Names of packages of the workspace that some program of the workspace has in it together with this one, its own too.
+    pub shares_program_with: BTreeSet<String>,
     pub(super) target_folders: Vec<PathBuf>,
 }
 
@@ -47,7 +49,11 @@ impl Package {
 
     /// # Errors
     /// The settings of the package or its workspace cannot be used.
-    pub(super) fn new(package: &cargo_metadata::Package, project: &Metadata) -> Result<Self, ConfigError> {
+    pub(super) fn new(
+        package: &cargo_metadata::Package,
+        project: &Metadata,
+        programs: &[BTreeSet<&str>],
+    ) -> Result<Self, ConfigError> {
         let manifest_path = PathBuf::from(package.manifest_path.as_std_path());
         let own = PackageConfig::read(&manifest_path, Table::Package, &package.metadata)?;
         let folders = [Some(&project.target_directory), project.build_directory.as_ref()];
@@ -58,9 +64,35 @@ impl Package {
             manifest_path,
             targets: package.targets.clone(),
             config: Arc::new(own.over(&workspace_config(project)?)),
+            shares_program_with: programs
+                .iter()
+                .filter(|program| program.contains(package.name.as_str()))
+                .flat_map(|program| program.iter().map(ToString::to_string))
+                .collect(),
             target_folders: folders.into_iter().flatten().map(|folder| PathBuf::from(folder.as_std_path())).collect(),
         })
     }
+}
+
+/// What the programs of each package of the workspace have in them: the package, and all that it depends on. Of packages
+/// that are no members only those are known that a member names.
+pub(super) fn programs(project: &Metadata) -> Vec<BTreeSet<&str>> {
+    let members: BTreeMap<&str, &cargo_metadata::Package> =
+        project.packages.iter().map(|package| (package.name.as_str(), package)).collect();
+    members.keys().map(|name| program(name, &members)).collect()
+}
+
+/// A package and all that it depends on.
+fn program<'a>(name: &'a str, members: &BTreeMap<&'a str, &'a cargo_metadata::Package>) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    let mut waiting = vec![name];
+    while let Some(name) = waiting.pop() {
+        let is_new = found.insert(name);
+        let package = members.get(name).filter(|_| is_new);
+        let dependencies = package.into_iter().flat_map(|package| &package.dependencies);
+        waiting.extend(dependencies.map(|dependency| dependency.name.as_str()));
+    }
+    found
 }
 
 fn workspace_config(project: &Metadata) -> Result<PackageConfig, ConfigError> {
@@ -311,7 +343,7 @@ impl Projects {
         let Some(package) = package else {
             return Ok(Place { package: None, config: Arc::new(workspace_config(&project)?) });
         };
-        let package = Package::new(package, &project)?;
+        let package = Package::new(package, &project, &programs(&project))?;
         let config = Arc::clone(&package.config);
         self.packages.push(package);
         Ok(Place { package: Some(self.packages.len() - 1), config })

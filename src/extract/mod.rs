@@ -6,7 +6,7 @@ mod fatbin;
 mod machine;
 mod rust;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,11 +37,25 @@ pub struct TranslationUnit {
 /// A launch of a kernel in Rust code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RustLaunch {
-    /// The name that it is loaded by.
+    /// The name that it is loaded by: of `extern "C"` kernels their own, else the mangled one.
     pub kernel: String,
     /// Threads along each axis, where they are known.
     pub block: Option<[u32; 3]>,
+    pub dynamic_shared: DynamicShared,
+    /// Where the name is handed over.
+    pub loaded_at: Span,
     pub span: Span,
+}
+
+/// Shared memory that a launch adds to what the kernel declares.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DynamicShared {
+    /// No launch was seen.
+    #[default]
+    Unseen,
+    Bytes(u64),
+    /// The number is only known when the program runs.
+    Unknown,
 }
 
 impl TranslationUnit {
@@ -248,7 +262,8 @@ impl MappedText {
     pub fn slice(&self, range: Range<usize>) -> Self {
         let mut part =
             Self { text: self.text.get(range.clone()).unwrap_or_default().to_string(), segments: Vec::new() };
-        for segment in &self.segments {
+        let first = self.segments.partition_point(|segment| segment.text.end <= range.start);
+        for segment in self.segments[first..].iter().take_while(|segment| segment.text.start < range.end) {
             let (start, end) = (segment.text.start.max(range.start), segment.text.end.min(range.end));
             let is_verbatim = segment.text.len() == segment.source.range().len();
             if start >= end || !(is_verbatim || (start..end) == segment.text) {
@@ -262,6 +277,29 @@ impl MappedText {
             part.segments.push(Segment { text: start - range.start..end - range.start, source });
         }
         part
+    }
+
+    /// The source bytes of a range that was written in one piece.
+    pub fn piece(&self, range: Range<usize>) -> Option<Span> {
+        let index = self.segments.partition_point(|segment| segment.text.end <= range.start);
+        let Segment { text, source } = self.segments.get(index)?;
+        if text.start > range.start || text.end < range.end {
+            return None;
+        }
+        if text.len() == source.range().len() {
+            let start = source.start + (range.start - text.start);
+            return Some(Span::new(&source.file, start..start + range.len()));
+        }
+        (*text == range).then(|| source.clone())
+    }
+
+    /// The same text, where its source is itself a text with a map: from there back to the files.
+    pub fn through(&self, sources: &Self) -> Self {
+        let segment = |segment: &Segment| {
+            let source = sources.piece(segment.source.range())?;
+            Some(Segment { text: segment.text.clone(), source })
+        };
+        Self { text: self.text.clone(), segments: self.segments.iter().filter_map(segment).collect() }
     }
 
     /// Adds another mapped text.
@@ -386,7 +424,7 @@ pub fn extract(workspace: &Workspace, builds: &BuildFlags) -> Extraction {
     extraction.unresolved.extend(strings.unresolved);
     extraction.unresolved.sort_by(|left, right| left.span.cmp(&right.span));
     extraction.notes.extend(strings.notes);
-    distribute(&strings.launches, &mut extraction.units);
+    distribute(&strings.launches, &strings.readers, workspace, &mut extraction.units);
     extraction
 }
 
@@ -398,22 +436,53 @@ pub fn kernel_texts(workspace: &Workspace) -> Vec<MappedText> {
 }
 
 /// Gives launches to the file that defines the kernel, in each way in which it is compiled; where several do, it is not known
-/// whose they are.
-fn distribute(launches: &[RustLaunch], units: &mut [TranslationUnit]) {
-    for launch in launches {
-        let mut owners: Vec<&mut TranslationUnit> =
-            units.iter_mut().filter(|unit| unit.may_define(&launch.kernel)).collect();
-        let is_file = owners.iter().all(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
-        let is_one = owners.len() == 1 || (is_file && owners.iter().all(|unit| unit.path() == owners[0].path()));
-        if is_one {
-            owners.iter_mut().for_each(|unit| unit.launches.push(launch.clone()));
+/// whose they are. Where a kernel may be launched by a name that is not known, it is only said where it is loaded.
+fn distribute(
+    launches: &rust::Launches,
+    readers: &BTreeSet<Option<usize>>,
+    workspace: &Workspace,
+    units: &mut [TranslationUnit],
+) {
+    let is_sure =
+        |unit: &TranslationUnit| !launches.unknown.iter().any(|load| load.may_be_of(unit, workspace, readers));
+    let sure: Vec<bool> = units.iter().map(is_sure).collect();
+    for load in &launches.known {
+        let launch = &load.launch;
+        let may_define = |(_, unit): &(usize, &mut TranslationUnit)| {
+            let is_in_module = || load.module.as_ref().is_none_or(|module| module.iter().any(|text| text.is_of(unit)));
+            unit.may_define(&launch.kernel) && is_in_module()
+        };
+        let mut owners: Vec<(usize, &mut TranslationUnit)> = units.iter_mut().enumerate().filter(may_define).collect();
+        let is_file = owners.iter().all(|(_, unit)| matches!(unit.code, UnitCode::CudaFile { .. }));
+        let is_same = |unit: &TranslationUnit, other: &TranslationUnit| match is_file {
+            true => unit.path() == other.path(),
+            false => unit.text().is_some() && unit.text() == other.text(),
+        };
+        if owners.is_empty() || !owners.iter().all(|(_, unit)| is_same(unit, owners[0].1)) {
+            continue;
+        }
+        for (index, unit) in &mut owners {
+            let unknown = || RustLaunch { block: None, dynamic_shared: DynamicShared::Unseen, ..launch.clone() };
+            unit.launches.push(if sure[*index] { launch.clone() } else { unknown() });
         }
     }
 }
 
 impl TranslationUnit {
-    /// Whether a kernel's name stands in the text.
+    /// The text of a unit that is no `.cu` file.
+    fn text(&self) -> Option<&str> {
+        match &self.code {
+            UnitCode::CudaFile { .. } | UnitCode::Machine(_) => None,
+            UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => Some(text.as_str()),
+        }
+    }
+
+    /// Whether a kernel's name stands in the text; that of a mangled one as the source has it.
     fn may_define(&self, kernel: &str) -> bool {
+        let kernel = match &self.code {
+            UnitCode::Ptx { .. } | UnitCode::Machine(_) => kernel,
+            UnitCode::CudaFile { .. } | UnitCode::CudaText { .. } => source_name(kernel),
+        };
         let text = match &self.code {
             UnitCode::CudaFile { file, .. } => file.text(),
             UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.as_str(),
@@ -428,9 +497,36 @@ impl TranslationUnit {
     }
 }
 
+/// A function's own name in a mangled one: `mean` of `_ZN4user4meanIfEEvPT_`; other names are their own.
+fn source_name(name: &str) -> &str {
+    let mut rest = name.strip_prefix("_Z").unwrap_or("");
+    rest = rest.strip_prefix('N').unwrap_or(rest);
+    let mut last = name;
+    while let Some(digits) = rest.find(|character: char| !character.is_ascii_digit()).filter(|digits| *digits > 0) {
+        let (length, behind) = rest.split_at(digits);
+        let Some(part) = length.parse::<usize>().ok().and_then(|length| behind.get(..length)) else { break };
+        (last, rest) = (part, &behind[part.len()..]);
+    }
+    last
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mangled_names_hold_the_name_of_the_source() {
+        for (name, expected) in [
+            ("mean", "mean"),
+            ("_Z4meanPf", "mean"),
+            ("_ZN4user4meanIfEEvPT_", "mean"),
+            ("_Z", "_Z"),
+            ("_Z9mean", "_Z9mean"),
+            ("_Z99999999999999999999mean", "_Z99999999999999999999mean"),
+        ] {
+            assert_eq!(source_name(name), expected);
+        }
+    }
 
     #[test]
     fn units_of_one_place_are_numbered() {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Context;
 use super::position::place;
-use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, KernelInstance, Label, Severity};
+use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, KernelInstance, Label, Location, Severity};
 use crate::source::Span;
 
 /// Rows of a table of kernels; the JSON format has all.
@@ -14,10 +14,25 @@ const MAX_ROWS: usize = 8;
 /// Characters of a kernel's name in a table.
 const MAX_NAME: usize = 60;
 
+/// Kernels of which it is said where they are loaded, and places of one.
+const MAX_LOADED: usize = 3;
+/// Lines between a load and what is shown anyway.
+const NEAR: usize = 10;
+
 /// All facts of a diagnostic, one note each; a note may have several lines.
 pub(super) fn notes(diagnostic: &Diagnostic, cx: &Context) -> Vec<String> {
+    notes_with(diagnostic, cx, Vec::new())
+}
+
+/// The same for people, who want to know where the kernels are used.
+pub(super) fn notes_for_people(diagnostic: &Diagnostic, cx: &Context) -> Vec<String> {
+    notes_with(diagnostic, cx, loads(diagnostic))
+}
+
+fn notes_with(diagnostic: &Diagnostic, cx: &Context, loads: Vec<String>) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(diagnostic.evidence.as_ref().and_then(kernels));
+    notes.extend(loads);
     notes.extend(diagnostic.notes.iter().cloned());
     notes.extend(diagnostic.evidence.as_ref().and_then(flags));
     notes.extend(lint(diagnostic, cx));
@@ -58,6 +73,30 @@ pub(super) fn severity_word(severity: Severity) -> &'static str {
         Severity::Warning => "warning",
         Severity::Error => "error",
     }
+}
+
+/// Where Rust code loads the kernels, for those whose users do not stand beside what is shown.
+fn loads(diagnostic: &Diagnostic) -> Vec<String> {
+    let shown: Vec<Location> =
+        diagnostic.primary.iter().chain(&diagnostic.secondary).map(|label| Location::from(&label.span)).collect();
+    let is_near =
+        |load: &&Location| shown.iter().any(|shown| shown.file == load.file && shown.line.abs_diff(load.line) <= NEAR);
+    let mut places: BTreeMap<&str, BTreeSet<&Location>> = BTreeMap::new();
+    for kernel in diagnostic.evidence.iter().flat_map(|evidence| &evidence.kernels) {
+        places.entry(&kernel.name).or_default().extend(&kernel.loaded_at);
+    }
+    places.retain(|_, places| !places.is_empty() && !places.iter().any(is_near));
+    let line = |(name, places): (&&str, &BTreeSet<&Location>)| {
+        let named: Vec<String> = places.iter().take(MAX_LOADED).map(ToString::to_string).collect();
+        let more = places.len() - named.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("kernel `{}` is loaded at {}{more}", shorten(name), named.join(", "))
+    };
+    let mut lines: Vec<String> = places.iter().take(MAX_LOADED).map(line).collect();
+    if let Some(more) = places.len().checked_sub(MAX_LOADED).filter(|more| *more > 0) {
+        lines.push(format!("… and {} (all in `--message-format json`)", count(more as u64, "more kernel")));
+    }
+    lines
 }
 
 fn flags(evidence: &Evidence) -> Option<String> {
@@ -223,6 +262,32 @@ mod tests {
         assert_eq!(count(0, "register"), "0 registers");
         assert_eq!(count(1, "register"), "1 register");
         assert_eq!(count(2, "byte"), "2 bytes");
+    }
+
+    #[test]
+    fn loads_are_said_where_they_are_not_seen() {
+        let at = |file: &str, line: usize| Location { file: file.to_string(), line, column: 17 };
+        let lines = |kernels: &[(&str, Vec<Location>)]| {
+            let mut diagnostic = samples::variable();
+            let kernel = |(name, loaded_at): &(&str, Vec<Location>)| KernelInstance {
+                loaded_at: loaded_at.clone(),
+                ..samples::kernel(name, "sm_90", 128)
+            };
+            diagnostic.evidence.as_mut().unwrap().kernels = kernels.iter().map(kernel).collect();
+            loads(&diagnostic)
+        };
+        let main = |line| at("src/main.rs", line);
+        assert_eq!(lines(&[("mean", vec![])]), [""; 0]);
+        assert_eq!(lines(&[("mean", vec![main(42)])]), ["kernel `mean` is loaded at src/main.rs:42:17"]);
+        assert_eq!(
+            lines(&[("mean", (1..=5).map(main).collect())]),
+            ["kernel `mean` is loaded at src/main.rs:1:17, src/main.rs:2:17, src/main.rs:3:17 and 2 more"]
+        );
+        // The variable stands in line 3.
+        assert_eq!(lines(&[("mean", vec![at("kernels/running_mean.cu", 12), main(1)])]), [""; 0]);
+        assert_eq!(lines(&[("mean", vec![at("kernels/running_mean.cu", 40)])]).len(), 1);
+        let four = ["a", "b", "c", "d"].map(|name| (name, vec![main(1)]));
+        assert_eq!(lines(&four)[3], "… and 1 more kernel (all in `--message-format json`)");
     }
 
     #[test]

@@ -104,7 +104,13 @@ fn fold_kernels(group: &mut [Diagnostic], twice: Twice) -> Vec<KernelInstance> {
         let identity = (kernel.mangled.clone(), kernel.arch.clone(), kernel.toolkit.clone(), kernel.usage);
         match folded.entry(identity) {
             Entry::Vacant(entry) => _ = entry.insert(kernel),
-            Entry::Occupied(mut known) => known.get_mut().bytes = twice.combine(known.get(), &kernel),
+            Entry::Occupied(mut known) => {
+                let known = known.get_mut();
+                known.bytes = twice.combine(known, &kernel);
+                known.loaded_at.extend(kernel.loaded_at);
+                known.loaded_at.sort();
+                known.loaded_at.dedup();
+            }
         }
     }
     let mut kernels: Vec<KernelInstance> = folded.into_values().collect();

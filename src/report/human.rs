@@ -50,7 +50,7 @@ fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts, cx: &Context) -> Shown<us
     let primary = diagnostic.primary.iter().filter_map(|label| mark(label, LabelStyle::Primary, excerpts));
     let secondary = diagnostic.secondary.iter();
     let secondary = secondary.filter_map(|label| mark(label, style(label, &diagnostic.secondary), excerpts));
-    let notes = facts::notes(diagnostic, cx).iter().map(|note| clean(note).into_owned()).collect();
+    let notes = facts::notes_for_people(diagnostic, cx).iter().map(|note| clean(note).into_owned()).collect();
     let mut shown = Shown::new(level)
         .with_message(clean(&diagnostic.message))
         .with_labels(primary.chain(secondary).collect())

@@ -352,6 +352,14 @@ mod tests {
     }
 
     #[test]
+    fn kernels_have_the_places_that_load_them() {
+        let place = crate::diagnostic::Location { file: "src/main.rs".to_string(), line: 42, column: 17 };
+        let kernel = KernelInstance { loaded_at: vec![place], ..samples::kernel("mean", "sm_90", 128) };
+        let kernel = serde_json::to_value(kernel).unwrap();
+        assert_eq!(kernel["loaded_at"], serde_json::json!([{"file": "src/main.rs", "line": 42, "column": 17}]));
+    }
+
+    #[test]
     fn warnings_alone_are_a_success() {
         let report = Report { diagnostics: vec![samples::variable()], ..Report::default() };
         let text = samples::rendered(&report, MessageFormat::Json);

@@ -37,6 +37,7 @@ pub(super) fn kernel(name: &str, arch: &str, bytes: u64) -> KernelInstance {
         bytes,
         usage: ResourceUsage { stack_frame: bytes, registers: 31, ..ResourceUsage::default() },
         flags: FlagOrigin::Config,
+        loaded_at: Vec::new(),
     }
 }
 

@@ -11,6 +11,10 @@ use crate::source::SourceFile;
 
 /// Rows of figures that people read; the JSON format has all.
 const MAX_ROWS: usize = 4;
+/// Lines of one change that people read.
+const MAX_LINES: usize = 20;
+/// Of more lines the first and the last so many.
+const END_LINES: usize = 6;
 
 /// A run of lines of one file, before and after.
 #[derive(Debug)]
@@ -139,8 +143,14 @@ pub(super) fn text(suggestion: &Suggestion, primary: Option<&Arc<SourceFile>>, c
             shown = Some(change.file);
         }
         lines.push(format!("{:width$} {}", "", bar()));
-        for (number, line) in (change.line..).zip(&change.before) {
-            lines.push(format!("{number:>width$} {} {}", bar(), paint(format!("- {}", cut(line)), "31")));
+        let removed: Vec<(usize, &String)> = (change.line..).zip(&change.before).collect();
+        for shown in shortened(&removed) {
+            lines.push(match shown {
+                Shown::Line((number, line)) => {
+                    format!("{number:>width$} {} {}", bar(), paint(format!("- {}", cut(line)), "31"))
+                }
+                Shown::Hidden(count) => format!("{:>width$} {}   … {count} more lines", "", bar()),
+            });
         }
         // Where lines are only added, the one above them tells the place.
         let above = change.line.checked_sub(1).filter(|_| change.before.is_empty());
@@ -148,13 +158,32 @@ pub(super) fn text(suggestion: &Suggestion, primary: Option<&Arc<SourceFile>>, c
             let line = change.file.text().get(range).unwrap_or("");
             lines.push(format!("{number:>width$} {}   {}", bar(), cut(line)));
         }
-        for line in &change.after {
-            lines.push(format!("{:width$} {} {}", "", bar(), paint(format!("+ {}", cut(line)), "32")));
+        for shown in shortened(&change.after) {
+            lines.push(match shown {
+                Shown::Line(line) => format!("{:width$} {} {}", "", bar(), paint(format!("+ {}", cut(line)), "32")),
+                Shown::Hidden(count) => format!("{:width$} {}   … {count} more lines", "", bar()),
+            });
         }
     }
     lines.push(format!("{:width$} {}", "", bar()));
     lines.extend(proof(suggestion).iter().map(|line| format!("{:width$} {} {line}", "", paint("=".to_string(), "34"))));
     lines.iter().map(|line| line.trim_end().to_string() + "\n").collect()
+}
+
+/// A line of a change, or how many are left out.
+enum Shown<'a, Line> {
+    Line(&'a Line),
+    Hidden(usize),
+}
+
+/// The lines, or of many the first and the last ones: `--diff` has all.
+fn shortened<Line>(lines: &[Line]) -> Vec<Shown<'_, Line>> {
+    if lines.len() <= MAX_LINES {
+        return lines.iter().map(Shown::Line).collect();
+    }
+    let first = lines[..END_LINES].iter().map(Shown::Line);
+    let last = lines[lines.len() - END_LINES..].iter().map(Shown::Line);
+    first.chain([Shown::Hidden(lines.len() - 2 * END_LINES)]).chain(last).collect()
 }
 
 /// A line for a terminal: a whole kernel may stand in one.
@@ -203,6 +232,17 @@ mod tests {
             is_within_kernel: true,
             verification: Some(Verification { kernels: vec![kernel("sm_90"), kernel("sm_80")] }),
         }
+    }
+
+    #[test]
+    fn long_changes_are_shortened() {
+        let count = |lines: usize| {
+            let lines = vec!["a"; lines];
+            let counted = |shown| if let Shown::Hidden(count) = shown { count } else { 1 };
+            shortened(&lines).into_iter().map(counted).sum::<usize>()
+        };
+        assert_eq!((shortened(&["a"; 20]).len(), shortened(&["a"; 21]).len()), (20, 13));
+        assert_eq!((count(20), count(200)), (20, 200));
     }
 
     #[test]

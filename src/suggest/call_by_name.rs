@@ -1,8 +1,9 @@
 //! Functions that are called through a table, called by name.
 
-use crate::attribute::{self, FunctionTable, StackObject};
+use crate::attribute::StackObject;
 use crate::diagnostic::{Applicability, Edit, Suggestion};
 use crate::lint::LintContext;
+use crate::rewrite::{self, FunctionTable};
 use crate::source::Span;
 
 /// A `switch` in place of the tables whose functions get an object's address.
@@ -12,12 +13,12 @@ pub(crate) fn call_by_name(cx: &LintContext<'_>, object: &StackObject) -> Option
 
 /// The same for the tables that a function lies in, by the place of its name.
 pub(crate) fn call_function_by_name(cx: &LintContext<'_>, name: &Span) -> Option<Suggestion> {
-    suggestion(cx, attribute::tables_with(name))
+    suggestion(cx, rewrite::tables_with(name))
 }
 
 /// The same for the tables that are called in the function around a call.
 pub(crate) fn call_by_name_near(cx: &LintContext<'_>, call: &Span) -> Option<Suggestion> {
-    suggestion(cx, attribute::tables_called_near(call))
+    suggestion(cx, rewrite::tables_called_near(call))
 }
 
 fn suggestion(cx: &LintContext<'_>, tables: Vec<FunctionTable>) -> Option<Suggestion> {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::attribute::{self, StackObject, demangle};
+use crate::attribute::{StackObject, demangle};
 use crate::diagnostic::{Applicability, Edit, Suggestion};
 use crate::lint::LintContext;
+use crate::rewrite;
 use crate::source::Span;
 
 /// `__forceinline__` in place of `__noinline__` for all functions, mangled, that an object is handed to.
@@ -16,7 +17,7 @@ pub(crate) fn inline(cx: &LintContext<'_>, object: &StackObject, functions: &[St
 
 /// The same for one function, by the place of its name.
 pub(crate) fn inline_named(cx: &LintContext<'_>, name: &Span) -> Option<Suggestion> {
-    suggestion(cx, &[format!("`{}`", name.text())], attribute::inline_named(name))
+    suggestion(cx, &[format!("`{}`", name.text())], rewrite::inline_named(name))
 }
 
 fn suggestion(cx: &LintContext<'_>, names: &[String], mut edits: Vec<Edit>) -> Option<Suggestion> {

@@ -1,7 +1,9 @@
-//! Launch bounds that leave more registers to a thread.
+//! Limits that leave more registers to a thread.
 
 use crate::attribute::{KernelFrame, Launch};
 use crate::diagnostic::{Applicability, Edit, Suggestion};
+use crate::extract::UnitCode;
+use crate::lint::LintContext;
 use crate::source::Span;
 
 use super::split_at_commas;
@@ -35,6 +37,19 @@ pub(crate) fn as_launched(frame: &KernelFrame, launch: &Launch, names_blocks: bo
     let title = format!("state the block size that is launched: `__launch_bounds__({}{rest})`", launch.threads);
     let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true);
     (is_fixed && arguments.len() <= 2).then(|| suggestion.threads(Some(launch.threads)))
+}
+
+/// A limit of the kernel's own, which counts in place of the flag that limits all kernels of the file: the flag stands in a
+/// build, and other kernels may be well served with it. `nvcc` has `__maxnreg__` since CUDA 12.4.
+pub(crate) fn name_registers(cx: &LintContext<'_>, flag: &str, registers: Option<u32>) -> Option<Suggestion> {
+    let (name, registers) = (cx.frame.span.as_ref()?, registers?);
+    let is_name = !name.text().is_empty() && name.text().chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_file = matches!(cx.unit.unit.code, UnitCode::CudaFile { .. }) && cx.frame.is_entry;
+    let start = Span::new(&name.file, name.start..name.start);
+    let edit = Edit { span: start, replacement: format!("__maxnreg__({registers}) ") };
+    let title = format!("allow this kernel {registers} registers, whatever `{flag}` says");
+    let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true);
+    (is_name && is_file).then_some(suggestion)
 }
 
 /// The bounds of a kernel, and what they name.

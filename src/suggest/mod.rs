@@ -1,15 +1,19 @@
 //! Edits that several lints offer.
 
 mod call_by_name;
+mod constant_fill;
 mod inline;
+mod lanes;
 mod launch_bounds;
 mod shared_slice;
 mod shared_spilling;
 mod unroll;
 
 pub(crate) use call_by_name::{call_by_name, call_by_name_near, call_function_by_name};
+pub(crate) use constant_fill::declare_with_values;
 pub(crate) use inline::{inline, inline_named};
-pub(crate) use launch_bounds::{as_launched, name_blocks};
+pub(crate) use lanes::select_lanes;
+pub(crate) use launch_bounds::{as_launched, name_blocks, name_registers};
 pub(crate) use shared_slice::keep_in_shared_memory;
 pub(crate) use shared_spilling::{shared_spilling_statement, spill_to_shared_memory};
 pub(crate) use unroll::Unrolled;

@@ -1,9 +1,11 @@
 //! A private variable in shared memory, with a place for each thread of the largest block: an array as `[element][thread]`,
 //! a column each; what is used as a whole as a row each.
 
-use crate::attribute::{Columns, EscapeKind, PrivateVariable, StackObject};
+use crate::attribute::{EscapeKind, StackObject};
 use crate::diagnostic::{Applicability, Edit, Suggestion};
 use crate::lint::{LintContext, bytes};
+use crate::read::PtxFunction;
+use crate::rewrite::{Columns, PrivateVariable};
 
 use super::split_at_commas;
 
@@ -59,7 +61,11 @@ fn keep_laid_out(
 ) -> Option<Suggestion> {
     // A row is the whole of what `ring.slot` is a member of.
     let name = object.variable.as_ref()?.name.split('.').next()?;
-    let known = of_launch_bounds(cx, variable).or_else(|| of_launches(cx, variable));
+    // Other kernels may call a function that this one does.
+    let known = match variable.is_of_kernel {
+        true => of_launch_bounds(cx, variable).or_else(|| of_launches(cx, variable)),
+        false => None,
+    };
     let is_known = known.is_some();
     let block = match known {
         Some(block) => block,
@@ -78,11 +84,11 @@ fn keep_laid_out(
             (format!("{place}: write the size of your blocks in place of {threads}"), Applicability::HasPlaceholders)
         }
     };
-    let suggestion = Suggestion::new(title, applicability, edits).within_kernel(true);
+    let suggestion = Suggestion::new(title, applicability, edits).within_kernel(variable.is_of_kernel);
     Some(suggestion.threads(block.is_launched.then_some(threads)))
 }
 
-/// The variable, where it is the kernel's own, and no pointer to it is left behind.
+/// The variable, where it is part of the kernel's own frame, and no pointer to it is left behind.
 fn own_variable(cx: &LintContext<'_>, object: &StackObject) -> Option<PrivateVariable> {
     let is_own = cx.frame.is_entry && object.function.is_none();
     let is_kept = object.escapes.iter().all(|escape| !matches!(escape.kind, EscapeKind::Stored));
@@ -94,7 +100,8 @@ fn room_for(cx: &LintContext<'_>, object: &StackObject, threads: u32, layout: La
     let variable = object.variable.as_ref()?;
     let gap = if layout == Layout::Rows { ROW_GAP } else { 0 };
     let size = (variable.bytes.unwrap_or(0).max(object.bytes - object.padding) + gap) * u64::from(threads);
-    (size + cx.frame.usage.shared <= MAX_SHARED && !has_dynamic_shared_memory(cx)).then_some(size)
+    let added = cx.unit.launches().dynamic_shared(&cx.frame.name)?;
+    (size + cx.frame.usage.shared + added <= MAX_SHARED && !has_dynamic_shared_memory(cx)).then_some(size)
 }
 
 fn edits(
@@ -104,8 +111,9 @@ fn edits(
     block: &Block,
     layout: Layout,
 ) -> Option<Vec<Edit>> {
-    let columns = Columns { count: &block.text, own: OWN_COLUMNS[axes(cx)? - 1] };
-    let parameters = variable.template_parameters();
+    let columns = Columns { count: &block.text, own: OWN_COLUMNS[axes(cx, variable.is_of_kernel)? - 1] };
+    // The arguments are the kernel's.
+    let parameters = if variable.is_of_kernel { variable.template_parameters() } else { Vec::new() };
     let arguments = template_arguments(&cx.frame.name);
     let argument = |name: &str| {
         let position = parameters.iter().position(|parameter| parameter == name)?;
@@ -144,12 +152,14 @@ fn of_usual_size(cx: &LintContext<'_>, object: &StackObject, layout: Layout) -> 
     Some(Block { threads, text: threads.to_string(), is_launched: true })
 }
 
-/// How many axes the threads of a block lie along: by the code of the kernel and of what it may call, and by the launches.
-fn axes(cx: &LintContext<'_>) -> Option<usize> {
+/// How many axes the threads of a block lie along: by the code of the kernel, or of all kernels, and of what they may call,
+/// and by the launches.
+fn axes(cx: &LintContext<'_>, is_of_kernel: bool) -> Option<usize> {
     let launched = cx.unit.launches().axes(&cx.frame.name).unwrap_or(1);
     let kernel = cx.unit.function(&cx.frame.mangled)?;
-    let called = cx.unit.facts.ptx.functions.iter().filter(|function| !function.is_entry);
-    let mut operands = called.chain([kernel]).flat_map(|function| &function.instructions).flat_map(|it| &it.operands);
+    let is_asked = |function: &&PtxFunction| !function.is_entry || !is_of_kernel || function.name == kernel.name;
+    let functions = cx.unit.facts.ptx.functions.iter().filter(is_asked);
+    let mut operands = functions.flat_map(|function| &function.instructions).flat_map(|it| &it.operands);
     let used = operands.try_fold(1, |most, operand| match OTHER_AXES.iter().position(|axis| axis == operand) {
         Some(1) => Err(3),
         Some(_) => Ok(2),

@@ -11,7 +11,8 @@ use crate::source::Span;
 /// which a recompilation shows. `advice` is what would be better still, and has no edit.
 pub(crate) fn spill_to_shared_memory(cx: &LintContext<'_>, advice: Option<&str>) -> Option<Suggestion> {
     let function = cx.unit.function(&cx.frame.mangled)?;
-    let may_spill = may_spill_to_shared(function, &cx.unit.facts.ptx) && !cx.unit.is_relocatable();
+    let adds_shared = cx.unit.launches().dynamic_shared(&cx.frame.name) != Some(0);
+    let may_spill = may_spill_to_shared(function, &cx.unit.facts.ptx) && !cx.unit.is_relocatable() && !adds_shared;
     let edit = first_statement(cx.frame, &shared_spilling_statement()).filter(|_| may_spill)?;
     let what = "let `ptxas` spill to shared memory";
     let title = advice.map_or(what.to_string(), |advice| format!("{advice}; or {what}"));

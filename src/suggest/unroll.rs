@@ -1,7 +1,8 @@
 //! Loops over an array that are unrolled, so that its indices become constants.
 
-use crate::attribute::{Address, ForLoop, Guard, MAX_REGISTERS, StackObject, Trip, index_loops};
+use crate::attribute::{Access, Address, MAX_REGISTERS, StackObject, Trip};
 use crate::diagnostic::Edit;
+use crate::rewrite::{ForLoop, Guard, index_loops};
 
 /// Bytes of a register; an array beyond all of them stays where it is.
 const REGISTER_BYTES: u64 = 4;
@@ -20,10 +21,16 @@ pub(crate) struct Unrolled {
 impl Unrolled {
     /// `None` where the source of a loop does not show how.
     pub fn of(object: &StackObject) -> Option<Self> {
+        Self::of_accesses(object, |_| true)
+    }
+
+    /// The same for some of the accesses.
+    pub fn of_accesses(object: &StackObject, is_wanted: impl Fn(&Access) -> bool) -> Option<Self> {
         if object.bytes > u64::from(MAX_REGISTERS) * REGISTER_BYTES {
             return None;
         }
-        let mut loops = index_loops(object.accesses.iter())?;
+        let accesses: Vec<&Access> = object.accesses.iter().filter(|access| is_wanted(access)).collect();
+        let mut loops = index_loops(accesses.iter().copied())?;
         // Of a triangle the inner loops have a known length once the outer ones are unrolled.
         let inner: Vec<(ForLoop, Vec<ForLoop>)> = loops
             .iter()
@@ -31,7 +38,7 @@ impl Unrolled {
             .filter_map(|it| Some((it.clone(), it.enclosing()?)))
             .collect();
         let is_inner = |found: &ForLoop| inner.iter().any(|(known, _)| known.is_same(found));
-        let has_run_time = object.accesses.iter().any(|access| access.address == Address::Counter(Trip::RunTime));
+        let has_run_time = accesses.iter().any(|access| access.address == Address::Counter(Trip::RunTime));
         let is_known = |found: &ForLoop| found.rounds.is_some() || !has_run_time || is_inner(found);
         let outer: Vec<ForLoop> = inner.iter().flat_map(|(_, outer)| outer.clone()).collect();
         for found in outer {
@@ -41,7 +48,12 @@ impl Unrolled {
         }
         let (known, open): (Vec<&ForLoop>, Vec<&ForLoop>) = loops.iter().partition(|found| is_known(found));
         let array = object.variable.as_ref().map_or("", |variable| variable.name.as_str());
-        let guards: Vec<Guard> = open.iter().map(|found| found.guarded(array)).collect::<Option<_>>()?;
+        // Of several dimensions the counter runs over one.
+        let elements = object
+            .elements()
+            .filter(|_| object.variable.as_ref().is_some_and(|variable| variable.type_text.matches('[').count() == 1));
+        let guarded = |found: &&ForLoop| found.guarded(array).or_else(|| found.guarded_parameter(elements?, &accesses));
+        let guards: Vec<Guard> = open.iter().map(guarded).collect::<Option<_>>()?;
         let rounds = loops.iter().filter_map(|found| found.rounds);
         let rounds = rounds.chain(guards.iter().filter_map(|guard| guard.extent)).max();
         let (has_guards, is_certain) = (!guards.is_empty(), guards.iter().all(|guard| guard.is_certain));

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 /// The longest expression that names a part of the variable: `s.a[i].x`.
-pub(in crate::attribute) fn access_path(identifier: Node<'_>) -> Node<'_> {
+pub(crate) fn access_path(identifier: Node<'_>) -> Node<'_> {
     let mut current = identifier;
     while let Some(parent) = current.parent().filter(|parent| continues_path(*parent, current)) {
         current = parent;

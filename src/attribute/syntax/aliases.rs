@@ -23,12 +23,7 @@ pub(super) struct Assignment {
 
 impl SourceView {
     /// The variable itself, or for an alias the variables that its initialiser mentions, with the indices there.
-    pub(in crate::attribute) fn targets(
-        &self,
-        declaration: &Declaration,
-        all: &[Declaration],
-        depth: usize,
-    ) -> Vec<Target> {
+    pub(crate) fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Target> {
         // An array of pointers is a variable of its own, and stands for what they point to.
         let is_itself = declaration.kind == DeclarationKind::Array && declaration.type_text.contains('*');
         if depth == 0 || !(declaration.kind == DeclarationKind::Alias || is_itself) {

@@ -59,12 +59,7 @@ impl SourceView {
 }
 
 /// One of `count` arguments of a call; a method has one that stands before the dot.
-pub(in crate::attribute) fn argument_of(
-    call: Node<'_>,
-    called: Node<'_>,
-    index: usize,
-    count: usize,
-) -> Option<Range<usize>> {
+pub(crate) fn argument_of(call: Node<'_>, called: Node<'_>, index: usize, count: usize) -> Option<Range<usize>> {
     let list: Vec<Node<'_>> =
         children(call.child_by_field_name("arguments")?).into_iter().filter(Node::is_named).collect();
     if list.len() == count {

@@ -10,7 +10,7 @@ use crate::attribute::view::SourceView;
 
 impl SourceView {
     /// The value of a `#define`, or of a constant variable, where all of that name in the text have the same.
-    pub(in crate::attribute) fn constant(&self, name: &str) -> Option<String> {
+    pub(crate) fn constant(&self, name: &str) -> Option<String> {
         self.memory.constants.get_or_init(|| self.constants()).get(name)?.clone()
     }
 

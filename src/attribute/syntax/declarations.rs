@@ -46,9 +46,9 @@ pub struct Declaration {
     /// Members of a structure, where the front end tells: path, type and bytes.
     pub members: Vec<(String, String, u64)>,
     /// Where the name may be used.
-    pub(in crate::attribute) scope: (usize, usize),
+    pub(crate) scope: (usize, usize),
     /// What it is initialised with; an alias is made from that.
-    pub(in crate::attribute) initializer: Option<(usize, usize)>,
+    pub(crate) initializer: Option<(usize, usize)>,
 }
 
 impl Declaration {
@@ -100,7 +100,7 @@ impl SourceView {
     }
 
     /// All local variables and parameters of a function.
-    pub(in crate::attribute) fn declarations(&self, function: Node<'_>) -> Vec<Declaration> {
+    pub(crate) fn declarations(&self, function: Node<'_>) -> Vec<Declaration> {
         let mut declarations = Vec::new();
         let mut open = vec![function];
         while let Some(node) = open.pop() {
@@ -221,11 +221,7 @@ fn array_type(element: &str, extents: &[Option<String>], count: Option<u64>, is_
     text
 }
 
-pub(in crate::attribute) fn resolve<'d>(
-    declarations: &'d [Declaration],
-    name: &str,
-    at: usize,
-) -> Option<&'d Declaration> {
+pub(crate) fn resolve<'d>(declarations: &'d [Declaration], name: &str, at: usize) -> Option<&'d Declaration> {
     declarations
         .iter()
         .filter(|declaration| declaration.name == name && declaration.range.0 <= at)

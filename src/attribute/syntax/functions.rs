@@ -118,13 +118,13 @@ pub fn enclosing_function(node: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// What a function does first; comments may stand before it.
-pub(in crate::attribute) fn first_statement(function: Node<'_>) -> Option<Node<'_>> {
+pub(crate) fn first_statement(function: Node<'_>) -> Option<Node<'_>> {
     let body = function.child_by_field_name("body")?;
     children(body).into_iter().find(|child| child.is_named() && child.kind() != "comment")
 }
 
 /// Where the head of a function starts. The grammar does not know `__maxnreg__(32)`, and ends a declaration there.
-pub(in crate::attribute) fn head_start(function: Node<'_>) -> usize {
+pub(crate) fn head_start(function: Node<'_>) -> usize {
     let before = function.prev_sibling().filter(|node| node.kind() == "declaration");
     let torn = before.filter(|node| children(*node).last().is_some_and(Node::is_missing));
     torn.unwrap_or(function).start_byte()

@@ -50,7 +50,7 @@ impl SourceView {
     }
 }
 
-pub(in crate::attribute) fn is_loop(node: Node<'_>) -> bool {
+pub(crate) fn is_loop(node: Node<'_>) -> bool {
     matches!(node.kind(), "for_statement" | "while_statement" | "do_statement" | "for_range_loop")
 }
 

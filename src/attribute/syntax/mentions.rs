@@ -76,7 +76,7 @@ impl SourceView {
     }
 
     /// Identifiers of a region in order.
-    pub(in crate::attribute) fn identifiers<'t>(&self, region: Node<'t>) -> Vec<Node<'t>> {
+    pub(crate) fn identifiers<'t>(&self, region: Node<'t>) -> Vec<Node<'t>> {
         let mut found = Vec::new();
         let mut open = vec![region];
         while let Some(node) = open.pop() {
@@ -86,6 +86,16 @@ impl SourceView {
             open.extend(children(node).into_iter().rev().filter(|child| !is_separate_block(node, *child)));
         }
         found.sort_by_key(|node| node.start_byte());
+        found
+    }
+
+    /// Identifiers of a node and all blocks in it, in order.
+    pub(crate) fn identifiers_below<'t>(&self, node: Node<'t>) -> Vec<Node<'t>> {
+        let (mut found, mut open) = (Vec::new(), vec![node]);
+        while let Some(node) = open.pop() {
+            found.extend(Some(node).filter(|node| node.kind() == "identifier"));
+            open.extend(children(node).into_iter().rev());
+        }
         found
     }
 

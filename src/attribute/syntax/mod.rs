@@ -24,18 +24,18 @@ use tree_sitter::Node;
 use self::aliases::Assignment;
 use super::counter_syntax::CounterSyntax;
 
-pub(super) use self::access_path::access_path;
-pub(super) use self::calls::argument_of;
+pub(crate) use self::access_path::access_path;
+pub(crate) use self::calls::argument_of;
 pub use self::calls::last_name;
-pub(super) use self::declarations::resolve;
+pub(crate) use self::declarations::resolve;
 pub use self::declarations::{Declaration, DeclarationKind};
 pub use self::functions::{FunctionSyntax, ParameterSyntax, enclosing_function};
-pub(super) use self::functions::{first_statement, head_start};
+pub(crate) use self::functions::{first_statement, head_start};
 pub use self::loops::LoopSyntax;
-pub(super) use self::loops::is_loop;
+pub(crate) use self::loops::is_loop;
 pub use self::mentions::Mention;
 pub use self::region::is_separate_block;
-pub(super) use self::role::role;
+pub(crate) use self::role::role;
 pub use self::volatile::Volatility;
 
 /// Answers that many accesses ask for; they depend on the text alone.
@@ -47,7 +47,7 @@ pub struct Memory {
     /// By the start of the function.
     assignments: Answers<usize, Assignment>,
     /// By offset.
-    pub(super) counters: Answers<usize, CounterSyntax>,
+    pub(crate) counters: Answers<usize, CounterSyntax>,
 }
 
 type Answers<Question, Answer> = RefCell<HashMap<Question, Rc<[Answer]>>>;
@@ -81,11 +81,11 @@ __global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int 
 }
 ";
 
-    pub(super) fn view() -> SourceView {
+    pub(crate) fn view() -> SourceView {
         SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", TEXT)))
     }
 
-    pub(super) fn mentions_at(line: u32, column: u32) -> Vec<(String, Option<String>, bool, bool)> {
+    pub(crate) fn mentions_at(line: u32, column: u32) -> Vec<(String, Option<String>, bool, bool)> {
         let view = view();
         let region = view.region(view.offset(line, column).unwrap()).unwrap();
         view.mentions(region)

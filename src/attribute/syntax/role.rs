@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 /// Whether an expression is read, written, or handed on.
-pub(in crate::attribute) fn role(whole: Node<'_>) -> (bool, bool, bool) {
+pub(crate) fn role(whole: Node<'_>) -> (bool, bool, bool) {
     let Some(parent) = whole.parent() else { return (true, false, false) };
     let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|node| node.id() == whole.id());
     match parent.kind() {

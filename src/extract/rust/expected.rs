@@ -15,7 +15,7 @@ const MAX_LENGTH: usize = 16;
 /// Whether the call that compiles a text must fail: the call itself, or the only one of a function that does so in the same
 /// function.
 pub(super) fn of_call(rust: &RustFile, call: &SinkCall, options: Options) -> bool {
-    let text = rust.file.text();
+    let text = rust.text();
     let name = match options {
         Options::None | Options::Cudarc(_) => return must_fail(text, &call.call.range),
         Options::Function(name) => name,

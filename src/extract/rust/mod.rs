@@ -7,6 +7,7 @@ mod fold;
 mod launches;
 mod literals;
 mod machine;
+mod macros;
 mod marker;
 mod names;
 mod options;
@@ -22,13 +23,12 @@ use memchr::memmem;
 use syn::Expr;
 
 use self::fold::{Failure, FailureKind, Folded, Folder, Frames, Origin};
+pub(super) use self::launches::Launches;
 use self::names::{Code, FunctionId, MAX_RUST_BYTES, count_arguments, read_rust};
 use self::scan::{Call, Value};
 use self::sinks::{Driver, Options, Sink, Takes};
 pub(super) use self::texts::texts;
-use super::{
-    DriverOptions, IneffectiveOption, NvrtcOptions, RustLaunch, TranslationUnit, UnitCode, UnitNames, Unresolved,
-};
+use super::{DriverOptions, IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, UnitNames, Unresolved};
 use crate::build_flags::{BuildFlags, BuiltFile};
 use crate::discover::{Workspace, has_ending};
 use crate::source::{SourceFile, Span, display_path};
@@ -52,7 +52,9 @@ pub(super) struct Strings {
     /// `.cu` files whose PTX programs load from where the build puts it, with the ways in which the driver compiles that.
     pub loaded: BTreeMap<PathBuf, Vec<DriverOptions>>,
     pub notes: Vec<String>,
-    pub launches: Vec<RustLaunch>,
+    pub launches: Launches,
+    /// Packages that open files with kernels when they run.
+    pub readers: BTreeSet<Option<usize>>,
 }
 
 /// Finds kernel strings. Nothing on the way trusts the files: what is too large or too deep is noted and left.
@@ -93,6 +95,9 @@ struct Extractor<'a> {
     workspace: &'a Workspace,
     builds: &'a BuildFlags,
     code: Code<'a>,
+    /// The first so many files. Others are read on the way: they hold values, and calls of functions and macros that were
+    /// found.
+    asked_for: usize,
     strings: Strings,
     /// Units by their text and options, with their index.
     seen: BTreeMap<(PathBuf, usize, String), usize>,
@@ -135,6 +140,7 @@ impl<'a> Extractor<'a> {
             workspace,
             builds,
             code: Code::new(workspace),
+            asked_for: 0,
             strings: Strings::default(),
             seen: BTreeMap::new(),
             names: UnitNames::default(),
@@ -144,6 +150,12 @@ impl<'a> Extractor<'a> {
                 let name = display_path(path, &workspace.root);
                 extractor.strings.notes.push(format!("`{name}` is not looked into: {reason}"));
             }
+        }
+        extractor.asked_for = extractor.code.files.len();
+        extractor.code.expand_macros();
+        // Files that only call such a macro have no mark of their own.
+        for name in extractor.code.macros.about_kernels(extractor.asked_for) {
+            extractor.code.read_packages_with(&format!("{name}!"));
         }
         extractor
     }
@@ -162,9 +174,9 @@ impl<'a> Extractor<'a> {
     }
 
     fn run(mut self) -> Strings {
-        // Files that are read on the way were not asked for: they hold values, and calls of functions that were found.
-        let asked_for = self.code.files.len();
-        let calls: Vec<SinkCall> = (0..asked_for).flat_map(|file| sink_calls(&mut self.code, file)).collect();
+        let asked_for = self.asked_for;
+        let calls: Vec<SinkCall> =
+            (0..self.code.files.len()).flat_map(|file| sink_calls(&mut self.code, file, asked_for)).collect();
         let mut reached = BTreeSet::new();
         let mut outcomes = Vec::new();
         let mut folder = Folder::new(&mut self.code);
@@ -175,6 +187,10 @@ impl<'a> Extractor<'a> {
         reached.append(&mut folder.reached);
         self.strings.launches = launches::launches(&mut folder);
         for (file, outcome) in outcomes {
+            // What is not known may be in any file.
+            if !matches!(outcome, Outcome::Text(_)) {
+                self.strings.readers.insert(self.code.files[file].package);
+            }
             match outcome {
                 Outcome::Text(unit) => self.unit(file, *unit),
                 Outcome::Unresolved(unresolved) => self.unresolved(unresolved),
@@ -235,12 +251,15 @@ impl<'a> Extractor<'a> {
     }
 
     /// Literals with a kernel in them that nothing known compiles.
-    fn leftovers(&mut self, file: usize, reached: &BTreeSet<(usize, usize)>) {
+    fn leftovers(&mut self, file: usize, reached: &BTreeSet<(PathBuf, usize)>) {
         let rust = &self.code.files[file].rust;
-        for literal in rust.literals.iter().filter(|literal| !reached.contains(&(file, literal.start))) {
-            let span = Span::new(&rust.file, literal.clone());
+        for literal in &rust.literals {
+            let span = rust.span(literal.clone());
             let is_candidate = span.text().contains("__global__") || span.text().contains(".entry");
-            let text = if is_candidate { literals::decode(&rust.file, literal.clone()) } else { None };
+            if !is_candidate || reached.contains(&(span.file.path.clone(), span.start)) {
+                continue;
+            }
+            let text = rust.decode(literal.clone());
             if text.is_some_and(|text| marker::is_kernel(text.as_str()) || marker::is_ptx(text.as_str())) {
                 let reason = "it reaches no call that is known to compile it".to_string();
                 self.strings.unresolved.push(Unresolved { span, reason });
@@ -304,10 +323,13 @@ impl Compiled {
     }
 }
 
-fn sink_calls(code: &mut Code<'_>, file: usize) -> Vec<SinkCall> {
+fn sink_calls(code: &mut Code<'_>, file: usize, asked_for: usize) -> Vec<SinkCall> {
     let calls = code.files[file].rust.calls.clone();
     let mut found = Vec::new();
     for call in calls {
+        if code.is_template(file, call.range.start) || !is_asked_for(code, file, &call, asked_for) {
+            continue;
+        }
         let Some(sink) = sink_of(&code.files[file].rust, &call) else { continue };
         let arguments = count_arguments(&call.arguments);
         let is_foreign = !sink.arguments.contains(&arguments)
@@ -317,11 +339,18 @@ fn sink_calls(code: &mut Code<'_>, file: usize) -> Vec<SinkCall> {
             // A function of the package's own that hands its text on is followed from where it does so.
             || (!call.is_method && !code.belongs_to(file, sink.crates) && is_wrapper(code, file, &call, arguments));
         if !is_foreign {
-            let span = Span::new(&code.files[file].rust.file, call.range.clone());
+            let span = code.files[file].rust.span(call.range.clone());
             found.push(SinkCall { file, sink, call, span });
         }
     }
     found
+}
+
+/// Whether a call stands in a file that was asked for, or comes from a macro that does.
+fn is_asked_for(code: &Code<'_>, file: usize, call: &Call, asked_for: usize) -> bool {
+    let expanded = || code.files[file].rust.places().and_then(|places| places.expansion_at(call.range.start));
+    let is_asked_for = |number: &usize| code.macros.file_of(*number) < asked_for;
+    file < asked_for || expanded().is_some_and(|expanded| expanded.definitions.iter().any(is_asked_for))
 }
 
 /// Whether a call stands in the definition of a sink.
@@ -368,6 +397,7 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
         Ok(arguments) => arguments,
         Err(reason) => {
             folder.reach_all(call.file, call.call.arguments.clone());
+            let reason = explained(folder.code, call, reason);
             return vec![Outcome::Unresolved(Unresolved { span: call.span.clone(), reason })];
         }
     };
@@ -448,10 +478,10 @@ fn accept(
     if length < folded.text.as_str().len() {
         folded.text = folded.text.slice(0..length);
     }
-    let use_span = way.0.last().map_or_else(
-        || call.span.clone(),
-        |step| Span::new(&folder.code.files[step.file].rust.file, step.call.range.clone()),
-    );
+    let use_span = way
+        .0
+        .last()
+        .map_or_else(|| call.span.clone(), |step| folder.code.files[step.file].rust.span(step.call.range.clone()));
     if folded.origin.is_none() {
         let span = folder.span(call.file, &arguments[call.sink.text]);
         let reason = "its text stands in no literal and no file".to_string();
@@ -536,14 +566,14 @@ fn refuse(
         None => folder.span(call.file, &arguments[call.sink.text]),
         Some(step) => match step.arguments.get(step.wanted) {
             Some(argument) => folder.span(step.file, argument),
-            None => Span::new(&folder.code.files[step.file].rust.file, step.call.range.clone()),
+            None => folder.code.files[step.file].rust.span(step.call.range.clone()),
         },
     };
     let reason = match call.sink.takes {
         Takes::Machine if failure.reason.starts_with("its text") => {
             failure.reason.replacen("its text", "its machine code", 1)
         }
-        _ => failure.reason,
+        _ => explained(folder.code, call, failure.reason),
     };
     let unresolved = Unresolved { span, reason };
     match failure.kind {
@@ -557,6 +587,15 @@ fn refuse(
         }
         FailureKind::Name | FailureKind::Parameter(..) if is_image => None,
         _ => Some(Outcome::Unresolved(unresolved)),
+    }
+}
+
+/// A reason, with that for which the macro around a call is not understood.
+fn explained(code: &Code<'_>, call: &SinkCall, reason: String) -> String {
+    let number = code.definition_at(call.file, call.call.range.start).filter(|_| reason.ends_with(fold::OF_MACRO));
+    match number.and_then(|number| code.macros.failure(number)) {
+        Some(why) => format!("{reason}: {why}"),
+        None => reason,
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use memchr::memmem;
 use proc_macro2::{TokenStream, TokenTree};
 
+use super::macros::Macros;
 use super::scan::{Binding, Call, Function, RustFile, Unknown, Value, split_at_commas};
 use crate::discover::{Workspace, has_ending};
 use crate::source::SourceFile;
@@ -26,14 +27,26 @@ pub(super) struct Code<'a> {
     /// Files by package; the last entry is for files without one.
     unread: Vec<Option<Vec<Unread>>>,
     manifests: BTreeMap<PathBuf, String>,
+    pub macros: Macros,
+    /// Files whose macros were looked at.
+    expanded: usize,
+    is_expanding: bool,
 }
 
-/// A file and its bytes, in which names are looked for.
-type Unread = (PathBuf, Vec<u8>);
+/// A file that was not looked at.
+struct Unread {
+    path: PathBuf,
+    /// In which names are looked for.
+    bytes: Vec<u8>,
+    /// Names of the macros that it seems to define.
+    macros: Vec<String>,
+}
 
 pub(super) struct CodeFile {
     pub rust: RustFile,
     pub package: Option<usize>,
+    /// Numbers of the macros that it defines.
+    definitions: Vec<usize>,
     /// Path of the file's module in its crate.
     module: Vec<String>,
     /// A crate root of its own: an example, a test.
@@ -91,18 +104,60 @@ struct Candidate {
 impl<'a> Code<'a> {
     pub fn new(workspace: &'a Workspace) -> Self {
         let unread = (0..=workspace.packages.len()).map(|_| None).collect();
-        Self { workspace, files: Vec::new(), unread, manifests: BTreeMap::new() }
+        Self {
+            workspace,
+            files: Vec::new(),
+            unread,
+            manifests: BTreeMap::new(),
+            macros: Macros::default(),
+            expanded: 0,
+            is_expanding: false,
+        }
     }
 
-    /// Adds a file.
+    /// Adds a file, of which the macros are still to be expanded.
     ///
     /// # Errors
     /// It is not made of Rust's tokens.
     pub fn add(&mut self, file: &Arc<SourceFile>, package: Option<usize>) -> Result<(), proc_macro2::LexError> {
         let rust = RustFile::scan(file)?;
         let (module, is_isolated) = self.module_of(&file.path, package);
-        self.files.push(CodeFile { rust, package, module, is_isolated });
+        let definitions = self.macros.add(&rust, self.files.len(), package);
+        self.files.push(CodeFile { rust, package, definitions, module, is_isolated });
         Ok(())
+    }
+
+    /// Replaces the calls of macros in files that were added.
+    pub fn expand_macros(&mut self) {
+        // A file that is read for a macro has its turn behind the one that calls it.
+        if std::mem::replace(&mut self.is_expanding, true) {
+            return;
+        }
+        while self.expanded < self.files.len() {
+            self.expand_file(self.expanded);
+            self.expanded += 1;
+        }
+        self.is_expanding = false;
+    }
+
+    /// The macro whose definition a place lies in, by its number.
+    pub fn definition_at(&self, file: usize, at: usize) -> Option<usize> {
+        let file = &self.files[file];
+        let places = file.rust.definitions.iter().map(|definition| &definition.range);
+        // A macro that defines macros is not expanded, so that these are the same as before.
+        let mut numbered =
+            places.zip(&file.definitions).filter(|_| file.rust.definitions.len() == file.definitions.len());
+        numbered.find(|(range, _)| range.contains(&at)).map(|(_, number)| *number)
+    }
+
+    /// Whether a place lies in the definition of a macro whose calls are all replaced: the code is where they stood.
+    pub fn is_template(&self, file: usize, at: usize) -> bool {
+        self.definition_at(file, at).is_some_and(|number| self.macros.is_done(number))
+    }
+
+    /// The package that the first name of a path leads to, where that is in the workspace.
+    pub(super) fn package_of_path(&self, file: usize, first: &String) -> Option<Option<usize>> {
+        self.package_of_function(file, std::slice::from_ref(first)).map(|(package, _)| package)
     }
 
     /// What a name or path stands for at a place of a file: several things where a program may be built with either, or
@@ -118,7 +173,7 @@ impl<'a> Code<'a> {
     pub fn mentions(&mut self, file: usize, crates: &[&str]) -> bool {
         let file = &self.files[file];
         let package = file.package.and_then(|package| self.workspace.packages.get(package));
-        if crates.iter().any(|name| file.rust.file.text().contains(name)) {
+        if crates.iter().any(|name| file.rust.text().contains(name)) {
             return true;
         }
         let Some(package) = package else { return false };
@@ -205,6 +260,7 @@ impl<'a> Code<'a> {
         for file in 0..self.files.len() {
             let named: Vec<Call> =
                 self.files[file].rust.calls.iter().filter(|call| self.may_mean(file, call, &name)).cloned().collect();
+            let named = named.into_iter().filter(|call| !self.is_template(file, call.range.start)).collect::<Vec<_>>();
             for call in named {
                 let arguments = count_arguments(&call.arguments);
                 if self.called(file, &call, arguments).contains(&id) {
@@ -226,6 +282,7 @@ impl<'a> Code<'a> {
         let of_file = |(file, code): (usize, &CodeFile)| {
             let functions = code.rust.functions.iter().enumerate();
             let functions = functions.filter(|(_, function)| function.name == name && test(function, file));
+            let functions = functions.filter(|(_, function)| !self.is_template(file, function.body.start));
             functions.map(|(index, _)| FunctionId { file, index }).collect::<Vec<_>>()
         };
         self.files.iter().enumerate().flat_map(of_file).collect()
@@ -241,7 +298,10 @@ impl<'a> Code<'a> {
                 let owner = || file.rust.owner_at(structure.at).map(|owner| owner.name.as_str());
                 let is_meant = structure.name == type_name
                     || (structure.name == "Self" && file.package == package && owner() == Some(type_name));
-                if is_meant && let Some(value) = member_value(&structure.members, member) {
+                if is_meant
+                    && !self.is_template(index, structure.at)
+                    && let Some(value) = member_value(&structure.members, member)
+                {
                     found.push((index, value));
                 }
             }
@@ -377,7 +437,7 @@ impl<'a> Code<'a> {
             0 if is_type && qualifiers.len() == 1 => {
                 let bounds = match last.filter(|last| self.is_trait(last)) {
                     Some(named) => vec![named.clone()],
-                    None => last.map(|last| bounds_of(self.files[file].rust.file.text(), last)).unwrap_or_default(),
+                    None => last.map(|last| bounds_of(self.files[file].rust.text(), last)).unwrap_or_default(),
                 };
                 return self.of_trait(name, &bounds, steps);
             }
@@ -486,7 +546,8 @@ impl<'a> Code<'a> {
                 value: binding.value.clone(),
                 at: binding.visible.start,
             };
-            file.rust.items(name).map(candidate).collect::<Vec<_>>()
+            let items = file.rust.items(name).filter(|binding| !self.is_template(index, binding.visible.start));
+            items.map(candidate).collect::<Vec<_>>()
         };
         self.files.iter().enumerate().filter(|(index, file)| is_reachable(*index, file)).flat_map(of_file).collect()
     }
@@ -506,22 +567,33 @@ impl<'a> Code<'a> {
 
     /// Looks at the files of a package that were not, and that hold `name`.
     fn read_files_with(&mut self, package: Option<usize>, name: &str) {
+        let finder = memmem::Finder::new(name);
+        self.read_files_where(package, |file| holds_word(&file.bytes, &finder));
+    }
+
+    /// Looks at the files that were not, and that define a macro of this name.
+    pub(super) fn read_files_that_define(&mut self, name: &str) {
+        for package in (0..self.workspace.packages.len()).map(Some).chain([None]) {
+            self.read_files_where(package, |file| file.macros.iter().any(|known| known == name));
+        }
+    }
+
+    fn read_files_where(&mut self, package: Option<usize>, is_wanted: impl Fn(&Unread) -> bool) {
         let group = package.unwrap_or(self.workspace.packages.len());
         let mut unread = match self.unread.get_mut(group).map(Option::take) {
             Some(Some(unread)) => unread,
             Some(None) => self.all_unread(package),
             None => return,
         };
-        let finder = memmem::Finder::new(name);
-        let (found, rest) = unread.drain(..).partition(|(_, bytes)| holds_word(bytes, &finder));
-        let found: Vec<Unread> = found;
+        let (found, rest): (Vec<Unread>, Vec<Unread>) = unread.drain(..).partition(is_wanted);
         self.unread[group] = Some(rest);
-        for (path, _) in found {
+        for Unread { path, .. } in found {
             // Files that cannot be read or understood hold no name that could be used.
             if let Ok(file) = SourceFile::read(&path, &self.workspace.root) {
                 let _ = self.add(&file, package);
             }
         }
+        self.expand_macros();
     }
 
     fn all_unread(&self, package: Option<usize>) -> Vec<Unread> {
@@ -529,12 +601,16 @@ impl<'a> Code<'a> {
             self.workspace.files.iter().filter(|file| file.package.is_none()).map(|file| file.path.clone()).collect()
         };
         let paths: Vec<PathBuf> = package.map_or_else(plain, |package| self.workspace.rust_files_of(package));
-        let known: BTreeSet<&Path> = self.files.iter().map(|file| file.rust.file.path.as_path()).collect();
+        let known: BTreeSet<&Path> = self.files.iter().map(|file| file.rust.path()).collect();
         let is_new = |path: &PathBuf| has_ending(path, &["rs"]) && !known.contains(path.as_path());
-        paths.into_iter().filter(is_new).filter_map(|path| read_rust(&path).map(|bytes| (path, bytes))).collect()
+        let unread = |path: PathBuf| {
+            let bytes = read_rust(&path)?;
+            Some(Unread { macros: defined_macros(&bytes), path, bytes })
+        };
+        paths.into_iter().filter(is_new).filter_map(unread).collect()
     }
 
-    fn library_of(&self, package: Option<usize>) -> Option<String> {
+    pub(super) fn library_of(&self, package: Option<usize>) -> Option<String> {
         let package = self.workspace.packages.get(package?)?;
         let library =
             package.targets.iter().find(|target| target.is_lib() || target.is_rlib() || target.is_proc_macro());
@@ -628,9 +704,26 @@ fn holds_word(bytes: &[u8], finder: &memmem::Finder<'_>) -> bool {
     })
 }
 
+/// The names behind `macro_rules!` in a file.
+fn defined_macros(bytes: &[u8]) -> Vec<String> {
+    const KEYWORD: &[u8] = b"macro_rules";
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let name_at = |at: usize| {
+        let rest = bytes[at + KEYWORD.len()..].trim_ascii_start().strip_prefix(b"!")?.trim_ascii_start();
+        let length = rest.iter().take_while(|byte| is_part(byte)).count();
+        String::from_utf8(rest[..length].to_vec()).ok()
+    };
+    memmem::find_iter(bytes, KEYWORD).filter_map(name_at).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn macros_are_seen_without_tokens() {
+        assert_eq!(defined_macros(b"macro_rules! a { } #[x] macro_rules !\nb_2{ macro_rules a }"), ["a", "b_2"]);
+    }
 
     #[test]
     fn parts_of_names_are_no_names() {

@@ -1,6 +1,5 @@
 //! The texts of Rust code that kernels may be put together from.
 
-use super::literals;
 use super::names::MAX_RUST_BYTES;
 use super::scan::RustFile;
 use crate::discover::Workspace;
@@ -14,7 +13,7 @@ pub(in crate::extract) fn texts(workspace: &Workspace) -> Vec<MappedText> {
         let is_small = fs_err::metadata(&path).is_ok_and(|metadata| metadata.len() <= MAX_RUST_BYTES);
         let Some(file) = SourceFile::read(&path, &workspace.root).ok().filter(|_| is_small) else { continue };
         let Ok(rust) = RustFile::scan(&file) else { continue };
-        let decoded = rust.literals.iter().filter_map(|range| literals::decode(&file, range.clone()));
+        let decoded = rust.literals.iter().filter_map(|range| rust.decode(range.clone()));
         let is_wanted = |text: &MappedText| {
             let text = text.as_str();
             text.trim().contains('\n') || text.contains("__global__") || text.contains("__device__")

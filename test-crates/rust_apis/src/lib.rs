@@ -5,4 +5,6 @@ mod cudarc_of_old;
 mod cust_modules;
 mod jit_options;
 mod launches;
+mod loads;
 mod program;
+mod tallies;

@@ -18,7 +18,7 @@ impl Folder<'_, '_> {
         let names = path_names(&path.path);
         let arguments: Vec<Expr> = call.args.iter().cloned().collect();
         if sinks::makes_product(&names) {
-            return vec![Err(elsewhere())];
+            return if self.keeps_products { itself(file, whole, frames) } else { vec![Err(elsewhere())] };
         }
         match arguments.as_slice() {
             [argument] if makes_string(&names) => return self.heads(file, argument, frames, steps),

@@ -22,7 +22,7 @@ impl Folder<'_, '_> {
             let reason = format!("it includes `{}`, which the build makes", built.name());
             return Err(Failure { reason, kind: FailureKind::Built(built) });
         }
-        let folder = self.code.files[file].rust.file.path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let folder = self.code.files[file].rust.path().parent().unwrap_or(Path::new("")).to_path_buf();
         let included = normalize(&folder.join(path));
         if !included.exists() && has_ending(&included, &["ptx", "cubin", "fatbin"]) {
             // Some builds write into the source tree.

@@ -7,14 +7,12 @@ use syn::Lit;
 use super::failure::unknown;
 use super::{Failure, Folded, Folder, Origin};
 use crate::extract::MappedText;
-use crate::extract::rust::literals;
-use crate::source::Span;
 
 impl Folder<'_, '_> {
     pub(super) fn literal(&mut self, file: usize, literal: &Lit) -> Result<Folded, Failure> {
         let rust = &self.code.files[file].rust;
         let range = rust.range(literal.span());
-        let span = Span::new(&rust.file, range.clone());
+        let span = rust.span(range.clone());
         let written = match literal {
             Lit::Str(string) => string.token().to_string(),
             Lit::ByteStr(string) => string.token().to_string(),
@@ -27,9 +25,9 @@ impl Folder<'_, '_> {
             _ => return Err(unknown()),
         };
         // A literal that a macro made has a span, and other text in it.
-        let decoded = if span.text() == written { literals::decode(&rust.file, range.clone()) } else { None };
+        let decoded = if span.text() == written { rust.decode(range) } else { None };
         let text = decoded.ok_or_else(unknown)?;
-        self.reached.insert((file, range.start));
+        self.reached.insert((span.file.path.clone(), span.start));
         Ok(Folded { text, origin: Some(Origin::Literal(span)), files: BTreeSet::new() })
     }
 }

@@ -18,7 +18,7 @@ impl Folder<'_, '_> {
             ("include_str" | "include_bytes" | "concat" | "env" | "format" | "formatcp" | "concatcp", Err(reason)) => {
                 return vec![Err(Failure::made(reason))];
             }
-            _ => return vec![Err(Failure::made(format!("`{name}!` makes its text")))],
+            _ => return vec![Err(self.of_macro(&name))],
         };
         match (name.as_str(), arguments.as_slice()) {
             ("include_str" | "include_bytes", [path]) => {
@@ -36,22 +36,39 @@ impl Folder<'_, '_> {
             }
             ("c_str" | "cstr", [text]) => self.fold(file, text, frames, steps + 1),
             ("include_str" | "include_bytes" | "env" | "format", _) => vec![Err(unknown())],
-            _ => vec![Err(Failure::made(format!("`{name}!` makes its text")))],
+            _ => vec![Err(self.of_macro(&name))],
         }
     }
 
+    /// What is said of a macro that is not expanded.
+    fn of_macro(&self, name: &str) -> Failure {
+        let made = format!("`{name}!` makes its text");
+        Failure::made(match self.code.macros.failure_of(name) {
+            Some(why) => format!("{made}: {why}"),
+            None => made,
+        })
+    }
+
     fn stringified(&self, file: usize, tokens: &TokenStream) -> Result<Folded, Failure> {
-        let mut tokens = tokens.clone().into_iter();
-        let (Some(token), None) = (tokens.next(), tokens.next()) else {
-            return Err(Failure::made("`stringify!` makes its text"));
+        let unknown = || Failure::made("`stringify!` makes its text");
+        let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
+        // Names stand apart by one space; where others do depends on the version of rustc.
+        let is_plain = match tokens.as_slice() {
+            [TokenTree::Group(_)] => false,
+            [TokenTree::Punct(mark)] => mark.as_char() != '$',
+            [_] => true,
+            several => several.iter().all(|token| matches!(token, TokenTree::Ident(_))),
         };
-        if matches!(&token, TokenTree::Group(_)) || matches!(&token, TokenTree::Punct(mark) if mark.as_char() == '$') {
-            return Err(Failure::made("`stringify!` makes its text"));
-        }
+        let Some(first) = tokens.first().filter(|_| is_plain) else { return Err(unknown()) };
+        let origin = Some(Origin::Literal(self.spanned(file, first)));
         let mut text = MappedText::default();
-        let span = self.spanned(file, &token);
-        text.push(&token.to_string(), span.clone());
-        Ok(Folded { text, origin: Some(Origin::Literal(span)), ..Folded::default() })
+        for (at, token) in tokens.iter().enumerate() {
+            if at > 0 {
+                text.push_generated(" ");
+            }
+            text.push(&token.to_string(), self.spanned(file, token));
+        }
+        Ok(Folded { text, origin, ..Folded::default() })
     }
 
     fn environment(&self, file: usize, name: &str) -> Result<Folded, Failure> {

@@ -35,7 +35,7 @@ use crate::source::{SourceFile, Span};
 
 pub(super) use self::failure::{Failure, FailureKind};
 pub(super) use self::frames::Frames;
-pub(super) use self::parse::{parse, parse_list, path_names};
+pub(super) use self::parse::{OF_MACRO, is_parsable, parse, parse_list, path_names};
 
 /// Names that stand for names that stand for names, and expressions within expressions.
 const MAX_STEPS: usize = 64;
@@ -53,11 +53,13 @@ const MAX_TEXT: usize = 64 << 20;
 /// Folds expressions, and remembers which literals they led to.
 pub(super) struct Folder<'c, 'w> {
     pub code: &'c mut Code<'w>,
-    /// File and start of literals that reached a call.
-    pub reached: BTreeSet<(usize, usize)>,
+    /// File and start of literals that reached a call, as they were written.
+    pub reached: BTreeSet<(PathBuf, usize)>,
     /// The calls that lead to the function in question.
     pub frames: Frames,
     included: BTreeMap<PathBuf, Arc<SourceFile>>,
+    /// Calls that compile or load something are what is asked for.
+    keeps_products: bool,
     work: usize,
     work_of_all: usize,
 }
@@ -96,6 +98,7 @@ impl<'c, 'w> Folder<'c, 'w> {
             reached: BTreeSet::new(),
             frames: Frames::default(),
             included: BTreeMap::new(),
+            keeps_products: false,
             work: 0,
             work_of_all: 0,
         }
@@ -130,6 +133,15 @@ impl<'c, 'w> Folder<'c, 'w> {
         only(self.heads(file, expression, &frames, 0)).map(|site| (site.file, site.expression))
     }
 
+    /// The expressions behind names and choices, up to the calls that compile or load something.
+    pub fn makers(&mut self, file: usize, expression: &Expr) -> Vec<Result<Site, Failure>> {
+        let frames = self.frames.clone();
+        let outer = std::mem::replace(&mut self.keeps_products, true);
+        let sites = self.heads(file, expression, &frames, 0);
+        self.keeps_products = outer;
+        sites
+    }
+
     /// The whole number that an expression is.
     pub fn integer(&mut self, file: usize, expression: &Expr) -> Option<i64> {
         let frames = self.frames.clone();
@@ -148,7 +160,7 @@ impl<'c, 'w> Folder<'c, 'w> {
     /// The place of any piece of syntax of a file.
     pub fn spanned(&self, file: usize, syntax: &impl Spanned) -> Span {
         let rust = &self.code.files[file].rust;
-        Span::new(&rust.file, rust.range(syntax.span()))
+        rust.span(rust.range(syntax.span()))
     }
 
     fn spend(&mut self, steps: usize) -> Result<(), Failure> {

@@ -10,6 +10,9 @@ use syn::{Block, Expr, Stmt, Token};
 pub(super) const MAX_TOKENS: usize = 4096;
 const MAX_DEPTH: usize = 64;
 
+/// Ends the sentence on a text, or a part of one, that stands in the definition of a macro.
+pub(in crate::extract::rust) const OF_MACRO: &str = "text comes from a parameter of a macro";
+
 /// Parses an expression, if it is of a size that somebody wrote.
 ///
 /// # Errors
@@ -36,7 +39,11 @@ pub(super) fn parse_block(tokens: TokenStream) -> Result<Vec<Stmt>, String> {
     statements.map_err(|_| "its text comes from a function that cannot be read here".to_string())
 }
 
-fn is_parsable(tokens: &TokenStream) -> Result<(), String> {
+/// Whether tokens are few enough, and not nested too deeply.
+///
+/// # Errors
+/// Why they are not parsed.
+pub(in crate::extract::rust) fn is_parsable(tokens: &TokenStream) -> Result<(), String> {
     let mut count = 0;
     let mut waiting = vec![(tokens.clone(), 0)];
     while let Some((tokens, depth)) = waiting.pop() {
@@ -45,7 +52,7 @@ fn is_parsable(tokens: &TokenStream) -> Result<(), String> {
             match token {
                 TokenTree::Group(group) => waiting.push((group.stream(), depth + 1)),
                 TokenTree::Punct(mark) if mark.as_char() == '$' => {
-                    return Err("its text comes from a parameter of a macro".to_string());
+                    return Err(format!("its {OF_MACRO}"));
                 }
                 _ => {}
             }

@@ -18,8 +18,8 @@ impl Folder<'_, '_> {
                 match token {
                     TokenTree::Group(group) => waiting.push((file, group.stream())),
                     TokenTree::Literal(literal) => {
-                        let start = self.code.files[file].rust.range(literal.span()).start;
-                        self.reached.insert((file, start));
+                        let span = self.spanned(file, &literal);
+                        self.reached.insert((span.file.path.clone(), span.start));
                     }
                     TokenTree::Ident(name) => {
                         let at = self.code.files[file].rust.range(name.span()).start;

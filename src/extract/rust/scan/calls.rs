@@ -21,7 +21,8 @@ impl Scanner {
             && let Some(TokenTree::Group(group)) = tokens.get(index + 2)
         {
             let range = self.place(tokens[index].span()).start..self.place(group.span()).end;
-            self.found.macros.push(MacroCall { name: word.to_string(), arguments: group.stream(), range });
+            let (name, path) = (word.to_string(), path_before(word, tokens, index));
+            self.found.macros.push(MacroCall { name, path, arguments: group.stream(), range });
         }
         let arguments = match is_mark_pair(tokens, index + 1, ':') && is_mark(tokens, index + 3, '<') {
             true => after_angles(tokens, index + 3),
@@ -38,7 +39,7 @@ impl Scanner {
             Delimiter::Parenthesis => {
                 let (path, receiver) = match is_method {
                     true => (vec![word.to_string()], receiver(&tokens[..index - 1])),
-                    false => (path_to(word, tokens, index), TokenStream::new()),
+                    false => (path_before(word, tokens, index), TokenStream::new()),
                 };
                 self.found.calls.push(Call { path, is_method, receiver, arguments: group.stream(), range });
             }
@@ -58,7 +59,7 @@ fn makes_structure(word: &str, tokens: &[TokenTree], index: usize) -> bool {
 }
 
 /// A name with the path before it: `a::b::name`.
-fn path_to(word: &str, tokens: &[TokenTree], index: usize) -> Vec<String> {
+pub(in crate::extract::rust) fn path_before(word: &str, tokens: &[TokenTree], index: usize) -> Vec<String> {
     let mut path = vec![word.to_string()];
     let mut at = index;
     while at >= 3 && is_mark_pair(tokens, at - 2, ':') {

@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use super::patterns::names_in;
 use super::scanner::{MAX_DEPTH, Scanner};
 use super::tokens::{assigned, ident, is_mark, next_brace, outside_angles, split_at_commas, top_level};
-use super::{Function, Unknown, Value};
+use super::{Function, MacroRules, Unknown, Value};
 
 impl Scanner {
     pub(super) fn function(&mut self, name: String, tokens: &[TokenTree], index: usize) -> usize {
@@ -51,6 +51,25 @@ impl Scanner {
         let Some((value, _)) = assigned(tokens, name_at + 1) else { return };
         let value = if is_mutable { Value::Initial(value) } else { Value::Expression(value) };
         self.bind(name, self.items_seen.clone(), value, false);
+    }
+
+    /// `macro_rules! name { … }`
+    pub(super) fn definition(&mut self, tokens: &[TokenTree], index: usize, around: &Range<usize>) {
+        let (Some(name), Some(TokenTree::Group(arms))) = (ident(tokens, index + 2), tokens.get(index + 3)) else {
+            return;
+        };
+        let range = self.place(tokens[index].span()).start..self.place(arms.span()).end;
+        let is_attribute = |at: usize| is_mark(tokens, at, '#') && matches!(&tokens[at + 1], TokenTree::Group(_));
+        let attributes = (0..index / 2).map(|count| index - 2 * (count + 1)).take_while(|at| is_attribute(*at));
+        let exports = |at: usize| tokens[at + 1].to_string().contains("macro_export");
+        let is_exported = attributes.into_iter().any(exports);
+        self.found.definitions.push(MacroRules {
+            name,
+            arms: arms.stream(),
+            range,
+            scope: around.clone(),
+            is_exported,
+        });
     }
 
     pub(super) fn import(&mut self, tokens: &[TokenTree], index: usize) -> usize {

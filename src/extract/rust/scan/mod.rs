@@ -17,18 +17,27 @@ mod variables;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use proc_macro2::TokenStream;
 
-use crate::source::SourceFile;
+use super::literals;
+use super::macros::Places;
+use crate::extract::MappedText;
+use crate::source::{SourceFile, Span};
 
-pub(super) use self::tokens::split_at_commas;
+pub(super) use self::calls::path_before;
+pub(super) use self::patterns::names_in;
+pub(super) use self::tokens::{ident, is_joint, is_mark, is_mark_pair, split_at_commas};
 
 /// Everything found in one file.
 #[derive(Debug)]
 pub(super) struct RustFile {
-    pub file: Arc<SourceFile>,
+    /// As it was written.
+    file: Arc<SourceFile>,
+    /// The code that was looked through, where that is not what was written. All places below are of this.
+    expanded: Option<(Arc<SourceFile>, Places)>,
     /// Where the tokens begin.
     start: usize,
     /// Bindings by name, in the order of the source.
@@ -41,6 +50,8 @@ pub(super) struct RustFile {
     pub structures: Vec<Structure>,
     /// Every `name!(…)`.
     pub macros: Vec<MacroCall>,
+    /// Every `macro_rules!`, in the order of the source.
+    pub definitions: Vec<MacroRules>,
     /// Where string literals stand, but for those in `#[doc = "…"]`.
     pub literals: Vec<Range<usize>>,
     /// In the order of their bodies' starts.
@@ -134,8 +145,22 @@ pub(super) struct Structure {
 #[derive(Debug, Clone)]
 pub(super) struct MacroCall {
     pub name: String,
+    /// The name with the path before it.
+    pub path: Vec<String>,
     pub arguments: TokenStream,
     pub range: Range<usize>,
+}
+
+/// `macro_rules! name { … }`
+#[derive(Debug)]
+pub(super) struct MacroRules {
+    pub name: String,
+    pub arms: TokenStream,
+    pub range: Range<usize>,
+    /// The group that it stands in, or the whole file.
+    pub scope: Range<usize>,
+    /// Whether `#[macro_export]` stands before it.
+    pub is_exported: bool,
 }
 
 /// A function with a body.
@@ -160,6 +185,53 @@ pub(super) struct Owner {
     pub name: String,
     pub of_trait: Option<String>,
     pub is_trait: bool,
+}
+
+impl RustFile {
+    /// The file as it was written.
+    pub fn source(&self) -> Arc<SourceFile> {
+        Arc::clone(&self.file)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.file.path
+    }
+
+    /// The code that was looked through.
+    pub fn text(&self) -> &str {
+        self.code().text()
+    }
+
+    /// Where its tokens begin.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Where a piece of the code was written.
+    pub fn span(&self, range: Range<usize>) -> Span {
+        match &self.expanded {
+            Some((_, places)) => places.span(&range),
+            None => Span::new(&self.file, range),
+        }
+    }
+
+    /// Where what calls of macros stand for comes from.
+    pub fn places(&self) -> Option<&Places> {
+        self.expanded.as_ref().map(|(_, places)| places)
+    }
+
+    /// The meaning of the string literal at a place of the code.
+    pub fn decode(&self, literal: Range<usize>) -> Option<MappedText> {
+        let decoded = literals::decode(self.code(), literal)?;
+        Some(match &self.expanded {
+            Some((_, places)) => places.through(&decoded),
+            None => decoded,
+        })
+    }
+
+    fn code(&self) -> &Arc<SourceFile> {
+        self.expanded.as_ref().map_or(&self.file, |(code, _)| code)
+    }
 }
 
 impl Binding {

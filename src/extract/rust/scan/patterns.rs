@@ -8,7 +8,7 @@ use super::tokens::{ident, is_mark, is_mark_pair, split_at_commas};
 const MAX_PATTERN_DEPTH: usize = 8;
 
 /// Names that a pattern may bind: those that are not written as constants and types are.
-pub(super) fn names_in(pattern: TokenStream) -> Vec<String> {
+pub(in crate::extract::rust) fn names_in(pattern: TokenStream) -> Vec<String> {
     let mut names = Vec::new();
     let mut waiting = vec![pattern];
     while let Some(tokens) = waiting.pop() {

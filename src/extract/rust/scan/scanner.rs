@@ -11,6 +11,7 @@ use super::items::implemented_type;
 use super::tokens::{ident, is_joint, is_mark, next_brace};
 use super::variables::opens_closure;
 use super::{Owner, RustFile};
+use crate::extract::rust::macros::Places;
 use crate::source::SourceFile;
 
 /// Groups within groups, beyond which nobody writes kernels.
@@ -25,16 +26,33 @@ impl RustFile {
     /// # Errors
     /// The file is not made of Rust's tokens.
     pub fn scan(file: &Arc<SourceFile>) -> Result<Self, LexError> {
-        let start = code_start(file.text());
-        let tokens = TokenStream::from_str(&file.text()[start..])?;
+        Self::scan_code(file, None)
+    }
+
+    /// Looks through a file with its macros expanded.
+    ///
+    /// # Errors
+    /// What they became is not made of Rust's tokens.
+    pub fn scan_expanded(file: &Arc<SourceFile>, places: Places) -> Result<Self, LexError> {
+        let code = SourceFile::from_text(&file.display, places.text.as_str());
+        Self::scan_code(file, Some((code, places)))
+    }
+
+    fn scan_code(file: &Arc<SourceFile>, expanded: Option<(Arc<SourceFile>, Places)>) -> Result<Self, LexError> {
+        let code = expanded.as_ref().map_or(file, |(code, _)| code);
+        let start = code_start(code.text());
+        let whole = start..code.text().len();
+        let tokens = TokenStream::from_str(&code.text()[start..])?;
         let found = Self {
             file: Arc::clone(file),
+            expanded,
             start,
             bindings: BTreeMap::new(),
             globs: Vec::new(),
             calls: Vec::new(),
             structures: Vec::new(),
             macros: Vec::new(),
+            definitions: Vec::new(),
             literals: Vec::new(),
             functions: Vec::new(),
             modules: Vec::new(),
@@ -50,7 +68,6 @@ impl RustFile {
             depth: 0,
             left_to_follow: MAX_FOLLOWED,
         };
-        let whole = start..file.text().len();
         scanner.list(tokens, whole.clone(), whole);
         scanner.found.functions.sort_by_key(|function| function.body.start);
         Ok(scanner.found)
@@ -125,7 +142,7 @@ impl Scanner {
     /// Doc comments come as literals whose text is not in the source.
     fn literal(&mut self, literal: &proc_macro2::Literal) {
         let range = self.place(literal.span());
-        let source = self.found.file.text().get(range.clone()).unwrap_or("");
+        let source = self.found.text().get(range.clone()).unwrap_or("");
         // Of all literals only strings end like this.
         let is_string = source.ends_with(['"', '#']);
         if is_string && source == literal.to_string() {
@@ -172,6 +189,7 @@ impl Scanner {
             "let" => self.variable(tokens, index, around),
             "for" => self.loop_variable(tokens, index),
             "use" => return self.import(tokens, index),
+            "macro_rules" => self.definition(tokens, index, around),
             _ => self.call(word, tokens, index),
         }
         index + 1

@@ -5,23 +5,23 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 /// How far the end of a statement is looked for; most are shorter by far, and each word begins a search.
 pub(super) const MAX_STATEMENT: usize = 512;
 
-pub(super) fn ident(tokens: &[TokenTree], index: usize) -> Option<String> {
+pub(in crate::extract::rust) fn ident(tokens: &[TokenTree], index: usize) -> Option<String> {
     match tokens.get(index) {
         Some(TokenTree::Ident(name)) => Some(name.to_string()),
         _ => None,
     }
 }
 
-pub(super) fn is_mark(tokens: &[TokenTree], index: usize, mark: char) -> bool {
+pub(in crate::extract::rust) fn is_mark(tokens: &[TokenTree], index: usize, mark: char) -> bool {
     matches!(tokens.get(index), Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
 }
 
-pub(super) fn is_joint(tokens: &[TokenTree], index: usize) -> bool {
+pub(in crate::extract::rust) fn is_joint(tokens: &[TokenTree], index: usize) -> bool {
     matches!(tokens.get(index), Some(TokenTree::Punct(punct)) if punct.spacing() == proc_macro2::Spacing::Joint)
 }
 
 /// `::`
-pub(super) fn is_mark_pair(tokens: &[TokenTree], index: usize, mark: char) -> bool {
+pub(in crate::extract::rust) fn is_mark_pair(tokens: &[TokenTree], index: usize, mark: char) -> bool {
     is_mark(tokens, index, mark) && is_joint(tokens, index) && is_mark(tokens, index + 1, mark)
 }
 

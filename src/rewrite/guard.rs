@@ -1,0 +1,479 @@
+//! A loop with a bound that is known at run time only, turned into one that runs to the extent of an array, with the
+//! present condition as a guard inside: such a loop can be unrolled.
+
+use tree_sitter::Node;
+
+use super::for_syntax::ForLoop;
+use crate::attribute::objects::Access;
+use crate::attribute::syntax::{DeclarationKind, Volatility, access_path, children, enclosing_function, role};
+use crate::attribute::types;
+use crate::attribute::view::SourceView;
+use crate::attribute::words::words;
+use crate::diagnostic::Edit;
+
+/// The edits of one loop.
+pub struct Guard {
+    pub edits: Vec<Edit>,
+    /// The loop cannot have run further than to the array's extent: each of its rounds uses the element of its number.
+    pub is_certain: bool,
+    /// The extent, where the source tells.
+    pub extent: Option<u32>,
+}
+
+impl ForLoop {
+    /// The loop with a constant bound; `None` where its form does not show that this does the same.
+    pub fn guarded(&self, array: &str) -> Option<Guard> {
+        let view = self.view();
+        let body = self.node()?.child_by_field_name("body")?;
+        let (extent, used) = uses(view, body, array)
+            .into_iter()
+            .find_map(|used| Some((extent_text(view, array, used, self.counter())?, used)))?;
+        let guard = self.bounded_by(&extent)?;
+        Some(Guard { is_certain: is_unconditional(used, body) && !may_end_early(view, body), ..guard })
+    }
+
+    /// The same where a function gets an array of so many elements by a pointer: one place calls it, so that it is always
+    /// this array, and the counter alone is the index of all its accesses in such loops.
+    pub fn guarded_parameter(&self, elements: u64, accesses: &[&Access]) -> Option<Guard> {
+        let view = self.view();
+        let function = enclosing_function(self.node()?)?;
+        let counter = self.counter();
+        let mut indices = accesses.iter().filter_map(|access| access.index.as_ref()).map(|span| span.text().trim());
+        let is_direct = indices.all(|index| index == counter || !words(index).any(|word| word == counter));
+        (is_direct && is_called_once(view, function)).then(|| self.bounded_by(&elements.to_string()))?
+    }
+
+    fn bounded_by(&self, extent: &str) -> Option<Guard> {
+        let (view, node) = (self.view(), self.node()?);
+        let is_statement = node.parent().is_some_and(|parent| parent.kind() == "compound_statement");
+        let (condition, body) = (node.child_by_field_name("condition")?, node.child_by_field_name("body")?);
+        let is_fit =
+            is_statement && matches!(body.kind(), "compound_statement" | "expression_statement" | "if_statement");
+        let bound =
+            Some(node).filter(|_| is_fit).and_then(|node| open_bound(view, node, condition, body, self.counter()))?;
+        let (constant, guard) = match bound {
+            Bound::Upper => (
+                view.replacement(condition.byte_range(), &format!("{} < {extent}", self.counter()))?,
+                view.slice(condition).to_string(),
+            ),
+            Bound::Start(start) => (
+                view.replacement(start.byte_range(), &format!("{extent} - 1"))?,
+                format!("{} <= {}", self.counter(), view.slice(start)),
+            ),
+        };
+        let edits =
+            [self.unroll(), Some(constant), Some(view.insertion(body.start_byte(), &format!("if ({guard}) "))?)];
+        let value = types::evaluate(extent, &|name| view.constant(name));
+        Some(Guard {
+            edits: edits.into_iter().flatten().collect(),
+            is_certain: false,
+            extent: value.and_then(|value| u32::try_from(value).ok()),
+        })
+    }
+}
+
+/// Whether the text names a function in its definition, in declarations and in one call.
+fn is_called_once(view: &SourceView, function: Node<'_>) -> bool {
+    let Some(name) = view.function_at(function.start_byte()).and_then(|found| view.text().get(found.name)) else {
+        return false;
+    };
+    let Some(root) = view.root() else { return false };
+    let base = crate::attribute::syntax::last_name(name);
+    let uses = view.identifiers_below(root).into_iter().filter(|node| view.slice(*node) == base);
+    let others = uses.filter(|node| node.parent().is_none_or(|parent| parent.kind() != "function_declarator"));
+    others.count() == 1
+}
+
+/// What of a loop's header is known at run time only.
+enum Bound<'t> {
+    /// `n` of `int i = 0; i < n; ++i`.
+    Upper,
+    /// `n` of `int i = n; i >= 0; --i`.
+    Start(Node<'t>),
+}
+
+/// The bound of a loop whose counter nothing else changes, and whose value nobody sees after the loop.
+fn open_bound<'t>(
+    view: &SourceView,
+    node: Node<'t>,
+    condition: Node<'t>,
+    body: Node<'t>,
+    counter: &str,
+) -> Option<Bound<'t>> {
+    let constant =
+        |node: Node<'_>| types::evaluate(view.slice(node).trim_matches(['{', '}', ' ']), &|name| view.constant(name));
+    let initializer = node.child_by_field_name("initializer")?;
+    let start = match initializer.kind() {
+        "declaration" => {
+            let mut cursor = initializer.walk();
+            let is_alone = initializer.children_by_field_name("declarator", &mut cursor).count() == 1;
+            initializer.child_by_field_name("declarator").filter(|_| is_alone)?.child_by_field_name("value")?
+        }
+        "assignment_expression" => {
+            initializer.child_by_field_name("right").filter(|_| is_counter_of_loops(view, initializer, counter))?
+        }
+        _ => return None,
+    };
+    let update = node.child_by_field_name("update")?;
+    let target = update.child_by_field_name("argument").or_else(|| update.child_by_field_name("left"))?;
+    if view.slice(target) != counter || may_write(view, body, counter) {
+        return None;
+    }
+    match (super::for_syntax::step(view, update)?, constant(start)) {
+        (1.., Some(0..)) => is_steady_bound(view, condition, body, counter).then_some(Bound::Upper),
+        // Larger steps would start from another remainder.
+        (-1, None) => {
+            let is_down = condition.kind() == "binary_expression"
+                && view.slice(condition.child_by_field_name("left")?) == counter
+                && matches!(view.slice(condition.child_by_field_name("operator")?), ">" | ">=")
+                && constant(condition.child_by_field_name("right")?)? >= 0
+                && is_steady_value(view, start, body, counter);
+            is_down.then_some(Bound::Start(start))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a variable that is declared before its loops is used in such loops alone: what one of them leaves in it is seen
+/// by nobody.
+fn is_counter_of_loops(view: &SourceView, initializer: Node<'_>, counter: &str) -> bool {
+    let found = || {
+        let function = enclosing_function(initializer)?;
+        let all = view.declarations(function);
+        let own = crate::attribute::syntax::resolve(&all, counter, initializer.start_byte())?;
+        let is_own_value = own.kind == DeclarationKind::Scalar && !own.is_parameter && own.volatility.is_none();
+        let mut uses = view.identifiers_below(function).into_iter().filter(|node| {
+            view.slice(*node) == counter
+                && node.start_byte() != own.range.0
+                && crate::attribute::syntax::resolve(&all, counter, node.start_byte())
+                    .is_some_and(|it| it.range == own.range)
+        });
+        let is_counted = |node: Node<'_>| {
+            let mut around = Some(node);
+            while let Some(current) = around {
+                let sets = current.child_by_field_name("initializer").filter(|it| it.kind() == "assignment_expression");
+                let (target, value) = (
+                    sets.and_then(|sets| sets.child_by_field_name("left")),
+                    sets.and_then(|sets| sets.child_by_field_name("right")),
+                );
+                // What the counter starts from may be what the loop before left in it.
+                let is_start = value.is_some_and(|value| value.byte_range().contains(&node.start_byte()));
+                if target.is_some_and(|target| view.slice(target) == counter) && !is_start {
+                    return true;
+                }
+                around = current.parent().filter(|_| current.kind() != "lambda_expression");
+            }
+            false
+        };
+        Some(is_own_value && uses.all(is_counted) && !is_reachable(view, function, counter))
+    };
+    found().unwrap_or(false)
+}
+
+/// `i < n` or `i <= n` where nothing in the loop can change `n`.
+fn is_steady_bound(view: &SourceView, condition: Node<'_>, body: Node<'_>, counter: &str) -> bool {
+    let field = |name: &str| condition.child_by_field_name(name);
+    let (Some(left), Some(operator), Some(bound)) = (field("left"), field("operator"), field("right")) else {
+        return false;
+    };
+    view.slice(left) == counter
+        && matches!(view.slice(operator), "<" | "<=")
+        && is_steady_value(view, bound, body, counter)
+}
+
+/// A value that is the same in all rounds.
+fn is_steady_value(view: &SourceView, bound: Node<'_>, body: Node<'_>, counter: &str) -> bool {
+    let names = view.identifiers(bound);
+    is_arithmetic(bound)
+        && !names.is_empty()
+        && names.into_iter().all(|name| is_steady(view, name, body) && view.slice(name) != counter)
+}
+
+/// Numbers, names, members and sums and products of them.
+fn is_arithmetic(node: Node<'_>) -> bool {
+    match node.kind() {
+        "identifier" | "number_literal" | "field_identifier" => true,
+        "binary_expression" | "parenthesized_expression" => {
+            children(node).into_iter().filter(Node::is_named).all(is_arithmetic)
+        }
+        "field_expression" => {
+            node.child_by_field_name("operator").is_some_and(|operator| operator.kind() == ".")
+                && node.child_by_field_name("argument").is_some_and(|argument| argument.kind() == "identifier")
+        }
+        _ => false,
+    }
+}
+
+/// A variable of the function's own that the loop does not write, and that nothing else can reach.
+pub(super) fn is_steady(view: &SourceView, name: Node<'_>, body: Node<'_>) -> bool {
+    let Some(function) = enclosing_function(name) else { return false };
+    let text = view.slice(name);
+    let declarations = view.declarations(function);
+    let Some(declaration) = crate::attribute::syntax::resolve(&declarations, text, name.start_byte()) else {
+        // A constant, or a variable that others may write.
+        return view.constant(text).is_some();
+    };
+    let is_own = declaration.kind != DeclarationKind::Alias && declaration.volatility != Some(Volatility::Value);
+    is_own && !may_write(view, body, text) && !is_reachable(view, function, text)
+}
+
+/// Whether a statement writes to a variable, or hands it to a function, which may take it by reference.
+pub(super) fn may_write(view: &SourceView, body: Node<'_>, name: &str) -> bool {
+    let mut open = vec![body];
+    while let Some(node) = open.pop() {
+        if node.kind() == "identifier" && view.slice(node) == name && role(access_path(node)).1 {
+            return true;
+        }
+        open.extend(children(node));
+    }
+    false
+}
+
+/// Whether a name's address is taken, a reference bound to it, or a lambda mentions it.
+fn is_reachable(view: &SourceView, function: Node<'_>, name: &str) -> bool {
+    let mut open = vec![(function, false)];
+    while let Some((node, in_lambda)) = open.pop() {
+        if node.kind() == "identifier" && view.slice(node) == name && (in_lambda || hands_out(node)) {
+            return true;
+        }
+        let in_lambda = in_lambda || node.kind() == "lambda_expression";
+        open.extend(children(node).into_iter().map(|child| (child, in_lambda)));
+    }
+    false
+}
+
+fn hands_out(name: Node<'_>) -> bool {
+    let mut node = name;
+    while let Some(parent) = node.parent() {
+        match parent.kind() {
+            "field_expression" | "parenthesized_expression" => node = parent,
+            "pointer_expression" => return parent.child(0).is_some_and(|operator| operator.kind() == "&"),
+            "init_declarator" => {
+                let declarator = parent.child_by_field_name("declarator");
+                let is_value = parent.child_by_field_name("value").is_some_and(|value| value.id() == node.id());
+                return is_value && declarator.is_some_and(|declarator| declarator.kind() == "reference_declarator");
+            }
+            "asm_statement" | "gnu_asm_expression" | "gnu_asm_output_operand" => return true,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// The outermost subscripts of an array in a region: `a[i][j]`.
+fn uses<'t>(view: &SourceView, region: Node<'t>, array: &str) -> Vec<Node<'t>> {
+    let mut found = Vec::new();
+    let mut open = vec![region];
+    while let Some(node) = open.pop() {
+        if node.kind() == "subscript_expression" && base_of(node).is_some_and(|base| view.slice(base) == array) {
+            found.push(node);
+        }
+        let is_inner =
+            |child: &Node<'_>| node.kind() == "subscript_expression" && child.kind() == "subscript_expression";
+        open.extend(children(node).into_iter().filter(|child| !is_inner(child)).rev());
+    }
+    found
+}
+
+/// The identifier that is subscripted.
+fn base_of(subscript: Node<'_>) -> Option<Node<'_>> {
+    let mut node = subscript;
+    while node.kind() == "subscript_expression" {
+        node = node.child_by_field_name("argument")?;
+    }
+    (node.kind() == "identifier").then_some(node)
+}
+
+fn index_of(subscript: Node<'_>) -> Option<Node<'_>> {
+    let indices = subscript.child_by_field_name("indices").or_else(|| subscript.child_by_field_name("index"))?;
+    Some(indices.named_child(0).unwrap_or(indices))
+}
+
+/// The extent that the counter runs over in `a[i][j]`, as the declaration of `a` in the same function writes it.
+fn extent_text(view: &SourceView, array: &str, used: Node<'_>, counter: &str) -> Option<String> {
+    let mut indices = Vec::new();
+    let mut node = used;
+    while node.kind() == "subscript_expression" {
+        indices.insert(0, view.slice(index_of(node)?).trim());
+        node = node.child_by_field_name("argument")?;
+    }
+    let position = indices.iter().position(|index| *index == counter)?;
+    let declarations = view.declarations(enclosing_function(used)?);
+    let declaration = crate::attribute::syntax::resolve(&declarations, array, used.start_byte())
+        .filter(|declaration| declaration.kind == DeclarationKind::Array && !declaration.is_parameter)?;
+    let name = view.root()?.named_descendant_for_byte_range(declaration.range.0, declaration.range.1)?;
+    let mut declarator = name.parent()?;
+    for _ in 0..position {
+        declarator = declarator.parent()?;
+    }
+    let size = declarator.child_by_field_name("size").filter(|_| declarator.kind() == "array_declarator")?;
+    let text = view.slice(size);
+    let is_plain = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));
+    is_plain.then(|| text.to_string())
+}
+
+/// Whether an expression is evaluated in each round.
+fn is_unconditional(used: Node<'_>, body: Node<'_>) -> bool {
+    let mut node = used;
+    while node.id() != body.id() {
+        let Some(parent) = node.parent() else { return false };
+        let is_first = |field: &str| parent.child_by_field_name(field).is_some_and(|child| child.id() == node.id());
+        let is_always = match parent.kind() {
+            "if_statement" | "conditional_expression" => is_first("condition"),
+            "binary_expression" => {
+                let operator = parent.child_by_field_name("operator").map(|operator| operator.kind());
+                !matches!(operator, Some("&&" | "||")) || is_first("left")
+            }
+            "compound_statement"
+            | "expression_statement"
+            | "declaration"
+            | "init_declarator"
+            | "assignment_expression"
+            | "update_expression"
+            | "subscript_expression"
+            | "subscript_argument_list"
+            | "field_expression"
+            | "parenthesized_expression"
+            | "condition_clause"
+            | "argument_list"
+            | "call_expression"
+            | "cast_expression"
+            | "unary_expression"
+            | "comma_expression" => true,
+            _ => false,
+        };
+        if !is_always {
+            return false;
+        }
+        node = parent;
+    }
+    true
+}
+
+/// Whether something in a loop's body may end it before its bound does.
+fn may_end_early(view: &SourceView, body: Node<'_>) -> bool {
+    const EXITS: [&str; 5] =
+        ["break_statement", "continue_statement", "return_statement", "goto_statement", "throw_statement"];
+    let mut open = vec![body];
+    while let Some(node) = open.pop() {
+        let is_call = node.kind() == "call_expression";
+        let called = node.child_by_field_name("function").filter(|_| is_call).map_or("", |called| view.slice(called));
+        let ends = matches!(called, "assert" | "__trap" | "__brkpt") || node.kind().contains("asm");
+        if EXITS.contains(&node.kind()) || ends {
+            return true;
+        }
+        open.extend(children(node));
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::edit::apply;
+    use crate::extract::MappedText;
+    use crate::source::SourceFile;
+
+    #[test]
+    fn loops_over_parameters_run_to_the_extent_of_the_only_array() {
+        let edited = |body: &str, calls: &str| {
+            let text = format!(
+                "__device__ void f(float *p, const float* q, int n) {{\n  {body}\n}}\n__global__ void k() {{ {calls} }}"
+            );
+            let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text))));
+            let found = super::super::for_syntax::for_loops(&view, text.find("HERE")?);
+            let guard = found.first()?.guarded_parameter(4, &[])?;
+            assert!(!guard.is_certain);
+            let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
+            Some(edited.lines().skip(1).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
+        };
+        let body = "for (int i = 0; i < n; ++i) { p[i].r = q[i] + HERE; }";
+        let expected = "#pragma unroll for (int i = 0; i < 4; ++i) if (i < n) { p[i].r = q[i] + HERE; }";
+        assert_eq!(edited(body, "f(a, b, 3);").as_deref(), Some(expected));
+        assert_eq!(edited(body, "f(a, b, 3); f(c, b, 9);"), None);
+    }
+
+    fn guard(body: &str) -> Option<(String, bool)> {
+        let text = format!(
+            "template <int W> __global__ void k(float* in, const int n, P p, int* q) {{\n  float a[W], b[4][8];\n  {body}\n}}\n"
+        );
+        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text))));
+        let found = super::super::for_syntax::for_loops(&view, text.find("HERE").expect("the text has a mark"));
+        let guard = found.first()?.guarded("a").or_else(|| found.first()?.guarded("b"))?;
+        let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
+        let lines: Vec<&str> = edited.lines().skip(2).map(str::trim).collect();
+        Some((lines[..lines.len() - 1].join(" "), guard.is_certain))
+    }
+
+    #[test]
+    fn loops_run_to_the_extent_with_a_guard() {
+        for (body, expected, certain) in [
+            (
+                "for (int i = 0; i < n; ++i) { a[i] = in[i]; HERE; }",
+                "#pragma unroll for (int i = 0; i < W; ++i) if (i < n) { a[i] = in[i]; HERE; }",
+                true,
+            ),
+            (
+                "for (int i = 0; i <= p.n - 1; i += 2) in[i] = b[2][i] + HERE;",
+                "#pragma unroll for (int i = 0; i < 8; i += 2) if (i <= p.n - 1) in[i] = b[2][i] + HERE;",
+                true,
+            ),
+            (
+                "for (int i = 0; i < n; i++) { if (in[i] > 0 && a[i] > 0) HERE; }",
+                "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (in[i] > 0 && a[i] > 0) HERE; }",
+                false,
+            ),
+            (
+                "for (int i = 0; i < n; i++) { if (HERE) break; a[i] = 0; }",
+                "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (HERE) break; a[i] = 0; }",
+                false,
+            ),
+            (
+                "for (int i = n - 1; i >= 0; --i) { a[i] = HERE; }",
+                "#pragma unroll for (int i = W - 1; i >= 0; --i) if (i <= n - 1) { a[i] = HERE; }",
+                true,
+            ),
+            (
+                "int i;\n  for (i = 0; i < n; ++i) a[i] = HERE; for (i = 0; i < 4; ++i) in[i] = 0;",
+                "int i; #pragma unroll for (i = 0; i < W; ++i) if (i < n) a[i] = HERE; for (i = 0; i < 4; ++i) in[i] = 0;",
+                true,
+            ),
+        ] {
+            assert_eq!(guard(body), Some((expected.to_string(), certain)), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_may_mean_something_else_is_left_alone() {
+        for body in [
+            // The counter is used after the loop.
+            "int i; for (i = 0; i < n; ++i) a[i] = HERE; in[0] = i;",
+            "int i; for (i = 0; i < n; ++i) a[i] = HERE; for (i = i + 1; i < 8; ++i) in[i] = 0;",
+            "int i; int *r = &i; for (i = 0; i < n; ++i) a[i] = HERE;",
+            // The bound or the counter changes.
+            "int m = n; for (int i = 0; i < m; ++i) { a[i] = 0; m = HERE; }",
+            "int m = n; int& r = m; for (int i = 0; i < m; ++i) { a[i] = 0; r = HERE; }",
+            "int m = n; f(&m); for (int i = 0; i < m; ++i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i < n; ++i) { a[i] = 0; i += HERE; }",
+            // What others may write.
+            "for (int i = 0; i < *q; ++i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i < q[0]; ++i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i < global_count; ++i) { a[i] = 0; HERE; }",
+            // The counter lives on, runs down in other steps, or is compared in another way.
+            "for (int i = n; i > 0; i -= 2) { a[i] = 0; HERE; }",
+            "for (int i = *q; i > 0; --i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i != n; ++i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i < n && in[i]; ++i) { a[i] = 0; HERE; }",
+            // An `else` would belong to the guard, and a pragma to it too.
+            "if (n) for (int i = 0; i < n; ++i) { a[i] = 0; HERE; } else in[0] = 1;",
+            "for (int i = 0; i < n; ++i) while (n) { a[i] = 0; HERE; }",
+            // No element has the counter's number.
+            "for (int i = 0; i < n; ++i) { a[i + 1] = 0; HERE; }",
+            "for (int i = 0; i < n; ++i) { in[i] = 0; HERE; }",
+        ] {
+            assert_eq!(guard(body), None, "{body}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Kernels that need more registers than they may use.
