@@ -72,8 +72,13 @@ impl ForLoop {
     }
 }
 
-/// Whether the text names a function in its definition, in declarations and in one call.
+/// Whether the text names a function in its definition, in declarations and in one call. What a header has may be called by
+/// other files.
 fn is_called_once(view: &SourceView, function: Node<'_>) -> bool {
+    let file = view.span(function.byte_range()).map(|span| span.file);
+    if !file.is_some_and(|file| file.path.extension().is_some_and(|ending| ending == "cu" || ending == "rs")) {
+        return false;
+    }
     let Some(name) = view.function_at(function.start_byte()).and_then(|found| view.text().get(found.name)) else {
         return false;
     };

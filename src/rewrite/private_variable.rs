@@ -6,6 +6,7 @@ use tree_sitter::Node;
 
 use crate::attribute::frame::StackObject;
 use crate::attribute::syntax::{children, enclosing_function, head_start};
+use crate::attribute::types;
 use crate::attribute::view::SourceView;
 use crate::attribute::words::{places_of, words};
 
@@ -42,6 +43,15 @@ pub(super) struct Declared<'t> {
 }
 
 impl StackObject {
+    /// How many elements the declaration of an array of one dimension names, the same in all instances of a template.
+    pub fn declared_elements(&self) -> Option<u64> {
+        let (view, offset) = self.located(&self.variable.as_ref()?.span)?;
+        let declared = declared(view, offset)?;
+        let [extent] = declared.extents.as_slice() else { return None };
+        let count = types::evaluate(view.slice(*extent), &|name| view.constant(name))?;
+        u64::try_from(count).ok()
+    }
+
     /// The variable of the source that the object is, where a kernel declares it.
     pub fn private_variable(&self) -> Option<PrivateVariable> {
         let variable = self.variable.as_ref()?;

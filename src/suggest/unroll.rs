@@ -48,10 +48,7 @@ impl Unrolled {
         }
         let (known, open): (Vec<&ForLoop>, Vec<&ForLoop>) = loops.iter().partition(|found| is_known(found));
         let array = object.variable.as_ref().map_or("", |variable| variable.name.as_str());
-        // Of several dimensions the counter runs over one.
-        let elements = object
-            .elements()
-            .filter(|_| object.variable.as_ref().is_some_and(|variable| variable.type_text.matches('[').count() == 1));
+        let elements = object.declared_elements();
         let guarded = |found: &&ForLoop| found.guarded(array).or_else(|| found.guarded_parameter(elements?, &accesses));
         let guards: Vec<Guard> = open.iter().map(guarded).collect::<Option<_>>()?;
         let rounds = loops.iter().filter_map(|found| found.rounds);
