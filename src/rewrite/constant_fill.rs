@@ -96,6 +96,12 @@ impl<'v> Table<'v> {
         let is_plain = view.slice(assignment.child_by_field_name("operator")?) == "=" && view.is_plain(statement);
         let is_element = path.child_by_field_name("argument")?.kind() == "identifier";
         let is_fit = is_plain && is_element && statement.parent()?.id() == block.id();
+        // What is said of a value would stand alone.
+        let lines = view.line_range(view.line_of(statement.start_byte()))?.start
+            ..view.line_range(view.line_of(statement.end_byte().saturating_sub(1)))?.end;
+        if ["//", "/*", "*/"].iter().any(|mark| view.text()[lines.clone()].contains(mark)) {
+            return None;
+        }
         let index = index_of(path).filter(|_| is_fit)?;
         let index = types::evaluate(view.slice(index), &|name| view.constant(name))?;
         let value = constant(view, assignment.child_by_field_name("right")?)?;
@@ -120,7 +126,10 @@ impl<'v> Table<'v> {
         let lines = format!("{head}{}}};", broken(&values, head.len(), &format!("{ending}    ")));
         let mut edits = vec![view.lines_instead(self.statement.byte_range(), &lines, &ending)?];
         for statement in &self.statements {
-            edits.push(view.replacement(view.whole_line(statement.byte_range()), "")?);
+            // A second semicolon is an empty statement.
+            let more = view.text()[statement.end_byte()..].bytes().take_while(|byte| *byte == b';').count();
+            let range = statement.start_byte()..statement.end_byte() + more;
+            edits.push(view.replacement(view.whole_line(range), "")?);
         }
         (!is_constant).then_some(edits)
     }
@@ -194,7 +203,7 @@ mod tests {
     #[test]
     fn assignments_become_a_list() {
         let body = "    int t[4];\n    t[0] = 3;;\n    t[1] = -'a';\n    t[3] = 2 * 8;\n    return t[n];";
-        let expected = "    static constexpr int t[4] = {3, -'a', 0, 2 * 8};\n    ;\n    return t[n];";
+        let expected = "    static constexpr int t[4] = {3, -'a', 0, 2 * 8};\n    return t[n];";
         assert_eq!(edited(body), Some(format!("__device__ int f(int n) {{\n{expected}\n}}\n")));
         let body = "    uchar4 t[2];\n    t[0] = make_uchar4(1, 0, 0, 0);\n    t[1] = make_uchar4(2, 0, 0, 0);\n    return g(t, n);";
         let expected = "    static constexpr uchar4 t[2] = {{1, 0, 0, 0}, {2, 0, 0, 0}};\n    return g(t, n);";
@@ -211,6 +220,8 @@ mod tests {
             "    int t[2];\n    t[0] = 1;\n    ((int*)t)[n] = 3;\n    return t[n];",
             "    int t[2], u;\n    t[0] = 1;\n    return t[n];",
             "    int t[2];\n    t[n] = 1;\n    return t[n];",
+            "    int t[2];\n    t[0] = 1; // first\n    return t[n];",
+            "    int t[2];\n    t[0] = 1;; // first\n    return t[n];",
         ] {
             assert_eq!(edited(body), None, "{body}");
         }
