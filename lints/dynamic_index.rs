@@ -32,9 +32,9 @@
 
 use crate::attribute::{Access, Address, Sources, StackObject, StackObjectKind};
 use crate::diagnostic::{Applicability, Suggestion, Uniformity};
-use crate::edit::conflict;
+use crate::edit::{are_apart, conflict};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin};
-use crate::rewrite::{ForLoop, Form};
+use crate::rewrite::{ForLoop, Form, Rotations};
 use crate::suggest::{self, Unrolled};
 
 pub(crate) static LINT: Lint = Lint {
@@ -54,6 +54,9 @@ const READ_ELEMENTS: u64 = 8;
 /// The same for an index that is the same in the whole warp.
 const UNIFORM_ELEMENTS: u64 = 4;
 
+/// How elements are written, in the order in which that is tried.
+const FORMS: [Form; 2] = [Form::Branch, Form::Select];
+
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
@@ -65,17 +68,20 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .label(guilty.index.as_ref().or(guilty.span.as_ref()), reason(guilty, sources))
         .note(uniformity(sources));
     let finding = finding.help(advice(object, guilty, sources));
-    let forms = [Form::Branch, Form::Select].into_iter();
     // Shared memory is as fast as selects for few elements, and faster for more; but not for a block of unknown size.
     let (shared, of_some_block) = match suggest::keep_in_shared_memory(cx, object) {
         Some(suggestion) if suggestion.applicability == Applicability::HasPlaceholders => (None, Some(suggestion)),
         suggestion => (suggestion, None),
     };
-    let rotated = [Form::Branch, Form::Select].map(|form| visit_in_order(object, form));
-    let finding = rotated.into_iter().flatten().fold(finding, |finding, rotated| finding.suggest(Some(rotated)));
+    let finding = match object.rotations() {
+        Some(rotations) => {
+            FORMS.iter().fold(finding, |finding, form| finding.suggest(visit_in_order(object, &rotations, *form)))
+        }
+        None => finding,
+    };
     // Where variables share memory, the machine code does not tell what is constant.
     let finding = finding.suggest(suggest::declare_with_values(object)).suggest(suggest::select_lanes(object));
-    let finding = forms.fold(finding.suggest(shared), |finding, form| finding.suggest(select(object, form)));
+    let finding = FORMS.iter().fold(finding.suggest(shared), |finding, form| finding.suggest(select(object, *form)));
     Some(finding.suggest(of_some_block))
 }
 
@@ -124,8 +130,7 @@ fn is_walked_deeper(object: &StackObject) -> bool {
 
 /// Loops that visit all elements from some element on, in the order of the elements; what is left with a computed index
 /// selects its element.
-fn visit_in_order(object: &StackObject, form: Form) -> Option<Suggestion> {
-    let rotations = object.rotations()?;
+fn visit_in_order(object: &StackObject, rotations: &Rotations, form: Form) -> Option<Suggestion> {
     let selection = object.selection(form, &rotations.loops)?;
     // Each of the loops saves an access to every element, so that a select of one costs no more than it.
     let is_worth = selection.edits.is_empty() || selection.elements.is_some_and(|elements| elements <= MOST_ELEMENTS);
@@ -140,12 +145,12 @@ fn visit_in_order(object: &StackObject, form: Form) -> Option<Suggestion> {
         true => "visit the elements in their own order, in an unrolled loop",
         false => "visit the elements in their own order, in an unrolled loop, and select the one that is used alone",
     };
-    let mut edits = rotations.edits;
+    let mut edits = rotations.edits.clone();
     edits.extend(selection.edits);
     edits.extend(unrolled.edits);
     edits.sort();
     edits.dedup();
-    let is_apart = edits.iter().enumerate().all(|(at, one)| edits[at + 1..].iter().all(|other| !conflict(one, other)));
+    let is_apart = are_apart(&edits);
     let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits);
     is_apart.then(|| suggestion.rounds(rotations.rounds.max(unrolled.rounds)).within_kernel(is_within_kernel))
 }

@@ -42,6 +42,11 @@ pub fn conflict(one: &Edit, other: &Edit) -> bool {
     is_same_file && one != other && !is_before(one, other) && !is_before(other, one)
 }
 
+/// Whether all of several edits can be applied.
+pub fn are_apart(edits: &[Edit]) -> bool {
+    edits.iter().enumerate().all(|(at, one)| edits[at + 1..].iter().all(|other| !conflict(one, other)))
+}
+
 /// The edits of one file.
 pub fn of_file<'e>(edits: impl IntoIterator<Item = &'e Edit>, path: &Path) -> Vec<&'e Edit> {
     edits.into_iter().filter(|edit| edit.span.file.path == path).collect()

@@ -9,7 +9,6 @@ use super::call_syntax::base_name;
 use super::demangle;
 use super::place::Place;
 use super::syntax::{access_path, children, is_loop, role};
-use super::types;
 use super::view::SourceView;
 
 /// Parameters of inlined functions are followed this far out.
@@ -194,7 +193,7 @@ impl SourceView {
     }
 
     fn is_constant(&self, text: &str) -> bool {
-        types::evaluate(text.trim(), &|name| self.constant(name)).is_some()
+        self.evaluate(text.trim()).is_some()
     }
 }
 

@@ -10,12 +10,13 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::purity::{is_pure, takes_values};
+use super::select_syntax::is_in_lambda;
 use super::sites::functions_named;
 use crate::attribute::call_syntax::base_name;
 use crate::attribute::demangle;
 use crate::attribute::frame::StackObject;
 use crate::attribute::objects::EscapeKind;
-use crate::attribute::syntax::{access_path, children, first_statement, resolve, role};
+use crate::attribute::syntax::{access_path, children, is_callee, resolve, role};
 use crate::attribute::view::SourceView;
 use crate::diagnostic::Edit;
 
@@ -115,7 +116,7 @@ fn by_value(view: &SourceView, name: &str, argument: usize) -> Option<Vec<Edit>>
         }
     }
     if is_written {
-        edits.extend(returns(view, *definition, body, view.slice(parameter.name?))?);
+        edits.extend(returns(view, body, view.slice(parameter.name?))?);
     }
     edits.extend(calls(view, name, argument, parameter.way, is_written)?);
     Some(edits)
@@ -134,7 +135,7 @@ fn uses(
     let mut is_written = false;
     for used in view.identifiers_below(body).into_iter().filter(|node| view.slice(*node) == name) {
         let is_it = resolve(&all, name, used.start_byte()).is_some_and(|found| found.is_parameter);
-        if !is_it || is_in_lambda(used, body) {
+        if !is_it || is_in_lambda(used) {
             return None;
         }
         if parameter.way == Way::Pointer {
@@ -168,7 +169,7 @@ fn uses(
                 }
             }
             // A method may change its object, and a reference may be kept.
-            false if is_method(path) || is_bound(parent) => return None,
+            false if is_callee(path) || is_bound(parent) => return None,
             false => is_written |= writes,
         }
     }
@@ -176,7 +177,7 @@ fn uses(
 }
 
 /// `return p;` in place of `return;`, and at the end.
-fn returns(view: &SourceView, function: Node<'_>, body: Node<'_>, name: &str) -> Option<Vec<Edit>> {
+fn returns(view: &SourceView, body: Node<'_>, name: &str) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
     let mut open = vec![body];
     while let Some(node) = open.pop() {
@@ -186,7 +187,6 @@ fn returns(view: &SourceView, function: Node<'_>, body: Node<'_>, name: &str) ->
         open.extend(children(node).into_iter().filter(|child| child.kind() != "lambda_expression"));
     }
     let last = children(body).into_iter().rfind(|node| node.is_named() && node.kind() != "comment")?;
-    first_statement(function)?;
     if last.kind() == "return_statement" {
         return Some(edits);
     }
@@ -214,9 +214,7 @@ fn calls(view: &SourceView, name: &str, argument: usize, way: Way, is_written: b
             continue;
         }
         // Anything else takes the function's address.
-        let is_call = parent.kind() == "call_expression"
-            && parent.child_by_field_name("function").is_some_and(|it| it.id() == called.id());
-        let list = parent.child_by_field_name("arguments").filter(|_| is_call && view.is_plain(parent))?;
+        let list = parent.child_by_field_name("arguments").filter(|_| is_callee(called) && view.is_plain(parent))?;
         let given =
             children(list).into_iter().filter(|node| node.is_named() && node.kind() != "comment").nth(argument)?;
         let text = view.slice(given);
@@ -243,28 +241,10 @@ fn calls(view: &SourceView, name: &str, argument: usize, way: Way, is_written: b
     Some(edits)
 }
 
-fn is_method(path: Node<'_>) -> bool {
-    path.parent().is_some_and(|parent| {
-        parent.kind() == "call_expression"
-            && parent.child_by_field_name("function").is_some_and(|called| called.id() == path.id())
-    })
-}
-
 /// Whether a reference is made of an expression.
 fn is_bound(parent: Node<'_>) -> bool {
     parent.kind() == "init_declarator"
         && parent.child_by_field_name("declarator").is_some_and(|it| it.kind() == "reference_declarator")
-}
-
-fn is_in_lambda(used: Node<'_>, body: Node<'_>) -> bool {
-    let mut node = used;
-    while let Some(parent) = node.parent().filter(|_| node.id() != body.id()) {
-        if parent.kind() == "lambda_expression" {
-            return true;
-        }
-        node = parent;
-    }
-    false
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use tree_sitter::Node;
 use super::private_variable::{Declared, declared};
 use super::select_syntax::index_of;
 use crate::attribute::frame::StackObject;
-use crate::attribute::syntax::{access_path, children, enclosing_function, last_name, resolve, role};
+use crate::attribute::syntax::{access_path, children, enclosing_function, last_name, role};
 use crate::attribute::types;
 use crate::attribute::view::SourceView;
 use crate::diagnostic::Edit;
@@ -48,9 +48,9 @@ struct Table<'v> {
 
 impl<'v> Table<'v> {
     fn at(view: &'v SourceView, offset: usize) -> Option<Self> {
-        let Declared { statement, array, name, extents, initializer, is_of_pointers, .. } = declared(view, offset)?;
-        let [extent] = extents.as_slice() else { return None };
-        let count = types::evaluate(view.slice(*extent), &|name| view.constant(name))?;
+        let declared = declared(view, offset)?;
+        let count = declared.elements(view)?;
+        let Declared { statement, array, name, initializer, is_of_pointers, .. } = declared;
         let mut cursor = statement.walk();
         let is_alone = statement.children_by_field_name("declarator", &mut cursor).count() == 1;
         let is_fit = is_alone && initializer.is_none() && !is_of_pointers && (1..=MOST_ELEMENTS).contains(&count);
@@ -68,12 +68,7 @@ impl<'v> Table<'v> {
             statements: Vec::new(),
         };
         let mut first_read = usize::MAX;
-        for used in view.identifiers_below(function) {
-            let is_it = view.slice(used) == own.name
-                && resolve(&all, &own.name, used.start_byte()).is_some_and(|found| found.range == own.range);
-            if !is_it || used.start_byte() == own.range.0 {
-                continue;
-            }
+        for used in view.names_of(function, &all, own) {
             let path = access_path(used);
             let (_, is_written, is_handed_on) = role(path);
             if is_written && !is_handed_on {
@@ -103,7 +98,7 @@ impl<'v> Table<'v> {
             return None;
         }
         let index = index_of(path).filter(|_| is_fit)?;
-        let index = types::evaluate(view.slice(index), &|name| view.constant(name))?;
+        let index = view.evaluate(view.slice(index))?;
         let value = constant(view, assignment.child_by_field_name("right")?)?;
         let is_new = (0..self.count).contains(&index) && self.values.insert(index, value).is_none();
         self.statements.push(statement);

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use tree_sitter::Node;
 
 use super::private_variable::{Declared, declared};
+use super::select_syntax::index_of;
 use crate::attribute::frame::StackObject;
 use crate::attribute::syntax::{Declaration, DeclarationKind, children, enclosing_function, last_name, resolve};
 use crate::attribute::types;
@@ -45,7 +46,7 @@ impl StackObject {
             edits
                 .extend(array.unrolled(view.root()?.named_descendant_for_byte_range(call.start, call.end)?, &counter)?);
         }
-        let rounds = types::evaluate(&array.extent, &|name| view.constant(name)).and_then(|it| u32::try_from(it).ok());
+        let rounds = view.evaluate(&array.extent).and_then(|it| u32::try_from(it).ok());
         let is_within_kernel = view.is_within_kernel(offset);
         (!edits.is_empty()).then_some(ElementCopies { edits, rounds, is_within_kernel })
     }
@@ -145,8 +146,7 @@ impl<'v> Array<'v> {
             let found = resolve(&self.all, view.slice(node), node.start_byte());
             node.kind() == "identifier" && found.is_some_and(|found| found.range == self.own.range)
         };
-        let number =
-            |node: Node<'_>| types::evaluate(view.slice(node), &|name| view.constant(name)).filter(|it| *it >= 0);
+        let number = |node: Node<'_>| view.evaluate(view.slice(node)).filter(|it| *it >= 0);
         match pointer.kind() {
             "parenthesized_expression" => self.first(pointer.named_child(0)?),
             "identifier" => is_own(pointer).then_some(0),
@@ -219,12 +219,7 @@ impl<'v> Array<'v> {
 
 /// `a` and `k` of `a[k]`.
 fn subscript(node: Node<'_>) -> Option<(Node<'_>, Node<'_>)> {
-    let indices = node.child_by_field_name("indices").or_else(|| node.child_by_field_name("index"))?;
-    let index = match indices.kind() {
-        "subscript_argument_list" => indices.named_child(0).filter(|_| indices.named_child_count() == 1)?,
-        _ => indices,
-    };
-    Some((node.child_by_field_name("argument")?, index))
+    Some((node.child_by_field_name("argument")?, index_of(node)?))
 }
 
 /// Whether evaluating an expression again gives the same: nothing in it is changed or called.

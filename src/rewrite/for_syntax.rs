@@ -6,7 +6,6 @@ use std::rc::Rc;
 use tree_sitter::Node;
 
 use crate::attribute::objects::{Access, Address};
-use crate::attribute::types;
 use crate::attribute::view::SourceView;
 use crate::attribute::words::{is_word, words};
 use crate::diagnostic::Edit;
@@ -179,8 +178,7 @@ fn counter_of(node: Node<'_>) -> Option<Node<'_>> {
 
 /// How often a loop runs that counts from a constant to a constant.
 fn rounds(view: &SourceView, node: Node<'_>, counter: &str) -> Option<u32> {
-    let value =
-        |node: Node<'_>| types::evaluate(view.slice(node).trim_matches(['{', '}', ' ']), &|name| view.constant(name));
+    let value = |node: Node<'_>| view.evaluate(view.slice(node).trim_matches(['{', '}', ' ']));
     let initializer = node.child_by_field_name("initializer")?;
     let start = match initializer.kind() {
         "declaration" => initializer.child_by_field_name("declarator")?.child_by_field_name("value")?,
@@ -205,7 +203,7 @@ fn rounds(view: &SourceView, node: Node<'_>, counter: &str) -> Option<u32> {
 /// `1` of `++i`, `-2` of `i -= 2`.
 pub(super) fn step(view: &SourceView, update: Node<'_>) -> Option<i64> {
     let operator = view.slice(update.child_by_field_name("operator")?);
-    let by = || types::evaluate(view.slice(update.child_by_field_name("right")?), &|name| view.constant(name));
+    let by = || view.evaluate(view.slice(update.child_by_field_name("right")?));
     let step = match operator {
         "++" => 1,
         "--" => -1,

@@ -6,7 +6,6 @@ use tree_sitter::Node;
 use super::for_syntax::ForLoop;
 use crate::attribute::objects::Access;
 use crate::attribute::syntax::{DeclarationKind, Volatility, access_path, children, enclosing_function, role};
-use crate::attribute::types;
 use crate::attribute::view::SourceView;
 use crate::attribute::words::words;
 use crate::diagnostic::Edit;
@@ -63,7 +62,7 @@ impl ForLoop {
         };
         let edits =
             [self.unroll(), Some(constant), Some(view.insertion(body.start_byte(), &format!("if ({guard}) "))?)];
-        let value = types::evaluate(extent, &|name| view.constant(name));
+        let value = view.evaluate(extent);
         Some(Guard {
             edits: edits.into_iter().flatten().collect(),
             is_certain: false,
@@ -105,8 +104,7 @@ fn open_bound<'t>(
     body: Node<'t>,
     counter: &str,
 ) -> Option<Bound<'t>> {
-    let constant =
-        |node: Node<'_>| types::evaluate(view.slice(node).trim_matches(['{', '}', ' ']), &|name| view.constant(name));
+    let constant = |node: Node<'_>| view.evaluate(view.slice(node).trim_matches(['{', '}', ' ']));
     let initializer = node.child_by_field_name("initializer")?;
     let start = match initializer.kind() {
         "declaration" => {
@@ -147,12 +145,7 @@ fn is_counter_of_loops(view: &SourceView, initializer: Node<'_>, counter: &str) 
         let all = view.declarations(function);
         let own = crate::attribute::syntax::resolve(&all, counter, initializer.start_byte())?;
         let is_own_value = own.kind == DeclarationKind::Scalar && !own.is_parameter && own.volatility.is_none();
-        let mut uses = view.identifiers_below(function).into_iter().filter(|node| {
-            view.slice(*node) == counter
-                && node.start_byte() != own.range.0
-                && crate::attribute::syntax::resolve(&all, counter, node.start_byte())
-                    .is_some_and(|it| it.range == own.range)
-        });
+        let mut uses = view.names_of(function, &all, own).into_iter();
         let is_counted = |node: Node<'_>| {
             let mut around = Some(node);
             while let Some(current) = around {

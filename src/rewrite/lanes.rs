@@ -2,16 +2,18 @@
 //! the component that holds it is selected, and the part is taken out of that with a shift. The vector then needs no
 //! address, and what was undefined about the cast is gone.
 
+use std::rc::Rc;
+
 use tree_sitter::Node;
 
 use super::guard::may_write;
-use super::purity::{is_arithmetic, is_name_path, is_pure};
-use super::select_syntax::{index_of, site};
+use super::purity::{is_arithmetic, is_name_path, is_pure, is_pure_call};
+use super::select_syntax::{index_of, is_value_argument, site};
 use crate::attribute::frame::StackObject;
-use crate::attribute::syntax::{Declaration, DeclarationKind, children, enclosing_function, resolve};
+use crate::attribute::syntax::{Declaration, DeclarationKind, children, enclosing_function, resolve, role};
 use crate::attribute::types;
 use crate::attribute::view::SourceView;
-use crate::attribute::words::{fresh, places_of};
+use crate::attribute::words::fresh;
 use crate::diagnostic::Edit;
 
 /// A chain of selects over more components would be longer than the loads that it saves.
@@ -25,7 +27,7 @@ impl StackObject {
         let vector = Vector::at(view, offset)?;
         let mut reads = vector.reads()?;
         // What is always the same part costs nothing.
-        reads.retain(|read| types::evaluate(view.slice(read.index), &|name| view.constant(name)).is_none());
+        reads.retain(|read| view.evaluate(view.slice(read.index)).is_none());
         let lines: Vec<(usize, usize)> = reads
             .iter()
             .map(|read| (view.line_of(read.statement.start_byte()), view.line_of(read.statement.end_byte())))
@@ -37,7 +39,7 @@ impl StackObject {
                 && access
                     .places
                     .iter()
-                    .any(|place| std::rc::Rc::ptr_eq(&place.view, view) && is_known(view.line_of(place.offset)))
+                    .any(|place| Rc::ptr_eq(&place.view, view) && is_known(view.line_of(place.offset)))
         });
         let is_fit = !reads.is_empty() && is_covered && self.escapes.is_empty();
         let mut edits = Vec::new();
@@ -172,17 +174,9 @@ impl<'v> Vector<'v> {
         }
         let alias =
             self.all.iter().find(|declaration| declaration.range.0 == name.start_byte()).filter(|_| is_pointer)?;
-        let mut reads = Vec::new();
-        for used in self.view.identifiers_below(self.function) {
-            let is_it = self.view.slice(used) == alias.name
-                && resolve(&self.all, &alias.name, used.start_byte()).is_some_and(|found| found.range == alias.range);
-            if is_it && used.start_byte() != alias.range.0 {
-                reads.push(
-                    self.read(used.parent().filter(|parent| parent.kind() == "subscript_expression")?, type_text)?,
-                );
-            }
-        }
-        Some(reads)
+        let uses = self.view.names_of(self.function, &self.all, alias).into_iter();
+        let subscript = |used: Node<'v>| used.parent().filter(|parent| parent.kind() == "subscript_expression");
+        uses.map(|used| self.read(subscript(used)?, type_text)).collect()
     }
 
     /// The declarations of pointers that nothing uses any more, with their lines, taken away.
@@ -190,19 +184,13 @@ impl<'v> Vector<'v> {
         let view = self.view;
         let mut edits = Vec::new();
         for alias in self.all.iter().filter(|it| it.kind == DeclarationKind::Alias && !it.is_parameter) {
-            let is_it = |node: &Node<'_>| {
-                view.slice(*node) == alias.name
-                    && resolve(&self.all, &alias.name, node.start_byte()).is_some_and(|it| it.range == alias.range)
-            };
-            let uses: Vec<Node<'_>> = view.identifiers_below(self.function).into_iter().filter(is_it).collect();
             let is_base = |read: &Read<'_>, node: &Node<'_>| {
                 read.whole.child_by_field_name("argument").is_some_and(|base| base.id() == node.id())
             };
-            let is_read = |node: &Node<'_>| reads.iter().any(|read| is_base(read, node));
-            let (declared, others): (Vec<Node<'_>>, Vec<Node<'_>>) =
-                uses.into_iter().partition(|node| node.start_byte() == alias.range.0);
-            if let ([name], false, true) = (declared.as_slice(), others.is_empty(), others.iter().all(is_read)) {
-                edits.extend(without_declaration(view, *name));
+            let uses = view.names_of(self.function, &self.all, alias);
+            let is_unused = uses.iter().all(|node| reads.iter().any(|read| is_base(read, node)));
+            if is_unused && !uses.is_empty() {
+                edits.extend(without_declaration(view, alias));
             }
         }
         edits
@@ -212,13 +200,15 @@ impl<'v> Vector<'v> {
         let view = self.view;
         let index = index_of(whole)?;
         let (statement, is_conditional) = site(view, whole)?;
-        let (_, is_written, _) = crate::attribute::syntax::role(whole);
+        let (_, is_written, _) = role(whole);
+        let list = whole.parent().filter(|parent| parent.kind() == "argument_list");
+        let is_value = list.is_some_and(|list| is_value_argument(view, list));
         let names = view.identifiers_below(index);
         let is_steady = names.iter().all(|name| !may_write(view, statement, view.slice(*name)));
         let is_fit = is_pure(view, index)
             && is_steady
             && (is_arithmetic(view, index) || !(is_conditional || has_effects(view, statement)))
-            && (!is_written || is_argument_of_pure(view, whole))
+            && (!is_written || is_value)
             && view.is_plain(whole);
         let number = number(type_text)?;
         let is_part = number.bytes <= self.component.bytes;
@@ -337,8 +327,8 @@ fn number(type_text: &str) -> Option<Number> {
 }
 
 /// A declaration of one name taken away, with its line.
-fn without_declaration(view: &SourceView, name: Node<'_>) -> Option<Edit> {
-    let mut node = name;
+fn without_declaration(view: &SourceView, alias: &Declaration) -> Option<Edit> {
+    let mut node = view.root()?.named_descendant_for_byte_range(alias.range.0, alias.range.1)?;
     while node.kind() != "declaration" {
         node = node.parent()?;
     }
@@ -368,19 +358,6 @@ fn has_effects(view: &SourceView, statement: Node<'_>) -> bool {
         open.extend(children(node));
     }
     false
-}
-
-fn is_pure_call(view: &SourceView, call: Node<'_>) -> bool {
-    let called = call.child_by_field_name("function");
-    called.is_some_and(|called| {
-        super::purity::takes_values(view, called) && places_of(view.slice(called), "atomic").next().is_none()
-    })
-}
-
-fn is_argument_of_pure(view: &SourceView, whole: Node<'_>) -> bool {
-    let call = whole.parent().filter(|parent| parent.kind() == "argument_list").and_then(|list| list.parent());
-    let called = call.and_then(|call| call.child_by_field_name("function"));
-    called.is_some_and(|called| super::purity::takes_values(view, called))
 }
 
 #[cfg(test)]

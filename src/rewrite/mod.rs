@@ -28,5 +28,6 @@ pub use function_table::{FunctionTable, tables_called_near, tables_with};
 pub use guard::Guard;
 pub use math::MathForm;
 pub use private_variable::{Columns, PrivateVariable};
+pub use rotation::Rotations;
 pub use selection::Form;
 pub use sites::{DeclarationSite, inline_named};

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::sites::offset_of;
 use crate::attribute::frame::StackObject;
-use crate::attribute::syntax::{access_path, children, enclosing_function, first_statement, role};
+use crate::attribute::syntax::{access_path, children, enclosing_function, first_statement, is_callee, role};
 use crate::attribute::view::SourceView;
 use crate::attribute::words::fresh;
 use crate::diagnostic::Edit;
@@ -61,13 +61,10 @@ fn uses<'t>(view: &SourceView, body: Node<'t>, name: &str) -> Option<Vec<(Node<'
         if node.kind() == "identifier" && view.slice(node) == name {
             let field = node.parent().filter(|parent| parent.kind() == "field_expression")?;
             let is_member = field.child_by_field_name("argument")?.id() == node.id();
-            let is_called = field.parent().is_some_and(|parent| {
-                parent.child_by_field_name("function").is_some_and(|function| function.id() == field.id())
-            });
             let is_address = field.parent().is_some_and(|parent| {
                 parent.kind() == "pointer_expression" && parent.child(0).is_some_and(|operator| operator.kind() == "&")
             });
-            if !is_member || is_called || is_address {
+            if !is_member || is_callee(field) || is_address {
                 return None;
             }
             found.push((field, view.slice(field.child_by_field_name("field")?).to_string()));

@@ -168,7 +168,7 @@ impl Row<'_> {
             return (!counters.contains(&name)).then(|| vec![format!("{loops}{name}{indices} = {zero};")]);
         }
         let [extent] = extents.as_slice() else { return None };
-        let count = types::evaluate(view.slice(*extent), &|name| view.constant(name))?;
+        let count = view.evaluate(view.slice(*extent))?;
         let values: Vec<Node<'_>> = children(initializer).into_iter().filter(Node::is_named).collect();
         let is_complete = usize::try_from(count) == Ok(values.len()) && values.len() <= MOST_LISTED;
         let is_simple = |value: &Node<'_>| !matches!(value.kind(), "initializer_list" | "initializer_pair");

@@ -6,7 +6,6 @@ use tree_sitter::Node;
 
 use crate::attribute::frame::StackObject;
 use crate::attribute::syntax::{children, enclosing_function, head_start};
-use crate::attribute::types;
 use crate::attribute::view::SourceView;
 use crate::attribute::words::{places_of, words};
 
@@ -42,14 +41,19 @@ pub(super) struct Declared<'t> {
     pub is_of_pointers: bool,
 }
 
+impl Declared<'_> {
+    /// The extent of an array of one dimension, where it is a constant of the text.
+    pub fn elements(&self, view: &SourceView) -> Option<i64> {
+        let [extent] = self.extents.as_slice() else { return None };
+        view.evaluate(view.slice(*extent))
+    }
+}
+
 impl StackObject {
     /// How many elements the declaration of an array of one dimension names, the same in all instances of a template.
     pub fn declared_elements(&self) -> Option<u64> {
         let (view, offset) = self.located(&self.variable.as_ref()?.span)?;
-        let declared = declared(view, offset)?;
-        let [extent] = declared.extents.as_slice() else { return None };
-        let count = types::evaluate(view.slice(*extent), &|name| view.constant(name))?;
-        u64::try_from(count).ok()
+        u64::try_from(declared(view, offset)?.elements(view)?).ok()
     }
 
     /// The variable of the source that the object is, where a kernel declares it.

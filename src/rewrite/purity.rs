@@ -164,7 +164,12 @@ pub fn takes_values(view: &SourceView, called: Node<'_>) -> bool {
         || is_defined_with_values(view, name)
 }
 
-pub(super) fn is_pure_function(view: &SourceView, called: Node<'_>) -> bool {
+/// Whether a call does nothing but give a value; its arguments are not looked at.
+pub(super) fn is_pure_call(view: &SourceView, call: Node<'_>) -> bool {
+    call.child_by_field_name("function").is_some_and(|called| is_pure_function(view, called))
+}
+
+fn is_pure_function(view: &SourceView, called: Node<'_>) -> bool {
     if called.kind() == "primitive_type" {
         return true;
     }

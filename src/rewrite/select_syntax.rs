@@ -136,26 +136,14 @@ impl Holder {
     fn computed_paths<'h>(&'h self, object: &StackObject) -> Option<Vec<Path<'h>>> {
         let function = self.function()?;
         let declarations = self.view.declarations(function);
-        let is_own = |node: &Node<'_>| {
-            node.kind() == "identifier"
-                && self.view.slice(*node) == self.declaration.name
-                && node.start_byte() != self.declaration.range.0
-                && resolve(&declarations, &self.declaration.name, node.start_byte())
-                    .is_some_and(|found| found.range == self.declaration.range)
-        };
         let mut paths = Vec::new();
-        let mut open = vec![function];
-        while let Some(node) = open.pop() {
-            if is_own(&node)
-                && let Some(path) =
-                    Path::of(node).filter(|path| path.indices().any(|index| !is_static(&self.view, index)))
-            {
-                let range = site(&self.view, path.node).map_or(path.node, |(statement, _)| statement).byte_range();
-                if object.accesses.iter().any(|access| access.is_computed() && self.lies_in(access, &range)) {
-                    paths.push(path);
-                }
+        for name in self.view.names_of(function, &declarations, &self.declaration) {
+            let path = Path::of(name).filter(|path| path.indices().any(|index| !is_static(&self.view, index)));
+            let Some(path) = path else { continue };
+            let range = site(&self.view, path.node).map_or(path.node, |(statement, _)| statement).byte_range();
+            if object.accesses.iter().any(|access| access.is_computed() && self.lies_in(access, &range)) {
+                paths.push(path);
             }
-            open.extend(children(node));
         }
         Some(paths)
     }
@@ -184,7 +172,7 @@ impl Holder {
             let index = index_of(*subscript)?;
             if !is_static(&self.view, index) {
                 let extent = self.extent(path, position, object)?;
-                let count = types::evaluate(&extent, &|name| self.view.constant(name));
+                let count = self.view.evaluate(&extent);
                 let count = count.and_then(|count| u64::try_from(count).ok());
                 dimensions.push(Dimension { index, extent, count });
             }
@@ -232,7 +220,7 @@ impl Holder {
         let text = self.view.slice(self.type_node()?);
         let arguments = text.split_once('<')?.1.strip_suffix('>')?;
         let last = arguments.rsplit(',').next()?.trim();
-        let count = types::evaluate(last, &|name| self.view.constant(name));
+        let count = self.view.evaluate(last);
         let is_fit = count.and_then(|count| u64::try_from(count).ok()) == object.elements_of_type(arguments);
         (is_fit && is_plain_extent(last)).then(|| last.to_string())
     }
@@ -249,7 +237,7 @@ impl Holder {
             open.extend(children(node));
         }
         let [only] = found[..] else { return None };
-        let count = types::evaluate(only, &|name| self.view.constant(name))?;
+        let count = self.view.evaluate(only)?;
         Some(count.to_string())
     }
 
@@ -487,7 +475,7 @@ fn role<'t>(view: &SourceView, expression: Node<'t>) -> Option<Role<'t>> {
     }
 }
 
-fn is_value_argument(view: &SourceView, list: Node<'_>) -> bool {
+pub(super) fn is_value_argument(view: &SourceView, list: Node<'_>) -> bool {
     let Some(call) = list.parent() else { return false };
     match call.kind() {
         "call_expression" => call.child_by_field_name("function").is_some_and(|called| takes_values(view, called)),
@@ -497,7 +485,8 @@ fn is_value_argument(view: &SourceView, list: Node<'_>) -> bool {
     }
 }
 
-fn is_in_lambda(node: Node<'_>) -> bool {
+/// Whether a lambda of its function holds a node.
+pub(super) fn is_in_lambda(node: Node<'_>) -> bool {
     let mut current = node.parent();
     while let Some(around) = current {
         match around.kind() {

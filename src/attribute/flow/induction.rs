@@ -7,7 +7,7 @@ use crate::attribute::loops::Trip;
 
 impl Flow<'_> {
     /// The instructions that step a counter: all ways round the loop add the same constant.
-    pub(crate) fn induction(&self, register: &str, definitions: &[usize]) -> Option<BTreeSet<usize>> {
+    pub(in crate::attribute) fn induction(&self, register: &str, definitions: &[usize]) -> Option<BTreeSet<usize>> {
         let mut steps = BTreeSet::new();
         let mut distance = None;
         for definition in definitions {

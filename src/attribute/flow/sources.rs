@@ -24,14 +24,14 @@ pub struct Sources {
     /// The result of a call, or something that is not followed.
     pub unknown: bool,
     /// Whether the threads of a warp may differ; `None` where that is not known.
-    pub(crate) divergent: Option<bool>,
+    pub(in crate::attribute) divergent: Option<bool>,
     /// Instructions that step the counters.
     pub steps: BTreeSet<usize>,
 }
 
 impl Sources {
     /// A value that a condition or branches choose, which threads may decide differently.
-    pub(crate) fn chosen(divergent: Option<bool>) -> Self {
+    pub(in crate::attribute) fn chosen(divergent: Option<bool>) -> Self {
         Self { carried: true, divergent, ..Self::default() }
     }
 
@@ -48,7 +48,7 @@ impl Sources {
         Self { unknown: true, ..Self::default() }
     }
 
-    pub(crate) fn merge(&mut self, other: Self) {
+    pub(in crate::attribute) fn merge(&mut self, other: Self) {
         self.counter |= other.counter;
         self.counter_is_changed |= other.counter_is_changed;
         self.parameter |= other.parameter;

@@ -19,8 +19,7 @@ impl SourceView {
                 function = parent;
             }
             let call = function.parent().filter(|parent| parent.kind() == "call_expression")?;
-            let is_callee = call.child_by_field_name("function").is_some_and(|node| node.id() == function.id());
-            is_callee.then(|| (self.slice(function).to_string(), call.byte_range()))
+            is_callee(function).then(|| (self.slice(function).to_string(), call.byte_range()))
         });
         calls.collect()
     }
@@ -56,6 +55,14 @@ impl SourceView {
         let (call, called) = found?;
         argument_of(call, called, index, count)
     }
+}
+
+/// Whether an expression is what a call calls.
+pub(crate) fn is_callee(node: Node<'_>) -> bool {
+    node.parent().is_some_and(|parent| {
+        parent.kind() == "call_expression"
+            && parent.child_by_field_name("function").is_some_and(|called| called.id() == node.id())
+    })
 }
 
 /// One of `count` arguments of a call; a method has one that stands before the dot.

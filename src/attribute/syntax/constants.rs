@@ -48,9 +48,14 @@ impl SourceView {
         }
     }
 
+    /// The value of an expression of numbers and of the text's constants.
+    pub fn evaluate(&self, expression: &str) -> Option<i64> {
+        types::evaluate(expression, &|name| self.constant(name))
+    }
+
     /// Whether a word is a number, a constant, or a parameter of a template around an offset.
     pub fn is_fixed(&self, word: &str, offset: usize) -> bool {
-        if types::evaluate(word, &|name| self.constant(name)).is_some() {
+        if self.evaluate(word).is_some() {
             return true;
         }
         let mut node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));

@@ -196,7 +196,7 @@ impl SourceView {
     fn element_count(&self, extents: &[Option<String>], initializer: Option<Node<'_>>) -> Option<u64> {
         extents.iter().try_fold(1u64, |product, extent| {
             let count = match extent {
-                Some(text) => u64::try_from(types::evaluate(text, &|name| self.constant(name))?).ok()?,
+                Some(text) => u64::try_from(self.evaluate(text)?).ok()?,
                 None => initializer
                     .filter(|list| list.kind() == "initializer_list")
                     .map(|list| list.named_child_count() as u64)?,

@@ -99,6 +99,16 @@ impl SourceView {
         found
     }
 
+    /// Names below a node that stand for one of the declarations around them, in order; the declared name is none.
+    pub(crate) fn names_of<'t>(&self, node: Node<'t>, all: &[Declaration], own: &Declaration) -> Vec<Node<'t>> {
+        let is_own = |name: &Node<'_>| {
+            self.slice(*name) == own.name
+                && name.start_byte() != own.range.0
+                && resolve(all, &own.name, name.start_byte()).is_some_and(|found| found.range == own.range)
+        };
+        self.identifiers_below(node).into_iter().filter(is_own).collect()
+    }
+
     fn usage(&self, identifier: Node<'_>, declaration: &Declaration) -> Mention {
         let whole = access_path(identifier);
         let indices = subscripts(identifier).filter_map(index_range).collect();

@@ -25,8 +25,8 @@ use self::aliases::Assignment;
 use super::counter_syntax::CounterSyntax;
 
 pub(crate) use self::access_path::access_path;
-pub(crate) use self::calls::argument_of;
 pub use self::calls::last_name;
+pub(crate) use self::calls::{argument_of, is_callee};
 pub(crate) use self::declarations::resolve;
 pub use self::declarations::{Declaration, DeclarationKind};
 pub use self::functions::{FunctionSyntax, ParameterSyntax, enclosing_function};

@@ -20,8 +20,7 @@ use super::guard::{is_steady, may_write};
 use super::purity::{is_arithmetic, is_builtin};
 use super::select_syntax::{Holder, index_of};
 use crate::attribute::frame::StackObject;
-use crate::attribute::syntax::{Declaration, children, enclosing_function, resolve};
-use crate::attribute::types;
+use crate::attribute::syntax::{Declaration, access_path, enclosing_function, resolve, role};
 use crate::attribute::view::SourceView;
 use crate::diagnostic::Edit;
 
@@ -65,7 +64,6 @@ impl StackObject {
 struct Walk<'h> {
     view: &'h Rc<SourceView>,
     around: ForLoop,
-    turn: Turn,
     indices: Vec<TurnedIndex<'h>>,
 }
 
@@ -89,29 +87,28 @@ impl<'h> Walk<'h> {
                 }
                 _ => (index, None),
             };
-            let Some(turn) = Turn::of(view, node, around.counter(), &extent) else { continue };
             let body = around.node()?.child_by_field_name("body")?;
             let is_fit = |term: Node<'_>| {
                 let names = view.identifiers(term);
                 is_arithmetic(view, term)
                     && names.into_iter().all(|name| is_builtin(view.slice(name)) || is_steady(view, name, body))
             };
-            let is_all = visits_all(view, &around, &extent) && Turn::all_terms(view, node, around.counter(), &is_fit);
-            let turned = TurnedIndex { node, turn: turn.clone(), variable };
-            return is_all.then_some(Self { view, around, turn, indices: vec![turned] });
+            let Some(turn) = Turn::of(view, node, around.counter(), &extent, &is_fit) else { continue };
+            let turned = TurnedIndex { node, turn, variable };
+            return visits_all(view, &around, &extent).then_some(Self { view, around, indices: vec![turned] });
         }
         None
     }
 
     /// `None` where another order of the rounds may mean something else.
     fn edits(&self) -> Option<Vec<Edit>> {
-        let Self { view, around, turn, indices } = self;
+        let Self { view, around, indices } = self;
         let node = around.node()?;
         let body = node.child_by_field_name("body")?;
         let counter = around.counter();
         let mut names = vec![counter.to_string()];
         names.extend(indices.iter().filter_map(|index| index.variable.clone()));
-        let is_one = indices.iter().all(|index| index.turn == *turn) && !may_write(view, body, counter);
+        let is_one = indices.windows(2).all(|pair| pair[0].turn == pair[1].turn) && !may_write(view, body, counter);
         if !is_one || !Rounds::new(view, names).may_be_reordered(body) {
             return None;
         }
@@ -136,14 +133,9 @@ fn value_of<'h>(view: &'h SourceView, around: &ForLoop, name: Node<'_>, all: &[D
     let body = around.node()?.child_by_field_name("body")?;
     let is_within = body.start_byte() <= found.range.0 && found.range.1 <= body.end_byte();
     let (start, end) = found.initializer.filter(|_| is_within)?;
-    let declared = view.root()?.named_descendant_for_byte_range(found.range.0, found.range.1)?;
-    let mut rest = vec![body];
-    while let Some(node) = rest.pop() {
-        let is_other = node.kind() == "identifier" && view.slice(node) == found.name && node.id() != declared.id();
-        if is_other && crate::attribute::syntax::role(crate::attribute::syntax::access_path(node)).1 {
-            return None;
-        }
-        rest.extend(children(node));
+    let is_written = |name: &Node<'_>| role(access_path(*name)).1;
+    if view.names_of(body, all, found).iter().any(is_written) {
+        return None;
     }
     view.root()?.named_descendant_for_byte_range(start, end)
 }
@@ -156,7 +148,7 @@ fn visits_all(view: &SourceView, around: &ForLoop, extent: &str) -> bool {
         let start = initializer.child_by_field_name("declarator")?.child_by_field_name("value")?;
         let condition = node.child_by_field_name("condition")?;
         let (left, right) = (condition.child_by_field_name("left")?, condition.child_by_field_name("right")?);
-        let value = |text: &str| types::evaluate(text, &|name| view.constant(name));
+        let value = |text: &str| view.evaluate(text);
         let end = view.slice(right);
         let is_extent = end == extent || value(end).is_some_and(|it| Some(it) == value(extent));
         let is_below = matches!(view.slice(condition.child_by_field_name("operator")?), "<" | "!=");

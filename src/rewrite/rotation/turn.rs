@@ -3,7 +3,6 @@
 use tree_sitter::Node;
 
 use crate::attribute::syntax::children;
-use crate::attribute::types;
 use crate::attribute::view::SourceView;
 use crate::attribute::words::words;
 
@@ -23,12 +22,18 @@ struct Term<'t> {
 }
 
 impl Turn {
-    /// Reads an index; `None` for any other one.
-    pub(super) fn of(view: &SourceView, index: Node<'_>, counter: &str, extent: &str) -> Option<Self> {
+    /// Reads an index; `None` for any other one, and where something beside the counter does not pass a test.
+    pub(super) fn of(
+        view: &SourceView,
+        index: Node<'_>,
+        counter: &str,
+        extent: &str,
+        is_fit: &dyn Fn(Node<'_>) -> bool,
+    ) -> Option<Self> {
         let index = bare(index);
         let operator = view.slice(index.child_by_field_name("operator")?);
         let (sum, right) = (index.child_by_field_name("left")?, index.child_by_field_name("right")?);
-        let value = |text: &str| types::evaluate(text, &|name| view.constant(name));
+        let value = |text: &str| view.evaluate(text);
         let right_text = view.slice(right).to_string();
         let is_turned = match operator {
             "%" => is_same(&right_text, extent) || value(&right_text).is_some_and(|it| Some(it) == value(extent)),
@@ -42,19 +47,9 @@ impl Turn {
         let has_counter = |term: &&Term<'_>| words(view.slice(term.node)).any(|word| word == counter);
         let (of_counter, others): (Vec<&Term<'_>>, Vec<&Term<'_>>) = terms.iter().partition(has_counter);
         let [own] = of_counter.as_slice() else { return None };
-        let is_fit = view.slice(own.node) == counter && !others.is_empty();
-        is_fit.then(|| Self { is_forward: own.is_added, by: text(view, &others) })
-    }
-
-    /// Whether all that an index is made of beside the counter passes a test.
-    pub(super) fn all_terms(
-        view: &SourceView,
-        index: Node<'_>,
-        counter: &str,
-        is_fit: &dyn Fn(Node<'_>) -> bool,
-    ) -> bool {
-        let Some(sum) = bare(index).child_by_field_name("left") else { return false };
-        terms(view, bare(sum)).iter().all(|term| view.slice(term.node) == counter || is_fit(term.node))
+        let is_turned = !others.is_empty() && others.iter().all(|term| is_fit(term.node));
+        (view.slice(own.node) == counter && is_turned)
+            .then(|| Self { is_forward: own.is_added, by: text(view, &others) })
     }
 }
 
@@ -124,7 +119,7 @@ mod tests {
         let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text.as_str())));
         let start = text.find("x = ").unwrap() + 4;
         let node = view.root()?.named_descendant_for_byte_range(start, start + index.len())?;
-        Turn::of(&view, node, "j", extent)
+        Turn::of(&view, node, "j", extent, &|_| true)
     }
 
     #[test]

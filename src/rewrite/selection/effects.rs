@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::Writer;
 use crate::attribute::syntax::{DeclarationKind, Volatility, access_path, children, resolve, role};
 use crate::attribute::view::SourceView;
-use crate::rewrite::purity::{is_arithmetic, is_builtin, is_pure, is_pure_function, takes_values};
+use crate::rewrite::purity::{is_arithmetic, is_builtin, is_pure, is_pure_call, takes_values};
 use crate::rewrite::select_syntax::IndexedUse;
 
 /// What a statement changes beside the element that it assigns to.
@@ -59,12 +59,6 @@ impl Effects {
             self.written.push(text);
         }
     }
-}
-
-fn is_pure_call(view: &SourceView, call: Node<'_>) -> bool {
-    // The arguments are looked at on their own.
-    let called = call.child_by_field_name("function");
-    called.is_some_and(|called| is_pure_function(view, called))
 }
 
 impl Writer<'_> {

@@ -20,7 +20,7 @@ use crate::attribute::frame::StackObject;
 use crate::attribute::syntax::children;
 use crate::attribute::view::SourceView;
 use crate::diagnostic::Edit;
-use crate::edit::conflict;
+use crate::edit::are_apart;
 
 /// How an element is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +67,7 @@ impl StackObject {
         }
         selection.edits.sort();
         selection.edits.dedup();
-        let pairs = || selection.edits.iter().enumerate();
-        let is_apart = pairs().all(|(at, one)| selection.edits[at + 1..].iter().all(|other| !conflict(one, other)));
-        ((is_any || !done.is_empty()) && is_apart).then_some(selection)
+        ((is_any || !done.is_empty()) && are_apart(&selection.edits)).then_some(selection)
     }
 }
 
