@@ -172,8 +172,8 @@ fn allowed(needed: Option<u32>) -> Option<u32> {
 fn number_edit(span: &Span, number: &str, expected: u32, value: u32) -> Option<Edit> {
     let at = span.text().rfind(number).filter(|_| number.parse() == Ok(expected))?;
     let start = span.start + at;
-    let span = Span::new(&span.file, start..start + number.len());
-    Some(Edit { span, replacement: value.to_string() })
+    let number = Span::new(&span.file, start..start + number.len());
+    Some(Edit { span: number, replacement: value.to_string(), context: span.clone() })
 }
 
 /// The threads of launch bounds under which ptxas leaves registers unused though it spills, and how many there are.

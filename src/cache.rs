@@ -19,7 +19,7 @@ use crate::toolkit::Toolkit;
 use crate::verify::Overlay;
 
 /// Changes whenever entries of older versions of this tool must not be read.
-const FORMAT: &str = "cargo-lmem artifacts 3";
+const FORMAT: &str = "cargo-lmem artifacts 4";
 /// The same for the figures of edited units.
 const OVERLAY_FORMAT: &str = "cargo-lmem figures 4";
 /// Oldest entries go when all together are larger.

@@ -84,6 +84,16 @@ pub struct Edit {
     pub span: Span,
     /// As it stands in the file: in a string literal with its escapes.
     pub replacement: String,
+    /// What must be compiled as the file says it, by all units that read the file, or the edit means something else: the
+    /// function around it.
+    pub context: Span,
+}
+
+impl Edit {
+    /// An edit that depends on nothing but the text that it replaces, or on the place where it is put in.
+    pub fn alone(span: Span, replacement: impl Into<String>) -> Self {
+        Self { context: span.clone(), span, replacement: replacement.into() }
+    }
 }
 
 /// A change of the source that removes local memory.

@@ -59,9 +59,8 @@ mod tests {
 
     fn edits(text: &str, list: &[(usize, usize, &str)]) -> Vec<Edit> {
         let file = SourceFile::from_text("a.cu", text);
-        let edit = |(start, end, replacement): &(usize, usize, &str)| Edit {
-            span: Span::new(&file, *start..*end),
-            replacement: replacement.to_string(),
+        let edit = |(start, end, replacement): &(usize, usize, &str)| {
+            Edit::alone(Span::new(&file, *start..*end), *replacement)
         };
         list.iter().map(edit).collect()
     }

@@ -1,6 +1,7 @@
 #![doc = include_str!("README.md")]
 
 // In the order in which data flows; the last ones run the others.
+pub mod as_compiled;
 pub mod attribute;
 pub mod build_flags;
 pub mod cache;

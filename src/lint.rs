@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::as_compiled::CompiledUnit;
 use crate::attribute::{
     Access, Address, CallAreaKind, KernelFrame, Launch, Launches, Sources, StackObject, StackObjectKind,
 };
-use crate::compile::CompilerMessage;
+use crate::compile::{Artifacts, CompilerMessage};
 use crate::diagnostic::{
     Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Location, Severity, Suggestion, Uniformity,
 };
@@ -86,22 +87,24 @@ pub struct UnitContext<'a> {
     pub messages: &'a [(CompilerMessage, Option<Span>)],
     /// The `-maxrregcount` that counts.
     pub register_flag: Option<(u32, String)>,
+    /// The unit's texts as they were compiled.
+    pub compiled: CompiledUnit<'a>,
     ptx_text: &'a str,
     ptx: OnceCell<PtxModule>,
     launches: OnceCell<Launches>,
 }
 
 impl<'a> UnitContext<'a> {
-    /// `ptx` is the text that ptxas compiled.
     pub fn new(
         unit: &'a TranslationUnit,
+        artifacts: &'a Artifacts,
         facts: &'a UnitFacts,
         messages: &'a [(CompilerMessage, Option<Span>)],
         register_flag: Option<(u32, String)>,
-        ptx: &'a str,
     ) -> Self {
-        let (ptx_text, ptx, launches) = (ptx, OnceCell::new(), OnceCell::new());
-        Self { unit, facts, messages, register_flag, ptx_text, ptx, launches }
+        let (compiled, ptx_text) = (artifacts.compiled_unit(unit), artifacts.ptx.as_str());
+        let (ptx, launches) = (OnceCell::new(), OnceCell::new());
+        Self { unit, facts, messages, register_flag, compiled, ptx_text, ptx, launches }
     }
 
     /// A function of the PTX, by its mangled name; also in units without local memory, whose PTX nobody has read yet.
@@ -128,7 +131,7 @@ impl<'a> UnitContext<'a> {
     }
 
     pub fn launches(&self) -> &Launches {
-        self.launches.get_or_init(|| Launches::of_unit(self.unit))
+        self.launches.get_or_init(|| Launches::of_unit(self.compiled))
     }
 }
 

@@ -55,7 +55,7 @@ fn examine(cubin: &[u8], ptx: &str) {
     let Ok(facts) = read_unit(cubin, ptx, "", 90, true) else { return };
     let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Default::default() };
     let unit = unit();
-    let about = UnitContext::new(&unit, &facts, &[], Some((32, "-maxrregcount=32".into())), ptx);
+    let about = UnitContext::new(&unit, &artifacts, &facts, &[], Some((32, "-maxrregcount=32".into())));
     let levels = everything();
     drop(option_claims(&about, &levels));
     for frame in attribute(&unit, &facts, &artifacts, Path::new("/nowhere"), None) {

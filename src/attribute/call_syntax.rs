@@ -193,8 +193,6 @@ fn arguments_length(name: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     const TEXT: &str = "template <class T, int W> struct Ring {
   T slot[W]; int head;
@@ -210,7 +208,7 @@ __global__ void k(float* out, int n) {
 ";
 
     fn view() -> SourceView {
-        SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", TEXT)))
+        SourceView::example("a.cu", TEXT)
     }
 
     fn texts(view: &SourceView, ranges: &[Range<usize>]) -> Vec<String> {
@@ -234,7 +232,7 @@ __global__ void k(float* out, int n) {
     #[test]
     fn calls_through_pointers_are_told_by_their_arguments() {
         let text = "__device__ void f(State s, Force* force) {\n  table[s.k](&s.x, &s.v, min(s.a, 2));\n  s.x += force->at(s.x);\n}\n";
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text)));
+        let view = SourceView::example("a.cu", text);
         let argument = |line, index, count| {
             let range = view.argument_by_count(view.region(view.offset(line, 3).unwrap()).unwrap(), index, count)?;
             Some(&view.text()[range])
@@ -253,7 +251,7 @@ __global__ void k(float* out, int n) {
     #[test]
     fn closures_have_parameters_of_their_own() {
         let text = "__device__ void f(int n) { auto get = [&](int i, int) { return n; }; get(n, 0); }\n";
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text)));
+        let view = SourceView::example("a.cu", text);
         let parameters = |word: &str| view.parameters_around(text.find(word).unwrap()).unwrap();
         assert_eq!(
             (parameters("return"), parameters("get(")),

@@ -82,7 +82,7 @@ impl SourceView {
     /// How a loop's counter walks, judged by its header.
     fn walk(&self, node: Node<'_>, step: &Step) -> Option<Walk> {
         let start = self.started(node).into_iter().find(|(name, _)| *name == step.name).and_then(|(_, value)| value);
-        if start.is_some_and(|value| self.is_constant(self.slice(value).trim_matches(['{', '}', ' ']))) {
+        if start.is_some_and(|value| self.value_of(value).is_some()) {
             return Some(Walk::FromConstant);
         }
         // `for (k = hash(x); key[k] != x; ++k)` searches: no bound of the counter ends it.
@@ -145,7 +145,7 @@ impl SourceView {
             "=" => return None,
             _ => (operator.trim_end_matches('='), right),
         };
-        let is_step = matches!(operator, "+" | "-" | "*" | "/" | "<<" | ">>") && self.is_constant(self.slice(distance));
+        let is_step = matches!(operator, "+" | "-" | "*" | "/" | "<<" | ">>") && self.value_of(distance).is_some();
         is_step.then_some(Step { name, is_sum: matches!(operator, "+" | "-") })
     }
 
@@ -190,10 +190,6 @@ impl SourceView {
             open.extend(children(node));
         }
         found
-    }
-
-    fn is_constant(&self, text: &str) -> bool {
-        self.evaluate(text.trim()).is_some()
     }
 }
 
@@ -246,14 +242,12 @@ fn walk_of_argument(name: &str, offset: usize, level: usize, places: &[Place]) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     /// How the only index of `a` in a function's body walks.
     fn walk(body: &str) -> Option<Walk> {
         let text =
             format!("constexpr int W = 4;\ntemplate <int T> __global__ void k(int n, int degree) {{\n{body}\n}}\n");
-        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text.as_str()))));
+        let view = Rc::new(SourceView::example("a.cu", text.as_str()));
         let start = view.text().rfind("a[").unwrap() + 2;
         let end = start + view.text()[start..].find(']').unwrap();
         let place = Place { view, line: 3, offset: start, function: None, callee: None };

@@ -44,8 +44,6 @@ fn is_made_of_counters(view: &SourceView, word: Range<usize>, counters: &[Counte
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     const TEXT: &str = "__global__ void k(float* a, const int* from, int n) {
   for (int i = 0; i < n; ++i) {
@@ -58,7 +56,7 @@ mod tests {
 
     #[test]
     fn counters_decide_on_what_is_made_of_them() {
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", TEXT)));
+        let view = SourceView::example("a.cu", TEXT);
         let counters = view.counters_around(view.offset(5, 5).unwrap());
         let is_of = |index: &str| {
             let at = TEXT.find(&format!("a[{index}]")).unwrap() + 2;

@@ -207,7 +207,7 @@ pub fn attribute(
     let about = Attribution {
         facts,
         unlimited: PtxasLog::parse(&artifacts.unlimited_log),
-        views: &Views::new(unit, &artifacts.folder, root, &artifacts.front_end),
+        views: &Views::new(unit, artifacts, root),
         architecture: architecture_number(&artifacts.architecture),
         flag,
         circles: Circles::new(&facts.ptx),

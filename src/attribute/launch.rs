@@ -12,7 +12,8 @@ use super::demangle;
 use super::syntax::{access_path, children, role};
 use super::types;
 use super::view::SourceView;
-use crate::extract::{DynamicShared, MappedText, RustLaunch, TranslationUnit, UnitCode};
+use crate::as_compiled::CompiledUnit;
+use crate::extract::{DynamicShared, MappedText, RustLaunch, UnitCode};
 use crate::source::Span;
 
 /// Threads that a block may have, on all architectures.
@@ -63,9 +64,9 @@ pub struct Launches {
 
 impl Launches {
     /// The launches in a unit's own text. Kernels that headers define are left out: other files launch them too.
-    pub fn of_unit(unit: &TranslationUnit) -> Self {
+    pub fn of_unit(unit: CompiledUnit<'_>) -> Self {
         let mut launches = Self::of_own_text(unit);
-        for launch in &unit.launches {
+        for launch in &unit.unit.launches {
             launches.add(launch);
         }
         launches
@@ -102,11 +103,11 @@ impl Launches {
         }
     }
 
-    fn of_own_text(unit: &TranslationUnit) -> Self {
-        match &unit.code {
-            UnitCode::CudaFile { file, flags } if file.text().contains("<<<") => {
-                let view = SourceView::new(MappedText::from_file(file));
-                Reader { view: &view, flags: &flags.arguments }.read()
+    fn of_own_text(unit: CompiledUnit<'_>) -> Self {
+        match &unit.unit.code {
+            UnitCode::CudaFile { file, .. } if file.text().contains("<<<") => {
+                let view = SourceView::new(MappedText::from_file(file), unit.file(file));
+                Reader { view: &view }.read()
             }
             _ => Self::default(),
         }
@@ -147,8 +148,6 @@ fn base_name(name: &str) -> &str {
 
 struct Reader<'a> {
     view: &'a SourceView,
-    /// Of the compiler: what they define has other values than the text says.
-    flags: &'a [String],
 }
 
 impl<'a> Reader<'a> {
@@ -246,7 +245,7 @@ impl<'a> Reader<'a> {
         match expression.kind() {
             "identifier" => match self.variable(expression, self.view.slice(expression))? {
                 Some(value) => self.product(value, steps),
-                None => self.line(expression),
+                None => self.line(expression, steps),
             },
             "parenthesized_expression" => self.product(expression.named_child(0)?, steps),
             "call_expression" => {
@@ -261,22 +260,19 @@ impl<'a> Reader<'a> {
             }
             // `dim3 block(X, Y)` reads like a function's declaration.
             "argument_list" | "initializer_list" | "parameter_list" => {
-                let text = self.view.slice(expression);
-                let inner = text.get(1..text.len().checked_sub(1)?)?;
-                let values = split_at_commas(inner);
-                let values: Vec<i64> =
-                    values.into_iter().take(4).map(|value| self.value(value, expression)).collect::<Option<_>>()?;
+                let values = children(expression).into_iter().filter(|child| child.is_named() && !child.is_extra());
+                let values: Vec<i64> = values.take(4).map(|value| self.value(value, steps)).collect::<Option<_>>()?;
                 let threads = values.iter().try_fold(1i64, |product, value| product.checked_mul(*value))?;
                 let last = values.iter().rposition(|value| *value != 1).unwrap_or(0);
                 Some(Block { threads, axes: (last + 1).min(3) })
             }
-            _ => self.line(expression),
+            _ => self.line(expression, steps),
         }
     }
 
     /// A block that is a number.
-    fn line(&self, expression: Node<'a>) -> Option<Block> {
-        let threads = self.value(self.view.slice(expression), expression)?;
+    fn line(&self, expression: Node<'a>, steps: usize) -> Option<Block> {
+        let threads = self.value(expression, steps)?;
         Some(Block { threads, axes: 1 })
     }
 
@@ -287,22 +283,17 @@ impl<'a> Reader<'a> {
         bytes.map_or(DynamicShared::Unknown, DynamicShared::Bytes)
     }
 
-    /// The value of a text that stands at a node.
-    fn value(&self, text: &str, at: Node<'a>) -> Option<i64> {
-        types::evaluate(text, &|name| {
-            if self.is_defined_by_flags(name) {
-                return None;
-            }
-            match self.variable(at, name)? {
-                Some(value) => Some(self.view.slice(value).trim_matches(['(', ')', '{', '}', ' ']).to_string()),
-                None => self.view.constant(name),
-            }
+    /// The value of an expression, as it was compiled.
+    fn value(&self, at: Node<'a>, steps: usize) -> Option<i64> {
+        let steps = steps.checked_sub(1)?;
+        let text = self.view.compiled().compiled(self.view.text(), at.byte_range())?;
+        types::evaluate(text.trim(), &|name| {
+            let value = match self.variable(at, name)? {
+                Some(value) => self.value(value, steps)?,
+                None => self.view.evaluate(name, at.start_byte())?,
+            };
+            Some(format!("({value})"))
         })
-    }
-
-    fn is_defined_by_flags(&self, name: &str) -> bool {
-        let values = self.flags.iter().flat_map(|flag| flag.split([' ', '=']));
-        values.into_iter().any(|value| value.trim_start_matches("-D") == name)
     }
 
     /// What a name is bound to at a node. The outer option is empty where it is bound to something that is not known or
@@ -406,23 +397,26 @@ fn split_at_commas(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::as_compiled::AsCompiled;
     use crate::diagnostic::FlagOrigin;
-    use crate::extract::NvccFlags;
+    use crate::extract::{NvccFlags, TranslationUnit};
     use crate::source::SourceFile;
 
     fn launches(text: &str, flags: &[&str]) -> Launches {
-        let arguments = flags.iter().map(|flag| flag.to_string()).collect();
-        Launches::of_unit(&TranslationUnit {
+        let arguments: Vec<String> = flags.iter().map(ToString::to_string).collect();
+        let files = AsCompiled::of_text("a.cu", text, &arguments);
+        let unit = TranslationUnit {
             name: "a.cu".into(),
             package: None,
-            base: ".".into(),
+            base: "".into(),
             code: UnitCode::CudaFile {
                 file: SourceFile::from_text("a.cu", text),
                 flags: NvccFlags::new(arguments, FlagOrigin::Config),
             },
             use_site: None,
             launches: Vec::new(),
-        })
+        };
+        Launches::of_unit(CompiledUnit { unit: &unit, files: &files, dependencies: &[] })
     }
 
     const KERNELS: &str = "#define BLOCK 256\n#define TWICE (BLOCK * 2)\nconstexpr int kThreads = 128;\n\

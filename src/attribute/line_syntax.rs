@@ -47,8 +47,6 @@ fn is_in_list(node: Node<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     const TEXT: &str = "__global__ void k(float* b, int c) {
   for (int i = 0; i < c; ++i) {
@@ -60,7 +58,7 @@ mod tests {
 
     #[test]
     fn statements_of_a_line_go_together() {
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", TEXT)));
+        let view = SourceView::example("a.cu", TEXT);
         let count = |line, column| view.regions(view.offset(line, column).unwrap()).len();
         assert_eq!((count(3, 5), count(3, 21), count(4, 5), count(2, 19)), (3, 2, 1, 1));
     }

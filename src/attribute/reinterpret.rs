@@ -223,8 +223,6 @@ impl SourceView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     const TEXT: &str = "#define FLOAT4(x) (reinterpret_cast<const float4*>(&(x))[0])
 __global__ void k(const float4* in, float* out) {
@@ -239,7 +237,7 @@ __global__ void k(const float4* in, float* out) {
 ";
 
     fn casts(name: &str) -> Vec<String> {
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", TEXT)));
+        let view = SourceView::example("a.cu", TEXT);
         let at = TEXT.find(&format!("{name}[8]")).or_else(|| TEXT.find(&format!("{name} ="))).unwrap();
         let casts = Casts::new(&view, at).unwrap();
         let aliases = casts.aliases.iter().map(|(alias, _)| alias.name.clone());

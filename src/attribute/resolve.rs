@@ -301,13 +301,11 @@ pub fn hidden_declaration(place: &Place, variable: &FrontEndVariable) -> Option<
 mod tests {
     use super::*;
     use crate::attribute::view::SourceView;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     #[test]
     fn parameters_of_templates_stand_for_types() {
         let text = "template <class T, int N> __device__ float f(T v) { T x = v; return x[N]; }\n";
-        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text))));
+        let view = Rc::new(SourceView::example("a.cu", text));
         let offset = text.find("x =").unwrap();
         let bound = |function: &str| {
             let place =

@@ -38,6 +38,12 @@ pub fn is_scalar(type_text: &str) -> bool {
     scalar_size(name.join(" ").trim_start_matches("std::")).is_some()
 }
 
+/// Whether a type is a built-in integer.
+pub fn is_integer(type_text: &str) -> bool {
+    let name = type_text.trim().trim_start_matches("std::");
+    is_scalar(name) && !matches!(name, "" | "float" | "double" | "half" | "__half" | "__nv_bfloat16" | "nv_bfloat16")
+}
+
 fn scalar_size(name: &str) -> Option<u64> {
     Some(match name {
         "char" | "bool" | "unsigned char" | "int8_t" | "uint8_t" | "uchar" => 1,

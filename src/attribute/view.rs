@@ -10,6 +10,8 @@ use std::sync::Arc;
 use tree_sitter::{Node, Parser, Tree};
 
 use super::syntax::{Memory, Mention};
+use crate::as_compiled::{CompiledText, CompiledUnit};
+use crate::compile::Artifacts;
 use crate::extract::{MappedText, TranslationUnit, UnitCode};
 use crate::read::FrontEnd;
 use crate::source::{SourceFile, Span, normalize};
@@ -17,14 +19,17 @@ use crate::source::{SourceFile, Span, normalize};
 /// A text that the compiler read, with the way back to the file that the user edits.
 pub struct SourceView {
     text: MappedText,
+    compiled: CompiledText,
     line_starts: Vec<usize>,
     tree: Option<Tree>,
     pub(crate) memory: Memory,
 }
 
 impl SourceView {
-    pub fn new(text: MappedText) -> Self {
+    /// `compiled` tells what became of the text.
+    pub fn new(text: MappedText, compiled: CompiledText) -> Self {
         let mut view = Self::plain(text);
+        view.compiled = compiled;
         let mut parser = Parser::new();
         let language = tree_sitter_cuda::LANGUAGE.into();
         view.tree = parser.set_language(&language).ok().and_then(|()| parser.parse(view.text.as_str(), None));
@@ -34,7 +39,19 @@ impl SourceView {
     /// A text that is not CUDA C++: there is nothing to ask its syntax.
     pub fn plain(text: MappedText) -> Self {
         let line_starts = std::iter::once(0).chain(text.as_str().match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { text, line_starts, tree: None, memory: Memory::default() }
+        Self { text, compiled: CompiledText::Unknown, line_starts, tree: None, memory: Memory::default() }
+    }
+
+    /// A text whose own directives are all that changes it.
+    #[cfg(test)]
+    pub fn example(name: &str, text: &str) -> Self {
+        let compiled = crate::as_compiled::compiled_string(text, &[], &|_| true);
+        Self::new(MappedText::from_file(&SourceFile::from_text(name, text)), compiled)
+    }
+
+    /// What the compiler compiled of the text.
+    pub fn compiled(&self) -> &CompiledText {
+        &self.compiled
     }
 
     pub fn text(&self) -> &str {
@@ -90,7 +107,7 @@ pub(crate) type MentionKey = (usize, usize, usize, Option<Arc<str>>);
 
 /// The views of one unit: its own text, and the files of the workspace that it includes.
 pub struct Views<'a> {
-    unit: &'a TranslationUnit,
+    unit: CompiledUnit<'a>,
     /// Folder that relative names start from.
     folder: &'a Path,
     /// Files below this folder are the user's; others are the toolkit's or the system's.
@@ -103,13 +120,20 @@ pub struct Views<'a> {
 }
 
 impl<'a> Views<'a> {
-    pub fn new(unit: &'a TranslationUnit, folder: &'a Path, root: &'a Path, front_end: &'a FrontEnd) -> Self {
-        Self { unit, folder, root, front_end, mentions: RefCell::default(), views: RefCell::default() }
+    pub fn new(unit: &'a TranslationUnit, artifacts: &'a Artifacts, root: &'a Path) -> Self {
+        Self {
+            unit: artifacts.compiled_unit(unit),
+            folder: &artifacts.folder,
+            root,
+            front_end: &artifacts.front_end,
+            mentions: RefCell::default(),
+            views: RefCell::default(),
+        }
     }
 
     /// The unit's own text, where that is the PTX itself.
     pub fn ptx(&self) -> Option<Rc<SourceView>> {
-        let UnitCode::Ptx { text, .. } = &self.unit.code else { return None };
+        let UnitCode::Ptx { text, .. } = &self.unit.unit.code else { return None };
         let mut views = self.views.borrow_mut();
         let view = views.entry(PathBuf::new()).or_insert_with(|| Some(Rc::new(SourceView::plain(text.clone()))));
         view.clone()
@@ -128,18 +152,17 @@ impl<'a> Views<'a> {
     }
 
     fn open(&self, path: &Path) -> Option<SourceView> {
-        match &self.unit.code {
+        let of_file = |file| SourceView::new(MappedText::from_file(file), self.unit.file(file));
+        match &self.unit.unit.code {
             UnitCode::CudaText { text, options } if is_program(path, self.folder, options.program_name.as_deref()) => {
-                return Some(SourceView::new(text.clone()));
+                return Some(SourceView::new(text.clone(), self.unit.string()));
             }
-            UnitCode::CudaFile { file, .. } if *path == normalize(&file.path) => {
-                return Some(SourceView::new(MappedText::from_file(file)));
-            }
+            UnitCode::CudaFile { file, .. } if *path == normalize(&file.path) => return Some(of_file(file)),
             _ => {}
         }
-        let is_ours = path.starts_with(self.root) || path.starts_with(&self.unit.base);
+        let is_ours = path.starts_with(self.root) || path.starts_with(&self.unit.unit.base);
         let file = is_ours.then(|| SourceFile::read(path, self.root).ok()).flatten()?;
-        Some(SourceView::new(MappedText::from_file(&file)))
+        Some(of_file(&file))
     }
 }
 
@@ -154,7 +177,7 @@ mod tests {
 
     #[test]
     fn lines_and_columns() {
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", "a\n  bc\n")));
+        let view = SourceView::example("a.cu", "a\n  bc\n");
         assert_eq!(view.offset(2, 3), Some(4));
         assert_eq!(view.offset(2, 0), Some(4));
         assert_eq!(view.offset(9, 1), None);

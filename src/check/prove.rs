@@ -29,12 +29,19 @@ pub struct Run<'a> {
 /// The run was interrupted.
 pub fn prove(report: &mut Report, run: &Run<'_>) -> Result<Fixes, CheckError> {
     let diagnostics = &mut report.diagnostics;
+    let subjects: Vec<Subject<'_>> =
+        run.jobs.iter().zip(run.reports).filter_map(|(job, report)| subject(job, report)).collect();
+    let dropped = verify::keep_true_everywhere(diagnostics, &subjects);
+    if dropped > 0 {
+        let what = plural(dropped as u64, "suggestion");
+        run.talk.detail(&format!("{what} left out: the code is not compiled alike everywhere"));
+    }
     let fixes = match run.arguments.no_verify {
         true => {
             verify::leave_open(diagnostics);
             Ok(Fixes::default())
         }
-        false => compile(diagnostics, run),
+        false => compile(diagnostics, run, &subjects),
     };
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| !diagnostic.suggestions.is_empty()) {
         // The edit says what the words say.
@@ -57,18 +64,16 @@ fn suggested(diagnostics: &[Diagnostic]) -> BTreeMap<Applicability, usize> {
     counts
 }
 
-fn compile(diagnostics: &mut [Diagnostic], run: &Run<'_>) -> Result<Fixes, CheckError> {
-    let Run { jobs, reports, shared, arguments, threads, talk } = *run;
+fn compile(diagnostics: &mut [Diagnostic], run: &Run<'_>, subjects: &[Subject<'_>]) -> Result<Fixes, CheckError> {
+    let Run { shared, arguments, threads, talk, .. } = *run;
     let count = diagnostics.iter().filter(|diagnostic| !diagnostic.suggestions.is_empty()).count();
     if count == 0 {
         return Ok(Fixes::default());
     }
     let start = Instant::now();
-    let subjects: Vec<Subject<'_>> =
-        jobs.iter().zip(reports).filter_map(|(job, report)| subject(job, report)).collect();
     let progress = Progress::new("Proving", count, talk.quiet);
     let prover = Prover {
-        subjects: &subjects,
+        subjects,
         source: shared.source,
         root: shared.root,
         threads,
@@ -128,6 +133,7 @@ fn subject<'a>(job: &'a Job<'_>, report: &'a UnitReport) -> Option<Subject<'a>> 
         target: &job.target,
         architecture: &report.architecture,
         dependencies: &report.dependencies,
+        files: &report.as_compiled,
         before: &report.measured,
     })
 }

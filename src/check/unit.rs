@@ -7,6 +7,7 @@ use globset::GlobMatcher;
 
 use super::machine::source_file;
 use super::messages;
+use crate::as_compiled::AsCompiled;
 use crate::attribute::{KernelFrame, SpillCheck, StackObjectKind, attribute, demangle};
 use crate::cache::Cache;
 use crate::compile::{Artifacts, CompileError, Compiler, Failure, HeaderIndex, Target, architecture_number, given};
@@ -113,6 +114,8 @@ pub struct UnitReport {
     pub architecture: String,
     /// Files that it was compiled from, but for its own text.
     pub dependencies: Vec<PathBuf>,
+    /// The user's files among them, and its own text, as they were compiled.
+    pub as_compiled: AsCompiled,
     /// Figures that suggestions are compared with.
     pub measured: Measured,
     pub frame_bytes: u64,
@@ -185,7 +188,7 @@ fn examine(
         }
     };
     let register_flag = register_flag(unit).or_else(|| given_limit(&facts));
-    let cx = UnitContext::new(unit, &facts, &located, register_flag.clone(), &artifacts.ptx);
+    let cx = UnitContext::new(unit, artifacts, &facts, &located, register_flag.clone());
     let toolkit = match &unit.code {
         UnitCode::Machine(code) => code.header.toolkit.map_or("unknown".to_string(), |version| version.to_string()),
         _ => target.toolkit.version.to_string(),
@@ -210,6 +213,7 @@ fn examine(
         examine_frame(&cx, frame, &Circumstances { frame: Some(frame), ..about }, levels, report);
     }
     report.dependencies = artifacts.dependencies.clone();
+    report.as_compiled = artifacts.as_compiled.clone();
     report.measured = Measured::of_log(&facts.log);
     if report.diagnostics.iter().any(|diagnostic| !diagnostic.suggestions.is_empty()) {
         report.measured.add_work(artifacts);

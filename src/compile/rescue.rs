@@ -43,6 +43,10 @@ impl HeaderIndex {
         Self { root: root.to_path_buf(), headers: OnceLock::new() }
     }
 
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     fn headers(&self) -> &BTreeMap<String, Vec<PathBuf>> {
         self.headers.get_or_init(|| {
             let mut headers: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();

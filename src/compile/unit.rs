@@ -12,6 +12,7 @@ use super::given::given;
 use super::message::{CompilerMessage, MessageKind, parse_messages};
 use super::rescue::{HeaderIndex, Rescue, rescue};
 use super::{nvcc, nvrtc, ptxas, shared, unlimited};
+use crate::as_compiled::{AsCompiled, CompiledUnit};
 use crate::extract::{NvccFlags, NvrtcOptions, TranslationUnit, UnitCode};
 use crate::process::{self, End, Output};
 use crate::read::{FrontEnd, PtxasLog};
@@ -58,6 +59,9 @@ pub struct Artifacts {
     pub shared_log: Option<String>,
     /// Local variables as nvcc's front end has them, where a function has local memory; NVRTC gives none.
     pub front_end: FrontEnd,
+    /// What the preprocessor made of the user's files; NVRTC tells nothing of it.
+    #[serde(default)]
+    pub as_compiled: AsCompiled,
     /// Warnings of front end and ptxas.
     pub messages: Vec<CompilerMessage>,
     /// Files that were read, but for the unit's own text.
@@ -68,6 +72,13 @@ pub struct Artifacts {
     pub architecture: String,
     /// Folder that relative paths in the line tables start from.
     pub folder: PathBuf,
+}
+
+impl Artifacts {
+    /// The texts of the unit that the artifacts are of, as they were compiled.
+    pub fn compiled_unit<'a>(&'a self, unit: &'a TranslationUnit) -> CompiledUnit<'a> {
+        CompiledUnit { unit, files: &self.as_compiled, dependencies: &self.dependencies }
+    }
 }
 
 /// Why a unit gave nothing.
@@ -237,11 +248,30 @@ impl Compiler<'_> {
             messages: warnings(messages),
             front_end: front_end(folder, &text, toolkit),
             ptxas_log: text,
+            as_compiled: self.as_compiled(&preprocessed, unit, file, toolkit),
             dependencies: dependencies(&preprocessed, unit, file),
             rescues: attempt.rescues.clone(),
             architecture: attempt.architecture.clone(),
             folder: unit.base.clone(),
         })
+    }
+
+    /// What became of the files below the workspace's root, or below the unit's folder.
+    fn as_compiled(
+        &self,
+        preprocessed: &[u8],
+        unit: &TranslationUnit,
+        file: &SourceFile,
+        toolkit: &Toolkit,
+    ) -> AsCompiled {
+        let is_ours = |path: &Path| path.starts_with(self.headers.root()) || path.starts_with(&unit.base);
+        let is_user = |path: &Path| is_ours(path) && !path.starts_with(&toolkit.root);
+        let own = crate::source::normalize(&file.path);
+        let read = |path: &Path| match *path == own {
+            true => Some(file.text().to_string()),
+            false => SourceFile::read(path, self.headers.root()).ok().map(|file| file.text().to_string()),
+        };
+        AsCompiled::new(&String::from_utf8_lossy(preprocessed), &unit.base, &is_user, &read)
     }
 
     fn cuda_text(
@@ -346,6 +376,7 @@ impl Compiler<'_> {
             unlimited_log: self.unlimited(ptx, &text, &as_of_nvcc, &attempt.architecture, &target.toolkit, folder)?,
             shared_log: self.shared(ptx, &text, &as_of_nvcc, &attempt.architecture, &target.toolkit, folder)?,
             front_end: FrontEnd::default(),
+            as_compiled: AsCompiled::default(),
             ptx: ptx.to_string(),
             messages: warnings(messages),
             ptxas_log: text,

@@ -338,7 +338,7 @@ impl MappedText {
     }
 
     /// Bytes of the text that come from a span; `None` where none or several do.
-    fn range_of(&self, span: &Span) -> Option<Range<usize>> {
+    pub fn range_of(&self, span: &Span) -> Option<Range<usize>> {
         let start = self.offset_of(&span.file, span.start, false)?;
         let end = if span.range().is_empty() { start } else { self.offset_of(&span.file, span.end, true)? };
         (start <= end).then_some(start..end)
@@ -564,10 +564,7 @@ mod tests {
         text.push("ab", Span::new(&rust, 1..3));
         text.push("\n", Span::new(&rust, 3..5));
         text.push("cd", Span::new(&rust, 5..7));
-        let edit = |range: Range<usize>, replacement: &str| Edit {
-            span: Span::new(&rust, range),
-            replacement: replacement.to_string(),
-        };
+        let edit = |range: Range<usize>, replacement: &str| Edit::alone(Span::new(&rust, range), replacement);
         let edited = |edits: &[Edit]| text.edited(&edits.iter().collect::<Vec<_>>());
         assert_eq!(edited(&[edit(5..5, r"#pragma unroll\n")]).as_deref(), Some("ab\n#pragma unroll\ncd"));
         assert_eq!(edited(&[edit(6..7, "x"), edit(1..2, "")]).as_deref(), Some("b\ncx"));

@@ -206,10 +206,7 @@ mod tests {
     fn suggestion() -> Suggestion {
         let text = "a\n#pragma unroll 1\nb\n    for (;;)\n";
         let file = SourceFile::from_text("a.cu", text);
-        let edit = |range: Range<usize>, replacement: &str| Edit {
-            span: Span::new(&file, range),
-            replacement: replacement.to_string(),
-        };
+        let edit = |range: Range<usize>, replacement: &str| Edit::alone(Span::new(&file, range), replacement);
         let footprint = |stack_frame, registers, percent| Footprint {
             usage: ResourceUsage { stack_frame, registers, ..ResourceUsage::default() },
             occupancy_percent: Some(percent),

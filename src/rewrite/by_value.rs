@@ -251,11 +251,9 @@ fn is_bound(parent: Node<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::edit::apply;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     fn edited(text: &str, argument: usize) -> Option<String> {
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text)));
+        let view = SourceView::example("a.cu", text);
         let mut edits = by_value(&view, "f", argument)?;
         edits.sort();
         apply(text, &edits.iter().collect::<Vec<_>>())

@@ -98,7 +98,7 @@ impl<'v> Table<'v> {
             return None;
         }
         let index = index_of(path).filter(|_| is_fit)?;
-        let index = view.evaluate(view.slice(index))?;
+        let index = view.value_of(index)?;
         let value = constant(view, assignment.child_by_field_name("right")?)?;
         let is_new = (0..self.count).contains(&index) && self.values.insert(index, value).is_none();
         self.statements.push(statement);
@@ -185,12 +185,10 @@ fn constant(view: &SourceView, node: Node<'_>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::edit::apply;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     fn edited(body: &str) -> Option<String> {
         let text = format!("__device__ int f(int n) {{\n{body}\n}}\n");
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text)));
+        let view = SourceView::example("a.cu", &text);
         let edits = Table::at(&view, text.find("t[")?)?.edits()?;
         apply(&text, &edits.iter().collect::<Vec<_>>())
     }

@@ -1,7 +1,8 @@
 //! Edits of a text that the compiler read, as edits of the file that the user wrote.
 //!
 //! An edit is only made where the bytes of the file are those of the text: in a macro's body there is no syntax to find,
-//! and what escapes in a literal stand for is not edited.
+//! and what escapes in a literal stand for is not edited. And it is only made where the function around it is what the
+//! compiler compiled: what a macro hides may jump, write, or not be there at all.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,28 +12,71 @@ use tree_sitter::Node;
 use crate::attribute::syntax::{children, enclosing_function, head_start};
 use crate::attribute::view::SourceView;
 use crate::diagnostic::Edit;
+use crate::source::Span;
 
 impl SourceView {
     /// Other text in place of a range.
     pub fn replacement(&self, range: Range<usize>, replacement: &str) -> Option<Edit> {
+        let context = self.context(range.start)?;
+        self.compiled().compiled(self.text(), range.clone())?;
+        Some(Edit { context, ..self.exchange(range, replacement)? })
+    }
+
+    /// The same where no more has to be true than that the text stands there: a pragma or an attribute in place of
+    /// another changes nothing that is computed, whatever macros are around it.
+    pub fn neutral_replacement(&self, range: Range<usize>, replacement: &str) -> Option<Edit> {
+        self.exchange(range, replacement)
+    }
+
+    fn exchange(&self, range: Range<usize>, replacement: &str) -> Option<Edit> {
         let span = self.span(range.clone())?;
         let is_same = span.text() == self.text().get(range)? && !span.text().is_empty();
-        (is_same && self.can_hold(&span, replacement)).then(|| Edit { span, replacement: replacement.to_string() })
+        (is_same && self.can_hold(&span, replacement)).then(|| Edit::alone(span, replacement))
     }
 
     /// Text before what stands at an offset.
     pub fn insertion(&self, offset: usize, text: &str) -> Option<Edit> {
+        let context = self.context(offset)?;
         let mut span = self.verbatim(offset)?;
         span.end = span.start;
-        self.can_hold(&span, text).then(|| Edit { span, replacement: text.to_string() })
+        self.can_hold(&span, text).then(|| Edit { span, replacement: text.to_string(), context })
+    }
+
+    /// The function around an offset, or the declaration outside of all functions, where the compiler compiled what it
+    /// says and all of it is understood.
+    fn context(&self, offset: usize) -> Option<Span> {
+        let node = self.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
+        let (start, end) = match enclosing_function(node) {
+            Some(function) => {
+                let body = function.child_by_field_name("body")?;
+                let parameters = parameters(function)?;
+                if body.has_error() || parameters.has_error() {
+                    return None;
+                }
+                (parameters.start_byte().min(offset), body.end_byte())
+            }
+            None => {
+                let item = top_level(node);
+                (item.start_byte(), item.end_byte())
+            }
+        };
+        let is_known = self.compiled().is_faithful(self.text(), &(start..end));
+        Some(self.span(start..end)?).filter(|_| is_known)
     }
 
     /// A line before the one that an offset is the first of, as deep as that, with the file's own line ending: in a
     /// literal that may be `\n\` and what follows it.
     pub fn line_before(&self, offset: usize, line: &str) -> Option<Edit> {
+        let context = self.context(offset)?;
+        Some(Edit { context, ..self.neutral_line_before(offset, line)? })
+    }
+
+    /// The same for a line that changes nothing that is computed: a pragma before a loop.
+    pub fn neutral_line_before(&self, offset: usize, line: &str) -> Option<Edit> {
         let before = self.text().get(..offset)?;
         let line_start = before.rfind('\n').map(|at| at + 1).filter(|start| before[*start..].trim().is_empty())?;
         let mut span = self.verbatim(offset)?;
+        let context = span.clone();
         let end_of_line = if before[..line_start].ends_with("\r\n") { line_start - 2 } else { line_start - 1 };
         let end_span = self.span(end_of_line..end_of_line + 1)?;
         let file = Arc::clone(&span.file);
@@ -41,7 +85,11 @@ impl SourceView {
         let is_ending = ending.len() <= MAX_LINE_ENDING
             && ending.chars().all(|c| c.is_whitespace() || matches!(c, '\\' | 'n' | 'r' | 't'));
         span.end = span.start;
-        (is_ending && self.can_hold(&span, line)).then(|| Edit { replacement: format!("{line}{ending}"), span })
+        (is_ending && self.can_hold(&span, line)).then(|| Edit {
+            replacement: format!("{line}{ending}"),
+            span,
+            context,
+        })
     }
 
     /// What stands in the file between the end of the line before and the first character of the line of an offset: in
@@ -51,7 +99,7 @@ impl SourceView {
         let line_start = before.rfind('\n').map(|at| at + 1)?;
         let line = &self.text()[line_start..];
         let first = line_start + (line.len() - line.trim_start_matches([' ', '\t']).len());
-        let edit = self.line_before(first, "")?;
+        let edit = self.neutral_line_before(first, "")?;
         Some(edit.replacement)
     }
 
@@ -118,6 +166,27 @@ impl SourceView {
     }
 }
 
+/// The list of a function's parameters.
+fn parameters(function: Node<'_>) -> Option<Node<'_>> {
+    let mut node = function.child_by_field_name("declarator")?;
+    while node.kind() != "function_declarator" {
+        node = node.child_by_field_name("declarator").or_else(|| node.named_child(0))?;
+    }
+    node.child_by_field_name("parameters")
+}
+
+/// The declaration at file level, or in a namespace, that a node is part of.
+fn top_level(node: Node<'_>) -> Node<'_> {
+    let mut node = node;
+    while let Some(parent) = node.parent() {
+        if matches!(parent.kind(), "translation_unit" | "declaration_list") {
+            break;
+        }
+        node = parent;
+    }
+    node
+}
+
 /// Longer than any line ending with an indentation: blank lines stand between.
 const MAX_LINE_ENDING: usize = 200;
 
@@ -133,7 +202,7 @@ mod tests {
     use crate::source::{SourceFile, Span};
 
     fn view(name: &str, text: &str) -> SourceView {
-        SourceView::new(MappedText::from_file(&SourceFile::from_text(name, text)))
+        SourceView::example(name, text)
     }
 
     #[test]
@@ -160,8 +229,8 @@ mod tests {
         text.push("\n", Span::new(&file, 2..4));
         let start = rust.find("for").unwrap();
         text.push("for (;;);", Span::new(&file, start..start + 9));
-        let view = SourceView::new(text.clone());
-        let edit = view.line_before(2, "#pragma unroll").unwrap();
+        let view = SourceView::new(text.clone(), crate::as_compiled::CompiledText::Unknown);
+        let edit = view.neutral_line_before(2, "#pragma unroll").unwrap();
         assert_eq!(edit.replacement, "#pragma unroll\\n\\\n    ");
         assert_eq!(text.edited(&[&edit]).as_deref(), Some("{\n#pragma unroll\nfor (;;);"));
         assert_eq!(view.insertion(2, "_Pragma(\"unroll\") "), None);

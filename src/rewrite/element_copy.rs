@@ -46,7 +46,7 @@ impl StackObject {
             edits
                 .extend(array.unrolled(view.root()?.named_descendant_for_byte_range(call.start, call.end)?, &counter)?);
         }
-        let rounds = view.evaluate(&array.extent).and_then(|it| u32::try_from(it).ok());
+        let rounds = view.evaluate(&array.extent, array.own.range.0).and_then(|it| u32::try_from(it).ok());
         let is_within_kernel = view.is_within_kernel(offset);
         (!edits.is_empty()).then_some(ElementCopies { edits, rounds, is_within_kernel })
     }
@@ -146,7 +146,7 @@ impl<'v> Array<'v> {
             let found = resolve(&self.all, view.slice(node), node.start_byte());
             node.kind() == "identifier" && found.is_some_and(|found| found.range == self.own.range)
         };
-        let number = |node: Node<'_>| view.evaluate(view.slice(node)).filter(|it| *it >= 0);
+        let number = |node: Node<'_>| view.value_of(node).filter(|it| *it >= 0);
         match pointer.kind() {
             "parenthesized_expression" => self.first(pointer.named_child(0)?),
             "identifier" => is_own(pointer).then_some(0),
@@ -263,15 +263,13 @@ fn normal(type_text: &str) -> String {
 mod tests {
     use super::*;
     use crate::edit::apply;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     const HEAD: &str =
         "__global__ void k(const float* in, float** rows, int n, int* other) {\n  float a[8];\n  float b[8];\n";
 
     fn edited(call: &str) -> Option<String> {
         let text = format!("{HEAD}  {call}\n}}\n");
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text)));
+        let view = SourceView::example("a.cu", &text);
         let array = Array::at(&view, text.find("a[8]")?)?;
         let start = text.find("mem")?;
         let node = view.root()?.named_descendant_for_byte_range(start, text.rfind(')')? + 1)?;

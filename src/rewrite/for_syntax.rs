@@ -38,9 +38,9 @@ impl ForLoop {
         match &self.pragma {
             Some(pragma) => {
                 let range = unroll_directive(self.view.text().get(pragma.clone())?)?;
-                self.view.replacement(pragma.start + range.start..pragma.start + range.end, "unroll")
+                self.view.neutral_replacement(pragma.start + range.start..pragma.start + range.end, "unroll")
             }
-            None => self.view.line_before(self.start, "#pragma unroll"),
+            None => self.view.neutral_line_before(self.start, "#pragma unroll"),
         }
     }
 
@@ -55,7 +55,7 @@ impl ForLoop {
         let mut enclosing: Vec<ForLoop> = Vec::new();
         for name in parts.into_iter().flatten().flat_map(|part| self.view.identifiers(part)) {
             let name = self.view.slice(name);
-            if name == self.counter || self.view.constant(name).is_some() {
+            if name == self.counter || self.view.is_constant(name, self.start) {
                 continue;
             }
             let outer = around.iter().find(|outer| outer.counter == name)?;
@@ -178,7 +178,7 @@ fn counter_of(node: Node<'_>) -> Option<Node<'_>> {
 
 /// How often a loop runs that counts from a constant to a constant.
 fn rounds(view: &SourceView, node: Node<'_>, counter: &str) -> Option<u32> {
-    let value = |node: Node<'_>| view.evaluate(view.slice(node).trim_matches(['{', '}', ' ']));
+    let value = |node: Node<'_>| view.value_of(node);
     let initializer = node.child_by_field_name("initializer")?;
     let start = match initializer.kind() {
         "declaration" => initializer.child_by_field_name("declarator")?.child_by_field_name("value")?,
@@ -203,7 +203,7 @@ fn rounds(view: &SourceView, node: Node<'_>, counter: &str) -> Option<u32> {
 /// `1` of `++i`, `-2` of `i -= 2`.
 pub(super) fn step(view: &SourceView, update: Node<'_>) -> Option<i64> {
     let operator = view.slice(update.child_by_field_name("operator")?);
-    let by = || view.evaluate(view.slice(update.child_by_field_name("right")?));
+    let by = || view.value_of(update.child_by_field_name("right")?);
     let step = match operator {
         "++" => 1,
         "--" => -1,
@@ -237,11 +237,9 @@ fn unroll_directive(pragma: &str) -> Option<Range<usize>> {
 mod tests {
     use super::*;
     use crate::edit::apply;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     fn loops(text: &str) -> Vec<ForLoop> {
-        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text))));
+        let view = Rc::new(SourceView::example("a.cu", text));
         for_loops(&view, text.find("HERE").expect("the text has a mark"))
     }
 

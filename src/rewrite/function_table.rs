@@ -5,6 +5,7 @@ use tree_sitter::Node;
 
 use super::purity::is_pure;
 use super::sites::{heads, offset_of};
+use crate::as_compiled::CompiledUnit;
 use crate::attribute::call_syntax::base_name;
 use crate::attribute::frame::StackObject;
 use crate::attribute::objects::EscapeKind;
@@ -50,22 +51,22 @@ impl StackObject {
 }
 
 /// The tables that a function lies in whose name stands at a span, by its file alone: none for kernel strings.
-pub fn tables_with(name: &Span) -> Vec<FunctionTable> {
-    let Some(view) = file_view(name) else { return Vec::new() };
+pub fn tables_with(unit: CompiledUnit<'_>, name: &Span) -> Vec<FunctionTable> {
+    let Some(view) = file_view(unit, name) else { return Vec::new() };
     let function = base_name(name.text());
     let has_it = |table: &Declared<'_>| table.functions.iter().any(|found| view.slice(*found) == function);
     declared_tables(&view).iter().filter(|table| has_it(table)).filter_map(|table| by_name(&view, table)).collect()
 }
 
 /// The tables that are called in the function around a span.
-pub fn tables_called_near(call: &Span) -> Vec<FunctionTable> {
-    let Some(view) = file_view(call) else { return Vec::new() };
+pub fn tables_called_near(unit: CompiledUnit<'_>, call: &Span) -> Vec<FunctionTable> {
+    let Some(view) = file_view(unit, call) else { return Vec::new() };
     offset_of(&view, call).map(|offset| tables_called_at(&view, offset)).unwrap_or_default()
 }
 
-fn file_view(span: &Span) -> Option<SourceView> {
+fn file_view(unit: CompiledUnit<'_>, span: &Span) -> Option<SourceView> {
     let is_text = span.file.path.extension().is_some_and(|ending| ending == "rs");
-    (!is_text).then(|| SourceView::new(MappedText::from_file(&span.file)))
+    (!is_text).then(|| SourceView::new(MappedText::from_file(&span.file), unit.file(&span.file)))
 }
 
 fn tables_called_at(view: &SourceView, offset: usize) -> Vec<FunctionTable> {
@@ -251,7 +252,6 @@ fn call(view: &SourceView, call: Node<'_>, callee: Node<'_>, called: &str, index
 mod tests {
     use super::*;
     use crate::edit::apply;
-    use crate::source::SourceFile;
 
     const HEAD: &str = "typedef float (*Rule)(float, const float *);
 __device__ __noinline__ float one(float x, const float *) { return x; }
@@ -260,7 +260,7 @@ __device__ float two(float x, const float *p) { return x * p[0]; }
 
     fn called(rest: &str) -> Option<(String, bool)> {
         let text = format!("{HEAD}{rest}");
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text)));
+        let view = SourceView::example("a.cu", &text);
         let tables = tables_called_at(&view, text.find("HERE")?);
         let table = tables.first()?;
         let edited = apply(&text, &table.edits.iter().collect::<Vec<_>>())?;

@@ -62,7 +62,7 @@ impl ForLoop {
         };
         let edits =
             [self.unroll(), Some(constant), Some(view.insertion(body.start_byte(), &format!("if ({guard}) "))?)];
-        let value = view.evaluate(extent);
+        let value = view.evaluate(extent, node.start_byte());
         Some(Guard {
             edits: edits.into_iter().flatten().collect(),
             is_certain: false,
@@ -104,7 +104,7 @@ fn open_bound<'t>(
     body: Node<'t>,
     counter: &str,
 ) -> Option<Bound<'t>> {
-    let constant = |node: Node<'_>| view.evaluate(view.slice(node).trim_matches(['{', '}', ' ']));
+    let constant = |node: Node<'_>| view.value_of(node);
     let initializer = node.child_by_field_name("initializer")?;
     let start = match initializer.kind() {
         "declaration" => {
@@ -209,7 +209,7 @@ pub(super) fn is_steady(view: &SourceView, name: Node<'_>, body: Node<'_>) -> bo
     let declarations = view.declarations(function);
     let Some(declaration) = crate::attribute::syntax::resolve(&declarations, text, name.start_byte()) else {
         // A constant, or a variable that others may write.
-        return view.constant(text).is_some();
+        return view.is_constant(text, name.start_byte());
     };
     let is_own = declaration.kind != DeclarationKind::Alias && declaration.volatility != Some(Volatility::Value);
     is_own && !may_write(view, body, text) && !is_reachable(view, function, text)
@@ -371,8 +371,6 @@ mod tests {
 
     use super::*;
     use crate::edit::apply;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     #[test]
     fn loops_over_parameters_run_to_the_extent_of_the_only_array() {
@@ -380,7 +378,7 @@ mod tests {
             let text = format!(
                 "__device__ void f(float *p, const float* q, int n) {{\n  {body}\n}}\n__global__ void k() {{ {calls} }}"
             );
-            let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text))));
+            let view = Rc::new(SourceView::example("a.cu", &text));
             let found = super::super::for_syntax::for_loops(&view, text.find("HERE")?);
             let guard = found.first()?.guarded_parameter(4, &[])?;
             assert!(!guard.is_certain);
@@ -397,7 +395,7 @@ mod tests {
         let text = format!(
             "template <int W> __global__ void k(float* in, const int n, P p, int* q) {{\n  float a[W], b[4][8];\n  {body}\n}}\n"
         );
-        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text))));
+        let view = Rc::new(SourceView::example("a.cu", &text));
         let found = super::super::for_syntax::for_loops(&view, text.find("HERE").expect("the text has a mark"));
         let guard = found.first()?.guarded("a").or_else(|| found.first()?.guarded("b"))?;
         let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;

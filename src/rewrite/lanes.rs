@@ -27,7 +27,7 @@ impl StackObject {
         let vector = Vector::at(view, offset)?;
         let mut reads = vector.reads()?;
         // What is always the same part costs nothing.
-        reads.retain(|read| view.evaluate(view.slice(read.index)).is_none());
+        reads.retain(|read| view.value_of(read.index).is_none());
         let lines: Vec<(usize, usize)> = reads
             .iter()
             .map(|read| (view.line_of(read.statement.start_byte()), view.line_of(read.statement.end_byte())))
@@ -364,13 +364,11 @@ fn has_effects(view: &SourceView, statement: Node<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::edit::apply;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     fn edited(declaration: &str, body: &str) -> Option<String> {
         let text =
             format!("__global__ void k(const int *lane, float *out, int n) {{\n    {declaration}\n    {body}\n}}\n");
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text)));
+        let view = SourceView::example("a.cu", &text);
         let vector = Vector::at(&view, text.find(declaration)? + declaration.find(" v")? + 1)?;
         let mut given = Vec::new();
         let reads = vector.reads()?;

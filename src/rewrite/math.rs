@@ -175,14 +175,12 @@ fn literal_beside<'t>(view: &SourceView, node: Node<'t>) -> Option<(Node<'t>, No
 mod tests {
     use super::*;
     use crate::edit::apply;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     fn rewritten(statement: &str, form: MathForm) -> Option<String> {
         let head =
             "#define TURN 6.283185307\nconst double pi = 3.14159265358979;\n__global__ void k(double* x, int n) { ";
         let text = format!("{head}{statement} }}");
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text)));
+        let view = SourceView::example("a.cu", &text);
         let node = view.root()?.named_descendant_for_byte_range(head.len(), head.len() + 1)?;
         let edits = rewrite(&view, enclosing_function(node)?, form)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;

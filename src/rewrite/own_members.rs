@@ -91,12 +91,10 @@ fn has_subscript(path: Node<'_>, field: Node<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::edit::apply;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     fn edited(body: &str) -> Option<String> {
         let text = format!("__global__ void k(State s, float* out)\n{{\n  {body}\n}}\n");
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text)));
+        let view = SourceView::example("a.cu", &text);
         let own = own_members(&view, text.find("s,")?)?;
         let edited = apply(&text, &own.edits.iter().collect::<Vec<_>>())?;
         Some(edited.lines().skip(2).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))

@@ -225,8 +225,6 @@ mod tests {
 
     use super::*;
     use crate::edit::apply;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     const HEAD: &str = "struct Node { int child; float key[2]; float first() const { return key[0]; } };
 struct Tally { Tally() : n(0) {} int n; };
@@ -237,7 +235,7 @@ template <typename T> __global__ void k(float* out, int n) {
     /// The kernel's body with the array `w` in shared memory.
     fn shared_in(head: &str, body: &str) -> Option<String> {
         let text = format!("{head}{body}\n}}\n");
-        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text))));
+        let view = Rc::new(SourceView::example("a.cu", &text));
         let offset = head.len() + places_of(body, "w").next()?;
         let columns = Columns { count: "256", own: "threadIdx.x" };
         let argument = |name: &str| (name == "T").then(|| "float".to_string());

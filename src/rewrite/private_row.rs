@@ -136,8 +136,8 @@ impl Row<'_> {
         let before = words_of(text.get(declared.declarator.start_byte()..declared.name.start_byte())?);
         let extents = words_of(text.get(declared.name.end_byte()..declared.array.end_byte())?);
         let elements = declared.extents.iter().try_fold(1, |all, extent| {
-            types::evaluate(view.slice(*extent), &|name| view.constant(name).or_else(|| argument(name)))
-                .and_then(|count: i64| count.checked_mul(all))
+            let of_instance = || types::evaluate(view.slice(*extent), &|name| argument(name));
+            view.value_of(*extent).or_else(of_instance).and_then(|count: i64| count.checked_mul(all))
         });
         let (count, own) = (columns.count, columns.own);
         let mut lines = match elements.is_some_and(|elements| elements % 2 == 1) {
@@ -168,7 +168,7 @@ impl Row<'_> {
             return (!counters.contains(&name)).then(|| vec![format!("{loops}{name}{indices} = {zero};")]);
         }
         let [extent] = extents.as_slice() else { return None };
-        let count = view.evaluate(view.slice(*extent))?;
+        let count = view.value_of(*extent)?;
         let values: Vec<Node<'_>> = children(initializer).into_iter().filter(Node::is_named).collect();
         let is_complete = usize::try_from(count) == Ok(values.len()) && values.len() <= MOST_LISTED;
         let is_simple = |value: &Node<'_>| !matches!(value.kind(), "initializer_list" | "initializer_pair");
@@ -332,8 +332,6 @@ mod tests {
     use crate::attribute::frame::{StackObjectKind, plain};
     use crate::attribute::place::Place;
     use crate::edit::apply;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     const HEAD: &str = "template <int N> struct Stack { int items[N]; int top = 0; __device__ void push(int x); };
 struct State { int key[3]; };
@@ -346,7 +344,7 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
     fn rows_in(callee: &str, parameters: &str, body: &str) -> Option<String> {
         let start = format!("{HEAD}__global__ void k({parameters})\n{{\n");
         let text = format!("{start}{body}\n}}\n");
-        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text))));
+        let view = Rc::new(SourceView::example("a.cu", &text));
         let kernel = HEAD.len();
         let offset = kernel + places_of(&text[kernel..], "w").next()?;
         let mut object = plain(StackObjectKind::Variable, 64);

@@ -45,7 +45,7 @@ impl Declared<'_> {
     /// The extent of an array of one dimension, where it is a constant of the text.
     pub fn elements(&self, view: &SourceView) -> Option<i64> {
         let [extent] = self.extents.as_slice() else { return None };
-        view.evaluate(view.slice(*extent))
+        view.value_of(*extent)
     }
 }
 
@@ -88,7 +88,7 @@ impl PrivateVariable {
     /// Whether a name at file level, before the kernel, is the only one and constant.
     pub fn is_known_constant(&self, name: &str) -> bool {
         let text = self.view.text().get(..self.offset).unwrap_or("");
-        self.view.constant(name).is_some() && self.can_spell(name) && is_at_file_level(&self.view, text, name)
+        self.view.is_constant(name, self.offset) && self.can_spell(name) && is_at_file_level(&self.view, text, name)
     }
 
     /// The parameters of the kernel's template.
@@ -174,13 +174,11 @@ fn is_at_file_level(view: &SourceView, text: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     #[test]
     fn only_what_means_the_same_is_spelled() {
         let text = "#define B 64\nconstexpr int C = 2;\ntemplate <int R> __global__ void k() { int n; float w[4]; w[0] = 0; }\nconst int D = 1;";
-        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text))));
+        let view = Rc::new(SourceView::example("a.cu", text));
         let array = PrivateVariable::at(&view, places_of(text, "w").next().unwrap()).unwrap();
         assert!(array.can_spell("32 * R") && !array.can_spell("n * 2") && !array.can_spell("f<2>::x"));
         let known = ["B", "C", "D", "R", "n"].map(|name| array.is_known_constant(name));

@@ -206,15 +206,13 @@ fn parameters<'v>(view: &'v SourceView, name: &str) -> Vec<&'v str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     fn value<Answer>(expression: &str, ask: impl Fn(&SourceView, Node<'_>) -> Answer) -> Answer {
         let text = format!(
             "__device__ float half(float x) {{ return x / 2; }}\n__device__ void add(float& x) {{ ++x; }}\n\
              __device__ float sinf(float& x) {{ return ++x; }}\ntemplate <int W> __global__ void k(int n) {{ f = {expression}; }}\n"
         );
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text.as_str())));
+        let view = SourceView::example("a.cu", text.as_str());
         let start = text.rfind("f = ").unwrap() + 4;
         let node = view.root().unwrap().named_descendant_for_byte_range(start, start + expression.len()).unwrap();
         ask(&view, node)

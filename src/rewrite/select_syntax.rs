@@ -172,7 +172,7 @@ impl Holder {
             let index = index_of(*subscript)?;
             if !is_static(&self.view, index) {
                 let extent = self.extent(path, position, object)?;
-                let count = self.view.evaluate(&extent);
+                let count = self.view.evaluate(&extent, path.node.start_byte());
                 let count = count.and_then(|count| u64::try_from(count).ok());
                 dimensions.push(Dimension { index, extent, count });
             }
@@ -220,7 +220,7 @@ impl Holder {
         let text = self.view.slice(self.type_node()?);
         let arguments = text.split_once('<')?.1.strip_suffix('>')?;
         let last = arguments.rsplit(',').next()?.trim();
-        let count = self.view.evaluate(last);
+        let count = self.view.evaluate(last, self.declaration.range.0);
         let is_fit = count.and_then(|count| u64::try_from(count).ok()) == object.elements_of_type(arguments);
         (is_fit && is_plain_extent(last)).then(|| last.to_string())
     }
@@ -232,12 +232,12 @@ impl Holder {
         while let Some(node) = open.pop() {
             let is_it = |name: Node<'_>| name.kind() == "field_identifier" && self.view.slice(name) == field;
             if node.kind() == "array_declarator" && node.child_by_field_name("declarator").is_some_and(is_it) {
-                found.push(self.view.slice(node.child_by_field_name("size")?));
+                found.push(node.child_by_field_name("size")?);
             }
             open.extend(children(node));
         }
         let [only] = found[..] else { return None };
-        let count = self.view.evaluate(only)?;
+        let count = self.view.value_of(only)?;
         Some(count.to_string())
     }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use tree_sitter::Node;
 
+use crate::as_compiled::CompiledUnit;
 use crate::attribute::call_syntax::base_name;
 use crate::attribute::demangle;
 use crate::attribute::frame::StackObject;
@@ -103,9 +104,9 @@ impl StackObject {
 }
 
 /// Edits that let a function be inlined whose name stands at a span, by its file alone: none for kernel strings.
-pub fn inline_named(name: &Span) -> Vec<Edit> {
+pub fn inline_named(unit: CompiledUnit<'_>, name: &Span) -> Vec<Edit> {
     let is_text = name.file.path.extension().is_some_and(|ending| ending == "rs");
-    let view = (!is_text).then(|| SourceView::new(MappedText::from_file(&name.file)));
+    let view = (!is_text).then(|| SourceView::new(MappedText::from_file(&name.file), unit.file(&name.file)));
     view.and_then(|view| heads(&view, base_name(name.text()))).unwrap_or_default()
 }
 
@@ -165,7 +166,7 @@ pub(super) fn heads(view: &SourceView, name: &str) -> Option<Vec<Edit>> {
         // The grammar does not know all of CUDA's words, so that the head is searched as text.
         let head = view.text().get(node.start_byte()..end)?;
         let words = head.match_indices(KEYWORD).map(|(at, _)| node.start_byte() + at);
-        edits.extend(words.filter_map(|at| view.replacement(at..at + KEYWORD.len(), "__forceinline__")));
+        edits.extend(words.filter_map(|at| view.neutral_replacement(at..at + KEYWORD.len(), "__forceinline__")));
     }
     Some(edits)
 }
@@ -201,10 +202,9 @@ fn declares(view: &SourceView, node: Node<'_>, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::edit::apply;
-    use crate::source::SourceFile;
 
     fn view(text: &str) -> Rc<SourceView> {
-        Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text))))
+        Rc::new(SourceView::example("a.cu", text))
     }
 
     #[test]

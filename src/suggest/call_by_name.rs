@@ -13,12 +13,12 @@ pub(crate) fn call_by_name(cx: &LintContext<'_>, object: &StackObject) -> Option
 
 /// The same for the tables that a function lies in, by the place of its name.
 pub(crate) fn call_function_by_name(cx: &LintContext<'_>, name: &Span) -> Option<Suggestion> {
-    suggestion(cx, rewrite::tables_with(name))
+    suggestion(cx, rewrite::tables_with(cx.unit.compiled, name))
 }
 
 /// The same for the tables that are called in the function around a call.
 pub(crate) fn call_by_name_near(cx: &LintContext<'_>, call: &Span) -> Option<Suggestion> {
-    suggestion(cx, rewrite::tables_called_near(call))
+    suggestion(cx, rewrite::tables_called_near(cx.unit.compiled, call))
 }
 
 fn suggestion(cx: &LintContext<'_>, tables: Vec<FunctionTable>) -> Option<Suggestion> {

@@ -17,7 +17,7 @@ pub(crate) fn inline(cx: &LintContext<'_>, object: &StackObject, functions: &[St
 
 /// The same for one function, by the place of its name.
 pub(crate) fn inline_named(cx: &LintContext<'_>, name: &Span) -> Option<Suggestion> {
-    suggestion(cx, &[format!("`{}`", name.text())], rewrite::inline_named(name))
+    suggestion(cx, &[format!("`{}`", name.text())], rewrite::inline_named(cx.unit.compiled, name))
 }
 
 fn suggestion(cx: &LintContext<'_>, names: &[String], mut edits: Vec<Edit>) -> Option<Suggestion> {

@@ -13,7 +13,8 @@ pub(crate) fn name_blocks(frame: &KernelFrame) -> Option<Suggestion> {
     let (span, arguments) = bounds(frame)?;
     let [threads] = arguments.as_slice() else { return None };
     let title = format!("name the number of blocks too: `__launch_bounds__({}, 1)`", threads.trim());
-    let edit = Edit { span: Span::new(&span.file, span.end - 1..span.end - 1), replacement: ", 1".to_string() };
+    let place = Span::new(&span.file, span.end - 1..span.end - 1);
+    let edit = Edit { span: place, replacement: ", 1".to_string(), context: span.clone() };
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true))
 }
 
@@ -33,6 +34,7 @@ pub(crate) fn as_launched(frame: &KernelFrame, launch: &Launch, names_blocks: bo
     let edit = Edit {
         span: Span::new(&span.file, start..start + threads.len()),
         replacement: format!("{}{added}", launch.threads),
+        context: span.clone(),
     };
     let title = format!("state the block size that is launched: `__launch_bounds__({}{rest})`", launch.threads);
     let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true);
@@ -46,7 +48,7 @@ pub(crate) fn name_registers(cx: &LintContext<'_>, flag: &str, registers: Option
     let is_name = !name.text().is_empty() && name.text().chars().all(|c| c.is_alphanumeric() || c == '_');
     let is_file = matches!(cx.unit.unit.code, UnitCode::CudaFile { .. }) && cx.frame.is_entry;
     let start = Span::new(&name.file, name.start..name.start);
-    let edit = Edit { span: start, replacement: format!("__maxnreg__({registers}) ") };
+    let edit = Edit { span: start, replacement: format!("__maxnreg__({registers}) "), context: name.clone() };
     let title = format!("allow this kernel {registers} registers, whatever `{flag}` says");
     let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true);
     (is_name && is_file).then_some(suggestion)

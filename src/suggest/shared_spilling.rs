@@ -29,7 +29,7 @@ fn first_statement(frame: &KernelFrame, statement: &str) -> Option<Edit> {
     let brace = frame.body.as_ref().filter(|brace| brace.text() == "{" && !has_ending(&brace.file.path, &["rs"]))?;
     let (at, blank) = place(brace.file.text().get(brace.end..)?)?;
     let span = Span::new(&brace.file, brace.end + at..brace.end + at);
-    Some(Edit { span, replacement: format!("{blank}{statement}") })
+    Some(Edit::alone(span, format!("{blank}{statement}")))
 }
 
 /// Where a first statement goes in what stands behind the brace, and what goes before it: the line ending and indentation

@@ -5,6 +5,7 @@
 
 mod combine;
 mod compare;
+mod everywhere;
 mod measure;
 mod occupancy;
 mod overlay;
@@ -18,9 +19,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 pub use combine::{Combined, combine};
+pub use everywhere::keep_true_everywhere;
 pub use measure::{Function, Measured};
 pub use overlay::{Mirror, Overlay};
 
+use crate::as_compiled::AsCompiled;
 use crate::compile::{CompileError, Failure, MessageKind, Target};
 use crate::diagnostic::{
     Applicability, Diagnostic, Edit, Evidence, KernelInstance, Suggestion, Uniformity, Verification, VerifiedKernel,
@@ -53,6 +56,8 @@ pub struct Subject<'a> {
     /// What it was compiled for, which a rescue may have raised.
     pub architecture: &'a str,
     pub dependencies: &'a [PathBuf],
+    /// Its files as they were compiled.
+    pub files: &'a AsCompiled,
     pub before: &'a Measured,
 }
 

@@ -173,7 +173,7 @@ mod tests {
             launches: Vec::new(),
         };
         let header_file = SourceFile::read(&header, &root).unwrap();
-        let edit = Edit { span: Span::new(&header_file, 4..5), replacement: "b".into() };
+        let edit = Edit::alone(Span::new(&header_file, 4..5), "b");
         let dependencies = [root.join("kernels/../include/a.cuh"), PathBuf::from("/usr/include/x.h")];
         let overlay = Overlay::new(&unit, &root, &dependencies, &[&edit]).unwrap();
         assert_eq!(overlay.texts(), [("include/a.cuh".to_string(), "int b;\n")]);
@@ -198,7 +198,7 @@ mod tests {
             use_site: None,
             launches: Vec::new(),
         };
-        let edit = Edit { span: Span::new(&file, 4..5), replacement: "b".into() };
+        let edit = Edit::alone(Span::new(&file, 4..5), "b");
         assert!(Overlay::new(&unit, Path::new("/ws"), &[], &[&edit]).is_none());
     }
 }

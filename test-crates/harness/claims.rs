@@ -43,7 +43,7 @@ fn lines_of(given: &Given, root: &std::path::Path) -> Result<Vec<String>, Proble
     let facts = read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture, marks_spills);
     let facts = facts.map_err(|error| format!("`{}`: {error}", given.unit.name))?;
     let frames = attribute(&given.unit, &facts, artifacts, root, register_flag(&given.unit));
-    let unit = UnitContext::new(&given.unit, &facts, &[], register_flag(&given.unit), &artifacts.ptx);
+    let unit = UnitContext::new(&given.unit, artifacts, &facts, &[], register_flag(&given.unit));
     let line = |frame: &KernelFrame, object: &StackObject| {
         let architecture = &artifacts.architecture;
         let cx = LintContext { unit: &unit, frame, architecture, has_spill_marks: facts.has_spill_marks };

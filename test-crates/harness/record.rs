@@ -16,6 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use cargo_lmem::as_compiled::AsCompiled;
 use cargo_lmem::cache::{self, Cache};
 use cargo_lmem::check::{ArtifactSource, Compilers, Sourced};
 use cargo_lmem::compile::{Artifacts, CompileError, Compiler, CompilerMessage, Failure, HeaderIndex, Target};
@@ -69,6 +70,8 @@ struct Entry {
     shared_log: Vec<String>,
     #[serde(default)]
     front_end: FrontEnd,
+    #[serde(default)]
+    as_compiled: AsCompiled,
 }
 
 /// A toolkit that is not there: nothing of it may be needed.
@@ -160,6 +163,7 @@ impl<'a> Record<'a> {
             unlimited_log: entry.unlimited_log.join("\n"),
             shared_log: Some(entry.shared_log.join("\n")),
             front_end: entry.front_end,
+            as_compiled: entry.as_compiled,
             messages,
             dependencies: entry.dependencies.keys().map(|path| folder.join(path)).collect(),
             rescues: entry.rescues,
@@ -469,6 +473,7 @@ impl Recorder<'_> {
             unlimited_log: without_times(&artifacts.unlimited_log).map(String::from).collect(),
             shared_log: without_times(artifacts.shared_log.as_deref().unwrap_or("")).map(String::from).collect(),
             front_end: self.front_end_elsewhere(artifacts.front_end, target),
+            as_compiled: artifacts.as_compiled,
         };
         let mut json = serde_json::to_string_pretty(&entry).map_err(|error| error.to_string())?;
         json.push('\n');

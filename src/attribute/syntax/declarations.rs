@@ -176,7 +176,7 @@ impl SourceView {
             (false, false) if type_text == "auto" => DeclarationKind::Alias,
             (false, false) => DeclarationKind::Aggregate,
         };
-        let count = self.element_count(&extents, initializer);
+        let count = self.element_count(&extents, initializer, node.start_byte());
         let element = if has_pointers { Some(POINTER_BYTES) } else { types::size_of(&type_text) };
         Some(Declaration {
             name: self.slice(node).to_string(),
@@ -193,10 +193,10 @@ impl SourceView {
     }
 
     /// The product of all extents; `[]` counts what the initialiser lists.
-    fn element_count(&self, extents: &[Option<String>], initializer: Option<Node<'_>>) -> Option<u64> {
+    fn element_count(&self, extents: &[Option<String>], initializer: Option<Node<'_>>, at: usize) -> Option<u64> {
         extents.iter().try_fold(1u64, |product, extent| {
             let count = match extent {
-                Some(text) => u64::try_from(self.evaluate(text)?).ok()?,
+                Some(text) => u64::try_from(self.evaluate(text, at)?).ok()?,
                 None => initializer
                     .filter(|list| list.kind() == "initializer_list")
                     .map(|list| list.named_child_count() as u64)?,

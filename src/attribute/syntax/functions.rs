@@ -142,13 +142,11 @@ fn innermost_declarator(mut node: Node<'_>) -> Node<'_> {
 mod tests {
     use super::super::tests::view;
     use crate::attribute::view::SourceView;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     #[test]
     fn a_head_that_the_grammar_tears_apart_is_one() {
         let text = "int a;\n__global__ void __maxnreg__(32) k(int n) { n; }\n__device__ void f(int m) { m; }\n";
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text)));
+        let view = SourceView::example("a.cu", text);
         let limit = |at: &str| view.function_at(text.find(at).unwrap()).unwrap().max_registers;
         assert_eq!(limit("n;").map(|range| &text[range]), Some("__maxnreg__(32)"));
         assert_eq!(limit("m;"), None);

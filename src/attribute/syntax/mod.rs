@@ -41,7 +41,7 @@ pub use self::volatile::Volatility;
 /// Answers that many accesses ask for; they depend on the text alone.
 #[derive(Default)]
 pub struct Memory {
-    constants: OnceCell<HashMap<String, Option<String>>>,
+    outer_names: OnceCell<HashMap<String, Vec<constants::OuterName>>>,
     /// By the bytes of the region.
     mentions: Answers<(usize, usize), Mention>,
     /// By the start of the function.
@@ -61,8 +61,6 @@ pub fn children(node: Node<'_>) -> Vec<Node<'_>> {
 mod tests {
     use super::*;
     use crate::attribute::view::SourceView;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     const TEXT: &str = "#define N 4
 constexpr int M = 8;
@@ -82,7 +80,7 @@ __global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int 
 ";
 
     pub(crate) fn view() -> SourceView {
-        SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", TEXT)))
+        SourceView::example("a.cu", TEXT)
     }
 
     pub(crate) fn mentions_at(line: u32, column: u32) -> Vec<(String, Option<String>, bool, bool)> {

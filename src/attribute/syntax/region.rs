@@ -57,13 +57,11 @@ fn is_statement(node: Node<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::attribute::view::SourceView;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     #[test]
     fn functions_on_one_line_are_one_region() {
         let text = "__global__ void dbl(double* p) { volatile int acc = 0; p[threadIdx.x] = sin(p[acc]); }\nint a;\n";
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text)));
+        let view = SourceView::example("a.cu", text);
         for column in [1, 56] {
             let region = view.region(view.offset(1, column).unwrap()).unwrap();
             let calls: Vec<String> = view.calls(region).into_iter().map(|(name, _)| name).collect();

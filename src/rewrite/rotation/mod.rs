@@ -148,13 +148,13 @@ fn visits_all(view: &SourceView, around: &ForLoop, extent: &str) -> bool {
         let start = initializer.child_by_field_name("declarator")?.child_by_field_name("value")?;
         let condition = node.child_by_field_name("condition")?;
         let (left, right) = (condition.child_by_field_name("left")?, condition.child_by_field_name("right")?);
-        let value = |text: &str| view.evaluate(text);
         let end = view.slice(right);
-        let is_extent = end == extent || value(end).is_some_and(|it| Some(it) == value(extent));
+        let is_extent = end == extent
+            || view.value_of(right).is_some_and(|it| Some(it) == view.evaluate(extent, right.start_byte()));
         let is_below = matches!(view.slice(condition.child_by_field_name("operator")?), "<" | "!=");
         let is_by_one = step(view, node.child_by_field_name("update")?) == Some(1);
         let is_counter = view.slice(left) == around.counter() && initializer.named_child_count() == 2;
-        Some(is_extent && is_below && is_by_one && is_counter && value(view.slice(start)) == Some(0))
+        Some(is_extent && is_below && is_by_one && is_counter && view.value_of(start) == Some(0))
     };
     visits().unwrap_or(false)
 }

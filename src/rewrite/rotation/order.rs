@@ -188,12 +188,10 @@ fn leftmost(target: Node<'_>) -> Option<Node<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     fn may_be_reordered(body: &str) -> bool {
         let text = format!("void f() {{ for (int j = 0; j < 8; ++j) {{ {body} }} }}");
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text.as_str())));
+        let view = SourceView::example("a.cu", text.as_str());
         let start = text.rfind(&format!("{{ {body}")).unwrap();
         let body = view.root().unwrap().named_descendant_for_byte_range(start, start + body.len() + 4).unwrap();
         Rounds::new(&view, vec!["j".to_string()]).may_be_reordered(body)

@@ -33,11 +33,12 @@ impl Turn {
         let index = bare(index);
         let operator = view.slice(index.child_by_field_name("operator")?);
         let (sum, right) = (index.child_by_field_name("left")?, index.child_by_field_name("right")?);
-        let value = |text: &str| view.evaluate(text);
+        let size = view.evaluate(extent, index.start_byte());
+        let by = view.value_of(right);
         let right_text = view.slice(right).to_string();
         let is_turned = match operator {
-            "%" => is_same(&right_text, extent) || value(&right_text).is_some_and(|it| Some(it) == value(extent)),
-            "&" => value(extent).is_some_and(|it| it > 0 && it.count_ones() == 1 && value(&right_text) == Some(it - 1)),
+            "%" => is_same(&right_text, extent) || by.is_some_and(|by| Some(by) == size),
+            "&" => size.is_some_and(|size| size > 0 && size.count_ones() == 1 && by == Some(size - 1)),
             _ => false,
         };
         if !is_turned {
@@ -111,12 +112,10 @@ pub(super) fn is_apart(view: &SourceView, index: Node<'_>, names: &[String]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     fn turn(index: &str, extent: &str) -> Option<Turn> {
         let text = format!("constexpr int W = 16;\nvoid f() {{ x = {index}; }}");
-        let view = SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text.as_str())));
+        let view = SourceView::example("a.cu", text.as_str());
         let start = text.find("x = ").unwrap() + 4;
         let node = view.root()?.named_descendant_for_byte_range(start, start + index.len())?;
         Turn::of(&view, node, "j", extent, &|_| true)

@@ -186,8 +186,6 @@ mod tests {
     use crate::attribute::place::Place;
     use crate::attribute::syntax::DeclarationKind;
     use crate::edit::apply;
-    use crate::extract::MappedText;
-    use crate::source::SourceFile;
 
     const HEAD: &str = "struct State { int key[4]; float x; };\n\
         template <int W> __global__ void k(float* in, int n, float* out, State state, int* p) {\n\
@@ -196,7 +194,7 @@ mod tests {
     /// The statements of a kernel after the edits for one of its arrays; `None` where there are none.
     pub(super) fn edited(name: &str, form: Form, body: &str) -> Option<String> {
         let text = format!("{HEAD}{body}\n}}\n");
-        let view = Rc::new(SourceView::new(MappedText::from_file(&SourceFile::from_text("a.cu", text.as_str()))));
+        let view = Rc::new(SourceView::example("a.cu", text.as_str()));
         let declared = HEAD.rfind(&format!(" {name}"))? + 1;
         let mut object = plain(StackObjectKind::Variable, 64);
         object.variable = Some(Variable {

@@ -1,0 +1,257 @@
+//! Preprocessing tokens of C++, as far as two texts are compared by them.
+
+use std::ops::Range;
+
+/// What a token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenKind {
+    Identifier,
+    /// A preprocessing number: `0x10u`, `1.5e-3f`.
+    Number,
+    /// A string or character literal with its prefix and quotes.
+    Literal,
+    Punctuation,
+    /// A directive from its `#` to the end of its logical line.
+    Directive,
+}
+
+/// A token and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    pub kind: TokenKind,
+    /// Bytes of the text.
+    pub range: Range<usize>,
+    /// The line of its first byte, from 1.
+    pub line: u32,
+}
+
+/// Longest first: the first one that fits is the token.
+const PUNCTUATION: [&str; 27] = [
+    "<<=", ">>=", "<=>", "->*", "...", "<<", ">>", "::", "->", ".*", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=",
+    "|=", "^=", "==", "!=", "<=", ">=", "&&", "||", "##",
+];
+
+/// The tokens of a text; comments and blanks are none.
+pub fn tokens(text: &str) -> Vec<Token> {
+    Lexer { text, at: 0, line: 1 }.all()
+}
+
+struct Lexer<'t> {
+    text: &'t str,
+    at: usize,
+    line: u32,
+}
+
+impl Lexer<'_> {
+    fn all(mut self) -> Vec<Token> {
+        let mut found = Vec::new();
+        let mut is_first_of_line = true;
+        while let Some(byte) = self.peek(0) {
+            let start = self.at;
+            match byte {
+                b'\n' => {
+                    is_first_of_line = true;
+                    self.advance(1);
+                    continue;
+                }
+                b'\\' if self.splice() > 0 => {
+                    let length = self.splice();
+                    self.advance(length);
+                    continue;
+                }
+                _ if byte.is_ascii_whitespace() => {
+                    self.advance(1);
+                    continue;
+                }
+                b'/' if self.peek(1) == Some(b'/') => {
+                    self.line_end();
+                    continue;
+                }
+                b'/' if self.peek(1) == Some(b'*') => {
+                    let length = self.rest()[2..].find("*/").map_or(self.rest().len(), |end| end + 4);
+                    self.advance(length);
+                    continue;
+                }
+                _ => {}
+            }
+            let line = self.line;
+            let kind = if byte == b'#' && is_first_of_line {
+                self.directive();
+                TokenKind::Directive
+            } else {
+                self.token(byte)
+            };
+            is_first_of_line = false;
+            found.push(Token { kind, range: start..self.at, line });
+        }
+        found
+    }
+
+    fn token(&mut self, byte: u8) -> TokenKind {
+        if let Some(length) = literal(self.rest()) {
+            self.advance(length);
+            return TokenKind::Literal;
+        }
+        let is_fraction = byte == b'.' && self.peek(1).is_some_and(|next| next.is_ascii_digit());
+        if byte.is_ascii_digit() || is_fraction {
+            let length = number(self.rest());
+            self.advance(length);
+            return TokenKind::Number;
+        }
+        if is_word(byte) {
+            let length = self.rest().bytes().take_while(|byte| is_word(*byte)).count();
+            self.advance(length);
+            return TokenKind::Identifier;
+        }
+        let length = PUNCTUATION.iter().find(|it| self.rest().starts_with(*it)).map_or(1, |it| it.len());
+        self.advance(length);
+        TokenKind::Punctuation
+    }
+
+    /// To the end of the logical line; a block comment in it may go on for lines.
+    fn directive(&mut self) {
+        while let Some(byte) = self.peek(0) {
+            match byte {
+                b'\n' => return,
+                b'\\' if self.splice() > 0 => {
+                    let length = self.splice();
+                    self.advance(length);
+                }
+                b'/' if self.peek(1) == Some(b'/') => return,
+                b'/' if self.peek(1) == Some(b'*') => {
+                    let length = self.rest()[2..].find("*/").map_or(self.rest().len(), |end| end + 4);
+                    self.advance(length);
+                }
+                b'"' | b'\'' => {
+                    // `#include <a'b>` and `#error don't` hold quotes that nothing closes.
+                    let length = literal(self.rest()).unwrap_or(1);
+                    self.advance(length);
+                }
+                _ => self.advance(1),
+            }
+        }
+    }
+
+    /// A comment to the end of its line, which a backslash continues.
+    fn line_end(&mut self) {
+        while let Some(byte) = self.peek(0) {
+            match byte {
+                b'\n' => return,
+                b'\\' if self.splice() > 0 => {
+                    let length = self.splice();
+                    self.advance(length);
+                }
+                _ => self.advance(1),
+            }
+        }
+    }
+
+    /// Bytes of a backslash and the end of line behind it; 0 where there is none.
+    fn splice(&self) -> usize {
+        match self.rest().as_bytes() {
+            [b'\\', b'\n', ..] => 2,
+            [b'\\', b'\r', b'\n', ..] => 3,
+            _ => 0,
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.text.as_bytes().get(self.at + ahead).copied()
+    }
+
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
+    fn advance(&mut self, length: usize) {
+        let mut end = (self.at + length).min(self.text.len());
+        while !self.text.is_char_boundary(end) {
+            end += 1;
+        }
+        let passed = &self.text.as_bytes()[self.at..end];
+        self.line += u32::try_from(passed.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(0);
+        self.at = end;
+    }
+}
+
+/// Letters of other alphabets count.
+pub fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+}
+
+/// Bytes of a preprocessing number: digits, letters, points, separators, and signs behind exponents.
+fn number(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut length = 0;
+    while let Some(byte) = bytes.get(length) {
+        let is_sign = matches!(byte, b'+' | b'-') && length > 0 && matches!(bytes[length - 1] | 0x20, b'e' | b'p');
+        let is_separator = *byte == b'\'' && bytes.get(length + 1).is_some_and(|next| is_word(*next));
+        // `0xe+1` is one token by the standard, and no number; the compiler says so.
+        if !(is_word(*byte) || *byte == b'.' || is_sign || is_separator) {
+            break;
+        }
+        length += 1;
+    }
+    length
+}
+
+/// Bytes of the string or character literal that a text starts with.
+fn literal(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let prefix = ["u8R", "uR", "UR", "LR", "u8", "R", "u", "U", "L", ""]
+        .into_iter()
+        .find(|prefix| text.starts_with(prefix) && matches!(bytes.get(prefix.len()), Some(b'"' | b'\'')))?;
+    let quote = bytes[prefix.len()];
+    if prefix.ends_with('R') && quote == b'"' {
+        let open = text[prefix.len()..].find('(')? + prefix.len();
+        let close = format!("){}\"", &text[prefix.len() + 1..open]);
+        let end = text[open..].find(&close)?;
+        return Some(open + end + close.len());
+    }
+    let mut at = prefix.len() + 1;
+    loop {
+        match *bytes.get(at)? {
+            b'\\' => at += 2,
+            b'\n' => return None,
+            byte if byte == quote => return Some(at + 1),
+            _ => at += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<&str> {
+        tokens(text).into_iter().map(|token| &text[token.range]).collect()
+    }
+
+    #[test]
+    fn texts_are_cut_into_tokens() {
+        for (text, expected) in [
+            ("a+++b", &["a", "++", "+", "b"][..]),
+            ("k<<<1, 2>>>(x)", &["k", "<<", "<", "1", ",", "2", ">>", ">", "(", "x", ")"]),
+            ("1.5e-3f .5 0x1'000u 1+2", &["1.5e-3f", ".5", "0x1'000u", "1", "+", "2"]),
+            ("a /* b */ c // d \\\n e\nf", &["a", "c", "f"]),
+            (r#"u8"a\"b" L'c' R"x(a)" b)x" d"#, &[r#"u8"a\"b""#, "L'c'", r#"R"x(a)" b)x""#, "d"]),
+            ("  # define X \\\n 1 /* 2\n */ 3\nx # y", &["# define X \\\n 1 /* 2\n */ 3", "x", "#", "y"]),
+            ("größe = \"", &["größe", "=", "\""]),
+        ] {
+            assert_eq!(words(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn tokens_know_their_lines() {
+        let lines = tokens("a\nb /* \n */ c\n\nR\"(\n)\" d").into_iter().map(|token| token.line).collect::<Vec<_>>();
+        assert_eq!(lines, [1, 2, 3, 5, 6]);
+    }
+
+    #[test]
+    fn broken_text_ends() {
+        for text in ["/*", "\"\\", "'", "R\"x(", "#\\", "\\", "é\"", "#include <a'b>\n\"", "/* é"] {
+            tokens(text);
+        }
+    }
+}
