@@ -93,7 +93,7 @@ impl SourceView {
 
     fn local_at(&self, name: &str, at: usize) -> Option<super::Declaration> {
         let node = self.root()?.named_descendant_for_byte_range(at, at)?;
-        resolve(&self.declarations(enclosing_function(node)?), name, at).cloned()
+        resolve(&self.unsized_declarations(enclosing_function(node)?), name, at).cloned()
     }
 
     fn value_in(&self, start: usize, end: usize, depth: usize) -> Option<i64> {

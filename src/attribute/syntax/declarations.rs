@@ -1,6 +1,7 @@
 //! Local variables and parameters: where they are declared, of which type and size.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use tree_sitter::Node;
 
@@ -101,14 +102,29 @@ impl SourceView {
 
     /// All local variables and parameters of a function.
     pub(crate) fn declarations(&self, function: Node<'_>) -> Vec<Declaration> {
+        self.read_declarations(function, true)
+    }
+
+    /// The same without the sizes of arrays, which are constant expressions: whoever evaluates one asks for what its names
+    /// mean.
+    pub(super) fn unsized_declarations(&self, function: Node<'_>) -> Rc<[Declaration]> {
+        if let Some(known) = self.memory.unsized_declarations.borrow().get(&function.start_byte()) {
+            return Rc::clone(known);
+        }
+        let found: Rc<[Declaration]> = self.read_declarations(function, false).into();
+        self.memory.unsized_declarations.borrow_mut().insert(function.start_byte(), Rc::clone(&found));
+        found
+    }
+
+    fn read_declarations(&self, function: Node<'_>, with_sizes: bool) -> Vec<Declaration> {
         let mut declarations = Vec::new();
         let mut open = vec![function];
         while let Some(node) = open.pop() {
             match node.kind() {
                 "declaration" | "parameter_declaration" | "optional_parameter_declaration" => {
-                    self.declared(node, function, &mut declarations)
+                    self.declared(node, function, with_sizes, &mut declarations)
                 }
-                "for_range_loop" => self.declared(node, function, &mut declarations),
+                "for_range_loop" => self.declared(node, function, with_sizes, &mut declarations),
                 _ => {}
             }
             open.extend(children(node).into_iter().rev());
@@ -116,7 +132,7 @@ impl SourceView {
         declarations
     }
 
-    fn declared(&self, node: Node<'_>, function: Node<'_>, declarations: &mut Vec<Declaration>) {
+    fn declared(&self, node: Node<'_>, function: Node<'_>, with_sizes: bool, declarations: &mut Vec<Declaration>) {
         let Some(type_node) = node.child_by_field_name("type") else { return };
         let is_shared = children(node)
             .into_iter()
@@ -130,7 +146,7 @@ impl SourceView {
         let mut cursor = node.walk();
         for declarator in node.children_by_field_name("declarator", &mut cursor) {
             let right = node.child_by_field_name("right").filter(|_| node.kind() == "for_range_loop");
-            let declaration = self.declarator(declarator, type_node, scope, right, is_parameter);
+            let declaration = self.declarator(declarator, type_node, scope, right, is_parameter, with_sizes);
             declarations.extend(declaration.map(|declaration| self.qualified(declaration, declarator, is_volatile)));
         }
     }
@@ -142,6 +158,7 @@ impl SourceView {
         scope: (usize, usize),
         right: Option<Node<'_>>,
         is_parameter: bool,
+        with_sizes: bool,
     ) -> Option<Declaration> {
         let mut extents = Vec::new();
         let mut is_alias = false;
@@ -176,7 +193,7 @@ impl SourceView {
             (false, false) if type_text == "auto" => DeclarationKind::Alias,
             (false, false) => DeclarationKind::Aggregate,
         };
-        let count = self.element_count(&extents, initializer, node.start_byte());
+        let count = with_sizes.then(|| self.element_count(&extents, initializer, node.start_byte())).flatten();
         let element = if has_pointers { Some(POINTER_BYTES) } else { types::size_of(&type_text) };
         Some(Declaration {
             name: self.slice(node).to_string(),

@@ -41,6 +41,8 @@ pub use self::volatile::Volatility;
 /// Answers that many accesses ask for; they depend on the text alone.
 #[derive(Default)]
 pub struct Memory {
+    /// By the start of the function.
+    unsized_declarations: Answers<usize, Declaration>,
     outer_names: OnceCell<HashMap<String, Vec<constants::OuterName>>>,
     /// By the bytes of the region.
     mentions: Answers<(usize, usize), Mention>,
