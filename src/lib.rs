@@ -8,6 +8,7 @@ pub mod check;
 pub mod cli;
 pub mod compile;
 pub mod config;
+pub mod constant;
 pub mod diagnostic;
 pub mod directive;
 pub mod discover;
