@@ -1,6 +1,7 @@
 //! What the tests of the test crates share.
 
 pub mod claims;
+pub mod constants;
 pub mod crates;
 pub mod disassembly;
 pub mod live;
