@@ -16,6 +16,7 @@ pub mod edit;
 pub mod extract;
 pub mod files;
 pub mod fix;
+pub mod gpu;
 pub mod lint;
 #[path = "../lints/mod.rs"]
 mod lints;

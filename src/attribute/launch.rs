@@ -13,10 +13,8 @@ use super::syntax::{access_path, children, role};
 use super::types;
 use super::view::SourceView;
 use crate::extract::{DynamicShared, MappedText, RustLaunch, TranslationUnit, UnitCode};
+use crate::gpu::MAX_BLOCK_THREADS;
 use crate::source::Span;
-
-/// Threads that a block may have, on all architectures.
-const MAX_THREADS: u32 = 1024;
 
 /// Names that stand for names that stand for names.
 const MAX_STEPS: usize = 8;
@@ -77,7 +75,7 @@ impl Launches {
         let kernel = base_name(&demangled).to_string();
         self.add_shared(&kernel, launch.dynamic_shared);
         let threads = launch.block.and_then(|block| block.iter().try_fold(1u32, |all, axis| all.checked_mul(*axis)));
-        match (launch.block, threads.filter(|threads| (1..=MAX_THREADS).contains(threads))) {
+        match (launch.block, threads.filter(|threads| (1..=MAX_BLOCK_THREADS).contains(threads))) {
             (Some(block), Some(threads)) => {
                 let axes = block.iter().rposition(|axis| *axis != 1).unwrap_or(0) + 1;
                 let span = launch.span.clone();
@@ -237,7 +235,7 @@ impl<'a> Reader<'a> {
     /// The threads of a block that an expression stands for: a number, or a `dim3`.
     fn block(&self, expression: Node<'a>) -> Option<(u32, usize)> {
         let block = self.product(expression, MAX_STEPS)?;
-        let threads = u32::try_from(block.threads).ok().filter(|threads| (1..=MAX_THREADS).contains(threads))?;
+        let threads = u32::try_from(block.threads).ok().filter(|threads| (1..=MAX_BLOCK_THREADS).contains(threads))?;
         Some((threads, block.axes))
     }
 

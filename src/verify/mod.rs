@@ -19,6 +19,7 @@ use std::time::Instant;
 
 pub use combine::{Combined, combine};
 pub use measure::{Function, Measured};
+pub use occupancy::{Occupancy, occupancy};
 pub use overlay::{Mirror, Overlay};
 
 use crate::compile::{CompileError, Failure, MessageKind, Target};
@@ -27,6 +28,7 @@ use crate::diagnostic::{
 };
 use crate::edit;
 use crate::extract::{TranslationUnit, UnitCode};
+use crate::gpu::Arch;
 use crate::read::computed_costs;
 use crate::source::normalize;
 
@@ -418,7 +420,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             continue;
         }
         let terms = Terms {
-            architecture: subject.architecture,
+            arch: Arch::of(subject.architecture),
             rounds: candidate.suggestion.rounds,
             keeps_loops: candidate.suggestion.keeps_loops,
             threads: candidate.suggestion.threads,

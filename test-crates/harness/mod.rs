@@ -7,6 +7,7 @@ pub mod disassembly;
 pub mod live;
 pub mod machine_code;
 pub mod marks;
+pub mod occupancy;
 pub mod record;
 pub mod recorded;
 pub mod registry;
