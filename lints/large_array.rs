@@ -27,7 +27,7 @@ pub(crate) static LINT: Lint = Lint {
 const REGISTER_BYTES: u64 = 4;
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
-    let registers = u64::from(cx.frame.limit.as_ref().map_or(crate::attribute::MAX_REGISTERS, |limit| limit.registers));
+    let registers = u64::from(cx.frame.limit.as_ref().map_or(crate::gpu::MAX_REGISTERS, |limit| limit.registers));
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     if !is_variable || object.bytes <= registers * REGISTER_BYTES || !object.escapes.is_empty() {
         return None;

@@ -15,7 +15,8 @@
 //! ## Fix safety
 //! A launch with a larger block than the bound fails; launches from other C++ files are not looked at.
 
-use crate::attribute::{Launch, MAX_REGISTERS, StackObjectKind, registers_for};
+use crate::attribute::{Launch, StackObjectKind};
+use crate::gpu::MAX_REGISTERS;
 use crate::lint::{Check, Finding, Level, Lint, LintContext, line_of, plural};
 use crate::read::PtxFunction;
 
@@ -45,7 +46,7 @@ fn has_bounds(function: &PtxFunction) -> bool {
 fn cannot_run(cx: &LintContext<'_>, launch: &Launch, limit: Option<u32>) -> Option<Finding> {
     let frame = cx.frame;
     let (threads, registers) = (launch.threads, frame.usage.registers);
-    let allowed = registers_for(threads, 1);
+    let allowed = cx.arch.gpu().registers_for(threads, 1);
     if registers <= allowed {
         return None;
     }
@@ -71,7 +72,7 @@ fn cannot_run(cx: &LintContext<'_>, launch: &Launch, limit: Option<u32>) -> Opti
 fn held_back(cx: &LintContext<'_>, launch: &Launch) -> Option<Finding> {
     let frame = cx.frame;
     let (limit, flag) = cx.unit.register_flag.as_ref().filter(|(limit, _)| *limit < MAX_REGISTERS)?;
-    let allowed = registers_for(launch.threads, 1);
+    let allowed = cx.arch.gpu().registers_for(launch.threads, 1);
     let spills = frame.objects.iter().any(|object| matches!(object.kind, StackObjectKind::Spills(_)));
     if allowed <= *limit || !(spills || frame.usage.registers >= *limit) {
         return None;

@@ -116,7 +116,7 @@ fn constant_in_place(cx: &LintContext<'_>, site: &DeclarationSite) -> Option<Edi
         true => "__grid_constant__ ",
         false => "const __grid_constant__ ",
     };
-    let is_fit = has_grid_constants(cx.architecture) && !site.has("__grid_constant__");
+    let is_fit = cx.arch.gpu().has_grid_constants && !site.has("__grid_constant__");
     site.prefix(words).filter(|_| is_fit)
 }
 
@@ -251,7 +251,7 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, copy: &ParameterCopy, copi
     match copied {
         _ if is_written => format!("leave {name} as it is, and keep what changes in a variable of its own"),
         Copied::Itself if is_scalar => "let the function be inlined, or pass and return the value".to_string(),
-        _ if !has_grid_constants(cx.architecture) => format!("pass what is needed of {name} as values of its own"),
+        _ if !cx.arch.gpu().has_grid_constants => format!("pass what is needed of {name} as values of its own"),
         Copied::Inner => format!("take it by `const` reference, and declare the kernel's parameter {declaration}"),
         Copied::Variable => format!("read {name} itself in place of the copy; declare it {declaration}"),
         Copied::Itself | Copied::Part if copy.may_be_written => {
@@ -259,9 +259,4 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, copy: &ParameterCopy, copi
         }
         Copied::Itself | Copied::Part => format!("declare it {declaration}: it is then used where it lies"),
     }
-}
-
-/// `__grid_constant__` needs sm_70.
-fn has_grid_constants(architecture: &str) -> bool {
-    crate::compile::architecture_number(architecture) >= 70
 }

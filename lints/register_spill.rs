@@ -17,11 +17,10 @@
 //! programmer must judge. A flag that limits a whole file stays as it is: a kernel that needs more gets `__maxnreg__`, which
 //! counts in its place (CUDA 12.4 and later). Spilling to shared memory gives the same results; see `shared_spill_available`.
 
-use crate::attribute::{
-    KernelFrame, Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, StackObject, StackObjectKind, registers_for,
-};
+use crate::attribute::{KernelFrame, Limit, LimitOrigin, SpillGroup, Spills, StackObject, StackObjectKind};
 use crate::diagnostic::{Applicability, Edit, ResourceUsage, Suggestion};
 use crate::extract::UnitCode;
+use crate::gpu::{Gpu, MAX_REGISTERS, WARP};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, line_of, plural};
 use crate::source::Span;
 use crate::suggest;
@@ -32,12 +31,6 @@ pub(crate) static LINT: Lint = Lint {
     source: include_str!("register_spill.rs"),
     check: Check::Object(check),
 };
-
-/// Registers are given out in pieces of this size: fewer left unused mean nothing.
-const REGISTER_UNIT: u32 = 8;
-
-/// Threads of a warp: no block needs fewer.
-const WARP: u32 = 32;
 
 /// The largest holders are shown, not a list of a hundred.
 const SHOWN_GROUPS: usize = 3;
@@ -106,7 +99,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         ));
         return Some(finding.suggest(suggest::name_blocks(frame)).suggest(suggest::spill_to_shared_memory(cx, None)));
     }
-    let advice = launched(cx, &mut finding).unwrap_or_else(|| advice(frame.limit.as_ref(), need(frame)));
+    let advice = launched(cx, &mut finding).unwrap_or_else(|| advice(cx.arch.gpu(), frame.limit.as_ref(), need(frame)));
     let finding = finding.suggest(fit_launches(cx));
     let finding = raise_limit(cx).into_iter().fold(finding, |finding, more| finding.suggest(Some(more)));
     // It makes spills cheaper; advice that avoids them is not to be lost for it.
@@ -120,7 +113,7 @@ fn fit_launches(cx: &LintContext<'_>) -> Option<Suggestion> {
     let limit = cx.frame.limit.as_ref()?;
     let LimitOrigin::LaunchBounds { min_blocks, .. } = limit.origin else { return None };
     let launch = cx.unit.launch(cx.frame)?;
-    let allowed = registers_for(launch.threads, min_blocks);
+    let allowed = cx.arch.gpu().registers_for(launch.threads, min_blocks);
     let names_blocks = min_blocks == 1 && !fits(cx, allowed);
     (allowed > limit.registers).then(|| suggest::as_launched(cx.frame, launch, names_blocks))?
 }
@@ -131,13 +124,14 @@ fn raise_limit(cx: &LintContext<'_>) -> Vec<Suggestion> {
     let needed = frame.unlimited.filter(|usage| usage.spill_stores == 0).map(|usage| usage.registers);
     let suggestions: Vec<Option<Suggestion>> = match frame.limit.as_ref().map(|limit| &limit.origin) {
         Some(LimitOrigin::LaunchBounds { threads, min_blocks }) => {
-            let is_enough = |blocks: &u32| needed.is_some_and(|needed| registers_for(*threads, *blocks) >= needed);
+            let is_enough =
+                |blocks: &u32| needed.is_some_and(|needed| cx.arch.gpu().registers_for(*threads, *blocks) >= needed);
             let mut choices: Vec<u32> = (1..*min_blocks).rev().filter(is_enough).take(1).collect();
             choices.extend(min_blocks.checked_sub(1).filter(|fewer| *fewer > 0 && !choices.contains(fewer)));
             choices.into_iter().map(|blocks| ask_fewer_blocks(frame, *min_blocks, blocks)).collect()
         }
-        Some(LimitOrigin::MaxRegisters) => vec![more_registers(frame, needed)],
-        Some(LimitOrigin::Flag(flag)) => vec![suggest::name_registers(cx, flag, allowed(needed))],
+        Some(LimitOrigin::MaxRegisters) => vec![more_registers(cx, needed)],
+        Some(LimitOrigin::Flag(flag)) => vec![suggest::name_registers(cx, flag, allowed(cx.arch.gpu(), needed))],
         _ => Vec::new(),
     };
     suggestions.into_iter().flatten().collect()
@@ -154,18 +148,19 @@ fn ask_fewer_blocks(frame: &KernelFrame, min_blocks: u32, blocks: u32) -> Option
 }
 
 /// Another number in `__maxnreg__(64)`.
-fn more_registers(frame: &KernelFrame, needed: Option<u32>) -> Option<Suggestion> {
+fn more_registers(cx: &LintContext<'_>, needed: Option<u32>) -> Option<Suggestion> {
+    let frame = cx.frame;
     let span = frame.launch_bounds.max_registers_span.as_ref()?;
     let number = span.text().split_once('(')?.1.strip_suffix(')')?.trim();
-    let allowed = allowed(needed)?;
+    let allowed = allowed(cx.arch.gpu(), needed)?;
     let edit = number_edit(span, number, frame.limit.as_ref()?.registers, allowed)?;
     let title = format!("allow {}", plural(allowed.into(), "register"));
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true))
 }
 
 /// Registers that are needed, as they are given to threads.
-fn allowed(needed: Option<u32>) -> Option<u32> {
-    Some(needed?.next_multiple_of(REGISTER_UNIT).min(MAX_REGISTERS))
+fn allowed(gpu: &Gpu, needed: Option<u32>) -> Option<u32> {
+    Some(needed?.next_multiple_of(gpu.register_step()).min(MAX_REGISTERS))
 }
 
 /// A number that stands in a span as such, and means what it says.
@@ -184,9 +179,9 @@ fn number_edit(span: &Span, number: &str, expected: u32, value: u32) -> Option<E
 fn unused(cx: &LintContext<'_>) -> Option<(u32, u32)> {
     let function = cx.unit.function(&cx.frame.mangled)?;
     let threads = function.max_threads.filter(|_| function.min_blocks.is_none() && function.max_registers.is_none())?;
-    let allowed = registers_for(threads, 1);
+    let allowed = cx.arch.gpu().registers_for(threads, 1);
     let wanted = cx.frame.unlimited.as_ref()?.registers;
-    (cx.frame.usage.registers + REGISTER_UNIT <= allowed.min(wanted)).then_some((threads, allowed))
+    (cx.frame.usage.registers + cx.arch.gpu().register_step() <= allowed.min(wanted)).then_some((threads, allowed))
 }
 
 fn unused_note(used: u32, allowed: u32) -> String {
@@ -205,7 +200,7 @@ fn launched(cx: &LintContext<'_>, finding: &mut Finding) -> Option<String> {
         LimitOrigin::Flag(_) => (None, 1),
         _ => return None,
     };
-    let allowed = registers_for(threads, min_blocks);
+    let allowed = cx.arch.gpu().registers_for(threads, min_blocks);
     let place = line_of(&launch.span, cx.frame.span.as_ref());
     let advice = match (allowed > limit.registers, bound) {
         (true, _) => {
@@ -340,18 +335,20 @@ fn shortfall(allowed: u32, need: Option<u32>) -> String {
     need.filter(|need| *need > allowed).map(|need| format!(" of the {need} that it needs")).unwrap_or_default()
 }
 
-fn advice(limit: Option<&Limit>, need: Option<u32>) -> String {
+fn advice(gpu: &Gpu, limit: Option<&Limit>, need: Option<u32>) -> String {
     let up_to = need.map(|need| format!(" to {need}")).unwrap_or_default();
     match limit.map(|limit| &limit.origin) {
         Some(LimitOrigin::LaunchBounds { threads, min_blocks }) if *min_blocks > 1 => {
-            fewer_blocks(*threads, *min_blocks, need)
+            fewer_blocks(gpu, *threads, *min_blocks, need)
         }
-        Some(LimitOrigin::LaunchBounds { threads, .. }) => match need.and_then(|need| smaller_block(*threads, need)) {
-            Some((fewer, allowed)) => format!(
-                "state the block size that is really launched, if it is smaller: `__launch_bounds__({fewer}, 1)` allows {allowed} registers"
-            ),
-            None => "state the block size that is really launched, if it is smaller".to_string(),
-        },
+        Some(LimitOrigin::LaunchBounds { threads, .. }) => {
+            match need.and_then(|need| smaller_block(gpu, *threads, need)) {
+                Some((fewer, allowed)) => format!(
+                    "state the block size that is really launched, if it is smaller: `__launch_bounds__({fewer}, 1)` allows {allowed} registers"
+                ),
+                None => "state the block size that is really launched, if it is smaller".to_string(),
+            }
+        }
         Some(LimitOrigin::MaxRegisters) => format!("raise the number in `__maxnreg__`{up_to}"),
         Some(LimitOrigin::Flag(flag)) => {
             format!("raise the number in `{flag}`{up_to}, or bound the kernels that need it with `__launch_bounds__`")
@@ -363,17 +360,17 @@ fn advice(limit: Option<&Limit>, need: Option<u32>) -> String {
 }
 
 /// The most blocks that leave the registers that are needed, else the largest block that does.
-fn fewer_blocks(threads: u32, min_blocks: u32, need: Option<u32>) -> String {
+fn fewer_blocks(gpu: &Gpu, threads: u32, min_blocks: u32, need: Option<u32>) -> String {
     let fewer = min_blocks - 1;
-    let enough = (1..=fewer).rev().find(|blocks| need.is_none_or(|need| registers_for(threads, *blocks) >= need));
+    let enough = (1..=fewer).rev().find(|blocks| need.is_none_or(|need| gpu.registers_for(threads, *blocks) >= need));
     if let Some(blocks) = enough {
         let how_many = if blocks == fewer { "one block fewer" } else { "fewer blocks" };
-        let allowed = registers_for(threads, blocks);
+        let allowed = gpu.registers_for(threads, blocks);
         return format!("ask for {how_many}: `__launch_bounds__({threads}, {blocks})` allows {allowed} registers");
     }
-    let allowed = registers_for(threads, 1);
+    let allowed = gpu.registers_for(threads, 1);
     let at_most = format!("`__launch_bounds__({threads}, 1)` allows {allowed} registers{}", shortfall(allowed, need));
-    match need.and_then(|need| smaller_block(threads, need)) {
+    match need.and_then(|need| smaller_block(gpu, threads, need)) {
         Some((smaller, allowed)) => {
             format!("launch smaller blocks: `__launch_bounds__({smaller}, 1)` allows {allowed} registers; {at_most}")
         }
@@ -382,24 +379,30 @@ fn fewer_blocks(threads: u32, min_blocks: u32, need: Option<u32>) -> String {
 }
 
 /// Half the threads, or half of those, until each may use as many registers as are needed; with what that allows.
-fn smaller_block(threads: u32, need: u32) -> Option<(u32, u32)> {
+fn smaller_block(gpu: &Gpu, threads: u32, need: u32) -> Option<(u32, u32)> {
     let smaller = std::iter::successors(Some(threads / 2), |threads| Some(threads / 2));
-    let smaller = smaller.take_while(|threads| *threads >= WARP).map(|threads| (threads, registers_for(threads, 1)));
+    let smaller =
+        smaller.take_while(|threads| *threads >= WARP).map(|threads| (threads, gpu.registers_for(threads, 1)));
     smaller.into_iter().find(|(_, allowed)| *allowed >= need)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::Arch;
+
+    fn gpu() -> &'static Gpu {
+        Arch::new(90).gpu()
+    }
 
     #[test]
     fn the_bound_that_is_proposed_is_large_enough() {
         let first = |help: String| help.split(':').nth(1).unwrap_or_default().trim().to_string();
-        assert_eq!(first(fewer_blocks(256, 5, Some(64))), "`__launch_bounds__(256, 4)` allows 64 registers");
-        assert_eq!(first(fewer_blocks(256, 5, Some(100))), "`__launch_bounds__(256, 2)` allows 128 registers");
-        assert_eq!(first(fewer_blocks(256, 5, None)), "`__launch_bounds__(256, 4)` allows 64 registers");
+        assert_eq!(first(fewer_blocks(gpu(), 256, 5, Some(64))), "`__launch_bounds__(256, 4)` allows 64 registers");
+        assert_eq!(first(fewer_blocks(gpu(), 256, 5, Some(100))), "`__launch_bounds__(256, 2)` allows 128 registers");
+        assert_eq!(first(fewer_blocks(gpu(), 256, 5, None)), "`__launch_bounds__(256, 4)` allows 64 registers");
         assert_eq!(
-            fewer_blocks(1024, 2, Some(96)),
+            fewer_blocks(gpu(), 1024, 2, Some(96)),
             "launch smaller blocks: `__launch_bounds__(512, 1)` allows 128 registers; `__launch_bounds__(1024, 1)` \
              allows 64 registers of the 96 that it needs"
         );

@@ -9,6 +9,7 @@ pub mod check;
 pub mod cli;
 pub mod compile;
 pub mod config;
+pub mod constant;
 pub mod diagnostic;
 pub mod directive;
 pub mod discover;
@@ -16,6 +17,7 @@ pub mod edit;
 pub mod extract;
 pub mod files;
 pub mod fix;
+pub mod gpu;
 pub mod lint;
 #[path = "../lints/mod.rs"]
 mod lints;

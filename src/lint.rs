@@ -14,6 +14,7 @@ use crate::diagnostic::{
     Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Location, Severity, Suggestion, Uniformity,
 };
 use crate::extract::{TranslationUnit, UnitCode};
+use crate::gpu::Arch;
 use crate::lints::ALL;
 use crate::read::{AccessKind, PtxFunction, PtxModule, UnitFacts};
 use crate::source::Span;
@@ -73,8 +74,7 @@ pub enum Check {
 pub struct LintContext<'a> {
     pub unit: &'a UnitContext<'a>,
     pub frame: &'a KernelFrame,
-    /// `sm_90`
-    pub architecture: &'a str,
+    pub arch: Arch,
     /// Whether spills can be told from arrays by ptxas's own marks.
     pub has_spill_marks: bool,
 }

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Completion, Trial};
 
 use harness::crates::{self, TestCrate};
-use harness::{claims, live, machine_code, record, recorded, registry};
+use harness::{claims, constants, live, machine_code, occupancy, record, recorded, registry};
 
 const HOW_TO_RUN_LIVE: &str = "compiles with a real toolkit: LMEM_LIVE=1 cargo test --test test_crates";
 
@@ -86,6 +86,9 @@ fn live_trials(crates: &[TestCrate]) -> Vec<Trial> {
         let judge = move || live::judge_workspace(folder.as_ref()).map_err(Into::into);
         trials.push(Trial::test("live/workspace", judge));
     }
+    trials.push(Trial::test("live/constants", || constants::compare_with_nvcc().map_err(Into::into)));
+    trials.push(Trial::test("live/occupancy", || occupancy::compare_with_cuda().map_err(Into::into)));
+    trials.push(Trial::test("live/launch_bounds", || occupancy::compare_with_ptxas().map_err(Into::into)));
     trials.push(Trial::test("live/nvdisasm", || live::compare_with_nvdisasm().map_err(Into::into)));
     trials
 }

@@ -6,6 +6,7 @@ use cargo_lmem::attribute::attribute;
 use cargo_lmem::compile::{Artifacts, parse_messages};
 use cargo_lmem::diagnostic::FlagOrigin;
 use cargo_lmem::extract::{NvccFlags, TranslationUnit, UnitCode};
+use cargo_lmem::gpu::Arch;
 use cargo_lmem::lint::{Level, Levels, LintContext, UnitContext, claims, kernel_claims, known_names, option_claims};
 use cargo_lmem::read::{read_machine_code, read_unit};
 use cargo_lmem::source::SourceFile;
@@ -52,7 +53,7 @@ fn unit() -> TranslationUnit {
 
 /// The stages behind the compilers, on whatever they are given.
 fn examine(cubin: &[u8], ptx: &str) {
-    let Ok(facts) = read_unit(cubin, ptx, "", 90, true) else { return };
+    let Ok(facts) = read_unit(cubin, ptx, "", Arch::new(90), true) else { return };
     let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Default::default() };
     let unit = unit();
     let about = UnitContext::new(&unit, &artifacts, &facts, &[], Some((32, "-maxrregcount=32".into())));
@@ -60,7 +61,7 @@ fn examine(cubin: &[u8], ptx: &str) {
     drop(option_claims(&about, &levels));
     for frame in attribute(&unit, &facts, &artifacts, Path::new("/nowhere"), None) {
         assert_eq!(frame.objects.iter().map(|object| object.bytes).sum::<u64>(), frame.usage.stack_frame);
-        let cx = LintContext { unit: &about, frame: &frame, architecture: "sm_90", has_spill_marks: true };
+        let cx = LintContext { unit: &about, frame: &frame, arch: Arch::new(90), has_spill_marks: true };
         drop((claims(&cx), kernel_claims(&cx, &levels)));
     }
 }
@@ -98,7 +99,7 @@ fn broken_cubins_are_no_panic() {
 /// The same of a cubin alone.
 fn examine_alone(cubin: &[u8]) {
     let here = |name: &str, _: &std::collections::BTreeSet<u32>| Some(name.to_string());
-    let Ok(facts) = read_machine_code(cubin, 90, true, &here) else { return };
+    let Ok(facts) = read_machine_code(cubin, Arch::new(90), true, &here) else { return };
     let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Default::default() };
     for frame in attribute(&unit(), &facts, &artifacts, Path::new("/nowhere"), None) {
         assert_eq!(frame.objects.iter().map(|object| object.bytes).sum::<u64>(), frame.usage.stack_frame);

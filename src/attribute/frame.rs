@@ -19,9 +19,10 @@ use super::spill::{self, Limit, Spills};
 use super::syntax::{DeclarationKind, FunctionSyntax};
 use super::types;
 use super::view::Views;
-use crate::compile::{Artifacts, architecture_number};
+use crate::compile::Artifacts;
 use crate::diagnostic::ResourceUsage;
 use crate::extract::TranslationUnit;
+use crate::gpu::Gpu;
 use crate::read::{
     Instruction, KernelFacts, LocalAccess, Location, PtxFunction, PtxVariable, PtxasLog, STACK_ALIGNMENT, UnitFacts,
     without_copy_number,
@@ -208,7 +209,7 @@ pub fn attribute(
         facts,
         unlimited: PtxasLog::parse(&artifacts.unlimited_log),
         views: &Views::new(unit, artifacts, root),
-        architecture: architecture_number(&artifacts.architecture),
+        gpu: artifacts.arch().gpu(),
         flag,
         circles: Circles::new(&facts.ptx),
     };
@@ -245,7 +246,7 @@ struct Attribution<'a> {
     facts: &'a UnitFacts,
     unlimited: PtxasLog,
     views: &'a Views<'a>,
-    architecture: u32,
+    gpu: &'static Gpu,
     /// A `-maxrregcount` of the compilation.
     flag: Option<(u32, String)>,
     circles: Circles,
@@ -307,7 +308,7 @@ impl Attribution<'_> {
             span,
             body,
             launch_bounds: syntax.as_ref().map(|(bounds, _)| bounds.clone()).unwrap_or_default(),
-            limit: limiting.map(|function| spill::limit(function, self.flag.clone(), self.architecture)),
+            limit: limiting.map(|function| spill::limit(function, self.flag.clone(), self.gpu)),
             unlimited: self.unlimited.functions.get(&kernel.name).map(|function| function.usage),
             recursion: self.recursion_of(&kernel.name),
             is_address_taken: !kernel.is_entry && ptx.is_address_taken(&kernel.name),

@@ -14,10 +14,8 @@ use super::types;
 use super::view::SourceView;
 use crate::as_compiled::CompiledUnit;
 use crate::extract::{DynamicShared, MappedText, RustLaunch, UnitCode};
+use crate::gpu::MAX_BLOCK_THREADS;
 use crate::source::Span;
-
-/// Threads that a block may have, on all architectures.
-const MAX_THREADS: u32 = 1024;
 
 /// Names that stand for names that stand for names.
 const MAX_STEPS: usize = 8;
@@ -78,7 +76,7 @@ impl Launches {
         let kernel = base_name(&demangled).to_string();
         self.add_shared(&kernel, launch.dynamic_shared);
         let threads = launch.block.and_then(|block| block.iter().try_fold(1u32, |all, axis| all.checked_mul(*axis)));
-        match (launch.block, threads.filter(|threads| (1..=MAX_THREADS).contains(threads))) {
+        match (launch.block, threads.filter(|threads| (1..=MAX_BLOCK_THREADS).contains(threads))) {
             (Some(block), Some(threads)) => {
                 let axes = block.iter().rposition(|axis| *axis != 1).unwrap_or(0) + 1;
                 let span = launch.span.clone();
@@ -236,7 +234,7 @@ impl<'a> Reader<'a> {
     /// The threads of a block that an expression stands for: a number, or a `dim3`.
     fn block(&self, expression: Node<'a>) -> Option<(u32, usize)> {
         let block = self.product(expression, MAX_STEPS)?;
-        let threads = u32::try_from(block.threads).ok().filter(|threads| (1..=MAX_THREADS).contains(threads))?;
+        let threads = u32::try_from(block.threads).ok().filter(|threads| (1..=MAX_BLOCK_THREADS).contains(threads))?;
         Some((threads, block.axes))
     }
 
@@ -570,14 +568,21 @@ mod tests {
     }
 
     #[test]
-    fn what_flags_define_is_not_what_the_text_says() {
+    fn what_flags_define_counts_where_the_text_does_not() {
         let text = format!("{KERNELS}void h(float* a) {{ k<<<1, BLOCK>>>(a, 1); }}");
-        for (flags, expected) in
-            [(&["-DBLOCK=512"][..], None), (&["-D", "BLOCK=512"], None), (&["-DBLOCKS=2"], Some(256))]
-        {
+        assert_eq!(launches(&text, &["-DBLOCK=512"]).largest("k").map(|launch| launch.threads), Some(256));
+        let text = text.replace("#define BLOCK 256\n", "");
+        for (flags, expected) in [
+            (&["-DBLOCK=512"][..], Some(512)),
+            (&["-D", "BLOCK=64 * 2"], Some(128)),
+            (&["-DBLOCK=(64 * 2)"], Some(128)),
+            (&["-DBLOCKS=2"], None),
+        ] {
             assert_eq!(launches(&text, flags).largest("k").map(|launch| launch.threads), expected, "{flags:?}");
         }
-        assert_eq!(launches(&text, &[]).largest("k").unwrap().span.text(), "k<<<1, BLOCK>>>");
+        assert_eq!(launches(&text, &["-DBLOCK=8"]).largest("k").unwrap().span.text(), "k<<<1, BLOCK>>>");
+        let text = format!("#ifndef BLOCK\n#define BLOCK 128\n#endif\n{text}");
+        assert!(launches(&text, &[]).largest("k").is_none());
     }
 
     #[test]

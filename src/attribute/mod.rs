@@ -50,5 +50,5 @@ pub use mangling::demangle;
 pub use name::Variable;
 pub use objects::{Access, Address, Escape, EscapeKind};
 pub use reinterpret::Reinterpretation;
-pub use spill::{HeldVariable, Limit, LimitOrigin, MAX_REGISTERS, SpillGroup, Spills, registers_for};
+pub use spill::{HeldVariable, Limit, LimitOrigin, SpillGroup, Spills};
 pub use syntax::{DeclarationKind, Volatility};

@@ -9,18 +9,9 @@ use super::resolve::front_end;
 use super::types;
 use super::value::Values;
 use super::view::Views;
+use crate::gpu::{Gpu, MAX_REGISTERS};
 use crate::read::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
 use crate::source::Span;
-
-/// Registers of one multiprocessor, the same from sm_50 to sm_121 (CUDA C++ Programming Guide, "Technical
-/// Specifications per Compute Capability").
-pub const REGISTERS_PER_SM: u32 = 65536;
-/// Registers that an instruction can name.
-pub const MAX_REGISTERS: u32 = 255;
-/// Threads of a warp.
-const WARP: u32 = 32;
-/// Registers are given to warps in pieces of this size, 8 for each thread.
-const ALLOCATION_UNIT: u32 = 256;
 
 /// All spills of one kernel.
 #[derive(Debug, Clone, Default)]
@@ -281,10 +272,10 @@ fn ptx_instruction(line: Option<u32>, unit: &UnitFacts) -> Option<(&PtxFunction,
 }
 
 /// The limit that holds for a kernel. `flag` is a `-maxrregcount` of the compilation.
-pub fn limit(function: &PtxFunction, flag: Option<(u32, String)>, architecture: u32) -> Limit {
+pub fn limit(function: &PtxFunction, flag: Option<(u32, String)>, gpu: &Gpu) -> Limit {
     let bounds = function.required_threads.or(function.max_threads).map(|threads| {
-        let min_blocks = function.min_blocks.filter(|blocks| fits(threads, *blocks, architecture)).unwrap_or(1);
-        let registers = registers_for(threads, min_blocks);
+        let min_blocks = function.min_blocks.filter(|blocks| gpu.holds(threads, *blocks)).unwrap_or(1);
+        let registers = gpu.registers_for(threads, min_blocks);
         Limit { registers, origin: LimitOrigin::LaunchBounds { threads, min_blocks } }
     });
     let own = function.max_registers.map(|registers| Limit { registers, origin: LimitOrigin::MaxRegisters });
@@ -296,31 +287,19 @@ pub fn limit(function: &PtxFunction, flag: Option<(u32, String)>, architecture: 
         .unwrap_or(Limit { registers: MAX_REGISTERS, origin: LimitOrigin::Architecture })
 }
 
-/// Registers for each thread when so many blocks of so many threads share a multiprocessor.
-pub fn registers_for(threads: u32, blocks: u32) -> u32 {
-    let warps = threads.div_ceil(WARP).max(1).saturating_mul(blocks.max(1));
-    let for_warp = REGISTERS_PER_SM / warps / ALLOCATION_UNIT * ALLOCATION_UNIT;
-    (for_warp / WARP).min(MAX_REGISTERS)
-}
-
-/// Whether a multiprocessor has room for the threads: else ptxas ignores the second bound, with a warning.
-fn fits(threads: u32, blocks: u32, architecture: u32) -> bool {
-    let resident = match architecture {
-        75 => 1024,
-        86..=89 | 120 | 121 => 1536,
-        _ => 2048,
-    };
-    threads.saturating_mul(blocks) <= resident
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::Arch;
     use crate::read::{AddressBase, LocalInstruction};
     use crate::source::SourceFile;
 
     fn function(threads: Option<u32>, blocks: Option<u32>, registers: Option<u32>) -> PtxFunction {
         PtxFunction { max_threads: threads, min_blocks: blocks, max_registers: registers, ..Default::default() }
+    }
+
+    fn gpu() -> &'static Gpu {
+        Arch::new(90).gpu()
     }
 
     /// A value of the variable or of the statement at an offset, in the slot at `slot`.
@@ -375,27 +354,22 @@ mod tests {
     }
 
     #[test]
-    fn launch_bounds_are_divided_and_rounded() {
-        for (threads, blocks, registers) in
-            [(1024, 2, 32), (256, 4, 64), (256, 5, 48), (256, 6, 40), (256, 3, 80), (1024, 1, 64), (128, 1, 255)]
-        {
-            assert_eq!(registers_for(threads, blocks), registers, "({threads}, {blocks})");
-        }
-    }
-
-    #[test]
     fn bounds_that_cannot_hold_are_ignored() {
-        assert_eq!(limit(&function(Some(1024), Some(2), None), None, 90).registers, 32);
-        assert_eq!(limit(&function(Some(1024), Some(2), None), None, 120).registers, 64);
+        let registers =
+            |architecture| limit(&function(Some(1024), Some(2), None), None, Arch::new(architecture).gpu()).registers;
+        assert_eq!((registers(90), registers(110), registers(120)), (32, 64, 64));
     }
 
     #[test]
     fn the_tightest_limit_is_named() {
         let flag = || Some((64, "-maxrregcount=64".to_string()));
-        assert_eq!(limit(&function(None, None, None), flag(), 90).origin, LimitOrigin::Flag("-maxrregcount=64".into()));
-        assert_eq!(limit(&function(None, None, Some(40)), flag(), 90).origin, LimitOrigin::MaxRegisters);
         assert_eq!(
-            limit(&function(None, None, None), None, 90),
+            limit(&function(None, None, None), flag(), gpu()).origin,
+            LimitOrigin::Flag("-maxrregcount=64".into())
+        );
+        assert_eq!(limit(&function(None, None, Some(40)), flag(), gpu()).origin, LimitOrigin::MaxRegisters);
+        assert_eq!(
+            limit(&function(None, None, None), None, gpu()),
             Limit { registers: 255, origin: LimitOrigin::Architecture }
         );
     }

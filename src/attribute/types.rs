@@ -1,5 +1,9 @@
 //! Sizes of types and values of constant expressions, as far as they can be read off the source.
 
+use std::cell::Cell;
+
+use crate::constant::{self, Value};
+
 /// Bytes of a type that CUDA C++ fixes; `None` for anything that a program defines.
 pub fn size_of(type_text: &str) -> Option<u64> {
     let words: Vec<&str> = type_text
@@ -36,12 +40,6 @@ pub fn is_scalar(type_text: &str) -> bool {
     let name: Vec<&str> =
         type_text.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile" | "signed")).collect();
     scalar_size(name.join(" ").trim_start_matches("std::")).is_some()
-}
-
-/// Whether a type is a built-in integer.
-pub fn is_integer(type_text: &str) -> bool {
-    let name = type_text.trim().trim_start_matches("std::");
-    is_scalar(name) && !matches!(name, "" | "float" | "double" | "half" | "__half" | "__nv_bfloat16" | "nv_bfloat16")
 }
 
 fn scalar_size(name: &str) -> Option<u64> {
@@ -87,81 +85,27 @@ fn vector_size(name: &str) -> Option<u64> {
     element.checked_mul(count)
 }
 
-/// The value of an expression of whole numbers, names, `+ - * / %`, shifts and parentheses.
+/// The value of a constant expression. What a name stands for is an expression too, taken as if it had parentheses.
 pub fn evaluate(text: &str, value_of: &dyn Fn(&str) -> Option<String>) -> Option<i64> {
-    Evaluator { rest: text.trim(), value_of, depth: 0 }.whole()
+    Names { value_of, left: Cell::new(MAX_NAMES) }.evaluate(text, 0)?.as_i64()
 }
 
-struct Evaluator<'a> {
-    rest: &'a str,
+/// Names in names: bounds definitions that go round in circles.
+const MAX_NAME_DEPTH: usize = 8;
+/// Names in all: bounds definitions that use each other several times.
+const MAX_NAMES: u32 = 1000;
+
+struct Names<'a> {
     value_of: &'a dyn Fn(&str) -> Option<String>,
-    /// Names in names: bounds definitions that go round in circles.
-    depth: usize,
+    left: Cell<u32>,
 }
 
-impl Evaluator<'_> {
-    fn whole(mut self) -> Option<i64> {
-        let value = self.sum()?;
-        self.rest.is_empty().then_some(value)
-    }
-
-    fn take(&mut self, operators: &[&'static str]) -> Option<&'static str> {
-        let found = operators.iter().copied().find(|operator| self.rest.starts_with(operator))?;
-        self.rest = self.rest[found.len()..].trim_start();
-        Some(found)
-    }
-
-    fn sum(&mut self) -> Option<i64> {
-        let mut value = self.product()?;
-        while let Some(operator) = self.take(&["+", "-"]) {
-            let right = self.product()?;
-            value = if operator == "+" { value.checked_add(right)? } else { value.checked_sub(right)? };
-        }
-        Some(value)
-    }
-
-    fn product(&mut self) -> Option<i64> {
-        let mut value = self.atom()?;
-        while let Some(operator) = self.take(&["*", "/", "%", "<<"]) {
-            let right = self.atom()?;
-            value = match operator {
-                "*" => value.checked_mul(right)?,
-                "/" => value.checked_div(right)?,
-                "%" => value.checked_rem(right)?,
-                // As tight as a product here: `1 << 4` alone is what extents have.
-                _ => value.checked_mul(1i64.checked_shl(u32::try_from(right).ok()?)?)?,
-            };
-        }
-        Some(value)
-    }
-
-    fn atom(&mut self) -> Option<i64> {
-        if self.take(&["("]).is_some() {
-            self.depth += 1;
-            let value = (self.depth < 64).then(|| self.sum()).flatten()?;
-            return self.take(&[")"]).map(|_| value);
-        }
-        let end =
-            self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '\'')).unwrap_or(self.rest.len());
-        let word = &self.rest[..end];
-        let value = match word.starts_with(|c: char| c.is_ascii_digit()) {
-            true => number(word)?,
-            false => {
-                let text = (self.value_of)(word).filter(|_| !word.is_empty() && self.depth < 16)?;
-                Evaluator { rest: text.trim(), value_of: self.value_of, depth: self.depth + 4 }.whole()?
-            }
-        };
-        self.rest = self.rest[end..].trim_start();
-        Some(value)
-    }
-}
-
-fn number(word: &str) -> Option<i64> {
-    let digits = word.replace('\'', "");
-    let digits = digits.trim_end_matches(['u', 'U', 'l', 'L']);
-    match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        Some(hex) => i64::from_str_radix(hex, 16).ok(),
-        None => digits.parse().ok(),
+impl Names<'_> {
+    fn evaluate(&self, text: &str, depth: usize) -> Option<Value> {
+        constant::evaluate(text, &|name| {
+            self.left.set(self.left.get().checked_sub(1).filter(|_| depth < MAX_NAME_DEPTH)?);
+            self.evaluate(&(self.value_of)(name)?, depth + 1)
+        })
     }
 }
 
@@ -201,14 +145,17 @@ mod tests {
             "N" => Some("4".to_string()),
             "TWICE" => Some("(N * 2)".to_string()),
             "LOOP" => Some("LOOP + 1".to_string()),
+            // Each level asks for the next one many times.
+            "DOUBLED0" => Some(["DOUBLED1"; 100].join(" + ")),
+            "DOUBLED1" => Some(["N"; 100].join(" + ")),
             _ => None,
         };
         for (text, value) in
-            [("32", 32), ("N*M1", 0), ("N * (N + 1) - 2", 18), ("TWICE", 8), ("1 << 5", 32), ("0x10u", 16)]
+            [("32", 32), ("N*M1", 0), ("N * (N + 1) - 2", 18), ("TWICE", 8), ("32 << 1 + 1", 128), ("0x10u", 16)]
         {
             assert_eq!(evaluate(text, &names), (value != 0).then_some(value), "{text}");
         }
-        for text in ["", "W", "LOOP", "4 4", "(3", "1/0", "sizeof(x)"] {
+        for text in ["", "W", "LOOP", "4 4", "(3", "1/0", "sizeof(x)", "DOUBLED0"] {
             assert_eq!(evaluate(text, &names), None, "{text}");
         }
     }

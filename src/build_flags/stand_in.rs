@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::record::{Record, Records, hash};
-use crate::compile::architecture_number;
+use crate::gpu::Arch;
 use crate::toolkit::{Toolkit, VARIABLES, is_on_path};
 
 /// Subcommand of our own program that the stand-in runs.
@@ -114,7 +114,7 @@ impl ShadowToolkit {
             command.env("PATH", path);
         }
         command.env(RECORDS, records).env(RUN, run).env(REAL, &self.real).env(DEFAULT, self.default_architecture);
-        let number = architecture_number(architecture);
+        let number = Arch::of(architecture).number();
         command.env(CAPABILITY, format!("{}.{}", number / 10, number % 10));
         if std::env::var_os("CUDA_COMPUTE_CAP").is_none() {
             command.env("CUDA_COMPUTE_CAP", number.to_string());

@@ -28,12 +28,13 @@ use thiserror::Error;
 use crate::build_flags::CaptureError;
 use crate::cache::{self, Cache};
 use crate::cli::CheckArgs;
-use crate::compile::{Compiler, HeaderIndex, Target, architecture_number, declared_target};
+use crate::compile::{Compiler, HeaderIndex, Target, declared_target};
 use crate::config::{ConfigError, PackageConfig};
 use crate::diagnostic::{Code, Diagnostic, Report, Summary};
 use crate::discover::{DiscoverError, Scope, Workspace};
 use crate::extract::{Extraction, MachineCode, TranslationUnit, UnitCode};
 use crate::fix::{self, VcsError, VcsRules, WriteError};
+use crate::gpu::Arch;
 use crate::lint::{self, Level, Levels};
 use crate::report;
 use crate::run::RunError;
@@ -369,10 +370,9 @@ fn job_of<'a>(
     talk: &Talk,
 ) -> Option<Job<'a>> {
     let own = &code.header.architecture;
-    let number = architecture_number(own);
     let is_asked_for =
-        |name: &String| asked_for.iter().any(|asked| architecture_number(asked) == architecture_number(name));
-    if number > 0 && !asked_for.is_empty() && !is_asked_for(own) {
+        |name: &String| asked_for.iter().any(|asked| Arch::of(asked).number() == Arch::of(name).number());
+    if Arch::of(own).number() > 0 && !asked_for.is_empty() && !is_asked_for(own) {
         if code.siblings.iter().any(is_asked_for) {
             return None;
         }
@@ -384,8 +384,8 @@ fn job_of<'a>(
 /// Whether machine code lies beside PTX for the architecture that the driver would compile it for.
 fn is_never_compiled(unit: &TranslationUnit, architecture: &str) -> bool {
     let UnitCode::Ptx { text, options } = &unit.code else { return false };
-    let least = declared_target(text.as_str()).map_or(0, architecture_number);
-    options.compiled.contains(&architecture_number(architecture).max(least))
+    let least = declared_target(text.as_str()).map_or(0, |name| Arch::of(name).number());
+    options.compiled.contains(&Arch::of(architecture).number().max(least))
 }
 
 fn is_compiled(unit: &TranslationUnit) -> bool {

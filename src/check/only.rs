@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::unit::UnitReport;
-use crate::compile::architecture_number;
 use crate::diagnostic::Diagnostic;
+use crate::gpu::Arch;
 
 /// For each function, by its mangled name, the architectures that it was looked at for.
 pub type Compiled = BTreeMap<String, BTreeSet<String>>;
@@ -30,7 +30,7 @@ pub fn note(diagnostic: &Diagnostic, compiled: &Compiled) -> Option<String> {
 
 fn join(architectures: BTreeSet<&str>) -> String {
     let mut architectures: Vec<&str> = architectures.into_iter().collect();
-    architectures.sort_by_key(|architecture| (architecture_number(architecture), *architecture));
+    architectures.sort_by_key(|architecture| (Arch::of(architecture), *architecture));
     architectures.join(", ")
 }
 

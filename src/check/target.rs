@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::{CheckError, Talk};
-use crate::config::Arch;
+use crate::gpu::Arch;
 use crate::process;
 
 /// What is assumed where nothing names an architecture and there is no GPU: the oldest that is still common.

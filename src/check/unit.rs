@@ -10,9 +10,10 @@ use super::messages;
 use crate::as_compiled::AsCompiled;
 use crate::attribute::{KernelFrame, SpillCheck, StackObjectKind, attribute, demangle};
 use crate::cache::Cache;
-use crate::compile::{Artifacts, CompileError, Compiler, Failure, HeaderIndex, Target, architecture_number, given};
+use crate::compile::{Artifacts, CompileError, Compiler, Failure, HeaderIndex, Target, given};
 use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
 use crate::extract::{DriverOptions, TranslationUnit, UnitCode};
+use crate::gpu::Arch;
 use crate::lint::{self, Circumstances, Levels, LintContext, UnitContext};
 use crate::read::{ReadError, UnitFacts, read_machine_code, read_unit};
 use crate::toolkit::Version;
@@ -227,16 +228,16 @@ fn read(
     artifacts: &Artifacts,
     shared: &Shared<'_>,
 ) -> Result<UnitFacts, ReadError> {
-    let architecture = architecture_number(&artifacts.architecture);
+    let arch = artifacts.arch();
     match &unit.code {
         UnitCode::Machine(code) => {
             let marks_spills = code.header.toolkit.is_some_and(|version| version >= MARKS_SPILLS);
             let file = |name: &str, lines: &BTreeSet<u32>| source_file(name, lines, &unit.base, shared.root);
-            read_machine_code(&artifacts.cubin, architecture, marks_spills, &file)
+            read_machine_code(&artifacts.cubin, arch, marks_spills, &file)
         }
         _ => {
             let marks_spills = target.toolkit.version >= MARKS_SPILLS;
-            read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture, marks_spills)
+            read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, arch, marks_spills)
         }
     }
 }
@@ -254,7 +255,7 @@ fn examine_frame(
     report: &mut UnitReport,
 ) {
     let has_spill_marks = unit.facts.has_spill_marks;
-    let cx = LintContext { unit, frame, architecture: about.architecture, has_spill_marks };
+    let cx = LintContext { unit, frame, arch: Arch::of(about.architecture), has_spill_marks };
     let claims = lint::claims(&cx);
     for claim in claims.into_iter().chain(lint::kernel_claims(&cx, levels)) {
         if claim.lint.name == "unexplained_local_memory" {

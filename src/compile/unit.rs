@@ -14,6 +14,7 @@ use super::rescue::{HeaderIndex, Rescue, rescue};
 use super::{nvcc, nvrtc, ptxas, shared, unlimited};
 use crate::as_compiled::{AsCompiled, CompiledUnit};
 use crate::extract::{NvccFlags, NvrtcOptions, TranslationUnit, UnitCode};
+use crate::gpu::Arch;
 use crate::process::{self, End, Output};
 use crate::read::{FrontEnd, PtxasLog};
 use crate::source::{SourceFile, unescape_path};
@@ -78,6 +79,11 @@ impl Artifacts {
     /// The texts of the unit that the artifacts are of, as they were compiled.
     pub fn compiled_unit<'a>(&'a self, unit: &'a TranslationUnit) -> CompiledUnit<'a> {
         CompiledUnit { unit, files: &self.as_compiled, dependencies: &self.dependencies }
+    }
+
+    /// What it was compiled for.
+    pub fn arch(&self) -> Arch {
+        Arch::of(&self.architecture)
     }
 }
 
@@ -151,12 +157,6 @@ pub struct Compiler<'a> {
     pub curand: &'a (dyn Fn(&Toolkit) -> Result<PathBuf, String> + Sync),
     /// Whether to try what spilling to shared memory would do. It costs a run of ptxas for each unit that spills.
     pub tries_shared_spilling: bool,
-}
-
-/// `90` of `sm_90`, `sm_90a`, `compute_90`.
-pub fn architecture_number(architecture: &str) -> u32 {
-    let digits = architecture.split_once('_').map_or(architecture, |(_, digits)| digits);
-    digits.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().unwrap_or(0)
 }
 
 /// `sm_90` of a PTX text's `.target sm_90, debug`.
@@ -504,7 +504,7 @@ impl Attempt {
     fn raise_to_virtual(&mut self, ptx: &str) {
         let Some(declared) = declared_target(ptx) else { return };
         let specific = declared.ends_with(|c: char| c.is_ascii_alphabetic());
-        let higher = architecture_number(declared) > architecture_number(&self.architecture);
+        let higher = Arch::of(declared).number() > Arch::of(&self.architecture).number();
         if declared.starts_with("sm_") && (higher || (specific && declared != self.architecture)) {
             self.rescues.push(format!(
                 "compiled for `{declared}` instead of `{}`: the kernel's own options ask for it",
@@ -519,7 +519,7 @@ impl Attempt {
         let Some(declared) = flags.virtual_architecture(&self.architecture) else { return };
         let real = declared.replacen("compute_", "sm_", 1);
         let specific = declared.ends_with(|c: char| c.is_ascii_alphabetic());
-        if architecture_number(declared) > architecture_number(&self.architecture) || specific {
+        if Arch::of(declared).number() > Arch::of(&self.architecture).number() || specific {
             self.rescues.push(format!(
                 "compiled for `{real}` instead of `{}`: the project's build asks for it",
                 self.architecture
@@ -539,7 +539,7 @@ impl Attempt {
                 self.rescues.push(note);
             }
             Rescue::Architecture { architecture, note } => {
-                if architecture_number(&architecture) <= architecture_number(&self.architecture) {
+                if Arch::of(&architecture).number() <= Arch::of(&self.architecture).number() {
                     return Err(None);
                 }
                 self.architecture = architecture;
@@ -617,16 +617,4 @@ fn without_folder(text: &str, folder: &Path, unit: &TranslationUnit) -> String {
 fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_architectures() {
-        for (text, number) in [("sm_90", 90), ("sm_90a", 90), ("compute_120f", 120), ("86", 86), ("x", 0)] {
-            assert_eq!(architecture_number(text), number, "{text}");
-        }
-    }
 }

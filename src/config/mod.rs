@@ -14,11 +14,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use arch::ArchList;
-pub use arch::{Arch, ArchError};
 pub use nvcc_flags::{FlagError, is_safe_path};
 
 use crate::diagnostic::FlagOrigin;
 use crate::extract::NvccFlags;
+use crate::gpu::Arch;
 use crate::lint::Level;
 
 /// What a `.cu` file is compiled as when nothing says it; nvcc's own default of 12.x and 13.x.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::fatbin::{self, Content};
 use super::{DriverOptions, MappedText, UnitCode, Unresolved};
-use crate::compile::architecture_number;
+use crate::gpu::Arch;
 use crate::read::{CubinError, CubinHeader};
 use crate::source::Span;
 
@@ -15,9 +15,6 @@ const ELF: [u8; 4] = *b"\x7fELF";
 
 /// A library of cubins for all architectures has some tens of megabytes.
 const MAX_BYTES: u64 = 256 << 20;
-
-/// Before sm_70 an instruction has eight bytes, and others beside it that schedule it.
-const OLDEST_ARCHITECTURE: u32 = 70;
 
 /// A cubin that nobody compiles.
 #[derive(Clone)]
@@ -123,7 +120,7 @@ fn of_entries(entries: Vec<Result<fatbin::Entry, fatbin::FatbinError>>, span: &S
 impl Found {
     fn add_cubin(&mut self, bytes: Vec<u8>, span: &Span, suffix: impl Fn(&str) -> String) {
         match CubinHeader::parse(&bytes) {
-            Ok(header) if header.number() < OLDEST_ARCHITECTURE => {
+            Ok(header) if !header.arch().gpu().has_wide_instructions => {
                 let architecture = &header.architecture;
                 let reason =
                     format!("it is machine code for {architecture}, and that of GPUs before sm_70 is not read");
@@ -159,7 +156,7 @@ impl Found {
             match code {
                 UnitCode::Machine(code) => code.siblings = Arc::clone(&architectures),
                 UnitCode::Ptx { options, .. } => {
-                    options.compiled = architectures.iter().map(|name| architecture_number(name)).collect();
+                    options.compiled = architectures.iter().map(|name| Arch::of(name).number()).collect();
                 }
                 UnitCode::CudaFile { .. } | UnitCode::CudaText { .. } => {}
             }

@@ -8,6 +8,7 @@
 use object::read::elf::{FileHeader, SectionHeader};
 
 use super::cubin::{CubinError, Reader};
+use crate::gpu::Arch;
 use crate::toolkit::Version;
 
 /// The version of the ABI that moved the architecture.
@@ -34,9 +35,8 @@ pub struct CubinHeader {
 }
 
 impl CubinHeader {
-    /// 90 of `sm_90a`.
-    pub fn number(&self) -> u32 {
-        crate::compile::architecture_number(&self.architecture)
+    pub fn arch(&self) -> Arch {
+        Arch::of(&self.architecture)
     }
 
     /// Reads no code and no tables.

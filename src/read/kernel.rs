@@ -7,6 +7,7 @@ use super::ptx::{PtxError, PtxModule};
 use super::ptxas_log::PtxasLog;
 use super::sass::{AccessKind, LocalInstruction, LoopRange, SassFunction, ZERO_REGISTER};
 use crate::diagnostic::ResourceUsage;
+use crate::gpu::Arch;
 
 /// All that one unit gave for one target.
 #[derive(Debug, Clone, Default)]
@@ -143,22 +144,16 @@ pub enum ReadError {
     Ptx(#[from] PtxError),
 }
 
-/// Reads what a unit gave. `ptx` is the text that ptxas compiled; `architecture` is 90 for sm_90; `marks_spills` tells
+/// Reads what a unit gave. `ptx` is the text that ptxas compiled; `arch` is what it was compiled for; `marks_spills` tells
 /// that this ptxas marks spills, as 12.8 and later do.
 ///
 /// # Errors
 /// The cubin or the PTX cannot be read at all.
-pub fn read_unit(
-    cubin: &[u8],
-    ptx: &str,
-    log: &str,
-    architecture: u32,
-    marks_spills: bool,
-) -> Result<UnitFacts, ReadError> {
+pub fn read_unit(cubin: &[u8], ptx: &str, log: &str, arch: Arch, marks_spills: bool) -> Result<UnitFacts, ReadError> {
     let cubin = Cubin::parse(cubin)?;
     let log = PtxasLog::parse(log);
     let kernels: Vec<KernelFacts> =
-        cubin.functions.iter().map(|function| kernel_facts(function, &cubin, &log, architecture)).collect();
+        cubin.functions.iter().map(|function| kernel_facts(function, &cubin, &log, arch)).collect();
     let ptx = match kernels.iter().any(KernelFacts::has_local_memory) {
         true => PtxModule::parse(ptx)?,
         false => PtxModule::default(),
@@ -167,9 +162,9 @@ pub fn read_unit(
     Ok(UnitFacts { kernels, ptx, log, has_spill_marks, is_without_log: false, register_limit: None })
 }
 
-pub(super) fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasLog, architecture: u32) -> KernelFacts {
+pub(super) fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasLog, arch: Arch) -> KernelFacts {
     let logged = log.functions.get(&function.name).cloned().unwrap_or_default();
-    let sass = SassFunction::new(&function.code, architecture);
+    let sass = SassFunction::new(&function.code, arch);
     let instructions = sass.local_instructions();
     let loops = if instructions.is_empty() { Vec::new() } else { sass.loops() };
     let parts = Parts::new(function, log, &sass);

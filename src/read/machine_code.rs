@@ -27,6 +27,7 @@ use super::ptx::{Instruction, PtxFunction, PtxModule};
 use super::ptxas_log::{FunctionUsage, PtxasLog};
 use super::sass::{AccessKind, SassFunction};
 use crate::diagnostic::ResourceUsage;
+use crate::gpu::Arch;
 
 /// Set in `st_other` of the symbol of a kernel.
 const ENTRY: u8 = 0x10;
@@ -44,13 +45,13 @@ const RESERVED_BYTES: u64 = 1024;
 pub type SourceFiles<'a> = &'a dyn Fn(&str, &BTreeSet<u32>) -> Option<String>;
 
 /// Reads a cubin without the log of its ptxas. `marks_spills` tells that its ptxas marks spills, as 12.8 and later do;
-/// `architecture` is 90 for sm_90.
+/// `arch` is what it was compiled for.
 ///
 /// # Errors
 /// The cubin, or PTX in it, cannot be read at all.
 pub fn read_machine_code(
     bytes: &[u8],
-    architecture: u32,
+    arch: Arch,
     marks_spills: bool,
     files: SourceFiles<'_>,
 ) -> Result<UnitFacts, ReadError> {
@@ -59,12 +60,12 @@ pub fn read_machine_code(
     let figures = Figures::read(bytes)?;
     let mut ptx = match CubinHeader::parse(bytes)?.ptx {
         Some(text) => PtxModule::parse(&text)?,
-        None => PtxModule { functions: callers(&cubin, &figures, architecture), ..PtxModule::default() },
+        None => PtxModule { functions: callers(&cubin, &figures, arch), ..PtxModule::default() },
     };
     locate(&mut ptx, &cubin);
-    let log = log(&cubin, &figures, architecture);
+    let log = log(&cubin, &figures, arch);
     let kernels: Vec<KernelFacts> =
-        cubin.functions.iter().map(|function| kernel_facts(function, &cubin, &log, architecture)).collect();
+        cubin.functions.iter().map(|function| kernel_facts(function, &cubin, &log, arch)).collect();
     Ok(UnitFacts {
         register_limit: register_limit(&cubin, &figures, &ptx),
         kernels,
@@ -132,10 +133,10 @@ impl Figures {
 }
 
 /// What ptxas would have printed.
-fn log(cubin: &Cubin, figures: &Figures, architecture: u32) -> PtxasLog {
+fn log(cubin: &Cubin, figures: &Figures, arch: Arch) -> PtxasLog {
     let mut log = PtxasLog::default();
     for function in &cubin.functions {
-        let sass = SassFunction::new(&function.code, architecture);
+        let sass = SassFunction::new(&function.code, arch);
         let end = function.inner.first().map_or(function.code.len() as u32, |inner| inner.code.start);
         let is_entry = figures.entries.contains(&function.name);
         let mut usage = part(function, &sass, 0..end, is_entry);
@@ -175,10 +176,10 @@ fn part(function: &CubinFunction, sass: &SassFunction<'_>, code: Range<u32>, is_
 }
 
 /// Which functions call which, in the form of PTX that has nothing else in it: recursion is seen without any text.
-fn callers(cubin: &Cubin, figures: &Figures, architecture: u32) -> Vec<PtxFunction> {
+fn callers(cubin: &Cubin, figures: &Figures, arch: Arch) -> Vec<PtxFunction> {
     let mut callers: BTreeMap<&str, PtxFunction> = BTreeMap::new();
     for function in &cubin.functions {
-        let sass = SassFunction::new(&function.code, architecture);
+        let sass = SassFunction::new(&function.code, arch);
         for (offset, target) in sass.calls() {
             let around = function.inner.iter().find(|inner| inner.code.contains(&offset));
             let caller = around.map_or(function.name.as_str(), |inner| inner.name.as_str());

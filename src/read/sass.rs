@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use crate::gpu::{Arch, Gpu};
+
 /// Bytes of one instruction, from sm_70 on.
 pub const INSTRUCTION_BYTES: usize = 16;
 
@@ -61,14 +63,13 @@ pub struct LoopRange {
 #[derive(Debug, Clone, Copy)]
 pub struct SassFunction<'a> {
     code: &'a [u8],
-    /// 80 for sm_80.
-    architecture: u32,
+    gpu: &'static Gpu,
 }
 
 impl<'a> SassFunction<'a> {
     /// A trailing part of an instruction is left out: such a cubin is broken, and the rest is still worth reading.
-    pub fn new(code: &'a [u8], architecture: u32) -> Self {
-        Self { code: &code[..code.len() / INSTRUCTION_BYTES * INSTRUCTION_BYTES], architecture }
+    pub fn new(code: &'a [u8], arch: Arch) -> Self {
+        Self { code: &code[..code.len() / INSTRUCTION_BYTES * INSTRUCTION_BYTES], gpu: arch.gpu() }
     }
 
     fn words(&self) -> impl DoubleEndedIterator<Item = (u32, u64, u64)> + 'a {
@@ -114,9 +115,10 @@ impl<'a> SassFunction<'a> {
 
     fn relative_target(&self, offset: u32, lo: u64, hi: u64) -> Option<u32> {
         let high = (lo >> 34) | ((hi & 0x3_ffff) << 30);
-        // 48 bits, signed; sm_90 and later put eight more bits below them, where sm_8x has a register field.
+        // 48 bits, signed; newer architectures put more bits below them, where sm_8x has a register field.
         let signed = ((high << 16) as i64) >> 16;
-        let units = if self.architecture >= 90 { (signed << 8) | bits(lo, 16, 8) as i64 } else { signed };
+        let low = self.gpu.low_branch_bits;
+        let units = (signed << low) | bits(lo, 16, low) as i64;
         let next = i64::from(offset) + INSTRUCTION_BYTES as i64;
         u32::try_from(next.checked_add(units.checked_mul(4)?)?)
             .ok()
@@ -270,9 +272,9 @@ mod tests {
     #[test]
     fn the_stack_pointer_may_be_rounded() {
         let bytes = code(&[(0x7918, 0), (0xffff_fff0_0101_7812, 0x000f_e400_078e_c0ff)]);
-        assert_eq!(SassFunction::new(&bytes, 90).stack_alignment(0..32), 16);
-        assert_eq!(SassFunction::new(&bytes, 90).stack_alignment(0..16), 0);
-        assert_eq!(SassFunction::new(&bytes, 90).stack_rounding(0..32), 8);
+        assert_eq!(SassFunction::new(&bytes, Arch::new(90)).stack_alignment(0..32), 16);
+        assert_eq!(SassFunction::new(&bytes, Arch::new(90)).stack_alignment(0..16), 0);
+        assert_eq!(SassFunction::new(&bytes, Arch::new(90)).stack_rounding(0..32), 8);
     }
 
     /// `IADD3 R1, R1, -0x1f0, RZ`, as sm_90 has it, and what only reads it.
@@ -280,7 +282,7 @@ mod tests {
     fn functions_with_a_frame_of_their_own_move_the_stack_pointer() {
         let bytes =
             code(&[(0x0000_5007_0100_7387, 0x000f_e200_0010_0800), (0xffff_fe10_0101_7810, 0x000f_e200_07ff_e0ff)]);
-        let sass = SassFunction::new(&bytes, 90);
+        let sass = SassFunction::new(&bytes, Arch::new(90));
         assert_eq!((sass.moves_stack_pointer(0..16), sass.moves_stack_pointer(16..32)), (false, true));
         assert_eq!((sass.stack_decrement(0..16), sass.stack_decrement(0..32)), (0, 0x1f0));
     }
@@ -297,7 +299,7 @@ mod tests {
         let mut words = vec![(0x7918, 0); 0x9c];
         words.push((0xffff_fff4_008c_8947, 0x000f_ea00_0383_ffff));
         let bytes = code(&words);
-        let loops = SassFunction::new(&bytes, 90).loops();
+        let loops = SassFunction::new(&bytes, Arch::new(90)).loops();
         assert_eq!(loops, [LoopRange { instructions: 0..0x9d0 }]);
     }
 
@@ -306,12 +308,12 @@ mod tests {
         let mut words = vec![(0x7918, 0); 0x9b];
         words.push((0xffff_f640_0000_8947, 0x000f_ea00_0383_ffff));
         let bytes = code(&words);
-        assert_eq!(SassFunction::new(&bytes, 80).loops().len(), 1);
-        assert_eq!(SassFunction::new(&bytes, 80).loops()[0].instructions.end, 0x9c0);
+        assert_eq!(SassFunction::new(&bytes, Arch::new(80)).loops().len(), 1);
+        assert_eq!(SassFunction::new(&bytes, Arch::new(80)).loops()[0].instructions.end, 0x9c0);
     }
 
     #[test]
     fn broken_code_is_read_as_far_as_it_goes() {
-        assert_eq!(SassFunction::new(&[0x83, 0x79, 0, 0], 90).local_instructions(), []);
+        assert_eq!(SassFunction::new(&[0x83, 0x79, 0, 0], Arch::new(90)).local_instructions(), []);
     }
 }

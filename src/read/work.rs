@@ -217,6 +217,7 @@ fn calls_by_depth(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::Arch;
 
     fn code(words: &[(u64, u64)]) -> Vec<u8> {
         words.iter().flat_map(|(lo, hi)| [lo.to_le_bytes(), hi.to_le_bytes()].concat()).collect()
@@ -239,7 +240,7 @@ mod tests {
     #[test]
     fn loops_and_local_accesses_weigh_more() {
         let bytes = code(&[ADD, ADD, COMPUTED, FIXED, jump(0x947, -4), NOP]);
-        let work = Work::of(&SassFunction::new(&bytes, 90), &[]);
+        let work = Work::of(&SassFunction::new(&bytes, Arch::new(90)), &[]);
         // The loop holds all but the first instruction and the last.
         assert_eq!(work.total(1, SAME), 1 + 1 + 4 + 4 + 1);
         assert_eq!(work.total(8, SAME), 1 + 8 * (1 + 4 + 4 + 1));
@@ -249,18 +250,18 @@ mod tests {
     #[test]
     fn a_function_that_is_called_in_a_loop_is_in_the_loop() {
         let bytes = code(&[ADD, jump(0x944, 3), jump(0x947, -3), NOP, NOP, ADD, ADD]);
-        let work = Work::of(&SassFunction::new(&bytes, 90), &[]);
+        let work = Work::of(&SassFunction::new(&bytes, Arch::new(90)), &[]);
         // The loop is its first three instructions; behind the branch is one that does nothing, then the function.
         assert_eq!(work.total(8, SAME), 8 * 3 + 8 * 2);
         let twice = code(&[jump(0x944, 2), jump(0x944, 1), NOP, ADD]);
-        assert_eq!(Work::of(&SassFunction::new(&twice, 90), &[]).total(8, SAME), 2 + 2);
+        assert_eq!(Work::of(&SassFunction::new(&twice, Arch::new(90)), &[]).total(8, SAME), 2 + 2);
     }
 
     #[test]
     fn a_call_through_a_pointer_is_one_of_the_functions() {
         // A loop of a call, then two functions, of which it calls one.
         let bytes = code(&[(0x344, 0), jump(0x947, -2), ADD, ADD, ADD, ADD]);
-        let work = Work::of(&SassFunction::new(&bytes, 90), &[0x20..0x40, 0x40..0x60]);
+        let work = Work::of(&SassFunction::new(&bytes, Arch::new(90)), &[0x20..0x40, 0x40..0x60]);
         assert_eq!(work.total(8, SAME), 8 * 2 + 8 * 2);
     }
 
@@ -277,8 +278,8 @@ mod tests {
     #[test]
     fn a_loop_that_the_compiler_unrolled_runs_less_often() {
         let load = (0x7981, 0);
-        let once = Work::of(&SassFunction::new(&code(&[load, ADD, jump(0x947, -3)]), 90), &[]);
-        let twice = Work::of(&SassFunction::new(&code(&[load, ADD, load, ADD, jump(0x947, -5)]), 90), &[]);
+        let once = Work::of(&SassFunction::new(&code(&[load, ADD, jump(0x947, -3)]), Arch::new(90)), &[]);
+        let twice = Work::of(&SassFunction::new(&code(&[load, ADD, load, ADD, jump(0x947, -5)]), Arch::new(90)), &[]);
         assert!(twice.total(8, SAME) > once.total(8, SAME));
         assert!(twice.total_after(&once, 8, SAME, false) <= once.total(8, SAME));
         assert_eq!(once.total_after(&twice, 8, SAME, false), once.total(8, SAME));
@@ -290,7 +291,7 @@ mod tests {
     fn an_unrolled_loop_is_as_much_work() {
         let rolled = code(&[ADD, ADD, jump(0x947, -3), NOP]);
         let unrolled = code(&[ADD; 16]);
-        let of = |bytes: &[u8]| Work::of(&SassFunction::new(bytes, 90), &[]).total(8, SAME);
+        let of = |bytes: &[u8]| Work::of(&SassFunction::new(bytes, Arch::new(90)), &[]).total(8, SAME);
         assert!(of(&unrolled) <= of(&rolled));
     }
 }

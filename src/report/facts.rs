@@ -7,6 +7,7 @@ use std::path::Path;
 use super::Context;
 use super::position::place;
 use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, KernelInstance, Label, Location, Severity};
+use crate::gpu::Arch;
 use crate::source::Span;
 
 /// Rows of a table of kernels; the JSON format has all.
@@ -139,10 +140,10 @@ fn kernels(evidence: &Evidence) -> Option<String> {
 
 fn rows(kernels: &[KernelInstance]) -> Vec<(Row, String)> {
     let toolkits: BTreeSet<&str> = kernels.iter().map(|kernel| kernel.toolkit.as_str()).collect();
-    let mut rows: BTreeMap<Row, BTreeSet<(u32, String)>> = BTreeMap::new();
+    let mut rows: BTreeMap<Row, BTreeSet<(Arch, String)>> = BTreeMap::new();
     for kernel in kernels {
         let toolkit = if toolkits.len() > 1 { format!(" (CUDA {})", kernel.toolkit) } else { String::new() };
-        let architecture = (architecture_number(&kernel.arch), format!("{}{toolkit}", kernel.arch));
+        let architecture = (Arch::of(&kernel.arch), format!("{}{toolkit}", kernel.arch));
         rows.entry(Row::new(kernel)).or_default().insert(architecture);
     }
     rows.into_iter().map(|(row, architectures)| (row, join(architectures))).collect()
@@ -161,13 +162,7 @@ impl Row {
     }
 }
 
-/// `sm_90` comes before `sm_100`.
-fn architecture_number(arch: &str) -> u32 {
-    let digits: String = arch.chars().filter(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or(u32::MAX)
-}
-
-fn join(architectures: BTreeSet<(u32, String)>) -> String {
+fn join(architectures: BTreeSet<(Arch, String)>) -> String {
     let names: Vec<String> = architectures.into_iter().map(|(_, name)| name).collect();
     names.join(", ")
 }

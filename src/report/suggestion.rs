@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::excerpt::clean;
 use crate::diagnostic::{Edit, Suggestion, VerifiedKernel};
 use crate::edit;
+use crate::gpu::Arch;
 use crate::source::SourceFile;
 
 /// Rows of figures that people read; the JSON format has all.
@@ -74,7 +75,7 @@ pub(super) fn proof(suggestion: &Suggestion) -> Vec<String> {
     let has_several = verification.kernels.iter().any(|kernel| kernel.mangled != verification.kernels[0].mangled);
     let mut rows: Vec<(String, Vec<&str>, String)> = Vec::new();
     let mut kernels: Vec<&VerifiedKernel> = verification.kernels.iter().collect();
-    let number = |kernel: &VerifiedKernel| crate::compile::architecture_number(&kernel.arch);
+    let number = |kernel: &VerifiedKernel| Arch::of(&kernel.arch);
     // The largest frames first; what differs in registers alone stays in the order of architectures.
     kernels.sort_by_key(|kernel| (Reverse(kernel.before.usage.stack_frame), kernel.mangled.clone(), number(kernel)));
     for kernel in kernels {

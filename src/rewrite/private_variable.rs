@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn only_what_means_the_same_is_spelled() {
-        let text = "#define B 64\nconstexpr int C = 2;\ntemplate <int R> __global__ void k() { int n; float w[4]; w[0] = 0; }\nconst int D = 1;";
+        let text = "#define B 64\nconstexpr int C = 2;\ntemplate <int R> __global__ void k() { int n = B; float w[4]; w[0] = 0; }\nconst int D = 1;";
         let view = Rc::new(SourceView::example("a.cu", text));
         let array = PrivateVariable::at(&view, places_of(text, "w").next().unwrap()).unwrap();
         assert!(array.can_spell("32 * R") && !array.can_spell("n * 2") && !array.can_spell("f<2>::x"));

@@ -3,14 +3,12 @@
 
 use crate::attribute::{EscapeKind, StackObject};
 use crate::diagnostic::{Applicability, Edit, Suggestion};
+use crate::gpu::DECLARED_SHARED;
 use crate::lint::{LintContext, bytes};
 use crate::read::PtxFunction;
 use crate::rewrite::{Columns, PrivateVariable};
 
 use super::split_at_commas;
-
-/// Bytes of shared memory that a kernel may declare, on all architectures.
-const MAX_SHARED: u64 = 48 << 10;
 
 /// Threads of a block as a thread counts them, by the axes that they lie along.
 const OWN_COLUMNS: [&str; 3] = [
@@ -101,7 +99,7 @@ fn room_for(cx: &LintContext<'_>, object: &StackObject, threads: u32, layout: La
     let gap = if layout == Layout::Rows { ROW_GAP } else { 0 };
     let size = (variable.bytes.unwrap_or(0).max(object.bytes - object.padding) + gap) * u64::from(threads);
     let added = cx.unit.launches().dynamic_shared(&cx.frame.name)?;
-    (size + cx.frame.usage.shared + added <= MAX_SHARED && !has_dynamic_shared_memory(cx)).then_some(size)
+    (size + cx.frame.usage.shared + added <= DECLARED_SHARED && !has_dynamic_shared_memory(cx)).then_some(size)
 }
 
 fn edits(

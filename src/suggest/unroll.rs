@@ -1,7 +1,8 @@
 //! Loops over an array that are unrolled, so that its indices become constants.
 
-use crate::attribute::{Access, Address, MAX_REGISTERS, StackObject, Trip};
+use crate::attribute::{Access, Address, StackObject, Trip};
 use crate::diagnostic::Edit;
+use crate::gpu::MAX_REGISTERS;
 use crate::rewrite::{ForLoop, Guard, index_loops};
 
 /// Bytes of a register; an array beyond all of them stays where it is.

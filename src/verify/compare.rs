@@ -4,8 +4,8 @@ use thiserror::Error;
 
 use super::measure::{Function, Measured};
 use super::occupancy::{Occupancy, occupancy};
-use crate::compile::architecture_number;
 use crate::diagnostic::Footprint;
+use crate::gpu::Arch;
 use crate::read::ComputedCosts;
 
 /// Rounds of a loop of which nothing is known, as in the order of findings.
@@ -16,9 +16,8 @@ const TOLERANCE: u64 = 32;
 
 /// What a candidate is judged by, beside the figures.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms<'a> {
-    /// `sm_90`
-    pub architecture: &'a str,
+pub struct Terms {
+    pub arch: Arch,
     /// How often the loops run that it changes.
     pub rounds: Option<u32>,
     /// It changes no loop that was there.
@@ -61,7 +60,7 @@ impl Fault {
 ///
 /// # Errors
 /// Why it does not help.
-pub fn judge(before: &Function, after: Option<&Function>, terms: Terms<'_>) -> Result<(Footprint, Footprint), Fault> {
+pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Result<(Footprint, Footprint), Fault> {
     // A function that was inlined everywhere is gone, and its frame with it.
     let gone = Function::default();
     let after = match after {
@@ -95,7 +94,7 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms<'_>) -> R
 
 /// Resident warps without the shared memory that was added and with it, where that takes some away. More registers are
 /// different: with them a warp has more of its loads on the way at a time.
-fn crowded(before: &Function, after: &Function, terms: Terms<'_>) -> Option<(u32, u32)> {
+fn crowded(before: &Function, after: &Function, terms: Terms) -> Option<(u32, u32)> {
     let mut roomy = after.clone();
     roomy.usage.shared = after.usage.shared.min(before.usage.shared);
     let (free, left) = (resident(&roomy, terms)?.warps, resident(after, terms)?.warps);
@@ -141,10 +140,10 @@ pub fn any_suffers(before: &Measured, after: &Measured, is_spared: impl Fn(&str)
     functions.any(|(name, function)| suffers(before.functions.get(name), function))
 }
 
-fn resident(function: &Function, terms: Terms<'_>) -> Option<Occupancy> {
+fn resident(function: &Function, terms: Terms) -> Option<Occupancy> {
     let usage = &function.usage;
     let threads = terms.threads.or(function.threads);
-    occupancy(architecture_number(terms.architecture), usage.registers, usage.shared, threads)
+    occupancy(terms.arch.gpu(), usage.registers, usage.shared, threads)
 }
 
 fn footprint(function: &Function, occupancy: Option<Occupancy>, work: u64) -> Footprint {
@@ -162,8 +161,8 @@ mod tests {
     use crate::diagnostic::ResourceUsage;
     use crate::read::{SassFunction, Work};
 
-    const TERMS: Terms<'static> = Terms {
-        architecture: "sm_90",
+    const TERMS: Terms = Terms {
+        arch: Arch::new(90),
         rounds: None,
         keeps_loops: false,
         threads: None,
@@ -176,7 +175,7 @@ mod tests {
         Function {
             usage: ResourceUsage { stack_frame, spill_stores: spills, registers, ..ResourceUsage::default() },
             is_entry: true,
-            work: Work::of(&SassFunction::new(&code, 90), &[]),
+            work: Work::of(&SassFunction::new(&code, Arch::new(90)), &[]),
             ..Function::default()
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::compile::{Artifacts, architecture_number};
+use crate::compile::Artifacts;
 use crate::diagnostic::ResourceUsage;
 use crate::read::{Cubin, FunctionUsage, PtxasLog, SassFunction, Work};
 
@@ -82,12 +82,12 @@ impl Measured {
 
     /// Adds what is not in the log.
     pub fn add_work(&mut self, artifacts: &Artifacts) {
-        let architecture = architecture_number(&artifacts.architecture);
+        let arch = artifacts.arch();
         for function in Cubin::parse(&artifacts.cubin).map(|cubin| cubin.functions).unwrap_or_default() {
             if let Some(measured) = self.functions.get_mut(&canonical(&function.name)) {
                 let inner = function.inner.iter().filter(|inner| !inner.is_routine).map(|inner| inner.code.clone());
                 let inner: Vec<Range<u32>> = inner.collect();
-                measured.work = Work::of(&SassFunction::new(&function.code, architecture), &inner);
+                measured.work = Work::of(&SassFunction::new(&function.code, arch), &inner);
             }
         }
         for (name, threads) in block_sizes(&artifacts.ptx) {

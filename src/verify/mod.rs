@@ -21,6 +21,7 @@ use std::time::Instant;
 pub use combine::{Combined, combine};
 pub use everywhere::keep_true_everywhere;
 pub use measure::{Function, Measured};
+pub use occupancy::{Occupancy, occupancy};
 pub use overlay::{Mirror, Overlay};
 
 use crate::as_compiled::AsCompiled;
@@ -30,6 +31,7 @@ use crate::diagnostic::{
 };
 use crate::edit;
 use crate::extract::{TranslationUnit, UnitCode};
+use crate::gpu::Arch;
 use crate::read::computed_costs;
 use crate::source::normalize;
 
@@ -423,7 +425,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             continue;
         }
         let terms = Terms {
-            architecture: subject.architecture,
+            arch: Arch::of(subject.architecture),
             rounds: candidate.suggestion.rounds,
             keeps_loops: candidate.suggestion.keeps_loops,
             threads: candidate.suggestion.threads,

@@ -1,24 +1,9 @@
-//! How many warps of a kernel a multiprocessor holds at a time.
+//! How many warps of a kernel a multiprocessor holds at a time, as CUDA's own calculator has it (`cuda_occupancy.h`).
 //!
-//! Limits are those of the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+//! A table beside this file has what that gave for a sample of registers, block sizes, shared memory and architectures;
+//! the live tests compare with the header itself.
 
-/// Registers of a multiprocessor, from sm_50 to sm_121.
-const REGISTERS: u32 = 65536;
-/// Registers are given to warps in pieces of this size.
-const REGISTER_UNIT: u32 = 256;
-const WARP: u32 = 32;
-/// Bytes of shared memory that each block takes for the system, from sm_80 on.
-const RESERVED_SHARED: u64 = 1024;
-/// Shared memory is given to blocks in pieces of this size.
-const SHARED_UNIT: u64 = 128;
-
-/// What one multiprocessor has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Limits {
-    warps: u32,
-    blocks: u32,
-    shared: u64,
-}
+use crate::gpu::{Gpu, MAX_BLOCK_THREADS, MAX_REGISTERS, WARP};
 
 /// Resident blocks and warps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,48 +14,47 @@ pub struct Occupancy {
     pub percent: u32,
 }
 
-fn limits(architecture: u32) -> Limits {
-    let limits = |warps, blocks, kibibytes: u64| Limits { warps, blocks, shared: kibibytes << 10 };
-    match architecture {
-        ..=74 => limits(64, 32, 96),
-        75 => limits(32, 16, 64),
-        76..=80 => limits(64, 32, 164),
-        86 => limits(48, 16, 100),
-        87 => limits(48, 16, 164),
-        81..=89 => limits(48, 24, 100),
-        90..=103 => limits(64, 32, 228),
-        104..=119 => limits(48, 24, 228),
-        _ => limits(48, 24, 100),
-    }
-}
-
 /// The occupancy of a kernel; by its registers alone where the block size is not known. `None` without registers, as
 /// for a function that kernels call.
-pub fn occupancy(architecture: u32, registers: u32, shared: u64, threads: Option<u32>) -> Option<Occupancy> {
-    let limits = limits(architecture);
-    let of_warp = (registers * WARP).next_multiple_of(REGISTER_UNIT);
-    let by_registers = REGISTERS.checked_div(of_warp).filter(|_| registers > 0)?;
+pub fn occupancy(gpu: &Gpu, registers: u32, shared: u64, threads: Option<u32>) -> Option<Occupancy> {
+    let by_registers = gpu.warps_with(registers)?;
     let Some(threads) = threads.filter(|threads| *threads > 0) else {
-        let warps = by_registers.min(limits.warps);
-        return Some(Occupancy { blocks: None, warps, percent: warps * 100 / limits.warps });
+        let warps = by_registers.min(gpu.warps);
+        return Some(Occupancy { blocks: None, warps, percent: warps * 100 / gpu.warps });
     };
     let warps_of_block = threads.div_ceil(WARP);
-    let reserved = if architecture >= 80 { RESERVED_SHARED } else { 0 };
-    let shared = (shared + reserved).next_multiple_of(SHARED_UNIT);
-    let by_shared =
-        limits.shared.checked_div(shared).map_or(u32::MAX, |blocks| u32::try_from(blocks).unwrap_or(u32::MAX));
-    let blocks = [by_registers / warps_of_block, limits.warps / warps_of_block, limits.blocks, by_shared];
-    let blocks = blocks.into_iter().min().unwrap_or(0);
+    let limits = [by_registers / warps_of_block, gpu.warps / warps_of_block, gpu.blocks, blocks_by_shared(gpu, shared)];
+    let fits = threads <= MAX_BLOCK_THREADS && has_registers(gpu, registers, warps_of_block);
+    let blocks = limits.into_iter().min().filter(|_| fits).unwrap_or(0);
     let warps = blocks * warps_of_block;
-    Some(Occupancy { blocks: Some(blocks), warps, percent: warps * 100 / limits.warps })
+    Some(Occupancy { blocks: Some(blocks), warps, percent: warps * 100 / gpu.warps })
+}
+
+/// Whether one block can have its registers. The hardware asks whether all sub-partitions could take as many warps as the
+/// one with the most; sm_60, which has two of them, is held to the four of its family.
+fn has_registers(gpu: &Gpu, registers: u32, warps: u32) -> bool {
+    let warps = warps.next_multiple_of(gpu.sub_partitions.max(4));
+    registers <= MAX_REGISTERS && gpu.registers_of_warp(registers).saturating_mul(warps) <= gpu.block_registers
+}
+
+/// Blocks that shared memory is enough for.
+fn blocks_by_shared(gpu: &Gpu, shared: u64) -> u32 {
+    let taken =
+        shared.saturating_add(gpu.reserved_shared).checked_next_multiple_of(gpu.shared_unit).unwrap_or(u64::MAX);
+    if taken > gpu.block_shared + gpu.reserved_shared {
+        return 0;
+    }
+    gpu.shared.checked_div(taken).map_or(u32::MAX, |blocks| u32::try_from(blocks).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::Arch;
 
     fn blocks(architecture: u32, registers: u32, shared: u64, threads: u32) -> Option<u32> {
-        occupancy(architecture, registers, shared, Some(threads)).and_then(|occupancy| occupancy.blocks)
+        let occupancy = occupancy(Arch::new(architecture).gpu(), registers, shared, Some(threads));
+        occupancy.and_then(|occupancy| occupancy.blocks)
     }
 
     /// Blocks as `cudaOccupancyMaxActiveBlocksPerMultiprocessor` gave them on an H200.
@@ -84,18 +68,42 @@ mod tests {
         assert_eq!(blocks(90, 16, 0, 32), Some(32));
     }
 
+    /// `LMEM_RECORD_OCCUPANCY=1 LMEM_LIVE=1 cargo test --test test_crates live/occupancy` writes the table.
+    #[test]
+    fn cudas_calculator_agrees() {
+        let mut points = 0;
+        for line in include_str!("occupancy.txt").lines().filter(|line| !line.starts_with('#')) {
+            let numbers: Vec<u32> = line.split(' ').map(|number| number.parse().unwrap()).collect();
+            let [architecture, threads, shared, of_registers @ ..] = numbers.as_slice() else { panic!("{line}") };
+            for (registers, expected) in SAMPLED_REGISTERS.iter().zip(of_registers) {
+                let found = blocks(*architecture, *registers, u64::from(*shared), *threads);
+                assert_eq!(found, Some(*expected), "sm_{architecture}, {threads} threads, {shared} bytes, {registers}");
+                points += 1;
+            }
+        }
+        assert!(points > 5000, "{points}");
+    }
+
+    const SAMPLED_REGISTERS: [u32; 16] = [1, 16, 24, 32, 33, 40, 46, 48, 56, 64, 72, 96, 128, 168, 200, 255];
+
     #[test]
     fn registers_alone_give_warps() {
-        let warps = |registers| occupancy(90, registers, 0, None).map(|occupancy| occupancy.warps);
-        assert_eq!(warps(32), Some(64));
-        assert_eq!(warps(46), Some(42));
-        assert_eq!(warps(255), Some(8));
-        assert_eq!(warps(0), None);
+        let percent = |registers| occupancy(Arch::new(90).gpu(), registers, 0, None).map(|occupancy| occupancy.percent);
+        assert_eq!(percent(32), Some(100));
+        assert_eq!(percent(40), Some(75));
+        assert_eq!(percent(46), Some(62));
+        assert_eq!(percent(255), Some(12));
+        assert_eq!(percent(0), None);
     }
 
     #[test]
     fn a_block_that_does_not_fit_is_not_resident() {
         assert_eq!(blocks(90, 128, 0, 1024), Some(0));
+        assert_eq!(blocks(90, 32, 0, 2048), Some(0));
+        assert_eq!(blocks(90, 32, 228 << 10, 32), Some(0));
+        assert_eq!(blocks(90, 32, u64::MAX, 32), Some(0));
         assert_eq!(blocks(75, 32, 60 << 10, 256), Some(1));
+        // Nine warps are counted as twelve.
+        assert_eq!((blocks(90, 168, 0, 288), blocks(90, 169, 0, 288)), (Some(1), Some(0)));
     }
 }

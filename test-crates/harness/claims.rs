@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use cargo_lmem::attribute::{CallAreaKind, KernelFrame, StackObject, StackObjectKind, attribute};
 use cargo_lmem::check::{MARKS_SPILLS, register_flag};
-use cargo_lmem::compile::architecture_number;
 use cargo_lmem::lint::{LintContext, UnitContext, would_claim};
 use cargo_lmem::read::read_unit;
 
@@ -38,15 +37,14 @@ pub fn test() -> Result<(), Problem> {
 
 fn lines_of(given: &Given, root: &std::path::Path) -> Result<Vec<String>, Problem> {
     let artifacts = &given.artifacts;
-    let architecture = architecture_number(&artifacts.architecture);
+    let arch = artifacts.arch();
     let marks_spills = given.target.toolkit.version >= MARKS_SPILLS;
-    let facts = read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, architecture, marks_spills);
+    let facts = read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, arch, marks_spills);
     let facts = facts.map_err(|error| format!("`{}`: {error}", given.unit.name))?;
     let frames = attribute(&given.unit, &facts, artifacts, root, register_flag(&given.unit));
     let unit = UnitContext::new(&given.unit, artifacts, &facts, &[], register_flag(&given.unit));
     let line = |frame: &KernelFrame, object: &StackObject| {
-        let architecture = &artifacts.architecture;
-        let cx = LintContext { unit: &unit, frame, architecture, has_spill_marks: facts.has_spill_marks };
+        let cx = LintContext { unit: &unit, frame, arch, has_spill_marks: facts.has_spill_marks };
         let claims = would_claim(&cx, object).join(", ");
         format!("{}: {} {} {}: {claims}", given.unit.name, frame.name, describe(object), object.bytes)
     };

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use cargo_lmem::compile::{Artifacts, architecture_number};
+use cargo_lmem::compile::Artifacts;
+use cargo_lmem::gpu::Arch;
 use cargo_lmem::read::{AccessKind, AddressBase, Cubin, CubinFunction, LocalInstruction, SassFunction};
 
 use super::{Problem, all};
@@ -28,12 +29,12 @@ pub fn compare(nvdisasm: &Path, artifacts: &Artifacts) -> Result<usize, Problem>
     let text = disassemble(nvdisasm, &artifacts.cubin)?;
     let functions = parse(&text);
     let cubin = Cubin::parse(&artifacts.cubin).map_err(|error| error.to_string())?;
-    let architecture = architecture_number(&artifacts.architecture);
+    let arch = artifacts.arch();
     let mut problems = Vec::new();
     let mut compared = 0;
     for (name, rows) in &functions {
         match cubin.functions.iter().find(|function| function.name == *name) {
-            Some(function) => compared += compare_function(function, rows, &cubin, architecture, &mut problems),
+            Some(function) => compared += compare_function(function, rows, &cubin, arch, &mut problems),
             None => problems.push(format!("  `{name}` was not read")),
         }
     }
@@ -62,10 +63,10 @@ fn compare_function(
     function: &CubinFunction,
     rows: &BTreeMap<u32, Row>,
     cubin: &Cubin,
-    architecture: u32,
+    arch: Arch,
     problems: &mut Vec<Problem>,
 ) -> usize {
-    let decoded = SassFunction::new(&function.code, architecture).local_instructions();
+    let decoded = SassFunction::new(&function.code, arch).local_instructions();
     let decoded: BTreeMap<u32, LocalInstruction> = decoded.into_iter().map(|it| (it.offset, it)).collect();
     for (offset, row) in rows {
         let mut differ = |what: &str, ours: String, theirs: String| {

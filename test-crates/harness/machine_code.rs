@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use cargo_lmem::check::MARKS_SPILLS;
-use cargo_lmem::compile::architecture_number;
 use cargo_lmem::read::{CubinHeader, PtxasLog, read_machine_code};
 
 use super::crates::TestCrate;
@@ -45,7 +44,7 @@ fn compare(given: &Given) -> Result<usize, Problem> {
     let header = CubinHeader::parse(&artifacts.cubin).map_err(|error| error.to_string())?;
     let marks_spills = header.toolkit.is_some_and(|version| version >= MARKS_SPILLS);
     let same_name = |name: &str, _: &BTreeSet<u32>| Some(name.to_string());
-    let facts = read_machine_code(&artifacts.cubin, header.number(), marks_spills, &same_name);
+    let facts = read_machine_code(&artifacts.cubin, header.arch(), marks_spills, &same_name);
     let facts = facts.map_err(|error| error.to_string())?;
     let mut problems = Vec::new();
     let mut differ = |what: &str, ours: String, theirs: String| {
@@ -53,7 +52,7 @@ fn compare(given: &Given) -> Result<usize, Problem> {
             problems.push(format!("  {what}: {ours}, ptxas {theirs}"));
         }
     };
-    differ("architecture", header.number().to_string(), architecture_number(&artifacts.architecture).to_string());
+    differ("architecture", header.arch().to_string(), artifacts.arch().to_string());
     differ("toolkit", format!("{:?}", header.toolkit), format!("{:?}", Some(given.target.toolkit.version)));
     let log = PtxasLog::parse(&artifacts.ptxas_log);
     for (name, ours) in &facts.log.functions {

@@ -1,11 +1,13 @@
 //! What the tests of the test crates share.
 
 pub mod claims;
+pub mod constants;
 pub mod crates;
 pub mod disassembly;
 pub mod live;
 pub mod machine_code;
 pub mod marks;
+pub mod occupancy;
 pub mod record;
 pub mod recorded;
 pub mod registry;

@@ -9,8 +9,8 @@ use tree_sitter::Node;
 
 use super::{children, enclosing_function, resolve};
 use crate::as_compiled::Expansion;
-use crate::attribute::types;
 use crate::attribute::view::SourceView;
+use crate::constant::{self, Value};
 
 /// Names in names: bounds definitions that go round in circles.
 const MAX_DEPTH: usize = 16;
@@ -31,12 +31,12 @@ pub struct OuterName {
 impl SourceView {
     /// The value of an expression that stands in the text.
     pub fn value_of(&self, node: Node<'_>) -> Option<i64> {
-        self.value_in(node.start_byte(), node.end_byte(), MAX_DEPTH)
+        self.value_in(node.start_byte(), node.end_byte(), MAX_DEPTH)?.as_i64()
     }
 
     /// The value that an expression has where it is written at an offset.
     pub fn evaluate(&self, expression: &str, at: usize) -> Option<i64> {
-        self.value_of_text(expression, at, MAX_DEPTH)
+        self.value_of_text(expression, at, MAX_DEPTH)?.as_i64()
     }
 
     /// Whether a name is a constant at an offset, whose value is known.
@@ -96,53 +96,38 @@ impl SourceView {
         resolve(&self.unsized_declarations(enclosing_function(node)?), name, at).cloned()
     }
 
-    fn value_in(&self, start: usize, end: usize, depth: usize) -> Option<i64> {
+    fn value_in(&self, start: usize, end: usize, depth: usize) -> Option<Value> {
         let own = self.text().get(start..end)?;
         let text = self.compiled().compiled(self.text(), start..end);
         // Where nothing is known of the text, numbers are still numbers.
         match text {
             Some(text) => self.value_of_text(unbraced(&text), start, depth),
-            None => types::evaluate(unbraced(own), &|_| None),
+            None => constant::evaluate(unbraced(own), &|_| None),
         }
     }
 
-    fn value_of_text(&self, text: &str, at: usize, depth: usize) -> Option<i64> {
+    fn value_of_text(&self, text: &str, at: usize, depth: usize) -> Option<Value> {
         let depth = depth.checked_sub(1)?;
-        types::evaluate(text, &|name| self.value_of_name(name, at, depth))
+        constant::evaluate(text, &|name| self.value_of_name(name, at, depth))
     }
 
-    /// The value of a name, as an expression.
-    fn value_of_name(&self, name: &str, at: usize, depth: usize) -> Option<String> {
+    fn value_of_name(&self, name: &str, at: usize, depth: usize) -> Option<Value> {
         if let Some(text) = self.macro_at(name, at) {
-            return self.value_of_text(&text?, at, depth).map(parenthesised);
+            return self.value_of_text(&text?, at, depth);
         }
         if !matches!(self.compiled(), crate::as_compiled::CompiledText::Known(_)) {
             return None;
         }
         if let Some(declaration) = self.local_at(name, at) {
             let (start, end) = declaration.initializer.filter(|_| self.is_constant_declaration(declaration.range.0))?;
-            return self.typed(&declaration.type_text, self.value_in(start, end, depth)?);
+            return typed(&declaration.type_text, self.value_in(start, end, depth)?);
         }
         if self.is_template_parameter(name, at) {
             return None;
         }
         let found = self.outer_at(name, at).ok()?;
         let (start, end) = found.value?;
-        self.typed(&found.type_text, self.value_in(start, end, depth)?)
-    }
-
-    /// A value of a type, as an expression that has both.
-    fn typed(&self, type_text: &str, value: i64) -> Option<String> {
-        let words: Vec<&str> = type_text
-            .split_whitespace()
-            .filter(|word| !matches!(*word, "const" | "constexpr" | "static" | "inline" | "std::"))
-            .collect();
-        let name = words.join(" ");
-        match name.as_str() {
-            "auto" => Some(parenthesised(value)),
-            _ if types::is_integer(&name) => Some(format!("(({name}){})", parenthesised(value))),
-            _ => None,
-        }
+        typed(&found.type_text, self.value_in(start, end, depth)?)
     }
 
     /// What a macro stands for at an offset; the inner option is empty where its occurrences became different things.
@@ -272,8 +257,14 @@ fn unbraced(text: &str) -> &str {
     text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text).trim()
 }
 
-fn parenthesised(value: i64) -> String {
-    format!("({value})")
+/// The value that a constant of a type has which is initialised with another.
+fn typed(type_text: &str, value: Value) -> Option<Value> {
+    let words = type_text.split_whitespace();
+    let words: Vec<&str> = words.filter(|word| !matches!(*word, "const" | "constexpr" | "static" | "inline")).collect();
+    match words.join(" ").as_str() {
+        "auto" => Some(value),
+        name => constant::evaluate(&format!("({name})x"), &|_| Some(value)),
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,135 @@
+//! The tokens of an expression.
+
+/// A token with its place in the text.
+#[derive(Clone, Copy, Debug)]
+pub struct Token<'a> {
+    pub kind: Kind<'a>,
+    pub start: usize,
+    pub end: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind<'a> {
+    /// A preprocessing number: also what is no number after all, as `1.5e+3` or `4_KiB`.
+    Number(&'a str),
+    /// With its quotes.
+    Character(&'a str),
+    Word(&'a str),
+    Operator(&'static str),
+}
+
+/// Longest first. Those that no constant expression has are listed too: `--1` is not `-(-1)`.
+const OPERATORS: [&str; 44] = [
+    "<=>", "<<=", ">>=", "->*", "...", "::", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "->", "+=",
+    "-=", "*=", "/=", "%=", "&=", "|=", "^=", ".*", "+", "-", "*", "/", "%", "<", ">", "=", "!", "&", "|", "^", "~",
+    "?", ":", "(", ")", ",",
+];
+const BRACKETS: [&str; 4] = ["{", "}", "[", "]"];
+
+/// Operators that C++ also spells as words.
+const WORDS: [(&str, &str); 8] = [
+    ("and", "&&"),
+    ("or", "||"),
+    ("not", "!"),
+    ("bitand", "&"),
+    ("bitor", "|"),
+    ("xor", "^"),
+    ("compl", "~"),
+    ("not_eq", "!="),
+];
+
+/// The tokens of a text without its comments; `None` where there is something that is not of C++'s expressions.
+pub fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    loop {
+        at += blank(&text[at..])?;
+        let Some(first) = text[at..].chars().next() else { return Some(tokens) };
+        let rest = &text[at..];
+        let (kind, length) = if first.is_ascii_digit() || is_fraction(rest) {
+            let length = number(rest);
+            (Kind::Number(&rest[..length]), length)
+        } else if is_of_name(first) {
+            let length = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
+            let word = &rest[..length];
+            let operator = WORDS.iter().find(|(spelled, _)| *spelled == word);
+            (operator.map_or(Kind::Word(word), |(_, operator)| Kind::Operator(operator)), length)
+        } else if first == '\'' {
+            let length = character(rest)?;
+            (Kind::Character(&rest[..length]), length)
+        } else {
+            let operator = OPERATORS.iter().chain(&BRACKETS).find(|operator| rest.starts_with(**operator))?;
+            (Kind::Operator(operator), operator.len())
+        };
+        tokens.push(Token { kind, start: at, end: at + length });
+        at += length;
+    }
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn is_fraction(rest: &str) -> bool {
+    rest.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Bytes of white space and comments before the next token; `None` for a comment without an end.
+fn blank(text: &str) -> Option<usize> {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        if let Some(comment) = rest.strip_prefix("//") {
+            // A backslash takes the next line into the comment.
+            let lines = comment.split_inclusive('\n');
+            let length = to_end_of_line(lines);
+            rest = &comment[length..];
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            rest = &comment[comment.find("*/")? + 2..];
+        } else if let Some(next) = rest.strip_prefix("\\\n").or_else(|| rest.strip_prefix("\\\r\n")) {
+            rest = next;
+        } else {
+            return Some(text.len() - rest.len());
+        }
+    }
+}
+
+fn to_end_of_line<'a>(lines: impl Iterator<Item = &'a str>) -> usize {
+    let mut length = 0;
+    for line in lines {
+        length += line.len();
+        if !line.trim_end_matches(['\n', '\r']).ends_with('\\') {
+            break;
+        }
+    }
+    length
+}
+
+/// Bytes of a preprocessing number. `0x1e+3` is a single one, and no number: that is C++'s own rule.
+fn number(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let next = bytes.get(at + 1);
+        at += match byte {
+            b'e' | b'E' | b'p' | b'P' if matches!(next, Some(b'+' | b'-')) => 2,
+            b'\'' if next.is_some_and(|next| next.is_ascii_alphanumeric() || *next == b'_') => 2,
+            _ if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.') => 1,
+            _ => break,
+        };
+    }
+    at
+}
+
+/// Bytes of a character literal.
+fn character(rest: &str) -> Option<usize> {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            '\n' => return None,
+            '\'' if !escaped => return Some(at + 1),
+            _ => escaped = c == '\\' && !escaped,
+        }
+    }
+    None
+}

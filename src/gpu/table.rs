@@ -1,0 +1,77 @@
+//! The rows.
+
+use super::Gpu;
+
+/// In the order of their numbers.
+pub(super) const ROWS: [Gpu; 22] = [
+    maxwell(50, 64),
+    maxwell(52, 96),
+    Gpu { block_registers: 32 << 10, ..maxwell(53, 64) },
+    Gpu { sub_partitions: 2, ..maxwell(60, 64) },
+    maxwell(61, 96),
+    Gpu { block_registers: 32 << 10, ..maxwell(62, 64) },
+    volta(70, 64, 32, 96),
+    volta(72, 64, 32, 96),
+    volta(75, 32, 16, 64),
+    ampere(80, 64, 32, 164),
+    ampere(86, 48, 16, 100),
+    ampere(87, 48, 16, 164),
+    ampere(88, 48, 16, 100),
+    ampere(89, 48, 24, 100),
+    hopper(90, 64, 32, 228),
+    hopper(100, 64, 32, 228),
+    // The first name of sm_110.
+    hopper(101, 48, 24, 228),
+    hopper(103, 64, 32, 228),
+    hopper(107, 32, 16, 328),
+    hopper(110, 48, 24, 228),
+    hopper(120, 48, 24, 100),
+    hopper(121, 48, 24, 100),
+];
+
+/// Shared memory of its own, 48 KiB for a block.
+const fn maxwell(number: u32, kibibytes: u64) -> Gpu {
+    Gpu {
+        number,
+        warps: 64,
+        blocks: 32,
+        registers: 64 << 10,
+        block_registers: 64 << 10,
+        register_unit: 256,
+        sub_partitions: 4,
+        shared: kibibytes << 10,
+        block_shared: 48 << 10,
+        shared_unit: 256,
+        reserved_shared: 0,
+        low_branch_bits: 0,
+        has_grid_constants: false,
+        has_wide_instructions: false,
+    }
+}
+
+/// A block can have all shared memory.
+const fn volta(number: u32, warps: u32, blocks: u32, kibibytes: u64) -> Gpu {
+    Gpu {
+        warps,
+        blocks,
+        block_shared: kibibytes << 10,
+        has_grid_constants: true,
+        has_wide_instructions: true,
+        ..maxwell(number, kibibytes)
+    }
+}
+
+/// The system takes 1 KiB for each block.
+const fn ampere(number: u32, warps: u32, blocks: u32, kibibytes: u64) -> Gpu {
+    Gpu {
+        block_shared: (kibibytes - 1) << 10,
+        shared_unit: 128,
+        reserved_shared: 1 << 10,
+        ..volta(number, warps, blocks, kibibytes)
+    }
+}
+
+/// Branches reach further.
+const fn hopper(number: u32, warps: u32, blocks: u32, kibibytes: u64) -> Gpu {
+    Gpu { low_branch_bits: 8, ..ampere(number, warps, blocks, kibibytes) }
+}
