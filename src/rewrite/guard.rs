@@ -4,6 +4,7 @@
 use tree_sitter::Node;
 
 use super::for_syntax::ForLoop;
+use super::purity::is_pure;
 use crate::attribute::objects::Access;
 use crate::attribute::syntax::{DeclarationKind, Volatility, access_path, children, enclosing_function, role};
 use crate::attribute::view::SourceView;
@@ -28,18 +29,20 @@ impl ForLoop {
             .into_iter()
             .find_map(|used| Some((extent_text(view, array, used, self.counter())?, used)))?;
         let guard = self.bounded_by(&extent)?;
-        Some(Guard { is_certain: is_unconditional(used, body) && !may_end_early(view, body), ..guard })
+        Some(Guard { is_certain: is_used_first(view, used, body), ..guard })
     }
 
     /// The same where a function gets an array of so many elements by a pointer: one place calls it, so that it is always
-    /// this array, and the counter alone is the index of all its accesses in such loops.
+    /// this array, and the counter alone is the index of all its accesses in such loops. Instances of a template get
+    /// arrays of other sizes.
     pub fn guarded_parameter(&self, elements: u64, accesses: &[&Access]) -> Option<Guard> {
         let view = self.view();
         let function = enclosing_function(self.node()?)?;
         let counter = self.counter();
         let mut indices = accesses.iter().filter_map(|access| access.index.as_ref()).map(|span| span.text().trim());
         let is_direct = indices.all(|index| index == counter || !words(index).any(|word| word == counter));
-        (is_direct && is_called_once(view, function)).then(|| self.bounded_by(&elements.to_string()))?
+        let is_one = !is_template(function) && is_called_once(view, function);
+        (is_direct && is_one).then(|| self.bounded_by(&elements.to_string()))?
     }
 
     fn bounded_by(&self, extent: &str) -> Option<Guard> {
@@ -48,6 +51,7 @@ impl ForLoop {
         let (condition, body) = (node.child_by_field_name("condition")?, node.child_by_field_name("body")?);
         let is_fit =
             is_statement && matches!(body.kind(), "compound_statement" | "expression_statement" | "if_statement");
+        let is_fit = is_fit && !has_meetings(view, body);
         let bound =
             Some(node).filter(|_| is_fit).and_then(|node| open_bound(view, node, condition, body, self.counter()))?;
         let (constant, guard) = match bound {
@@ -88,6 +92,40 @@ fn is_called_once(view: &SourceView, function: Node<'_>) -> bool {
     others.count() == 1
 }
 
+/// Whether a function, or a class or function around it, is a template.
+fn is_template(function: Node<'_>) -> bool {
+    let mut node = Some(function);
+    while let Some(current) = node {
+        if current.kind() == "template_declaration" {
+            return true;
+        }
+        node = current.parent();
+    }
+    false
+}
+
+/// Whether threads meet in a loop's body, or ask which of them run it: which threads do so depends on where those wait
+/// that run fewer rounds.
+fn has_meetings(view: &SourceView, body: Node<'_>) -> bool {
+    const PREFIXES: [&str; 9] =
+        ["__sync", "__shfl", "__any", "__all", "__ballot", "__activemask", "__match", "__reduce", "__bar"];
+    let mut open = vec![body];
+    while let Some(node) = open.pop() {
+        let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
+        let meets = called.is_some_and(|called| {
+            let name = crate::attribute::syntax::last_name(view.slice(called));
+            PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+                || name.contains("sync")
+                || matches!(name, "arrive" | "wait" | "shfl" | "ballot" | "any" | "all" | "reduce")
+        });
+        if meets || node.kind().contains("asm") {
+            return true;
+        }
+        open.extend(children(node));
+    }
+    false
+}
+
 /// What of a loop's header is known at run time only.
 enum Bound<'t> {
     /// `n` of `int i = 0; i < n; ++i`.
@@ -106,6 +144,7 @@ fn open_bound<'t>(
 ) -> Option<Bound<'t>> {
     let constant = |node: Node<'_>| view.value_of(node);
     let initializer = node.child_by_field_name("initializer")?;
+    let kind = counter_kind(view, node, initializer, counter)?;
     let start = match initializer.kind() {
         "declaration" => {
             let mut cursor = initializer.walk();
@@ -125,15 +164,76 @@ fn open_bound<'t>(
     match (super::for_syntax::step(view, update)?, constant(start)) {
         (1.., Some(0..)) => is_steady_bound(view, condition, body, counter).then_some(Bound::Upper),
         // Larger steps would start from another remainder.
-        (-1, None) => {
+        (-1, None) if kind == CounterKind::Int => {
             let is_down = condition.kind() == "binary_expression"
                 && view.slice(condition.child_by_field_name("left")?) == counter
                 && matches!(view.slice(condition.child_by_field_name("operator")?), ">" | ">=")
                 && constant(condition.child_by_field_name("right")?)? >= 0
-                && is_steady_value(view, start, body, counter);
+                && is_steady_value(view, start, body, counter)
+                && is_int(view, start);
             is_down.then_some(Bound::Start(start))
         }
         _ => None,
+    }
+}
+
+/// Types of counters that hold any extent of an array.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CounterKind {
+    Int,
+    /// Unsigned, or 64 bits wide.
+    Other,
+}
+
+/// `None` for counters of other types: narrow ones wrap around, and a floating-point one may step over a bound.
+fn counter_kind(view: &SourceView, node: Node<'_>, initializer: Node<'_>, counter: &str) -> Option<CounterKind> {
+    let text = match initializer.kind() {
+        "declaration" => words_of(view.slice(initializer.child_by_field_name("type")?)),
+        _ => {
+            let all = view.declarations(enclosing_function(node)?);
+            crate::attribute::syntax::resolve(&all, counter, initializer.start_byte())?.type_text.clone()
+        }
+    };
+    let is_wide =
+        matches!(
+            text.as_str(),
+            "unsigned" | "unsigned int" | "uint" | "long" | "long long" | "unsigned long" | "unsigned long long"
+        ) || matches!(text.trim_start_matches("std::"), "size_t" | "ptrdiff_t" | "uint32_t" | "int64_t" | "uint64_t");
+    match text.trim_start_matches("std::") {
+        "int" | "int32_t" | "signed" | "signed int" => Some(CounterKind::Int),
+        _ if is_wide => Some(CounterKind::Other),
+        _ => None,
+    }
+}
+
+fn words_of(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "const").collect();
+    words.join(" ")
+}
+
+/// Whether an expression is made of variables and numbers of the type `int` alone: what it is compared with then compares
+/// as it is, and none of it wraps around.
+fn is_int(view: &SourceView, expression: Node<'_>) -> bool {
+    match expression.kind() {
+        "number_literal" => {
+            let value = crate::constant::evaluate(view.slice(expression), &|_| None);
+            value.is_some_and(|value| value.integer_type() == crate::constant::IntegerType::Int)
+        }
+        "identifier" => {
+            let (name, at) = (view.slice(expression), expression.start_byte());
+            let all = enclosing_function(expression).map(|function| view.declarations(function)).unwrap_or_default();
+            match crate::attribute::syntax::resolve(&all, name, at) {
+                Some(found) => {
+                    found.kind == DeclarationKind::Scalar
+                        && matches!(words_of(&found.type_text).as_str(), "int" | "int32_t" | "short" | "signed")
+                }
+                None => false,
+            }
+        }
+        "binary_expression" | "parenthesized_expression" => {
+            children(expression).into_iter().filter(Node::is_named).all(|part| is_int(view, part))
+        }
+        _ => false,
     }
 }
 
@@ -305,9 +405,43 @@ fn extent_text(view: &SourceView, array: &str, used: Node<'_>, counter: &str) ->
         declarator = declarator.parent()?;
     }
     let size = declarator.child_by_field_name("size").filter(|_| declarator.kind() == "array_declarator")?;
-    let text = view.slice(size);
+    let text = view.spelled(view.slice(size), size.start_byte(), used.start_byte())?;
     let is_plain = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));
-    is_plain.then(|| text.to_string())
+    is_plain.then_some(text)
+}
+
+/// Whether each round uses an element, or does nothing before it ends early: a round beyond the extent is undefined then,
+/// or has no effect.
+fn is_used_first(view: &SourceView, used: Node<'_>, body: Node<'_>) -> bool {
+    if !is_unconditional(used, body) {
+        return false;
+    }
+    let ends_before = exits(view, body).iter().any(|exit| exit.start_byte() < used.start_byte());
+    if !ends_before {
+        return true;
+    }
+    // Statements before the one that uses the element.
+    let before = children(body).into_iter().filter(|child| child.is_named() && child.kind() != "comment");
+    body.kind() == "compound_statement"
+        && before.take_while(|child| child.end_byte() <= used.start_byte()).all(|child| is_idle(view, child))
+}
+
+/// `if (x > y) break;`, `const float v = in[i];`: a statement that leaves no trace but to end the round.
+fn is_idle(view: &SourceView, statement: Node<'_>) -> bool {
+    match statement.kind() {
+        "break_statement" | "continue_statement" => true,
+        "declaration" => is_pure(view, statement),
+        "if_statement" => {
+            let condition = statement.child_by_field_name("condition");
+            let parts = [statement.child_by_field_name("consequence"), statement.child_by_field_name("alternative")];
+            condition.is_some_and(|condition| is_pure(view, condition))
+                && parts.into_iter().flatten().all(|part| is_idle(view, part))
+        }
+        "compound_statement" | "else_clause" => {
+            children(statement).into_iter().filter(Node::is_named).all(|child| is_idle(view, child))
+        }
+        _ => false,
+    }
 }
 
 /// Whether an expression is evaluated in each round.
@@ -348,8 +482,9 @@ fn is_unconditional(used: Node<'_>, body: Node<'_>) -> bool {
     true
 }
 
-/// Whether something in a loop's body may end it before its bound does.
-fn may_end_early(view: &SourceView, body: Node<'_>) -> bool {
+/// What in a loop's body may end it, or a round, before its bound does.
+fn exits<'t>(view: &SourceView, body: Node<'t>) -> Vec<Node<'t>> {
+    let mut found = Vec::new();
     const EXITS: [&str; 5] =
         ["break_statement", "continue_statement", "return_statement", "goto_statement", "throw_statement"];
     let mut open = vec![body];
@@ -358,11 +493,11 @@ fn may_end_early(view: &SourceView, body: Node<'_>) -> bool {
         let called = node.child_by_field_name("function").filter(|_| is_call).map_or("", |called| view.slice(called));
         let ends = matches!(called, "assert" | "__trap" | "__brkpt") || node.kind().contains("asm");
         if EXITS.contains(&node.kind()) || ends {
-            return true;
+            found.push(node);
         }
         open.extend(children(node));
     }
-    false
+    found
 }
 
 #[cfg(test)]

@@ -73,6 +73,15 @@ impl SourceView {
         })
     }
 
+    /// An expression that stands at one place, as it may be written at another: with its names where they mean the same
+    /// there, else as its value.
+    pub fn spelled(&self, expression: &str, from: usize, to: usize) -> Option<String> {
+        match self.means_the_same(expression, from, to) {
+            true => Some(expression.to_string()),
+            false => self.evaluate(expression, from).map(|value| value.to_string()),
+        }
+    }
+
     /// Whether a directive between two places may give a macro another value.
     fn is_redefined_between(&self, name: &str, one: usize, other: usize) -> bool {
         let between = self.text().get(one.min(other)..one.max(other)).unwrap_or("");
