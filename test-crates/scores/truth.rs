@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cargo_lmem::attribute::demangle;
-use cargo_lmem::compile::architecture_number;
 use cargo_lmem::read::{Cubin, PtxasLog, SassFunction};
 
 use crate::harness::Problem;
@@ -20,10 +19,10 @@ impl Truth {
         for given in given {
             let artifacts = &given.artifacts;
             let cubin = Cubin::parse(&artifacts.cubin).map_err(|error| format!("`{}`: {error}", given.unit.name))?;
-            let architecture = architecture_number(&artifacts.architecture);
+            let arch = artifacts.arch();
             let accesses = |name: &str| {
                 let mut functions = cubin.functions.iter().filter(|function| function.name == name);
-                functions.any(|it| !SassFunction::new(&it.code, architecture).local_instructions().is_empty())
+                functions.any(|it| !SassFunction::new(&it.code, arch).local_instructions().is_empty())
             };
             let functions = PtxasLog::parse(&artifacts.ptxas_log).functions;
             for (name, function) in functions.iter().filter(|(_, function)| function.is_entry) {
