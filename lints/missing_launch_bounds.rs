@@ -72,7 +72,7 @@ fn cannot_run(cx: &LintContext<'_>, launch: &Launch, limit: Option<u32>) -> Opti
 fn held_back(cx: &LintContext<'_>, launch: &Launch) -> Option<Finding> {
     let frame = cx.frame;
     let (limit, flag) = cx.unit.register_flag.as_ref().filter(|(limit, _)| *limit < MAX_REGISTERS)?;
-    let allowed = cx.arch.gpu().registers_for(launch.threads, 1);
+    let (of_sm, allowed) = (cx.arch.gpu().registers, cx.arch.gpu().registers_for(launch.threads, 1));
     let spills = frame.objects.iter().any(|object| matches!(object.kind, StackObjectKind::Spills(_)));
     if allowed <= *limit || !(spills || frame.usage.registers >= *limit) {
         return None;
@@ -86,7 +86,7 @@ fn held_back(cx: &LintContext<'_>, launch: &Launch) -> Option<Finding> {
     let place = frame.span.as_ref().unwrap_or(&launch.span);
     let finding = finding
         .primary(Some(place), "no launch bounds")
-        .label(Some(&launch.span), format!("{threads} threads: 65536 registers are enough for {allowed} in each"));
+        .label(Some(&launch.span), format!("{threads} threads: {of_sm} registers are enough for {allowed} in each"));
     Some(finding.help(format!(
         "`__launch_bounds__({threads})` overrides the flag for this kernel ({})",
         line_of(&launch.span, Some(place))

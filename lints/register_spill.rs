@@ -60,8 +60,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     finding = finding.primary(frame.span.as_ref(), format!("{} of spill slots in every thread", bytes(object.bytes)));
     if let Some(limit) = &frame.limit {
         finding = match limit_span(cx, limit) {
-            Some(span) => finding.label(Some(span), arithmetic(limit)),
-            None => finding.note(arithmetic(limit)),
+            Some(span) => finding.label(Some(span), arithmetic(cx.arch.gpu(), limit)),
+            None => finding.note(arithmetic(cx.arch.gpu(), limit)),
         };
     }
     finding = hottest(finding, spills, frame.span.as_ref());
@@ -312,12 +312,20 @@ fn limit_span<'a>(cx: &LintContext<'a>, limit: &Limit) -> Option<&'a Span> {
 }
 
 /// Where the limit comes from, with the arithmetic.
-fn arithmetic(limit: &Limit) -> String {
+fn arithmetic(gpu: &Gpu, limit: &Limit) -> String {
     let registers = limit.registers;
     match &limit.origin {
         LimitOrigin::LaunchBounds { threads, min_blocks } => {
             let blocks = if *min_blocks == 1 { String::new() } else { format!(" × {min_blocks} blocks") };
-            format!("launch bounds: 65536 registers / ({threads} threads{blocks}) = {registers} for a thread")
+            let warps = threads.div_ceil(WARP).saturating_mul(*min_blocks);
+            // The sub-partition with the most warps has the fewest registers for each.
+            let fullest = warps.div_ceil(gpu.sub_partitions);
+            let (whole, divided) = match warps.is_multiple_of(gpu.sub_partitions) {
+                true => (gpu.registers, format!("{threads} threads{blocks}")),
+                false => (gpu.registers / gpu.sub_partitions, format!("{fullest} of {warps} warps × {WARP} threads")),
+            };
+            let part = if whole == gpu.registers { "" } else { " of a sub-partition" };
+            format!("launch bounds: {whole} registers{part} / ({divided}) = {registers} for a thread")
         }
         LimitOrigin::MaxRegisters => format!("`__maxnreg__` allows {registers} registers for a thread"),
         LimitOrigin::Flag(flag) => format!("`{flag}` allows {registers} registers for a thread"),
@@ -393,6 +401,19 @@ mod tests {
 
     fn gpu() -> &'static Gpu {
         Arch::new(90).gpu()
+    }
+
+    #[test]
+    fn the_arithmetic_is_that_of_sub_partitions() {
+        let text = |threads, min_blocks| {
+            let registers = gpu().registers_for(threads, min_blocks);
+            arithmetic(gpu(), &Limit { registers, origin: LimitOrigin::LaunchBounds { threads, min_blocks } })
+        };
+        assert_eq!(text(256, 4), "launch bounds: 65536 registers / (256 threads × 4 blocks) = 64 for a thread");
+        assert_eq!(
+            text(288, 1),
+            "launch bounds: 16384 registers of a sub-partition / (3 of 9 warps × 32 threads) = 168 for a thread"
+        );
     }
 
     #[test]

@@ -19,10 +19,10 @@ impl Truth {
         for given in given {
             let artifacts = &given.artifacts;
             let cubin = Cubin::parse(&artifacts.cubin).map_err(|error| format!("`{}`: {error}", given.unit.name))?;
-            let architecture = artifacts.arch();
+            let arch = artifacts.arch();
             let accesses = |name: &str| {
                 let mut functions = cubin.functions.iter().filter(|function| function.name == name);
-                functions.any(|it| !SassFunction::new(&it.code, architecture).local_instructions().is_empty())
+                functions.any(|it| !SassFunction::new(&it.code, arch).local_instructions().is_empty())
             };
             let functions = PtxasLog::parse(&artifacts.ptxas_log).functions;
             for (name, function) in functions.iter().filter(|(_, function)| function.is_entry) {
