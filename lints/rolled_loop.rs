@@ -57,11 +57,15 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 /// array's extent first, with a guard.
 fn unroll(object: &StackObject) -> Option<Suggestion> {
     let unrolled = Unrolled::of(object)?;
-    let title = match (unrolled.loops.len(), unrolled.has_guards) {
-        (1, false) => "unroll the loop, its length is known",
-        (_, false) => "unroll the loops over it, their lengths are known",
-        (1, true) => "let the loop run to the array's extent, with a guard inside, and unroll it",
-        (_, true) => "let the loops over it run to its extent, with a guard inside, and unroll them",
+    let title = match (unrolled.loops.len(), unrolled.has_guards, unrolled.is_certain) {
+        (1, false, _) => "unroll the loop, its length is known",
+        (_, false, _) => "unroll the loops over it, their lengths are known",
+        (1, true, true) => "let the loop run to the array's extent, with a guard inside, and unroll it",
+        (_, true, true) => "let the loops over it run to its extent, with a guard inside, and unroll them",
+        (1, true, false) => {
+            "if the loop never runs beyond the array's extent: run to it, with a guard inside, and unroll"
+        }
+        (_, true, false) => "if no loop runs beyond the array's extent: run to it, with guards inside, and unroll",
     };
     let applicability = match unrolled.is_certain {
         true => Applicability::MachineApplicable,

@@ -559,7 +559,18 @@ mod tests {
             (
                 "for (int i = 0; i < n; i++) { if (HERE) break; a[i] = 0; }",
                 "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (HERE) break; a[i] = 0; }",
+                true,
+            ),
+            // What a round beyond the extent does before it ends would be missed.
+            (
+                "for (int i = 0; i < n; i++) { in[i] = 1; if (HERE) break; a[i] = 0; }",
+                "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { in[i] = 1; if (HERE) break; a[i] = 0; }",
                 false,
+            ),
+            (
+                "for (size_t i = 0; i < n; i++) { a[i] = HERE; if (in[i]) break; }",
+                "#pragma unroll for (size_t i = 0; i < W; i++) if (i < n) { a[i] = HERE; if (in[i]) break; }",
+                true,
             ),
             (
                 "for (int i = n - 1; i >= 0; --i) { a[i] = HERE; }",
@@ -597,6 +608,15 @@ mod tests {
             "for (int i = *q; i > 0; --i) { a[i] = 0; HERE; }",
             "for (int i = 0; i != n; ++i) { a[i] = 0; HERE; }",
             "for (int i = 0; i < n && in[i]; ++i) { a[i] = 0; HERE; }",
+            // Counters that wrap around before the extent, or compare in another way than the guard.
+            "for (unsigned char i = 0; i < n; ++i) { a[i] = 0; HERE; }",
+            "for (float i = 0; i < n; ++i) { a[i] = 0; HERE; }",
+            "unsigned m = n; for (int i = m - 1; i >= 0; --i) { a[i] = HERE; }",
+            "long m = n; for (int i = m; i >= 0; --i) { a[i] = HERE; }",
+            "for (int i = n - 1u; i >= 0; --i) { a[i] = HERE; }",
+            // Threads meet.
+            "for (int i = 0; i < n; ++i) { a[i] = 0; __syncwarp(); HERE; }",
+            "for (int i = 0; i < n; ++i) { a[i] = __shfl_sync(__activemask(), n, i); HERE; }",
             // An `else` would belong to the guard, and a pragma to it too.
             "if (n) for (int i = 0; i < n; ++i) { a[i] = 0; HERE; } else in[0] = 1;",
             "for (int i = 0; i < n; ++i) while (n) { a[i] = 0; HERE; }",
