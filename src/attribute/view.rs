@@ -1,5 +1,6 @@
 //! Text of a file or of a kernel string as the compiler's line tables number it, with its syntax tree.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use tree_sitter::{Node, Parser, Tree};
 
 use super::syntax::{Memory, Mention};
-use crate::as_compiled::{CompiledText, CompiledUnit};
+use crate::as_compiled::{CompiledText, CompiledUnit, TokenKind, tokens};
 use crate::compile::Artifacts;
 use crate::extract::{MappedText, TranslationUnit, UnitCode};
 use crate::read::FrontEnd;
@@ -32,7 +33,8 @@ impl SourceView {
         view.compiled = compiled;
         let mut parser = Parser::new();
         let language = tree_sitter_cuda::LANGUAGE.into();
-        view.tree = parser.set_language(&language).ok().and_then(|()| parser.parse(view.text.as_str(), None));
+        let parsed = without_pragmas_within_statements(view.text.as_str());
+        view.tree = parser.set_language(&language).ok().and_then(|()| parser.parse(parsed.as_ref(), None));
         view
     }
 
@@ -166,6 +168,36 @@ impl<'a> Views<'a> {
     }
 }
 
+/// The text with blanks for pragmas between the head of a statement and its body: for the grammar a pragma is a statement
+/// of its own, so that the loop behind it would not be part of the loop before it.
+fn without_pragmas_within_statements(text: &str) -> Cow<'_, str> {
+    if !text.contains("pragma") {
+        return Cow::Borrowed(text);
+    }
+    let mut parsed: Vec<u8> = Vec::new();
+    let mut at = 0;
+    let mut before = "";
+    for token in tokens(text) {
+        let word = text.get(token.range.clone()).unwrap_or("");
+        if token.kind != TokenKind::Directive {
+            before = word;
+        } else if matches!(before, ")" | "else" | "do")
+            && word.trim_start_matches(['#', ' ', '\t']).starts_with("pragma")
+        {
+            let is_line_end = |byte: u8| matches!(byte, b'\n' | b'\r');
+            parsed.extend(&text.as_bytes()[at..token.range.start]);
+            parsed.extend(word.bytes().map(|byte| if is_line_end(byte) { byte } else { b' ' }));
+            at = token.range.end;
+        }
+    }
+    if at == 0 {
+        return Cow::Borrowed(text);
+    }
+    parsed.extend(&text.as_bytes()[at..]);
+    // A blank for each byte leaves no part of a character behind.
+    Cow::Owned(String::from_utf8(parsed).unwrap_or_else(|_| text.to_string()))
+}
+
 /// NVRTC makes the program's name absolute with its working folder.
 fn is_program(path: &Path, folder: &Path, name: Option<&str>) -> bool {
     *path == normalize(&folder.join(name.unwrap_or(crate::compile::STRING_NAME)))
@@ -182,5 +214,17 @@ mod tests {
         assert_eq!(view.offset(2, 0), Some(4));
         assert_eq!(view.offset(9, 1), None);
         assert_eq!(view.line_span(2).unwrap().text(), "bc");
+    }
+
+    #[test]
+    fn pragmas_do_not_tear_loops_apart() {
+        let text = "void f() {\n#pragma unroll\n  for (;;)\n#pragma unroll // ü\n    for (;;) g();\n}\n";
+        let view = SourceView::example("a.cu", text);
+        let root = view.root().unwrap();
+        assert!(!root.has_error());
+        let inner =
+            root.named_descendant_for_byte_range(text.rfind("for").unwrap(), text.rfind(";)").unwrap()).unwrap();
+        assert_eq!(inner.parent().map(|parent| parent.kind()), Some("for_statement"));
+        assert_eq!(root.to_sexp().matches("preproc_call").count(), 1);
     }
 }

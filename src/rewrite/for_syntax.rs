@@ -155,11 +155,12 @@ fn for_loop(view: &Rc<SourceView>, node: Node<'_>) -> Option<ForLoop> {
     let counter = view.slice(counter_of(node)?).to_string();
     let is_pragma = |text: &str| text.strip_prefix('#').is_some_and(|rest| rest.trim_start().starts_with("pragma"));
     let pragma = node.prev_sibling().filter(|before| is_pragma(view.slice(*before).trim_start()));
-    let pragma = pragma.filter(|pragma| view.slice(*pragma).contains("unroll"));
+    let pragma = pragma.map(|pragma| pragma.byte_range()).or_else(|| pragma_above(view, node));
+    let pragma = pragma.filter(|range| view.text()[range.clone()].contains("unroll"));
     Some(ForLoop {
         view: Rc::clone(view),
         start: node.start_byte(),
-        pragma: pragma.map(|pragma| pragma.byte_range()),
+        pragma,
         rounds: rounds(view, node, &counter),
         counter,
     })
@@ -212,6 +213,16 @@ pub(super) fn step(view: &SourceView, update: Node<'_>) -> Option<i64> {
         _ => return None,
     };
     (step != 0).then_some(step)
+}
+
+/// The line of a pragma right above a loop, which the tree does not show between the head of a statement and its body.
+fn pragma_above(view: &SourceView, node: Node<'_>) -> Option<Range<usize>> {
+    let line = view.line_of(node.start_byte());
+    let is_first = view.text().get(view.line_range(line)?.start..node.start_byte())?.trim().is_empty();
+    let above = view.line_range(line.checked_sub(1)?).filter(|_| is_first)?;
+    let text = view.text().get(above.clone())?;
+    let directive = text.trim_start().strip_prefix('#')?.trim_start();
+    directive.starts_with("pragma").then_some(above)
 }
 
 /// `unroll 4` or `unroll(4)` in a directive.
