@@ -128,6 +128,10 @@ fn is_walked_deeper(object: &StackObject) -> bool {
     deepest(&|address| matches!(address, Address::Counter(_))) > chosen
 }
 
+fn is_floating(type_text: &str) -> bool {
+    ["float", "double", "half", "__half", "__nv_bfloat16", "nv_bfloat16"].iter().any(|name| type_text.starts_with(name))
+}
+
 /// Loops that visit all elements from some element on, in the order of the elements; what is left with a computed index
 /// selects its element.
 fn visit_in_order(object: &StackObject, rotations: &Rotations, form: Form) -> Option<Suggestion> {
@@ -145,6 +149,8 @@ fn visit_in_order(object: &StackObject, rotations: &Rotations, form: Form) -> Op
         true => "visit the elements in their own order, in an unrolled loop",
         false => "visit the elements in their own order, in an unrolled loop, and select the one that is used alone",
     };
+    let rounds_anew = object.variable.as_ref().is_some_and(|variable| is_floating(&variable.type_text));
+    let title = format!("{title}{}", if rounds_anew { " (sums round in another order)" } else { "" });
     let mut edits = rotations.edits.clone();
     edits.extend(selection.edits);
     edits.extend(unrolled.edits);

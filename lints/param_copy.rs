@@ -117,7 +117,7 @@ fn constant_in_place(cx: &LintContext<'_>, site: &DeclarationSite) -> Option<Edi
         false => "const __grid_constant__ ",
     };
     let is_fit = cx.arch.gpu().has_grid_constants && !site.has("__grid_constant__");
-    site.prefix(words).filter(|_| is_fit)
+    site.prefix(words).filter(|_| is_fit && site.may_be_const())
 }
 
 /// Variables for the members that are written; where the compiler makes a copy for the others all the same, the parameter

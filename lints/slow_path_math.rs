@@ -16,7 +16,6 @@
 use crate::attribute::{StackObject, StackObjectKind};
 use crate::diagnostic::{Applicability, Suggestion};
 use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, object_finding};
-use crate::rewrite::MathForm;
 
 pub(crate) static LINT: Lint = Lint {
     name: "slow_path_math",
@@ -33,14 +32,9 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .primary(function.span.as_ref(), "its slow path needs an array")
         .note("the array is used only for large arguments, but every thread has the frame");
     let finding = finding.help(advice(function.name.as_deref().unwrap_or_default()));
-    let forms = [
-        (MathForm::MultipleOfPi, "take the factor π out, and call the functions of multiples of π"),
-        (MathForm::Single, "compute it in single precision, if that is enough"),
-        (MathForm::Intrinsic, "call the fast functions, if their accuracy is enough"),
-    ];
-    Some(forms.into_iter().fold(finding, |finding, (form, title)| {
-        finding.suggest(Some(Suggestion::new(title, Applicability::MaybeIncorrect, object.rewrite_math(form))))
-    }))
+    // Single for double precision, or a fast function, loses more than last digits: that is advice, and no edit.
+    let title = "take the factor π out, and call the functions of multiples of π (last digits differ)";
+    Some(finding.suggest(Some(Suggestion::new(title, Applicability::MaybeIncorrect, object.multiples_of_pi()))))
 }
 
 fn advice(function: &str) -> String {

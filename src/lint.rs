@@ -7,11 +7,12 @@ use serde::Deserialize;
 
 use crate::as_compiled::CompiledUnit;
 use crate::attribute::{
-    Access, Address, CallAreaKind, KernelFrame, Launch, Launches, Sources, StackObject, StackObjectKind,
+    Access, Address, CallAreaKind, KernelFrame, Launch, Launches, Sources, StackObject, StackObjectKind, may_fuse,
 };
 use crate::compile::{Artifacts, CompilerMessage};
 use crate::diagnostic::{
-    Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Location, Severity, Suggestion, Uniformity,
+    Applicability, Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Location, Severity, Suggestion,
+    Uniformity,
 };
 use crate::extract::{TranslationUnit, UnitCode};
 use crate::gpu::Arch;
@@ -313,13 +314,30 @@ fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {
         Check::Object(check) => check(cx, object).map(|finding| Claim {
             lint,
-            finding: with_owner(finding, object),
+            finding: with_owner(rounding(finding, cx), object),
             bytes: object.bytes,
             is_minor: is_minor(object),
         }),
         _ => None,
     })
 }
+
+/// Edits after which products may be fused with sums: they keep the meaning, but not all bits.
+fn rounding(mut finding: Finding, cx: &LintContext<'_>) -> Finding {
+    if finding.suggestions.is_empty() || !may_fuse(&cx.unit.facts.ptx, &cx.frame.mangled) {
+        return finding;
+    }
+    for suggestion in &mut finding.suggestions {
+        if suggestion.applicability == Applicability::MachineApplicable {
+            suggestion.applicability = Applicability::MaybeIncorrect;
+        }
+        suggestion.title.push_str(LAST_DIGITS);
+    }
+    finding
+}
+
+/// Said of such edits.
+const LAST_DIGITS: &str = " (last digits may differ: products can be fused with sums)";
 
 /// Says whose variable it is, where it is not the kernel's own.
 fn with_owner(finding: Finding, object: &StackObject) -> Finding {

@@ -14,6 +14,7 @@ mod divergence;
 mod escape;
 mod flow;
 pub(crate) mod frame;
+mod fusing;
 mod launch;
 mod line_syntax;
 mod loops;
@@ -44,6 +45,7 @@ pub use flow::Sources;
 pub use frame::{
     KernelFrame, LaunchBounds, MathFunction, PassedTo, Recursion, SpillCheck, StackObject, StackObjectKind, attribute,
 };
+pub use fusing::may_fuse;
 pub use launch::{Launch, Launches};
 pub use loops::Trip;
 pub use mangling::demangle;

@@ -87,6 +87,15 @@ fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
         worst.evidence = worst.evidence.take().or(member.evidence);
         if worst.suggestions.is_empty() {
             worst.suggestions = member.suggestions;
+        } else {
+            // What one instance makes doubtful is doubtful for all.
+            for suggestion in &mut worst.suggestions {
+                let same = member.suggestions.iter().find(|other| other.edits == suggestion.edits);
+                if let Some(other) = same.filter(|other| other.applicability > suggestion.applicability) {
+                    suggestion.applicability = other.applicability;
+                    suggestion.title.clone_from(&other.title);
+                }
+            }
         }
     }
     if let Some(evidence) = &mut worst.evidence {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
+use super::constness::reads_a_value;
 use super::private_variable::{Declared, declared};
 use super::select_syntax::index_of;
 use crate::attribute::frame::StackObject;
@@ -73,7 +74,7 @@ impl<'v> Table<'v> {
             let (_, is_written, is_handed_on) = role(path);
             if is_written && !is_handed_on {
                 table.assigned(path, block)?;
-            } else if is_cast(view, path) {
+            } else if is_cast(view, path) || !reads_a_value(view, used) {
                 return None;
             } else {
                 first_read = first_read.min(used.start_byte());
@@ -99,7 +100,11 @@ impl<'v> Table<'v> {
         }
         let index = index_of(path).filter(|_| is_fit)?;
         let index = view.value_of(index)?;
-        let value = constant(view, assignment.child_by_field_name("right")?)?;
+        let right = assignment.child_by_field_name("right")?;
+        let value = constant(view, right)?;
+        if !view.means_the_same(&value, right.start_byte(), self.statement.start_byte()) {
+            return None;
+        }
         let is_new = (0..self.count).contains(&index) && self.values.insert(index, value).is_none();
         self.statements.push(statement);
         is_new.then_some(())
@@ -186,10 +191,12 @@ mod tests {
     use super::*;
     use crate::edit::apply;
 
+    const HELPER: &str = "__device__ int g(const uchar4* t, int n) { return t[n].x; }\n";
+
     fn edited(body: &str) -> Option<String> {
-        let text = format!("__device__ int f(int n) {{\n{body}\n}}\n");
+        let text = format!("{HELPER}__device__ int f(int n) {{\n{body}\n}}\n");
         let view = SourceView::example("a.cu", &text);
-        let edits = Table::at(&view, text.find("t[")?)?.edits()?;
+        let edits = Table::at(&view, text.find(" t[")? + 1)?.edits()?;
         apply(&text, &edits.iter().collect::<Vec<_>>())
     }
 
@@ -197,10 +204,10 @@ mod tests {
     fn assignments_become_a_list() {
         let body = "    int t[4];\n    t[0] = 3;;\n    t[1] = -'a';\n    t[3] = 2 * 8;\n    return t[n];";
         let expected = "    static constexpr int t[4] = {3, -'a', 0, 2 * 8};\n    return t[n];";
-        assert_eq!(edited(body), Some(format!("__device__ int f(int n) {{\n{expected}\n}}\n")));
+        assert_eq!(edited(body), Some(format!("{HELPER}__device__ int f(int n) {{\n{expected}\n}}\n")));
         let body = "    uchar4 t[2];\n    t[0] = make_uchar4(1, 0, 0, 0);\n    t[1] = make_uchar4(2, 0, 0, 0);\n    return g(t, n);";
         let expected = "    static constexpr uchar4 t[2] = {{1, 0, 0, 0}, {2, 0, 0, 0}};\n    return g(t, n);";
-        assert_eq!(edited(body), Some(format!("__device__ int f(int n) {{\n{expected}\n}}\n")));
+        assert_eq!(edited(body), Some(format!("{HELPER}__device__ int f(int n) {{\n{expected}\n}}\n")));
     }
 
     #[test]

@@ -29,7 +29,9 @@ impl ForLoop {
             .into_iter()
             .find_map(|used| Some((extent_text(view, array, used, self.counter())?, used)))?;
         let guard = self.bounded_by(&extent)?;
-        Some(Guard { is_certain: is_used_first(view, used, body), ..guard })
+        let is_certain = is_used_first(view, used, body);
+        // Who asks in the body how far the counter is has rounds beyond the extent.
+        (is_certain || !is_compared(view, body, self.counter())).then_some(Guard { is_certain, ..guard })
     }
 
     /// The same where a function gets an array of so many elements by a pointer: one place calls it, so that it is always
@@ -90,6 +92,24 @@ fn is_called_once(view: &SourceView, function: Node<'_>) -> bool {
     let uses = view.identifiers_below(root).into_iter().filter(|node| view.slice(*node) == base);
     let others = uses.filter(|node| node.parent().is_none_or(|parent| parent.kind() != "function_declarator"));
     others.count() == 1
+}
+
+/// Whether something in a loop's body compares the counter.
+fn is_compared(view: &SourceView, body: Node<'_>, counter: &str) -> bool {
+    let mut open = vec![body];
+    while let Some(node) = open.pop() {
+        let operator = node.child_by_field_name("operator").map_or("", |operator| view.slice(operator));
+        let compares = node.kind() == "binary_expression" && matches!(operator, "<" | "<=" | ">" | ">=" | "==" | "!=");
+        let sides = [node.child_by_field_name("left"), node.child_by_field_name("right")];
+        let names = |side: Node<'_>| view.identifiers_below(side).into_iter().any(|name| view.slice(name) == counter);
+        // `in[i] > 0` asks for something else.
+        let is_direct = |side: &Node<'_>| side.kind() != "subscript_expression" && names(*side);
+        if compares && sides.into_iter().flatten().any(|side| is_direct(&side)) {
+            return true;
+        }
+        open.extend(children(node));
+    }
+    false
 }
 
 /// Whether a function, or a class or function around it, is a template.

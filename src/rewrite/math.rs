@@ -9,7 +9,6 @@ use crate::attribute::call_syntax::base_name;
 use crate::attribute::frame::StackObject;
 use crate::attribute::syntax::{children, enclosing_function};
 use crate::attribute::view::SourceView;
-use crate::attribute::words::places_of;
 use crate::diagnostic::Edit;
 
 /// Functions whose slow path needs an array, without the ending of their `float` form.
@@ -18,26 +17,11 @@ const FUNCTIONS: [&str; 4] = ["sin", "cos", "tan", "sincos"];
 /// Deeper expressions are not searched for a factor π.
 const MAX_DEPTH: usize = 16;
 
-/// What takes the place of the calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MathForm {
-    /// `sinpi(x)` for `sin(M_PI * x)`.
-    MultipleOfPi,
-    /// `sinf(x)` for `sin(x)`.
-    Single,
-    /// `__sinf(x)` for `sinf(x)`.
-    Intrinsic,
-}
-
 impl StackObject {
-    /// Other forms of all trigonometric calls in the functions that the array belongs to; empty where not all can have
-    /// that form, as one that is left has the same array.
-    pub fn rewrite_math(&self, form: MathForm) -> Vec<Edit> {
+    /// `sinpi(x)` for `sin(M_PI * x)`, for all trigonometric calls in the functions that the array belongs to; empty where
+    /// not all can have that form, as one that is left has the same array.
+    pub fn multiples_of_pi(&self) -> Vec<Edit> {
         let Some(function) = &self.math_function else { return Vec::new() };
-        let is_float = function.name.as_ref().is_some_and(|name| name.ends_with('f'));
-        if is_float != (form == MathForm::Intrinsic) {
-            return Vec::new();
-        }
         let mut edits = Vec::new();
         let mut seen: Vec<(*const SourceView, usize)> = Vec::new();
         let here = function.span.as_ref().map(|span| {
@@ -54,7 +38,7 @@ impl StackObject {
                 continue;
             }
             seen.push(key);
-            match rewrite(view, body, form) {
+            match rewrite(view, body) {
                 Some(more) => edits.extend(more),
                 None => return Vec::new(),
             }
@@ -65,7 +49,7 @@ impl StackObject {
     }
 }
 
-fn rewrite(view: &SourceView, function: Node<'_>, form: MathForm) -> Option<Vec<Edit>> {
+fn rewrite(view: &SourceView, function: Node<'_>) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
     let mut open = vec![function];
     while let Some(node) = open.pop() {
@@ -75,47 +59,41 @@ fn rewrite(view: &SourceView, function: Node<'_>, form: MathForm) -> Option<Vec<
         };
         let name = base_name(view.slice(called)).to_string();
         if FUNCTIONS.contains(&name.trim_end_matches('f')) {
-            edits.extend(of_call(view, node, called, &name, form).filter(|_| view.is_plain(node))?);
+            edits.extend(of_call(view, node, called, &name).filter(|_| view.is_plain(node))?);
         }
     }
     Some(edits)
 }
 
-fn of_call(view: &SourceView, call: Node<'_>, called: Node<'_>, name: &str, form: MathForm) -> Option<Vec<Edit>> {
+fn of_call(view: &SourceView, call: Node<'_>, called: Node<'_>, name: &str) -> Option<Vec<Edit>> {
     let base = name.trim_end_matches('f');
-    let is_float = base != name;
-    let new_name = match form {
-        MathForm::MultipleOfPi if base != "tan" => format!("{base}pi{}", if is_float { "f" } else { "" }),
-        // The results of `sincos` are variables of another type.
-        MathForm::Single if !is_float && base != "sincos" => format!("{base}f"),
-        MathForm::Intrinsic => format!("__{base}f"),
-        // What is `float` already has no slow path that counts.
-        MathForm::Single if is_float => return Some(Vec::new()),
-        _ => return None,
-    };
-    let mut edits = vec![view.replacement(called.byte_range(), &new_name)?];
-    if form == MathForm::MultipleOfPi {
-        let argument = call.child_by_field_name("arguments")?.named_child(0)?;
-        edits.push(without_pi(view, argument, 0)?);
+    // A member, or a function of the user's, only has the library's name.
+    let is_library = matches!(view.slice(called).trim_start_matches("::"), text if text == name || text == format!("std::{name}"))
+        && super::sites::functions_named(view, name).is_empty();
+    if base == "tan" || !is_library {
+        return None;
     }
-    Some(edits)
+    let new_name = format!("{base}pi{}", if base == name { "" } else { "f" });
+    let argument = call.child_by_field_name("arguments")?.named_child(0)?;
+    Some(vec![view.replacement(called.byte_range(), &new_name)?, without_pi(view, argument, base != name, 0)?])
 }
 
 /// Takes a factor π out of a product.
-fn without_pi(view: &SourceView, node: Node<'_>, depth: usize) -> Option<Edit> {
+fn without_pi(view: &SourceView, node: Node<'_>, is_float: bool, depth: usize) -> Option<Edit> {
     if depth > MAX_DEPTH {
         return None;
     }
-    if let Some(turns) = half_turns(view, node) {
+    if let Some(turns) = half_turns(view, node, is_float) {
         return match literal_beside(view, node).filter(|_| turns == "1.0") {
             // `2.0 * M_PI` becomes `2.0`.
             Some((product, literal)) => view.replacement(product.byte_range(), view.slice(literal)),
             None => view.replacement(node.byte_range(), turns),
         };
     }
-    let field = |name: &str| node.child_by_field_name(name).and_then(|child| without_pi(view, child, depth + 1));
+    let field =
+        |name: &str| node.child_by_field_name(name).and_then(|child| without_pi(view, child, is_float, depth + 1));
     match node.kind() {
-        "parenthesized_expression" => without_pi(view, node.named_child(0)?, depth + 1),
+        "parenthesized_expression" => without_pi(view, node.named_child(0)?, is_float, depth + 1),
         "unary_expression" => field("argument"),
         "binary_expression" => match view.slice(node.child_by_field_name("operator")?) {
             "*" => field("left").or_else(|| field("right")),
@@ -126,40 +104,56 @@ fn without_pi(view: &SourceView, node: Node<'_>, depth: usize) -> Option<Edit> {
     }
 }
 
-/// `1.0` for π and `2.0` for 2π: a literal, or a name whose definition in the text is one.
-fn half_turns(view: &SourceView, node: Node<'_>) -> Option<&'static str> {
-    match (node.kind(), view.slice(node)) {
-        ("number_literal", literal) => of_literal(literal),
-        ("identifier", "M_PI" | "CUDART_PI" | "CUDART_PI_F") => Some("1.0"),
-        ("identifier", name) => definition(view.text(), name).and_then(of_literal),
+/// `1.0` for π and `2.0` for 2π: a literal, or a constant whose value is one, as it was compiled.
+fn half_turns(view: &SourceView, node: Node<'_>, is_float: bool) -> Option<&'static str> {
+    match node.kind() {
+        "number_literal" => of_literal(view.slice(node), is_float),
+        "identifier" => of_literal(&value_text(view, node)?, is_float),
         _ => None,
     }
 }
 
-fn of_literal(text: &str) -> Option<&'static str> {
-    match text {
-        _ if text.starts_with("3.14159") => Some("1.0"),
-        _ if text.starts_with("6.28318") => Some("2.0"),
-        _ => None,
+/// What stands for a name: the macro's text, or the initializer of the only variable of that name.
+fn value_text(view: &SourceView, name: Node<'_>) -> Option<String> {
+    let compiled = view.compiled().compiled(view.text(), name.byte_range())?;
+    let bare = |text: &str| text.trim().trim_start_matches('(').trim_end_matches(')').trim().to_string();
+    if compiled != view.slice(name) {
+        return Some(bare(&compiled));
+    }
+    definition(view, view.slice(name)).map(bare)
+}
+
+/// Whether a literal is π or 2π in the precision of the function that it is given to.
+fn of_literal(text: &str, is_float: bool) -> Option<&'static str> {
+    let value: f64 = text.trim_end_matches(['f', 'F', 'l', 'L']).parse().ok()?;
+    let error = if is_float { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let is = |turn: f64| (value - turn).abs() <= turn * error;
+    match () {
+        () if is(std::f64::consts::PI) => Some("1.0"),
+        () if is(std::f64::consts::TAU) => Some("2.0"),
+        () => None,
     }
 }
 
-/// What follows the name in `#define NAME (3.14…)` or `NAME = 3.14…`, everywhere where that is written.
-fn definition<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let mut found = None;
-    for at in places_of(text, name) {
-        let rest = &text[at + name.len()..];
-        let before = text[..at].trim_end_matches([' ', '\t']);
-        let value = match rest.trim_start().strip_prefix('=').filter(|rest| !rest.starts_with('=')) {
-            Some(value) => value,
-            None if before.ends_with("define") => rest,
-            None => continue,
-        };
-        if found.replace(value.trim_start_matches([' ', '\t', '('])).is_some() {
-            return None;
+/// What `const double NAME = 3.14…;` gives a name that is declared once in the text, and is no parameter.
+fn definition<'t>(view: &'t SourceView, name: &str) -> Option<&'t str> {
+    let mut values = Vec::new();
+    let mut open = vec![view.root()?];
+    while let Some(node) = open.pop() {
+        let declared = node.child_by_field_name("declarator").filter(|it| view.slice(*it) == name);
+        match node.kind() {
+            "init_declarator" if declared.is_some() => {
+                let words = node.parent().map(children).unwrap_or_default();
+                let is_constant = words.iter().any(|word| matches!(view.slice(*word), "const" | "constexpr"));
+                values.push(node.child_by_field_name("value").filter(|_| is_constant));
+            }
+            kind if declared.is_some() && kind.contains("declaration") => values.push(None),
+            _ => {}
         }
+        open.extend(children(node));
     }
-    found
+    let [Some(value)] = values.as_slice() else { return None };
+    Some(view.slice(*value))
 }
 
 /// The other factor of a product with a floating-point literal.
@@ -176,13 +170,14 @@ mod tests {
     use super::*;
     use crate::edit::apply;
 
-    fn rewritten(statement: &str, form: MathForm) -> Option<String> {
-        let head =
-            "#define TURN 6.283185307\nconst double pi = 3.14159265358979;\n__global__ void k(double* x, int n) { ";
+    fn rewritten(statement: &str) -> Option<String> {
+        let head = "#define M_PI 3.14159265358979323846\n#define TURN 6.28318530717958647692\n\
+                    const double pi = 3.14159265358979323846, rough = 3.14159;\nnamespace fast { double cos(double); }\n\
+                    __device__ double cos(State&);\n__global__ void k(double* x, int n) { ";
         let text = format!("{head}{statement} }}");
         let view = SourceView::example("a.cu", &text);
         let node = view.root()?.named_descendant_for_byte_range(head.len(), head.len() + 1)?;
-        let edits = rewrite(&view, enclosing_function(node)?, form)?;
+        let edits = rewrite(&view, enclosing_function(node)?)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited[head.len()..edited.len() - 2].to_string())
     }
@@ -191,31 +186,33 @@ mod tests {
     fn a_factor_pi_is_taken_out() {
         for (before, after) in [
             ("x[0] = sin(M_PI * x[1]);", "x[0] = sinpi(1.0 * x[1]);"),
-            ("x[0] = cos(2.0 * M_PI * x[1] / n);", "x[0] = cospi(2.0 * x[1] / n);"),
-            ("x[0] = std::cos(-(x[1] * pi) / n);", "x[0] = cospi(-(x[1] * 1.0) / n);"),
+            ("x[0] = sin(2.0 * M_PI * x[1] / n);", "x[0] = sinpi(2.0 * x[1] / n);"),
+            ("x[0] = std::sin(-(x[1] * pi) / n);", "x[0] = sinpi(-(x[1] * 1.0) / n);"),
+            ("x[0] = sinf(3.14159274f * n);", "x[0] = sinpif(1.0 * n);"),
             ("sincos(TURN * x[1], x, x + 1);", "sincospi(2.0 * x[1], x, x + 1);"),
         ] {
-            assert_eq!(rewritten(before, MathForm::MultipleOfPi).as_deref(), Some(after));
+            assert_eq!(rewritten(before).as_deref(), Some(after));
         }
     }
 
     #[test]
     fn what_is_no_multiple_of_pi_is_left() {
-        for statement in
-            ["x[0] = sin(x[1]);", "x[0] = sin(M_PI + x[1]);", "x[0] = tan(M_PI * x[1]);", "x[0] = sin(x[1] / M_PI);"]
-        {
-            assert_eq!(rewritten(statement, MathForm::MultipleOfPi), None, "{statement}");
+        for statement in [
+            "x[0] = sin(x[1]);",
+            "x[0] = sin(M_PI + x[1]);",
+            "x[0] = tan(M_PI * x[1]);",
+            "x[0] = sin(x[1] / M_PI);",
+            // π is not as exact as the function.
+            "x[0] = sin(rough * x[1]);",
+            "x[0] = sin(3.14159274f * x[1]);",
+            // The user's own functions.
+            "x[0] = cos(M_PI * x[1]);",
+            "x[0] = w.sin(M_PI * x[1]);",
+            "x[0] = fast::sin(M_PI * x[1]);",
+        ] {
+            assert_eq!(rewritten(statement), None, "{statement}");
         }
         // One that is left has the array still.
-        assert_eq!(rewritten("x[0] = sin(M_PI * x[1]) + sin(x[2]);", MathForm::MultipleOfPi), None);
-    }
-
-    #[test]
-    fn single_precision_and_intrinsics() {
-        let single = rewritten("x[0] = sin(x[1]) + tan(x[2]);", MathForm::Single);
-        assert_eq!(single.as_deref(), Some("x[0] = sinf(x[1]) + tanf(x[2]);"));
-        assert_eq!(rewritten("sincos(x[1], x, x + 1);", MathForm::Single), None);
-        let intrinsic = rewritten("sincosf(x[1], x, x + 1); x[2] = cosf(x[3]);", MathForm::Intrinsic);
-        assert_eq!(intrinsic.as_deref(), Some("__sincosf(x[1], x, x + 1); x[2] = __cosf(x[3]);"));
+        assert_eq!(rewritten("x[0] = sin(M_PI * x[1]) + sin(x[2]);"), None);
     }
 }

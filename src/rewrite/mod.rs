@@ -5,6 +5,7 @@
 
 mod by_value;
 mod constant_fill;
+mod constness;
 mod edits;
 mod element_copy;
 mod for_syntax;
@@ -26,7 +27,6 @@ mod sites;
 pub use for_syntax::{ForLoop, index_loops};
 pub use function_table::{FunctionTable, tables_called_near, tables_with};
 pub use guard::Guard;
-pub use math::MathForm;
 pub use private_variable::{Columns, PrivateVariable};
 pub use rotation::Rotations;
 pub use selection::Form;

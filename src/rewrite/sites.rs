@@ -20,6 +20,8 @@ pub struct DeclarationSite {
     view: Rc<SourceView>,
     /// The whole declaration.
     range: Range<usize>,
+    /// Where the name starts.
+    name: usize,
     /// Words before the type: `static`, `const`.
     pub qualifiers: Vec<String>,
     /// Declared in one statement with others.
@@ -35,6 +37,11 @@ impl DeclarationSite {
 
     pub fn is_within_kernel(&self) -> bool {
         self.view.is_within_kernel(self.range.start)
+    }
+
+    /// Whether nothing else is chosen or written where the variable is `const`.
+    pub fn may_be_const(&self) -> bool {
+        self.has("const") || self.has("constexpr") || super::constness::may_be_const(&self.view, self.name)
     }
 
     /// Words before the declaration.
@@ -129,6 +136,7 @@ fn declaration(view: &Rc<SourceView>, offset: usize) -> Option<DeclarationSite> 
     let site = DeclarationSite {
         view: Rc::clone(view),
         range: node.byte_range(),
+        name: offset,
         qualifiers: before.map(|child| view.slice(child).to_string()).collect(),
         has_others: count > 1,
         is_statement: node.parent().is_some_and(|parent| parent.kind() == "compound_statement"),
