@@ -69,7 +69,7 @@ fn native() -> Option<String> {
 
 /// As the driver's own tool names it.
 fn ask_driver() -> Option<String> {
-    let mut command = Command::new("nvidia-smi");
+    let mut command = Command::new(process::on_path("nvidia-smi")?);
     command.args(["--query-gpu=compute_cap", "--format=csv,noheader"]);
     let output = process::run(&mut command, b"", Duration::from_secs(10), &AtomicBool::new(false)).ok()?;
     let text = String::from_utf8(output.stdout).ok().filter(|_| output.end == process::End::Exit(0))?;

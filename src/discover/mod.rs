@@ -1,9 +1,10 @@
 //! The files to check, and the packages that they belong to.
 //!
 //! Without paths these are the packages that cargo would build; with paths, those files and folders, in a package or not.
-//! Nothing of the workspace is run: `cargo metadata --no-deps` starts no compiler, even where the workspace's
-//! `.cargo/config.toml` names one (seen with cargo 1.95).
+//! Nothing of the workspace is run: `cargo metadata --no-deps` starts no compiler (seen with cargo 1.95), and is itself
+//! started where neither `rust-toolchain.toml` nor `.cargo/config.toml` of the workspace count.
 
+mod cargo;
 mod include;
 mod packages;
 mod walk;
@@ -145,7 +146,7 @@ struct Finding {
 
 fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
     let manifest = packages::manifest_of(scope)?;
-    let project = packages::load(&manifest)?;
+    let project = cargo::metadata(&manifest)?;
     let (selected, notes) = packages::select(&project, &manifest, scope)?;
     let left_out = packages::left_out(&project, &selected);
     let root = PathBuf::from(project.workspace_root.as_std_path());
