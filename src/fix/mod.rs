@@ -1,5 +1,6 @@
 //! Writing proven suggestions into the files of the workspace, or as a patch.
 
+mod git;
 mod patch;
 mod vcs;
 mod write;
