@@ -18,11 +18,13 @@ pub mod fix;
 pub mod lint;
 #[path = "../lints/mod.rs"]
 mod lints;
+pub mod places;
 pub mod process;
 pub mod read;
 pub mod report;
 mod rewrite;
 pub mod run;
+pub mod sandbox;
 pub mod source;
 mod suggest;
 pub mod toolkit;

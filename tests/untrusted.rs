@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -31,6 +32,9 @@ struct Case {
     #[serde(default)]
     setup: String,
     run: Vec<String>,
+    /// The folder that it is started in, if not `$TREE`.
+    #[serde(default)]
+    from: Option<String>,
     /// `$TREE`, `$OUTSIDE`, `$CASE`, `$CARGO` and the variables of the test are replaced; an empty value removes a variable.
     #[serde(default)]
     environment: BTreeMap<String, String>,
@@ -99,13 +103,17 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
     };
     let trace = root.join("trace");
     let (mut command, is_traced) = traced(&trace);
-    command.args(case.run.iter().map(replaced)).current_dir(&tree).stdin(Stdio::null());
+    command.args(case.run.iter().map(replaced)).stdin(Stdio::null());
+    command.current_dir(case.from.as_ref().map_or_else(|| tree.clone(), |from| PathBuf::from(replaced(from))));
     // As when it is started directly, which is the way for trees of strangers.
     command
         .env_remove("CARGO")
         .env_remove("RUSTUP_TOOLCHAIN")
         .env("CARGO_LMEM_CACHE_DIR", &cache)
         .env("TMPDIR", &temporary);
+    if let Some(toolkit) = toolkit().filter(|_| case.live) {
+        command.env("CUDA_HOME", toolkit);
+    }
     for (name, value) in &case.environment {
         match replaced(value) {
             value if value.is_empty() => command.env_remove(name),
@@ -155,6 +163,17 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
     let left = fs_err::read_dir(&temporary)?.filter_map(Result::ok).map(|entry| entry.path());
     wrong.extend(left.map(|path| format!("`{}` is left", path.display())));
     if wrong.is_empty() { script(&case.holds, &said) } else { Err(format!("{}\n{said}", wrong.join("\n")).into()) }
+}
+
+/// The toolkit that a check would use: cases have a cache folder of their own, where no managed one lies.
+fn toolkit() -> Option<&'static Path> {
+    static TOOLKIT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let ask = || {
+        let output = Command::new(env!("CARGO_BIN_EXE_cargo-lmem")).args(["lmem", "toolkit", "which"]).output().ok()?;
+        let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+        Some(path).filter(|path| path.is_dir())
+    };
+    TOOLKIT.get_or_init(ask).as_deref()
 }
 
 /// The program, below `strace` where that works.

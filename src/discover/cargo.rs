@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use cargo_metadata::{Metadata, MetadataCommand};
 
-use super::{DiscoverError, normalize, repository_of};
+use super::{DiscoverError, normalize};
+use crate::places::{Places, tree_of};
 use crate::process::{self, End};
 
 /// The folder that cargo is started in.
@@ -71,11 +72,8 @@ fn in_neutral_folder(command: &mut Command) {
 /// What cargo said, for the user. It shows lines of manifests that it cannot read, and a link of that name may lead to any
 /// file of the user's: then only the name is shown.
 fn shown(said: &str, manifest: &Path) -> String {
-    let tree = repository_of(manifest.parent().unwrap_or(manifest));
-    let is_separator = |letter: char| letter.is_whitespace() || "`'\"():,".contains(letter);
-    let paths = said.split(is_separator).filter(|word| word.contains('/') || word.ends_with(".toml"));
-    let leads_outside = |path: &Path| fs_err::canonicalize(path).is_ok_and(|real| !real.starts_with(&tree));
-    let named = paths.map(|word| Path::new(NEUTRAL).join(word)).find(|path| path.is_file() && leads_outside(path));
+    let tree = Places::new([tree_of(manifest.parent().unwrap_or(manifest))]);
+    let named = tree.foreign_in(said, Path::new(NEUTRAL));
     match named {
         Some(path) => format!("`{}` leads out of the workspace", path.display()),
         None => said.trim().trim_start_matches("error: ").to_string(),

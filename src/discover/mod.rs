@@ -17,6 +17,7 @@ pub use packages::Package;
 
 use crate::cli::CheckArgs;
 use crate::config::{ConfigError, PackageConfig, is_safe_path};
+use crate::places::{Places, tree_of};
 use crate::source::display_path;
 
 use packages::Projects;
@@ -64,8 +65,8 @@ pub struct Workspace {
     pub notes: Vec<String>,
     /// Packages with CUDA files that the selected ones build, but that no run of the workspace checks: said in any case.
     pub left_out: Vec<String>,
-    /// Folders, without symbolic links in them, that text may be included from.
-    readable: Vec<PathBuf>,
+    /// What of this machine is the tree that is checked: text may be included from it, and shown.
+    pub places: Places,
 }
 
 /// A `.cu`, `.rs`, `.ptx`, `.cubin` or `.fatbin` file.
@@ -109,8 +110,7 @@ impl Workspace {
     /// Whether Rust code may have text of this file compiled: it lies in the workspace, or in its repository, and is
     /// a regular file. A pull request must not put the contents of other files into a report.
     pub fn may_read(&self, path: &Path) -> bool {
-        let Ok(path) = fs_err::canonicalize(path) else { return false };
-        self.readable.iter().any(|folder| path.starts_with(folder)) && path.is_file()
+        self.places.hold_file(path)
     }
 
     /// All `.rs` files of a package, those that were not asked for too: a kernel's text may lie in any of them.
@@ -276,10 +276,8 @@ impl Finding {
         let given = scope.paths.iter().map(|path| normalize(&scope.current_folder.join(path)));
         let given =
             given.map(|path| if path.is_dir() { path } else { path.parent().map(Path::to_path_buf).unwrap_or(path) });
-        let mut readable: Vec<PathBuf> =
-            folders.chain(given).chain([self.root.clone()]).map(|folder| repository_of(&folder)).collect();
-        readable.sort();
-        readable.dedup();
+        let places = folders.chain(given).chain([self.root.clone()]).map(|folder| tree_of(&folder));
+        let places = Places::new(places);
         let files = self.files.into_values().collect();
         Workspace {
             root: self.root,
@@ -287,15 +285,9 @@ impl Finding {
             files,
             notes: self.notes,
             left_out: self.left_out,
-            readable,
+            places,
         }
     }
-}
-
-/// The folder of the repository that `folder` lies in, else `folder` itself; without symbolic links.
-fn repository_of(folder: &Path) -> PathBuf {
-    let folder = fs_err::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
-    folder.ancestors().find(|ancestor| ancestor.join(".git").exists()).unwrap_or(&folder).to_path_buf()
 }
 
 /// The path without `.` and `..`, by its text alone.

@@ -223,8 +223,11 @@ pub(super) fn remove(cx: &Context<'_>, wanted: VersionRequest) -> Result<Vec<Str
     Ok(meant)
 }
 
+/// Where toolkits lie, below the cache folder.
+pub(super) const TOOLKITS: &str = "toolkits";
+
 fn toolkits_folder(cx: &Context<'_>) -> Result<PathBuf, ToolkitError> {
-    Ok(cx.environment.cache_root()?.join("toolkits"))
+    Ok(cx.environment.cache_root()?.join(TOOLKITS))
 }
 
 /// NVIDIA publishes these wheels for two platforms. (Windows has wheels too, but nothing else here is ready for it.)

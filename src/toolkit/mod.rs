@@ -170,6 +170,11 @@ pub fn cache_root() -> Result<PathBuf, ToolkitError> {
     Environment::of_process().cache_root()
 }
 
+/// The folder of managed toolkits and their parts, if there is one.
+pub fn managed_folder() -> Option<PathBuf> {
+    cache_root().ok().map(|root| root.join(install::TOOLKITS))
+}
+
 /// A place where a toolkit was looked for, and why what is there was not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
