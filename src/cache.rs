@@ -15,8 +15,12 @@ use serde::{Deserialize, Serialize};
 use crate::compile::{Artifacts, Target};
 use crate::extract::{TranslationUnit, UnitCode};
 use crate::files::write_whole;
+use crate::places;
 use crate::toolkit::Toolkit;
 use crate::verify::Overlay;
+
+/// Larger files are no text that a compiler read; what depends on one is not kept.
+const MAX_INPUT_BYTES: u64 = 256 << 20;
 
 /// Changes whenever entries of older versions of this tool must not be read.
 const FORMAT: &str = "cargo-lmem artifacts 3";
@@ -260,7 +264,7 @@ impl Cache {
         if let Some(known) = self.hashes.lock().ok()?.get(path) {
             return known.clone();
         }
-        let hash = fs_err::read(path).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string());
+        let hash = places::read(path, MAX_INPUT_BYTES).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string());
         self.hashes.lock().ok()?.insert(path.to_path_buf(), hash.clone());
         hash
     }

@@ -3,6 +3,7 @@
 //! Names of files come from the workspace: in links, in `#line`, in flags, in what compilers print. What counts is where a
 //! name leads in the end, so that paths are compared without symbolic links in them.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -68,26 +69,35 @@ pub fn is_regular(path: &Path) -> bool {
 /// # Errors
 /// It cannot be read, is no file (a pipe or device would be waited for, or have no end), or is too large.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let refused = |reason: String| Err(io::Error::other(format!("`{}` {reason}", path.display())));
-    if !is_regular(path) {
-        // As the system says it, where there is nothing.
-        std::fs::metadata(path)
-            .map_err(|error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display())))?;
-        return refused("is not a regular file".to_string());
-    }
-    // It may have become a pipe since: opening one for reading does not wait then, and is seen to be none.
-    let open = std::fs::File::options().read(true).custom_flags(NONBLOCK).open(path);
-    let file = open.map_err(|error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display())))?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return refused("is not a regular file".to_string());
-    }
     let mut bytes = Vec::new();
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > limit {
-        true => refused(format!("has more than {} MiB", (limit >> 20).max(1))),
+        true => Err(refused(path, &format!("has more than {} MiB", (limit >> 20).max(1)))),
         false => Ok(bytes),
     }
+}
+
+/// Opens a regular file, and nothing else.
+///
+/// # Errors
+/// As [`read`].
+pub fn open(path: &Path) -> io::Result<File> {
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
+    // As the system says it, where there is nothing.
+    std::fs::metadata(path).map_err(named)?;
+    if !is_regular(path) {
+        return Err(refused(path, "is not a regular file"));
+    }
+    // It may have become a pipe since: opening one for reading does not wait then, and is seen to be none.
+    let file = File::options().read(true).custom_flags(NONBLOCK).open(path).map_err(named)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(refused(path, "is not a regular file")),
+    }
+}
+
+fn refused(path: &Path, reason: &str) -> io::Error {
+    io::Error::other(format!("`{}` {reason}", path.display()))
 }
 
 /// `O_NONBLOCK` as rustix has it for this system.

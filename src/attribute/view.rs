@@ -137,8 +137,7 @@ impl<'a> Views<'a> {
             }
             _ => {}
         }
-        let is_ours = path.starts_with(self.root) || path.starts_with(&self.unit.base);
-        let file = is_ours.then(|| SourceFile::read(path, self.root).ok()).flatten()?;
+        let file = SourceFile::read_named(path, self.root, &[self.root, &self.unit.base])?;
         Some(SourceView::new(MappedText::from_file(&file)))
     }
 }

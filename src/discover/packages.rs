@@ -9,6 +9,7 @@ use globset::Glob;
 
 use super::{DiscoverError, Scope, cargo, normalize};
 use crate::config::{ConfigError, PackageConfig, Table, nearest};
+use crate::places;
 
 /// A package of the workspace.
 #[derive(Debug, Clone)]
@@ -218,8 +219,7 @@ fn has_cuda(folder: &Path) -> bool {
 }
 
 fn has_kernel(path: &Path) -> bool {
-    let is_small = fs_err::metadata(path).is_ok_and(|metadata| metadata.len() <= MAX_RUST_BYTES);
-    is_small && fs_err::read(path).is_ok_and(|bytes| memchr::memmem::find(&bytes, b"__global__").is_some())
+    places::read(path, MAX_RUST_BYTES).is_ok_and(|bytes| memchr::memmem::find(&bytes, b"__global__").is_some())
 }
 
 fn without_excluded<'a>(
