@@ -172,7 +172,8 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
         stdout.write_all(&text)?;
         return stdout.flush();
     };
-    files::write_whole(path, &text)
+    files::write_output(path, &text)
+        .map_err(|error| std::io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display())))
 }
 
 fn package_info(package: &cargo_lmem::discover::Package) -> Option<report::PackageInfo> {

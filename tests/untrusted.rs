@@ -17,6 +17,8 @@ use serde::Deserialize;
 
 /// What the files outside of the workspace say.
 const SECRET: &str = "hunter2";
+/// More than this does not fit into a variable.
+const MAX_SAID: usize = 64 << 10;
 /// A file that hostile programs write, outside of the workspace.
 const EXECUTED: &str = "executed";
 
@@ -88,7 +90,7 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
         [("TREE", &*tree), ("OUTSIDE", &*outside), ("CASE", folder), ("CARGO", &*cargo)].into();
     let script = |text: &str, said: &str| -> Result<(), Failed> {
         let mut shell = Command::new("sh");
-        shell.args(["-eu", "-c", text]).current_dir(&tree).envs(&variables).env("SAID", said);
+        shell.args(["-eu", "-c", text]).current_dir(&tree).envs(&variables).env("SAID", said.get(..MAX_SAID).unwrap_or(said));
         let output = shell.output()?;
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         output.status.success().then_some(()).ok_or_else(|| format!("`{text}` fails: {words}\n{said}").into())

@@ -104,7 +104,7 @@ const MAX_NESTED: u32 = 8;
 
 /// What all response files of a command hold together. nvcc itself takes no longer commands, and files that name each other
 /// twice would double with each level.
-const MAX_RESPONSE_BYTES: u64 = 4 << 20;
+const MAX_RESPONSE_BYTES: u64 = 1 << 20;
 
 /// Puts the content of response files in place of their names: `@file`, `--options-file file`, `-optf file`.
 pub(super) struct ResponseFiles<'a> {
