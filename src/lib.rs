@@ -25,6 +25,7 @@ pub mod report;
 mod rewrite;
 pub mod run;
 pub mod sandbox;
+pub mod say;
 pub mod source;
 mod suggest;
 pub mod toolkit;

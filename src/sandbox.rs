@@ -161,6 +161,9 @@ fn bound(command: &mut Command, memory: Option<u64>, time: Duration) {
         }
         setrlimit(Resource::Fsize, at_most(MAX_FILE_BYTES))?;
         setrlimit(Resource::Core, at_most(0))?;
+        // A kill of ours leaves it no reason to go on.
+        #[cfg(target_os = "linux")]
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
         // What outlives us ends by itself.
         setrlimit(Resource::Cpu, at_most(time.as_secs().saturating_add(5)))?;
         Ok(())

@@ -90,7 +90,11 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
         [("TREE", &*tree), ("OUTSIDE", &*outside), ("CASE", folder), ("CARGO", &*cargo)].into();
     let script = |text: &str, said: &str| -> Result<(), Failed> {
         let mut shell = Command::new("sh");
-        shell.args(["-eu", "-c", text]).current_dir(&tree).envs(&variables).env("SAID", said.get(..MAX_SAID).unwrap_or(said));
+        shell
+            .args(["-eu", "-c", text])
+            .current_dir(&tree)
+            .envs(&variables)
+            .env("SAID", said.get(..MAX_SAID).unwrap_or(said));
         let output = shell.output()?;
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         output.status.success().then_some(()).ok_or_else(|| format!("`{text}` fails: {words}\n{said}").into())

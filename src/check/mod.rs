@@ -98,13 +98,13 @@ pub struct Talk {
 impl Talk {
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            anstream::eprintln!("note: {text}");
+            crate::say::line(&format!("note: {text}"));
         }
     }
 
     fn detail(&self, text: &str) {
         if self.verbose {
-            anstream::eprintln!("{text}");
+            crate::say::line(text);
         }
     }
 }

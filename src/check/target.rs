@@ -18,6 +18,9 @@ const FALLBACK: &str = "sm_80";
 /// A name is none, or `native` is asked for without a GPU.
 pub fn typed(names: &[String]) -> Result<Vec<String>, CheckError> {
     let mut architectures = Vec::new();
+    if !names.is_empty() && names.iter().all(|name| name.trim().is_empty()) {
+        return Err(CheckError::Usage("`--arch` names no architecture".to_string()));
+    }
     for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
         let architecture = match name {
             "native" => native().ok_or_else(|| {

@@ -246,7 +246,7 @@ impl Finding {
             if file.explicit {
                 return Err(DiscoverError::NotAccepted { path, reason });
             }
-            self.notes.push(format!("`{}` is not checked: {reason}", display_path(&path, &self.root)));
+            self.left_out.push(format!("`{}` is not checked: {reason}", display_path(&path, &self.root)));
         }
         Ok(())
     }

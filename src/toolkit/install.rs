@@ -642,7 +642,7 @@ fn licence(place: &Path) -> Option<PathBuf> {
 /// A line on stderr.
 fn say(cx: &Context<'_>, text: &str) {
     if !cx.quiet {
-        anstream::eprintln!("{text}");
+        crate::say::line(text);
     }
 }
 

@@ -252,6 +252,11 @@ pub enum ToolkitError {
 }
 
 impl ToolkitError {
+    /// Whether the words of the command line or the settings are wrong, rather than the machine.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::NotAChoice(_) | Self::NotAPin(_))
+    }
+
     /// The next steps, one for each `hint:` line.
     pub fn hints(&self) -> Vec<String> {
         let own = "install CUDA and set `CUDA_HOME`, or pass its folder with `--toolkit PATH`";
