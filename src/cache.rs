@@ -15,8 +15,12 @@ use serde::{Deserialize, Serialize};
 use crate::compile::{Artifacts, Target};
 use crate::extract::{TranslationUnit, UnitCode};
 use crate::files::write_whole;
+use crate::places;
 use crate::toolkit::Toolkit;
 use crate::verify::Overlay;
+
+/// Larger files are no text that a compiler read; what depends on one is not kept.
+const MAX_INPUT_BYTES: u64 = 256 << 20;
 
 /// Changes whenever entries of older versions of this tool must not be read.
 const FORMAT: &str = "cargo-lmem artifacts 4";
@@ -142,7 +146,7 @@ impl Cache {
     /// A value that was kept under a name.
     pub fn get_value<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
         let path = self.path(key);
-        let value = serde_json::from_slice(&fs_err::read(&path).ok()?).ok()?;
+        let value = serde_json::from_slice(&checked(key, &fs_err::read(&path).ok()?)?).ok()?;
         touch(&path);
         Some(value)
     }
@@ -152,7 +156,7 @@ impl Cache {
     /// # Errors
     /// It cannot be written.
     pub fn put_value(&self, key: &Key, value: &impl Serialize) -> std::io::Result<()> {
-        self.write(key, &serde_json::to_vec(value)?)
+        self.write(key, &sealed(key, serde_json::to_vec(value)?))
     }
 
     fn write(&self, key: &Key, content: &[u8]) -> std::io::Result<()> {
@@ -192,11 +196,7 @@ impl Cache {
     pub fn get(&self, key: &Key) -> Option<Artifacts> {
         let path = self.path(key);
         let bytes = fs_err::read(&path).ok()?;
-        let (content, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH_BYTES)?)?;
-        if blake3::hash(content).as_bytes() != hash {
-            return None;
-        }
-        let entry = decode(content)?;
+        let entry = decode(&checked(key, &bytes)?)?;
         let unchanged = |(path, hash): &(String, String)| self.hash(&self.absolute(path)).as_deref() == Some(hash);
         if !entry.dependencies.iter().all(unchanged) {
             return None;
@@ -245,10 +245,7 @@ impl Cache {
             dependencies.push((self.portable(&path), hash));
         }
         let entry = Entry { root: self.root.clone(), dependencies, artifacts: artifacts.clone() };
-        let mut content = encode(entry)?;
-        let hash = blake3::hash(&content);
-        content.extend(hash.as_bytes());
-        self.write(key, &content)
+        self.write(key, &sealed(key, encode(entry)?))
     }
 
     fn path(&self, key: &Key) -> PathBuf {
@@ -260,7 +257,7 @@ impl Cache {
         if let Some(known) = self.hashes.lock().ok()?.get(path) {
             return known.clone();
         }
-        let hash = fs_err::read(path).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string());
+        let hash = places::read(path, MAX_INPUT_BYTES).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string());
         self.hashes.lock().ok()?.insert(path.to_path_buf(), hash.clone());
         hash
     }
@@ -279,6 +276,24 @@ impl Cache {
             total -= entry.bytes;
         }
     }
+}
+
+/// Content with a hash of it and of its name: an entry that was cut, changed, or put in the place of another is none.
+fn sealed(key: &Key, mut content: Vec<u8>) -> Vec<u8> {
+    let hash = hash_of(key, &content);
+    content.extend(hash.as_bytes());
+    content
+}
+
+fn checked(key: &Key, bytes: &[u8]) -> Option<Vec<u8>> {
+    let (content, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH_BYTES)?)?;
+    (hash_of(key, content).as_bytes() == hash).then(|| content.to_vec())
+}
+
+fn hash_of(key: &Key, content: &[u8]) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(key.0.as_bytes()).update(content);
+    hasher.finalize()
 }
 
 /// Where entries of all workspaces lie, below the cache folder of the tool.

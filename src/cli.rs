@@ -122,9 +122,21 @@ pub struct CheckArgs {
     /// Compilers that run at the same time [default: number of cores]
     #[arg(short, long, value_name = "N", help_heading = "Compilation", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
-    /// Seconds after which one compiler run is given up
+    /// Seconds after which one file or kernel string is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 600, help_heading = "Compilation", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
+    /// MiB of memory that one compiler may take; 0 sets no limit
+    #[arg(long, value_name = "MIB", default_value_t = 8192, help_heading = "Compilation", env = "CARGO_LMEM_MEMORY")]
+    pub memory: u64,
+    /// Folder outside of the workspace that compilers may read (may be repeated)
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        help_heading = "Compilation",
+        env = "CARGO_LMEM_ALLOW_READ",
+        value_delimiter = ':'
+    )]
+    pub allow_read: Vec<PathBuf>,
 
     /// Silence a lint (`warnings` means all)
     #[arg(short = 'A', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]

@@ -1,6 +1,8 @@
 //! Files that are whole or as they were.
 
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 /// Writes a file beside its place and moves it there: who reads meanwhile finds the old one, or the new one.
@@ -16,9 +18,92 @@ pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Writes what the user asked to have in a place of their choice. A regular file is replaced as a whole and keeps its
+/// permissions, a new one has those that the system gives new files. Whatever else lies there (a link, a pipe, a device
+/// such as `/dev/stdout`) stays what it is, and is written into.
+///
+/// # Errors
+/// The place cannot be written to.
+pub fn write_output(path: &Path, content: &[u8]) -> io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => replace(path, content, None),
+        Err(error) => Err(error),
+        // Other names of the same file would keep the old content.
+        Ok(found) if found.is_file() && found.nlink() == 1 => match replace(path, content, Some(found.permissions())) {
+            // The folder may be read-only where the file is not.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => write_into(path, content),
+            result => result,
+        },
+        Ok(_) => write_into(path, content),
+    }
+}
+
+fn replace(path: &Path, content: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
+    if permissions.as_ref().is_some_and(Permissions::readonly) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // What the user's umask leaves of it.
+    let mut file = builder.prefix(".cargo-lmem-").permissions(Permissions::from_mode(0o666)).tempfile_in(folder)?;
+    file.write_all(content)?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions)?;
+    }
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn write_into(path: &Path, content: &[u8]) -> io::Result<()> {
+    // A descriptor of ours (`/dev/stdout`, `/dev/fd/3`) goes on where it is; what it leads to is not cut.
+    let is_ours = path.starts_with("/dev") || path.starts_with("/proc");
+    let mut options = File::options();
+    let options = if is_ours { options.append(true) } else { options.write(true).truncate(true).create(true) };
+    options.open(path)?.write_all(content)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn output_goes_into_what_is_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs_err::write(path("real"), "a long old text").unwrap();
+        std::os::unix::fs::symlink(path("real"), path("link")).unwrap();
+        write_output(&path("link"), b"new").unwrap();
+        assert!(fs_err::symlink_metadata(path("link")).unwrap().is_symlink());
+        assert_eq!(fs_err::read_to_string(path("real")).unwrap(), "new");
+        fs_err::hard_link(path("real"), path("twin")).unwrap();
+        write_output(&path("twin"), b"both").unwrap();
+        assert_eq!(fs_err::read_to_string(path("real")).unwrap(), "both");
+        let status = std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap();
+        assert!(status.success());
+        let reader = std::thread::spawn({
+            let pipe = path("pipe");
+            move || fs_err::read_to_string(pipe).unwrap()
+        });
+        write_output(&path("pipe"), b"through").unwrap();
+        assert_eq!(reader.join().unwrap(), "through");
+        assert!(!fs_err::symlink_metadata(path("pipe")).unwrap().is_file());
+        write_output(Path::new("/dev/null"), b"gone").unwrap();
+        assert!(!fs_err::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn output_has_the_permissions_of_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs_err::metadata(path).unwrap().permissions().mode() & 0o777;
+        let (plain, ours) = (folder.path().join("plain"), folder.path().join("ours"));
+        drop(File::create(&plain).unwrap());
+        write_output(&ours, b"x").unwrap();
+        assert_eq!(mode(&ours), mode(&plain));
+        fs_err::set_permissions(&ours, Permissions::from_mode(0o640)).unwrap();
+        write_output(&ours, b"y").unwrap();
+        assert_eq!(mode(&ours), 0o640);
+        assert_eq!(fs_err::read_dir(folder.path()).unwrap().count(), 2);
+    }
 
     #[test]
     fn a_file_is_replaced_and_nothing_stays_beside_it() {

@@ -21,11 +21,14 @@ pub mod gpu;
 pub mod lint;
 #[path = "../lints/mod.rs"]
 mod lints;
+pub mod places;
 pub mod process;
 pub mod read;
 pub mod report;
 mod rewrite;
 pub mod run;
+pub mod sandbox;
+pub mod say;
 pub mod source;
 mod suggest;
 pub mod toolkit;

@@ -14,7 +14,7 @@ use cargo_lmem::cli::{
 };
 use cargo_lmem::diagnostic::Severity;
 use cargo_lmem::toolkit::ToolkitError;
-use cargo_lmem::{build_flags, cache, compile, files, fix, lint, report, run, toolkit};
+use cargo_lmem::{build_flags, cache, compile, files, fix, lint, report, run, say, toolkit};
 use clap::Parser;
 
 /// How a run ends; the numbers are documented in `--help` and the README.
@@ -106,7 +106,7 @@ fn say(arguments: &CheckArgs, outcome: &Outcome, start: Instant) -> Exit {
     }
     if !arguments.quiet && matches!(arguments.message_format, MessageFormat::Human | MessageFormat::Short) {
         let color = use_color(arguments.color, std::io::stderr().is_terminal());
-        anstream::eprint!("{}", report::summary(&outcome.report.summary, start.elapsed(), color));
+        say::styled(&report::summary(&outcome.report.summary, start.elapsed(), color));
     }
     exit_of(outcome)
 }
@@ -172,7 +172,8 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
         stdout.write_all(&text)?;
         return stdout.flush();
     };
-    files::write_whole(path, &text)
+    files::write_output(path, &text)
+        .map_err(|error| std::io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display())))
 }
 
 fn package_info(package: &cargo_lmem::discover::Package) -> Option<report::PackageInfo> {
@@ -202,7 +203,7 @@ fn explain(arguments: &ExplainArgs) -> Exit {
             write_text(&mut stdout, &format!("{} ({} by default)\n\n{text}\n", lint.name, lint.level.name()))
         }
         _ => {
-            anstream::eprintln!("error: there is no lint `{name}`\nhint: `cargo lmem explain` lists all of them");
+            say::line(&format!("error: there is no lint `{name}`\nhint: `cargo lmem explain` lists all of them"));
             Exit::Usage
         }
     }
@@ -223,8 +224,9 @@ fn run_cache(arguments: &CacheArgs) -> Exit {
     match arguments.command {
         CacheCommand::Info => {
             let (entries, bytes) = cache::usage(&folder);
-            anstream::println!("{}\n{entries} compilations, {:.1} MiB", folder.display(), bytes as f64 / 1048576.0);
-            Exit::Clean
+            let size = bytes as f64 / 1048576.0;
+            let text = format!("{}\n{entries} compilations, {size:.1} MiB\n", folder.display());
+            write_text(&mut anstream::stdout().lock(), &text)
         }
         CacheCommand::Clear => {
             // What builds were seen to do, and texts of programs, are found out again as compilations are.
@@ -244,18 +246,18 @@ fn check_error(error: &CheckError) -> Exit {
 }
 
 fn toolkit_error(error: &ToolkitError) -> Exit {
-    let exit = complain(error, Exit::NoToolkit);
+    let exit = complain(error, if error.is_usage() { Exit::Usage } else { Exit::NoToolkit });
     for hint in error.hints() {
-        anstream::eprintln!("hint: {hint}");
+        say::line(&format!("hint: {hint}"));
     }
     exit
 }
 
 fn complain(error: &dyn std::error::Error, exit: Exit) -> Exit {
-    anstream::eprintln!("error: {error}");
+    say::line(&format!("error: {error}"));
     let mut cause = error.source();
     while let Some(error) = cause {
-        anstream::eprintln!("  caused by: {error}");
+        say::line(&format!("  caused by: {error}"));
         cause = error.source();
     }
     exit

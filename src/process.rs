@@ -1,7 +1,10 @@
 //! Running a program with a time limit, so that a compiler that hangs or crashes is a message, not the end.
 
+use std::ffi::OsString;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -50,6 +53,7 @@ impl Output {
 /// # Errors
 /// The program cannot be started.
 pub fn run(command: &mut Command, input: &[u8], limit: Duration, cancel: &AtomicBool) -> std::io::Result<Output> {
+    harden(command);
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
     let writer = child.stdin.take().map(|mut stdin| {
@@ -62,6 +66,47 @@ pub fn run(command: &mut Command, input: &[u8], limit: Duration, cancel: &Atomic
     let end = wait(&mut child, limit, cancel, || ())?;
     drop(writer.map(JoinHandle::join));
     Ok(Output { end, stdout: stdout.join().unwrap_or_default(), stderr: stderr.join().unwrap_or_default() })
+}
+
+/// Lists of folders from which programs and libraries are loaded. An entry that is empty or relative means the current
+/// folder, and our children run in the workspace: `LD_LIBRARY_PATH=/usr/local/cuda/lib64:`, as many profiles have it,
+/// would load a library from a pull request.
+const FOLDER_LISTS: [&str; 6] =
+    ["PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "PYTHONPATH"];
+
+/// Libraries that are loaded into every program; a name without a folder is looked for where libraries are.
+const LIBRARIES: [&str; 2] = ["LD_PRELOAD", "LD_AUDIT"];
+
+/// Keeps what lies in the current folder from being run by a command: entries of the environment that are relative go.
+/// What the caller has set stays.
+pub fn harden(command: &mut Command) {
+    let set: Vec<OsString> = command.get_envs().map(|(name, _)| name.to_os_string()).collect();
+    for name in FOLDER_LISTS.iter().chain(&LIBRARIES).filter(|name| !set.iter().any(|known| known == **name)) {
+        let Some(value) = std::env::var_os(name) else { continue };
+        let is_library = LIBRARIES.contains(name);
+        let is_kept = |entry: &PathBuf| match is_library {
+            true => entry.is_absolute() || !entry.to_string_lossy().contains('/'),
+            false => entry.is_absolute(),
+        };
+        let kept = std::env::join_paths(std::env::split_paths(&value).filter(is_kept));
+        match kept {
+            Ok(kept) if kept == value => {}
+            Ok(kept) if !kept.is_empty() => drop(command.env(name, kept)),
+            _ => drop(command.env_remove(name)),
+        }
+    }
+}
+
+/// The first program of a name on `PATH`. Relative entries do not count: in a foreign workspace they name its files.
+pub fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(name)).find(|program| is_executable(program))
+}
+
+fn is_executable(path: &Path) -> bool {
+    let mode = fs_err::metadata(path).map(|metadata| (metadata.is_file(), metadata.permissions().mode()));
+    mode.is_ok_and(|(is_file, mode)| is_file && mode & 0o111 != 0)
 }
 
 fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {

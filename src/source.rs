@@ -6,6 +6,8 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use crate::places::{self, Places};
+
 /// Larger files are not kernels that anybody edits; reading one whole would only cost memory.
 const MAX_SOURCE_BYTES: u64 = 64 << 20;
 
@@ -25,15 +27,17 @@ impl SourceFile {
     /// Reads `path`. Bytes that are not UTF-8 become `?`, one for one, so that offsets stay true.
     ///
     /// # Errors
-    /// The file cannot be read, or is larger than 64 MiB.
+    /// The file cannot be read, is a pipe or a device, or is larger than 64 MiB.
     pub fn read(path: &Path, root: &Path) -> std::io::Result<Arc<Self>> {
-        let length = fs_err::metadata(path)?.len();
-        if length > MAX_SOURCE_BYTES {
-            let message = format!("`{}` has {length} bytes, more than a source file may have", path.display());
-            return Err(std::io::Error::other(message));
-        }
-        let bytes = fs_err::read(path)?;
+        let bytes = places::read(path, MAX_SOURCE_BYTES)?;
         Ok(Self::from_bytes(path.to_path_buf(), display_path(path, root), bytes))
+    }
+
+    /// Reads a file that a compiler's message or table names, if it lies below one of some folders in the end: the name is
+    /// the workspace's to choose (`#line`, `.file`), and what is read is shown.
+    pub fn read_named(path: &Path, root: &Path, folders: &[&Path]) -> Option<Arc<Self>> {
+        let places = Places::new(folders.iter().map(|folder| folder.to_path_buf()));
+        places.hold_file(path).then(|| Self::read(path, root).ok()).flatten()
     }
 
     /// A file with the given text, for tests and for text that is not on disk.

@@ -162,8 +162,7 @@ impl<'a> Views<'a> {
             UnitCode::CudaFile { file, .. } if *path == normalize(&file.path) => return Some(of_file(file)),
             _ => {}
         }
-        let is_ours = path.starts_with(self.root) || path.starts_with(&self.unit.unit.base);
-        let file = is_ours.then(|| SourceFile::read(path, self.root).ok()).flatten()?;
+        let file = SourceFile::read_named(path, self.root, &[self.root, &self.unit.unit.base])?;
         Some(of_file(&file))
     }
 }

@@ -80,7 +80,7 @@ fn out_dirs(messages: impl std::io::BufRead) -> BTreeMap<String, BTreeSet<PathBu
             }
             // Warnings about Rust code were not asked for.
             Message::CompilerMessage(found) if found.message.level == DiagnosticLevel::Error => {
-                anstream::eprint!("{}", found.message.rendered.unwrap_or_default());
+                crate::say::styled(&found.message.rendered.unwrap_or_default());
             }
             _ => {}
         }

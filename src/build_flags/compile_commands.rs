@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::arguments::Invocation;
-use super::record;
+use super::record::ResponseFiles;
 use crate::config::nvcc_flags;
+use crate::places::{self, Places, tree_of};
 
 /// Where it lies, from the folder of a package or workspace.
 const PLACES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
@@ -40,7 +41,7 @@ impl Commands {
         let mut paths: Vec<PathBuf> = folders
             .iter()
             .flat_map(|folder| PLACES.map(|place| folder.join(place)))
-            .filter(|path| path.is_file())
+            .filter(|path| path.exists())
             .collect();
         paths.sort();
         paths.dedup();
@@ -49,20 +50,21 @@ impl Commands {
     }
 
     fn add(&mut self, path: &Path) {
-        let size = fs_err::metadata(path).map_or(0, |metadata| metadata.len());
-        let text = Some(path).filter(|_| size <= MAX_BYTES).map(fs_err::read);
-        let entries: Result<Vec<Entry>, String> = match text {
-            Some(Ok(text)) => serde_json::from_slice(&text).map_err(|error| error.to_string()),
-            Some(Err(error)) => Err(error.to_string()),
-            None => Err(format!("it has {size} bytes")),
+        let tree = Places::new(path.parent().map(tree_of));
+        // An error shows some of what was read.
+        let text = match tree.hold(path) {
+            true => places::read(path, MAX_BYTES).map_err(|error| error.to_string()),
+            false => Err("it leads out of the workspace".to_string()),
         };
+        let entries: Result<Vec<Entry>, String> =
+            text.and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
         match entries {
-            Ok(entries) => entries.iter().for_each(|entry| self.take(entry, path)),
+            Ok(entries) => entries.iter().for_each(|entry| self.take(entry, path, &tree)),
             Err(error) => self.notes.push(format!("`{}` is not used: {error}", path.display())),
         }
     }
 
-    fn take(&mut self, entry: &Entry, path: &Path) {
+    fn take(&mut self, entry: &Entry, path: &Path, tree: &Places) {
         let words = entry.arguments.clone().or_else(|| shlex::split(entry.command.as_deref()?));
         let Some((program, arguments)) = words.as_ref().and_then(|words| words.split_first()) else { return };
         let folder = path.parent().unwrap_or(Path::new("")).join(&entry.directory);
@@ -80,7 +82,11 @@ impl Commands {
             }
             return;
         }
-        let Some(mut invocation) = Invocation::parse(&record::expanded(arguments, &folder, 0), &folder) else { return };
+        let mut files = ResponseFiles::new(&folder, Some(tree));
+        let expanded = files.expanded(arguments);
+        let of_file = |reason: String| format!("flags of `{}` are not used: {reason}", entry.file.display());
+        self.notes.extend(files.refused.into_iter().map(of_file));
+        let Some(mut invocation) = Invocation::parse(&expanded, &folder) else { return };
         let (allowed, refused) = nvcc_flags::allowed(&invocation.flags, &folder);
         if !refused.is_empty() {
             self.notes.push(format!(

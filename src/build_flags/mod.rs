@@ -25,6 +25,7 @@ use crate::diagnostic::FlagOrigin;
 use crate::discover::{Package, Workspace};
 use crate::extract::{DriverOptions, NvccFlags};
 use crate::files::write_whole;
+use crate::places;
 use crate::source::display_path;
 use crate::toolkit::Toolkit;
 
@@ -243,10 +244,13 @@ fn stamp() -> String {
     format!("{:020}-{}", now.as_nanos(), std::process::id())
 }
 
+/// Larger manifests and build scripts are not looked at.
+const MAX_SCRIPT_BYTES: u64 = 16 << 20;
+
 /// The manifest and build scripts of a package, by their content.
 fn content_of(package: &Package) -> String {
-    let scripts = package.build_scripts().map(|path| fs_err::read(path).unwrap_or_default());
-    let manifest = fs_err::read(&package.manifest_path).unwrap_or_default();
+    let scripts = package.build_scripts().map(|path| places::read(path, MAX_SCRIPT_BYTES).unwrap_or_default());
+    let manifest = places::read(&package.manifest_path, MAX_SCRIPT_BYTES).unwrap_or_default();
     let texts: Vec<String> =
         scripts.chain([manifest]).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect();
     hash(&texts.iter().map(String::as_str).collect::<Vec<_>>())

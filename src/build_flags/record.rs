@@ -11,6 +11,7 @@ use super::arguments::Invocation;
 use crate::cache::name_of;
 use crate::extract::CodeTarget;
 use crate::files::write_whole;
+use crate::places::{self, Places};
 
 /// Changes with what records hold.
 const FORMAT: u32 = 1;
@@ -60,7 +61,7 @@ impl Record {
             let folders = folders.split(':').filter(|folder| !folder.is_empty());
             arguments.extend(folders.flat_map(|folder| ["-isystem".to_string(), folder.to_string()]));
         }
-        let arguments = expanded(&arguments, &folder, 0);
+        let arguments = ResponseFiles::new(&folder, None).expanded(&arguments);
         let out_dir = std::env::var_os("OUT_DIR").map(PathBuf::from);
         Some(Self {
             format: FORMAT,
@@ -101,27 +102,73 @@ impl Record {
 /// Response files within response files; more of them are a circle.
 const MAX_NESTED: u32 = 8;
 
-/// Arguments with the content of response files in place of their names: `@file`, `--options-file file`, `-optf file`.
-pub(super) fn expanded(arguments: &[String], folder: &Path, depth: u32) -> Vec<String> {
-    let mut all = Vec::new();
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let bare = word.trim_start_matches('-');
-        let named = match bare.split_once('=') {
-            Some(("options-file" | "optf", files)) if bare != word => Some(files.to_string()),
-            _ if bare != word && matches!(bare, "options-file" | "optf") => words.next().cloned(),
-            _ => word.strip_prefix('@').map(String::from),
-        };
-        let Some(files) = named.filter(|_| depth < MAX_NESTED) else {
-            all.push(word.clone());
-            continue;
-        };
-        for file in files.split(',') {
-            let text = fs_err::read_to_string(folder.join(file)).unwrap_or_default();
-            all.extend(expanded(&shlex::split(&text).unwrap_or_default(), folder, depth + 1));
+/// What all response files of a command hold together. nvcc itself takes no longer commands, and files that name each other
+/// twice would double with each level.
+const MAX_RESPONSE_BYTES: u64 = 1 << 20;
+
+/// Puts the content of response files in place of their names: `@file`, `--options-file file`, `-optf file`.
+pub(super) struct ResponseFiles<'a> {
+    /// Where they may lie; `None` for a command that the user's own build ran.
+    within: Option<&'a Places>,
+    folder: &'a Path,
+    left: u64,
+    /// Those that were not read, and why.
+    pub refused: Vec<String>,
+}
+
+impl<'a> ResponseFiles<'a> {
+    pub fn new(folder: &'a Path, within: Option<&'a Places>) -> Self {
+        Self { within, folder, left: MAX_RESPONSE_BYTES, refused: Vec::new() }
+    }
+
+    /// The arguments as nvcc would see them.
+    pub fn expanded(&mut self, arguments: &[String]) -> Vec<String> {
+        self.level(arguments, 0)
+    }
+
+    fn level(&mut self, arguments: &[String], depth: u32) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let bare = word.trim_start_matches('-');
+            let named = match bare.split_once('=') {
+                Some(("options-file" | "optf", files)) if bare != word => Some(files.to_string()),
+                _ if bare != word && matches!(bare, "options-file" | "optf") => words.next().cloned(),
+                _ => word.strip_prefix('@').map(String::from),
+            };
+            let Some(files) = named.filter(|_| depth < MAX_NESTED) else {
+                all.push(word.clone());
+                continue;
+            };
+            for file in files.split(',') {
+                let text = self.read(file).unwrap_or_default();
+                all.extend(self.level(&shlex::split(&text).unwrap_or_default(), depth + 1));
+            }
+        }
+        all
+    }
+
+    fn read(&mut self, name: &str) -> Option<String> {
+        let path = self.folder.join(name);
+        if !path.exists() {
+            return None;
+        }
+        if self.within.is_some_and(|places| !places.hold(&path)) {
+            self.refused.push(format!("`{name}` leads out of the workspace"));
+            return None;
+        }
+        match places::read(&path, self.left) {
+            Ok(bytes) => {
+                // A file without bytes counts too, or an endless list of them could be named.
+                self.left = self.left.saturating_sub(bytes.len() as u64 + 64);
+                Some(String::from_utf8_lossy(&bytes).into_owned())
+            }
+            Err(error) => {
+                self.refused.push(error.to_string());
+                None
+            }
         }
     }
-    all
 }
 
 /// The records of one workspace.
@@ -230,8 +277,28 @@ mod tests {
         fs_err::write(folder.path().join("a.rsp"), "-I\"/x y\" -DN=1\n@b.rsp").unwrap();
         fs_err::write(folder.path().join("b.rsp"), "-O2").unwrap();
         let arguments = ["--options-file", "a.rsp", "-c", "a.cu", "@missing"].map(String::from);
-        assert_eq!(expanded(&arguments, folder.path(), 0), ["-I/x y", "-DN=1", "-O2", "-c", "a.cu"]);
+        let expanded = |arguments: &[String]| ResponseFiles::new(folder.path(), None).expanded(arguments);
+        assert_eq!(expanded(&arguments), ["-I/x y", "-DN=1", "-O2", "-c", "a.cu"]);
         fs_err::write(folder.path().join("c.rsp"), "@c.rsp").unwrap();
-        assert_eq!(expanded(&["@c.rsp".to_string()], folder.path(), 0), ["@c.rsp"]);
+        assert_eq!(expanded(&["@c.rsp".to_string()]), ["@c.rsp"]);
+    }
+
+    #[test]
+    fn response_files_are_bounded_files_of_the_tree() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs_err::create_dir(path("tree")).unwrap();
+        fs_err::write(path("secret"), "hunter2").unwrap();
+        std::os::unix::fs::symlink(path("secret"), path("tree/link")).unwrap();
+        fs_err::write(path("tree/twice"), "@twice @twice -DA=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa").unwrap();
+        let (tree, within) = (path("tree"), Places::new([path("tree")]));
+        for name in ["../secret", "link", "/dev/zero", "/proc/self/environ", "/etc/passwd"] {
+            let mut files = ResponseFiles::new(&tree, Some(&within));
+            assert!(files.expanded(&[format!("@{name}")]).is_empty() && files.refused.len() == 1, "{name}");
+        }
+        let mut files = ResponseFiles::new(&tree, None);
+        assert!(files.expanded(&["@/dev/zero".to_string()]).is_empty());
+        let all = ResponseFiles::new(&tree, Some(&within)).expanded(&["@twice".to_string()]);
+        assert!(all.len() < 1 << 16, "{}", all.len());
     }
 }

@@ -52,6 +52,17 @@ pub(super) fn vcs_rules(arguments: &CheckArgs) -> VcsRules {
     }
 }
 
+/// A link of the workspace that leads elsewhere keeps no other file from being written.
+fn leave_out_foreign(outcome: &mut Outcome, talk: &Talk) {
+    let root = outcome.workspace.root.clone();
+    let (inside, outside): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut outcome.fixes.files).into_iter().partition(|fixed| fix::is_inside(fixed, &root));
+    outcome.fixes.files = inside;
+    for fixed in outside {
+        talk.note(&format!("`{}` leads out of the workspace and is not written", fixed.file.display));
+    }
+}
+
 /// Writes the fixes of a check, and those of the checks that follow, and gives the last one.
 ///
 /// # Errors
@@ -66,6 +77,7 @@ pub(super) fn converge(
     let mut tally = FixTally { is_written: true, ..FixTally::default() };
     let mut names = std::collections::BTreeSet::new();
     for _ in 0..MAX_ROUNDS {
+        leave_out_foreign(&mut outcome, talk);
         if outcome.fixes.files.is_empty() {
             break;
         }

@@ -19,11 +19,7 @@ const SHARED_PARTS: usize = 2;
 pub(super) fn source_file(name: &str, lines: &BTreeSet<u32>, base: &Path, root: &Path) -> Option<String> {
     let written = normalize(&base.join(name));
     let path = place(&written, base, root)?;
-    let is_ours = fs_err::canonicalize(&path).ok()?.starts_with(fs_err::canonicalize(root).ok()?);
-    if !is_ours || !has_ending(&path, SOURCES) {
-        return None;
-    }
-    let file = SourceFile::read(&path, root).ok()?;
+    let file = has_ending(&path, SOURCES).then(|| SourceFile::read_named(&path, root, &[root])).flatten()?;
     let holds_code = |line: &u32| file.line_text(*line as usize).is_some_and(may_be_code);
     lines.iter().all(holds_code).then(|| path.to_string_lossy().into_owned())
 }

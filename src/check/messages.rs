@@ -142,10 +142,7 @@ fn line_of_file(
             return line_of_text(text, line, column);
         }
     }
-    if !path.starts_with(root) && !path.starts_with(&unit.base) {
-        return None;
-    }
-    let file = SourceFile::read(&path, root).ok()?;
+    let file = SourceFile::read_named(&path, root, &[root, &unit.base])?;
     line_of_text(&MappedText::from_file(&file), line, column)
 }
 

@@ -38,6 +38,7 @@ use crate::gpu::Arch;
 use crate::lint::{self, Level, Levels};
 use crate::report;
 use crate::run::RunError;
+use crate::sandbox::Sandbox;
 use crate::toolkit::{self, Component, Toolkit, ToolkitError};
 
 pub use fixing::Fixes;
@@ -98,13 +99,13 @@ pub struct Talk {
 impl Talk {
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            anstream::eprintln!("note: {text}");
+            crate::say::line(&format!("note: {text}"));
         }
     }
 
     fn detail(&self, text: &str) {
         if self.verbose {
-            anstream::eprintln!("{text}");
+            crate::say::line(text);
         }
     }
 }
@@ -197,9 +198,14 @@ fn check_once(
         let folder = toolkit::component(toolkit, Component::Curand, arguments.offline, arguments.quiet, cancel);
         folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
     };
+    let sandbox = sandbox(arguments, &workspace, &toolkit, &current);
+    if record.is_none() && !sandbox.is_on() {
+        talk.note("this kernel has no Landlock: compilers may read all that you may; check no tree of strangers here");
+    }
     let compilers = Compilers {
         compiler: Compiler {
             limit: Duration::from_secs(arguments.timeout),
+            sandbox: &sandbox,
             cancel,
             headers: HeaderIndex::new(&workspace.root),
             curand: &curand,
@@ -253,6 +259,12 @@ fn select_toolkit(
     let toolkit = selection.toolkit;
     talk.detail(&format!("toolkit: {} in {} ({})", toolkit.number, toolkit.root.display(), toolkit.found));
     Ok(toolkit)
+}
+
+fn sandbox(arguments: &CheckArgs, workspace: &Workspace, toolkit: &Toolkit, current: &Path) -> Sandbox {
+    let allowed: Vec<_> = arguments.allow_read.iter().map(|path| current.join(path)).collect();
+    let memory = (arguments.memory > 0).then(|| arguments.memory.saturating_mul(1 << 20));
+    Sandbox::new(&workspace.places, &allowed, toolkit, toolkit::managed_folder(), memory)
 }
 
 fn cache_of(arguments: &CheckArgs, root: &Path) -> Option<Cache> {

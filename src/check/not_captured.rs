@@ -9,6 +9,7 @@ use crate::diagnostic::FlagOrigin;
 use crate::discover::{Package, Workspace};
 use crate::extract::{Extraction, UnitCode};
 use crate::lint;
+use crate::places;
 
 /// Build scripts have a few thousand bytes.
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
@@ -51,8 +52,7 @@ fn of_files(package: Option<&Package>, files: &[&str]) -> String {
 }
 
 fn read(path: &Path) -> Option<String> {
-    let is_small = fs_err::metadata(path).is_ok_and(|metadata| metadata.len() <= MAX_SCRIPT_BYTES);
-    fs_err::read_to_string(path).ok().filter(|_| is_small)
+    String::from_utf8(places::read(path, MAX_SCRIPT_BYTES).ok()?).ok()
 }
 
 /// What in a build script's text keeps its compiler from being seen. The text is not run, and only what stands in it

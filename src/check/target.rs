@@ -18,6 +18,9 @@ const FALLBACK: &str = "sm_80";
 /// A name is none, or `native` is asked for without a GPU.
 pub fn typed(names: &[String]) -> Result<Vec<String>, CheckError> {
     let mut architectures = Vec::new();
+    if !names.is_empty() && names.iter().all(|name| name.trim().is_empty()) {
+        return Err(CheckError::Usage("`--arch` names no architecture".to_string()));
+    }
     for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
         let architecture = match name {
             "native" => native().ok_or_else(|| {
@@ -69,7 +72,7 @@ fn native() -> Option<String> {
 
 /// As the driver's own tool names it.
 fn ask_driver() -> Option<String> {
-    let mut command = Command::new("nvidia-smi");
+    let mut command = Command::new(process::on_path("nvidia-smi")?);
     command.args(["--query-gpu=compute_cap", "--format=csv,noheader"]);
     let output = process::run(&mut command, b"", Duration::from_secs(10), &AtomicBool::new(false)).ok()?;
     let text = String::from_utf8(output.stdout).ok().filter(|_| output.end == process::End::Exit(0))?;

@@ -12,11 +12,15 @@ use cudarc::nvrtc::sys;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::places;
 use crate::source::normalize;
 use crate::toolkit::Toolkit;
 
 /// More included files than this are a loop of some kind.
 const MAX_INCLUDES: usize = 10_000;
+
+/// Larger files are not looked through for what they include.
+const MAX_INCLUDE_BYTES: u64 = 16 << 20;
 
 /// Name of the hidden subcommand.
 pub const NVRTC_WORKER: &str = "__nvrtc-worker";
@@ -127,7 +131,7 @@ pub fn included_files(text: &str, base: &Path, arguments: &[String]) -> Vec<Path
             let places = std::iter::once(&folder).chain(&folders).map(|folder| normalize(&folder.join(name)));
             let Some(path) = places.into_iter().find(|path| path.is_file()) else { continue };
             if found.len() < MAX_INCLUDES && found.insert(path.clone()) {
-                let text = fs_err::read(&path).unwrap_or_default();
+                let text = places::read(&path, MAX_INCLUDE_BYTES).unwrap_or_default();
                 let folder = path.parent().unwrap_or(base).to_path_buf();
                 open.push((folder, String::from_utf8_lossy(&text).into_owned()));
             }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -13,11 +13,14 @@ use super::message::{CompilerMessage, MessageKind, parse_messages};
 use super::rescue::{HeaderIndex, Rescue, rescue};
 use super::{nvcc, nvrtc, ptxas, shared, unlimited};
 use crate::as_compiled::{AsCompiled, CompiledUnit};
+use crate::diagnostic::FlagOrigin;
 use crate::extract::{NvccFlags, NvrtcOptions, TranslationUnit, UnitCode};
 use crate::gpu::Arch;
-use crate::process::{self, End, Output};
+use crate::places::is_regular;
+use crate::process::{End, Output};
 use crate::read::{FrontEnd, PtxasLog};
-use crate::source::{SourceFile, unescape_path};
+use crate::sandbox::{OfUnit, Sandbox};
+use crate::source::{SourceFile, normalize, unescape_path};
 use crate::toolkit::Toolkit;
 
 /// More failures in a row than this are not for a missing flag.
@@ -104,6 +107,12 @@ pub enum CompileError {
     Refused { architecture: String },
     #[error("`{program}` was given up after {seconds} s")]
     TimedOut { program: String, seconds: u64 },
+    #[error("`{program}` needs more than {mib} MiB of memory: `--memory` sets what a compiler may take")]
+    Memory { program: String, mib: u64 },
+    #[error("`{}` leads out of what may be read: name its folder with `--allow-read` if that is meant", .0.display())]
+    Outside(PathBuf),
+    #[error("`{}` is neither a file nor a folder", .0.display())]
+    Special(PathBuf),
     #[error("`{program}` crashed with signal {signal}")]
     Crashed { program: String, signal: i32 },
     #[error("`{program}` ended with exit code {code} and said: {output}")]
@@ -150,7 +159,10 @@ impl From<CompileError> for Box<Failure> {
 /// What all compilations of a run share.
 #[derive(Clone)]
 pub struct Compiler<'a> {
+    /// For a unit and an architecture, all compilers together.
     pub limit: Duration,
+    /// What compilers may read and take.
+    pub sandbox: &'a Sandbox,
     pub cancel: &'a AtomicBool,
     pub headers: HeaderIndex,
     /// Gives the include folder of curand's headers, installing them where that is allowed.
@@ -173,14 +185,76 @@ impl Compiler<'_> {
     pub fn compile(&self, unit: &TranslationUnit, target: &Target) -> Result<Artifacts, Box<Failure>> {
         let folder = tempfile::Builder::new().prefix("cargo-lmem-").tempdir();
         let folder = folder.map_err(CompileError::io("no temporary folder can be made"))?;
+        let of_unit = OfUnit { readable: self.readable(unit), writable: folder.path().to_path_buf() };
+        let run = UnitRun { compiler: self, of_unit, deadline: Instant::now() + self.limit };
+        run.refuse_foreign(unit)?;
         match &unit.code {
-            UnitCode::CudaFile { file, flags } => self.cuda_file(unit, file, flags, target, folder.path()),
-            UnitCode::CudaText { text, options } => self.cuda_text(unit, text.as_str(), options, target, folder.path()),
+            UnitCode::CudaFile { file, flags } => run.cuda_file(unit, file, flags, target, folder.path()),
+            UnitCode::CudaText { text, options } => run.cuda_text(unit, text.as_str(), options, target, folder.path()),
             UnitCode::Ptx { text, options } => {
-                self.ptxas(unit, text.as_str(), &options.arguments, target, folder.path())
+                run.ptxas(unit, text.as_str(), &options.arguments, target, folder.path())
             }
             UnitCode::Machine(code) => given(unit, code),
         }
+    }
+
+    /// What a unit may read beyond the tree: the folder of an edited copy, and what a build or a program named that the
+    /// user had run.
+    fn readable(&self, unit: &TranslationUnit) -> Vec<PathBuf> {
+        let by_user = match &unit.code {
+            UnitCode::CudaFile { flags, .. } if flags.origin == FlagOrigin::Captured => &flags.arguments[..],
+            UnitCode::CudaText { options, .. } if options.captured.is_some() => &options.arguments[..],
+            _ => &[],
+        };
+        let is_copy = unit.base.starts_with(std::env::temp_dir());
+        let file = match &unit.code {
+            UnitCode::CudaFile { file, .. } => Some(file.path.clone()),
+            _ => None,
+        };
+        let copy = is_copy.then(|| unit.base.clone());
+        named_paths(by_user, &unit.base).into_iter().chain(copy).chain(file).collect()
+    }
+}
+
+/// Paths among the arguments of a compiler, whatever the option: those that exist. Values of macros are text.
+fn named_paths(arguments: &[String], base: &Path) -> Vec<PathBuf> {
+    let is_macro = |argument: &&String| {
+        ["-D", "-U", "--define-macro", "--undefine-macro"].iter().any(|it| argument.starts_with(it))
+    };
+    let parts = arguments.iter().filter(|argument| !is_macro(argument)).flat_map(|argument| argument.split(['=', ',']));
+    let values = parts.flat_map(|part| {
+        let joined = ["-I", "-isystem", "-include", "@"].iter().filter_map(|option| part.strip_prefix(option));
+        joined.chain([part]).filter(|value| !value.is_empty()).map(|value| base.join(value)).collect::<Vec<_>>()
+    });
+    values.filter(|path| path.exists()).collect()
+}
+
+/// The compilations of one unit.
+struct UnitRun<'c, 'a> {
+    compiler: &'c Compiler<'a>,
+    of_unit: OfUnit,
+    deadline: Instant,
+}
+
+impl UnitRun<'_, '_> {
+    /// Flags come from the workspace too. What they name is looked at before a compiler is.
+    fn refuse_foreign(&self, unit: &TranslationUnit) -> Result<(), CompileError> {
+        let arguments = match &unit.code {
+            UnitCode::CudaFile { flags, .. } => flags.all_arguments(),
+            UnitCode::CudaText { options, .. } => options.arguments.clone(),
+            UnitCode::Ptx { options, .. } => options.arguments.clone(),
+            UnitCode::Machine(_) => Vec::new(),
+        };
+        let readable = self.compiler.sandbox.readable(&self.of_unit);
+        for path in named_paths(&arguments, &unit.base) {
+            if !readable.hold(&path) {
+                return Err(CompileError::Outside(normalize(&path)));
+            }
+            if !path.is_dir() && !is_regular(&path) {
+                return Err(CompileError::Special(normalize(&path)));
+            }
+        }
+        Ok(())
     }
 
     fn cuda_file(
@@ -201,10 +275,11 @@ impl Compiler<'_> {
             let result = self.nvcc_once(unit, file, flags, &attempt, target, folder);
             let Err(failure) = result else { return result };
             let may_rescue = flags.origin.may_be_incomplete() && attempt.rescues.len() < MAX_RESCUES;
-            let found =
-                may_rescue.then(|| rescue(&failure.messages, &file.path, &self.headers, &attempt.arguments)).flatten();
+            let found = may_rescue
+                .then(|| rescue(&failure.messages, &file.path, &self.compiler.headers, &attempt.arguments))
+                .flatten();
             let Some(found) = found else { return Err(failure) };
-            if let Err(words) = attempt.apply(found, || (self.curand)(&target.toolkit)) {
+            if let Err(words) = attempt.apply(found, || (self.compiler.curand)(&target.toolkit)) {
                 return Err(Box::new(Failure {
                     rescues: [failure.rescues.clone(), words.into_iter().collect()].concat(),
                     ..*failure
@@ -229,7 +304,7 @@ impl Compiler<'_> {
         let mut command = nvcc::command(program, &attempt.architecture, flags, &attempt.arguments, &file.path, folder);
         command.current_dir(&unit.base);
         let output = self.run(&mut command, b"", "nvcc")?;
-        let text = without_folder(&output.text(), folder, unit);
+        let text = self.shown(without_folder(&output.text(), folder, unit), unit)?;
         let messages = parse_messages(&text, "nvcc");
         if !output.succeeded() {
             let ptx = nvcc::kept_file(folder, ".ptx").ok().flatten().and_then(|path| fs_err::read_to_string(path).ok());
@@ -249,7 +324,7 @@ impl Compiler<'_> {
             front_end: front_end(folder, &text, toolkit),
             ptxas_log: text,
             as_compiled: self.as_compiled(&preprocessed, unit, file, toolkit),
-            dependencies: dependencies(&preprocessed, unit, file),
+            dependencies: self.dependencies(&preprocessed, unit, file),
             rescues: attempt.rescues.clone(),
             architecture: attempt.architecture.clone(),
             folder: unit.base.clone(),
@@ -264,12 +339,15 @@ impl Compiler<'_> {
         file: &SourceFile,
         toolkit: &Toolkit,
     ) -> AsCompiled {
-        let is_ours = |path: &Path| path.starts_with(self.headers.root()) || path.starts_with(&unit.base);
+        let is_ours = |path: &Path| path.starts_with(self.compiler.headers.root()) || path.starts_with(&unit.base);
         let is_user = |path: &Path| is_ours(path) && !path.starts_with(&toolkit.root);
         let own = crate::source::normalize(&file.path);
         let read = |path: &Path| match *path == own {
             true => Some(file.text().to_string()),
-            false => SourceFile::read(path, self.headers.root()).ok().map(|file| file.text().to_string()),
+            false => {
+                let roots = [self.compiler.headers.root(), &unit.base];
+                SourceFile::read_named(path, self.compiler.headers.root(), &roots).map(|file| file.text().to_string())
+            }
         };
         AsCompiled::new(&String::from_utf8_lossy(preprocessed), &unit.base, &is_user, &read)
     }
@@ -333,16 +411,18 @@ impl Compiler<'_> {
                 return Err(self.refusal(output.end, &output.text(), "NVRTC", Vec::new(), &Attempt::plain(target)));
             }
         };
-        let messages = parse_messages(&response.log, "nvrtc");
+        let log = self.shown(response.log, unit)?;
+        let messages = parse_messages(&log, "nvrtc");
         let Some(ptx) = response.ptx else {
-            let text = format!("{}{}", response.failure.unwrap_or_default(), response.log);
+            let text = format!("{}{}", response.failure.unwrap_or_default(), log);
             return Err(self.refusal(End::Exit(1), &text, "NVRTC", messages, &Attempt::plain(target)));
         };
         let takes_cubin = options.captured.as_ref().is_some_and(|captured| captured.takes_cubin);
         let flags = if takes_cubin { nvrtc::ptxas_flags(&options.arguments) } else { Vec::new() };
         let mut artifacts = self.ptxas(unit, &ptx, &flags, target, folder)?;
         artifacts.messages.splice(0..0, warnings(messages));
-        artifacts.dependencies.extend(nvrtc::included_files(text, &unit.base, &options.arguments));
+        let included = nvrtc::included_files(text, &unit.base, &options.arguments);
+        artifacts.dependencies.extend(self.read_ones(included.into_iter()));
         artifacts.dependencies.sort();
         artifacts.dependencies.dedup();
         Ok(artifacts)
@@ -362,7 +442,7 @@ impl Compiler<'_> {
         fs_err::write(&ptx_path, ptx).map_err(CompileError::io("the PTX cannot be written"))?;
         let mut command = ptxas::command(&target.toolkit.ptxas, &attempt.architecture, flags, &ptx_path, &cubin_path);
         let output = self.run(&mut command, b"", "ptxas")?;
-        let text = without_folder(&output.text(), folder, unit);
+        let text = self.shown(without_folder(&output.text(), folder, unit), unit)?;
         let messages = parse_messages(&text, "ptxas");
         if !output.succeeded() {
             let ptx = Some(ptx.to_string());
@@ -380,7 +460,7 @@ impl Compiler<'_> {
             ptx: ptx.to_string(),
             messages: warnings(messages),
             ptxas_log: text,
-            dependencies: ptx_dependencies(ptx, unit),
+            dependencies: self.read_ones(ptx_files(ptx, unit).into_iter()),
             rescues: attempt.rescues,
             architecture: attempt.architecture,
             folder: unit.base.clone(),
@@ -425,7 +505,7 @@ impl Compiler<'_> {
         toolkit: &Toolkit,
         folder: &Path,
     ) -> Result<Option<String>, CompileError> {
-        if !self.tries_shared_spilling {
+        if !self.compiler.tries_shared_spilling {
             return Ok(None);
         }
         let kernels = kernels_that_spill(log);
@@ -453,8 +533,31 @@ impl Compiler<'_> {
     }
 
     fn run(&self, command: &mut std::process::Command, input: &[u8], program: &str) -> Result<Output, CompileError> {
-        let output = process::run(command, input, self.limit, self.cancel);
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let output = self.compiler.sandbox.run(command, &self.of_unit, input, left, self.compiler.cancel);
         output.map_err(CompileError::io(format!("`{program}` cannot be started")))
+    }
+
+    /// The text says which files it is made of, and may name any: only what the compiler may read was.
+    fn dependencies(&self, preprocessed: &[u8], unit: &TranslationUnit, file: &SourceFile) -> Vec<Dependency> {
+        let files = nvcc::preprocessed_files(preprocessed).into_iter().map(|path| unit.base.join(path));
+        self.read_ones(files.filter(|path| *path != file.path))
+    }
+
+    fn read_ones(&self, paths: impl Iterator<Item = PathBuf>) -> Vec<Dependency> {
+        let readable = self.compiler.sandbox.readable(&self.of_unit);
+        let mut files: Vec<PathBuf> = paths.filter(|path| readable.hold_file(path)).collect();
+        files.sort();
+        files.dedup();
+        files
+    }
+
+    /// What a compiler said, as far as it may be shown: it prints lines of files, and a unit may have named any.
+    fn shown(&self, text: String, unit: &TranslationUnit) -> Result<String, CompileError> {
+        match self.compiler.sandbox.readable(&self.of_unit).foreign_in(&text, &unit.base) {
+            Some(path) => Err(CompileError::Outside(normalize(&path))),
+            None => Ok(text),
+        }
     }
 
     fn refusal(
@@ -468,8 +571,11 @@ impl Compiler<'_> {
         let program = program.to_string();
         let has_errors = messages.iter().any(|message| message.kind == MessageKind::Error);
         let error = match end {
-            End::TimedOut => CompileError::TimedOut { program, seconds: self.limit.as_secs() },
+            End::TimedOut => CompileError::TimedOut { program, seconds: self.compiler.limit.as_secs() },
             End::Cancelled => CompileError::Cancelled,
+            _ if self.compiler.sandbox.memory().is_some() && is_of_memory(end, text) => {
+                CompileError::Memory { program, mib: self.compiler.sandbox.memory().unwrap_or_default() >> 20 }
+            }
             End::Signal(signal) => CompileError::Crashed { program, signal },
             End::Exit(_) if text.contains("Failed to preprocess host compiler properties") => {
                 CompileError::NoHostCompiler
@@ -479,6 +585,18 @@ impl Compiler<'_> {
         };
         Box::new(Failure { error, messages, rescues: attempt.rescues.clone(), ptx: None })
     }
+}
+
+/// Whether a compiler ended for want of memory, in the words of those that nvcc starts.
+fn is_of_memory(end: End, text: &str) -> bool {
+    const WORDS: [&str; 5] = [
+        "out of memory",
+        "Cannot allocate memory",
+        "std::bad_alloc",
+        "virtual memory exhausted",
+        "Memory allocation failure",
+    ];
+    end != End::Exit(0) && WORDS.iter().any(|words| text.contains(words))
 }
 
 fn kernels_that_spill(log: &str) -> Vec<String> {
@@ -588,24 +706,11 @@ fn front_end(folder: &Path, log: &str, toolkit: &Toolkit) -> FrontEnd {
     front_end
 }
 
-fn dependencies(preprocessed: &[u8], unit: &TranslationUnit, file: &SourceFile) -> Vec<Dependency> {
-    let files = nvcc::preprocessed_files(preprocessed).into_iter();
-    let mut files: Vec<PathBuf> =
-        files.map(|path| unit.base.join(path)).filter(|path| *path != file.path && path.is_file()).collect();
-    files.sort();
-    files.dedup();
-    files
-}
-
 /// NVRTC lists nothing; the files that the line tables name are the ones that had code.
-fn ptx_dependencies(ptx: &str, unit: &TranslationUnit) -> Vec<Dependency> {
+fn ptx_files(ptx: &str, unit: &TranslationUnit) -> Vec<PathBuf> {
     let quoted =
         ptx.lines().filter(|line| line.trim_start().starts_with(".file")).filter_map(|line| line.split('"').nth(1));
-    let mut files: Vec<PathBuf> =
-        quoted.map(|path| unit.base.join(unescape_path(path))).filter(|path| path.is_file()).collect();
-    files.sort();
-    files.dedup();
-    files
+    quoted.map(|path| unit.base.join(unescape_path(path))).collect()
 }
 
 /// What a compiler said, without names of our own temporary files: the same input gives the same words.

@@ -20,6 +20,8 @@ pub enum FlagError {
     Architecture { flag: String },
     #[error("`{flag}` chooses what nvcc writes, and checking needs a cubin: leave it out")]
     Output { flag: String },
+    #[error("`{flag}` starts more threads than {MAX_THREADS}, or no number of them")]
+    Threads { flag: String },
     #[error("`{flag}` needs a value")]
     NoValue { flag: String },
     #[error("`{flag}` is no flag: name one flag, and its value, per item of the list")]
@@ -346,6 +348,9 @@ fn with_value(name: &str, kind: Value, value: &str, folder: &Path) -> Result<Vec
             let path = path_value(value, folder).ok_or_else(|| FlagError::Shell { flag: flag() })?;
             Ok(vec![name.to_string(), path])
         }
+        Value::Word if name.ends_with("split-compile") && !is_small_number(value) => {
+            Err(FlagError::Threads { flag: flag() })
+        }
         Value::Word if is_word(value) => Ok(vec![joined(name, value)]),
         Value::Word => Err(FlagError::Shell { flag: flag() }),
         Value::Ptxas | Value::Host => {
@@ -381,6 +386,13 @@ fn path_value(value: &str, folder: &Path) -> Option<String> {
     let path = folder.join(value);
     // nvcc takes a list, with commas, wherever it takes a path.
     (is_safe_path(&path) && !value.contains(',') && !value.is_empty()).then(|| path.to_string_lossy().into_owned())
+}
+
+/// Threads of one compiler, each with memory of its own.
+const MAX_THREADS: u32 = 64;
+
+fn is_small_number(value: &str) -> bool {
+    value.parse::<u32>().is_ok_and(|number| number <= MAX_THREADS)
 }
 
 fn is_word(value: &str) -> bool {

@@ -92,8 +92,7 @@ fn included_by<'a>(
 
 /// Names of `.cu` files in the `#include` lines of a file.
 fn included_names(path: &Path) -> Vec<String> {
-    let is_small = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_BYTES);
-    let bytes = if is_small { std::fs::read(path).unwrap_or_default() } else { Vec::new() };
+    let bytes = crate::places::read(path, MAX_BYTES).unwrap_or_default();
     if memmem::find(&bytes, b".cu\"").is_none() && memmem::find(&bytes, b".cu>").is_none() {
         return Vec::new();
     }

@@ -1,9 +1,10 @@
 //! The files to check, and the packages that they belong to.
 //!
 //! Without paths these are the packages that cargo would build; with paths, those files and folders, in a package or not.
-//! Nothing of the workspace is run: `cargo metadata --no-deps` starts no compiler, even where the workspace's
-//! `.cargo/config.toml` names one (seen with cargo 1.95).
+//! Nothing of the workspace is run: `cargo metadata --no-deps` starts no compiler (seen with cargo 1.95), and is itself
+//! started where neither `rust-toolchain.toml` nor `.cargo/config.toml` of the workspace count.
 
+mod cargo;
 mod include;
 mod packages;
 mod walk;
@@ -16,6 +17,7 @@ pub use packages::Package;
 
 use crate::cli::CheckArgs;
 use crate::config::{ConfigError, PackageConfig, is_safe_path};
+use crate::places::{Places, tree_of};
 use crate::source::display_path;
 
 use packages::Projects;
@@ -63,8 +65,8 @@ pub struct Workspace {
     pub notes: Vec<String>,
     /// Packages with CUDA files that the selected ones build, but that no run of the workspace checks: said in any case.
     pub left_out: Vec<String>,
-    /// Folders, without symbolic links in them, that text may be included from.
-    readable: Vec<PathBuf>,
+    /// What of this machine is the tree that is checked: text may be included from it, and shown.
+    pub places: Places,
 }
 
 /// A `.cu`, `.rs`, `.ptx`, `.cubin` or `.fatbin` file.
@@ -108,8 +110,7 @@ impl Workspace {
     /// Whether Rust code may have text of this file compiled: it lies in the workspace, or in its repository, and is
     /// a regular file. A pull request must not put the contents of other files into a report.
     pub fn may_read(&self, path: &Path) -> bool {
-        let Ok(path) = fs_err::canonicalize(path) else { return false };
-        self.readable.iter().any(|folder| path.starts_with(folder)) && path.is_file()
+        self.places.hold_file(path)
     }
 
     /// All `.rs` files of a package, those that were not asked for too: a kernel's text may lie in any of them.
@@ -145,7 +146,7 @@ struct Finding {
 
 fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
     let manifest = packages::manifest_of(scope)?;
-    let project = packages::load(&manifest)?;
+    let project = cargo::metadata(&manifest)?;
     let (selected, notes) = packages::select(&project, &manifest, scope)?;
     let left_out = packages::left_out(&project, &selected);
     let root = PathBuf::from(project.workspace_root.as_std_path());
@@ -245,7 +246,7 @@ impl Finding {
             if file.explicit {
                 return Err(DiscoverError::NotAccepted { path, reason });
             }
-            self.notes.push(format!("`{}` is not checked: {reason}", display_path(&path, &self.root)));
+            self.left_out.push(format!("`{}` is not checked: {reason}", display_path(&path, &self.root)));
         }
         Ok(())
     }
@@ -275,10 +276,8 @@ impl Finding {
         let given = scope.paths.iter().map(|path| normalize(&scope.current_folder.join(path)));
         let given =
             given.map(|path| if path.is_dir() { path } else { path.parent().map(Path::to_path_buf).unwrap_or(path) });
-        let mut readable: Vec<PathBuf> =
-            folders.chain(given).chain([self.root.clone()]).map(|folder| repository_of(&folder)).collect();
-        readable.sort();
-        readable.dedup();
+        let places = folders.chain(given).chain([self.root.clone()]).map(|folder| tree_of(&folder));
+        let places = Places::new(places);
         let files = self.files.into_values().collect();
         Workspace {
             root: self.root,
@@ -286,15 +285,9 @@ impl Finding {
             files,
             notes: self.notes,
             left_out: self.left_out,
-            readable,
+            places,
         }
     }
-}
-
-/// The folder of the repository that `folder` lies in, else `folder` itself; without symbolic links.
-fn repository_of(folder: &Path) -> PathBuf {
-    let folder = fs_err::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
-    folder.ancestors().find(|ancestor| ancestor.join(".git").exists()).unwrap_or(&folder).to_path_buf()
 }
 
 /// The path without `.` and `..`, by its text alone.

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cargo_metadata::{Metadata, MetadataCommand};
+use cargo_metadata::Metadata;
 use globset::Glob;
 
-use super::{DiscoverError, Scope, normalize};
+use super::{DiscoverError, Scope, cargo, normalize};
 use crate::config::{ConfigError, PackageConfig, Table, nearest};
+use crate::places;
 
 /// A package of the workspace.
 #[derive(Debug, Clone)]
@@ -116,21 +117,6 @@ fn nearest_manifest(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.is_file())
 }
 
-/// Asks cargo about a manifest. Neither network nor lock file are needed for what `--no-deps` tells.
-pub(super) fn load(manifest: &Path) -> Result<Metadata, DiscoverError> {
-    let mut command = MetadataCommand::new();
-    command.manifest_path(manifest).no_deps().other_options(["--offline".to_string()]);
-    if let Some(folder) = manifest.parent() {
-        command.current_dir(folder);
-    }
-    command.exec().map_err(|error| match error {
-        cargo_metadata::Error::CargoMetadata { stderr } => {
-            DiscoverError::Cargo(stderr.trim().trim_start_matches("error: ").to_string())
-        }
-        error => DiscoverError::Cargo(error.to_string()),
-    })
-}
-
 /// The packages that cargo would build for this scope, and remarks.
 pub(super) fn select<'a>(
     project: &'a Metadata,
@@ -233,8 +219,7 @@ fn has_cuda(folder: &Path) -> bool {
 }
 
 fn has_kernel(path: &Path) -> bool {
-    let is_small = fs_err::metadata(path).is_ok_and(|metadata| metadata.len() <= MAX_RUST_BYTES);
-    is_small && fs_err::read(path).is_ok_and(|bytes| memchr::memmem::find(&bytes, b"__global__").is_some())
+    places::read(path, MAX_RUST_BYTES).is_ok_and(|bytes| memchr::memmem::find(&bytes, b"__global__").is_some())
 }
 
 fn without_excluded<'a>(
@@ -356,7 +341,7 @@ impl Projects {
         if let Some(project) = self.loaded.iter().find(knows) {
             return Ok(Arc::clone(project));
         }
-        let project = Arc::new(load(manifest)?);
+        let project = Arc::new(cargo::metadata(manifest)?);
         self.loaded.push(Arc::clone(&project));
         Ok(project)
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::fatbin::{self, Content};
 use super::{DriverOptions, MappedText, UnitCode, Unresolved};
 use crate::gpu::Arch;
+use crate::places;
 use crate::read::{CubinError, CubinHeader};
 use crate::source::Span;
 
@@ -64,7 +65,7 @@ pub(super) struct Found {
 pub(super) fn is_machine_code(path: &Path) -> bool {
     use std::io::Read;
     let mut start = [0; 4];
-    let is_read = fs_err::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok();
+    let is_read = places::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok();
     is_read && (start == ELF || start == fatbin::MAGIC)
 }
 
@@ -74,7 +75,7 @@ pub(super) fn read(path: &Path, span: &Span) -> Found {
         codes: vec![(String::new(), UnitCode::Machine(MachineCode::broken(reason, span)))],
         unresolved: Vec::new(),
     };
-    match read_bounded(path) {
+    match places::read(path, MAX_BYTES) {
         Err(error) => broken(format!("it cannot be read: {error}")),
         Ok(bytes) if bytes.starts_with(&fatbin::MAGIC) => match fatbin::entries(&bytes) {
             Ok(entries) => of_entries(entries, span),
@@ -87,14 +88,6 @@ pub(super) fn read(path: &Path, span: &Span) -> Found {
             found
         }
     }
-}
-
-fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
-    let length = fs_err::metadata(path)?.len();
-    if length > MAX_BYTES {
-        return Err(std::io::Error::other(format!("it has {length} bytes, more than is read")));
-    }
-    fs_err::read(path)
 }
 
 fn of_entries(entries: Vec<Result<fatbin::Entry, fatbin::FatbinError>>, span: &Span) -> Found {

@@ -1,5 +1,6 @@
 //! Writing proven suggestions into the files of the workspace, or as a patch.
 
+mod git;
 mod patch;
 mod vcs;
 mod write;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 pub use patch::patch;
 pub use vcs::{VcsError, VcsRules, refuse};
-pub use write::{WriteError, write};
+pub use write::{WriteError, is_inside, write};
 
 use crate::diagnostic::{Edit, Suggestion};
 use crate::edit;

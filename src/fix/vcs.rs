@@ -1,19 +1,15 @@
 //! Whether a working tree may be edited, by the rules of `cargo fix`: what is written can be undone.
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::process;
+use super::{git, write};
 
 /// Folders of other version control systems; like cargo, we only ask git for what is changed.
 const OTHER_SYSTEMS: [&str; 4] = [".hg", ".pijul", ".fslckout", ".jj"];
 const SHOWN_FILES: usize = 10;
-/// For a repository on a slow disk.
-const TIME: Duration = Duration::from_secs(120);
 
 /// What the user allows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,26 +40,19 @@ pub enum VcsError {
 /// # Errors
 /// It is not under version control, or has changes, and that was not allowed.
 pub fn refuse(root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
-    let has = |name: &str| root.ancestors().any(|folder| folder.join(name).exists());
-    match (has(".git"), OTHER_SYSTEMS.iter().any(|name| has(name))) {
-        (true, _) if rules.allow_dirty && rules.allow_staged => Ok(()),
-        (true, _) => refuse_changes(root, rules, cancel),
-        (false, false) if !rules.allow_no_vcs => Err(VcsError::NoVcs),
-        (false, _) => Ok(()),
+    let place_of = |name: &str| root.ancestors().find(|folder| folder.join(name).exists());
+    match (place_of(".git"), OTHER_SYSTEMS.iter().any(|name| place_of(name).is_some())) {
+        (Some(_), _) if rules.allow_dirty && rules.allow_staged => Ok(()),
+        (Some(top), _) => refuse_changes(top, root, rules, cancel),
+        (None, false) if !rules.allow_no_vcs => Err(VcsError::NoVcs),
+        (None, _) => Ok(()),
     }
 }
 
-fn refuse_changes(root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
-    let mut git = Command::new("git");
-    git.arg("-C").arg(root).args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"]);
-    // Only the workspace's own part of a large repository is edited.
-    git.args(["--", "."]);
-    let output = process::run(&mut git, &[], TIME, cancel).map_err(|error| VcsError::Git(format!("`git`: {error}")))?;
-    if !output.succeeded() {
-        let text = String::from_utf8_lossy(&output.stderr).trim().to_string();
-        return Err(VcsError::Git(text.lines().next().unwrap_or("it failed").to_string()));
-    }
-    let changes = changes(&String::from_utf8_lossy(&output.stdout));
+fn refuse_changes(top: &Path, root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
+    let mut changes = changes(&git::status(top, root, cancel).map_err(VcsError::Git)?);
+    // Left by a run of ours that was killed while it wrote, and of no use to anybody.
+    changes.retain(|change| change.is_staged || !write::is_left_over(Path::new(&change.path)));
     let refused = |change: &&Change| match change.is_staged {
         true => !rules.allow_staged,
         false => !rules.allow_dirty,
@@ -121,6 +110,8 @@ fn list(changes: &[&Change]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]

@@ -7,6 +7,24 @@ use thiserror::Error;
 
 use super::FixedFile;
 
+/// How new texts are called until they are in their places.
+const PREFIX: &str = ".cargo-lmem-";
+
+/// Letters that tell them from each other.
+const RANDOM_LETTERS: usize = 6;
+
+/// Whether a path is of a new text that never came to its place.
+pub(super) fn is_left_over(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let rest = name.strip_prefix(PREFIX).unwrap_or_default();
+    rest.len() == RANDOM_LETTERS && rest.bytes().all(|letter| letter.is_ascii_alphanumeric())
+}
+
+/// Whether what a file leads to lies below the root: nothing else is written.
+pub fn is_inside(fixed: &FixedFile, root: &Path) -> bool {
+    crate::places::Places::new([root.to_path_buf()]).hold_file(&fixed.file.path)
+}
+
 /// Why files were left as they are.
 #[derive(Debug, Error)]
 pub enum WriteError {
@@ -53,7 +71,8 @@ fn prepare<'f>(fixed: &'f FixedFile, root: &Path) -> Result<Prepared<'f>, WriteE
     }
     // Hidden, and without the ending of a source: nothing takes it for one if we are killed here.
     let mut builder = tempfile::Builder::new();
-    let mut file = builder.prefix(".cargo-lmem-").tempfile_in(path.parent().unwrap_or(&root)).map_err(io)?;
+    let mut file =
+        builder.prefix(PREFIX).rand_bytes(RANDOM_LETTERS).tempfile_in(path.parent().unwrap_or(&root)).map_err(io)?;
     file.write_all(fixed.text.as_bytes()).map_err(io)?;
     file.as_file().set_permissions(permissions).map_err(io)?;
     file.as_file().sync_all().map_err(io)?;

@@ -57,7 +57,9 @@ fn place(span: &Span, cx: &Context) -> String {
 }
 
 fn escape_data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    // What is left of control characters has no meaning in an annotation, and one on the terminal of whoever reads the log.
+    let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    text.replace(|letter: char| letter.is_control() && letter != '\t', "\u{fffd}")
 }
 
 fn escape_property(text: &str) -> String {
@@ -104,6 +106,7 @@ mod tests {
     #[test]
     fn data_and_properties_are_escaped() {
         assert_eq!(escape_data("100 %\r\na: b, c"), "100 %25%0D%0Aa: b, c");
+        assert_eq!(escape_data("\x1b[2J\0\u{9b}\t"), "\u{fffd}[2J\u{fffd}\u{fffd}\t");
         assert_eq!(escape_property("a,b:c%0A"), "a%2Cb%3Ac%250A");
     }
 }

@@ -196,7 +196,7 @@ mod tests {
     fn edited(body: &str) -> Option<String> {
         let text = format!("{HELPER}__device__ int f(int n) {{\n{body}\n}}\n");
         let view = SourceView::example("a.cu", &text);
-        let edits = Table::at(&view, text.find(" t[")? + 1)?.edits()?;
+        let edits = Table::at(&view, HELPER.len() + text[HELPER.len()..].find(" t[")? + 1)?.edits()?;
         apply(&text, &edits.iter().collect::<Vec<_>>())
     }
 

@@ -23,18 +23,18 @@ pub fn run(command: &ToolkitCommand, configured: Option<&str>, cancel: &AtomicBo
         ToolkitCommand::Install { version, offline } => {
             let wanted = version.as_deref().map(str::parse::<VersionRequest>).transpose()?;
             let toolkit = install::toolkit(&install::Context { offline: *offline, ..cx }, wanted)?;
-            anstream::eprintln!("CUDA {} is ready in {}", toolkit.number, toolkit.root.display());
+            crate::say::line(&format!("CUDA {} is ready in {}", toolkit.number, toolkit.root.display()));
             Ok(())
         }
         ToolkitCommand::Which { toolkit, offline } => {
             let request = Request { choice: toolkit.as_deref(), configured, offline: *offline, quiet: false };
             let Selection { toolkit, notes } = discover::select(environment, request, cancel)?;
-            notes.iter().for_each(|note| anstream::eprintln!("note: {note}"));
+            notes.iter().for_each(|note| crate::say::line(&format!("note: {note}")));
             print(&format!("{}\n", toolkit.root.display()))
         }
         ToolkitCommand::Remove { version } => {
             let removed = install::remove(&cx, version.parse()?)?;
-            anstream::eprintln!("removed CUDA {}", removed.join(", "));
+            crate::say::line(&format!("removed CUDA {}", removed.join(", ")));
             Ok(())
         }
     }

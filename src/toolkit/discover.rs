@@ -174,7 +174,7 @@ fn not_found(wanted: Option<VersionRequest>, looked: Vec<Refused>, install: Opti
 }
 
 fn no_managed(environment: &Environment) -> Refused {
-    let folder = environment.cache_root().map(|root| root.join("toolkits"));
+    let folder = environment.cache_root().map(|root| root.join(install::TOOLKITS));
     let place = folder
         .map_or_else(|_| "managed toolkits".to_owned(), |folder| format!("managed toolkits ({})", folder.display()));
     Refused { place, reason: "none, or none that fits".to_owned() }

@@ -223,8 +223,11 @@ pub(super) fn remove(cx: &Context<'_>, wanted: VersionRequest) -> Result<Vec<Str
     Ok(meant)
 }
 
+/// Where toolkits lie, below the cache folder.
+pub(super) const TOOLKITS: &str = "toolkits";
+
 fn toolkits_folder(cx: &Context<'_>) -> Result<PathBuf, ToolkitError> {
-    Ok(cx.environment.cache_root()?.join("toolkits"))
+    Ok(cx.environment.cache_root()?.join(TOOLKITS))
 }
 
 /// NVIDIA publishes these wheels for two platforms. (Windows has wheels too, but nothing else here is ready for it.)
@@ -639,7 +642,7 @@ fn licence(place: &Path) -> Option<PathBuf> {
 /// A line on stderr.
 fn say(cx: &Context<'_>, text: &str) {
     if !cx.quiet {
-        anstream::eprintln!("{text}");
+        crate::say::line(text);
     }
 }
 

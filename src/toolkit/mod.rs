@@ -170,6 +170,11 @@ pub fn cache_root() -> Result<PathBuf, ToolkitError> {
     Environment::of_process().cache_root()
 }
 
+/// The folder of managed toolkits and their parts, if there is one.
+pub fn managed_folder() -> Option<PathBuf> {
+    cache_root().ok().map(|root| root.join(install::TOOLKITS))
+}
+
 /// A place where a toolkit was looked for, and why what is there was not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
@@ -247,6 +252,11 @@ pub enum ToolkitError {
 }
 
 impl ToolkitError {
+    /// Whether the words of the command line or the settings are wrong, rather than the machine.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::NotAChoice(_) | Self::NotAPin(_))
+    }
+
     /// The next steps, one for each `hint:` line.
     pub fn hints(&self) -> Vec<String> {
         let own = "install CUDA and set `CUDA_HOME`, or pass its folder with `--toolkit PATH`";

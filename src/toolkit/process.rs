@@ -37,6 +37,7 @@ pub(super) fn run(
     command.stdout(output.try_clone()?).stderr(output.try_clone()?);
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
+    process::harden(command);
     let mut child = command.spawn()?;
     match process::wait(&mut child, limit, cancel, &mut tick)? {
         End::Cancelled => Err(io::ErrorKind::Interrupted.into()),

@@ -402,7 +402,9 @@ fn with_compilers<T>(
     };
     let limit = Duration::from_secs(600);
     let headers = HeaderIndex::new(root);
-    let compiler = Compiler { limit, cancel, headers, curand: &curand, tries_shared_spilling: cache.is_none() };
+    let sandbox = cargo_lmem::sandbox::Sandbox::default();
+    let compiler =
+        Compiler { limit, sandbox: &sandbox, cancel, headers, curand: &curand, tries_shared_spilling: cache.is_none() };
     run(&Compilers { compiler, cache })
 }
 

@@ -12,6 +12,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use super::macros::Macros;
 use super::scan::{Binding, Call, Function, RustFile, Unknown, Value, split_at_commas};
 use crate::discover::{Workspace, has_ending};
+use crate::places;
 use crate::source::SourceFile;
 
 /// Imports of imports of imports.
@@ -203,7 +204,10 @@ impl<'a> Code<'a> {
         }
         let Some(package) = package else { return false };
         let manifest = self.manifests.entry(package.manifest_path.clone());
-        let manifest = manifest.or_insert_with_key(|path| fs_err::read_to_string(path).unwrap_or_default());
+        let manifest = manifest.or_insert_with_key(|path| {
+            let text = places::read(path, MAX_RUST_BYTES).unwrap_or_default();
+            String::from_utf8_lossy(&text).into_owned()
+        });
         crates.iter().any(|name| manifest.contains(name))
     }
 
@@ -720,8 +724,7 @@ impl<'a> Code<'a> {
 
 /// The bytes of a Rust file; `None` where it cannot be read, or is too large.
 pub(super) fn read_rust(path: &Path) -> Option<Vec<u8>> {
-    let metadata = std::fs::metadata(path).ok().filter(|metadata| metadata.is_file())?;
-    if metadata.len() > MAX_RUST_BYTES { None } else { std::fs::read(path).ok() }
+    places::read(path, MAX_RUST_BYTES).ok()
 }
 
 fn ambiguous(name: &str) -> Lost {

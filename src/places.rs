@@ -1,0 +1,160 @@
+//! Which files a run may read, and show: one answer for all that ask.
+//!
+//! Names of files come from the workspace: in links, in `#line`, in flags, in what compilers print. What counts is where a
+//! name leads in the end, so that paths are compared without symbolic links in them.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// File systems that are made of the kernel's answers: regular files by their kind, without an end or a content of their own.
+const NO_FILES: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Folders, and files, that may be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// Absolute, without symbolic links.
+    folders: Vec<PathBuf>,
+}
+
+impl Places {
+    /// Those of some paths that exist.
+    pub fn new(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        let real = paths.into_iter().filter_map(|path| std::fs::canonicalize(path).ok());
+        let mut folders: Vec<PathBuf> = real.collect();
+        folders.sort();
+        folders.dedup();
+        Self { folders }
+    }
+
+    /// These and others.
+    pub fn and(&self, others: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self::new(self.folders.iter().cloned().chain(others))
+    }
+
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// Whether a path leads to something below these places.
+    pub fn hold(&self, path: &Path) -> bool {
+        std::fs::canonicalize(path).is_ok_and(|path| self.folders.iter().any(|folder| path.starts_with(folder)))
+    }
+
+    /// Whether a path leads to a file that may be read as one.
+    pub fn hold_file(&self, path: &Path) -> bool {
+        let real = std::fs::canonicalize(path).ok().filter(|path| is_regular(path));
+        real.is_some_and(|path| self.folders.iter().any(|folder| path.starts_with(folder)))
+    }
+
+    /// A file elsewhere that a text names. Programs show lines of what they cannot read, after its name.
+    pub fn foreign_in(&self, text: &str, base: &Path) -> Option<PathBuf> {
+        let is_separator = |letter: char| letter.is_whitespace() || "`'\"():,<>[]".contains(letter);
+        let words = text.split(is_separator).filter(|word| word.contains('/') || word.contains('.'));
+        let mut seen = std::collections::HashSet::new();
+        let mut paths = words.filter(|word| seen.insert(*word)).map(|word| base.join(word));
+        paths.find(|path| path.is_file() && !self.hold(path))
+    }
+}
+
+/// Whether a path, links followed, is a file with a content of its own.
+pub fn is_regular(path: &Path) -> bool {
+    let real = std::fs::canonicalize(path).ok();
+    real.is_some_and(|path| path.is_file() && !NO_FILES.iter().any(|folder| path.starts_with(folder)))
+}
+
+/// The content of a regular file that is not larger than `limit`.
+///
+/// # Errors
+/// It cannot be read, is no file (a pipe or device would be waited for, or have no end), or is too large.
+pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > limit {
+        true => Err(refused(path, &format!("has more than {} MiB", (limit >> 20).max(1)))),
+        false => Ok(bytes),
+    }
+}
+
+/// Opens a regular file, and nothing else.
+///
+/// # Errors
+/// As [`read`].
+pub fn open(path: &Path) -> io::Result<File> {
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
+    // As the system says it, where there is nothing.
+    std::fs::metadata(path).map_err(named)?;
+    if !is_regular(path) {
+        return Err(refused(path, "is not a regular file"));
+    }
+    // It may have become a pipe since: opening one for reading does not wait then, and is seen to be none.
+    let file = File::options().read(true).custom_flags(NONBLOCK).open(path).map_err(named)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(refused(path, "is not a regular file")),
+    }
+}
+
+fn refused(path: &Path, reason: &str) -> io::Error {
+    io::Error::other(format!("`{}` {reason}", path.display()))
+}
+
+/// `O_NONBLOCK` as rustix has it for this system.
+const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+
+/// The folder of the repository that `folder` lies in, else `folder` itself; without symbolic links. A home folder that is a
+/// repository is not meant: all of the user's files would be part of the tree that is checked.
+pub fn tree_of(folder: &Path) -> PathBuf {
+    let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let is_repository = |ancestor: &&Path| ancestor.join(".git").exists() && !is_home_or_above(ancestor);
+    folder.ancestors().find(is_repository).unwrap_or(&folder).to_path_buf()
+}
+
+/// Whether a folder holds all that is the user's.
+pub fn is_home_or_above(folder: &Path) -> bool {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    let home = home.map(PathBuf::from).map(|home| std::fs::canonicalize(&home).unwrap_or(home));
+    folder.parent().is_none() || home.is_some_and(|home| home.starts_with(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_count_by_where_they_lead() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs_err::create_dir_all(path("tree")).unwrap();
+        fs_err::write(path("secret"), "s").unwrap();
+        fs_err::write(path("tree/a"), "a").unwrap();
+        std::os::unix::fs::symlink(path("secret"), path("tree/out")).unwrap();
+        std::os::unix::fs::symlink(path("tree/a"), path("in")).unwrap();
+        let places = Places::new([path("tree")]);
+        assert!(places.hold(&path("tree/a")) && places.hold(&path("in")));
+        assert!(
+            !places.hold(&path("tree/out")) && !places.hold(&path("tree/../secret")) && !places.hold(&path("none"))
+        );
+        let said = format!("{}:1: error: x", path("tree/out").display());
+        assert!(places.foreign_in(&said, folder.path()).is_some());
+        assert!(places.foreign_in("(out): tree/out", folder.path()).is_some());
+        assert_eq!(places.foreign_in("tree/a(1): error: secrets/x", folder.path()), None);
+    }
+
+    #[test]
+    fn only_files_are_read_and_only_so_much() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs_err::write(&path, "abc").unwrap();
+        assert_eq!(read(&path, 3).unwrap(), b"abc");
+        assert!(read(&path, 2).unwrap_err().to_string().contains("more than"));
+        for name in ["/dev/zero", "/dev/null", "/proc/self/pagemap", "/proc/self/environ"] {
+            assert!(read(Path::new(name), 1 << 20).unwrap_err().to_string().contains("regular"), "{name}");
+        }
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("/proc/self/pagemap", &link).unwrap();
+        assert!(read(&link, 1 << 20).is_err());
+        assert_eq!(read(&folder.path().join("none"), 1).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,341 @@
+//! What compilers may do: they read text of other people, and print what they read.
+//!
+//! A text can include any file of the user's, and a compiler shows the lines that it does not understand. So compilers are
+//! started with Landlock, where the kernel has it (Linux 5.13): they read the checked tree, the toolkit, the system's own
+//! folders, and what the user's environment or command line names; they write into a temporary folder, and reach no
+//! network. Memory, time and file sizes are limited everywhere.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use crate::places::{Places, is_home_or_above};
+use crate::process::{self, Output};
+use crate::toolkit::Toolkit;
+
+/// Folders and files of the system that compilers, their libraries and their shell read and run. Not `/etc` as a whole,
+/// nor `/proc`: `/proc/self/environ` has the tokens of a CI job.
+const SYSTEM: [&str; 15] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.preload",
+    "/etc/alternatives",
+    "/sys/devices/system/cpu",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+];
+
+/// What is read without an end, or written to without effect.
+const DEVICES: [&str; 3] = ["/dev/null", "/dev/urandom", "/dev/random"];
+
+/// Variables with lists of folders that compilers read.
+const FOLDER_LISTS: [&str; 8] = [
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "LIBRARY_PATH",
+    "LD_LIBRARY_PATH",
+    "COMPILER_PATH",
+    "GCC_EXEC_PREFIX",
+    "PATH",
+];
+
+/// Variables with flags of nvcc: the user's own, so that what they name may be read.
+const FLAGS: [&str; 3] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"];
+
+/// Host compilers that nvcc may start.
+const HOST_COMPILERS: [&str; 5] = ["g++", "gcc", "c++", "cc", "clang++"];
+
+/// A file that a compiler writes, its own temporary ones too.
+const MAX_FILE_BYTES: u64 = 2 << 30;
+
+/// What all compilers of a run may do; by default all that we may.
+#[derive(Debug, Clone, Default)]
+pub struct Sandbox {
+    /// What they read.
+    tree: Places,
+    /// What they read and run.
+    programs: Places,
+    /// Address space of each, in bytes.
+    memory: Option<u64>,
+    /// Whether the kernel keeps compilers to that.
+    is_on: bool,
+    /// Whether anything is refused at all.
+    restricts: bool,
+}
+
+/// What the compilers of one unit may do beyond that.
+#[derive(Debug, Clone, Default)]
+pub struct OfUnit {
+    pub readable: Vec<PathBuf>,
+    /// A temporary folder.
+    pub writable: PathBuf,
+}
+
+impl Sandbox {
+    /// For the tree that is checked, and what the user allows beside it.
+    pub fn new(
+        tree: &Places,
+        allowed: &[PathBuf],
+        toolkit: &Toolkit,
+        managed: Option<PathBuf>,
+        memory: Option<u64>,
+    ) -> Self {
+        let programs =
+            SYSTEM.iter().map(PathBuf::from).chain(of_environment()).chain(of_toolkit(toolkit)).chain(managed);
+        Self {
+            tree: tree.and(allowed.iter().cloned()),
+            programs: Places::new(programs),
+            memory,
+            is_on: enforced::is_available(),
+            restricts: true,
+        }
+    }
+
+    /// Whether this kernel can keep compilers from reading.
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    pub fn memory(&self) -> Option<u64> {
+        self.memory
+    }
+
+    /// All that the compilers of a unit may read, and that may be shown of what they say.
+    pub fn readable(&self, unit: &OfUnit) -> Places {
+        if !self.restricts {
+            return Places::new([PathBuf::from("/")]);
+        }
+        let folders = self.tree.folders().iter().chain(self.programs.folders()).chain(&unit.readable);
+        Places::new(folders.cloned().chain([unit.writable.clone()]))
+    }
+
+    /// Runs a compiler to its end.
+    ///
+    /// # Errors
+    /// It cannot be started, or not be kept from reading.
+    pub fn run(
+        &self,
+        command: &mut Command,
+        unit: &OfUnit,
+        input: &[u8],
+        limit: Duration,
+        cancel: &AtomicBool,
+    ) -> io::Result<Output> {
+        command.env("TMPDIR", &unit.writable);
+        bound(command, self.memory, limit);
+        if !self.is_on {
+            return process::run(command, input, limit, cancel);
+        }
+        let program = Path::new(command.get_program()).to_path_buf();
+        // A thread that may do less cannot be let do more again: each compiler is started, and waited for, by its own.
+        std::thread::scope(|scope| {
+            let run = || {
+                enforced::restrict(&self.tree, &self.programs, unit, &program)?;
+                process::run(command, input, limit, cancel)
+            };
+            scope.spawn(run).join().unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))
+        })
+    }
+}
+
+/// Limits that a process gives to all that it starts.
+fn bound(command: &mut Command, memory: Option<u64>, time: Duration) {
+    let at_most = |bytes: u64| Rlimit { current: Some(bytes), maximum: Some(bytes) };
+    let limits = move || {
+        if let Some(memory) = memory {
+            setrlimit(Resource::As, at_most(memory))?;
+        }
+        setrlimit(Resource::Fsize, at_most(MAX_FILE_BYTES))?;
+        setrlimit(Resource::Core, at_most(0))?;
+        // A kill of ours leaves it no reason to go on.
+        #[cfg(target_os = "linux")]
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+        // What outlives us ends by itself.
+        setrlimit(Resource::Cpu, at_most(time.as_secs().saturating_add(5)))?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock is taken.
+    unsafe { command.pre_exec(limits) };
+}
+
+/// What variables of the user name: folders of lists, and paths in flags. A folder that holds all of the user's files is
+/// not meant by any of them.
+fn of_environment() -> Vec<PathBuf> {
+    let lists = FOLDER_LISTS.iter().filter_map(std::env::var_os);
+    let mut paths: Vec<PathBuf> = lists.flat_map(|list| std::env::split_paths(&list).collect::<Vec<_>>()).collect();
+    for flags in FLAGS.iter().filter_map(|name| std::env::var(name).ok()) {
+        let words = shlex::split(&flags).unwrap_or_default();
+        paths.extend(words.iter().flat_map(|word| word.split(['=', ','])).map(|part| {
+            let value = part.trim_start_matches("-I").trim_start_matches("-isystem").trim_start_matches("-ccbin");
+            PathBuf::from(value)
+        }));
+        paths.extend(words.iter().flat_map(|word| word.split(['=', ','])).flat_map(|part| around(Path::new(part))));
+    }
+    paths.extend(HOST_COMPILERS.iter().filter_map(|name| process::on_path(name)).flat_map(|path| around(&path)));
+    paths.retain(|path| path.is_absolute() && !is_home_or_above(&real(path)));
+    paths
+}
+
+fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// The folder that a program is installed in, with its libraries: `/opt/gcc` for `/opt/gcc/bin/g++`.
+fn around(program: &Path) -> Option<PathBuf> {
+    if !program.is_absolute() || !program.is_file() {
+        return None;
+    }
+    let folder = real(program).parent()?.parent()?.to_path_buf();
+    (!is_home_or_above(&folder)).then_some(folder)
+}
+
+fn of_toolkit(toolkit: &Toolkit) -> Vec<PathBuf> {
+    let programs = [toolkit.nvcc.clone(), Some(toolkit.ptxas.clone()), Some(toolkit.root.join("nvvm/bin/cicc"))];
+    let programs = programs.into_iter().flatten().flat_map(|program| around(&program));
+    let library = toolkit.nvrtc.as_ref().and_then(|library| real(library).parent().map(Path::to_path_buf));
+    let ours = std::env::current_exe().ok();
+    let folders = [Some(toolkit.root.clone()), library, ours].into_iter().flatten().chain(toolkit.include_dirs());
+    folders.chain(programs).filter(|path| !path.as_os_str().is_empty() && !is_home_or_above(&real(path))).collect()
+}
+
+#[cfg(target_os = "linux")]
+mod enforced {
+    use std::io;
+    use std::path::Path;
+
+    use landlock::{
+        ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+        RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    };
+
+    use super::{DEVICES, OfUnit};
+    use crate::places::Places;
+
+    /// The newest that the tool was tried with; an older kernel enforces what it knows.
+    const NEWEST: ABI = ABI::V6;
+
+    /// Whether the kernel has Landlock at all; asked once, by a thread that may do less afterwards.
+    pub(super) fn is_available() -> bool {
+        static AVAILABLE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+        let ask = || {
+            let status = ruleset().and_then(RulesetCreated::restrict_self);
+            status.is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
+        };
+        *AVAILABLE.get_or_init(|| std::thread::spawn(ask).join().unwrap_or(false))
+    }
+
+    fn ruleset() -> Result<RulesetCreated, RulesetError> {
+        Ruleset::default()
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(AccessFs::from_all(NEWEST))?
+            .handle_access(AccessNet::from_all(NEWEST))?
+            .scope(Scope::from_all(NEWEST))?
+            .create()
+    }
+
+    /// Restricts this thread, and all that it starts.
+    pub(super) fn restrict(tree: &Places, programs: &Places, unit: &OfUnit, program: &Path) -> io::Result<()> {
+        let read = AccessFs::ReadFile | AccessFs::ReadDir;
+        let run = read | AccessFs::Execute;
+        let rules = || -> Result<RulesetStatus, RulesetError> {
+            let mut rules = ruleset()?;
+            for folder in tree.folders().iter().chain(&unit.readable) {
+                rules = allow(rules, folder, read)?;
+            }
+            for path in programs.folders() {
+                rules = allow(rules, path, run)?;
+            }
+            rules = allow(rules, program, run)?;
+            for device in DEVICES {
+                rules = allow(rules, Path::new(device), AccessFs::ReadFile | AccessFs::WriteFile)?;
+            }
+            rules = allow(rules, &unit.writable, AccessFs::from_all(NEWEST) & !AccessFs::Execute)?;
+            Ok(rules.restrict_self()?.ruleset)
+        };
+        match rules() {
+            Ok(RulesetStatus::NotEnforced) => Err(io::Error::other("the kernel does not keep it from reading")),
+            Ok(_) => Ok(()),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    /// What is not there needs no rule.
+    fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, RulesetError> {
+        let Ok(place) = PathFd::new(path) else { return Ok(rules) };
+        let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
+        rules.add_rule(PathBeneath::new(place, access))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod enforced {
+    use super::OfUnit;
+    use crate::places::Places;
+
+    pub(super) fn is_available() -> bool {
+        false
+    }
+
+    pub(super) fn restrict(_: &Places, _: &Places, _: &OfUnit, _: &std::path::Path) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::End;
+
+    fn run(sandbox: &Sandbox, folder: &Path, script: &str) -> Output {
+        let unit = OfUnit { readable: Vec::new(), writable: folder.to_path_buf() };
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]).current_dir("/");
+        sandbox.run(&mut command, &unit, b"", Duration::from_secs(20), &AtomicBool::new(false)).unwrap()
+    }
+
+    #[test]
+    fn files_elsewhere_are_not_read_and_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        ["tree", "tmp", "out"].iter().for_each(|name| fs_err::create_dir(path(name)).unwrap());
+        fs_err::write(path("tree/a"), "inside").unwrap();
+        fs_err::write(path("out/b"), "outside").unwrap();
+        std::os::unix::fs::symlink(path("out/b"), path("tree/link")).unwrap();
+        fs_err::write(path("tree/evil"), "#!/bin/sh\necho executed\n").unwrap();
+        fs_err::set_permissions(path("tree/evil"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let sandbox = Sandbox::new(&Places::new([path("tree")]), &[], &Toolkit::absent(), None, None);
+        if !sandbox.is_on() {
+            return;
+        }
+        let all = format!(
+            "cd {0}; cat tree/a; cat out/b tree/link /proc/self/environ; tree/evil; echo x > tree/a; echo x > out/b; echo x > tmp/c; cat tmp/c",
+            folder.path().display()
+        );
+        let output = run(&sandbox, &path("tmp"), &all);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "insidex\n", "{}", output.text());
+        assert_eq!(fs_err::read_to_string(path("out/b")).unwrap(), "outside");
+        assert_eq!(fs_err::read_to_string(path("tree/a")).unwrap(), "inside");
+    }
+
+    #[test]
+    fn memory_is_limited() {
+        let folder = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox { memory: Some(64 << 20), ..Sandbox::default() };
+        let output = run(&sandbox, folder.path(), "x=$(head -c 200000000 /dev/zero | tr '\\0' a); echo done");
+        assert!(output.end != End::Exit(0) || !output.text().contains("done"), "{}", output.text());
+    }
+}

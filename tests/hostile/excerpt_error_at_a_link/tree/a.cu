@@ -1,0 +1,2 @@
+#line 3 "x.cuh"
+__global__ void k() { undefined; }
