@@ -397,9 +397,25 @@ pub struct FixTally {
     pub is_written: bool,
 }
 
+/// A comment that silences findings, and what it holds for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suppression {
+    /// `allow`, `expect` or `allow-file`.
+    pub directive: &'static str,
+    pub lints: Vec<String>,
+    pub reason: Option<String>,
+    pub span: Span,
+    pub scope: Span,
+    /// The macro whose uses it holds for too.
+    pub in_macro: Option<String>,
+    /// Findings that it silenced: of each kernel and architecture, before they are folded.
+    pub silenced: usize,
+}
+
 /// Everything one run has to say.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     pub diagnostics: Vec<Diagnostic>,
+    pub suppressions: Vec<Suppression>,
     pub summary: Summary,
 }

@@ -216,13 +216,18 @@ fn check_once(
     if let Some(cache) = compilers.cache.as_ref().filter(|_| reports.iter().any(|report| !report.cached)) {
         cache.shrink();
     }
-    let remarks = suppress::suppress(&jobs, &mut reports, shared.kernels.is_some());
+    let extent = suppress::Extent {
+        root: &workspace.root,
+        some_kernels: shared.kernels.is_some(),
+        some_files: !arguments.paths.is_empty() || !arguments.package.is_empty(),
+    };
+    let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
     say_what_happened(&jobs, &reports, talk);
     let summary = summarize(&jobs, &reports);
     let failed = reports.iter().any(|report| report.failed);
     let diagnostics = reports.iter_mut().map(|report| std::mem::take(&mut report.diagnostics)).collect();
     let compiled = only::compiled(&reports);
-    let mut report = finish(diagnostics, remarks, &extraction, &workspace, summary);
+    let mut report = Report { suppressions, ..finish(diagnostics, remarks, &extraction, &workspace, summary) };
     report.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.notes.extend(only::note(diagnostic, &compiled)));
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
     let fixes = prove::prove(&mut report, &run)?;
@@ -495,5 +500,5 @@ fn finish(
             *summary.findings.entry(name.to_string()).or_default() += 1;
         }
     }
-    Report { diagnostics, summary }
+    Report { diagnostics, summary, ..Report::default() }
 }
