@@ -388,6 +388,13 @@ pub struct Summary {
     pub fixed: Option<FixTally>,
 }
 
+impl Summary {
+    /// Whether no kernel was looked at, nor anything else that a finding speaks of.
+    pub fn is_nothing_checked(&self) -> bool {
+        self.kernels == 0 && self.findings.is_empty()
+    }
+}
+
 /// What edits of files amount to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct FixTally {

@@ -20,6 +20,7 @@ pub mod lint;
 mod lints;
 pub mod process;
 pub mod read;
+pub mod remark;
 pub mod report;
 mod rewrite;
 pub mod run;

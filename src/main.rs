@@ -14,7 +14,7 @@ use cargo_lmem::cli::{
 };
 use cargo_lmem::diagnostic::Severity;
 use cargo_lmem::toolkit::ToolkitError;
-use cargo_lmem::{build_flags, cache, compile, files, fix, lint, report, run, toolkit};
+use cargo_lmem::{build_flags, cache, compile, config, files, fix, lint, remark, report, run, toolkit};
 use clap::Parser;
 
 /// How a run ends; the numbers are documented in `--help` and the README.
@@ -112,9 +112,7 @@ fn say(arguments: &CheckArgs, outcome: &Outcome, start: Instant) -> Exit {
 }
 
 fn exit_of(outcome: &Outcome) -> Exit {
-    let is_denied = |diagnostic: &cargo_lmem::diagnostic::Diagnostic| {
-        diagnostic.severity == Severity::Error && diagnostic.evidence.is_some()
-    };
+    let is_denied = |diagnostic: &cargo_lmem::diagnostic::Diagnostic| diagnostic.severity == Severity::Error;
     match (outcome.failed, outcome.report.diagnostics.iter().any(is_denied)) {
         (true, _) => Exit::NotCompiled,
         (false, true) => Exit::Findings,
@@ -195,16 +193,35 @@ fn explain(arguments: &ExplainArgs) -> Exit {
             format!("{:<26}{:<7}{summary}\n", lint.name, lint.level.name())
         });
         let text: String = rows.collect();
+        let remarks = remark::ALL.iter().map(|remark| {
+            let summary = remark.documentation.lines().next().unwrap_or("");
+            format!("{:<26}{:<7}{summary}\n", remark.name, remark_level(remark))
+        });
+        let text = format!("{text}\nRemarks on the run, with levels as lints:\n{}", remarks.collect::<String>());
         return write_text(&mut stdout, &text);
     };
-    match (lint::find(name), lint::documentation(name)) {
-        (Some(lint), Some(text)) => {
+    match (lint::find(name), remark::find(name), lint::documentation(name)) {
+        (Some(lint), _, Some(text)) => {
             write_text(&mut stdout, &format!("{} ({} by default)\n\n{text}\n", lint.name, lint.level.name()))
         }
+        (None, Some(remark), Some(text)) => {
+            write_text(&mut stdout, &format!("{} ({} by default)\n\n{text}\n", remark.name, remark_level(remark)))
+        }
         _ => {
-            anstream::eprintln!("error: there is no lint `{name}`\nhint: `cargo lmem explain` lists all of them");
+            let names = lint::names_with_levels();
+            let near = config::nearest(name, names.into_iter().filter(|name| *name != "warnings"));
+            let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+            anstream::eprintln!("error: there is no lint `{name}`{near}\nhint: `cargo lmem explain` lists all of them");
             Exit::Usage
         }
+    }
+}
+
+fn remark_level(remark: &remark::Remark) -> &'static str {
+    match remark.severity {
+        Severity::Note => "note",
+        Severity::Warning => "warn",
+        Severity::Error => "error",
     }
 }
 
@@ -237,18 +254,22 @@ fn run_cache(arguments: &CacheArgs) -> Exit {
 
 fn check_error(error: &CheckError) -> Exit {
     match error {
-        CheckError::Toolkit(error) => toolkit_error(error),
+        CheckError::Toolkit(_) => with_hints(error, Exit::NoToolkit, &error.hints()),
         CheckError::Interrupted => complain(error, Exit::Interrupted),
-        error => complain(error, Exit::Usage),
+        error => with_hints(error, Exit::Usage, &error.hints()),
     }
 }
 
-fn toolkit_error(error: &ToolkitError) -> Exit {
-    let exit = complain(error, Exit::NoToolkit);
-    for hint in error.hints() {
+fn with_hints(error: &dyn std::error::Error, exit: Exit, hints: &[String]) -> Exit {
+    let exit = complain(error, exit);
+    for hint in hints {
         anstream::eprintln!("hint: {hint}");
     }
     exit
+}
+
+fn toolkit_error(error: &ToolkitError) -> Exit {
+    with_hints(error, Exit::NoToolkit, &error.hints())
 }
 
 fn complain(error: &dyn std::error::Error, exit: Exit) -> Exit {

@@ -9,6 +9,7 @@ mod not_captured;
 mod only;
 mod progress;
 mod prove;
+mod remarks;
 mod suppress;
 mod target;
 mod unit;
@@ -35,6 +36,7 @@ use crate::discover::{DiscoverError, Scope, Workspace};
 use crate::extract::{Extraction, MachineCode, TranslationUnit, UnitCode};
 use crate::fix::{self, VcsError, VcsRules, WriteError};
 use crate::lint::{self, Level, Levels};
+use crate::remark;
 use crate::report;
 use crate::run::RunError;
 use crate::toolkit::{self, Component, Toolkit, ToolkitError};
@@ -65,8 +67,41 @@ pub enum CheckError {
     Write(#[from] WriteError),
     #[error("the current folder cannot be used")]
     Folder(#[source] std::io::Error),
+    #[error("`--kernel {glob}` matches no kernel{}", near_kernel(.glob, .names))]
+    NoKernel {
+        glob: String,
+        /// Of the kernels that there are.
+        names: Vec<String>,
+    },
     #[error("interrupted")]
     Interrupted,
+}
+
+impl CheckError {
+    /// What to do next.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Toolkit(error) => error.hints(),
+            Self::NoKernel { names, .. } if names.is_empty() => {
+                vec!["no kernel was compiled: templates are, where something instantiates them".to_string()]
+            }
+            Self::NoKernel { names, .. } => {
+                let shown: Vec<String> = names.iter().take(MAX_NAMES).map(|name| format!("`{name}`")).collect();
+                let more = names.len().checked_sub(MAX_NAMES + 1).map(|more| format!(" and {} more", more + 1));
+                let kernels = format!("the kernels are {}{}", shown.join(", "), more.unwrap_or_default());
+                vec![kernels, "a glob is for the whole name: `*part*` finds a part of it".to_string()]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Kernels that a hint names.
+const MAX_NAMES: usize = 8;
+
+fn near_kernel(glob: &str, names: &[String]) -> String {
+    let near = crate::config::nearest(glob.trim_matches('*'), names.iter().map(String::as_str));
+    near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default()
 }
 
 /// What a run found, and what the report formats need to show it.
@@ -181,7 +216,7 @@ fn check_once(
         if surroundings.program.is_none() {
             talk.note("no CUDA source was found");
         }
-        let report = finish(Vec::new(), Vec::new(), &extraction, &workspace, Summary::default());
+        let report = finish(Vec::new(), Vec::new(), &extraction, &workspace, &levels, Summary::default());
         return Ok(Outcome { report, workspace, failed: false, fixes: Fixes::default(), ended });
     }
     let (toolkit, record) = match &surroundings.recorded {
@@ -221,13 +256,20 @@ fn check_once(
         some_kernels: shared.kernels.is_some(),
         some_files: !arguments.paths.is_empty() || !arguments.package.is_empty(),
     };
+    if let (Some(glob), true) = (&arguments.kernel, is_unmatched(&reports)) {
+        return Err(no_kernel(glob, &reports));
+    }
     let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
     say_what_happened(&jobs, &reports, talk);
     let summary = summarize(&jobs, &reports);
     let failed = reports.iter().any(|report| report.failed);
-    let diagnostics = reports.iter_mut().map(|report| std::mem::take(&mut report.diagnostics)).collect();
+    let diagnostics = jobs.iter().zip(&mut reports).map(|(job, report)| {
+        let diagnostics = std::mem::take(&mut report.diagnostics);
+        diagnostics.into_iter().filter_map(|diagnostic| remarks::leveled(diagnostic, job.levels)).collect()
+    });
+    let diagnostics = diagnostics.collect();
     let compiled = only::compiled(&reports);
-    let mut report = Report { suppressions, ..finish(diagnostics, remarks, &extraction, &workspace, summary) };
+    let mut report = Report { suppressions, ..finish(diagnostics, remarks, &extraction, &workspace, &levels, summary) };
     report.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.notes.extend(only::note(diagnostic, &compiled)));
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
     let fixes = prove::prove(&mut report, &run)?;
@@ -283,7 +325,7 @@ impl AllLevels {
 }
 
 fn all_levels(arguments: &CheckArgs, workspace: &Workspace) -> Result<AllLevels, CheckError> {
-    let known = lint::known_names();
+    let known = lint::names_with_levels();
     let mut by_config = BTreeMap::new();
     for file in &workspace.files {
         file.config.validate_lints(&known)?;
@@ -317,8 +359,9 @@ fn known_lint(name: &str) -> Result<String, CheckError> {
     if name == "warnings" {
         return Ok(name.to_string());
     }
-    lint::find(name).map(|lint| lint.name.to_string()).ok_or_else(|| {
-        let near = crate::config::nearest(name, lint::known_names().into_iter());
+    let found = lint::find(name).map(|lint| lint.name).or_else(|| remark::find(name).map(|remark| remark.name));
+    found.map(str::to_string).ok_or_else(|| {
+        let near = crate::config::nearest(name, lint::names_with_levels().into_iter());
         let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
         CheckError::Usage(format!("there is no lint `{name}`{near}"))
     })
@@ -483,16 +526,42 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
     }
 }
 
+/// Gives a remark the level that the settings of its file, or else of all files, say.
+fn leveled_by_file(remark: Diagnostic, workspace: &Workspace, levels: &AllLevels) -> Option<Diagnostic> {
+    let path = remark.primary.as_ref().map(|label| &label.span.file.path);
+    let own = path.and_then(|path| workspace.files.iter().find(|file| file.path == *path));
+    // A header or a manifest has the settings of the files around it.
+    let near = path.and_then(|path| path.parent());
+    let around = || workspace.files.iter().find(|file| near.is_some_and(|folder| file.path.starts_with(folder)));
+    let file = own.or_else(around).or(workspace.files.first());
+    remarks::leveled(remark, levels.of(file.map(|file| &file.config)))
+}
+
+/// Whether `--kernel` left nothing of what compiled.
+fn is_unmatched(reports: &[UnitReport]) -> bool {
+    let is_empty = |report: &UnitReport| report.kernels == 0 && report.functions.is_empty();
+    reports.iter().all(|report| is_empty(report) && !report.failed && !report.is_unread)
+}
+
+fn no_kernel(glob: &str, reports: &[UnitReport]) -> CheckError {
+    let mut names: Vec<String> = reports.iter().flat_map(|report| report.left_out.iter().cloned()).collect();
+    names.sort();
+    names.dedup();
+    CheckError::NoKernel { glob: glob.to_string(), names }
+}
+
 /// Folds the diagnostics of all units, adds those about the run, and counts.
 fn finish(
     mut units: Vec<Vec<Diagnostic>>,
     remarks: Vec<Diagnostic>,
     extraction: &Extraction,
     workspace: &Workspace,
+    levels: &AllLevels,
     mut summary: Summary,
 ) -> Report {
-    units.push(remarks);
-    units.push(not_analysed::not_analysed(extraction, workspace));
+    let settings = workspace.unmatched.iter().map(|setting| remarks::unmatched(setting, &workspace.root));
+    let remarks = remarks.into_iter().chain(settings).chain(not_analysed::not_analysed(extraction, workspace));
+    units.push(remarks.filter_map(|remark| leveled_by_file(remark, workspace, levels)).collect());
     summary.not_analysed = extraction.unresolved.len();
     let diagnostics = report::fold_units(units);
     for diagnostic in &diagnostics {

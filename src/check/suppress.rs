@@ -34,7 +34,7 @@ pub struct Suppressed {
 
 /// Removes what comments allow.
 pub fn suppress(jobs: &[Job<'_>], reports: &mut [UnitReport], extent: Extent<'_>) -> Suppressed {
-    let known = lint::known_names();
+    let known = lint::names_with_levels();
     let mut directives = Directives::default();
     let mut texts = Texts::default();
     for (job, report) in jobs.iter().zip(&*reports) {

@@ -106,6 +106,10 @@ pub struct UnitReport {
     pub diagnostics: Vec<Diagnostic>,
     /// Kernels that were looked at.
     pub kernels: usize,
+    /// It was built for debugging: nobody looked at its kernels.
+    pub is_unread: bool,
+    /// Names of kernels that `--kernel` left out.
+    pub left_out: Vec<String>,
     /// Mangled names of these, and of functions with a frame of their own; none of machine code that was found compiled:
     /// it need not be of the same source.
     pub functions: Vec<String>,
@@ -131,7 +135,7 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
     let about = |architecture| Circumstances { unit, frame: None, architecture, toolkit: "", flags: flag_origin(unit) };
     if let Some(claim) = lint::unit_claim(unit, is_debug(unit)) {
         let diagnostics = claim.into_diagnostic(levels, &about(&target.architecture)).into_iter().collect();
-        return UnitReport { diagnostics, ..Default::default() };
+        return UnitReport { diagnostics, is_unread: true, ..Default::default() };
     }
     let mut report = UnitReport::default();
     let sourced = match &unit.code {
@@ -201,6 +205,8 @@ fn examine(
         lint::option_claims(&cx, levels).into_iter().filter_map(|claim| claim.into_diagnostic(levels, &about));
     report.diagnostics.extend(remarks.map(|diagnostic| placed(diagnostic, unit)));
     let frames = attribute(unit, &facts, artifacts, shared.root, register_flag);
+    let left_out = frames.iter().filter(|frame| frame.is_entry && !is_wanted(frame, shared));
+    report.left_out.extend(left_out.map(|frame| frame.name.clone()));
     for frame in frames.iter().filter(|frame| is_wanted(frame, shared)) {
         report.kernels += usize::from(frame.is_entry);
         if !matches!(unit.code, UnitCode::Machine(_)) {

@@ -184,7 +184,7 @@ impl<'a> Message<'a> {
     fn new(diagnostic: &'a Diagnostic, cx: &Context) -> Self {
         let primary = diagnostic.primary.iter().map(|label| SpanMessage::new(label, true));
         let secondary = diagnostic.secondary.iter().map(|label| SpanMessage::new(label, false));
-        let notes = facts::notes(diagnostic, cx).into_iter().map(|note| Child::new("note", note));
+        let notes = facts::notes(diagnostic).into_iter().map(|note| Child::new("note", note));
         let help = diagnostic.help.iter().map(|help| Child::new("help", help.message.clone()));
         let code = Some(diagnostic.code.id()).filter(|code| !code.is_empty());
         let plain = Context { color: false, width: DEFAULT_WIDTH, ..*cx };
