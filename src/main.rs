@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,7 @@ use cargo_lmem::cli::{
 };
 use cargo_lmem::diagnostic::Severity;
 use cargo_lmem::toolkit::ToolkitError;
-use cargo_lmem::{build_flags, cache, compile, config, files, fix, lint, remark, report, run, toolkit};
+use cargo_lmem::{build_flags, cache, cli, compile, config, files, fix, lint, remark, report, run, toolkit};
 use clap::Parser;
 
 /// How a run ends; the numbers are documented in `--help` and the README.
@@ -30,7 +31,7 @@ enum Exit {
 }
 
 fn main() -> ExitCode {
-    let Cargo::Lmem(arguments) = Cargo::parse();
+    let Cargo::Lmem(arguments) = Cargo::parse_from(cli::normalized(std::env::args_os()));
     // The worker is ended by its parent, and must be quick to start.
     if let Some(Command::NvrtcWorker) = arguments.command {
         return done(compile::nvrtc_worker().map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean));
@@ -42,7 +43,10 @@ fn main() -> ExitCode {
     let cancel = Arc::new(AtomicBool::new(false));
     install_handler(&cancel);
     done(match arguments.command {
-        None => run_check(&arguments.check, &cancel),
+        None => match mistaken_command(&arguments.check) {
+            Some(exit) => exit,
+            None => run_check(&arguments.check, &cancel),
+        },
         Some(Command::Check(arguments)) => run_check(&arguments, &cancel),
         Some(Command::Run(arguments)) => return run_program(&arguments, &cancel),
         Some(Command::Explain(arguments)) => explain(&arguments),
@@ -83,6 +87,28 @@ fn run_program(arguments: &RunArgs, cancel: &AtomicBool) -> ExitCode {
     }
 }
 
+fn mistaken_command(arguments: &CheckArgs) -> Option<Exit> {
+    let folder = std::env::current_dir().ok()?;
+    let cli::NoCommand { message, hint } = cli::mistaken_command(arguments, &folder)?;
+    anstream::eprintln!("error: {message}\nhint: {hint}");
+    Some(Exit::Usage)
+}
+
+/// A report that cannot be written is told before the run, not after it.
+fn unwritable(output: &Path) -> Option<Exit> {
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (problem, hint) = match (folder.is_dir(), output.is_dir()) {
+        (true, false) => return None,
+        (true, true) => ("it is a folder".to_string(), "name a file in it".to_string()),
+        (false, _) => {
+            let folder = folder.display();
+            (format!("there is no folder `{folder}`"), format!("`mkdir -p {folder}` makes it"))
+        }
+    };
+    anstream::eprintln!("error: `--output {}` cannot be written: {problem}\nhint: {hint}", output.display());
+    Some(Exit::Usage)
+}
+
 fn run_check(arguments: &CheckArgs, cancel: &AtomicBool) -> Exit {
     checked(arguments, None, cancel).0
 }
@@ -91,6 +117,9 @@ fn checked(arguments: &CheckArgs, program: Option<&[OsString]>, cancel: &AtomicB
     let surroundings = Surroundings { program, ..Surroundings::default() };
     let start = Instant::now();
     set_color(arguments.color);
+    if let Some(exit) = arguments.output.as_deref().and_then(unwritable) {
+        return (exit, None);
+    }
     match check_in(surroundings, arguments, cancel) {
         Ok(outcome) => (say(arguments, &outcome, start), outcome.ended),
         Err(error) => (check_error(&error), None),

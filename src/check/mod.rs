@@ -1,5 +1,6 @@
 //! One run of `cargo lmem check`: from the command line to a report, stage by stage.
 
+mod failures;
 mod fixing;
 mod gather;
 mod machine;
@@ -250,6 +251,9 @@ fn check_once(
     }
     if let Some(cache) = compilers.cache.as_ref().filter(|_| reports.iter().any(|report| !report.cached)) {
         cache.shrink();
+    }
+    if let Some(toolkit) = jobs.first().map(|job| &job.target.toolkit) {
+        failures::one_for_each_cause(&mut reports, toolkit, cancel);
     }
     let extent = suppress::Extent {
         root: &workspace.root,

@@ -95,7 +95,7 @@ pub enum CompileError {
     NoOutput { program: String, what: &'static str },
     #[error("toolkit {version} has no `{program}`, which {what} need: use a full toolkit, such as `--toolkit managed`")]
     Missing { version: String, program: &'static str, what: &'static str },
-    #[error("nvcc needs a host compiler and found none: install `gcc` or `g++`; kernel strings and PTX work without")]
+    #[error("nvcc needs a host C++ compiler and found none: install `g++`; kernel strings and PTX work without")]
     NoHostCompiler,
     #[error("{0}")]
     Broken(String),

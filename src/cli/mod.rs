@@ -1,6 +1,10 @@
 //! What was typed on the command line.
 
+mod words;
+
 use std::path::PathBuf;
+
+pub use words::{NoCommand, mistaken_command, normalized};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
