@@ -374,7 +374,9 @@ pub struct Summary {
     pub cached_units: usize,
     /// Findings by lint, after folding.
     pub findings: BTreeMap<String, usize>,
-    /// Bytes of stack frames over all kernels × architectures.
+    /// The architecture with the most local memory.
+    pub frame_architecture: String,
+    /// Bytes of stack frames over all kernels, for that architecture.
     pub frame_bytes: u64,
     /// Of these, bytes claimed by `unexplained_local_memory`.
     pub unexplained_bytes: u64,
@@ -386,6 +388,8 @@ pub struct Summary {
     pub suggested: BTreeMap<Applicability, usize>,
     /// What `--fix` wrote, or what it would.
     pub fixed: Option<FixTally>,
+    /// Ctrl-C ended the run.
+    pub interrupted: bool,
 }
 
 impl Summary {

@@ -142,6 +142,9 @@ fn say(arguments: &CheckArgs, outcome: &Outcome, start: Instant) -> Exit {
 
 fn exit_of(outcome: &Outcome) -> Exit {
     let is_denied = |diagnostic: &cargo_lmem::diagnostic::Diagnostic| diagnostic.severity == Severity::Error;
+    if outcome.interrupted {
+        return Exit::Interrupted;
+    }
     match (outcome.failed, outcome.report.diagnostics.iter().any(is_denied)) {
         (true, _) => Exit::NotCompiled,
         (false, true) => Exit::Findings,
@@ -231,7 +234,9 @@ fn explain(arguments: &ExplainArgs) -> Exit {
     };
     match (lint::find(name), remark::find(name), lint::documentation(name)) {
         (Some(lint), _, Some(text)) => {
-            write_text(&mut stdout, &format!("{} ({} by default)\n\n{text}\n", lint.name, lint.level.name()))
+            let silence = how_to_silence(lint.name);
+            let level = lint.level.name();
+            write_text(&mut stdout, &format!("{} ({level} by default)\n\n{text}\n\n{silence}", lint.name))
         }
         (None, Some(remark), Some(text)) => {
             write_text(&mut stdout, &format!("{} ({} by default)\n\n{text}\n", remark.name, remark_level(remark)))
@@ -244,6 +249,17 @@ fn explain(arguments: &ExplainArgs) -> Exit {
             Exit::Usage
         }
     }
+}
+
+fn how_to_silence(name: &str) -> String {
+    format!(
+        "## How to silence it
+- here: `// lmem: allow({name}, reason = \"…\")` above the kernel, or behind the line that the finding points to
+- in a file: `// lmem: allow-file({name}, reason = \"…\")`
+- in a package: `lints = {{ {name} = \"allow\" }}` in `[package.metadata.lmem]`
+- in a run: `cargo lmem -A {name}`; `-D {name}` ends the run with exit code 1 instead
+"
+    )
 }
 
 fn remark_level(remark: &remark::Remark) -> &'static str {

@@ -127,6 +127,7 @@ fn every_lint_is_explained() {
         let explanation = stdout(&place.lmem(&["explain", name]).assert().success());
         assert!(explanation.starts_with(&format!("{name} (")), "{explanation}");
         assert!(explanation.contains("## Why it costs"), "{explanation}");
+        assert!(explanation.contains(&format!("// lmem: allow({name}, reason = ")), "{explanation}");
         assert!(list.contains(name), "`{name}` is not in:\n{list}");
     }
 }

@@ -73,9 +73,8 @@ pub fn next_step(message: &CompilerMessage, unit: &TranslationUnit) -> Option<St
 pub fn one_for_each_cause(reports: &mut [UnitReport], toolkit: &Toolkit, cancel: &AtomicBool) {
     let mut firsts: BTreeMap<(Code, String), (usize, usize)> = BTreeMap::new();
     let mut others: BTreeMap<(usize, usize), Vec<Option<Span>>> = BTreeMap::new();
-    for index in 0..reports.len() {
-        let diagnostics = std::mem::take(&mut reports[index].diagnostics);
-        for diagnostic in diagnostics {
+    for (index, report) in reports.iter_mut().enumerate() {
+        for diagnostic in std::mem::take(&mut report.diagnostics) {
             let key = (diagnostic.code.clone(), diagnostic.message.clone());
             match firsts.get(&key).filter(|(first, _)| *first != index && is_failure(&diagnostic)) {
                 Some(first) => {
@@ -83,9 +82,9 @@ pub fn one_for_each_cause(reports: &mut [UnitReport], toolkit: &Toolkit, cancel:
                 }
                 None => {
                     if is_failure(&diagnostic) {
-                        firsts.insert(key, (index, reports[index].diagnostics.len()));
+                        firsts.insert(key, (index, report.diagnostics.len()));
                     }
-                    reports[index].diagnostics.push(diagnostic);
+                    report.diagnostics.push(diagnostic);
                 }
             }
         }

@@ -30,7 +30,7 @@ use thiserror::Error;
 use crate::build_flags::CaptureError;
 use crate::cache::{self, Cache};
 use crate::cli::CheckArgs;
-use crate::compile::{Compiler, HeaderIndex, Target, architecture_number, declared_target};
+use crate::compile::{Compiler, HeaderIndex, Shown, Target, architecture_number, declared_target};
 use crate::config::{ConfigError, PackageConfig};
 use crate::diagnostic::{Code, Diagnostic, Report, Summary};
 use crate::discover::{DiscoverError, Scope, Workspace};
@@ -111,6 +111,8 @@ pub struct Outcome {
     pub workspace: Workspace,
     /// A unit did not compile.
     pub failed: bool,
+    /// By Ctrl-C: there may be more to find, and to prove.
+    pub interrupted: bool,
     /// What could be written; nothing unless it was asked for.
     pub fixes: Fixes,
     /// How the program ended that was watched.
@@ -127,7 +129,8 @@ struct Job<'a> {
 /// Says something about the run on stderr, unless `--quiet`.
 pub struct Talk {
     pub quiet: bool,
-    pub verbose: bool,
+    /// How often `-v` was given.
+    pub verbosity: u8,
 }
 
 impl Talk {
@@ -138,8 +141,17 @@ impl Talk {
     }
 
     fn detail(&self, text: &str) {
-        if self.verbose {
+        if self.verbosity > 0 {
             anstream::eprintln!("{text}");
+        }
+    }
+
+    /// A command that ended; with `-vv` where it ran, how it ended and how long it took.
+    fn command(&self, shown: &Shown<'_>) {
+        self.detail(&format!("running: {}", shown.command));
+        if self.verbosity > 1 {
+            let folder = shown.folder.map(|folder| format!("in {}, ", folder.display())).unwrap_or_default();
+            self.detail(&format!("  {folder}{:?} after {:.2} s", shown.end, shown.elapsed.as_secs_f64()));
         }
     }
 }
@@ -172,7 +184,7 @@ pub fn check_in(
     arguments: &CheckArgs,
     cancel: &AtomicBool,
 ) -> Result<Outcome, CheckError> {
-    let talk = Talk { quiet: arguments.quiet, verbose: arguments.verbose > 0 };
+    let talk = Talk { quiet: arguments.quiet, verbosity: arguments.verbose };
     let writes = arguments.fix && !arguments.diff;
     // Edits of ours are no reason to refuse the tree.
     let outcome = check_once(&surroundings, arguments, writes.then(|| fixing::vcs_rules(arguments)), cancel, &talk)?;
@@ -218,7 +230,7 @@ fn check_once(
             talk.note("no CUDA source was found");
         }
         let report = finish(Vec::new(), Vec::new(), &extraction, &workspace, &levels, Summary::default());
-        return Ok(Outcome { report, workspace, failed: false, fixes: Fixes::default(), ended });
+        return Ok(Outcome { report, workspace, failed: false, interrupted: false, fixes: Fixes::default(), ended });
     }
     let (toolkit, record) = match &surroundings.recorded {
         Some((toolkit, record)) => (toolkit.clone(), Some(*record)),
@@ -232,13 +244,16 @@ fn check_once(
         let folder = toolkit::component(toolkit, Component::Curand, arguments.offline, arguments.quiet, cancel);
         folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
     };
+    let show = |shown: &Shown<'_>| talk.command(shown);
     let compilers = Compilers {
+        shows_suggestions: talk.verbosity > 1,
         compiler: Compiler {
             limit: Duration::from_secs(arguments.timeout),
             cancel,
             headers: HeaderIndex::new(&workspace.root),
             curand: &curand,
             tries_shared_spilling: levels.warns_of("shared_spill_available"),
+            show: &show,
         },
         cache: cache_of(arguments, &workspace.root),
     };
@@ -246,8 +261,13 @@ fn check_once(
     let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
     let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
     let mut reports = run_jobs(&jobs, &shared, threads, talk);
-    if cancel.load(Ordering::Relaxed) || reports.iter().any(|report| report.interrupted) {
-        return Err(CheckError::Interrupted);
+    let was_interrupted = cancel.load(Ordering::Relaxed) || reports.iter().any(|report| report.interrupted);
+    if was_interrupted {
+        // What was found until then is shown.
+        reports.iter_mut().filter(|report| report.interrupted).for_each(|report| *report = UnitReport::default());
+        if reports.iter().all(|report| report.diagnostics.is_empty()) || arguments.fix {
+            return Err(CheckError::Interrupted);
+        }
     }
     if let Some(cache) = compilers.cache.as_ref().filter(|_| reports.iter().any(|report| !report.cached)) {
         cache.shrink();
@@ -257,10 +277,10 @@ fn check_once(
     }
     let extent = suppress::Extent {
         root: &workspace.root,
-        some_kernels: shared.kernels.is_some(),
+        some_kernels: shared.kernels.is_some() || was_interrupted,
         some_files: !arguments.paths.is_empty() || !arguments.package.is_empty(),
     };
-    if let (Some(glob), true) = (&arguments.kernel, is_unmatched(&reports)) {
+    if let (Some(glob), true) = (&arguments.kernel, is_unmatched(&reports) && !was_interrupted) {
         return Err(no_kernel(glob, &reports));
     }
     let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
@@ -278,7 +298,10 @@ fn check_once(
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
     let fixes = prove::prove(&mut report, &run)?;
     drop(jobs);
-    Ok(Outcome { report, workspace, failed, fixes, ended })
+    // Ctrl-C during the last compilation changes nothing, and is obeyed all the same.
+    let interrupted = was_interrupted || cancel.load(Ordering::Relaxed);
+    report.summary.interrupted = interrupted;
+    Ok(Outcome { report, workspace, failed, interrupted, fixes, ended })
 }
 
 fn default_jobs() -> usize {
@@ -515,6 +538,15 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
     architectures.dedup();
     // A broken cubin is for none.
     architectures.retain(|architecture| !architecture.is_empty());
+    // One architecture's bytes are nothing that another's add to.
+    let mut frames: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for (job, report) in jobs.iter().zip(reports) {
+        let (frame, unexplained) = frames.entry(&job.target.architecture).or_default();
+        *frame += report.frame_bytes;
+        *unexplained += report.unexplained_bytes;
+    }
+    let most = frames.into_iter().max_by_key(|(_, bytes)| *bytes).unwrap_or_default();
+    let (frame_architecture, (frame_bytes, unexplained_bytes)) = (most.0.to_string(), most.1);
     Summary {
         units: units.len(),
         kernels: reports.iter().map(|report| report.kernels).sum(),
@@ -522,8 +554,9 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
         failed_units: count(&|reports| reports.iter().any(|report| report.failed)),
         cached_units: count(&|reports| reports.iter().all(|report| report.cached)),
         findings: BTreeMap::new(),
-        frame_bytes: reports.iter().map(|report| report.frame_bytes).sum(),
-        unexplained_bytes: reports.iter().map(|report| report.unexplained_bytes).sum(),
+        frame_architecture,
+        frame_bytes,
+        unexplained_bytes,
         not_analysed: 0,
         architectures,
         ..Summary::default()

@@ -9,7 +9,9 @@ use super::machine::source_file;
 use super::messages;
 use crate::attribute::{KernelFrame, SpillCheck, StackObjectKind, attribute, demangle};
 use crate::cache::Cache;
-use crate::compile::{Artifacts, CompileError, Compiler, Failure, HeaderIndex, Target, architecture_number, given};
+use crate::compile::{
+    Artifacts, CompileError, Compiler, Failure, HeaderIndex, Shown, Target, architecture_number, given,
+};
 use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
 use crate::extract::{DriverOptions, TranslationUnit, UnitCode};
 use crate::lint::{self, Circumstances, Levels, LintContext, UnitContext};
@@ -41,6 +43,8 @@ pub struct Sourced {
 pub struct Compilers<'a> {
     pub compiler: Compiler<'a>,
     pub cache: Option<Cache>,
+    /// Whether the commands that compile suggestions are shown too.
+    pub shows_suggestions: bool,
 }
 
 impl ArtifactSource for Compilers<'_> {
@@ -87,7 +91,9 @@ impl Compilers<'_> {
             Some(root) => Compiler { headers: HeaderIndex::new(root), ..self.compiler.clone() },
             None => self.compiler.clone(),
         };
-        let compiler = Compiler { tries_shared_spilling: false, ..compiler };
+        let silent = |_: &Shown<'_>| {};
+        let show: &(dyn Fn(&Shown<'_>) + Sync) = if self.shows_suggestions { compiler.show } else { &silent };
+        let compiler = Compiler { tries_shared_spilling: false, show, ..compiler };
         compiler.compile(&mirror.unit, target).map(|artifacts| Measured::of(&artifacts))
     }
 }

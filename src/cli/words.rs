@@ -1,7 +1,7 @@
 //! What people type before they know the commands.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::CommandFactory;
 
@@ -53,7 +53,7 @@ pub fn mistaken_command(arguments: &CheckArgs, folder: &Path) -> Option<NoComman
 }
 
 /// `chekc`, and not `kernels/scan.cu`.
-fn plain_word(path: &PathBuf) -> Option<&str> {
+fn plain_word(path: &Path) -> Option<&str> {
     let word = path.to_str()?;
     let is_plain = word.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'));
     (is_plain && !word.is_empty()).then_some(word)
