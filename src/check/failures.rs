@@ -68,21 +68,30 @@ pub fn next_step(message: &CompilerMessage, unit: &TranslationUnit) -> Option<St
     }
 }
 
+/// Where an error stands that others say too. The same place is the same unit for another architecture: those fold into one
+/// diagnostic that names all of them.
+struct First {
+    unit: usize,
+    position: usize,
+    span: Option<Span>,
+}
+
 /// One error for each cause: units that fail in the same words are named at the first of them. An architecture that the
 /// toolkit does not know is a cause of the run.
 pub fn one_for_each_cause(reports: &mut [UnitReport], toolkit: &Toolkit, cancel: &AtomicBool) {
-    let mut firsts: BTreeMap<(Code, String), (usize, usize)> = BTreeMap::new();
+    let mut firsts: BTreeMap<(Code, String), First> = BTreeMap::new();
     let mut others: BTreeMap<(usize, usize), Vec<Option<Span>>> = BTreeMap::new();
     for (index, report) in reports.iter_mut().enumerate() {
         for diagnostic in std::mem::take(&mut report.diagnostics) {
+            let span = diagnostic.primary.as_ref().map(|label| label.span.clone());
+            let first = First { unit: index, position: report.diagnostics.len(), span: span.clone() };
             let key = (diagnostic.code.clone(), diagnostic.message.clone());
-            match firsts.get(&key).filter(|(first, _)| *first != index && is_failure(&diagnostic)) {
-                Some(first) => {
-                    others.entry(*first).or_default().push(diagnostic.primary.map(|label| label.span));
-                }
+            match firsts.get(&key).filter(|first| is_failure(&diagnostic) && first.unit != index && first.span != span)
+            {
+                Some(first) => others.entry((first.unit, first.position)).or_default().push(span),
                 None => {
                     if is_failure(&diagnostic) {
-                        firsts.insert(key, (index, report.diagnostics.len()));
+                        firsts.entry(key).or_insert(first);
                     }
                     report.diagnostics.push(diagnostic);
                 }
@@ -108,7 +117,7 @@ fn is_failure(diagnostic: &Diagnostic) -> bool {
     diagnostic.severity == Severity::Error && !matches!(diagnostic.code, Code::Lint(_))
 }
 
-/// `also at m2.cu:1, m3.cu:1 and 4 more`; nothing where the same place was compiled for another architecture.
+/// `the same at m2.cu:1, m3.cu:1 and 4 more`
 fn also_at(own: Option<&Span>, places: Vec<Option<Span>>) -> Option<String> {
     let mut places: Vec<Span> = places.into_iter().flatten().filter(|place| Some(place) != own).collect();
     places.sort();
@@ -216,7 +225,6 @@ mod tests {
     fn one_cause_is_one_error() {
         let mut reports: Vec<UnitReport> =
             (1..=8).map(|number| failed(&format!("m{number}.cu"), "x.h: No such file or directory")).collect();
-        reports.push(failed("m1.cu", "x.h: No such file or directory"));
         reports.push(failed("m9.cu", "expected a \";\""));
         one_for_each_cause(&mut reports, &Toolkit::absent(), &AtomicBool::new(false));
         let left: Vec<&Diagnostic> = reports.iter().flat_map(|report| &report.diagnostics).collect();
