@@ -384,7 +384,9 @@ pub struct Summary {
     pub cached_units: usize,
     /// Findings by lint, after folding.
     pub findings: BTreeMap<String, usize>,
-    /// Bytes of stack frames over all kernels × architectures.
+    /// The architecture with the most local memory.
+    pub frame_architecture: String,
+    /// Bytes of stack frames over all kernels, for that architecture.
     pub frame_bytes: u64,
     /// Of these, bytes claimed by `unexplained_local_memory`.
     pub unexplained_bytes: u64,
@@ -396,6 +398,15 @@ pub struct Summary {
     pub suggested: BTreeMap<Applicability, usize>,
     /// What `--fix` wrote, or what it would.
     pub fixed: Option<FixTally>,
+    /// Ctrl-C ended the run.
+    pub interrupted: bool,
+}
+
+impl Summary {
+    /// Whether no kernel was looked at, nor anything else that a finding speaks of.
+    pub fn is_nothing_checked(&self) -> bool {
+        self.kernels == 0 && self.findings.is_empty()
+    }
 }
 
 /// What edits of files amount to.
@@ -407,9 +418,25 @@ pub struct FixTally {
     pub is_written: bool,
 }
 
+/// A comment that silences findings, and what it holds for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suppression {
+    /// `allow`, `expect` or `allow-file`.
+    pub directive: &'static str,
+    pub lints: Vec<String>,
+    pub reason: Option<String>,
+    pub span: Span,
+    pub scope: Span,
+    /// The macro whose uses it holds for too.
+    pub in_macro: Option<String>,
+    /// Findings that it silenced: of each kernel and architecture, before they are folded.
+    pub silenced: usize,
+}
+
 /// Everything one run has to say.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     pub diagnostics: Vec<Diagnostic>,
+    pub suppressions: Vec<Suppression>,
     pub summary: Summary,
 }

@@ -24,6 +24,7 @@ mod lints;
 pub mod places;
 pub mod process;
 pub mod read;
+pub mod remark;
 pub mod report;
 mod rewrite;
 pub mod run;

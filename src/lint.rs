@@ -18,6 +18,7 @@ use crate::extract::{TranslationUnit, UnitCode};
 use crate::gpu::Arch;
 use crate::lints::ALL;
 use crate::read::{AccessKind, PtxFunction, PtxModule, UnitFacts};
+use crate::remark::{self, Remark};
 use crate::source::Span;
 
 /// Levels of inlining that a note names; deeper ones are the inside of a library.
@@ -236,6 +237,23 @@ impl Levels {
         }
     }
 
+    /// How loud a remark is; `None` where it is allowed. A note gets louder only where somebody names it.
+    pub fn remark_severity(&self, remark: &Remark) -> Option<Severity> {
+        let own = match (self.levels.get(remark.name), remark.severity) {
+            (_, Severity::Error) => return Some(Severity::Error),
+            (None, Severity::Note) => return Some(Severity::Note),
+            (None, Severity::Warning) => Level::Warn,
+            (Some(level), _) => *level,
+        };
+        match (own, self.warnings) {
+            (Level::Warn, Some(Level::Allow)) | (Level::Allow, _) => None,
+            (Level::Warn, None | Some(Level::Warn)) => Some(Severity::Warning),
+            (Level::Deny | Level::Forbid, _) | (Level::Warn, Some(Level::Deny | Level::Forbid)) => {
+                Some(Severity::Error)
+            }
+        }
+    }
+
     /// The level without what is said of all warnings.
     fn own_level(&self, lint: &Lint) -> Level {
         self.levels.get(lint.name).copied().unwrap_or(lint.level)
@@ -253,9 +271,14 @@ impl Levels {
     }
 }
 
-/// Names that a level may be set for.
+/// Names of all lints, and the word for all that warn.
 pub fn known_names() -> Vec<&'static str> {
     ALL.iter().map(|lint| lint.name).chain(["warnings"]).collect()
+}
+
+/// Names that a level may be set for: those of remarks too.
+pub fn names_with_levels() -> Vec<&'static str> {
+    known_names().into_iter().chain(remark::ALL.iter().map(|remark| remark.name)).collect()
 }
 
 /// A lint by its name; `-` and the prefix `lmem::` are accepted too.
@@ -264,12 +287,15 @@ pub fn find(name: &str) -> Option<&'static Lint> {
     ALL.iter().copied().find(|lint| lint.name == name)
 }
 
-/// The documentation of a lint, from its own source.
+/// The documentation of a lint, from its own source, or of a remark.
 pub fn documentation(name: &str) -> Option<&'static str> {
     // Leaked once for each lint at most: the text lives as long as the program anyway.
     static TEXTS: std::sync::OnceLock<BTreeMap<&'static str, String>> = std::sync::OnceLock::new();
     let texts = TEXTS.get_or_init(|| ALL.iter().map(|lint| (lint.name, module_documentation(lint.source))).collect());
-    texts.get(find(name)?.name).map(String::as_str)
+    match find(name) {
+        Some(lint) => texts.get(lint.name).map(String::as_str),
+        None => remark::find(name).map(|remark| remark.documentation),
+    }
 }
 
 fn module_documentation(source: &str) -> String {

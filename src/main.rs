@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,7 @@ use cargo_lmem::cli::{
 };
 use cargo_lmem::diagnostic::Severity;
 use cargo_lmem::toolkit::ToolkitError;
-use cargo_lmem::{build_flags, cache, compile, files, fix, lint, report, run, say, toolkit};
+use cargo_lmem::{build_flags, cache, cli, compile, config, files, fix, lint, remark, report, run, say, toolkit};
 use clap::Parser;
 
 /// How a run ends; the numbers are documented in `--help` and the README.
@@ -30,7 +31,7 @@ enum Exit {
 }
 
 fn main() -> ExitCode {
-    let Cargo::Lmem(arguments) = Cargo::parse();
+    let Cargo::Lmem(arguments) = Cargo::parse_from(cli::normalized(std::env::args_os()));
     // The worker is ended by its parent, and must be quick to start.
     if let Some(Command::NvrtcWorker) = arguments.command {
         return done(compile::nvrtc_worker().map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean));
@@ -42,7 +43,10 @@ fn main() -> ExitCode {
     let cancel = Arc::new(AtomicBool::new(false));
     install_handler(&cancel);
     done(match arguments.command {
-        None => run_check(&arguments.check, &cancel),
+        None => match mistaken_command(&arguments.check) {
+            Some(exit) => exit,
+            None => run_check(&arguments.check, &cancel),
+        },
         Some(Command::Check(arguments)) => run_check(&arguments, &cancel),
         Some(Command::Run(arguments)) => return run_program(&arguments, &cancel),
         Some(Command::Explain(arguments)) => explain(&arguments),
@@ -83,6 +87,28 @@ fn run_program(arguments: &RunArgs, cancel: &AtomicBool) -> ExitCode {
     }
 }
 
+fn mistaken_command(arguments: &CheckArgs) -> Option<Exit> {
+    let folder = std::env::current_dir().ok()?;
+    let cli::NoCommand { message, hint } = cli::mistaken_command(arguments, &folder)?;
+    say::line(&format!("error: {message}\nhint: {hint}"));
+    Some(Exit::Usage)
+}
+
+/// A report that cannot be written is told before the run, not after it.
+fn unwritable(output: &Path) -> Option<Exit> {
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (problem, hint) = match (folder.is_dir(), output.is_dir()) {
+        (true, false) => return None,
+        (true, true) => ("it is a folder".to_string(), "name a file in it".to_string()),
+        (false, _) => {
+            let folder = folder.display();
+            (format!("there is no folder `{folder}`"), format!("`mkdir -p {folder}` makes it"))
+        }
+    };
+    say::line(&format!("error: `--output {}` cannot be written: {problem}\nhint: {hint}", output.display()));
+    Some(Exit::Usage)
+}
+
 fn run_check(arguments: &CheckArgs, cancel: &AtomicBool) -> Exit {
     checked(arguments, None, cancel).0
 }
@@ -91,6 +117,9 @@ fn checked(arguments: &CheckArgs, program: Option<&[OsString]>, cancel: &AtomicB
     let surroundings = Surroundings { program, ..Surroundings::default() };
     let start = Instant::now();
     set_color(arguments.color);
+    if let Some(exit) = arguments.output.as_deref().and_then(unwritable) {
+        return (exit, None);
+    }
     match check_in(surroundings, arguments, cancel) {
         Ok(outcome) => (say(arguments, &outcome, start), outcome.ended),
         Err(error) => (check_error(&error), None),
@@ -112,9 +141,10 @@ fn say(arguments: &CheckArgs, outcome: &Outcome, start: Instant) -> Exit {
 }
 
 fn exit_of(outcome: &Outcome) -> Exit {
-    let is_denied = |diagnostic: &cargo_lmem::diagnostic::Diagnostic| {
-        diagnostic.severity == Severity::Error && diagnostic.evidence.is_some()
-    };
+    let is_denied = |diagnostic: &cargo_lmem::diagnostic::Diagnostic| diagnostic.severity == Severity::Error;
+    if outcome.interrupted {
+        return Exit::Interrupted;
+    }
     match (outcome.failed, outcome.report.diagnostics.iter().any(is_denied)) {
         (true, _) => Exit::NotCompiled,
         (false, true) => Exit::Findings,
@@ -196,16 +226,48 @@ fn explain(arguments: &ExplainArgs) -> Exit {
             format!("{:<26}{:<7}{summary}\n", lint.name, lint.level.name())
         });
         let text: String = rows.collect();
+        let remarks = remark::ALL.iter().map(|remark| {
+            let summary = remark.documentation.lines().next().unwrap_or("");
+            format!("{:<26}{:<7}{summary}\n", remark.name, remark_level(remark))
+        });
+        let text = format!("{text}\nRemarks on the run, with levels as lints:\n{}", remarks.collect::<String>());
         return write_text(&mut stdout, &text);
     };
-    match (lint::find(name), lint::documentation(name)) {
-        (Some(lint), Some(text)) => {
-            write_text(&mut stdout, &format!("{} ({} by default)\n\n{text}\n", lint.name, lint.level.name()))
+    match (lint::find(name), remark::find(name), lint::documentation(name)) {
+        (Some(lint), _, Some(text)) => {
+            let silence = how_to_silence(lint.name);
+            let level = lint.level.name();
+            write_text(&mut stdout, &format!("{} ({level} by default)\n\n{text}\n\n{silence}", lint.name))
+        }
+        (None, Some(remark), Some(text)) => {
+            write_text(&mut stdout, &format!("{} ({} by default)\n\n{text}\n", remark.name, remark_level(remark)))
         }
         _ => {
-            say::line(&format!("error: there is no lint `{name}`\nhint: `cargo lmem explain` lists all of them"));
+            let names = lint::names_with_levels();
+            let near = config::nearest(name, names.into_iter().filter(|name| *name != "warnings"));
+            let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+            say::line(&format!("error: there is no lint `{name}`{near}\nhint: `cargo lmem explain` lists all of them"));
             Exit::Usage
         }
+    }
+}
+
+fn how_to_silence(name: &str) -> String {
+    format!(
+        "## How to silence it
+- here: `// lmem: allow({name}, reason = \"…\")` above the kernel, or behind the line that the finding points to
+- in a file: `// lmem: allow-file({name}, reason = \"…\")`
+- in a package: `lints = {{ {name} = \"allow\" }}` in `[package.metadata.lmem]`
+- in a run: `cargo lmem -A {name}`; `-D {name}` ends the run with exit code 1 instead
+"
+    )
+}
+
+fn remark_level(remark: &remark::Remark) -> &'static str {
+    match remark.severity {
+        Severity::Note => "note",
+        Severity::Warning => "warn",
+        Severity::Error => "error",
     }
 }
 
@@ -239,18 +301,26 @@ fn run_cache(arguments: &CacheArgs) -> Exit {
 
 fn check_error(error: &CheckError) -> Exit {
     match error {
-        CheckError::Toolkit(error) => toolkit_error(error),
+        CheckError::Toolkit(toolkit) => with_hints(error, toolkit_exit(toolkit), &error.hints()),
         CheckError::Interrupted => complain(error, Exit::Interrupted),
-        error => complain(error, Exit::Usage),
+        error => with_hints(error, Exit::Usage, &error.hints()),
     }
 }
 
-fn toolkit_error(error: &ToolkitError) -> Exit {
-    let exit = complain(error, if error.is_usage() { Exit::Usage } else { Exit::NoToolkit });
-    for hint in error.hints() {
+fn with_hints(error: &dyn std::error::Error, exit: Exit, hints: &[String]) -> Exit {
+    let exit = complain(error, exit);
+    for hint in hints {
         say::line(&format!("hint: {hint}"));
     }
     exit
+}
+
+fn toolkit_error(error: &ToolkitError) -> Exit {
+    with_hints(error, toolkit_exit(error), &error.hints())
+}
+
+fn toolkit_exit(error: &ToolkitError) -> Exit {
+    if error.is_usage() { Exit::Usage } else { Exit::NoToolkit }
 }
 
 fn complain(error: &dyn std::error::Error, exit: Exit) -> Exit {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cargo_lmem::lint;
+use cargo_lmem::{lint, remark};
 use snapbox::cmd::{Command, OutputAssert, cargo_bin};
 
 /// A folder with a package, and a home without anything in it.
@@ -127,6 +127,7 @@ fn every_lint_is_explained() {
         let explanation = stdout(&place.lmem(&["explain", name]).assert().success());
         assert!(explanation.starts_with(&format!("{name} (")), "{explanation}");
         assert!(explanation.contains("## Why it costs"), "{explanation}");
+        assert!(explanation.contains(&format!("// lmem: allow({name}, reason = ")), "{explanation}");
         assert!(list.contains(name), "`{name}` is not in:\n{list}");
     }
 }
@@ -134,6 +135,45 @@ fn every_lint_is_explained() {
 #[test]
 fn nonsense_is_not_explained() {
     expect(Place::new().lmem(&["explain", "nonsense"]).assert(), 2, &["there is no lint `nonsense`", "hint: "]);
+    expect(Place::new().lmem(&["explain", "dynamic_indx"]).assert(), 2, &["did you mean `dynamic_index`?"]);
+}
+
+#[test]
+fn remarks_are_explained_as_lints_are() {
+    let place = Place::new();
+    let list = stdout(&place.lmem(&["explain"]).assert().success());
+    for remark in &remark::ALL {
+        let explanation = stdout(&place.lmem(&["explain", remark.name]).assert().success());
+        assert!(explanation.starts_with(&format!("{} (", remark.name)), "{explanation}");
+        assert!(list.contains(remark.name), "`{}` is not in:\n{list}", remark.name);
+    }
+    let numbered = stdout(&place.lmem(&["explain", "nvcc::177-D"]).assert().success());
+    assert!(numbered.starts_with("compiler_warning ("), "{numbered}");
+}
+
+#[test]
+fn settings_that_name_nothing_are_reported() {
+    let settings = "[package.metadata.lmem]\nexclude = [\"kernals\"]\n[[package.metadata.lmem.file]]\npath = \"kernels/scn.cu\"\n\
+                    nvcc-flags = [\"-O1\"]\n";
+    let place = with_metadata(settings);
+    fs_err::create_dir_all(place.path("demo/kernels")).unwrap();
+    let place = place.write("demo/kernels/scan.rs", "");
+    let assert = place.lmem(&[]).assert().success();
+    let report = stdout(&assert);
+    for part in [
+        "warning: `exclude` names no file or folder with `kernals`",
+        "Cargo.toml:9:13",
+        "`file.path` names no file or folder with `kernels/scn.cu`: did you mean `kernels/scan.rs`?",
+        "`cargo lmem explain unmatched_setting`",
+    ] {
+        assert!(report.contains(part), "`{part}` is not in:\n{report}");
+    }
+    place.lmem(&["-D", "warnings"]).assert().code(1);
+    let allowed = stdout(&place.lmem(&["-A", "unmatched_setting", "-D", "warnings"]).assert().success());
+    assert_eq!(allowed, "");
+    let assert = place.lmem(&["--workspace", "--exclude", "demmo", "-D", "unmatched-setting"]).assert().code(1);
+    let report = stdout(&assert);
+    assert!(report.contains("with `demmo`: did you mean `demo`?"), "{report}");
 }
 
 /// `cargo lmem` with nothing on the path but what finds no toolkit.

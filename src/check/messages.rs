@@ -1,6 +1,7 @@
 //! Messages of compilers as diagnostics, at their place in the file that the user edits.
 
-use crate::compile::{CompilerMessage, Failure, MessageKind, STRING_NAME};
+use super::failures;
+use crate::compile::{CompileError, CompilerMessage, Failure, MessageKind, STRING_NAME};
 use crate::diagnostic::{Code, Diagnostic, Help, Label, Severity};
 use crate::extract::{MappedText, TranslationUnit, UnitCode};
 use crate::lint::explains;
@@ -30,6 +31,9 @@ pub fn warnings(messages: &[Located], unit: &TranslationUnit) -> Vec<Diagnostic>
 
 /// A compilation that failed: the compiler's errors, or one error that says what happened.
 pub fn failure(failure: &Failure, unit: &TranslationUnit, root: &Path) -> Vec<Diagnostic> {
+    if matches!(failure.error, CompileError::NoHostCompiler) {
+        return vec![failures::no_host_compiler(unit)];
+    }
     let errors: Vec<&CompilerMessage> =
         failure.messages.iter().filter(|message| message.kind == MessageKind::Error).collect();
     let mut diagnostics: Vec<Diagnostic> = errors
@@ -44,6 +48,10 @@ pub fn failure(failure: &Failure, unit: &TranslationUnit, root: &Path) -> Vec<Di
     let name = &unit.name;
     if diagnostics.is_empty() {
         diagnostics.push(plain(unit, Code::Tool("compile"), format!("`{name}`: {}", failure.error)));
+    }
+    if let CompileError::TimedOut { .. } = failure.error {
+        let message = "`--timeout SECONDS` gives it longer".to_string();
+        diagnostics.last_mut().into_iter().for_each(|last| last.help.push(Help { message: message.clone() }));
     }
     if let Some(last) = diagnostics.last_mut() {
         if !errors.is_empty() {
@@ -108,6 +116,7 @@ fn diagnostic(message: &CompilerMessage, span: Option<Span>, unit: &TranslationU
             }
         }
     }
+    diagnostic.help.extend(failures::next_step(message, unit).map(|message| Help { message }));
     if message.text.starts_with("Unresolved extern") {
         let message = "add `-rdc=true` to `nvcc-flags`, or define the function in a header".to_string();
         diagnostic.help.push(Help { message });

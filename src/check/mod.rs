@@ -1,5 +1,6 @@
 //! One run of `cargo lmem check`: from the command line to a report, stage by stage.
 
+mod failures;
 mod fixing;
 mod gather;
 mod machine;
@@ -9,6 +10,7 @@ mod not_captured;
 mod only;
 mod progress;
 mod prove;
+mod remarks;
 mod suppress;
 mod target;
 mod unit;
@@ -28,7 +30,7 @@ use thiserror::Error;
 use crate::build_flags::CaptureError;
 use crate::cache::{self, Cache};
 use crate::cli::CheckArgs;
-use crate::compile::{Compiler, HeaderIndex, Target, declared_target};
+use crate::compile::{Compiler, HeaderIndex, Shown, Target, declared_target};
 use crate::config::{ConfigError, PackageConfig};
 use crate::diagnostic::{Code, Diagnostic, Report, Summary};
 use crate::discover::{DiscoverError, Scope, Workspace};
@@ -36,6 +38,7 @@ use crate::extract::{Extraction, MachineCode, TranslationUnit, UnitCode};
 use crate::fix::{self, VcsError, VcsRules, WriteError};
 use crate::gpu::Arch;
 use crate::lint::{self, Level, Levels};
+use crate::remark;
 use crate::report;
 use crate::run::RunError;
 use crate::sandbox::Sandbox;
@@ -67,8 +70,41 @@ pub enum CheckError {
     Write(#[from] WriteError),
     #[error("the current folder cannot be used")]
     Folder(#[source] std::io::Error),
+    #[error("`--kernel {glob}` matches no kernel{}", near_kernel(.glob, .names))]
+    NoKernel {
+        glob: String,
+        /// Of the kernels that there are.
+        names: Vec<String>,
+    },
     #[error("interrupted")]
     Interrupted,
+}
+
+impl CheckError {
+    /// What to do next.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Toolkit(error) => error.hints(),
+            Self::NoKernel { names, .. } if names.is_empty() => {
+                vec!["no kernel was compiled: templates are, where something instantiates them".to_string()]
+            }
+            Self::NoKernel { names, .. } => {
+                let shown: Vec<String> = names.iter().take(MAX_NAMES).map(|name| format!("`{name}`")).collect();
+                let more = names.len().checked_sub(MAX_NAMES + 1).map(|more| format!(" and {} more", more + 1));
+                let kernels = format!("the kernels are {}{}", shown.join(", "), more.unwrap_or_default());
+                vec![kernels, "a glob is for the whole name: `*part*` finds a part of it".to_string()]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Kernels that a hint names.
+const MAX_NAMES: usize = 8;
+
+fn near_kernel(glob: &str, names: &[String]) -> String {
+    let near = crate::config::nearest(glob.trim_matches('*'), names.iter().map(String::as_str));
+    near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default()
 }
 
 /// What a run found, and what the report formats need to show it.
@@ -77,6 +113,8 @@ pub struct Outcome {
     pub workspace: Workspace,
     /// A unit did not compile.
     pub failed: bool,
+    /// By Ctrl-C: there may be more to find, and to prove.
+    pub interrupted: bool,
     /// What could be written; nothing unless it was asked for.
     pub fixes: Fixes,
     /// How the program ended that was watched.
@@ -93,7 +131,8 @@ struct Job<'a> {
 /// Says something about the run on stderr, unless `--quiet`.
 pub struct Talk {
     pub quiet: bool,
-    pub verbose: bool,
+    /// How often `-v` was given.
+    pub verbosity: u8,
 }
 
 impl Talk {
@@ -104,8 +143,17 @@ impl Talk {
     }
 
     fn detail(&self, text: &str) {
-        if self.verbose {
+        if self.verbosity > 0 {
             crate::say::line(text);
+        }
+    }
+
+    /// A command that ended; with `-vv` where it ran, how it ended and how long it took.
+    fn command(&self, shown: &Shown<'_>) {
+        self.detail(&format!("running: {}", shown.command));
+        if self.verbosity > 1 {
+            let folder = shown.folder.map(|folder| format!("in {}, ", folder.display())).unwrap_or_default();
+            self.detail(&format!("  {folder}{:?} after {:.2} s", shown.end, shown.elapsed.as_secs_f64()));
         }
     }
 }
@@ -138,7 +186,7 @@ pub fn check_in(
     arguments: &CheckArgs,
     cancel: &AtomicBool,
 ) -> Result<Outcome, CheckError> {
-    let talk = Talk { quiet: arguments.quiet, verbose: arguments.verbose > 0 };
+    let talk = Talk { quiet: arguments.quiet, verbosity: arguments.verbose };
     let writes = arguments.fix && !arguments.diff;
     // Edits of ours are no reason to refuse the tree.
     let outcome = check_once(&surroundings, arguments, writes.then(|| fixing::vcs_rules(arguments)), cancel, &talk)?;
@@ -183,8 +231,8 @@ fn check_once(
         if surroundings.program.is_none() {
             talk.note("no CUDA source was found");
         }
-        let report = finish(Vec::new(), Vec::new(), &extraction, &workspace, Summary::default());
-        return Ok(Outcome { report, workspace, failed: false, fixes: Fixes::default(), ended });
+        let report = finish(Vec::new(), Vec::new(), &extraction, &workspace, &levels, Summary::default());
+        return Ok(Outcome { report, workspace, failed: false, interrupted: false, fixes: Fixes::default(), ended });
     }
     let (toolkit, record) = match &surroundings.recorded {
         Some((toolkit, record)) => (toolkit.clone(), Some(*record)),
@@ -202,7 +250,9 @@ fn check_once(
     if record.is_none() && !sandbox.is_on() {
         talk.note("this kernel has no Landlock: compilers may read all that you may; check no tree of strangers here");
     }
+    let show = |shown: &Shown<'_>| talk.command(shown);
     let compilers = Compilers {
+        shows_suggestions: talk.verbosity > 1,
         compiler: Compiler {
             limit: Duration::from_secs(arguments.timeout),
             sandbox: &sandbox,
@@ -210,6 +260,7 @@ fn check_once(
             headers: HeaderIndex::new(&workspace.root),
             curand: &curand,
             tries_shared_spilling: levels.warns_of("shared_spill_available"),
+            show: &show,
         },
         cache: cache_of(arguments, &workspace.root),
     };
@@ -217,24 +268,47 @@ fn check_once(
     let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
     let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
     let mut reports = run_jobs(&jobs, &shared, threads, talk);
-    if cancel.load(Ordering::Relaxed) || reports.iter().any(|report| report.interrupted) {
-        return Err(CheckError::Interrupted);
+    let was_interrupted = cancel.load(Ordering::Relaxed) || reports.iter().any(|report| report.interrupted);
+    if was_interrupted {
+        // What was found until then is shown.
+        reports.iter_mut().filter(|report| report.interrupted).for_each(|report| *report = UnitReport::default());
+        if reports.iter().all(|report| report.diagnostics.is_empty()) || arguments.fix {
+            return Err(CheckError::Interrupted);
+        }
     }
     if let Some(cache) = compilers.cache.as_ref().filter(|_| reports.iter().any(|report| !report.cached)) {
         cache.shrink();
     }
-    let remarks = suppress::suppress(&jobs, &mut reports, shared.kernels.is_some());
+    if let Some(toolkit) = jobs.first().map(|job| &job.target.toolkit) {
+        failures::one_for_each_cause(&mut reports, toolkit, cancel);
+    }
+    let extent = suppress::Extent {
+        root: &workspace.root,
+        some_kernels: shared.kernels.is_some() || was_interrupted,
+        some_files: !arguments.paths.is_empty() || !arguments.package.is_empty(),
+    };
+    if let (Some(glob), true) = (&arguments.kernel, is_unmatched(&reports) && !was_interrupted) {
+        return Err(no_kernel(glob, &reports));
+    }
+    let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
     say_what_happened(&jobs, &reports, talk);
     let summary = summarize(&jobs, &reports);
     let failed = reports.iter().any(|report| report.failed);
-    let diagnostics = reports.iter_mut().map(|report| std::mem::take(&mut report.diagnostics)).collect();
+    let diagnostics = jobs.iter().zip(&mut reports).map(|(job, report)| {
+        let diagnostics = std::mem::take(&mut report.diagnostics);
+        diagnostics.into_iter().filter_map(|diagnostic| remarks::leveled(diagnostic, job.levels)).collect()
+    });
+    let diagnostics = diagnostics.collect();
     let compiled = only::compiled(&reports);
-    let mut report = finish(diagnostics, remarks, &extraction, &workspace, summary);
+    let mut report = Report { suppressions, ..finish(diagnostics, remarks, &extraction, &workspace, &levels, summary) };
     report.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.notes.extend(only::note(diagnostic, &compiled)));
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
     let fixes = prove::prove(&mut report, &run)?;
     drop(jobs);
-    Ok(Outcome { report, workspace, failed, fixes, ended })
+    // Ctrl-C during the last compilation changes nothing, and is obeyed all the same.
+    let interrupted = was_interrupted || cancel.load(Ordering::Relaxed);
+    report.summary.interrupted = interrupted;
+    Ok(Outcome { report, workspace, failed, interrupted, fixes, ended })
 }
 
 fn default_jobs() -> usize {
@@ -291,7 +365,7 @@ impl AllLevels {
 }
 
 fn all_levels(arguments: &CheckArgs, workspace: &Workspace) -> Result<AllLevels, CheckError> {
-    let known = lint::known_names();
+    let known = lint::names_with_levels();
     let mut by_config = BTreeMap::new();
     for file in &workspace.files {
         file.config.validate_lints(&known)?;
@@ -325,8 +399,9 @@ fn known_lint(name: &str) -> Result<String, CheckError> {
     if name == "warnings" {
         return Ok(name.to_string());
     }
-    lint::find(name).map(|lint| lint.name.to_string()).ok_or_else(|| {
-        let near = crate::config::nearest(name, lint::known_names().into_iter());
+    let found = lint::find(name).map(|lint| lint.name).or_else(|| remark::find(name).map(|remark| remark.name));
+    found.map(str::to_string).ok_or_else(|| {
+        let near = crate::config::nearest(name, lint::names_with_levels().into_iter());
         let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
         CheckError::Usage(format!("there is no lint `{name}`{near}"))
     })
@@ -475,6 +550,15 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
     architectures.dedup();
     // A broken cubin is for none.
     architectures.retain(|architecture| !architecture.is_empty());
+    // One architecture's bytes are nothing that another's add to.
+    let mut frames: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for (job, report) in jobs.iter().zip(reports) {
+        let (frame, unexplained) = frames.entry(&job.target.architecture).or_default();
+        *frame += report.frame_bytes;
+        *unexplained += report.unexplained_bytes;
+    }
+    let most = frames.into_iter().max_by_key(|(_, bytes)| *bytes).unwrap_or_default();
+    let (frame_architecture, (frame_bytes, unexplained_bytes)) = (most.0.to_string(), most.1);
     Summary {
         units: units.len(),
         kernels: reports.iter().map(|report| report.kernels).sum(),
@@ -482,12 +566,37 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
         failed_units: count(&|reports| reports.iter().any(|report| report.failed)),
         cached_units: count(&|reports| reports.iter().all(|report| report.cached)),
         findings: BTreeMap::new(),
-        frame_bytes: reports.iter().map(|report| report.frame_bytes).sum(),
-        unexplained_bytes: reports.iter().map(|report| report.unexplained_bytes).sum(),
+        frame_architecture,
+        frame_bytes,
+        unexplained_bytes,
         not_analysed: 0,
         architectures,
         ..Summary::default()
     }
+}
+
+/// Gives a remark the level that the settings of its file, or else of all files, say.
+fn leveled_by_file(remark: Diagnostic, workspace: &Workspace, levels: &AllLevels) -> Option<Diagnostic> {
+    let path = remark.primary.as_ref().map(|label| &label.span.file.path);
+    let own = path.and_then(|path| workspace.files.iter().find(|file| file.path == *path));
+    // A header or a manifest has the settings of the files around it.
+    let near = path.and_then(|path| path.parent());
+    let around = || workspace.files.iter().find(|file| near.is_some_and(|folder| file.path.starts_with(folder)));
+    let file = own.or_else(around).or(workspace.files.first());
+    remarks::leveled(remark, levels.of(file.map(|file| &file.config)))
+}
+
+/// Whether `--kernel` left nothing of what compiled.
+fn is_unmatched(reports: &[UnitReport]) -> bool {
+    let is_empty = |report: &UnitReport| report.kernels == 0 && report.functions.is_empty();
+    reports.iter().all(|report| is_empty(report) && !report.failed && !report.is_unread)
+}
+
+fn no_kernel(glob: &str, reports: &[UnitReport]) -> CheckError {
+    let mut names: Vec<String> = reports.iter().flat_map(|report| report.left_out.iter().cloned()).collect();
+    names.sort();
+    names.dedup();
+    CheckError::NoKernel { glob: glob.to_string(), names }
 }
 
 /// Folds the diagnostics of all units, adds those about the run, and counts.
@@ -496,10 +605,12 @@ fn finish(
     remarks: Vec<Diagnostic>,
     extraction: &Extraction,
     workspace: &Workspace,
+    levels: &AllLevels,
     mut summary: Summary,
 ) -> Report {
-    units.push(remarks);
-    units.push(not_analysed::not_analysed(extraction, workspace));
+    let settings = workspace.unmatched.iter().map(|setting| remarks::unmatched(setting, &workspace.root));
+    let remarks = remarks.into_iter().chain(settings).chain(not_analysed::not_analysed(extraction, workspace));
+    units.push(remarks.filter_map(|remark| leveled_by_file(remark, workspace, levels)).collect());
     summary.not_analysed = extraction.unresolved.len();
     let diagnostics = report::fold_units(units);
     for diagnostic in &diagnostics {
@@ -507,5 +618,5 @@ fn finish(
             *summary.findings.entry(name.to_string()).or_default() += 1;
         }
     }
-    Report { diagnostics, summary }
+    Report { diagnostics, summary, ..Report::default() }
 }

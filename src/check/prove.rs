@@ -10,7 +10,7 @@ use super::{CheckError, Job, Talk};
 use crate::cli::CheckArgs;
 use crate::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggestion};
 use crate::lint::plural;
-use crate::verify::{self, Prover, Subject};
+use crate::verify::{self, Prover, Subject, Watcher};
 
 /// The run whose suggestions are compiled.
 pub struct Run<'a> {
@@ -71,20 +71,22 @@ fn compile(diagnostics: &mut [Diagnostic], run: &Run<'_>, subjects: &[Subject<'_
         return Ok(Fixes::default());
     }
     let start = Instant::now();
-    let progress = Progress::new("Proving", count, talk.quiet);
+    let progress = Progress::new("Proving", 0, talk.quiet);
     let prover = Prover {
         subjects,
         source: shared.source,
         root: shared.root,
         threads,
         deadline: start + Duration::from_secs(arguments.verify_budget),
-        on_start: &|name| progress.start_more(name),
+        watcher: &progress,
     };
     let tally = verify::prove(diagnostics, &prover);
+    let fixes = match tally.interrupted {
+        false if is_asked(arguments) => combine(diagnostics, &prover, arguments, talk),
+        // What was found is shown all the same; nothing is written.
+        _ => Ok(Fixes::default()),
+    };
     progress.clear();
-    if tally.interrupted {
-        return Err(CheckError::Interrupted);
-    }
     for (place, fault) in &tally.refuted {
         talk.detail(&format!("suggestion for {place} is not shown: {fault}"));
     }
@@ -96,7 +98,25 @@ fn compile(diagnostics: &mut [Diagnostic], run: &Run<'_>, subjects: &[Subject<'_
         plural(tally.compilations as u64, "compilation"),
         start.elapsed().as_secs_f64()
     ));
-    if is_asked(arguments) { combine(diagnostics, &prover, arguments, talk) } else { Ok(Fixes::default()) }
+    if tally.interrupted && is_asked(arguments) { Err(CheckError::Interrupted) } else { fixes }
+}
+
+impl Watcher for Progress {
+    fn plan(&self, count: usize) {
+        self.plan(count);
+    }
+
+    fn start(&self, name: &str) {
+        self.start(name);
+    }
+
+    fn finish(&self, name: &str) {
+        self.finish(name);
+    }
+
+    fn skip(&self) {
+        self.skip();
+    }
 }
 
 fn combine(

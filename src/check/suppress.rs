@@ -1,51 +1,107 @@
 //! `// lmem: allow(…)` comments: what they silence, and those that silence nothing.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Job;
 use super::unit::UnitReport;
-use crate::diagnostic::{Code, Diagnostic, Label, Severity};
-use crate::directive::{Directive, DirectiveError, Directives};
+use crate::diagnostic::{Code, Diagnostic, Label, Severity, Suppression};
+use crate::directive::{Directive, DirectiveError, Directives, Word};
 use crate::extract::{MappedText, TranslationUnit, UnitCode};
 use crate::lint::{self, Level, Levels};
-use crate::source::Span;
+use crate::source::{SourceFile, Span};
 
-/// Texts without this have no directive, and are not looked into.
-const MARK: &str = "lmem";
+/// Texts without this, in any case, have no directive, and are not looked into.
+const MARK: &[u8] = b"lmem";
 
-/// Removes what comments allow, and gives the remarks on the comments themselves. `is_partial` tells that not all kernels
-/// were looked at, so that an unused `allow` may be of use for the others.
-pub fn suppress(jobs: &[Job<'_>], reports: &mut [UnitReport], is_partial: bool) -> Vec<Diagnostic> {
-    let known = lint::known_names();
+/// Of what the run looked at, for what is said of comments that silence nothing.
+#[derive(Clone, Copy)]
+pub struct Extent<'a> {
+    pub root: &'a Path,
+    /// Only some kernels were looked at: an unused `allow` may be of use for the others.
+    pub some_kernels: bool,
+    /// Only some files were looked at: the same holds for headers.
+    pub some_files: bool,
+}
+
+/// What comments did to the findings.
+pub struct Suppressed {
+    /// Remarks on the comments themselves.
+    pub remarks: Vec<Diagnostic>,
+    /// All comments that were understood.
+    pub list: Vec<Suppression>,
+}
+
+/// Removes what comments allow.
+pub fn suppress(jobs: &[Job<'_>], reports: &mut [UnitReport], extent: Extent<'_>) -> Suppressed {
+    let known = lint::names_with_levels();
     let mut directives = Directives::default();
-    let mut read = BTreeSet::new();
+    let mut texts = Texts::default();
     for (job, report) in jobs.iter().zip(&*reports) {
-        for text in texts(job.unit, report, &mut read) {
+        for text in texts.of(job.unit, report, extent.root) {
             directives.read(&text, &known);
         }
+        texts.rust(job.unit).iter().for_each(|file| directives.read_rust(file));
     }
     for (job, report) in jobs.iter().zip(&mut *reports) {
         report.diagnostics.retain(|diagnostic| !is_allowed(diagnostic, job.levels, &mut directives));
     }
     let failed = reports.iter().any(|report| report.failed);
-    let unused = if failed || is_partial { Vec::new() } else { directives.unused() };
-    let unused = unused.into_iter().map(|(directive, lints)| unused_allow(directive, &lints));
-    directives.errors().iter().map(misunderstood).chain(unused).collect()
+    let unused = if failed || extent.some_kernels { Vec::new() } else { directives.unused() };
+    let is_known = |directive: &Directive| !(extent.some_files && texts.headers.contains(&directive.span.file.path));
+    let unused = unused.into_iter().filter(|(directive, _)| is_known(directive));
+    let unused = unused.filter_map(|(directive, lints)| unused_directive(directive, &lints, jobs));
+    let remarks = directives.errors().iter().map(misunderstood).chain(unused).collect();
+    let list = directives.all().into_iter().map(|(directive, silenced)| suppression(directive, silenced)).collect();
+    Suppressed { remarks, list }
 }
 
-/// The unit's own text, and the files that its findings point into; each once.
-fn texts(unit: &TranslationUnit, report: &UnitReport, read: &mut BTreeSet<PathBuf>) -> Vec<MappedText> {
-    let own = match &unit.code {
-        UnitCode::CudaFile { file, .. } => read.insert(file.path.clone()).then(|| MappedText::from_file(file)),
-        UnitCode::CudaText { text, .. } => Some(text.clone()),
-        UnitCode::Ptx { .. } | UnitCode::Machine(_) => None,
-    };
-    let labels = report.diagnostics.iter().flat_map(labels).map(|label| &label.span.file);
-    let headers = labels
-        .filter(|file| !file.display.ends_with(".rs") && read.insert(file.path.clone()))
-        .map(MappedText::from_file);
-    own.into_iter().chain(headers).filter(|text| text.as_str().contains(MARK)).collect()
+/// The texts of a run that directives may stand in; each is given once.
+#[derive(Default)]
+struct Texts {
+    read: BTreeSet<PathBuf>,
+    headers: BTreeSet<PathBuf>,
+}
+
+impl Texts {
+    /// The unit's own text, the workspace's headers that it was compiled from, and the files that its findings point into.
+    fn of(&mut self, unit: &TranslationUnit, report: &UnitReport, root: &Path) -> Vec<MappedText> {
+        let mut texts: Vec<MappedText> = match &unit.code {
+            UnitCode::CudaFile { file, .. } if self.read.insert(file.path.clone()) => vec![MappedText::from_file(file)],
+            UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => vec![text.clone()],
+            UnitCode::CudaFile { .. } | UnitCode::Machine(_) => Vec::new(),
+        };
+        let labels = report.diagnostics.iter().flat_map(labels).map(|label| &label.span.file);
+        for file in labels.filter(|file| !file.display.ends_with(".rs")) {
+            if self.read.insert(file.path.clone()) {
+                self.headers.insert(file.path.clone());
+                texts.push(MappedText::from_file(file));
+            }
+        }
+        for path in report.dependencies.iter().filter(|path| path.starts_with(root)) {
+            // A header that is gone by now was read by the compiler all the same; nothing of it is silenced then.
+            if self.read.insert(path.clone())
+                && let Ok(file) = SourceFile::read(path, root)
+            {
+                self.headers.insert(path.clone());
+                texts.push(MappedText::from_file(&file));
+            }
+        }
+        texts.retain(|text| has_mark(text.as_str()));
+        texts
+    }
+
+    /// Rust files that kernel strings stand in.
+    fn rust(&mut self, unit: &TranslationUnit) -> Vec<std::sync::Arc<SourceFile>> {
+        let (UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) = &unit.code else { return Vec::new() };
+        let places = text.span(0..1).into_iter().chain(unit.use_site.clone());
+        let files = places.map(|span| span.file).filter(|file| file.display.ends_with(".rs") && has_mark(file.text()));
+        files.filter(|file| self.read.insert(file.path.clone())).collect()
+    }
+}
+
+fn has_mark(text: &str) -> bool {
+    text.as_bytes().windows(MARK.len()).any(|window| window.eq_ignore_ascii_case(MARK))
 }
 
 fn labels(diagnostic: &Diagnostic) -> impl Iterator<Item = &Label> {
@@ -54,23 +110,53 @@ fn labels(diagnostic: &Diagnostic) -> impl Iterator<Item = &Label> {
 
 fn is_allowed(diagnostic: &Diagnostic, levels: &Levels, directives: &mut Directives) -> bool {
     let Code::Lint(name) = diagnostic.code else { return false };
-    if lint::find(name).is_some_and(|lint| levels.level(lint) == Level::Forbid) {
+    let variable = diagnostic.evidence.as_ref().and_then(|evidence| evidence.variable.as_deref());
+    let Some(index) = labels(diagnostic).find_map(|label| directives.covers(&label.span, name, variable)) else {
         return false;
-    }
-    let covering = labels(diagnostic).find_map(|label| directives.covers(&label.span, name));
-    if let Some(index) = covering {
-        directives.mark_used(index, name);
-    }
-    covering.is_some()
+    };
+    // It is of use as soon as the lint is forbidden no more.
+    directives.mark_used(index, name);
+    lint::find(name).is_none_or(|lint| levels.level(lint) != Level::Forbid)
 }
 
-fn unused_allow(directive: &Directive, lints: &[&str]) -> Diagnostic {
-    let names: Vec<String> = lints.iter().map(|name| format!("`{name}`")).collect();
-    remark("unused_allow", &directive.span, format!("this allows {}, but there is nothing to allow", names.join(", ")))
+fn suppression(directive: &Directive, silenced: usize) -> Suppression {
+    Suppression {
+        directive: directive.word.name(),
+        lints: directive.lints.clone(),
+        reason: directive.reason.clone(),
+        span: directive.span.clone(),
+        scope: directive.scope.clone(),
+        in_macro: directive.in_macro.clone(),
+        silenced,
+    }
+}
+
+/// Nothing is said of lints that nobody asked: what they would find is not known.
+fn unused_directive(directive: &Directive, lints: &[&str], jobs: &[Job<'_>]) -> Option<Diagnostic> {
+    let is_asked = |name: &&&str| {
+        lint::find(name).is_none_or(|lint| jobs.iter().any(|job| job.levels.level(lint) != Level::Allow))
+    };
+    let names: Vec<String> = lints.iter().filter(is_asked).map(|name| format!("`{name}`")).collect();
+    let names = Some(names.join(", ")).filter(|names| !names.is_empty())?;
+    let lines = (directive.scope.start_line(), directive.scope.file.line_column(directive.scope.end.max(1) - 1).0);
+    let scope = match lines {
+        (first, last) if first == last => format!("line {first}"),
+        (first, last) => format!("lines {first} to {last}"),
+    };
+    let mut remark = match directive.word {
+        Word::Expect => {
+            remark("unfulfilled_expect", &directive.span, format!("this expects {names}, and nothing was found"))
+        }
+        Word::Allow | Word::AllowFile => {
+            remark("unused_allow", &directive.span, format!("this allows {names}, but there is nothing to allow"))
+        }
+    };
+    remark.notes.push(format!("it holds for {scope}"));
+    Some(remark)
 }
 
 fn misunderstood(error: &DirectiveError) -> Diagnostic {
-    remark("directive", &error.span, error.to_string())
+    remark("invalid_directive", &error.span, error.to_string())
 }
 
 fn remark(code: &'static str, span: &Span, message: String) -> Diagnostic {

@@ -10,7 +10,7 @@ use super::messages;
 use crate::as_compiled::AsCompiled;
 use crate::attribute::{KernelFrame, SpillCheck, StackObjectKind, attribute, demangle};
 use crate::cache::Cache;
-use crate::compile::{Artifacts, CompileError, Compiler, Failure, HeaderIndex, Target, given};
+use crate::compile::{Artifacts, CompileError, Compiler, Failure, HeaderIndex, Shown, Target, given};
 use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
 use crate::extract::{DriverOptions, TranslationUnit, UnitCode};
 use crate::gpu::Arch;
@@ -43,6 +43,8 @@ pub struct Sourced {
 pub struct Compilers<'a> {
     pub compiler: Compiler<'a>,
     pub cache: Option<Cache>,
+    /// Whether the commands that compile suggestions are shown too.
+    pub shows_suggestions: bool,
 }
 
 impl ArtifactSource for Compilers<'_> {
@@ -89,7 +91,9 @@ impl Compilers<'_> {
             Some(root) => Compiler { headers: HeaderIndex::new(root), ..self.compiler.clone() },
             None => self.compiler.clone(),
         };
-        let compiler = Compiler { tries_shared_spilling: false, ..compiler };
+        let silent = |_: &Shown<'_>| {};
+        let show: &(dyn Fn(&Shown<'_>) + Sync) = if self.shows_suggestions { compiler.show } else { &silent };
+        let compiler = Compiler { tries_shared_spilling: false, show, ..compiler };
         compiler.compile(&mirror.unit, target).map(|artifacts| Measured::of(&artifacts))
     }
 }
@@ -108,6 +112,10 @@ pub struct UnitReport {
     pub diagnostics: Vec<Diagnostic>,
     /// Kernels that were looked at.
     pub kernels: usize,
+    /// It was built for debugging: nobody looked at its kernels.
+    pub is_unread: bool,
+    /// Names of kernels that `--kernel` left out.
+    pub left_out: Vec<String>,
     /// Mangled names of these, and of functions with a frame of their own; none of machine code that was found compiled:
     /// it need not be of the same source.
     pub functions: Vec<String>,
@@ -135,7 +143,7 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
     let about = |architecture| Circumstances { unit, frame: None, architecture, toolkit: "", flags: flag_origin(unit) };
     if let Some(claim) = lint::unit_claim(unit, is_debug(unit)) {
         let diagnostics = claim.into_diagnostic(levels, &about(&target.architecture)).into_iter().collect();
-        return UnitReport { diagnostics, ..Default::default() };
+        return UnitReport { diagnostics, is_unread: true, ..Default::default() };
     }
     let mut report = UnitReport::default();
     let sourced = match &unit.code {
@@ -205,6 +213,8 @@ fn examine(
         lint::option_claims(&cx, levels).into_iter().filter_map(|claim| claim.into_diagnostic(levels, &about));
     report.diagnostics.extend(remarks.map(|diagnostic| placed(diagnostic, unit)));
     let frames = attribute(unit, &facts, artifacts, shared.root, register_flag);
+    let left_out = frames.iter().filter(|frame| frame.is_entry && !is_wanted(frame, shared));
+    report.left_out.extend(left_out.map(|frame| frame.name.clone()));
     for frame in frames.iter().filter(|frame| is_wanted(frame, shared)) {
         report.kernels += usize::from(frame.is_entry);
         if !matches!(unit.code, UnitCode::Machine(_)) {

@@ -121,7 +121,7 @@ pub enum CompileError {
     NoOutput { program: String, what: &'static str },
     #[error("toolkit {version} has no `{program}`, which {what} need: use a full toolkit, such as `--toolkit managed`")]
     Missing { version: String, program: &'static str, what: &'static str },
-    #[error("nvcc needs a host compiler and found none: install `gcc` or `g++`; kernel strings and PTX work without")]
+    #[error("nvcc needs a host C++ compiler and found none: install `g++`; kernel strings and PTX work without")]
     NoHostCompiler,
     #[error("{0}")]
     Broken(String),
@@ -169,6 +169,30 @@ pub struct Compiler<'a> {
     pub curand: &'a (dyn Fn(&Toolkit) -> Result<PathBuf, String> + Sync),
     /// Whether to try what spilling to shared memory would do. It costs a run of ptxas for each unit that spills.
     pub tries_shared_spilling: bool,
+    /// Told of each command that ended, for `-v`.
+    pub show: &'a (dyn Fn(&Shown<'_>) + Sync),
+}
+
+/// A command that ended.
+pub struct Shown<'a> {
+    /// As a shell would take it.
+    pub command: String,
+    pub folder: Option<&'a Path>,
+    pub elapsed: Duration,
+    pub end: End,
+}
+
+/// The words of a command, quoted for a shell where that is needed.
+fn shell_words(command: &std::process::Command) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter);
+    let quoted = |word: &std::ffi::OsStr| {
+        let word = word.to_string_lossy();
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.into_owned(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    };
+    std::iter::once(command.get_program()).chain(command.get_args()).map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// `sm_90` of a PTX text's `.target sm_90, debug`.
@@ -399,12 +423,13 @@ impl UnitRun<'_, '_> {
             headers: options.captured.as_ref().map(|captured| captured.headers.clone()).unwrap_or_default(),
             expressions: options.captured.as_ref().map(|captured| captured.expressions.clone()).unwrap_or_default(),
         };
+        let shown = format!("NVRTC on `{}`: {}", unit.name, request.arguments.join(" "));
         let request =
             serde_json::to_vec(&request).map_err(|error| CompileError::io("NVRTC cannot be asked")(error.into()))?;
         let mut command =
             nvrtc::worker_command(library, folder).map_err(CompileError::io("the NVRTC process cannot be set up"))?;
         command.current_dir(&unit.base);
-        let output = self.run(&mut command, &request, "NVRTC")?;
+        let output = self.run_shown(&mut command, &request, "NVRTC", Some(shown))?;
         let response: nvrtc::Response = match serde_json::from_slice(&output.stdout) {
             Ok(response) => response,
             Err(_) => {
@@ -533,9 +558,28 @@ impl UnitRun<'_, '_> {
     }
 
     fn run(&self, command: &mut std::process::Command, input: &[u8], program: &str) -> Result<Output, CompileError> {
+        self.run_shown(command, input, program, None)
+    }
+
+    /// `options` stand for the command where that is a process of our own.
+    fn run_shown(
+        &self,
+        command: &mut std::process::Command,
+        input: &[u8],
+        program: &str,
+        options: Option<String>,
+    ) -> Result<Output, CompileError> {
+        let start = Instant::now();
         let left = self.deadline.saturating_duration_since(Instant::now());
         let output = self.compiler.sandbox.run(command, &self.of_unit, input, left, self.compiler.cancel);
-        output.map_err(CompileError::io(format!("`{program}` cannot be started")))
+        let output = output.map_err(CompileError::io(format!("`{program}` cannot be started")))?;
+        (self.compiler.show)(&Shown {
+            command: options.unwrap_or_else(|| shell_words(command)),
+            folder: command.get_current_dir(),
+            elapsed: start.elapsed(),
+            end: output.end,
+        });
+        Ok(output)
     }
 
     /// The text says which files it is made of, and may name any: only what the compiler may read was.
@@ -722,4 +766,16 @@ fn without_folder(text: &str, folder: &Path, unit: &TranslationUnit) -> String {
 fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_shown_as_a_shell_takes_them() {
+        let mut command = std::process::Command::new("/opt/cuda/bin/nvcc");
+        command.args(["-arch=sm_90", "-DNAME=\"a b\"", "", "it's.cu"]);
+        assert_eq!(shell_words(&command), "/opt/cuda/bin/nvcc -arch=sm_90 '-DNAME=\"a b\"' '' 'it'\\''s.cu'");
+    }
 }

@@ -148,6 +148,13 @@ impl PackageConfig {
         self.exclude.as_ref().is_some_and(|exclude| exclude.matches(path))
     }
 
+    /// What `exclude` and the `path` of files name.
+    pub fn named_paths(&self) -> impl Iterator<Item = NamedPaths<'_>> {
+        let excluded = self.exclude.iter().flat_map(|patterns| patterns.named("exclude"));
+        let files = self.files.iter().flat_map(|rule| rule.path.named("file.path"));
+        excluded.chain(files)
+    }
+
     /// Folders that `include-dirs` adds for a file.
     pub fn include_dirs(&self, file: &Path) -> Vec<PathBuf> {
         self.compilation_of(file).include_dirs.unwrap_or_default()
@@ -229,9 +236,35 @@ impl Compilation {
 
 impl Patterns {
     fn matches(&self, path: &Path) -> bool {
-        let Ok(relative) = path.strip_prefix(&self.folder) else { return false };
-        let parts = relative.ancestors().filter(|part| !part.as_os_str().is_empty());
-        parts.into_iter().any(|part| self.globs.iter().any(|glob| glob.is_match(part)))
+        self.globs.iter().any(|glob| matches_below(&self.folder, glob, path))
+    }
+
+    fn named(&self, key: &'static str) -> impl Iterator<Item = NamedPaths<'_>> {
+        let named = move |glob| NamedPaths { key, folder: &self.folder, text: GlobMatcher::glob(glob).glob(), glob };
+        self.globs.iter().map(named)
+    }
+}
+
+/// Whether a glob, relative to a folder, names a file or a folder that it lies in.
+fn matches_below(folder: &Path, glob: &GlobMatcher, path: &Path) -> bool {
+    let Ok(relative) = path.strip_prefix(folder) else { return false };
+    relative.ancestors().filter(|part| !part.as_os_str().is_empty()).any(|part| glob.is_match(part))
+}
+
+/// A setting that names files or folders.
+pub struct NamedPaths<'a> {
+    /// `exclude`, `file.path`
+    pub key: &'static str,
+    /// What it is relative to: where its manifest lies.
+    pub folder: &'a Path,
+    /// As it is written, without `./` and the `/` at its end.
+    pub text: &'a str,
+    glob: &'a GlobMatcher,
+}
+
+impl NamedPaths<'_> {
+    pub fn matches(&self, path: &Path) -> bool {
+        matches_below(self.folder, self.glob, path)
     }
 }
 

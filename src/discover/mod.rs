@@ -7,6 +7,7 @@
 mod cargo;
 mod include;
 mod packages;
+mod unmatched;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 pub use packages::Package;
+pub use unmatched::Unmatched;
 
 use crate::cli::CheckArgs;
 use crate::config::{ConfigError, PackageConfig, is_safe_path};
@@ -65,6 +67,8 @@ pub struct Workspace {
     pub notes: Vec<String>,
     /// Packages with CUDA files that the selected ones build, but that no run of the workspace checks: said in any case.
     pub left_out: Vec<String>,
+    /// Settings that name nothing.
+    pub unmatched: Vec<Unmatched>,
     /// What of this machine is the tree that is checked: text may be included from it, and shown.
     pub places: Places,
 }
@@ -142,21 +146,38 @@ struct Finding {
     headers: Vec<PathBuf>,
     notes: Vec<String>,
     left_out: Vec<String>,
+    /// What `exclude` leaves out.
+    excluded: Vec<PathBuf>,
+    unmatched: Vec<Unmatched>,
 }
 
 fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
     let manifest = packages::manifest_of(scope)?;
     let project = cargo::metadata(&manifest)?;
-    let (selected, notes) = packages::select(&project, &manifest, scope)?;
+    let (selected, unmatched) = packages::select(&project, &manifest, scope)?;
     let left_out = packages::left_out(&project, &selected);
     let root = PathBuf::from(project.workspace_root.as_std_path());
     let programs = packages::programs(&project);
     let packages = selected.iter().map(|package| Package::new(package, &project, &programs));
     let packages = packages.collect::<Result<Vec<_>, _>>()?;
-    let mut finding = Finding { root, packages, files: BTreeMap::new(), headers: Vec::new(), notes, left_out };
+    let mut finding = Finding {
+        root,
+        packages,
+        files: BTreeMap::new(),
+        headers: Vec::new(),
+        notes: Vec::new(),
+        left_out,
+        excluded: Vec::new(),
+        unmatched,
+    };
     for index in 0..finding.packages.len() {
         finding.walk_package(index);
     }
+    let members =
+        project.workspace_packages().into_iter().filter_map(|package| package.manifest_path.as_std_path().parent());
+    let members: Vec<PathBuf> = members.map(Path::to_path_buf).collect();
+    let seen = finding.files.keys().chain(&finding.excluded).cloned().collect();
+    finding.unmatched.extend(unmatched::unmatched(&finding.packages, &members, &seen));
     Ok(finding)
 }
 
@@ -169,6 +190,8 @@ fn of_paths(scope: &Scope) -> Result<Finding, DiscoverError> {
         headers: Vec::new(),
         notes: Vec::new(),
         left_out: Vec::new(),
+        excluded: Vec::new(),
+        unmatched: Vec::new(),
     };
     for path in &scope.paths {
         let path = normalize(&scope.current_folder.join(path));
@@ -209,6 +232,7 @@ impl Finding {
             self.files.entry(path).or_insert(file);
         }
         self.headers.append(&mut walk.headers);
+        self.excluded.append(&mut walk.excluded);
         self.notes.append(&mut walk.notes);
     }
 
@@ -285,6 +309,7 @@ impl Finding {
             files,
             notes: self.notes,
             left_out: self.left_out,
+            unmatched: self.unmatched,
             places,
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cargo_metadata::Metadata;
 use globset::Glob;
 
-use super::{DiscoverError, Scope, cargo, normalize};
+use super::{DiscoverError, Scope, Unmatched, cargo, normalize};
 use crate::config::{ConfigError, PackageConfig, Table, nearest};
 use crate::places;
 
@@ -117,12 +117,12 @@ fn nearest_manifest(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.is_file())
 }
 
-/// The packages that cargo would build for this scope, and remarks.
+/// The packages that cargo would build for this scope, and what `--exclude` names that is none.
 pub(super) fn select<'a>(
     project: &'a Metadata,
     manifest: &Path,
     scope: &Scope,
-) -> Result<(Vec<&'a cargo_metadata::Package>, Vec<String>), DiscoverError> {
+) -> Result<(Vec<&'a cargo_metadata::Package>, Vec<Unmatched>), DiscoverError> {
     let members = project.workspace_packages();
     if !scope.packages.is_empty() {
         let mut selected = Vec::new();
@@ -225,17 +225,19 @@ fn has_kernel(path: &Path) -> bool {
 fn without_excluded<'a>(
     mut members: Vec<&'a cargo_metadata::Package>,
     exclude: &[String],
-) -> Result<(Vec<&'a cargo_metadata::Package>, Vec<String>), DiscoverError> {
-    let mut notes = Vec::new();
+) -> Result<(Vec<&'a cargo_metadata::Package>, Vec<Unmatched>), DiscoverError> {
+    let names: Vec<&str> = members.iter().map(|package| package.name.as_str()).collect();
+    let mut unmatched = Vec::new();
     for spec in exclude {
         let found = matching(&members, spec)?;
         if found.is_empty() {
             // As cargo, which only warns.
-            notes.push(format!("`--exclude {spec}` leaves nothing out: the workspace has no such package"));
+            let near = nearest(spec, names.iter().copied()).map(str::to_string);
+            unmatched.push(Unmatched { manifest: None, key: "--exclude", text: spec.clone(), near });
         }
         members.retain(|member| !found.iter().any(|package| package.id == member.id));
     }
-    Ok((members, notes))
+    Ok((members, unmatched))
 }
 
 /// In a package's folder that package, in the workspace's its default members.

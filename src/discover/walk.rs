@@ -23,6 +23,8 @@ pub(super) struct Walk {
     root: PathBuf,
     pub files: Vec<PathBuf>,
     pub headers: Vec<PathBuf>,
+    /// What the settings leave out.
+    pub excluded: Vec<PathBuf>,
     pub notes: Vec<String>,
 }
 
@@ -40,6 +42,7 @@ impl Walk {
             root: root.to_path_buf(),
             files: Vec::new(),
             headers: Vec::new(),
+            excluded: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -87,7 +90,11 @@ impl Walk {
 
     fn is_left_out(&mut self, entry: &DirEntry) -> bool {
         let path = entry.path();
-        if entry.file_name().to_string_lossy().starts_with('.') || self.config.is_excluded(path) {
+        if self.config.is_excluded(path) {
+            self.excluded.push(path.to_path_buf());
+            return true;
+        }
+        if entry.file_name().to_string_lossy().starts_with('.') {
             return true;
         }
         entry.file_type().is_dir() && self.is_foreign(path)

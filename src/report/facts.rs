@@ -8,6 +8,7 @@ use super::Context;
 use super::position::place;
 use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, KernelInstance, Label, Location, Severity};
 use crate::gpu::Arch;
+use crate::remark::{self, COMPILER_WARNING};
 use crate::source::Span;
 
 /// Rows of a table of kernels; the JSON format has all.
@@ -21,36 +22,36 @@ const MAX_LOADED: usize = 3;
 const NEAR: usize = 10;
 
 /// All facts of a diagnostic, one note each; a note may have several lines.
-pub(super) fn notes(diagnostic: &Diagnostic, cx: &Context) -> Vec<String> {
-    notes_with(diagnostic, cx, Vec::new())
+pub(super) fn notes(diagnostic: &Diagnostic) -> Vec<String> {
+    notes_with(diagnostic, Vec::new())
 }
 
 /// The same for people, who want to know where the kernels are used.
-pub(super) fn notes_for_people(diagnostic: &Diagnostic, cx: &Context) -> Vec<String> {
-    notes_with(diagnostic, cx, loads(diagnostic))
+pub(super) fn notes_for_people(diagnostic: &Diagnostic) -> Vec<String> {
+    notes_with(diagnostic, loads(diagnostic))
 }
 
-fn notes_with(diagnostic: &Diagnostic, cx: &Context, loads: Vec<String>) -> Vec<String> {
+fn notes_with(diagnostic: &Diagnostic, loads: Vec<String>) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(diagnostic.evidence.as_ref().and_then(kernels));
     notes.extend(loads);
     notes.extend(diagnostic.notes.iter().cloned());
     notes.extend(diagnostic.evidence.as_ref().and_then(flags));
-    notes.extend(lint(diagnostic, cx));
+    notes.extend(lint(diagnostic));
     notes
 }
 
 /// The message with all labels, facts and advice below it, for formats that show text at one place only.
-pub(super) fn plain_text(diagnostic: &Diagnostic, cx: &Context) -> String {
-    text_with(diagnostic, cx, |_, label| format!("{}: {}", place(&label.span), label.text))
+pub(super) fn plain_text(diagnostic: &Diagnostic) -> String {
+    text_with(diagnostic, |_, label| format!("{}: {}", place(&label.span), label.text))
 }
 
 /// The same, with a line of the format's own for each secondary label, which are counted from 1.
-pub(super) fn text_with(diagnostic: &Diagnostic, cx: &Context, secondary: fn(usize, &Label) -> String) -> String {
+pub(super) fn text_with(diagnostic: &Diagnostic, secondary: fn(usize, &Label) -> String) -> String {
     let mut lines = vec![diagnostic.message.clone()];
     lines.extend(diagnostic.primary.iter().map(|label| label.text.clone()).filter(|text| !text.is_empty()));
     lines.extend((1..).zip(&diagnostic.secondary).map(|(number, label)| secondary(number, label)));
-    lines.extend(notes(diagnostic, cx).iter().map(|note| format!("note: {note}")));
+    lines.extend(notes(diagnostic).iter().map(|note| format!("note: {note}")));
     lines.extend(diagnostic.help.iter().map(|help| format!("help: {}", help.message)));
     lines.join("\n")
 }
@@ -104,10 +105,12 @@ fn flags(evidence: &Evidence) -> Option<String> {
     (evidence.flags()? == FlagOrigin::Assumed).then(|| "flags: assumed".to_string())
 }
 
-fn lint(diagnostic: &Diagnostic, cx: &Context) -> Option<String> {
+fn lint(diagnostic: &Diagnostic) -> Option<String> {
     let name = match &diagnostic.code {
         Code::Lint(name) => name,
-        Code::Tool(name) if (cx.lint_docs)(name).is_some() => name,
+        // What is no more than a note, or always an error, has no level to speak of.
+        Code::Tool(name) if diagnostic.severity != Severity::Note && has_level(name) => name,
+        Code::Compiler(_) if diagnostic.severity == Severity::Warning => COMPILER_WARNING,
         Code::Tool(_) | Code::Compiler(_) => return None,
     };
     let level = match diagnostic.severity {
@@ -116,6 +119,10 @@ fn lint(diagnostic: &Diagnostic, cx: &Context) -> Option<String> {
         Severity::Error => " (deny)",
     };
     Some(format!("lint `{name}`{level}: `cargo lmem explain {name}`"))
+}
+
+fn has_level(name: &str) -> bool {
+    remark::find(name).is_some_and(|remark| remark.severity != Severity::Error)
 }
 
 /// Kernels that share name and figures; the architectures are what differs.

@@ -41,7 +41,7 @@ fn command(diagnostic: &Diagnostic, cx: &Context) -> String {
     let title = format!("lmem {}", diagnostic.code.name());
     // Writing to a string does not fail.
     let _ = write!(properties, "title={}", escape_property(title.trim_end()));
-    format!("::{level} {properties}::{}", escape_data(&plain_text(diagnostic, cx)))
+    format!("::{level} {properties}::{}", escape_data(&plain_text(diagnostic)))
 }
 
 /// Columns are for spans of one line; GitHub rejects an end column on another line.

@@ -24,7 +24,7 @@ pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> 
 /// One diagnostic with its help, and an empty line behind it.
 pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
     let excerpts = Excerpts::new(&spans(diagnostic), cx.width.saturating_sub(GUTTER).max(MIN_WIDTH));
-    let mut text = part(&shown(diagnostic, &excerpts, cx), &excerpts, cx.color);
+    let mut text = part(&shown(diagnostic, &excerpts), &excerpts, cx.color);
     for help in &diagnostic.help {
         let message = clean(&help.message).replace('\n', "\n      ");
         text.push_str(&part(&Shown::help().with_message(message), &excerpts, cx.color));
@@ -41,7 +41,7 @@ fn spans(diagnostic: &Diagnostic) -> Vec<&Span> {
     diagnostic.primary.iter().chain(&diagnostic.secondary).map(|label| &label.span).collect()
 }
 
-fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts, cx: &Context) -> Shown<usize> {
+fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts) -> Shown<usize> {
     let level = match diagnostic.severity {
         Severity::Note => Level::Note,
         Severity::Warning => Level::Warning,
@@ -50,7 +50,7 @@ fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts, cx: &Context) -> Shown<us
     let primary = diagnostic.primary.iter().filter_map(|label| mark(label, LabelStyle::Primary, excerpts));
     let secondary = diagnostic.secondary.iter();
     let secondary = secondary.filter_map(|label| mark(label, style(label, &diagnostic.secondary), excerpts));
-    let notes = facts::notes_for_people(diagnostic, cx).iter().map(|note| clean(note).into_owned()).collect();
+    let notes = facts::notes_for_people(diagnostic).iter().map(|note| clean(note).into_owned()).collect();
     let mut shown = Shown::new(level)
         .with_message(clean(&diagnostic.message))
         .with_labels(primary.chain(secondary).collect())

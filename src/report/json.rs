@@ -9,7 +9,7 @@ use super::position::{Columns, Region, range};
 use super::{Context, DEFAULT_WIDTH, PackageInfo, facts, human};
 use crate::diagnostic::{
     Applicability, Code, Diagnostic, Evidence, FlagOrigin, Footprint, KernelInstance, Label, Report, Severity,
-    Suggestion, Uniformity, VerifiedKernel,
+    Suggestion, Suppression, Uniformity, VerifiedKernel,
 };
 use crate::source::Span;
 
@@ -21,8 +21,10 @@ pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> 
         write_line(&CompilerMessage::new(diagnostic, package.copied(), cx), out)?;
     }
     let failed = report.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-    let success = !failed && report.summary.failed_units == 0;
-    write_line(&BuildFinished { reason: "build-finished", success }, out)
+    let success = !failed && report.summary.failed_units == 0 && !report.summary.interrupted;
+    let suppressions: Vec<_> = report.suppressions.iter().map(SuppressionMessage::new).collect();
+    let lmem = (!suppressions.is_empty()).then_some(RunFacts { suppressions });
+    write_line(&BuildFinished { reason: "build-finished", success, lmem }, out)
 }
 
 fn write_line(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
@@ -31,9 +33,72 @@ fn write_line(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()>
 }
 
 #[derive(Serialize)]
-struct BuildFinished {
+struct BuildFinished<'a> {
     reason: &'static str,
     success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lmem: Option<RunFacts<'a>>,
+}
+
+/// What holds for the run. A line of its own would be no message to cargo's readers.
+#[derive(Serialize)]
+struct RunFacts<'a> {
+    suppressions: Vec<SuppressionMessage<'a>>,
+}
+
+/// A comment that silences findings, and what it holds for.
+#[derive(Serialize)]
+struct SuppressionMessage<'a> {
+    directive: &'static str,
+    lints: &'a [String],
+    reason: Option<&'a str>,
+    span: Place<'a>,
+    scope: Place<'a>,
+    /// The macro whose uses it holds for too.
+    #[serde(rename = "macro")]
+    in_macro: Option<&'a str>,
+    silenced: usize,
+}
+
+impl<'a> SuppressionMessage<'a> {
+    fn new(suppression: &'a Suppression) -> Self {
+        Self {
+            directive: suppression.directive,
+            lints: &suppression.lints,
+            reason: suppression.reason.as_deref(),
+            span: Place::new(&suppression.span),
+            scope: Place::new(&suppression.scope),
+            in_macro: suppression.in_macro.as_deref(),
+            silenced: suppression.silenced,
+        }
+    }
+}
+
+/// A range of a file, counted as in spans.
+#[derive(Serialize)]
+struct Place<'a> {
+    file_name: &'a str,
+    byte_start: usize,
+    byte_end: usize,
+    line_start: usize,
+    line_end: usize,
+    column_start: usize,
+    column_end: usize,
+}
+
+impl<'a> Place<'a> {
+    fn new(span: &'a Span) -> Self {
+        let (bytes, region) = (range(span), Region::new(span, Columns::Characters));
+        Self {
+            file_name: &span.file.display,
+            byte_start: bytes.start,
+            byte_end: bytes.end,
+            line_start: region.start_line,
+            line_end: region.end_line,
+            column_start: region.start_column,
+            column_end: region.end_column,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -119,7 +184,7 @@ impl<'a> Message<'a> {
     fn new(diagnostic: &'a Diagnostic, cx: &Context) -> Self {
         let primary = diagnostic.primary.iter().map(|label| SpanMessage::new(label, true));
         let secondary = diagnostic.secondary.iter().map(|label| SpanMessage::new(label, false));
-        let notes = facts::notes(diagnostic, cx).into_iter().map(|note| Child::new("note", note));
+        let notes = facts::notes(diagnostic).into_iter().map(|note| Child::new("note", note));
         let help = diagnostic.help.iter().map(|help| Child::new("help", help.message.clone()));
         let code = Some(diagnostic.code.id()).filter(|code| !code.is_empty());
         let plain = Context { color: false, width: DEFAULT_WIDTH, ..*cx };
@@ -330,12 +395,25 @@ mod tests {
 
     #[test]
     fn cargo_reads_every_line() {
-        let text = samples::rendered(&samples::report(), MessageFormat::Json);
+        let span = samples::variable().primary.unwrap().span;
+        let suppression = Suppression {
+            directive: "allow",
+            lints: vec!["dynamic_index".to_string()],
+            reason: None,
+            scope: span.clone(),
+            span,
+            in_macro: None,
+            silenced: 1,
+        };
+        let report = Report { suppressions: vec![suppression], ..samples::report() };
+        let text = samples::rendered(&report, MessageFormat::Json);
         let messages: Vec<_> = cargo_metadata::Message::parse_stream(text.as_bytes()).map(Result::unwrap).collect();
         let [rest @ .., cargo_metadata::Message::BuildFinished(finished)] = messages.as_slice() else {
             panic!("no end: {text}")
         };
         assert!(!finished.success);
+        let end = text.lines().last().unwrap();
+        assert!(end.contains(r#""lmem":{"suppressions":[{"directive":"allow","lints":["dynamic_index"],"#), "{end}");
         assert!(rest.iter().all(|message| matches!(message, cargo_metadata::Message::CompilerMessage(_))), "{text}");
     }
 

@@ -29,7 +29,7 @@ fn run(report: &Report, cx: &Context) -> Run {
     let rules = rules(&report.diagnostics, cx);
     let (placed, unplaced): (Vec<_>, Vec<_>) = report.diagnostics.iter().partition(|found| found.primary.is_some());
     let results: Vec<SarifResult> = placed.into_iter().map(|diagnostic| result(diagnostic, &rules, cx)).collect();
-    let notifications: Vec<Notification> = unplaced.into_iter().map(|found| notification(found, cx)).collect();
+    let notifications: Vec<Notification> = unplaced.into_iter().map(notification).collect();
     let invocation = Invocation::builder()
         .execution_successful(report.summary.failed_units == 0)
         .tool_execution_notifications(notifications)
@@ -113,7 +113,7 @@ fn result(diagnostic: &Diagnostic, rules: &[ReportingDescriptor], cx: &Context) 
         .rule_id(rule_id)
         .rule_index(rule_index)
         .level(level)
-        .message(message(&result_text(diagnostic, cx)))
+        .message(message(&result_text(diagnostic)))
         .locations(locations)
         .related_locations(related)
         .partial_fingerprints(BTreeMap::from([("cargoLmem/v1".to_string(), diagnostic.fingerprint())]))
@@ -121,21 +121,21 @@ fn result(diagnostic: &Diagnostic, rules: &[ReportingDescriptor], cx: &Context) 
 }
 
 /// GitHub shows a related location only where the message links to it.
-fn result_text(diagnostic: &Diagnostic, cx: &Context) -> String {
-    facts::text_with(diagnostic, cx, |number, label| format!("[{}]({number})", escape_link(&label.text)))
+fn result_text(diagnostic: &Diagnostic) -> String {
+    facts::text_with(diagnostic, |number, label| format!("[{}]({number})", escape_link(&label.text)))
 }
 
 fn escape_link(text: &str) -> String {
     text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
 }
 
-fn notification(diagnostic: &Diagnostic, cx: &Context) -> Notification {
+fn notification(diagnostic: &Diagnostic) -> Notification {
     let level = match diagnostic.severity {
         Severity::Note => NotificationLevel::Note,
         Severity::Warning => NotificationLevel::Warning,
         Severity::Error => NotificationLevel::Error,
     };
-    let text = facts::plain_text(diagnostic, cx);
+    let text = facts::plain_text(diagnostic);
     Notification::builder().level(json!(level)).message(message(&text)).build()
 }
 

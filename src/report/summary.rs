@@ -44,8 +44,15 @@ fn write_line(line: &Line, writer: &mut dyn WriteColor) {
 fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut push = |status, color, text| lines.push(Line { status, color, text });
+    if summary.units == 0 && summary.not_analysed == 0 {
+        // That there was nothing is said before.
+        return lines;
+    }
     if summary.failed_units > 0 {
-        push("Failed", Color::Red, format!("{} did not compile", files(summary.failed_units)));
+        let units = files(summary.failed_units);
+        let of_all =
+            if summary.failed_units < summary.units { format!(" of {}", summary.units) } else { String::new() };
+        push("Failed", Color::Red, format!("{units}{of_all} did not compile: what they hold was not checked"));
     }
     if summary.not_analysed > 0 {
         let texts = count(summary.not_analysed as u64, "kernel text");
@@ -57,7 +64,17 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
             ),
         );
     }
-    push("Found", if summary.findings.is_empty() { Color::Green } else { Color::Yellow }, found(summary));
+    if summary.interrupted {
+        push("Interrupted", Color::Yellow, "there may be more to find, and to suggest".to_string());
+    }
+    if summary.is_nothing_checked() {
+        let text = format!("nothing was checked, in {:.2}s", elapsed.as_secs_f64());
+        push("Finished", Color::Yellow, text);
+        return lines;
+    }
+    let is_clean =
+        !summary.interrupted && summary.findings.is_empty() && summary.failed_units == 0 && summary.not_analysed == 0;
+    push("Found", if is_clean { Color::Green } else { Color::Yellow }, found(summary));
     if let Some(fixed) = &summary.fixed {
         let (problems, files) = (count(fixed.problems as u64, "problem"), count(fixed.files as u64, "file"));
         let status = match (fixed.problems, fixed.is_written) {
@@ -71,7 +88,8 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
     if !summary.suggested.is_empty() {
         push("Suggested", Color::Cyan, suggested(summary));
     }
-    push("Finished", Color::Green, finished(summary, elapsed));
+    let color = if summary.failed_units == 0 && !summary.interrupted { Color::Green } else { Color::Yellow };
+    push("Finished", color, finished(summary, elapsed));
     lines
 }
 
@@ -95,10 +113,14 @@ fn suggested(summary: &Summary) -> String {
 
 fn found(summary: &Summary) -> String {
     let total: usize = summary.findings.values().sum();
+    let place = match summary.architectures.len() {
+        0 | 1 => String::new(),
+        _ => format!(" for {}", summary.frame_architecture),
+    };
     let frames = match (summary.frame_bytes, summary.unexplained_bytes) {
         (0, _) => "no local memory".to_string(),
-        (frame, 0) => format!("{} of local memory, all explained", count(frame, "byte")),
-        (frame, unexplained) => format!("{} of local memory, {unexplained} unexplained", count(frame, "byte")),
+        (frame, 0) => format!("{} of local memory{place}, all explained", count(frame, "byte")),
+        (frame, unexplained) => format!("{} of local memory{place}, {unexplained} unexplained", count(frame, "byte")),
     };
     if total == 0 {
         return format!("nothing to report; {frames}");
@@ -138,6 +160,7 @@ mod tests {
             failed_units: 1,
             cached_units: 10,
             findings: [("dynamic_index".to_string(), 2), ("register_spill".to_string(), 1)].into(),
+            frame_architecture: "sm_80".to_string(),
             frame_bytes: 4096,
             unexplained_bytes: 128,
             not_analysed: 2,
@@ -147,14 +170,41 @@ mod tests {
         assert_data_eq!(
             summary(&report, Duration::from_millis(1234), false),
             str![[r#"
-      Failed 1 source did not compile
+      Failed 1 source of 12 did not compile: what they hold was not checked
      Skipped 2 kernel texts that could not be analysed, each with a note that says why; `cargo lmem run` sees what a program makes
-       Found 3 problems (2 dynamic_index, 1 register_spill); 4096 bytes of local memory, 128 unexplained
+       Found 3 problems (2 dynamic_index, 1 register_spill); 4096 bytes of local memory for sm_80, 128 unexplained
     Finished 236 kernel builds for sm_80, sm_90 in 1.23s (12 sources, 10 from the cache)
 
 "#]]
             .raw()
         );
+    }
+
+    #[test]
+    fn nothing_is_green_that_was_not_checked() {
+        let text = |report: &Summary, color| summary(report, Duration::ZERO, color);
+        assert_eq!(text(&Summary::default(), false), "");
+        let failed = Summary { units: 3, failed_units: 3, architectures: vec!["sm_90".into()], ..Summary::default() };
+        assert_data_eq!(
+            text(&failed, false),
+            str![[r#"
+      Failed 3 sources did not compile: what they hold was not checked
+    Finished nothing was checked, in 0.00s
+
+"#]]
+            .raw()
+        );
+        let green = "\u{1b}[32m";
+        let partly = Summary { kernels: 5, failed_units: 1, ..failed.clone() };
+        let unread = Summary { not_analysed: 2, ..Summary::default() };
+        let empty = Summary { units: 2, units_without_kernels: 2, ..Summary::default() };
+        for report in [failed, partly, unread, empty] {
+            assert!(!text(&report, true).contains(green), "{report:?}:\n{}", text(&report, true));
+        }
+        let clean = Summary { units: 1, kernels: 1, ..Summary::default() };
+        let cut = Summary { interrupted: true, ..clean.clone() };
+        assert!(!text(&cut, true).contains(green) && text(&cut, false).contains("Interrupted"));
+        assert!(text(&clean, true).contains(green));
     }
 
     #[test]

@@ -72,8 +72,19 @@ pub struct Prover<'a> {
     pub threads: usize,
     /// No compilation starts later.
     pub deadline: Instant,
-    /// Told of each compilation, with the unit's name, as it starts.
-    pub on_start: &'a (dyn Fn(&str) + Sync),
+    /// Told how far it is.
+    pub watcher: &'a dyn Watcher,
+}
+
+/// Who wants to know how far the compilations are.
+pub trait Watcher: Sync {
+    /// So many are planned, beside those that were before.
+    fn plan(&self, count: usize);
+    /// One of a unit starts.
+    fn start(&self, name: &str);
+    fn finish(&self, name: &str);
+    /// A planned one is not needed.
+    fn skip(&self);
 }
 
 /// What it took.
@@ -319,6 +330,7 @@ fn run(
 ) -> BTreeMap<(usize, usize), Compilation> {
     let next = AtomicUsize::new(0);
     let results: Mutex<BTreeMap<(usize, usize), Compilation>> = Mutex::default();
+    prover.watcher.plan(tasks.len());
     std::thread::scope(|scope| {
         for _ in 0..prover.threads.min(tasks.len()) {
             scope.spawn(|| {
@@ -337,13 +349,18 @@ fn run(
 
 /// `None` where there is no time, or the edits cannot be applied to what the unit reads.
 fn compile(edits: Vec<&Edit>, subject: &Subject<'_>, prover: &Prover<'_>) -> Compilation {
-    if Instant::now() >= prover.deadline {
-        return None;
-    }
     let edits: Vec<&Edit> = edits.into_iter().filter(|edit| reads(subject, edit)).collect();
-    let overlay = Overlay::new(subject.unit, prover.root, subject.dependencies, &edits)?;
-    (prover.on_start)(&subject.unit.name);
-    Some(prover.source.measure(&overlay, subject.target))
+    let is_in_time = Instant::now() < prover.deadline;
+    let overlay = is_in_time.then(|| Overlay::new(subject.unit, prover.root, subject.dependencies, &edits)).flatten();
+    let Some(overlay) = overlay else {
+        prover.watcher.skip();
+        return None;
+    };
+    let name = &subject.unit.name;
+    prover.watcher.start(name);
+    let measured = prover.source.measure(&overlay, subject.target);
+    prover.watcher.finish(name);
+    Some(measured)
 }
 
 fn outcome<'r>(
@@ -362,6 +379,8 @@ fn outcome<'r>(
         let subject = &prover.subjects[*index];
         let after = match result(*index) {
             None => return Outcome::Open,
+            // Ctrl-C says nothing of the edit.
+            Some(Err(failure)) if matches!(failure.error, CompileError::Cancelled) => return Outcome::Open,
             Some(Err(failure)) => return failed(Fault::NotCompiled(first_error(failure))),
             Some(Ok(after)) => after,
         };

@@ -19,7 +19,7 @@ const OTHER_TOOLKITS: &[(&str, Version, &[&str])] = &[
 ];
 
 /// Crates whose JSON report is compared too: a plain one, one with headers, one with kernel strings.
-const WITH_JSON: &[&str] = &["dynamic_index", "headers", "rust_strings"];
+const WITH_JSON: &[&str] = &["dynamic_index", "headers", "rust_strings", "suppressed"];
 
 /// The crate whose kernels have labels in place of marks: `scores/` counts how much of them is found. What the tool says
 /// of it is not compared word by word, and its records, which are many, are compressed.

@@ -403,9 +403,16 @@ fn with_compilers<T>(
     let limit = Duration::from_secs(600);
     let headers = HeaderIndex::new(root);
     let sandbox = cargo_lmem::sandbox::Sandbox::default();
-    let compiler =
-        Compiler { limit, sandbox: &sandbox, cancel, headers, curand: &curand, tries_shared_spilling: cache.is_none() };
-    run(&Compilers { compiler, cache })
+    let compiler = Compiler {
+        limit,
+        sandbox: &sandbox,
+        cancel,
+        headers,
+        curand: &curand,
+        tries_shared_spilling: cache.is_none(),
+        show: &|_| {},
+    };
+    run(&Compilers { compiler, cache, shows_suggestions: false })
 }
 
 /// A source of artifacts that compiles and keeps what comes out.

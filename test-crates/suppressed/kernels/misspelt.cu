@@ -1,3 +1,3 @@
 // lmem: allow(dynamic_indx)
-//~^ directive
+//~^ invalid_directive
 extern "C" __global__ void scale(const float *in, float *out) { out[threadIdx.x] = 2.0f * in[threadIdx.x]; }

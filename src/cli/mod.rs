@@ -1,6 +1,10 @@
 //! What was typed on the command line.
 
+mod words;
+
 use std::path::PathBuf;
+
+pub use words::{NoCommand, mistaken_command, normalized};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -194,7 +198,7 @@ pub struct CheckArgs {
     /// Say only what was found
     #[arg(short, long, help_heading = "Output", conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say which toolkit, flags and commands are used; twice for more
+    /// Say which toolkit, flags and commands are used; twice: commands of suggestions too, with times
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Output")]
     pub verbose: u8,
 }

@@ -1,0 +1,244 @@
+//! What to do when units do not compile: the next step, once for each cause.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::unit::{UnitReport, flag_origin};
+use crate::compile::CompilerMessage;
+use crate::diagnostic::{Code, Diagnostic, Help, Severity};
+use crate::extract::{TranslationUnit, UnitCode};
+use crate::gpu::Arch;
+use crate::process;
+use crate::source::Span;
+use crate::toolkit::Toolkit;
+
+/// Places that are named beside the first.
+const MAX_PLACES: usize = 5;
+
+/// nvcc tells its list at once.
+const LIST_LIMIT: Duration = Duration::from_secs(10);
+
+/// What a compiler's error has as its cause, where that is not in the code.
+#[derive(Debug, PartialEq, Eq)]
+enum Cause<'a> {
+    Header(&'a str),
+    /// A name in capitals, which builds define.
+    Define(&'a str),
+    Architecture(&'a str),
+}
+
+fn cause(text: &str) -> Option<Cause<'_>> {
+    let quoted = |quote: char| text.split(quote).nth(1).filter(|text| !text.is_empty());
+    if let Some(header) = text.strip_suffix(": No such file or directory") {
+        return Some(Cause::Header(header));
+    }
+    if text.contains("cannot open source file") || text.contains("could not open source file") {
+        return quoted('"').map(Cause::Header);
+    }
+    if text.contains("Unsupported gpu architecture") || text.contains("is not defined for option 'gpu-name'") {
+        return quoted('\'').map(Cause::Architecture);
+    }
+    let is_define = |name: &&str| {
+        name.len() > 1 && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+    };
+    let is_undefined = text.starts_with("identifier ") && text.ends_with(" is undefined");
+    quoted('"').filter(|_| is_undefined).filter(is_define).map(Cause::Define)
+}
+
+/// What to do about a compiler's error: where flags come from that nobody gave. The most likely way comes first.
+pub fn next_step(message: &CompilerMessage, unit: &TranslationUnit) -> Option<String> {
+    let may_be_incomplete = flag_origin(unit).may_be_incomplete();
+    let is_file = matches!(unit.code, UnitCode::CudaFile { .. });
+    let (capture, table) = match &unit.package {
+        Some(_) => ("`--capture` takes the flags of your build; else ", "`[package.metadata.lmem]`"),
+        None => ("", "`[package.metadata.lmem]` of a `Cargo.toml` beside it"),
+    };
+    match cause(&message.text)? {
+        Cause::Header(_) if is_file && may_be_incomplete => {
+            Some(format!("{capture}name the header's folder in `include-dirs` of {table}"))
+        }
+        Cause::Header(_) if matches!(unit.code, UnitCode::CudaText { .. }) => {
+            Some("give NVRTC the header's folder in the options beside the string (`include_paths`)".to_string())
+        }
+        Cause::Define(name) if is_file && may_be_incomplete => {
+            Some(format!("{capture}set `defines = [\"{name}=…\"]` in {table}, if the build defines it"))
+        }
+        Cause::Header(_) | Cause::Define(_) | Cause::Architecture(_) => None,
+    }
+}
+
+/// Where an error stands that others say too. The same place is the same unit for another architecture: those fold into one
+/// diagnostic that names all of them.
+struct First {
+    unit: usize,
+    position: usize,
+    span: Option<Span>,
+}
+
+/// One error for each cause: units that fail in the same words are named at the first of them. An architecture that the
+/// toolkit does not know is a cause of the run.
+pub fn one_for_each_cause(reports: &mut [UnitReport], toolkit: &Toolkit, cancel: &AtomicBool) {
+    let mut firsts: BTreeMap<(Code, String), First> = BTreeMap::new();
+    let mut others: BTreeMap<(usize, usize), Vec<Option<Span>>> = BTreeMap::new();
+    for (index, report) in reports.iter_mut().enumerate() {
+        for diagnostic in std::mem::take(&mut report.diagnostics) {
+            let span = diagnostic.primary.as_ref().map(|label| label.span.clone());
+            let first = First { unit: index, position: report.diagnostics.len(), span: span.clone() };
+            let key = (diagnostic.code.clone(), diagnostic.message.clone());
+            match firsts.get(&key).filter(|first| is_failure(&diagnostic) && first.unit != index && first.span != span)
+            {
+                Some(first) => others.entry((first.unit, first.position)).or_default().push(span),
+                None => {
+                    if is_failure(&diagnostic) {
+                        firsts.entry(key).or_insert(first);
+                    }
+                    report.diagnostics.push(diagnostic);
+                }
+            }
+        }
+    }
+    for ((index, position), places) in others {
+        let diagnostic = &mut reports[index].diagnostics[position];
+        let own = diagnostic.primary.as_ref().map(|label| label.span.clone());
+        diagnostic.notes.extend(also_at(own.as_ref(), places));
+    }
+    let failed = reports.iter_mut().filter(|report| report.failed).flat_map(|report| &mut report.diagnostics);
+    let mut known = None;
+    for diagnostic in failed {
+        if let Some(Cause::Architecture(name)) = cause(&diagnostic.message.clone()) {
+            let known = known.get_or_insert_with(|| architectures(toolkit, cancel));
+            unknown_architecture(diagnostic, name, toolkit, known);
+        }
+    }
+}
+
+fn is_failure(diagnostic: &Diagnostic) -> bool {
+    diagnostic.severity == Severity::Error && !matches!(diagnostic.code, Code::Lint(_))
+}
+
+/// `the same at m2.cu:1, m3.cu:1 and 4 more`
+fn also_at(own: Option<&Span>, places: Vec<Option<Span>>) -> Option<String> {
+    let mut places: Vec<Span> = places.into_iter().flatten().filter(|place| Some(place) != own).collect();
+    places.sort();
+    places.dedup();
+    let named = places.iter().take(MAX_PLACES).map(|place| format!("`{}:{}`", place.file.display, place.start_line()));
+    let named: Vec<String> = named.collect();
+    let more = places.len().checked_sub(MAX_PLACES + 1).map(|more| format!(" and {} more", more + 1));
+    (!named.is_empty()).then(|| format!("the same at {}{}", named.join(", "), more.unwrap_or_default()))
+}
+
+/// It is no file's fault, and has no place in one.
+fn unknown_architecture(diagnostic: &mut Diagnostic, name: &str, toolkit: &Toolkit, known: &[String]) {
+    diagnostic.message = format!("CUDA {} has no architecture `{name}`", toolkit.version);
+    diagnostic.primary = None;
+    diagnostic.notes.clear();
+    if !known.is_empty() {
+        diagnostic.notes.push(format!("it compiles for {}", known.join(", ")));
+    }
+    let older = known.first().is_some_and(|first| Arch::of(name).number() < Arch::of(first).number());
+    let message = match older {
+        true => "choose one of these with `--arch`, or an older toolkit with `--toolkit VERSION`",
+        false => "choose one of these with `--arch`, or a newer toolkit with `--toolkit VERSION`",
+    };
+    diagnostic.help = vec![Help { message: message.to_string() }];
+}
+
+/// What the toolkit itself says that it compiles for.
+fn architectures(toolkit: &Toolkit, cancel: &AtomicBool) -> Vec<String> {
+    let Some(nvcc) = &toolkit.nvcc else { return Vec::new() };
+    let mut command = Command::new(nvcc);
+    command.arg("--list-gpu-code");
+    match process::run(&mut command, b"", LIST_LIMIT, cancel) {
+        Ok(output) if output.succeeded() => {
+            let text = output.text();
+            let mut names: Vec<String> =
+                text.split_whitespace().filter(|word| word.starts_with("sm_")).map(str::to_string).collect();
+            names.sort_by_key(|name| Arch::of(name).number());
+            names
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// An error of the whole run: no file can be compiled.
+pub fn no_host_compiler(unit: &TranslationUnit) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Error,
+        code: Code::Tool("compile"),
+        message: "nvcc needs a host C++ compiler, and none was found on `PATH`".to_string(),
+        primary: None,
+        secondary: Vec::new(),
+        notes: Vec::new(),
+        help: vec![Help {
+            message: "install `g++`; kernel strings (NVRTC) and PTX are checked without it".to_string(),
+        }],
+        suggestions: Vec::new(),
+        evidence: None,
+        package: unit.package.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Label;
+    use crate::source::SourceFile;
+
+    #[test]
+    fn causes_are_told_by_the_words_of_compilers() {
+        let causes = [
+            ("nope.h: No such file or directory", Some(Cause::Header("nope.h"))),
+            ("cannot open source file \"a/b.cuh\"", Some(Cause::Header("a/b.cuh"))),
+            ("could not open source file \"x.h\" (no directories in search list)", Some(Cause::Header("x.h"))),
+            ("Unsupported gpu architecture 'sm_50'", Some(Cause::Architecture("sm_50"))),
+            ("Value 'sm_50' is not defined for option 'gpu-name'", Some(Cause::Architecture("sm_50"))),
+            ("identifier \"TILE_M\" is undefined", Some(Cause::Define("TILE_M"))),
+            ("identifier \"tile\" is undefined", None),
+            ("expected a \";\"", None),
+        ];
+        for (text, expected) in causes {
+            assert_eq!(cause(text), expected, "{text}");
+        }
+    }
+
+    fn failed(file: &str, message: &str) -> UnitReport {
+        let file = SourceFile::from_text(file, "a\n");
+        let unit = TranslationUnit {
+            name: "a.cu".into(),
+            package: None,
+            base: ".".into(),
+            code: UnitCode::CudaFile { file: file.clone(), flags: crate::config::flags_for(None, &file.path, &[]) },
+            use_site: None,
+            launches: Vec::new(),
+        };
+        let diagnostic = Diagnostic {
+            code: Code::Compiler("nvcc".into()),
+            message: message.to_string(),
+            primary: Span::line(&file, 1).map(|span| Label { span, text: String::new() }),
+            ..no_host_compiler(&unit)
+        };
+        UnitReport { diagnostics: vec![diagnostic], failed: true, ..UnitReport::default() }
+    }
+
+    #[test]
+    fn one_cause_is_one_error() {
+        let mut reports: Vec<UnitReport> =
+            (1..=8).map(|number| failed(&format!("m{number}.cu"), "x.h: No such file or directory")).collect();
+        reports.push(failed("m9.cu", "expected a \";\""));
+        one_for_each_cause(&mut reports, &Toolkit::absent(), &AtomicBool::new(false));
+        let left: Vec<&Diagnostic> = reports.iter().flat_map(|report| &report.diagnostics).collect();
+        assert_eq!(left.len(), 2);
+        assert_eq!(left[0].notes, ["the same at `m2.cu:1`, `m3.cu:1`, `m4.cu:1`, `m5.cu:1`, `m6.cu:1` and 2 more"]);
+    }
+
+    #[test]
+    fn an_unknown_architecture_has_no_place() {
+        let mut reports = vec![failed("a.cu", "Unsupported gpu architecture 'sm_50'")];
+        one_for_each_cause(&mut reports, &Toolkit::absent(), &AtomicBool::new(false));
+        let diagnostic = &reports[0].diagnostics[0];
+        assert!(diagnostic.message.ends_with("has no architecture `sm_50`") && diagnostic.primary.is_none());
+        assert!(diagnostic.help[0].message.contains("`--arch`"));
+    }
+}

@@ -1,0 +1,469 @@
+//! CUDA code as far as directives need it: where its comments stand, and what follows them.
+
+use std::ops::Range;
+
+/// Words before parentheses that begin no call of a macro: what stands behind them belongs to the same item or statement.
+const NO_CALLS: [&str; 19] = [
+    "__launch_bounds__",
+    "__maxnreg__",
+    "__cluster_dims__",
+    "__block_size__",
+    "__attribute__",
+    "__declspec",
+    "__align__",
+    "alignas",
+    "decltype",
+    "explicit",
+    "noexcept",
+    "requires",
+    "for",
+    "while",
+    "if",
+    "switch",
+    "catch",
+    "__pragma",
+    "_Pragma",
+];
+
+/// Words that only stand in what comes before a function's name.
+const SPECIFIERS: [&str; 7] = ["__global__", "__device__", "__host__", "static", "inline", "extern", "template"];
+
+/// Words that go on with what a closing parenthesis ended.
+const CONTINUATIONS: [&str; 8] =
+    ["const", "volatile", "noexcept", "override", "final", "mutable", "requires", "__attribute__"];
+
+/// Words that head a block of statements.
+const CONTROL: [&str; 7] = ["for", "while", "if", "else", "do", "switch", "try"];
+
+/// CUDA code with its comments taken out.
+pub struct Code<'a> {
+    text: &'a [u8],
+    /// As long as the text, with spaces where comments, strings and preprocessor lines stand.
+    code: Vec<u8>,
+    /// The same with nothing but what macros stand for.
+    bodies: Vec<u8>,
+    pub comments: Vec<Range<usize>>,
+    preprocessor: Vec<Line>,
+}
+
+/// A line of the preprocessor with all that backslashes add to it, from its `#` on.
+struct Line {
+    range: Range<usize>,
+    kind: LineKind,
+}
+
+enum LineKind {
+    /// `#define` with the name, and where its replacement starts.
+    Define(String, usize),
+    /// `#pragma`, and what chooses between lines: they belong to what follows.
+    Passed,
+    If,
+    Else,
+    EndIf,
+    Other,
+}
+
+/// What a comment holds for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeScope {
+    pub range: Range<usize>,
+    /// The macro that it stands in, or before.
+    pub in_macro: Option<String>,
+}
+
+/// Why a comment holds for nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoScope {
+    NoCode,
+    BlankLine,
+    /// A namespace, or `extern "C" {`.
+    ManyItems,
+}
+
+impl<'a> Code<'a> {
+    pub fn of(text: &'a str) -> Self {
+        let text = text.as_bytes();
+        let (blanked, comments) = without_comments(text);
+        let preprocessor = preprocessor_lines(&blanked);
+        let (mut code, mut bodies) = (blanked.clone(), vec![b' '; text.len()]);
+        for line in &preprocessor {
+            code[line.range.clone()].fill(b' ');
+            if let LineKind::Define(_, start) = line.kind {
+                bodies[start..line.range.end].copy_from_slice(&blanked[start..line.range.end]);
+                without_splices(&mut bodies[start..line.range.end]);
+            }
+        }
+        blank_other_branches(&mut code, &preprocessor);
+        Self { text, code, bodies, comments, preprocessor }
+    }
+
+    /// Names of macros with the code that they stand for.
+    pub fn macros(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.preprocessor.iter().filter_map(|line| match &line.kind {
+            LineKind::Define(name, start) => Some((name.as_str(), &self.bodies[*start..line.range.end])),
+            _ => None,
+        })
+    }
+
+    /// Bytes that a comment holds for.
+    pub fn scope_of(&self, comment: &Range<usize>) -> Result<CodeScope, NoScope> {
+        let line_start = self.text[..comment.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let line_end = line_end(self.text, comment.end);
+        let own = |range| CodeScope { range, in_macro: None };
+        match self.line_around(comment.start) {
+            None if is_blank(&self.code[line_start..comment.start]) => {
+                self.following(&self.code, comment.end, self.text.len())
+            }
+            None => Ok(own(line_start..line_end)),
+            Some(Line { kind: LineKind::Define(name, start), range }) if comment.start >= *start => {
+                let from = line_start.max(*start);
+                let scope = match is_blank(&self.bodies[from..comment.start]) {
+                    true => self.following(&self.bodies, comment.end, range.end)?,
+                    false => own(from..line_end.min(range.end).max(comment.end)),
+                };
+                Ok(CodeScope { in_macro: Some(name.clone()), ..scope })
+            }
+            Some(Line { kind: LineKind::Passed, range }) => self.following(&self.code, range.end, self.text.len()),
+            Some(_) => Ok(own(line_start..line_end)),
+        }
+    }
+
+    fn line_around(&self, at: usize) -> Option<&Line> {
+        let index = self.preprocessor.partition_point(|line| line.range.start <= at);
+        self.preprocessor.get(index.checked_sub(1)?).filter(|line| at < line.range.end)
+    }
+
+    /// The item, statement or macro that begins behind `from`, on the same line or below it.
+    fn following(&self, code: &[u8], from: usize, limit: usize) -> Result<CodeScope, NoScope> {
+        if is_blank(&code[from..limit]) && self.preprocessor.iter().all(|line| line.range.end <= from) {
+            return Err(NoScope::NoCode);
+        }
+        // What is on the comment's own line begins behind it, all else with its line.
+        let start_of = |first: usize| match self.text[from..first].iter().rposition(|byte| *byte == b'\n') {
+            Some(line_break) => from + line_break + 1,
+            None => from,
+        };
+        let (mut at, mut first) = (from, None);
+        loop {
+            if at >= limit {
+                return Err(NoScope::NoCode);
+            }
+            if let Some(line) = self.line_around(at).filter(|line| line.range.start == at) {
+                let start = start_of(*first.get_or_insert(at));
+                let range = start..line.range.end;
+                match &line.kind {
+                    LineKind::Define(name, _) => return Ok(CodeScope { range, in_macro: Some(name.clone()) }),
+                    LineKind::Other => return Ok(CodeScope { range, in_macro: None }),
+                    _ => at = line.range.end,
+                }
+                continue;
+            }
+            match code[at] {
+                b'\n' if self.is_blank_line(at + 1, limit) => return Err(NoScope::BlankLine),
+                byte if !byte.is_ascii_whitespace() => break,
+                _ => at += 1,
+            }
+        }
+        let start = start_of(first.unwrap_or(at));
+        let end = self.end_of_code(code, at, limit)?.max(line_end(self.text, at).min(limit));
+        Ok(CodeScope { range: start..end, in_macro: None })
+    }
+
+    /// Whether a line has nothing at all on it, not even a comment.
+    fn is_blank_line(&self, start: usize, limit: usize) -> bool {
+        let end = line_end(self.text, start).min(limit);
+        start < limit && self.text.get(start..end).is_some_and(|line| is_blank(line) || line.trim_ascii() == b"\\")
+    }
+
+    fn end_of_code(&self, code: &[u8], start: usize, limit: usize) -> Result<usize, NoScope> {
+        let mut depth = 0_usize;
+        for at in start..limit {
+            match code[at] {
+                b'(' | b'[' => depth += 1,
+                b')' | b']' => depth = depth.saturating_sub(1),
+                _ if depth > 0 => {}
+                b';' => return Ok(at + 1),
+                b'}' => return Ok(at),
+                b'{' => return self.end_of_block(code, start, at, limit),
+                b'\n' if self.is_blank_line(at + 1, limit) => return Ok(at),
+                b'\n' if self.is_whole_call(&code[start..at]) && !goes_on(&code[at..limit]) => return Ok(at),
+                _ => {}
+            }
+        }
+        // Brackets that are never closed say nothing of where it ends.
+        Ok(if depth > 0 { self.blank_line_after(start, limit) } else { limit })
+    }
+
+    /// `HIST(h16, 16)`, which needs no semicolon where the macro is a whole kernel.
+    fn is_whole_call(&self, head: &[u8]) -> bool {
+        let head = head.trim_ascii();
+        let name = word_at(head, 0);
+        let rest = head[name.len()..].trim_ascii_start();
+        if name.is_empty() || NO_CALLS.contains(&name) || !rest.starts_with(b"(") || !rest.ends_with(b")") {
+            return false;
+        }
+        let mut depth = 0_usize;
+        for (at, byte) in rest.iter().enumerate() {
+            match byte {
+                b'(' => depth += 1,
+                b')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 && at + 1 < rest.len() {
+                return false;
+            }
+        }
+        // A macro for `__launch_bounds__(…)` is a part of what follows it.
+        !self.macros().any(|(other, body)| other == name && is_specifier(body))
+    }
+
+    /// The end of what has a block: a loop's header alone, an initializer's statement, else the closing brace.
+    fn end_of_block(&self, code: &[u8], start: usize, open: usize, limit: usize) -> Result<usize, NoScope> {
+        let head = code[start..open].trim_ascii();
+        let first = word_at(head, 0);
+        if CONTROL.contains(&first) || head.is_empty() {
+            return Ok(open);
+        }
+        let second = word_at(head[first.len()..].trim_ascii_start(), 0);
+        // The name of the language is a string, and was taken out.
+        if head == b"extern" || first == "namespace" || (first, second) == ("inline", "namespace") {
+            return Err(NoScope::ManyItems);
+        }
+        let Some(close) = closing_brace(code, open, limit) else { return Ok(self.blank_line_after(start, limit)) };
+        match head.last() {
+            Some(b'=') => self.end_of_code(code, close, limit),
+            _ => Ok(close),
+        }
+    }
+
+    fn blank_line_after(&self, start: usize, limit: usize) -> usize {
+        let mut at = start;
+        loop {
+            at = line_end(self.text, at);
+            if at >= limit || self.is_blank_line(at + 1, limit) {
+                return at.min(limit);
+            }
+            at += 1;
+        }
+    }
+}
+
+/// Blanks comments, with their line breaks, and strings.
+fn without_comments(text: &[u8]) -> (Vec<u8>, Vec<Range<usize>>) {
+    let (mut blanked, mut comments) = (text.to_vec(), Vec::new());
+    let mut at = 0;
+    while at < text.len() {
+        let end = match (text[at], text.get(at + 1)) {
+            (b'/', Some(b'/')) => {
+                let end = logical_line_end(text, at);
+                comments.push(at..end);
+                end
+            }
+            (b'/', Some(b'*')) => {
+                let end = find(text, at + 2, b"*/").map_or(text.len(), |end| end + 2);
+                comments.push(at..end);
+                end
+            }
+            (b'R', Some(b'"')) if begins_raw_string(text, at) => raw_string_end(text, at),
+            (b'"', _) => quote_end(text, at),
+            (b'\'', _) if !is_in_number(text, at) => quote_end(text, at),
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        blanked[at..end].fill(b' ');
+        at = end;
+    }
+    (blanked, comments)
+}
+
+fn preprocessor_lines(code: &[u8]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    while start < code.len() {
+        let end = logical_line_end(code, start);
+        if let Some(hash) = code[start..end].iter().position(|byte| !byte.is_ascii_whitespace()).map(|at| start + at)
+            && code[hash] == b'#'
+        {
+            lines.push(Line { range: hash..end, kind: line_kind(code, hash, end) });
+        }
+        start = end + 1;
+    }
+    lines
+}
+
+fn line_kind(code: &[u8], hash: usize, end: usize) -> LineKind {
+    let skip = |from: usize| from + code[from..end].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let word = skip(hash + 1);
+    match word_at(&code[..end], word) {
+        "define" => {
+            let name_start = skip(word + "define".len());
+            let name = word_at(&code[..end], name_start);
+            let after = name_start + name.len();
+            let parameters = code
+                .get(after)
+                .filter(|byte| after < end && **byte == b'(')
+                .and_then(|_| find(&code[..end], after, b")"));
+            LineKind::Define(name.to_string(), parameters.map_or(after, |close| close + 1))
+        }
+        "if" | "ifdef" | "ifndef" => LineKind::If,
+        "elif" | "else" | "elifdef" | "elifndef" => LineKind::Else,
+        "endif" => LineKind::EndIf,
+        "pragma" | "line" => LineKind::Passed,
+        _ => LineKind::Other,
+    }
+}
+
+/// Takes the backslashes before line breaks away.
+fn without_splices(code: &mut [u8]) {
+    for at in 0..code.len() {
+        if code[at] == b'\\' && matches!(code.get(at + 1..), Some([b'\n', ..] | [b'\r', b'\n', ..])) {
+            code[at] = b' ';
+        }
+    }
+}
+
+/// Takes away the braces of all branches but the first, where that one opens or closes some: `#else` has them again.
+fn blank_other_branches(code: &mut [u8], lines: &[Line]) {
+    /// Where the first branch starts; whether it changes the depth, once it ended; where another started.
+    struct Group {
+        start: usize,
+        is_uneven: Option<bool>,
+        other: Option<usize>,
+    }
+    let depth = |code: &[u8]| {
+        code.iter().fold(0_i64, |depth, byte| depth + i64::from(*byte == b'{') - i64::from(*byte == b'}'))
+    };
+    let mut groups: Vec<Group> = Vec::new();
+    for line in lines {
+        match line.kind {
+            LineKind::If => groups.push(Group { start: line.range.end, is_uneven: None, other: None }),
+            LineKind::Else | LineKind::EndIf => {
+                let Some(group) = groups.last_mut() else { continue };
+                let first = &code[group.start..line.range.start];
+                let is_uneven = *group.is_uneven.get_or_insert_with(|| depth(first) != 0);
+                if let Some(other) = group.other.filter(|_| is_uneven) {
+                    let branch = code[other..line.range.start].iter_mut();
+                    branch.filter(|byte| matches!(byte, b'{' | b'}')).for_each(|byte| *byte = b' ');
+                }
+                group.other = Some(line.range.end);
+                if matches!(line.kind, LineKind::EndIf) {
+                    groups.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether what follows a closing parenthesis belongs to what is before it.
+fn goes_on(code: &[u8]) -> bool {
+    let rest = code.trim_ascii_start();
+    match rest.first() {
+        Some(b'}' | b'#' | b'~') | None => false,
+        Some(byte) if is_word_byte(*byte) => CONTINUATIONS.contains(&word_at(rest, 0)),
+        Some(_) => true,
+    }
+}
+
+/// Whether a macro stands for a part of what is before a function's name.
+fn is_specifier(body: &[u8]) -> bool {
+    let has_code = body.iter().any(|byte| matches!(byte, b'{' | b';'));
+    !has_code && words(body).any(|word| NO_CALLS.contains(&word) || SPECIFIERS.contains(&word))
+}
+
+/// Words of code, in order.
+pub fn words(code: &[u8]) -> impl Iterator<Item = &str> {
+    code.split(|byte| !is_word_byte(*byte))
+        .filter_map(|word| std::str::from_utf8(word).ok())
+        .filter(|word| !word.is_empty())
+}
+
+/// The word that starts at a byte, or nothing.
+fn word_at(code: &[u8], at: usize) -> &str {
+    let rest = code.get(at..).unwrap_or_default();
+    let length = rest.iter().position(|byte| !is_word_byte(*byte)).unwrap_or(rest.len());
+    std::str::from_utf8(&rest[..length]).unwrap_or("")
+}
+
+fn closing_brace(code: &[u8], open: usize, limit: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, byte) in code.iter().enumerate().take(limit).skip(open) {
+        match byte {
+            b'{' => depth += 1,
+            b'}' if depth <= 1 => return Some(at + 1),
+            b'}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn is_blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(u8::is_ascii_whitespace)
+}
+
+fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+fn line_end(bytes: &[u8], from: usize) -> usize {
+    find(bytes, from, b"\n").unwrap_or(bytes.len())
+}
+
+/// The end of a line with all lines that a backslash adds to it.
+fn logical_line_end(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    loop {
+        let end = line_end(bytes, at);
+        let line = bytes[from..end].strip_suffix(b"\r").unwrap_or(&bytes[from..end]);
+        if end == bytes.len() || line.last() != Some(&b'\\') {
+            return end;
+        }
+        at = end + 1;
+    }
+}
+
+pub fn find(bytes: &[u8], from: usize, wanted: &[u8]) -> Option<usize> {
+    memchr::memmem::find(bytes.get(from..)?, wanted).map(|at| from + at)
+}
+
+/// The start of the word that ends before a byte; `also` may stand in it too.
+fn word_start(text: &[u8], end: usize, also: u8) -> usize {
+    text[..end].iter().rposition(|byte| !is_word_byte(*byte) && *byte != also).map_or(0, |at| at + 1)
+}
+
+/// `1'000` has no character literal in it, `u8'a'` has one.
+fn is_in_number(text: &[u8], quote: usize) -> bool {
+    text[word_start(text, quote, b'\'')..quote].first().is_some_and(u8::is_ascii_digit)
+}
+
+fn begins_raw_string(text: &[u8], at: usize) -> bool {
+    matches!(&text[word_start(text, at, b'_')..at], b"" | b"L" | b"u" | b"U" | b"u8")
+}
+
+/// Behind a string or character literal, which ends with its line at the latest.
+fn quote_end(bytes: &[u8], open: usize) -> usize {
+    let mut at = open + 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 1,
+            b'\n' => return at,
+            byte if byte == bytes[open] => return at + 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+/// Behind `R"x(…)x"`.
+fn raw_string_end(bytes: &[u8], start: usize) -> usize {
+    let open = start + 2;
+    let Some(parenthesis) = find(bytes, open, b"(").filter(|at| at - open <= 16) else {
+        return quote_end(bytes, start + 1);
+    };
+    let close = [b")", &bytes[open..parenthesis], b"\""].concat();
+    find(bytes, parenthesis, &close).map_or(bytes.len(), |at| at + close.len())
+}
