@@ -182,11 +182,21 @@ impl CompiledText {
         all.iter().filter(move |difference| text.get(difference.start..difference.end) == Some(name))
     }
 
-    /// All that was compiled of a range, in a form that is equal for equal code; `None` where it is not faithful.
+    /// What a macro's invocation stands for that is all of a range; `None` for anything else.
+    pub fn expansion(&self, text: &str, range: &Range<usize>) -> Option<Expansion> {
+        let mut found = self.within(range)?;
+        let only = found.next().filter(|it| it.start == range.start && it.end == range.end)?;
+        found.next().is_none().then(|| Expansion::of(text.get(range.clone()).unwrap_or(""), &only.compiled))
+    }
+
+    /// All that was compiled of a range, and of the constants that the text declares, in a form that is equal for equal
+    /// code; `None` where the range is not faithful.
     pub fn signature(&self, text: &str, range: &Range<usize>) -> Option<String> {
         self.is_faithful(text, range).then(|| {
-            let found = self.within(range).into_iter().flatten();
-            found.map(|it| format!("{}-{}:{};", it.start - range.start, it.end - range.start, it.compiled)).collect()
+            let own = self.within(range).into_iter().flatten();
+            let outside = self.within(&(0..text.len())).into_iter().flatten();
+            let constants = outside.filter(|it| !range.contains(&it.start) && is_in_constant(text, it.start));
+            own.chain(constants).map(|it| format!("{}-{}:{};", it.start, it.end, it.compiled)).collect()
         })
     }
 
@@ -199,6 +209,16 @@ impl CompiledText {
             move |it: &&Difference| (it.start < end && it.end > start) || (it.start == it.end && it.start <= end);
         Some(all[first..].iter().take_while(move |it| it.start <= end).filter(touches))
     }
+}
+
+/// Whether an offset lies in the declaration of a constant or of an enumeration: between two ends of statements that such
+/// a word stands between.
+fn is_in_constant(text: &str, offset: usize) -> bool {
+    let is_end = |c: char| matches!(c, ';' | '}');
+    let start = text.get(..offset).and_then(|before| before.rfind(is_end)).map_or(0, |at| at + 1);
+    let end = text.get(offset..).and_then(|behind| behind.find(is_end)).map_or(text.len(), |at| offset + at);
+    let words = text.get(start..end).unwrap_or("").split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.into_iter().any(|word| matches!(word, "const" | "constexpr" | "enum"))
 }
 
 #[cfg(test)]
@@ -239,6 +259,17 @@ mod tests {
         assert!(!CompiledText::Unknown.is_faithful(TEXT, &range("int u;")));
         assert_eq!(known.expansions(TEXT, "FIRST").count(), 1);
         assert_ne!(known.signature(TEXT, &range("int t[FIRST];")), Some(String::new()));
+    }
+
+    #[test]
+    fn constants_outside_have_a_part_in_what_a_function_means() {
+        let text = "constexpr int M = N;\nint other[N];\nvoid f() { int a[M]; }\n";
+        let function = text.find("void").unwrap()..text.len() - 1;
+        let signature = |argument: &str| {
+            compiled_string(text, &[argument.to_string()], &|_| true).signature(text, &function).unwrap()
+        };
+        assert_ne!(signature("-DN=4"), signature("-DN=8"));
+        assert_eq!(signature("-DN=4").matches(';').count(), 1);
     }
 
     #[test]

@@ -439,6 +439,9 @@ mod tests {
             ("dim3{8, 8, 2}", 128),
             ("{32, 2}", 64),
             ("(64)", 64),
+            ("32 << 1 + 1", 128),
+            ("kThreads > 64 ? 32 : 64", 32),
+            ("~0u & 0x40 | 8", 72),
         ] {
             let host = format!("void h(float* a, int n) {{ k<<<(n + BLOCK - 1) / BLOCK, {block}, 0, 0>>>(a, n); }}");
             assert_eq!(threads(&host, "k"), Some(expected), "{block}");

@@ -189,7 +189,10 @@ fn constant(view: &SourceView, node: Node<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::as_compiled::{CompiledText, Difference};
     use crate::edit::apply;
+    use crate::extract::MappedText;
+    use crate::source::SourceFile;
 
     const HELPER: &str = "__device__ int g(const uchar4* t, int n) { return t[n].x; }\n";
 
@@ -198,6 +201,28 @@ mod tests {
         let view = SourceView::example("a.cu", &text);
         let edits = Table::at(&view, HELPER.len() + text[HELPER.len()..].find(" t[")? + 1)?.edits()?;
         apply(&text, &edits.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn indices_are_what_was_compiled() {
+        let of = |compiled: &str| {
+            let text =
+                "__device__ int f(int n) {\n    int t[4];\n    t[FIRST] = 31;\n    t[1] = 28;\n    return t[n];\n}\n";
+            let start = text.find("FIRST").unwrap();
+            let difference = Difference { start, end: start + 5, compiled: compiled.to_string() };
+            let file = MappedText::from_file(&SourceFile::from_text("a.cu", text));
+            let view = SourceView::new(file, CompiledText::Known(vec![difference]));
+            let edits = Table::at(&view, text.find(" t[")? + 1)?.edits()?;
+            apply(text, &edits.iter().collect::<Vec<_>>())
+        };
+        let values = |text: String| text.lines().find(|line| line.contains("constexpr")).unwrap().trim().to_string();
+        assert_eq!(of("3").map(values).as_deref(), Some("static constexpr int t[4] = {0, 28, 0, 31};"));
+        assert_eq!(of("0").map(values).as_deref(), Some("static constexpr int t[4] = {31, 28};"));
+        assert_eq!(of("n"), None);
+        assert_eq!(
+            edited("    int t[2];\n    t[0] = 1;\n    { constexpr int Z = 1; t[Z] = 2; }\n    return t[n];"),
+            None
+        );
     }
 
     #[test]

@@ -425,7 +425,7 @@ fn extent_text(view: &SourceView, array: &str, used: Node<'_>, counter: &str) ->
         declarator = declarator.parent()?;
     }
     let size = declarator.child_by_field_name("size").filter(|_| declarator.kind() == "array_declarator")?;
-    let text = view.spelled(view.slice(size), size.start_byte(), used.start_byte())?;
+    let text = view.spelled(size, used.start_byte())?;
     let is_plain = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));
     is_plain.then_some(text)
 }
@@ -646,5 +646,78 @@ mod tests {
         ] {
             assert_eq!(guard(body), None, "{body}");
         }
+    }
+
+    /// The loop at the mark `HERE` with its guard, in a text with directives of its own.
+    fn guarded(text: &str) -> Option<String> {
+        let view = Rc::new(SourceView::example("a.cu", text));
+        let found = super::super::for_syntax::for_loops(&view, text.find("HERE").expect("the text has a mark"));
+        let edits = found.first()?.guarded("a")?.edits;
+        apply(text, &edits.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_macros_hide_is_not_passed_over() {
+        let kernel = |define: &str, body: &str| {
+            guarded(&format!(
+                "{define}\nvoid k(int* in, int n) {{\n  int a[8];\n  for (int i = 0; i < n; ++i) {{\n{body}\n  }}\n}}\n"
+            ))
+        };
+        assert!(kernel("#define SCALE 3", "a[i] = HERE * SCALE;").is_some());
+        assert!(kernel("#define AT(k) ((k) + 1)", "a[i] = HERE; in[AT(3)] = AT(4);").is_some());
+        for (define, body) in [
+            ("#define stop_if(c) if (c) break", "stop_if(in[i] > 2); a[i] = HERE;"),
+            ("#define need(c) if (!(c)) continue", "need(in[i] > 2); a[i] = HERE;"),
+            ("#define TRACE(x)", "TRACE(a[i]); in[i] = HERE;"),
+            ("#define ALL(x, y) ((x) && (y))", "if (ALL(in[i], a[i])) HERE;"),
+            ("#define NEXT ++i", "a[i] = HERE; NEXT;"),
+            ("#define LAST n = 3", "a[i] = HERE; LAST;"),
+            ("#define cur a[i]", "cur = HERE;"),
+            ("#ifndef SAFE\n#define SAFE 1\n#endif", "a[i] = HERE * SAFE;"),
+            ("", "#if X\nif (in[i]) break;\n#endif\na[i] = HERE;"),
+        ] {
+            assert_eq!(kernel(define, body), None, "{define} {body}");
+        }
+    }
+
+    #[test]
+    fn the_extent_is_that_of_the_array() {
+        let bound = |text: &str| {
+            let text = guarded(text)?;
+            let start = text.rfind("i < ")? + 4;
+            let first = text.find("for (int i = 0; i < ")? + 20;
+            Some(text[first..text[first..].find(';')? + first].to_string()).filter(|_| start > first)
+        };
+        for (text, expected) in [
+            ("#define K 8\nvoid k(int n) { int a[K];\n for (int i = 0; i < n; ++i) a[i] = HERE;\n}", Some("K")),
+            (
+                "constexpr int K = 8;\nvoid k(int n) { int a[K]; { constexpr int K = 4;\n for (int i = 0; i < n; ++i) a[i] = HERE;\n} }",
+                Some("8"),
+            ),
+            (
+                "void k(int n) {\n#define K 8\n int a[K];\n#undef K\n#define K 4\n for (int i = 0; i < n; ++i) a[i] = HERE * K;\n}",
+                Some("8"),
+            ),
+            (
+                "#ifndef K\n#define K 8\n#endif\nvoid k(int n) { int a[K];\n for (int i = 0; i < n; ++i) a[i] = HERE;\n}",
+                None,
+            ),
+            ("#define K 4 + 4\nvoid k(int n) { int a[K];\n for (int i = 0; i < n; ++i) a[i] = HERE;\n}", None),
+        ] {
+            assert_eq!(bound(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_of_one_instance_are_not_written_into_templates() {
+        let text = "template <int N> __device__ void f(float (&v)[N], int n) {\n  for (int i = 0; i < n; ++i) v[i] = HERE;\n}\n\
+                    __global__ void k(int n) { float a[10]; f(a, n); }\n";
+        let view = Rc::new(SourceView::example("a.cu", text));
+        let found = super::super::for_syntax::for_loops(&view, text.find("HERE").unwrap());
+        assert!(found[0].guarded_parameter(10, &[]).is_none());
+        let plain = text.replace("template <int N> ", "").replace("(&v)[N]", "*v");
+        let view = Rc::new(SourceView::example("a.cu", &plain));
+        let found = super::super::for_syntax::for_loops(&view, plain.find("HERE").unwrap());
+        assert!(found[0].guarded_parameter(10, &[]).is_some());
     }
 }

@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use crate::as_compiled::Expansion;
 use crate::attribute::syntax::{children, last_name};
 use crate::attribute::view::SourceView;
 
@@ -95,7 +96,7 @@ const WRITING: [&str; 3] = ["atomic", "__shfl", "__st"];
 /// Whether nothing but the value of an expression changes by its evaluation.
 pub fn is_pure(view: &SourceView, node: Node<'_>) -> bool {
     let is_known = match node.kind() {
-        "call_expression" => node.child_by_field_name("function").is_some_and(|called| is_pure_function(view, called)),
+        "call_expression" => is_pure_call(view, node),
         // The names of functions, and types.
         "template_function" | "qualified_identifier" | "primitive_type" | "type_descriptor" | "sizeof_expression" => {
             return true;
@@ -159,14 +160,22 @@ pub fn is_builtin(name: &str) -> bool {
 /// Whether a function takes its arguments as values, so that none of them can be written.
 pub fn takes_values(view: &SourceView, called: Node<'_>) -> bool {
     let name = last_name(view.slice(called));
-    is_pure_function(view, called)
+    is_expression(view, called)
+        || is_pure_function(view, called)
         || WRITING.iter().any(|prefix| name.starts_with(prefix))
         || is_defined_with_values(view, name)
 }
 
 /// Whether a call does nothing but give a value; its arguments are not looked at.
 pub(super) fn is_pure_call(view: &SourceView, call: Node<'_>) -> bool {
-    call.child_by_field_name("function").is_some_and(|called| is_pure_function(view, called))
+    call.child_by_field_name("function")
+        .is_some_and(|called| is_expression(view, called) || is_pure_function(view, called))
+}
+
+/// Whether a call is one of a macro that stands for a value of its arguments, and does nothing else.
+fn is_expression(view: &SourceView, called: Node<'_>) -> bool {
+    let call = called.parent().map_or(called.byte_range(), |call| call.byte_range());
+    view.compiled().expansion(view.text(), &call) == Some(Expansion::Expression)
 }
 
 fn is_pure_function(view: &SourceView, called: Node<'_>) -> bool {

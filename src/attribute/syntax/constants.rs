@@ -75,10 +75,10 @@ impl SourceView {
 
     /// An expression that stands at one place, as it may be written at another: with its names where they mean the same
     /// there, else as its value.
-    pub fn spelled(&self, expression: &str, from: usize, to: usize) -> Option<String> {
-        match self.means_the_same(expression, from, to) {
-            true => Some(expression.to_string()),
-            false => self.evaluate(expression, from).map(|value| value.to_string()),
+    pub fn spelled(&self, expression: Node<'_>, to: usize) -> Option<String> {
+        match self.means_the_same(self.slice(expression), expression.start_byte(), to) {
+            true => Some(self.slice(expression).to_string()),
+            false => self.value_of(expression).map(|value| value.to_string()),
         }
     }
 
