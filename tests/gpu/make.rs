@@ -44,7 +44,7 @@ fn lmem(arguments: &[&str]) -> Command {
     command
 }
 
-fn toolkit() -> Result<PathBuf, Failed> {
+pub fn toolkit() -> Result<PathBuf, Failed> {
     let output = lmem(&["toolkit", "which"]).output()?;
     match output.status.success() {
         true => Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim())),
@@ -52,7 +52,7 @@ fn toolkit() -> Result<PathBuf, Failed> {
     }
 }
 
-fn compile(nvcc: &Path, source: &Path, architecture: &str, cubin: &Path) -> Result<(), Failed> {
+pub fn compile(nvcc: &Path, source: &Path, architecture: &str, cubin: &Path) -> Result<(), Failed> {
     let mut command = Command::new(nvcc);
     command.args(["-cubin", "-O3", "-std=c++17", "-arch", architecture, "-o"]).arg(cubin).arg(source);
     let output = command.output()?;

@@ -95,7 +95,7 @@ pub fn run(folder: &Path) -> Result<(), Failed> {
 }
 
 /// Names of a cubin's kernels: the sections that hold their code.
-fn kernels(cubin: &Path) -> Result<Vec<String>, Failed> {
+pub fn kernels(cubin: &Path) -> Result<Vec<String>, Failed> {
     use object::{Object, ObjectSection};
     let bytes = fs_err::read(cubin)?;
     let file = object::File::parse(&*bytes)?;

@@ -1,0 +1,12 @@
+// launch: n = 0, 1, 5, 12; m = 0, 3
+// control
+extern "C" __global__ void ctl_alias_reference(const float* in, const int* order, float* out, int n, unsigned m)
+{
+    const int t = blockIdx.x * blockDim.x + threadIdx.x;
+    float store[12];
+    float (&a)[12] = store;
+    for (int i = 0; i < n; ++i) a[i] = in[t * 12 + i];
+    float s = 0.0f;
+    for (int i = 0; i < n; ++i) s = s * 0.5f + store[n - 1 - i];
+    out[t] = s;
+}

@@ -1,0 +1,15 @@
+// launch: n = 0, 1, 5, 12; m = 0, 3
+// control
+extern "C" __global__ void ctl_if_defined(const float* in, const int* order, float* out, int n, unsigned m)
+{
+    const int t = blockIdx.x * blockDim.x + threadIdx.x;
+#ifdef USE_DOUBLE
+    double a[12];
+#else
+    float a[12];
+#endif
+    for (int i = 0; i < n; ++i) a[i] = in[t * 12 + i];
+    float s = 0.0f;
+    for (int i = 0; i < n; ++i) s = s * 0.5f + a[n - 1 - i];
+    out[t] = s;
+}

@@ -1,0 +1,12 @@
+// launch: n = 0, 1, 5, 12; m = 0, 3
+// control
+extern "C" __global__ void ctl_warp_shuffle_outside(const float* in, const int* order, float* out, int n, unsigned m)
+{
+    const int t = blockIdx.x * blockDim.x + threadIdx.x;
+    float a[12];
+    for (int i = 0; i < n; ++i) a[i] = in[t * 12 + i];
+    float s = 0.0f;
+    for (int i = 0; i < n; ++i) s = s * 0.5f + a[n - 1 - i];
+    for (int d = 16; d > 0; d >>= 1) s += __shfl_xor_sync(0xffffffffu, s, d);
+    out[t] = s;
+}

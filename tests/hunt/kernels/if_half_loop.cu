@@ -1,0 +1,18 @@
+// launch: n = 0, 1, 5, 12; m = 0, 3
+// two heads for one body
+#define FORWARD 0
+extern "C" __global__ void if_half_loop(const float* in, const int* order, float* out, int n, unsigned m)
+{
+    const int t = blockIdx.x * blockDim.x + threadIdx.x;
+    float a[12];
+    for (int i = 0; i < n; ++i) a[i] = in[t * 12 + i];
+    float s = 0.0f;
+#if FORWARD
+    for (int i = 0; i < n; ++i) {
+#else
+    for (int i = n - 1; i >= 0; i -= 2) {
+#endif
+        s = s * 0.5f + a[i];
+    }
+    out[t] = s;
+}

@@ -1,0 +1,2 @@
+#pragma once
+#define require_or_next(c) { if (!(c)) continue; }

@@ -1,0 +1,15 @@
+// launch: n = 0, 1, 5, 16; m = 0, 3
+// control
+extern "C" __global__ void plain_guarded(const float* in, const int* order, float* out, int n, unsigned m)
+{
+    const int t = blockIdx.x * blockDim.x + threadIdx.x;
+    float a[16];
+    for (int i = 0; i < n; ++i) {
+        a[i] = in[t * 16 + i];
+    }
+    float s = 0.0f;
+    for (int i = 0; i < n; ++i) {
+        s = s * 0.5f + (a[i] + a[n - 1 - i]);
+    }
+    out[t] = s;
+}
