@@ -18,6 +18,9 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// An edit may cost so much.
 const SLOWER: f32 = 1.03;
 
+/// The first line of `judged.txt`.
+const HEAD: &str = "# Form, file and hash of each edited text that a GPU found to compute the same: `equal`, or `digits` where last digits differ.\n";
+
 /// Prints a line for each pair, and writes `judged.txt` with those that compute the same. The test fails where one does not; last
 /// digits may differ after edits that a programmer must ask for.
 pub fn run(folder: &Path) -> Result<(), Failed> {
@@ -58,7 +61,7 @@ pub fn run(folder: &Path) -> Result<(), Failed> {
         .filter(|(_, verdicts)| verdicts.iter().all(|verdict| verdict == "equal" || verdict == "digits"))
         .map(|(line, verdicts)| format!("{line} {}\n", if verdicts.contains("digits") { "digits" } else { "equal" }))
         .collect();
-    fs_err::write(folder.join("judged.txt"), verdicts)?;
+    fs_err::write(folder.join("judged.txt"), HEAD.to_string() + &verdicts)?;
     println!("\nother last digits, {}:\n{}", digits.len(), digits.join("\n"));
     println!("\nslower, {}:\n{}", slower.len(), slower.join("\n"));
     println!("\nnot the same, {}:\n{}\n", problems.len(), problems.join("\n"));
