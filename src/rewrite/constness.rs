@@ -62,8 +62,8 @@ pub(super) fn reads_a_value(view: &SourceView, used: Node<'_>) -> bool {
                 }
             }
             "assignment_expression" => return is_part,
-            "init_declarator" => return is_part && is_field("value") && is_declared_value(view, parent),
             // `Setup copy = s;` makes a variable of its own.
+            "init_declarator" => return is_field("value") && is_declared_value(view, parent, is_part),
             "return_statement" | "initializer_list" => return is_part,
             "argument_list" => return is_passed_on(view, node, parent, is_part),
             "expression_statement" | "if_statement" | "while_statement" | "for_statement" | "switch_statement" => {
@@ -80,11 +80,15 @@ fn is_argument(node: Node<'_>) -> bool {
     node.parent().is_some_and(|parent| parent.kind() == "argument_list")
 }
 
-/// `const float v = tab[k];`, not `auto& v = tab[k];`.
-fn is_declared_value(view: &SourceView, declarator: Node<'_>) -> bool {
+/// `const float v = tab[k];`, not `auto& v = tab[k];`. A whole variable must be copied to one whose type is written.
+fn is_declared_value(view: &SourceView, declarator: Node<'_>, is_part: bool) -> bool {
     let is_plain = declarator.child_by_field_name("declarator").is_some_and(|it| it.kind() == "identifier");
     let type_node = declarator.parent().and_then(|parent| parent.child_by_field_name("type"));
-    is_plain && type_node.is_some_and(|it| !view.slice(it).contains("decltype"))
+    is_plain
+        && type_node.is_some_and(|it| {
+            let text = view.slice(it);
+            !text.contains("decltype") && (is_part || !text.contains("auto"))
+        })
 }
 
 /// Whether a function takes an argument as it did, and reads it alone.
@@ -194,5 +198,6 @@ mod tests {
         assert!(is_fit("__device__ float use(const Setup* p) { return p->gain[0]; }", "s.out[0] = use(&s);"));
         assert!(!is_fit("__device__ float use(Setup& s); __device__ float use(const Setup& s);", "s.out[0] = use(s);"));
         assert!(!is_fit("", "s.out[0] = s.get(1);"));
+        assert!(is_fit("", "Setup c = s; c.n = 1; s.out[0] = c.n;") && !is_fit("", "auto c = s; s.out[0] = f(c);"));
     }
 }

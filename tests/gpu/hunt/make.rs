@@ -11,6 +11,7 @@ use cargo_lmem::build_flags::BuildFlags;
 use cargo_lmem::compile::{Compiler, HeaderIndex, Target};
 use cargo_lmem::discover::{Scope, discover};
 use cargo_lmem::extract::{TranslationUnit, extract};
+use cargo_lmem::sandbox::Sandbox;
 use cargo_lmem::toolkit;
 use libtest_mimic::Failed;
 
@@ -98,8 +99,11 @@ fn compile_text(unit: &TranslationUnit, architecture: &str, cubin: &Path) -> Res
     let cancel = AtomicBool::new(false);
     let toolkit = toolkit::select(toolkit::Request { quiet: true, ..toolkit::Request::default() }, &cancel)?.toolkit;
     let target = Target { toolkit: Arc::new(toolkit), architecture: architecture.to_string() };
+    let sandbox = Sandbox::default();
     let compiler = Compiler {
         limit: Duration::from_secs(600),
+        sandbox: &sandbox,
+        show: &|_| {},
         cancel: &cancel,
         headers: HeaderIndex::new(&unit.base),
         curand: &|_| Err("no kernel of the collection uses cuRAND".to_string()),
