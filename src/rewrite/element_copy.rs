@@ -46,7 +46,7 @@ impl StackObject {
             edits
                 .extend(array.unrolled(view.root()?.named_descendant_for_byte_range(call.start, call.end)?, &counter)?);
         }
-        let rounds = view.evaluate(&array.extent, array.own.range.0).and_then(|it| u32::try_from(it).ok());
+        let rounds = view.value_of(array.extent).and_then(|it| u32::try_from(it).ok());
         let is_within_kernel = view.is_within_kernel(offset);
         (!edits.is_empty()).then_some(ElementCopies { edits, rounds, is_within_kernel })
     }
@@ -59,7 +59,7 @@ struct Array<'v> {
     all: Vec<Declaration>,
     element: String,
     bytes: u64,
-    extent: String,
+    extent: Node<'v>,
 }
 
 impl<'v> Array<'v> {
@@ -71,7 +71,7 @@ impl<'v> Array<'v> {
         let bytes = types::size_of(&element).filter(|_| !is_of_pointers)?;
         let all = view.declarations(enclosing_function(statement)?);
         let own = all.iter().find(|declaration| declaration.range.0 == name.start_byte())?.clone();
-        Some(Self { view, own, all, element, bytes, extent: view.slice(*extent).to_string() })
+        Some(Self { view, own, all, element, bytes, extent: *extent })
     }
 
     /// `#pragma unroll` and a loop in place of a call that is a statement.
@@ -93,7 +93,13 @@ impl<'v> Array<'v> {
             (None, Some(first), false) => (first, self.other(*target, counter)?, self.element_of(first, counter)),
             _ => return None,
         };
-        let extent = if first == 0 { self.extent.clone() } else { format!("{} - {first}", self.extent) };
+        let extent = view.spelled(self.extent, statement.start_byte())?;
+        let is_one = extent.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let extent = match (first, is_one) {
+            (0, _) => extent,
+            (_, true) => format!("{extent} - {first}"),
+            (_, false) => format!("({extent}) - {first}"),
+        };
         let text = format!(
             "for (int {counter} = 0; {counter} < {extent}; ++{counter}) if ({counter} < {count}) {to} = {from};"
         );

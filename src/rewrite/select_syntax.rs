@@ -87,14 +87,14 @@ impl Holder {
     }
 
     /// What stands between the brackets of the declaration; `None` where pointers take part.
-    pub(super) fn extents(&self) -> Option<Vec<String>> {
+    pub(super) fn extents(&self) -> Option<Vec<Option<Node<'_>>>> {
         let mut extents = Vec::new();
         let mut node = self.name_node()?;
         loop {
             node = node.parent()?;
             match node.kind() {
                 "array_declarator" => {
-                    extents.push(node.child_by_field_name("size").map_or("", |size| self.view.slice(size)).to_string());
+                    extents.push(node.child_by_field_name("size"));
                 }
                 "parenthesized_declarator" | "reference_declarator" => {}
                 "init_declarator" | "declaration" | "parameter_declaration" => return Some(extents),
@@ -193,16 +193,17 @@ impl Holder {
     fn extent(&self, path: &Path<'_>, position: usize, object: &StackObject) -> Option<String> {
         let extents = self.extents()?;
         let is_leading = path.steps[..position].iter().all(|step| matches!(step, Step::Index(_)));
-        let declared = extents.get(position).filter(|_| is_leading);
-        if let Some(text) = declared.filter(|text| is_plain_extent(text)) {
-            return Some(text.clone());
+        let declared = extents.get(position).copied().filter(|_| is_leading);
+        if let Some(size) = declared.flatten().filter(|size| is_plain_extent(self.view.slice(*size))) {
+            // Where it is used, its names may mean something else.
+            return self.view.spelled(size, path.node.start_byte());
         }
-        if declared.is_some_and(|text| text.is_empty()) && position == 0 {
+        if declared.is_some_and(|size| size.is_none()) && position == 0 {
             let name = &self.declaration.name;
             return Some(format!("sizeof({name}) / sizeof({name}[0])"));
         }
         if position == 0 && extents.is_empty() && self.declaration.kind == DeclarationKind::Aggregate {
-            return self.template_extent(object);
+            return self.template_extent(path, object);
         }
         let Some(Step::Field(field)) = position.checked_sub(1).map(|before| &path.steps[before]) else { return None };
         let Step::Index(subscript) = &path.steps[position] else { return None };
@@ -216,13 +217,14 @@ impl Holder {
     }
 
     /// `16` of `Array<float, 16>`, where that is how many elements the object has.
-    fn template_extent(&self, object: &StackObject) -> Option<String> {
+    fn template_extent(&self, path: &Path<'_>, object: &StackObject) -> Option<String> {
         let text = self.view.slice(self.type_node()?);
         let arguments = text.split_once('<')?.1.strip_suffix('>')?;
         let last = arguments.rsplit(',').next()?.trim();
         let count = self.view.evaluate(last, self.declaration.range.0);
         let is_fit = count.and_then(|count| u64::try_from(count).ok()) == object.elements_of_type(arguments);
-        (is_fit && is_plain_extent(last)).then(|| last.to_string())
+        let is_same = self.view.means_the_same(last, self.declaration.range.0, path.node.start_byte());
+        (is_fit && is_same && is_plain_extent(last)).then(|| last.to_string())
     }
 
     /// The extent of the only member array of a name that the text declares.

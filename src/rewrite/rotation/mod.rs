@@ -77,10 +77,14 @@ struct TurnedIndex<'h> {
 impl<'h> Walk<'h> {
     fn of(holder: &'h Holder, subscript: Node<'h>) -> Option<Self> {
         let view = &holder.view;
-        let extent = holder.extents()?.first()?.clone();
+        let size = (*holder.extents()?.first()?)?;
         let index = index_of(subscript)?;
         let all = view.declarations(enclosing_function(subscript)?);
         for around in for_loops(view, subscript.start_byte()) {
+            let extent = view.spelled(size, around.node()?.start_byte())?;
+            if !view.means_the_same(&extent, around.node()?.start_byte(), subscript.start_byte()) {
+                return None;
+            }
             let (node, variable) = match index.kind() {
                 "identifier" if view.slice(index) != around.counter() => {
                     (value_of(view, &around, index, &all)?, Some(view.slice(index).to_string()))
