@@ -338,7 +338,7 @@ template <typename T> __global__ void k(float* out, int n) {
             "float w[4]; n[w] = 0;",
             "float w[4]; f([=](int j) { return w[j]; });",
             "float w[4]; f([w](int j) { return w[j]; });",
-            "float w[4]; CHECK(w[n]);",
+            "\n#define CHECK(c) if (c) return\n float w[4]; CHECK(w[n]);",
             "volatile float w[4]; w[n] = 0;",
             "static float w[4]; w[n] = 0;",
             "__shared__ float w[4]; w[n] = 0;",

@@ -1,5 +1,6 @@
 //! Loops over an array that are unrolled, so that its indices become constants.
 
+use crate::attribute::types;
 use crate::attribute::{Access, Address, StackObject, Trip};
 use crate::diagnostic::Edit;
 use crate::gpu::MAX_REGISTERS;
@@ -17,6 +18,14 @@ pub(crate) struct Unrolled {
     pub is_certain: bool,
     /// The most rounds of one of them.
     pub rounds: Option<u32>,
+}
+
+/// Whether the extent that the source gives a guard is one of the object that the compiler laid out.
+fn is_extent_of(guard: &Guard, object: &StackObject) -> bool {
+    let type_text = object.variable.as_ref().map_or("", |variable| variable.type_text.as_str());
+    let (Some(elements), Some(extent)) = (types::extent(type_text), guard.extent.map(u64::from)) else { return true };
+    let is_row = type_text.matches('[').count() == 1;
+    if is_row { extent == elements } else { extent > 0 && elements % extent == 0 }
 }
 
 impl Unrolled {
@@ -52,6 +61,9 @@ impl Unrolled {
         let elements = object.declared_elements();
         let guarded = |found: &&ForLoop| found.guarded(array).or_else(|| found.guarded_parameter(elements?, &accesses));
         let guards: Vec<Guard> = open.iter().map(guarded).collect::<Option<_>>()?;
+        if !guards.iter().all(|guard| is_extent_of(guard, object)) {
+            return None;
+        }
         let rounds = loops.iter().filter_map(|found| found.rounds);
         let rounds = rounds.chain(guards.iter().filter_map(|guard| guard.extent)).max();
         let (has_guards, is_certain) = (!guards.is_empty(), guards.iter().all(|guard| guard.is_certain));

@@ -271,7 +271,7 @@ mod tests {
             "    while (c[n] > 0) --n;",
             "    for (int i = 0; i < c[n]; ++i) out[i] = 0;",
             // There is no place for statements.
-            "    CHECK(c[n] > 0);",
+            "\n#define CHECK(c) if (!(c)) return\n    CHECK(c[n] > 0);",
             "    int x = 1; c[n] = x;",
             "    c[n] = 1; // first\n    /* why */ c[n] = 2;",
             "    c[n] = /* one */ 1;",
