@@ -33,7 +33,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .note("the array is used only for large arguments, but every thread has the frame");
     let finding = finding.help(advice(function.name.as_deref().unwrap_or_default()));
     // Single for double precision, or a fast function, loses more than last digits: that is advice, and no edit.
-    let title = "take the factor π out, and call the functions of multiples of π (last digits differ)";
+    let title = "take the factor π out, and call the functions of multiples of π (more exact: last digits and results near zero differ)";
     Some(finding.suggest(Some(Suggestion::new(title, Applicability::MaybeIncorrect, object.multiples_of_pi()))))
 }
 

@@ -8,7 +8,8 @@ use tree_sitter::Node;
 
 use super::purity::is_pure_call;
 use super::select_syntax::is_in_lambda;
-use crate::attribute::syntax::{children, enclosing_function, last_name, resolve};
+use crate::attribute::syntax::{Declaration, DeclarationKind, children, enclosing_function, last_name, resolve};
+use crate::attribute::types;
 use crate::attribute::view::SourceView;
 
 /// Whether all uses of the variable whose name stands at an offset mean the same with `const`.
@@ -32,11 +33,19 @@ pub(super) fn reads_a_value(view: &SourceView, used: Node<'_>) -> bool {
     let mut node = used;
     // Once an element is reached by its number or a member by its name, a function gets that and not the variable.
     let mut is_part = false;
+    // Operators of a class are functions too.
+    let mut is_value = has_plain_type(view, used);
     while let Some(parent) = node.parent() {
         let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|field| field.id() == node.id());
         match parent.kind() {
             "parenthesized_expression" | "condition_clause" | "comma_expression" => {}
-            "subscript_expression" if is_field("argument") => is_part = true,
+            // Of a class this is a function.
+            "subscript_expression" if is_field("argument") => {
+                if !is_part && !is_array(view, used) {
+                    return false;
+                }
+                is_part = true;
+            }
             // An index is a value.
             "subscript_argument_list" | "subscript_expression" => return is_part,
             "field_expression" if is_field("argument") => {
@@ -44,15 +53,17 @@ pub(super) fn reads_a_value(view: &SourceView, used: Node<'_>) -> bool {
                     call.kind() == "call_expression"
                         && call.child_by_field_name("function").is_some_and(|it| it.id() == parent.id())
                 });
-                if is_method {
+                let field = parent.child_by_field_name("field").map_or("", |field| view.slice(field));
+                if is_method || !is_plain_member(view, field) {
                     return false;
                 }
                 is_part = true;
+                is_value = true;
             }
-            "binary_expression" | "conditional_expression" | "cast_expression" | "sizeof_expression" => {
-                return is_part || parent.kind() == "sizeof_expression";
+            "sizeof_expression" => return true,
+            "binary_expression" | "conditional_expression" | "cast_expression" | "unary_expression" => {
+                return is_part && is_value;
             }
-            "unary_expression" => return is_part,
             "pointer_expression" => {
                 if view.slice(parent).starts_with('*') {
                     // What it points to is a part.
@@ -61,11 +72,11 @@ pub(super) fn reads_a_value(view: &SourceView, used: Node<'_>) -> bool {
                     return false;
                 }
             }
-            "assignment_expression" => return is_part,
+            "assignment_expression" => return is_part && is_value,
             // `Setup copy = s;` makes a variable of its own.
             "init_declarator" => return is_field("value") && is_declared_value(view, parent, is_part),
             "return_statement" | "initializer_list" => return is_part,
-            "argument_list" => return is_passed_on(view, node, parent, is_part),
+            "argument_list" => return is_passed_on(view, node, parent, is_part, is_value),
             "expression_statement" | "if_statement" | "while_statement" | "for_statement" | "switch_statement" => {
                 return is_part;
             }
@@ -74,6 +85,47 @@ pub(super) fn reads_a_value(view: &SourceView, used: Node<'_>) -> bool {
         node = parent;
     }
     false
+}
+
+/// The type that a used variable is declared with, and its declarator.
+fn declared<'v>(view: &'v SourceView, used: Node<'v>) -> Option<Declaration> {
+    let all = view.declarations(enclosing_function(used)?);
+    resolve(&all, view.slice(used), used.start_byte()).cloned()
+}
+
+fn is_array(view: &SourceView, used: Node<'_>) -> bool {
+    declared(view, used).is_some_and(|own| own.kind == DeclarationKind::Array)
+}
+
+/// Whether the variable, or the elements of the array, are numbers or vectors of numbers.
+fn has_plain_type(view: &SourceView, used: Node<'_>) -> bool {
+    declared(view, used).is_some_and(|own| {
+        let element = own.type_text.split('[').next().unwrap_or("");
+        types::size_of(element.trim()).is_some()
+    })
+}
+
+/// Whether all members of a name that the text declares are numbers, pointers to them, or arrays of them; one that a header
+/// declares may be anything.
+fn is_plain_member(view: &SourceView, name: &str) -> bool {
+    // Components of vectors.
+    if matches!(name, "x" | "y" | "z" | "w") {
+        return true;
+    }
+    let mut found = Vec::new();
+    let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
+    while let Some(node) = open.pop() {
+        if node.kind() == "field_declaration" {
+            let type_text = node.child_by_field_name("type").map_or("", |it| view.slice(it));
+            let mut cursor = node.walk();
+            let mut names = node.children_by_field_name("declarator", &mut cursor);
+            if names.any(|it| crate::attribute::words::words(view.slice(it)).any(|word| word == name)) {
+                found.push(types::size_of(type_text).is_some());
+            }
+        }
+        open.extend(children(node));
+    }
+    !found.is_empty() && found.into_iter().all(|is_plain| is_plain)
 }
 
 fn is_argument(node: Node<'_>) -> bool {
@@ -92,9 +144,9 @@ fn is_declared_value(view: &SourceView, declarator: Node<'_>, is_part: bool) -> 
 }
 
 /// Whether a function takes an argument as it did, and reads it alone.
-fn is_passed_on(view: &SourceView, argument: Node<'_>, list: Node<'_>, is_part: bool) -> bool {
+fn is_passed_on(view: &SourceView, argument: Node<'_>, list: Node<'_>, is_part: bool, is_value: bool) -> bool {
     let Some(call) = list.parent().filter(|call| call.kind() == "call_expression") else { return false };
-    if is_part && is_pure_call(view, call) {
+    if is_part && is_value && is_pure_call(view, call) {
         return true;
     }
     let Some(position) = children(list).into_iter().filter(Node::is_named).position(|it| it.id() == argument.id())
@@ -190,14 +242,16 @@ mod tests {
     #[test]
     fn structures_are_constant_where_their_members_are_read() {
         let is_fit = |helper: &str, body: &str| {
-            let text = format!("{helper}\n__global__ void k(Setup s) {{ {body} }}\n");
+            let members = "struct Table { int v[4]; };\nstruct Setup { float* out; float gain[16]; int n; Table t; };";
+            let text = format!("{members}{helper}\n__global__ void k(Setup s) {{ {body} }}\n");
             let view = SourceView::example("a.cu", &text);
             may_be_const(&view, text.rfind("Setup s)").unwrap() + 6)
         };
         assert!(is_fit("", "s.out[0] = s.gain[s.n & 15] * 2;"));
         assert!(is_fit("__device__ float use(const Setup* p) { return p->gain[0]; }", "s.out[0] = use(&s);"));
         assert!(!is_fit("__device__ float use(Setup& s); __device__ float use(const Setup& s);", "s.out[0] = use(s);"));
-        assert!(!is_fit("", "s.out[0] = s.get(1);"));
+        assert!(!is_fit("", "s.out[0] = s.get(1);") && !is_fit("", "s.out[0] = s[1];"));
+        assert!(!is_fit("", "s.out[0] = s.t[1];") && !is_fit("", "s.out[0] = s.unseen[1];"));
         assert!(is_fit("", "Setup c = s; c.n = 1; s.out[0] = c.n;") && !is_fit("", "auto c = s; s.out[0] = f(c);"));
     }
 }
