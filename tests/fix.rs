@@ -23,6 +23,7 @@ fn main() {
     let trial = |name: &str, test: fn() -> Result<(), Failed>| Trial::test(name, test).with_ignored_flag(!is_live);
     let trials = vec![
         trial("edits_are_all_that_changes", edits_are_all_that_changes),
+        trial("headers_that_were_looked_for_are_there_for_edited_copies", headers_that_were_looked_for),
         trial("a_second_run_has_nothing_to_do", a_second_run_has_nothing_to_do),
         trial("a_patch_is_what_would_be_written", a_patch_is_what_would_be_written),
         trial("literals_are_edited_in_place", literals_are_edited_in_place),
@@ -101,6 +102,16 @@ fn edits_are_all_that_changes() -> Result<(), Failed> {
     same(&place.read("kernels/windows.cu")?, &FIXED.replace('\n', "\r\n"))?;
     let mode = fs_err::metadata(place.path("kernels/unix.cu"))?.permissions().mode() & 0o777;
     same(&format!("{mode:o}"), "640")
+}
+
+/// The include folder is beside the file's own, and no manifest names it.
+fn headers_that_were_looked_for() -> Result<(), Failed> {
+    let include = "#include \"model/box.cuh\"\n";
+    let text = format!("{include}{UNIX}");
+    let place = Place::new(&[("code/force/a.cu", &text), ("code/model/box.cuh", "#pragma once\n")])?;
+    fs_err::remove_file(place.path("Cargo.toml"))?;
+    place.lmem(&["--fix", "--allow-no-vcs", "--arch", "sm_90", "code"], 0)?;
+    same(&place.read("code/force/a.cu")?, &format!("{include}{FIXED}"))
 }
 
 fn a_second_run_has_nothing_to_do() -> Result<(), Failed> {

@@ -235,7 +235,8 @@ impl Compiler<'_> {
             UnitCode::CudaFile { file, .. } => Some(file.path.clone()),
             _ => None,
         };
-        let copy = is_copy.then(|| unit.base.clone());
+        // Headers that a rescue finds for an edited copy are copies too, and lie beside its folder.
+        let copy = [unit.base.clone(), self.headers.root().to_path_buf()].into_iter().filter(|_| is_copy);
         named_paths(by_user, &unit.base).into_iter().chain(copy).chain(file).collect()
     }
 }
