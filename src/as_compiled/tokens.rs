@@ -68,8 +68,7 @@ impl Lexer<'_> {
                     continue;
                 }
                 b'/' if self.peek(1) == Some(b'*') => {
-                    let length = self.rest()[2..].find("*/").map_or(self.rest().len(), |end| end + 4);
-                    self.advance(length);
+                    self.block_comment();
                     continue;
                 }
                 _ => {}
@@ -119,8 +118,7 @@ impl Lexer<'_> {
                 }
                 b'/' if self.peek(1) == Some(b'/') => return,
                 b'/' if self.peek(1) == Some(b'*') => {
-                    let length = self.rest()[2..].find("*/").map_or(self.rest().len(), |end| end + 4);
-                    self.advance(length);
+                    self.block_comment();
                 }
                 b'"' | b'\'' => {
                     // `#include <a'b>` and `#error don't` hold quotes that nothing closes.
@@ -130,6 +128,11 @@ impl Lexer<'_> {
                 _ => self.advance(1),
             }
         }
+    }
+
+    fn block_comment(&mut self) {
+        let length = self.rest()[2..].find("*/").map_or(self.rest().len(), |end| end + 4);
+        self.advance(length);
     }
 
     /// A comment to the end of its line, which a backslash continues.

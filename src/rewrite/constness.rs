@@ -54,7 +54,7 @@ pub(super) fn reads_a_value(view: &SourceView, used: Node<'_>) -> bool {
                         && call.child_by_field_name("function").is_some_and(|it| it.id() == parent.id())
                 });
                 let field = parent.child_by_field_name("field").map_or("", |field| view.slice(field));
-                if is_method || !is_plain_member(view, field) {
+                if is_method || !is_plain_member(view, used, field) {
                     return false;
                 }
                 is_part = true;
@@ -107,11 +107,7 @@ fn has_plain_type(view: &SourceView, used: Node<'_>) -> bool {
 
 /// Whether all members of a name that the text declares are numbers, pointers to them, or arrays of them; one that a header
 /// declares may be anything.
-fn is_plain_member(view: &SourceView, name: &str) -> bool {
-    // Components of vectors.
-    if matches!(name, "x" | "y" | "z" | "w") {
-        return true;
-    }
+fn is_plain_member(view: &SourceView, used: Node<'_>, name: &str) -> bool {
     let mut found = Vec::new();
     let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
     while let Some(node) = open.pop() {
@@ -125,7 +121,9 @@ fn is_plain_member(view: &SourceView, name: &str) -> bool {
         }
         open.extend(children(node));
     }
-    !found.is_empty() && found.into_iter().all(|is_plain| is_plain)
+    // Components of the toolkit's vectors are declared in none of the user's texts.
+    let is_component = matches!(name, "x" | "y" | "z" | "w") && has_plain_type(view, used);
+    is_component || (!found.is_empty() && found.into_iter().all(|is_plain| is_plain))
 }
 
 fn is_argument(node: Node<'_>) -> bool {
@@ -251,6 +249,7 @@ mod tests {
         assert!(is_fit("__device__ float use(const Setup* p) { return p->gain[0]; }", "s.out[0] = use(&s);"));
         assert!(!is_fit("__device__ float use(Setup& s); __device__ float use(const Setup& s);", "s.out[0] = use(s);"));
         assert!(!is_fit("", "s.out[0] = s.get(1);") && !is_fit("", "s.out[0] = s[1];"));
+        assert!(!is_fit("struct V { Table x; };", "s.out[0] = s.x[1];"));
         assert!(!is_fit("", "s.out[0] = s.t[1];") && !is_fit("", "s.out[0] = s.unseen[1];"));
         assert!(is_fit("", "Setup c = s; c.n = 1; s.out[0] = c.n;") && !is_fit("", "auto c = s; s.out[0] = f(c);"));
     }
