@@ -17,10 +17,13 @@
 //! beyond the table, which was undefined, calls the last function then. Where neither is possible, a kernel's own variable
 //! may become a part of shared memory, which has addresses too: see `dynamic_index`.
 
-use crate::attribute::{Escape, EscapeKind, StackObject, StackObjectKind, demangle};
-use crate::diagnostic::{Applicability, Suggestion};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, traffic};
+use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, traffic};
+use crate::rewrite::by_value::pass_by_value;
 use crate::suggest;
+use lmem_base::diagnostic::{Applicability, Suggestion};
+use lmem_base::level::Level;
+use lmem_base::mangling::demangle;
+use lmem_frame::{Escape, EscapeKind, StackObject, StackObjectKind};
 
 pub(crate) static LINT: Lint = Lint {
     name: "address_escape",
@@ -60,7 +63,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 fn by_value(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     let name = &object.variable.as_ref().filter(|_| !cx.unit.is_relocatable())?.name;
     let title = format!("pass `{name}` by value, and return what is changed");
-    Some(Suggestion::new(title, Applicability::MaybeIncorrect, object.pass_by_value()?))
+    Some(Suggestion::new(title, Applicability::MaybeIncorrect, pass_by_value(object)?))
 }
 
 /// The functions that the address is passed to, where it leaves in no other way.

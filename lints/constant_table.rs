@@ -16,11 +16,14 @@
 //! nothing does is what this lint saw in the code. The same holds for a table that assignments of constants fill, one for
 //! each element and all before the first use: the values become its initialiser.
 
-use crate::attribute::{Access, Address, Contents, EscapeKind, StackObject, StackObjectKind, demangle};
-use crate::diagnostic::{Applicability, Suggestion, Uniformity};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin};
-use crate::read::AccessKind;
+use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, origin};
+use crate::rewrite::sites::declaration_at;
 use crate::suggest;
+use lmem_base::diagnostic::{Applicability, Suggestion, Uniformity};
+use lmem_base::level::Level;
+use lmem_base::mangling::demangle;
+use lmem_frame::{Access, Address, Contents, EscapeKind, StackObject, StackObjectKind};
+use nv_code::AccessKind;
 
 pub(crate) static LINT: Lint = Lint {
     name: "constant_table",
@@ -62,7 +65,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 /// pointer, the compiler refuses that.
 fn make_static(object: &StackObject) -> Option<Suggestion> {
     let variable = object.variable.as_ref().filter(|variable| variable.initializer.is_some())?;
-    let site = object.declaration_at(&variable.span)?;
+    let site = declaration_at(object, &variable.span)?;
     let is_fit = site.is_statement && !site.has_others && !site.has("static") && !site.has("volatile");
     let words = match site.has("const") || site.has("constexpr") {
         true => "static ",

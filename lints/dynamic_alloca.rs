@@ -13,8 +13,9 @@
 //! ## Fix safety
 //! Advice only: which bound holds is for the programmer to say.
 
-use crate::attribute::{StackObject, StackObjectKind};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, object_finding, traffic};
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding, traffic};
+use lmem_base::level::Level;
+use lmem_frame::{StackObject, StackObjectKind};
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_alloca",

@@ -30,12 +30,19 @@
 //! judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. Where nothing tells the block
 //! size, the edit has a usual one that must be replaced. All other ways out are advice.
 
-use crate::attribute::{Access, Address, Sources, StackObject, StackObjectKind};
-use crate::diagnostic::{Applicability, Suggestion, Uniformity};
-use crate::edit::{are_apart, conflict};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding, origin};
-use crate::rewrite::{ForLoop, Form, Rotations};
-use crate::suggest::{self, Unrolled};
+use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, origin};
+use crate::rewrite::for_syntax::ForLoop;
+use crate::rewrite::rotation::Rotations;
+use crate::rewrite::rotation::rotations;
+use crate::rewrite::selection::Form;
+use crate::rewrite::selection::selection;
+use crate::suggest;
+use crate::suggest::unroll::Unrolled;
+use lmem_base::diagnostic::{Applicability, Suggestion, Uniformity};
+use lmem_base::edit::{are_apart, conflict};
+use lmem_base::level::Level;
+use lmem_frame::{Access, Address, StackObject, StackObjectKind};
+use nv_code::dataflow::flow::sources::Sources;
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_index",
@@ -73,7 +80,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Some(suggestion) if suggestion.applicability == Applicability::HasPlaceholders => (None, Some(suggestion)),
         suggestion => (suggestion, None),
     };
-    let finding = match object.rotations() {
+    let finding = match rotations(object) {
         Some(rotations) => {
             FORMS.iter().fold(finding, |finding, form| finding.suggest(visit_in_order(object, &rotations, *form)))
         }
@@ -88,7 +95,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 /// Accesses of all elements, of which one is chosen, in place of all accesses with a computed index; loops over the array
 /// are unrolled with them, since one index that is no constant is enough to keep all of it in memory.
 fn select(object: &StackObject, form: Form) -> Option<Suggestion> {
-    let selection = object.selection(form, &[])?;
+    let selection = selection(object, form, &[])?;
     // Without an access that writes, the forms are one.
     let limit = match selection.has_writes {
         _ if is_walked_deeper(object) => MOST_ELEMENTS,
@@ -135,7 +142,7 @@ fn is_floating(type_text: &str) -> bool {
 /// Loops that visit all elements from some element on, in the order of the elements; what is left with a computed index
 /// selects its element.
 fn visit_in_order(object: &StackObject, rotations: &Rotations, form: Form) -> Option<Suggestion> {
-    let selection = object.selection(form, &rotations.loops)?;
+    let selection = selection(object, form, &rotations.loops)?;
     // Each of the loops saves an access to every element, so that a select of one costs no more than it.
     let is_worth = selection.edits.is_empty() || selection.elements.is_some_and(|elements| elements <= MOST_ELEMENTS);
     if !is_worth || (form == Form::Select && !selection.has_writes) {

@@ -21,11 +21,12 @@
 //! Leaving out what has no effect changes nothing. What has the effect that was meant changes the code: measure it.
 //! `--use_fast_math` gives results that are less exact.
 
-use crate::compile::CompilerMessage;
-use crate::extract::{IneffectiveKind, IneffectiveOption, UnitCode};
-use crate::lint::{Check, Finding, Level, Lint, UnitContext};
-use crate::read::PtxFunction;
-use crate::source::Span;
+use crate::framework::{Check, Finding, Lint, UnitContext};
+use lmem_base::level::Level;
+use lmem_base::source::Span;
+use lmem_unit::CompilerMessage;
+use lmem_unit::{IneffectiveKind, IneffectiveOption, UnitCode};
+use nv_code::PtxFunction;
 
 pub(crate) static LINT: Lint = Lint {
     name: "ineffective_option",
@@ -120,7 +121,7 @@ fn flag(cx: &UnitContext<'_>) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::parse_messages;
+    use lmem_unit::parse_messages;
 
     #[test]
     fn the_messages_of_both_front_ends_are_known() {

@@ -12,9 +12,10 @@
 //! ## Fix safety
 //! Advice, but for small blocks, where shared memory has room for a column for each thread: see `dynamic_index`.
 
-use crate::attribute::{Address, StackObject, StackObjectKind};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, object_finding};
 use crate::suggest;
+use lmem_base::level::Level;
+use lmem_frame::{Address, StackObject, StackObjectKind};
 
 pub(crate) static LINT: Lint = Lint {
     name: "large_array",
@@ -27,7 +28,7 @@ pub(crate) static LINT: Lint = Lint {
 const REGISTER_BYTES: u64 = 4;
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
-    let registers = u64::from(cx.frame.limit.as_ref().map_or(crate::gpu::MAX_REGISTERS, |limit| limit.registers));
+    let registers = u64::from(cx.frame.limit.as_ref().map_or(lmem_base::gpu::MAX_REGISTERS, |limit| limit.registers));
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     if !is_variable || object.bytes <= registers * REGISTER_BYTES || !object.escapes.is_empty() {
         return None;

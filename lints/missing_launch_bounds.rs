@@ -15,10 +15,13 @@
 //! ## Fix safety
 //! A launch with a larger block than the bound fails; launches from other C++ files are not looked at.
 
-use crate::attribute::{Launch, StackObjectKind};
-use crate::gpu::MAX_REGISTERS;
-use crate::lint::{Check, Finding, Level, Lint, LintContext, line_of, plural};
-use crate::read::PtxFunction;
+use crate::framework::{Check, Finding, Lint, LintContext, line_of};
+use cuda_syntax::Launch;
+use lmem_base::gpu::MAX_REGISTERS;
+use lmem_base::level::Level;
+use lmem_base::words::plural;
+use lmem_frame::StackObjectKind;
+use nv_code::PtxFunction;
 
 pub(crate) static LINT: Lint = Lint {
     name: "missing_launch_bounds",

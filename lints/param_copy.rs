@@ -16,14 +16,18 @@
 //! address must take a pointer to `const`. A parameter or copy of which elements are written may become a part of shared
 //! memory for each thread: see `dynamic_index`.
 
-use crate::attribute::{
-    Address, Contents, DeclarationKind, Escape, EscapeKind, Parameter, ParameterCopy, StackObject, StackObjectKind,
-    Variable, demangle,
-};
-use crate::diagnostic::{Applicability, Edit, Suggestion, Uniformity};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, line_of, object_finding, origin};
-use crate::rewrite::DeclarationSite;
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, line_of, object_finding, origin};
+use crate::rewrite::own_members::own_members_of;
+use crate::rewrite::sites::DeclarationSite;
+use crate::rewrite::sites::declaration_at;
 use crate::suggest;
+use cuda_syntax::tree::DeclarationKind;
+use lmem_base::diagnostic::{Applicability, Edit, Suggestion, Uniformity};
+use lmem_base::level::Level;
+use lmem_base::mangling::demangle;
+use lmem_frame::{
+    Address, Contents, Escape, EscapeKind, Parameter, ParameterCopy, StackObject, StackObjectKind, Variable,
+};
 
 pub(crate) static LINT: Lint =
     Lint { name: "param_copy", level: Level::Warn, source: include_str!("param_copy.rs"), check: Check::Object(check) };
@@ -92,7 +96,7 @@ fn grid_constant(
     if !is_own || !copy.writes.is_empty() || is_read_apart(object) {
         return None;
     }
-    let site = object.declaration_at(&parameter.span)?;
+    let site = declaration_at(object, &parameter.span)?;
     let applicability = match copy.may_be_written {
         true => Applicability::MaybeIncorrect,
         false => Applicability::MachineApplicable,
@@ -129,13 +133,13 @@ fn own_members(
     copied: Copied,
 ) -> Option<Vec<Suggestion>> {
     let parameter = copy.parameter.as_ref().filter(|_| copied == Copied::Itself && cx.frame.is_entry)?;
-    let own = object.own_members(&parameter.span)?;
+    let own = own_members_of(object, &parameter.span)?;
     let names: Vec<String> = own.members.iter().map(|member| format!("`{member}`")).collect();
     let title = format!("let what changes of `{}` be variables: {}", parameter.name, names.join(", "));
     let suggestion = |title: String, edits: Vec<Edit>| {
         Suggestion::new(title, Applicability::MaybeIncorrect, edits).within_kernel(true)
     };
-    let site = object.declaration_at(&parameter.span);
+    let site = declaration_at(object, &parameter.span);
     let mut with_constant = own.edits.clone();
     with_constant.extend(site.as_ref().and_then(|site| constant_in_place(cx, site)));
     with_constant.sort();

@@ -10,8 +10,9 @@
 //! ## Fix safety
 //! Advice only: whether the text is wanted is for the programmer to say.
 
-use crate::attribute::{StackObject, StackObjectKind};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding};
+use lmem_base::level::Level;
+use lmem_frame::{StackObject, StackObjectKind};
 
 pub(crate) static LINT: Lint = Lint {
     name: "printf_buffer",

@@ -15,8 +15,9 @@
 //! ## Fix safety
 //! Advice only: how deep the recursion may go is for the programmer to say.
 
-use crate::attribute::{CallAreaKind, Recursion, StackObject, StackObjectKind};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes};
+use crate::framework::{Check, Finding, Lint, LintContext, bytes};
+use lmem_base::level::Level;
+use lmem_frame::{CallAreaKind, Recursion, StackObject, StackObjectKind};
 
 pub(crate) static LINT: Lint = Lint {
     name: "recursive_call",

@@ -17,13 +17,15 @@
 //! programmer must judge. A flag that limits a whole file stays as it is: a kernel that needs more gets `__maxnreg__`, which
 //! counts in its place (CUDA 12.4 and later). Spilling to shared memory gives the same results; see `shared_spill_available`.
 
-use crate::attribute::{KernelFrame, Limit, LimitOrigin, SpillGroup, Spills, StackObject, StackObjectKind};
-use crate::diagnostic::{Applicability, Edit, ResourceUsage, Suggestion};
-use crate::extract::UnitCode;
-use crate::gpu::{Gpu, MAX_REGISTERS, WARP};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, line_of, plural};
-use crate::source::Span;
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, line_of};
 use crate::suggest;
+use lmem_base::diagnostic::{Applicability, Edit, ResourceUsage, Suggestion};
+use lmem_base::gpu::{Gpu, MAX_REGISTERS, WARP};
+use lmem_base::level::Level;
+use lmem_base::source::Span;
+use lmem_base::words::plural;
+use lmem_frame::{KernelFrame, Limit, LimitOrigin, SpillGroup, Spills, StackObject, StackObjectKind};
+use lmem_unit::UnitCode;
 
 pub(crate) static LINT: Lint = Lint {
     name: "register_spill",
@@ -397,7 +399,7 @@ fn smaller_block(gpu: &Gpu, threads: u32, need: u32) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::Arch;
+    use lmem_base::gpu::arch::Arch;
 
     fn gpu() -> &'static Gpu {
         Arch::new(90).gpu()

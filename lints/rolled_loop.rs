@@ -17,11 +17,15 @@
 //! turned into guarded loops only where the other side has elements of the same type. Where unrolling does not help, a kernel's own
 //! array may become a slice of shared memory, with a column for each thread: see `dynamic_index`.
 
-use crate::attribute::{Access, Address, StackObject, StackObjectKind, Trip};
-use crate::diagnostic::{Applicability, Suggestion};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding};
-use crate::rewrite::ForLoop;
-use crate::suggest::{self, Unrolled};
+use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
+use crate::rewrite::element_copy::element_copies;
+use crate::rewrite::for_syntax::ForLoop;
+use crate::suggest;
+use crate::suggest::unroll::Unrolled;
+use lmem_base::diagnostic::{Applicability, Suggestion};
+use lmem_base::level::Level;
+use lmem_frame::{Access, Address, StackObject, StackObjectKind};
+use nv_code::dataflow::loops::Trip;
 
 pub(crate) static LINT: Lint = Lint {
     name: "rolled_loop",
@@ -77,7 +81,7 @@ fn unroll(object: &StackObject) -> Option<Suggestion> {
 
 /// Unrolled loops over the elements in place of calls that copy so many bytes of the array, with the loops over it.
 fn copy_elements(object: &StackObject) -> Option<Suggestion> {
-    let copies = object.element_copies()?;
+    let copies = element_copies(object)?;
     let unrolled = Unrolled::of_accesses(object, |access| access.copying_call().is_none())?;
     let title = match unrolled.edits.is_empty() {
         true => "copy element by element, with a guard, and unroll that",

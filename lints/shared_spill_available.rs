@@ -20,11 +20,12 @@
 //! would end a literal. Toolkits before 12.9 ignore the pragma with a
 //! warning.
 
-use crate::attribute::{StackObject, StackObjectKind};
-use crate::diagnostic::ResourceUsage;
-use crate::extract::UnitCode;
-use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes};
+use crate::framework::{Check, Finding, Lint, LintContext, bytes};
 use crate::suggest;
+use lmem_base::diagnostic::ResourceUsage;
+use lmem_base::level::Level;
+use lmem_frame::{StackObject, StackObjectKind};
+use lmem_unit::UnitCode;
 
 pub(crate) static LINT: Lint = Lint {
     name: "shared_spill_available",

@@ -11,8 +11,9 @@
 //! ## Fix safety
 //! There is no fix: the cause is not known.
 
-use crate::attribute::{StackObject, StackObjectKind};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, bytes, describe, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, object_finding};
+use lmem_base::level::Level;
+use lmem_frame::{StackObject, StackObjectKind};
 
 pub(crate) static LINT: Lint = Lint {
     name: "unexplained_local_memory",

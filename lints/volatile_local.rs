@@ -16,9 +16,13 @@
 //! Without `volatile` the compiler may merge, reorder and drop operations, which can change the last digits of a
 //! result: the programmer must judge.
 
-use crate::attribute::{DeclarationKind, StackObject, StackObjectKind, Variable, Volatility};
-use crate::diagnostic::{Applicability, Suggestion};
-use crate::lint::{Check, Finding, Level, Lint, LintContext, describe, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
+use crate::rewrite::sites::declaration_at;
+use cuda_syntax::tree::DeclarationKind;
+use cuda_syntax::tree::Volatility;
+use lmem_base::diagnostic::{Applicability, Suggestion};
+use lmem_base::level::Level;
+use lmem_frame::{StackObject, StackObjectKind, Variable};
 
 pub(crate) static LINT: Lint = Lint {
     name: "volatile_local",
@@ -51,7 +55,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 fn drop_volatile(object: &StackObject) -> Option<Suggestion> {
     let variable = object.variable.as_ref()?;
     let is_own = matches!(variable.volatility, Some(Volatility::Value | Volatility::Pointer));
-    let site = object.declaration_at(&variable.span).filter(|_| is_own)?;
+    let site = declaration_at(object, &variable.span).filter(|_| is_own)?;
     let edits = site.without("volatile").into_iter().collect();
     let title = match variable.volatility {
         Some(Volatility::Pointer) => {

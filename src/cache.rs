@@ -4,6 +4,7 @@
 //! that the compilation read still have the content they had. Paths below the workspace are kept relative to
 //! it, so that a cache can move to another machine. An entry that is cut or broken is as if it were not there.
 
+use lmem_base::digest::Digest;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -12,12 +13,13 @@ use std::time::{Duration, SystemTime};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::compile::{Artifacts, Target};
-use crate::extract::{TranslationUnit, UnitCode};
-use crate::files::write_whole;
-use crate::places;
-use crate::toolkit::Toolkit;
-use crate::verify::Overlay;
+use crate::compile::unit::Target;
+use crate::verify::overlay::Overlay;
+use cuda_toolkit::Toolkit;
+use lmem_base::files::write_whole;
+use lmem_base::places;
+use lmem_unit::Artifacts;
+use lmem_unit::{TranslationUnit, UnitCode};
 
 /// Larger files are no text that a compiler read; what depends on one is not kept.
 const MAX_INPUT_BYTES: u64 = 256 << 20;
@@ -57,28 +59,6 @@ struct Entry {
     artifacts: Artifacts,
 }
 
-/// What a key is made of. Each part comes with its length, so that none can end where another begins.
-#[derive(Default)]
-struct Parts(blake3::Hasher);
-
-impl Parts {
-    fn add(&mut self, text: &str) {
-        self.0.update(&(text.len() as u64).to_le_bytes());
-        self.0.update(text.as_bytes());
-    }
-
-    fn key(self) -> Key {
-        Key(self.0.finalize().to_hex().to_string())
-    }
-}
-
-/// A name for some texts: where their order or lengths differ, so does the name.
-pub(crate) fn name_of<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
-    let mut parts = Parts::default();
-    texts.into_iter().for_each(|text| parts.add(text));
-    parts.key().0
-}
-
 impl Cache {
     /// The cache in `folder`, made at the first write, for files below `root`.
     pub fn new(folder: PathBuf, root: &Path) -> Self {
@@ -87,7 +67,7 @@ impl Cache {
 
     /// The name of the entry for a unit and a target.
     pub fn key(&self, unit: &TranslationUnit, target: &Target) -> Key {
-        let mut parts = Parts::default();
+        let mut parts = Digest::default();
         let mut part = |text: &str| parts.add(text);
         part(FORMAT);
         part(&self.fingerprint(&target.toolkit));
@@ -123,12 +103,12 @@ impl Cache {
                 part(blake3::hash(code.cubin.as_deref().unwrap_or_default()).to_hex().as_str());
             }
         }
-        parts.key()
+        Key(parts.finish())
     }
 
     /// The name of the figures of a unit with edits: those of the unit, and the content of all that it reads.
     pub fn overlay_key(&self, overlay: &Overlay<'_>, target: &Target) -> Key {
-        let mut parts = Parts::default();
+        let mut parts = Digest::default();
         let mut part = |text: &str| parts.add(text);
         part(OVERLAY_FORMAT);
         part(&self.key(overlay.unit, target).0);
@@ -140,7 +120,7 @@ impl Cache {
             part(&self.portable(path));
             part(&self.hash(path).unwrap_or_default());
         }
-        parts.key()
+        Key(parts.finish())
     }
 
     /// A value that was kept under a name.
@@ -219,7 +199,7 @@ impl Cache {
             }
         }
         for path in &mut artifacts.dependencies {
-            if let Ok(rest) = crate::source::normalize(path).strip_prefix(&entry.root) {
+            if let Ok(rest) = lmem_base::source::normalize(path).strip_prefix(&entry.root) {
                 *path = self.root.join(rest);
             }
         }
@@ -234,9 +214,9 @@ impl Cache {
     /// # Errors
     /// The entry cannot be written; the run goes on without.
     pub fn put(&self, key: &Key, artifacts: &Artifacts, toolkit: &Path) -> std::io::Result<()> {
-        let toolkit = crate::source::normalize(toolkit);
+        let toolkit = lmem_base::source::normalize(toolkit);
         let mut dependencies = Vec::new();
-        for path in artifacts.dependencies.iter().map(|path| crate::source::normalize(path)) {
+        for path in artifacts.dependencies.iter().map(|path| lmem_base::source::normalize(path)) {
             if path.starts_with(&toolkit) {
                 continue;
             }

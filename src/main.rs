@@ -13,10 +13,13 @@ use cargo_lmem::check::{CheckError, Outcome, Surroundings, check_in};
 use cargo_lmem::cli::{
     CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, MessageFormat, RunArgs,
 };
-use cargo_lmem::diagnostic::Severity;
-use cargo_lmem::toolkit::ToolkitError;
-use cargo_lmem::{build_flags, cache, cli, compile, config, files, fix, lint, remark, report, run, say, toolkit};
+use cargo_lmem::{cache, cli, compile, fix, report, run};
 use clap::Parser;
+use cuda_toolkit::ToolkitError;
+use lmem_base::diagnostic::Severity;
+use lmem_base::{files, say};
+use lmem_lints::remark;
+use lmem_project::build_flags;
 
 /// How a run ends; the numbers are documented in `--help` and the README.
 #[derive(Clone, Copy)]
@@ -50,9 +53,8 @@ fn main() -> ExitCode {
         Some(Command::Check(arguments)) => run_check(&arguments, &cancel),
         Some(Command::Run(arguments)) => return run_program(&arguments, &cancel),
         Some(Command::Explain(arguments)) => explain(&arguments),
-        Some(Command::Toolkit(arguments)) => {
-            toolkit::run(&arguments.command, None, &cancel).map_or_else(|error| toolkit_error(&error), |()| Exit::Clean)
-        }
+        Some(Command::Toolkit(arguments)) => cuda_toolkit::command::run(&arguments.command, None, &cancel)
+            .map_or_else(|error| toolkit_error(&error), |()| Exit::Clean),
         Some(Command::Cache(arguments)) => run_cache(&arguments),
         Some(Command::NvrtcWorker | Command::NvccStandIn { .. }) => Exit::Clean,
     })
@@ -141,7 +143,7 @@ fn say(arguments: &CheckArgs, outcome: &Outcome, start: Instant) -> Exit {
 }
 
 fn exit_of(outcome: &Outcome) -> Exit {
-    let is_denied = |diagnostic: &cargo_lmem::diagnostic::Diagnostic| diagnostic.severity == Severity::Error;
+    let is_denied = |diagnostic: &lmem_base::diagnostic::Diagnostic| diagnostic.severity == Severity::Error;
     if outcome.interrupted {
         return Exit::Interrupted;
     }
@@ -185,7 +187,7 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
         packages: &packages,
         root,
         repository_prefix: &prefix,
-        lint_docs: lint::documentation,
+        lint_docs: lmem_lints::documentation,
         color: match arguments.output {
             Some(_) => arguments.color == ColorWhen::Always,
             None => use_color(arguments.color, is_terminal),
@@ -206,7 +208,7 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
         .map_err(|error| std::io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display())))
 }
 
-fn package_info(package: &cargo_lmem::discover::Package) -> Option<report::PackageInfo> {
+fn package_info(package: &lmem_project::discover::Package) -> Option<report::PackageInfo> {
     let library = package.targets.iter().find(|target| target.is_lib());
     Some(report::PackageInfo {
         name: package.name.clone(),
@@ -219,10 +221,10 @@ fn package_info(package: &cargo_lmem::discover::Package) -> Option<report::Packa
 fn explain(arguments: &ExplainArgs) -> Exit {
     let mut stdout = anstream::stdout().lock();
     let Some(name) = &arguments.lint else {
-        let names = lint::known_names();
-        let lints = names.iter().filter_map(|name| lint::find(name));
+        let names = lmem_lints::known_names();
+        let lints = names.iter().filter_map(|name| lmem_lints::find(name));
         let rows = lints.map(|lint| {
-            let summary = lint::documentation(lint.name).and_then(|text| text.lines().next()).unwrap_or("");
+            let summary = lmem_lints::documentation(lint.name).and_then(|text| text.lines().next()).unwrap_or("");
             format!("{:<26}{:<7}{summary}\n", lint.name, lint.level.name())
         });
         let text: String = rows.collect();
@@ -233,7 +235,7 @@ fn explain(arguments: &ExplainArgs) -> Exit {
         let text = format!("{text}\nRemarks on the run, with levels as lints:\n{}", remarks.collect::<String>());
         return write_text(&mut stdout, &text);
     };
-    match (lint::find(name), remark::find(name), lint::documentation(name)) {
+    match (lmem_lints::find(name), remark::find(name), lmem_lints::documentation(name)) {
         (Some(lint), _, Some(text)) => {
             let silence = how_to_silence(lint.name);
             let level = lint.level.name();
@@ -243,8 +245,8 @@ fn explain(arguments: &ExplainArgs) -> Exit {
             write_text(&mut stdout, &format!("{} ({} by default)\n\n{text}\n", remark.name, remark_level(remark)))
         }
         _ => {
-            let names = lint::names_with_levels();
-            let near = config::nearest(name, names.into_iter().filter(|name| *name != "warnings"));
+            let names = lmem_lints::names_with_levels();
+            let near = lmem_base::words::nearest(name, names.into_iter().filter(|name| *name != "warnings"));
             let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
             say::line(&format!("error: there is no lint `{name}`{near}\nhint: `cargo lmem explain` lists all of them"));
             Exit::Usage
@@ -278,7 +280,7 @@ fn write_text(out: &mut dyn Write, text: &str) -> Exit {
 }
 
 fn run_cache(arguments: &CacheArgs) -> Exit {
-    let root = match toolkit::cache_root() {
+    let root = match cuda_toolkit::cache_root() {
         Ok(root) => root,
         Err(error) => return toolkit_error(&error),
     };

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::places::{Places, is_home_or_above};
-use crate::process::{self, Output};
-use crate::toolkit::Toolkit;
+use cuda_toolkit::Toolkit;
+use lmem_base::places::{Places, is_home_or_above};
+use lmem_base::process::{self, Output};
 
 /// Folders and files of the system that compilers, their libraries and their shell read and run. Not `/etc` as a whole,
 /// nor `/proc`: `/proc/self/environ` has the tokens of a CI job.
@@ -223,7 +223,7 @@ mod enforced {
     };
 
     use super::{DEVICES, OfUnit};
-    use crate::places::Places;
+    use lmem_base::places::Places;
 
     /// The newest that the tool was tried with; an older kernel enforces what it knows.
     const NEWEST: ABI = ABI::V6;
@@ -284,7 +284,7 @@ mod enforced {
 #[cfg(not(target_os = "linux"))]
 mod enforced {
     use super::OfUnit;
-    use crate::places::Places;
+    use lmem_base::places::Places;
 
     pub(super) fn is_available() -> bool {
         false
@@ -298,7 +298,7 @@ mod enforced {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::End;
+    use lmem_base::process::End;
 
     fn run(sandbox: &Sandbox, folder: &Path, script: &str) -> Output {
         let unit = OfUnit { readable: Vec::new(), writable: folder.to_path_buf() };

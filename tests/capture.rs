@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-use cargo_lmem::toolkit::{self, Request};
+use cuda_toolkit::Request;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ impl Place {
     /// The packages whose names begin so.
     fn new(start: &str) -> Result<Self, Failed> {
         let cancel = std::sync::atomic::AtomicBool::new(false);
-        let toolkit = toolkit::select(Request { quiet: true, ..Request::default() }, &cancel)?.toolkit.root;
+        let toolkit = cuda_toolkit::select(Request { quiet: true, ..Request::default() }, &cancel)?.toolkit.root;
         let runs = Command::new("cmake").arg("--version").output().is_ok_and(|output| output.status.success());
         // Tests run beside each other, and one installation is enough.
         static CMAKE: OnceLock<Option<PathBuf>> = OnceLock::new();

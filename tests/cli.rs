@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use cargo_lmem::{lint, remark};
 use snapbox::cmd::{Command, OutputAssert, cargo_bin};
 
 /// A folder with a package, and a home without anything in it.
@@ -123,7 +122,7 @@ fn an_unknown_architecture_is_refused_before_a_toolkit_is_looked_for() {
 fn every_lint_is_explained() {
     let place = Place::new();
     let list = stdout(&place.lmem(&["explain"]).assert().success());
-    for name in lint::known_names().into_iter().filter(|name| *name != "warnings") {
+    for name in lmem_lints::known_names().into_iter().filter(|name| *name != "warnings") {
         let explanation = stdout(&place.lmem(&["explain", name]).assert().success());
         assert!(explanation.starts_with(&format!("{name} (")), "{explanation}");
         assert!(explanation.contains("## Why it costs"), "{explanation}");
@@ -142,7 +141,7 @@ fn nonsense_is_not_explained() {
 fn remarks_are_explained_as_lints_are() {
     let place = Place::new();
     let list = stdout(&place.lmem(&["explain"]).assert().success());
-    for remark in &remark::ALL {
+    for remark in &lmem_lints::remark::ALL {
         let explanation = stdout(&place.lmem(&["explain", remark.name]).assert().success());
         assert!(explanation.starts_with(&format!("{} (", remark.name)), "{explanation}");
         assert!(list.contains(remark.name), "`{}` is not in:\n{list}", remark.name);

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use cargo_lmem::attribute::attribute;
-use cargo_lmem::compile::{Artifacts, parse_messages};
-use cargo_lmem::diagnostic::FlagOrigin;
-use cargo_lmem::extract::{NvccFlags, TranslationUnit, UnitCode};
-use cargo_lmem::gpu::Arch;
-use cargo_lmem::lint::{Level, Levels, LintContext, UnitContext, claims, kernel_claims, known_names, option_claims};
-use cargo_lmem::read::{read_machine_code, read_unit};
-use cargo_lmem::source::SourceFile;
+use lmem_base::diagnostic::FlagOrigin;
+use lmem_base::gpu::Arch;
+use lmem_base::level::Level;
+use lmem_base::source::SourceFile;
+use lmem_frame::attribute;
+use lmem_lints::{Levels, LintContext, UnitContext, claims, kernel_claims, known_names, option_claims};
+use lmem_unit::{Artifacts, parse_messages};
+use lmem_unit::{NvccFlags, TranslationUnit, UnitCode};
+use nv_code::{read_machine_code, read_unit};
 
 /// Changed copies of each record; enough to reach every table, and done in seconds.
 const COPIES: usize = 40;

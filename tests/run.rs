@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use cargo_lmem::toolkit::{self, Request, Toolkit};
+use cuda_toolkit::{Request, Toolkit};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// Compiles two texts, one of them twice, with a header and a template instance, and one that is broken.
@@ -71,7 +71,7 @@ fn main() {
 
 fn toolkit() -> Result<Toolkit, Failed> {
     let cancel = std::sync::atomic::AtomicBool::new(false);
-    Ok(toolkit::select(Request { quiet: true, ..Request::default() }, &cancel)?.toolkit)
+    Ok(cuda_toolkit::select(Request { quiet: true, ..Request::default() }, &cancel)?.toolkit)
 }
 
 /// The program, made with some flags.

@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::unit::{UnitReport, flag_origin};
-use crate::compile::CompilerMessage;
-use crate::diagnostic::{Code, Diagnostic, Help, Severity};
-use crate::extract::{TranslationUnit, UnitCode};
-use crate::gpu::Arch;
-use crate::process;
-use crate::source::Span;
-use crate::toolkit::Toolkit;
+use cuda_toolkit::Toolkit;
+use lmem_base::diagnostic::{Code, Diagnostic, Help, Severity};
+use lmem_base::gpu::arch::Arch;
+use lmem_base::process;
+use lmem_base::source::Span;
+use lmem_unit::CompilerMessage;
+use lmem_unit::{TranslationUnit, UnitCode};
 
 /// Places that are named beside the first.
 const MAX_PLACES: usize = 5;
@@ -183,8 +183,8 @@ pub fn no_host_compiler(unit: &TranslationUnit) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::Label;
-    use crate::source::SourceFile;
+    use lmem_base::diagnostic::Label;
+    use lmem_base::source::SourceFile;
 
     #[test]
     fn causes_are_told_by_the_words_of_compilers() {
@@ -209,7 +209,10 @@ mod tests {
             name: "a.cu".into(),
             package: None,
             base: ".".into(),
-            code: UnitCode::CudaFile { file: file.clone(), flags: crate::config::flags_for(None, &file.path, &[]) },
+            code: UnitCode::CudaFile {
+                file: file.clone(),
+                flags: lmem_project::config::flags_for(None, &file.path, &[]),
+            },
             use_site: None,
             launches: Vec::new(),
         };

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{CheckError, Outcome, Talk};
 use crate::cli::CheckArgs;
-use crate::diagnostic::{Applicability, Diagnostic, FixTally, Suggestion};
-use crate::fix::{self, FixedFile, VcsRules};
-use crate::lint::plural;
+use crate::fix::vcs::VcsRules;
+use crate::fix::{self, FixedFile};
+use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Suggestion};
+use lmem_base::words::plural;
 
 /// Edits may bring up others. A run that is not at rest by then says so; the next one goes on.
 const MAX_ROUNDS: usize = 16;

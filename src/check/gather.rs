@@ -5,12 +5,12 @@ use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
 
 use super::{CheckError, Talk, not_captured, select_toolkit, target};
-use crate::build_flags::{self, Asked, BuildFlags, CaptureError};
 use crate::cli::CheckArgs;
-use crate::discover::{DiscoverError, Scope, Workspace, discover};
-use crate::extract::{Extraction, extract};
 use crate::run::{self, RunError};
-use crate::toolkit::{self, Toolkit};
+use cuda_toolkit::{self, Toolkit};
+use lmem_extract::{Extraction, extract};
+use lmem_project::build_flags::{self, Asked, BuildFlags, CaptureError};
+use lmem_project::discover::{DiscoverError, Scope, Workspace, discover};
 
 /// The workspace of a run. A program that is watched may belong to none.
 pub(super) fn workspace(scope: &Scope, program: Option<&[OsString]>) -> Result<Workspace, DiscoverError> {
@@ -58,7 +58,7 @@ impl Gatherer<'_> {
                 (self.capture(&toolkit)?, Some(toolkit))
             }
             false => {
-                let records = toolkit::cache_root().ok().filter(|_| !self.is_recorded);
+                let records = cuda_toolkit::cache_root().ok().filter(|_| !self.is_recorded);
                 (build_flags::known(self.workspace, records.as_deref()), None)
             }
         };
@@ -83,7 +83,7 @@ impl Gatherer<'_> {
         if !watched.status.success() {
             self.talk.note(&format!("`{}` ended with {}", command[0].to_string_lossy(), watched.status));
         }
-        let extraction = run::extract(&watched, self.workspace, &toolkit, &toolkit::cache_root()?)?;
+        let extraction = run::extract(&watched, self.workspace, &toolkit, &cuda_toolkit::cache_root()?)?;
         extraction.notes.iter().for_each(|note| self.talk.note(note));
         if extraction.units.is_empty() {
             self.talk.note("the program had NVRTC compile nothing");
@@ -101,7 +101,7 @@ impl Gatherer<'_> {
             offline: self.arguments.offline,
             quiet: self.arguments.quiet,
         };
-        let cache_root = toolkit::cache_root()?;
+        let cache_root = cuda_toolkit::cache_root()?;
         match build_flags::capture(self.workspace, toolkit, &asked, &cache_root, self.cancel) {
             Err(CaptureError::Interrupted) => Err(CheckError::Interrupted),
             result => Ok(result?),

@@ -1,13 +1,14 @@
 //! Messages of compilers as diagnostics, at their place in the file that the user edits.
 
 use super::failures;
-use crate::compile::{CompileError, CompilerMessage, Failure, MessageKind, STRING_NAME};
-use crate::diagnostic::{Code, Diagnostic, Help, Label, Severity};
-use crate::extract::{MappedText, TranslationUnit, UnitCode};
-use crate::lint::explains;
-use crate::read::PtxModule;
-use crate::source::normalize;
-use crate::source::{SourceFile, Span};
+use crate::compile::unit::{CompileError, Failure};
+use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Severity};
+use lmem_base::source::normalize;
+use lmem_base::source::{SourceFile, Span};
+use lmem_lints::explains;
+use lmem_unit::{CompilerMessage, MessageKind, STRING_NAME};
+use lmem_unit::{MappedText, TranslationUnit, UnitCode};
+use nv_code::PtxModule;
 use std::path::Path;
 
 /// More messages of one unit say nothing new.

@@ -27,22 +27,28 @@ use std::time::Duration;
 use globset::Glob;
 use thiserror::Error;
 
-use crate::build_flags::CaptureError;
 use crate::cache::{self, Cache};
 use crate::cli::CheckArgs;
-use crate::compile::{Compiler, HeaderIndex, Shown, Target, declared_target};
-use crate::config::{ConfigError, PackageConfig};
-use crate::diagnostic::{Code, Diagnostic, Report, Summary};
-use crate::discover::{DiscoverError, Scope, Workspace};
-use crate::extract::{Extraction, MachineCode, TranslationUnit, UnitCode};
-use crate::fix::{self, VcsError, VcsRules, WriteError};
-use crate::gpu::Arch;
-use crate::lint::{self, Level, Levels};
-use crate::remark;
+use crate::compile::rescue::HeaderIndex;
+use crate::compile::unit::{Compiler, Shown, Target};
+use crate::fix;
+use crate::fix::vcs::{VcsError, VcsRules};
+use crate::fix::write::WriteError;
 use crate::report;
 use crate::run::RunError;
 use crate::sandbox::Sandbox;
-use crate::toolkit::{self, Component, Toolkit, ToolkitError};
+use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
+use lmem_base::diagnostic::{Code, Diagnostic, Report, Summary};
+use lmem_base::gpu::arch::Arch;
+use lmem_base::level::Level;
+use lmem_extract::Extraction;
+use lmem_lints::remark;
+use lmem_lints::{self, Levels};
+use lmem_project::build_flags::CaptureError;
+use lmem_project::config::{ConfigError, PackageConfig};
+use lmem_project::discover::{DiscoverError, Workspace};
+use lmem_unit::declared_target;
+use lmem_unit::{MachineCode, TranslationUnit, UnitCode};
 
 pub use fixing::Fixes;
 use progress::Progress;
@@ -103,7 +109,7 @@ impl CheckError {
 const MAX_NAMES: usize = 8;
 
 fn near_kernel(glob: &str, names: &[String]) -> String {
-    let near = crate::config::nearest(glob.trim_matches('*'), names.iter().map(String::as_str));
+    let near = lmem_base::words::nearest(glob.trim_matches('*'), names.iter().map(String::as_str));
     near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default()
 }
 
@@ -138,13 +144,13 @@ pub struct Talk {
 impl Talk {
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            crate::say::line(&format!("note: {text}"));
+            lmem_base::say::line(&format!("note: {text}"));
         }
     }
 
     fn detail(&self, text: &str) {
         if self.verbosity > 0 {
-            crate::say::line(text);
+            lmem_base::say::line(text);
         }
     }
 
@@ -213,7 +219,7 @@ fn check_once(
     let kernels =
         kernels.map_err(|error| CheckError::Usage(format!("`--kernel`: {error}")))?.map(|glob| glob.compile_matcher());
     let architectures = target::typed(&arguments.arch)?;
-    let workspace = gather::workspace(&Scope::new(arguments, &current), surroundings.program)?;
+    let workspace = gather::workspace(&arguments.scope(&current), surroundings.program)?;
     rules.map_or(Ok(()), |rules| fix::refuse(&workspace.root, rules, cancel))?;
     let levels = all_levels(arguments, &workspace)?;
     let gatherer = gather::Gatherer {
@@ -243,7 +249,7 @@ fn check_once(
         },
     };
     let curand = |toolkit: &Toolkit| {
-        let folder = toolkit::component(toolkit, Component::Curand, arguments.offline, arguments.quiet, cancel);
+        let folder = cuda_toolkit::component(toolkit, Component::Curand, arguments.offline, arguments.quiet, cancel);
         folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
     };
     let sandbox = sandbox(arguments, &workspace, &toolkit, &current);
@@ -322,13 +328,13 @@ fn select_toolkit(
     talk: &Talk,
 ) -> Result<Toolkit, ToolkitError> {
     let configured = workspace.files.iter().find_map(|file| file.config.toolkit.as_deref());
-    let request = toolkit::Request {
+    let request = cuda_toolkit::Request {
         choice: arguments.toolkit.as_deref(),
         configured,
         offline: arguments.offline,
         quiet: arguments.quiet,
     };
-    let selection = toolkit::select(request, cancel)?;
+    let selection = cuda_toolkit::select(request, cancel)?;
     selection.notes.iter().for_each(|note| talk.note(note));
     let toolkit = selection.toolkit;
     talk.detail(&format!("toolkit: {} in {} ({})", toolkit.number, toolkit.root.display(), toolkit.found));
@@ -338,11 +344,11 @@ fn select_toolkit(
 fn sandbox(arguments: &CheckArgs, workspace: &Workspace, toolkit: &Toolkit, current: &Path) -> Sandbox {
     let allowed: Vec<_> = arguments.allow_read.iter().map(|path| current.join(path)).collect();
     let memory = (arguments.memory > 0).then(|| arguments.memory.saturating_mul(1 << 20));
-    Sandbox::new(&workspace.places, &allowed, toolkit, toolkit::managed_folder(), memory)
+    Sandbox::new(&workspace.places, &allowed, toolkit, cuda_toolkit::managed_folder(), memory)
 }
 
 fn cache_of(arguments: &CheckArgs, root: &Path) -> Option<Cache> {
-    let folder = toolkit::cache_root().ok().filter(|_| !arguments.no_cache)?;
+    let folder = cuda_toolkit::cache_root().ok().filter(|_| !arguments.no_cache)?;
     Some(Cache::new(cache::folder(&folder), root))
 }
 
@@ -356,7 +362,7 @@ impl AllLevels {
     /// Whether a lint is heard anywhere.
     fn warns_of(&self, name: &str) -> bool {
         let levels = self.by_config.values().chain([&self.default]);
-        lint::find(name).is_some_and(|lint| levels.into_iter().any(|levels| levels.level(lint) != Level::Allow))
+        lmem_lints::find(name).is_some_and(|lint| levels.into_iter().any(|levels| levels.level(lint) != Level::Allow))
     }
 
     fn of(&self, config: Option<&Arc<PackageConfig>>) -> &Levels {
@@ -365,7 +371,7 @@ impl AllLevels {
 }
 
 fn all_levels(arguments: &CheckArgs, workspace: &Workspace) -> Result<AllLevels, CheckError> {
-    let known = lint::names_with_levels();
+    let known = lmem_lints::names_with_levels();
     let mut by_config = BTreeMap::new();
     for file in &workspace.files {
         file.config.validate_lints(&known)?;
@@ -399,9 +405,9 @@ fn known_lint(name: &str) -> Result<String, CheckError> {
     if name == "warnings" {
         return Ok(name.to_string());
     }
-    let found = lint::find(name).map(|lint| lint.name).or_else(|| remark::find(name).map(|remark| remark.name));
+    let found = lmem_lints::find(name).map(|lint| lint.name).or_else(|| remark::find(name).map(|remark| remark.name));
     found.map(str::to_string).ok_or_else(|| {
-        let near = crate::config::nearest(name, lint::names_with_levels().into_iter());
+        let near = lmem_base::words::nearest(name, lmem_lints::names_with_levels().into_iter());
         let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
         CheckError::Usage(format!("there is no lint `{name}`{near}"))
     })
@@ -528,9 +534,10 @@ fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) {
         names.dedup();
         match names.as_slice() {
             [only] => talk.note(&format!("`{only}`: {rescue}")),
-            [first, more @ ..] => {
-                talk.note(&format!("`{first}` and {}: {rescue}", lint::plural(more.len() as u64, "other file")))
-            }
+            [first, more @ ..] => talk.note(&format!(
+                "`{first}` and {}: {rescue}",
+                lmem_base::words::plural(more.len() as u64, "other file")
+            )),
             [] => {}
         }
     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Code, Diagnostic, Label, Severity};
-use crate::discover::Workspace;
-use crate::extract::{Extraction, Unresolved};
+use lmem_base::diagnostic::{Code, Diagnostic, Label, Severity};
+use lmem_extract::Extraction;
+use lmem_project::discover::Workspace;
+use lmem_unit::Unresolved;
 
 /// Places that are named beside the first; who wants all of them has them in the source.
 const MAX_PLACES: usize = 8;
@@ -49,7 +50,7 @@ fn note(package: Option<String>, reason: &str, texts: &[&Unresolved]) -> Diagnos
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{SourceFile, Span};
+    use lmem_base::source::{SourceFile, Span};
 
     #[test]
     fn one_reason_is_one_note() {

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::unit;
-use crate::build_flags::BuildFlags;
-use crate::diagnostic::FlagOrigin;
-use crate::discover::{Package, Workspace};
-use crate::extract::{Extraction, UnitCode};
-use crate::lint;
-use crate::places;
+use lmem_base::diagnostic::FlagOrigin;
+use lmem_base::places;
+use lmem_extract::Extraction;
+
+use lmem_project::build_flags::BuildFlags;
+use lmem_project::discover::Workspace;
+use lmem_project::discover::packages::Package;
+use lmem_unit::UnitCode;
 
 /// Build scripts have a few thousand bytes.
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
@@ -35,7 +37,7 @@ pub(super) fn notes(extraction: &Extraction, workspace: &Workspace, builds: &Bui
 fn of_files(package: Option<&Package>, files: &[&str]) -> String {
     let (names, their) = match files {
         [first, more @ ..] if !more.is_empty() => {
-            (format!("`{first}` and {}", lint::plural(more.len() as u64, "other file")), "their")
+            (format!("`{first}` and {}", lmem_base::words::plural(more.len() as u64, "other file")), "their")
         }
         files => (format!("`{}`", files.concat()), "its"),
     };

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::unit::UnitReport;
-use crate::diagnostic::Diagnostic;
-use crate::gpu::Arch;
+use lmem_base::diagnostic::Diagnostic;
+use lmem_base::gpu::arch::Arch;
 
 /// For each function, by its mangled name, the architectures that it was looked at for.
 pub type Compiled = BTreeMap<String, BTreeSet<String>>;

@@ -122,7 +122,7 @@ impl Log {
 }
 
 fn say(line: &str) {
-    crate::say::line(line);
+    lmem_base::say::line(line);
 }
 
 /// `    Checking 12/40: a.cu, b.cu`

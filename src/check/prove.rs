@@ -8,9 +8,9 @@ use super::progress::Progress;
 use super::unit::{Shared, UnitReport};
 use super::{CheckError, Job, Talk};
 use crate::cli::CheckArgs;
-use crate::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggestion};
-use crate::lint::plural;
 use crate::verify::{self, Prover, Subject, Watcher};
+use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggestion};
+use lmem_base::words::plural;
 
 /// The run whose suggestions are compiled.
 pub struct Run<'a> {

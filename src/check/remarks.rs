@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::diagnostic::{Code, Diagnostic, Label, Severity};
-use crate::discover::Unmatched;
-use crate::lint::Levels;
-use crate::remark::{self, COMPILER_WARNING};
-use crate::source::{SourceFile, Span};
+use lmem_base::diagnostic::{Code, Diagnostic, Label, Severity};
+use lmem_base::source::{SourceFile, Span};
+use lmem_lints::Levels;
+use lmem_lints::remark::{self, COMPILER_WARNING};
+use lmem_project::discover::unmatched::Unmatched;
 
 /// Gives a remark its level; `None` where that is `allow`. Findings of lints have theirs.
 pub fn leveled(mut diagnostic: Diagnostic, levels: &Levels) -> Option<Diagnostic> {
@@ -58,7 +58,7 @@ fn place_in(manifest: &Path, value: &str, root: &Path) -> Option<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lint::Level;
+    use lmem_base::level::Level;
 
     fn warning(code: Code) -> Diagnostic {
         let setting = Unmatched { manifest: None, key: "--exclude", text: "gpo".into(), near: Some("gpu".into()) };

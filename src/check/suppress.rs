@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use super::Job;
 use super::unit::UnitReport;
-use crate::diagnostic::{Code, Diagnostic, Label, Severity, Suppression};
-use crate::directive::{Directive, DirectiveError, Directives, Word};
-use crate::extract::{MappedText, TranslationUnit, UnitCode};
-use crate::lint::{self, Level, Levels};
-use crate::source::{SourceFile, Span};
+use lmem_base::diagnostic::{Code, Diagnostic, Label, Severity, Suppression};
+use lmem_base::level::Level;
+use lmem_base::source::{SourceFile, Span};
+use lmem_lints::{self, Levels};
+use lmem_project::directive::parse::Word;
+use lmem_project::directive::{Directive, DirectiveError, Directives};
+use lmem_unit::{MappedText, TranslationUnit, UnitCode};
 
 /// Texts without this, in any case, have no directive, and are not looked into.
 const MARK: &[u8] = b"lmem";
@@ -34,7 +36,7 @@ pub struct Suppressed {
 
 /// Removes what comments allow.
 pub fn suppress(jobs: &[Job<'_>], reports: &mut [UnitReport], extent: Extent<'_>) -> Suppressed {
-    let known = lint::names_with_levels();
+    let known = lmem_lints::names_with_levels();
     let mut directives = Directives::default();
     let mut texts = Texts::default();
     for (job, report) in jobs.iter().zip(&*reports) {
@@ -116,7 +118,7 @@ fn is_allowed(diagnostic: &Diagnostic, levels: &Levels, directives: &mut Directi
     };
     // It is of use as soon as the lint is forbidden no more.
     directives.mark_used(index, name);
-    lint::find(name).is_none_or(|lint| levels.level(lint) != Level::Forbid)
+    lmem_lints::find(name).is_none_or(|lint| levels.level(lint) != Level::Forbid)
 }
 
 fn suppression(directive: &Directive, silenced: usize) -> Suppression {
@@ -134,7 +136,7 @@ fn suppression(directive: &Directive, silenced: usize) -> Suppression {
 /// Nothing is said of lints that nobody asked: what they would find is not known.
 fn unused_directive(directive: &Directive, lints: &[&str], jobs: &[Job<'_>]) -> Option<Diagnostic> {
     let is_asked = |name: &&&str| {
-        lint::find(name).is_none_or(|lint| jobs.iter().any(|job| job.levels.level(lint) != Level::Allow))
+        lmem_lints::find(name).is_none_or(|lint| jobs.iter().any(|job| job.levels.level(lint) != Level::Allow))
     };
     let names: Vec<String> = lints.iter().filter(is_asked).map(|name| format!("`{name}`")).collect();
     let names = Some(names.join(", ")).filter(|names| !names.is_empty())?;

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::{CheckError, Talk};
-use crate::gpu::Arch;
-use crate::process;
+use lmem_base::gpu::arch::Arch;
+use lmem_base::process;
 
 /// What is assumed where nothing names an architecture and there is no GPU: the oldest that is still common.
 const FALLBACK: &str = "sm_80";

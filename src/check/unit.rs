@@ -7,17 +7,23 @@ use globset::GlobMatcher;
 
 use super::machine::source_file;
 use super::messages;
-use crate::as_compiled::AsCompiled;
-use crate::attribute::{KernelFrame, SpillCheck, StackObjectKind, attribute, demangle};
 use crate::cache::Cache;
-use crate::compile::{Artifacts, CompileError, Compiler, Failure, HeaderIndex, Shown, Target, given};
-use crate::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
-use crate::extract::{DriverOptions, TranslationUnit, UnitCode};
-use crate::gpu::Arch;
-use crate::lint::{self, Circumstances, Levels, LintContext, UnitContext};
-use crate::read::{ReadError, UnitFacts, read_machine_code, read_unit};
-use crate::toolkit::Version;
-use crate::verify::{Measured, Overlay, OverlaySource};
+use crate::compile::given::given;
+use crate::compile::rescue::HeaderIndex;
+use crate::compile::unit::{CompileError, Compiler, Failure, Shown, Target};
+use crate::verify::OverlaySource;
+use crate::verify::measure::Measured;
+use crate::verify::overlay::Overlay;
+use lmem_base::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
+use lmem_base::gpu::arch::Arch;
+use lmem_base::mangling::demangle;
+use lmem_base::version::Version;
+use lmem_frame::{KernelFrame, SpillCheck, StackObjectKind, attribute};
+use lmem_lints::{self, Circumstances, Levels, LintContext, UnitContext};
+use lmem_unit::Artifacts;
+use lmem_unit::AsCompiled;
+use lmem_unit::{DriverOptions, TranslationUnit, UnitCode};
+use nv_code::{ReadError, UnitFacts, read_machine_code, read_unit};
 
 /// The first version whose ptxas marks spills in the cubin.
 pub const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };
@@ -141,7 +147,7 @@ pub struct UnitReport {
 /// Checks a unit; all that goes wrong is in the report.
 pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shared: &Shared<'_>) -> UnitReport {
     let about = |architecture| Circumstances { unit, frame: None, architecture, toolkit: "", flags: flag_origin(unit) };
-    if let Some(claim) = lint::unit_claim(unit, is_debug(unit)) {
+    if let Some(claim) = lmem_lints::unit_claim(unit, is_debug(unit)) {
         let diagnostics = claim.into_diagnostic(levels, &about(&target.architecture)).into_iter().collect();
         return UnitReport { diagnostics, is_unread: true, ..Default::default() };
     }
@@ -210,7 +216,7 @@ fn examine(
         flags: flag_origin(unit),
     };
     let remarks =
-        lint::option_claims(&cx, levels).into_iter().filter_map(|claim| claim.into_diagnostic(levels, &about));
+        lmem_lints::option_claims(&cx, levels).into_iter().filter_map(|claim| claim.into_diagnostic(levels, &about));
     report.diagnostics.extend(remarks.map(|diagnostic| placed(diagnostic, unit)));
     let frames = attribute(unit, &facts, artifacts, shared.root, register_flag);
     let left_out = frames.iter().filter(|frame| frame.is_entry && !is_wanted(frame, shared));
@@ -266,8 +272,8 @@ fn examine_frame(
 ) {
     let has_spill_marks = unit.facts.has_spill_marks;
     let cx = LintContext { unit, frame, arch: Arch::of(about.architecture), has_spill_marks };
-    let claims = lint::claims(&cx);
-    for claim in claims.into_iter().chain(lint::kernel_claims(&cx, levels)) {
+    let claims = lmem_lints::claims(&cx);
+    for claim in claims.into_iter().chain(lmem_lints::kernel_claims(&cx, levels)) {
         if claim.lint.name == "unexplained_local_memory" {
             report.unexplained_bytes += claim.bytes;
         }
@@ -422,8 +428,8 @@ fn maxrregcount(arguments: &[String]) -> Option<(u32, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::{MappedText, NvccFlags};
-    use crate::source::SourceFile;
+    use lmem_base::source::SourceFile;
+    use lmem_unit::{MappedText, NvccFlags};
 
     fn unit(arguments: &[&str]) -> TranslationUnit {
         let arguments = arguments.iter().map(|text| text.to_string()).collect();

@@ -2,6 +2,9 @@
 
 mod words;
 
+use cuda_toolkit::command::ToolkitCommand;
+use lmem_project::discover::Scope;
+use std::path::Path;
 use std::path::PathBuf;
 
 pub use words::{NoCommand, mistaken_command, normalized};
@@ -56,13 +59,13 @@ pub enum Command {
     /// Show or clear the cache of compiled kernels
     Cache(CacheArgs),
     /// Stand in for nvcc during a build (internal)
-    #[command(hide = true, name = crate::build_flags::NVCC_STAND_IN, disable_help_flag = true)]
+    #[command(hide = true, name = lmem_project::build_flags::NVCC_STAND_IN, disable_help_flag = true)]
     NvccStandIn {
         #[arg(last = true)]
         arguments: Vec<std::ffi::OsString>,
     },
     /// Compile one kernel string with NVRTC: JSON in, JSON out (internal)
-    #[command(hide = true, name = crate::compile::NVRTC_WORKER)]
+    #[command(hide = true, name = crate::compile::nvrtc::NVRTC_WORKER)]
     NvrtcWorker,
 }
 
@@ -203,6 +206,20 @@ pub struct CheckArgs {
     pub verbose: u8,
 }
 
+impl CheckArgs {
+    /// Which files are meant, seen from `current_folder`, which is absolute.
+    pub fn scope(&self, current_folder: &Path) -> Scope {
+        Scope {
+            paths: self.paths.clone(),
+            packages: self.package.clone(),
+            workspace: self.workspace,
+            exclude: self.exclude.clone(),
+            manifest_path: self.manifest_path.clone(),
+            current_folder: current_folder.to_path_buf(),
+        }
+    }
+}
+
 /// Features that build scripts are run with.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FeatureArgs {
@@ -258,34 +275,6 @@ pub struct ExplainArgs {
 pub struct ToolkitArgs {
     #[command(subcommand)]
     pub command: ToolkitCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum ToolkitCommand {
-    /// Toolkits found on this machine, and versions that can be installed
-    List,
-    /// Download a toolkit from NVIDIA's Python wheels with `uv` or `pip`
-    Install {
-        /// Version such as `13.5` [default: the newest known]
-        version: Option<String>,
-        /// Use only what uv or pip have in their caches
-        #[arg(long)]
-        offline: bool,
-    },
-    /// Print the folder of the toolkit that a check would use
-    Which {
-        /// As for `cargo lmem check`
-        #[arg(long, value_name = "PATH|VERSION|managed")]
-        toolkit: Option<String>,
-        /// Never use the network
-        #[arg(long)]
-        offline: bool,
-    },
-    /// Remove a managed toolkit
-    Remove {
-        /// Version such as `13.5`
-        version: String,
-    },
 }
 
 #[derive(Debug, Args)]

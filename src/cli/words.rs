@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::CommandFactory;
 
 use super::{CheckArgs, Lmem};
-use crate::config::nearest;
+use lmem_base::words::nearest;
 
 /// The arguments as `cargo lmem …` would give them: cargo runs `cargo-lmem lmem …`, people run `cargo-lmem …`; and
 /// `help COMMAND` stands for `COMMAND --help`.

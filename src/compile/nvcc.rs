@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::ptxas::REPORTING_FLAGS;
-use crate::diagnostic::FlagOrigin;
-use crate::extract::NvccFlags;
-use crate::source::unescape_path;
+use lmem_base::diagnostic::FlagOrigin;
+use lmem_base::source::unescape_path;
+use lmem_unit::NvccFlags;
 
 /// Variables whose flags nvcc adds to every command line.
 const ADDING_VARIABLES: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];

@@ -12,9 +12,9 @@ use cudarc::nvrtc::sys;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::places;
-use crate::source::normalize;
-use crate::toolkit::Toolkit;
+use cuda_toolkit::Toolkit;
+use lmem_base::places;
+use lmem_base::source::normalize;
 
 /// More included files than this are a loop of some kind.
 const MAX_INCLUDES: usize = 10_000;
@@ -116,7 +116,7 @@ pub fn ptxas_flags(arguments: &[String]) -> Vec<String> {
         }
     }
     // What is not known to be harmless may write files: the text's author is not always the user.
-    flags.retain(|flag| crate::config::nvcc_flags::is_ptxas_option(flag));
+    flags.retain(|flag| lmem_project::config::nvcc_flags::is_ptxas_option(flag));
     flags
 }
 

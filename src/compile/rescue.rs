@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 
 use walkdir::{DirEntry, WalkDir};
 
-use super::message::{CompilerMessage, MessageKind};
-use crate::config::is_safe_path;
+use lmem_project::config::nvcc_flags::is_safe_path;
+use lmem_unit::{CompilerMessage, MessageKind};
 
 /// Folders deeper than this hold no header that a build would name.
 const MAX_DEPTH: usize = 24;

@@ -5,29 +5,28 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::given::given;
-use super::message::{CompilerMessage, MessageKind, parse_messages};
 use super::rescue::{HeaderIndex, Rescue, rescue};
-use super::{nvcc, nvrtc, ptxas, shared, unlimited};
-use crate::as_compiled::{AsCompiled, CompiledUnit};
-use crate::diagnostic::FlagOrigin;
-use crate::extract::{NvccFlags, NvrtcOptions, TranslationUnit, UnitCode};
-use crate::gpu::Arch;
-use crate::places::is_regular;
-use crate::process::{End, Output};
-use crate::read::{FrontEnd, PtxasLog};
+use super::{nvcc, nvrtc, ptxas, unlimited};
+use crate::compile::given::given;
 use crate::sandbox::{OfUnit, Sandbox};
-use crate::source::{SourceFile, normalize, unescape_path};
-use crate::toolkit::Toolkit;
+use cuda_toolkit::Toolkit;
+use lmem_base::diagnostic::FlagOrigin;
+use lmem_base::gpu::arch::Arch;
+use lmem_base::places::is_regular;
+use lmem_base::process::{End, Output};
+use lmem_base::source::{SourceFile, normalize, unescape_path};
+use lmem_unit::AsCompiled;
+use lmem_unit::FrontEnd;
+use lmem_unit::{Artifacts, Dependency, STRING_NAME, declared_target};
+use lmem_unit::{CompilerMessage, MessageKind, parse_messages};
+use lmem_unit::{NvccFlags, NvrtcOptions, TranslationUnit, UnitCode};
+use nv_code::PtxasLog;
+use nv_code::shared_spilling as shared;
 
 /// More failures in a row than this are not for a missing flag.
 const MAX_RESCUES: usize = 12;
-
-/// Name that kernel strings without one get; positions in it are positions in the unit's text.
-pub const STRING_NAME: &str = "lmem_kernel_string.cu";
 
 /// The PTX of a unit in its temporary folder.
 const PTX_NAME: &str = "unit.ptx";
@@ -44,50 +43,6 @@ pub struct Target {
     pub toolkit: Arc<Toolkit>,
     /// `sm_90`
     pub architecture: String,
-}
-
-/// A file that a compilation read.
-pub type Dependency = PathBuf;
-
-/// What one unit gave for one target.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Artifacts {
-    pub cubin: Vec<u8>,
-    /// The PTX that ptxas compiled, with `.loc` lines.
-    pub ptx: String,
-    pub ptxas_log: String,
-    /// ptxas's figures for the kernels that spill, compiled without their limits; empty where none has one.
-    pub unlimited_log: String,
-    /// The same with their limits, and with leave to spill to shared memory; `None` where that was not tried.
-    #[serde(default)]
-    pub shared_log: Option<String>,
-    /// Local variables as nvcc's front end has them, where a function has local memory; NVRTC gives none.
-    pub front_end: FrontEnd,
-    /// What the preprocessor made of the user's files; NVRTC tells nothing of it.
-    #[serde(default)]
-    pub as_compiled: AsCompiled,
-    /// Warnings of front end and ptxas.
-    pub messages: Vec<CompilerMessage>,
-    /// Files that were read, but for the unit's own text.
-    pub dependencies: Vec<Dependency>,
-    /// What was added to assumed flags to make it compile.
-    pub rescues: Vec<String>,
-    /// The architecture that it was compiled for, which a rescue may have raised.
-    pub architecture: String,
-    /// Folder that relative paths in the line tables start from.
-    pub folder: PathBuf,
-}
-
-impl Artifacts {
-    /// The texts of the unit that the artifacts are of, as they were compiled.
-    pub fn compiled_unit<'a>(&'a self, unit: &'a TranslationUnit) -> CompiledUnit<'a> {
-        CompiledUnit { unit, files: &self.as_compiled, dependencies: &self.dependencies }
-    }
-
-    /// What it was compiled for.
-    pub fn arch(&self) -> Arch {
-        Arch::of(&self.architecture)
-    }
 }
 
 /// Why a unit gave nothing.
@@ -193,12 +148,6 @@ fn shell_words(command: &std::process::Command) -> String {
         }
     };
     std::iter::once(command.get_program()).chain(command.get_args()).map(quoted).collect::<Vec<_>>().join(" ")
-}
-
-/// `sm_90` of a PTX text's `.target sm_90, debug`.
-pub fn declared_target(ptx: &str) -> Option<&str> {
-    let declared = ptx.lines().find_map(|line| line.trim_start().strip_prefix(".target"))?;
-    declared.split(',').next().map(str::trim)
 }
 
 impl Compiler<'_> {
@@ -366,7 +315,7 @@ impl UnitRun<'_, '_> {
     ) -> AsCompiled {
         let is_ours = |path: &Path| path.starts_with(self.compiler.headers.root()) || path.starts_with(&unit.base);
         let is_user = |path: &Path| is_ours(path) && !path.starts_with(&toolkit.root);
-        let own = crate::source::normalize(&file.path);
+        let own = lmem_base::source::normalize(&file.path);
         let read = |path: &Path| match *path == own {
             true => Some(file.text().to_string()),
             false => {
@@ -645,7 +594,7 @@ fn is_of_memory(end: End, text: &str) -> bool {
 }
 
 fn kernels_that_spill(log: &str) -> Vec<String> {
-    let spills = |usage: &crate::diagnostic::ResourceUsage| usage.spill_stores > 0 || usage.spill_loads > 0;
+    let spills = |usage: &lmem_base::diagnostic::ResourceUsage| usage.spill_stores > 0 || usage.spill_loads > 0;
     let functions = PtxasLog::parse(log).functions.into_iter();
     functions.filter(|(_, function)| function.is_entry && spills(&function.usage)).map(|(name, _)| name).collect()
 }

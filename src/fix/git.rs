@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::process::{self, End};
+use lmem_base::process::{self, End};
 
 /// For a repository on a slow disk.
 const LIMIT: Duration = Duration::from_secs(120);

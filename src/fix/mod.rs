@@ -2,8 +2,8 @@
 
 mod git;
 mod patch;
-mod vcs;
-mod write;
+pub mod vcs;
+pub mod write;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,9 +13,9 @@ pub use patch::patch;
 pub use vcs::{VcsError, VcsRules, refuse};
 pub use write::{WriteError, is_inside, write};
 
-use crate::diagnostic::{Edit, Suggestion};
-use crate::edit;
-use crate::source::SourceFile;
+use lmem_base::diagnostic::{Edit, Suggestion};
+use lmem_base::edit;
+use lmem_base::source::SourceFile;
 
 /// A file with all its edits.
 #[derive(Debug, Clone)]

@@ -18,7 +18,7 @@ fn of_file(fixed: &FixedFile) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::SourceFile;
+    use lmem_base::source::SourceFile;
 
     #[test]
     fn a_patch_keeps_line_endings_and_says_where_a_last_line_has_none() {

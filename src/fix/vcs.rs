@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use thiserror::Error;
 
-use super::{git, write};
+use super::git;
 
 /// Folders of other version control systems; like cargo, we only ask git for what is changed.
 const OTHER_SYSTEMS: [&str; 4] = [".hg", ".pijul", ".fslckout", ".jj"];
@@ -52,7 +52,7 @@ pub fn refuse(root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), V
 fn refuse_changes(top: &Path, root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
     let mut changes = changes(&git::status(top, root, cancel).map_err(VcsError::Git)?);
     // Left by a run of ours that was killed while it wrote, and of no use to anybody.
-    changes.retain(|change| change.is_staged || !write::is_left_over(Path::new(&change.path)));
+    changes.retain(|change| change.is_staged || !super::write::is_left_over(Path::new(&change.path)));
     let refused = |change: &&Change| match change.is_staged {
         true => !rules.allow_staged,
         false => !rules.allow_dirty,

@@ -22,7 +22,7 @@ pub(super) fn is_left_over(path: &Path) -> bool {
 
 /// Whether what a file leads to lies below the root: nothing else is written.
 pub fn is_inside(fixed: &FixedFile, root: &Path) -> bool {
-    crate::places::Places::new([root.to_path_buf()]).hold_file(&fixed.file.path)
+    lmem_base::places::Places::new([root.to_path_buf()]).hold_file(&fixed.file.path)
 }
 
 /// Why files were left as they are.
@@ -91,7 +91,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::source::SourceFile;
+    use lmem_base::source::SourceFile;
 
     fn fixed(path: &Path, root: &Path) -> FixedFile {
         let file = SourceFile::read(path, root).unwrap();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use codespan_reporting::files::{Error, Files, Location};
 
 use super::position::{self, Columns, Region};
-use crate::source::{SourceFile, Span};
+use lmem_base::source::{SourceFile, Span};
 
 const CUT: &str = "…";
 

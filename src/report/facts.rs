@@ -6,10 +6,10 @@ use std::path::Path;
 
 use super::Context;
 use super::position::place;
-use crate::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, KernelInstance, Label, Location, Severity};
-use crate::gpu::Arch;
-use crate::remark::{self, COMPILER_WARNING};
-use crate::source::Span;
+use lmem_base::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, KernelInstance, Label, Location, Severity};
+use lmem_base::gpu::arch::Arch;
+use lmem_base::source::Span;
+use lmem_lints::remark::{self, COMPILER_WARNING};
 
 /// Rows of a table of kernels; the JSON format has all.
 const MAX_ROWS: usize = 8;

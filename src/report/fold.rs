@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use crate::diagnostic::{Code, Diagnostic, Evidence, KernelInstance, ResourceUsage, Severity};
-use crate::source::Span;
+use lmem_base::diagnostic::{Code, Diagnostic, Evidence, KernelInstance, ResourceUsage, Severity};
+use lmem_base::source::Span;
 
 /// Folds the diagnostics of one run, or of several that have no kernel in common, and sorts them.
 ///

@@ -9,8 +9,8 @@ use codespan_reporting::term::{Config, emit_to_write_style};
 
 use super::excerpt::{Excerpts, clean, one_line};
 use super::{Context, facts, suggestion};
-use crate::diagnostic::{Code, Diagnostic, Label, Report, Severity};
-use crate::source::Span;
+use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity};
+use lmem_base::source::Span;
 
 /// Columns for line numbers and borders.
 const GUTTER: usize = 10;
@@ -111,8 +111,9 @@ fn draw(shown: &Shown<usize>, excerpts: &Excerpts, color: bool) -> Result<String
 mod tests {
     use super::*;
     use crate::cli::MessageFormat;
-    use crate::report::{fold, samples};
-    use crate::source::SourceFile;
+    use crate::report::fold::fold;
+    use crate::report::samples;
+    use lmem_base::source::SourceFile;
     use snapbox::{IntoData, assert_data_eq, str};
 
     fn human(diagnostics: Vec<Diagnostic>) -> String {

@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::position::{Columns, Region, range};
 use super::{Context, DEFAULT_WIDTH, PackageInfo, facts, human};
-use crate::diagnostic::{
+use lmem_base::diagnostic::{
     Applicability, Code, Diagnostic, Evidence, FlagOrigin, Footprint, KernelInstance, Label, Report, Severity,
     Suggestion, Suppression, Uniformity, VerifiedKernel,
 };
-use crate::source::Span;
+use lmem_base::source::Span;
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
     let packages: HashMap<&str, &PackageInfo> =
@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn kernels_have_the_places_that_load_them() {
-        let place = crate::diagnostic::Location { file: "src/main.rs".to_string(), line: 42, column: 17 };
+        let place = lmem_base::diagnostic::Location { file: "src/main.rs".to_string(), line: 42, column: 17 };
         let kernel = KernelInstance { loaded_at: vec![place], ..samples::kernel("mean", "sm_90", 128) };
         let kernel = serde_json::to_value(kernel).unwrap();
         assert_eq!(kernel["loaded_at"], serde_json::json!([{"file": "src/main.rs", "line": 42, "column": 17}]));
@@ -446,8 +446,8 @@ mod tests {
 
     #[test]
     fn spans_over_lines_highlight_each() {
-        let file = crate::source::SourceFile::from_text("a.cu", "éab\ncd\r\nef\n");
-        let label = Label { span: crate::source::Span::new(&file, 2..10), text: String::new() };
+        let file = lmem_base::source::SourceFile::from_text("a.cu", "éab\ncd\r\nef\n");
+        let label = Label { span: lmem_base::source::Span::new(&file, 2..10), text: String::new() };
         let span = serde_json::to_value(SpanMessage::new(&label, true)).unwrap();
         let expected = serde_json::json!([
             {"text": "éab", "highlight_start": 2, "highlight_end": 4},

@@ -21,7 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::cli::MessageFormat;
-use crate::diagnostic::Report;
+use lmem_base::diagnostic::Report;
 
 pub use fold::{fold, fold_units, sort};
 pub use summary::summary;

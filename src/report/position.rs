@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::source::{SourceFile, Span};
+use lmem_base::source::{SourceFile, Span};
 
 /// What a column counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

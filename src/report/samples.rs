@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Context, DEFAULT_WIDTH, PackageInfo};
-use crate::diagnostic::{
+use lmem_base::diagnostic::{
     Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Report, ResourceUsage, Severity, Uniformity,
 };
-use crate::source::{SourceFile, Span};
+use lmem_base::source::{SourceFile, Span};
 
 const RUNNING_MEAN: &str = "\
 template <int W>

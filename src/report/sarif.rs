@@ -13,8 +13,8 @@ use serde_sarif::sarif::{
 use super::Context;
 use super::facts::{self, repository_path};
 use super::position::{Columns, Region};
-use crate::diagnostic::{Code, Diagnostic, Label, Report, Severity};
-use crate::source::Span;
+use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity};
+use lmem_base::source::Span;
 
 /// The name that SARIF files use for the repository root.
 const ROOT: &str = "%SRCROOT%";

@@ -5,7 +5,7 @@ use std::io;
 use super::excerpt::one_line;
 use super::facts::severity_word;
 use super::position::place;
-use crate::diagnostic::{Diagnostic, Report};
+use lmem_base::diagnostic::{Diagnostic, Report};
 
 pub(super) fn render(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     report.diagnostics.iter().try_for_each(|diagnostic| writeln!(out, "{}", one_line(&line(diagnostic))))

@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::excerpt::clean;
-use crate::diagnostic::{Edit, Suggestion, VerifiedKernel};
-use crate::edit;
-use crate::gpu::Arch;
-use crate::source::SourceFile;
+use lmem_base::diagnostic::{Edit, Suggestion, VerifiedKernel};
+use lmem_base::edit;
+use lmem_base::gpu::arch::Arch;
+use lmem_base::source::SourceFile;
 
 /// Rows of figures that people read; the JSON format has all.
 const MAX_ROWS: usize = 4;
@@ -200,8 +200,8 @@ fn cut(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::{Applicability, Footprint, ResourceUsage, Verification};
-    use crate::source::Span;
+    use lmem_base::diagnostic::{Applicability, Footprint, ResourceUsage, Verification};
+    use lmem_base::source::Span;
     use snapbox::{IntoData, assert_data_eq, str};
 
     fn suggestion() -> Suggestion {

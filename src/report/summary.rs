@@ -5,7 +5,7 @@ use std::time::Duration;
 use codespan_reporting::term::termcolor::{Ansi, Color, ColorSpec, NoColor, WriteColor};
 
 use super::facts::count;
-use crate::diagnostic::{Applicability, Summary};
+use lmem_base::diagnostic::{Applicability, Summary};
 
 /// Words of cargo's progress lines stand right-aligned in this many columns.
 const STATUS_WIDTH: usize = 12;

@@ -15,12 +15,13 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::discover::Workspace;
-use crate::extract::{CapturedText, Extraction, NvrtcOptions, TranslationUnit, UnitCode, UnitNames, kernel_texts};
-use crate::files::write_whole;
-use crate::lint::plural;
-use crate::source::SourceFile;
-use crate::toolkit::Toolkit;
+use cuda_toolkit::Toolkit;
+use lmem_base::files::write_whole;
+use lmem_base::source::SourceFile;
+use lmem_base::words::plural;
+use lmem_extract::{Extraction, kernel_texts};
+use lmem_project::discover::Workspace;
+use lmem_unit::{CapturedText, NvrtcOptions, TranslationUnit, UnitCode, UnitNames};
 
 use origin::Sources;
 use record::Record;

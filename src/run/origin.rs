@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use crate::extract::MappedText;
-use crate::source::{SourceFile, Span};
+use lmem_base::source::{SourceFile, Span};
+use lmem_unit::MappedText;
 
 /// Pieces of source that one text is looked for in; more of them are hardly joined to one kernel.
 const MAX_PIECES: usize = 8;

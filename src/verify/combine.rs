@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use super::compare;
 use super::measure::{Measured, canonical};
 use super::{Candidate, Prover, candidate_of, is_cancelled, judge_kernels, run};
-use crate::compile::Failure;
-use crate::diagnostic::{Diagnostic, Suggestion};
-use crate::edit;
+use crate::compile::unit::Failure;
+use lmem_base::diagnostic::{Diagnostic, Suggestion};
+use lmem_base::edit;
 
 /// Writing nothing after all that was compiled would waste it, so the budget of the proof does not count here.
 const TIME: Duration = Duration::from_secs(24 * 60 * 60);

@@ -3,10 +3,10 @@
 use thiserror::Error;
 
 use super::measure::{Function, Measured};
-use super::occupancy::{Occupancy, occupancy};
-use crate::diagnostic::Footprint;
-use crate::gpu::Arch;
-use crate::read::ComputedCosts;
+use crate::verify::occupancy::{Occupancy, occupancy};
+use lmem_base::diagnostic::Footprint;
+use lmem_base::gpu::arch::Arch;
+use nv_code::ComputedCosts;
 
 /// Rounds of a loop of which nothing is known, as in the order of findings.
 const ROUNDS: u32 = 8;
@@ -158,8 +158,8 @@ fn footprint(function: &Function, occupancy: Option<Occupancy>, work: u64) -> Fo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::ResourceUsage;
-    use crate::read::{SassFunction, Work};
+    use lmem_base::diagnostic::ResourceUsage;
+    use nv_code::{SassFunction, Work};
 
     const TERMS: Terms = Terms {
         arch: Arch::new(90),

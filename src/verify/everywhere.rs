@@ -2,8 +2,8 @@
 //! It is only made where all of them compiled the same, and what the file says.
 
 use super::{Subject, reads};
-use crate::as_compiled::CompiledUnit;
-use crate::diagnostic::{Diagnostic, Edit, Suggestion};
+use lmem_base::diagnostic::{Diagnostic, Edit, Suggestion};
+use lmem_unit::CompiledUnit;
 
 /// Takes away the suggestions whose edits are not true everywhere; says how many there were.
 pub fn keep_true_everywhere(diagnostics: &mut [Diagnostic], subjects: &[Subject<'_>]) -> usize {

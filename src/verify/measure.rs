@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::compile::Artifacts;
-use crate::diagnostic::ResourceUsage;
-use crate::read::{Cubin, FunctionUsage, PtxasLog, SassFunction, Work};
+use lmem_base::diagnostic::ResourceUsage;
+use lmem_unit::Artifacts;
+use nv_code::{Cubin, FunctionUsage, PtxasLog, SassFunction, Work};
 
 /// Directives of a kernel's header that give its block size.
 const BLOCK_SIZES: [&str; 2] = [".maxntid", ".reqntid"];

@@ -6,9 +6,9 @@
 mod combine;
 mod compare;
 mod everywhere;
-mod measure;
+pub mod measure;
 mod occupancy;
-mod overlay;
+pub mod overlay;
 mod together;
 
 use std::cmp::Reverse;
@@ -24,16 +24,17 @@ pub use measure::{Function, Measured};
 pub use occupancy::{Occupancy, occupancy};
 pub use overlay::{Mirror, Overlay};
 
-use crate::as_compiled::AsCompiled;
-use crate::compile::{CompileError, Failure, MessageKind, Target};
-use crate::diagnostic::{
+use crate::compile::unit::{CompileError, Failure, Target};
+use lmem_base::diagnostic::{
     Applicability, Diagnostic, Edit, Evidence, KernelInstance, Suggestion, Uniformity, Verification, VerifiedKernel,
 };
-use crate::edit;
-use crate::extract::{TranslationUnit, UnitCode};
-use crate::gpu::Arch;
-use crate::read::computed_costs;
-use crate::source::normalize;
+use lmem_base::edit;
+use lmem_base::gpu::arch::Arch;
+use lmem_base::source::normalize;
+use lmem_unit::AsCompiled;
+use lmem_unit::MessageKind;
+use lmem_unit::{TranslationUnit, UnitCode};
+use nv_code::computed_costs;
 
 pub use compare::Fault;
 use compare::Terms;

@@ -3,7 +3,7 @@
 //! A table beside this file has what that gave for a sample of registers, block sizes, shared memory and architectures;
 //! the live tests compare with the header itself.
 
-use crate::gpu::{Gpu, MAX_BLOCK_THREADS, MAX_REGISTERS, WARP};
+use lmem_base::gpu::{Gpu, MAX_BLOCK_THREADS, MAX_REGISTERS, WARP};
 
 /// Resident blocks and warps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ fn blocks_by_shared(gpu: &Gpu, shared: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::Arch;
+    use lmem_base::gpu::arch::Arch;
 
     fn blocks(architecture: u32, registers: u32, shared: u64, threads: u32) -> Option<u32> {
         let occupancy = occupancy(Arch::new(architecture).gpu(), registers, shared, Some(threads));

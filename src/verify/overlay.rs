@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::diagnostic::Edit;
-use crate::edit;
-use crate::extract::{MappedText, NvccFlags, TranslationUnit, UnitCode};
-use crate::source::{SourceFile, normalize};
+use lmem_base::diagnostic::Edit;
+use lmem_base::edit;
+use lmem_base::source::{SourceFile, normalize};
+use lmem_unit::{MappedText, NvccFlags, TranslationUnit, UnitCode};
 
 /// A unit and edits of the files that it is made of.
 pub struct Overlay<'a> {
@@ -62,9 +62,10 @@ impl<'a> Overlay<'a> {
     /// What makes this overlay different from others of the unit: names of files below the root, and texts.
     pub fn texts(&self) -> Vec<(String, &str)> {
         match &self.text {
-            Edited::Files(files) => {
-                files.iter().map(|(path, text)| (crate::source::display_path(path, self.root), text.as_str())).collect()
-            }
+            Edited::Files(files) => files
+                .iter()
+                .map(|(path, text)| (lmem_base::source::display_path(path, self.root), text.as_str()))
+                .collect(),
             Edited::Text(text) => vec![(String::new(), text.as_str())],
         }
     }
@@ -145,9 +146,9 @@ fn edited_files(edits: &[&Edit]) -> Option<BTreeMap<PathBuf, String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::FlagOrigin;
-    use crate::extract::DriverOptions;
-    use crate::source::Span;
+    use lmem_base::diagnostic::FlagOrigin;
+    use lmem_base::source::Span;
+    use lmem_unit::DriverOptions;
 
     #[test]
     fn files_are_mirrored_with_their_edits() {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use cargo_lmem::attribute::{CallAreaKind, KernelFrame, StackObject, StackObjectKind, attribute};
 use cargo_lmem::check::{MARKS_SPILLS, register_flag};
-use cargo_lmem::lint::{LintContext, UnitContext, would_claim};
-use cargo_lmem::read::read_unit;
+use lmem_frame::{CallAreaKind, KernelFrame, StackObject, StackObjectKind, attribute};
+use lmem_lints::{LintContext, UnitContext, would_claim};
+use nv_code::read_unit;
 
 use super::crates::TestCrate;
 use super::record::Given;

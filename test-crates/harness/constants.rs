@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use cargo_lmem::constant::{IntegerType, Value, evaluate};
+use cuda_syntax::constant::{IntegerType, Value, evaluate};
 
 use super::{Problem, crates, record};
 

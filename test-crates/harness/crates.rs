@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cargo_lmem::toolkit::Version;
+use lmem_base::version::Version;
 
 use super::Problem;
 use super::run::ARCHITECTURES;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use cargo_lmem::compile::Artifacts;
-use cargo_lmem::gpu::Arch;
-use cargo_lmem::read::{AccessKind, AddressBase, Cubin, CubinFunction, LocalInstruction, SassFunction};
+use lmem_base::gpu::Arch;
+use lmem_unit::Artifacts;
+use nv_code::{AccessKind, AddressBase, Cubin, CubinFunction, LocalInstruction, SassFunction};
 
 use super::{Problem, all};
 

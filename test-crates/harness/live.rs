@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 use cargo_lmem::check::{ArtifactSource, Sourced, Surroundings, check_in};
 use cargo_lmem::cli::MessageFormat;
 use cargo_lmem::compile::{Failure, Target};
-use cargo_lmem::extract::TranslationUnit;
-use cargo_lmem::lint;
-use cargo_lmem::toolkit::{self, Component};
+use lmem_unit::TranslationUnit;
+
 use cargo_lmem::verify::{Measured, Overlay, OverlaySource};
+use cuda_toolkit::Component;
 use libtest_mimic::Completion;
 
 use super::crates::TestCrate;
@@ -63,12 +63,12 @@ impl OverlaySource for Live<'_> {
 pub fn judge_workspace(folder: &Path) -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
     let toolkit = record::real_toolkit(crates::VERSION, &cancel)?;
-    let nvdisasm = toolkit::component(&toolkit, Component::Nvdisasm, false, true, &cancel);
+    let nvdisasm = cuda_toolkit::component(&toolkit, Component::Nvdisasm, false, true, &cancel);
     let nvdisasm = nvdisasm.map_err(|error| error.to_string())?.join("bin/nvdisasm");
     let judge =
         Judge { root: folder, cancel: &cancel, nvdisasm: &nvdisasm, given: Mutex::default(), found: Mutex::default() };
     let surroundings = Surroundings { current_folder: Some(folder), recorded: Some((toolkit, &judge)), program: None };
-    let everything = format!("--warn={}", lint::known_names().join(",").replace(",warnings", ""));
+    let everything = format!("--warn={}", lmem_lints::known_names().join(",").replace(",warnings", ""));
     let arguments = run::arguments(&["sm_90"], &[".", "--no-verify", &everything]);
     let outcome = check_in(surroundings, &arguments, &cancel).map_err(|error| error.to_string())?;
     let (compared, mut problems) = judge.found.into_inner().expect("no thread has panicked");
@@ -128,7 +128,7 @@ impl ArtifactSource for Judge<'_> {
 pub fn compare_with_nvdisasm() -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
     let toolkit = record::real_toolkit(crates::VERSION, &cancel)?;
-    let folder = toolkit::component(&toolkit, Component::Nvdisasm, false, true, &cancel);
+    let folder = cuda_toolkit::component(&toolkit, Component::Nvdisasm, false, true, &cancel);
     let nvdisasm = folder.map_err(|error| error.to_string())?.join("bin/nvdisasm");
     let mut problems = Vec::new();
     let mut compared = 0;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cargo_lmem::check::MARKS_SPILLS;
-use cargo_lmem::read::{CubinHeader, PtxasLog, read_machine_code};
+use nv_code::{CubinHeader, PtxasLog, read_machine_code};
 
 use super::crates::TestCrate;
 use super::record::Given;

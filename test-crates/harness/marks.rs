@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cargo_lmem::diagnostic::Diagnostic;
+use lmem_base::diagnostic::Diagnostic;
 
 use super::crates::TestCrate;
 use super::{Problem, all};

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use cargo_lmem::gpu::{Arch, Gpu, MAX_BLOCK_THREADS, WARP};
 use cargo_lmem::verify::occupancy;
+use lmem_base::gpu::{Arch, Gpu, MAX_BLOCK_THREADS, WARP};
 
 use super::{Problem, all, crates, record};
 

@@ -16,17 +16,19 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cargo_lmem::as_compiled::AsCompiled;
 use cargo_lmem::cache::{self, Cache};
 use cargo_lmem::check::{ArtifactSource, Compilers, Sourced};
-use cargo_lmem::compile::{Artifacts, CompileError, Compiler, CompilerMessage, Failure, HeaderIndex, Target};
-use cargo_lmem::extract::{TranslationUnit, UnitCode};
-use cargo_lmem::read::FrontEnd;
-use cargo_lmem::toolkit::{self, Component, Request, Toolkit, Version};
+use cargo_lmem::compile::{CompileError, Compiler, Failure, HeaderIndex, Target};
 use cargo_lmem::verify::{Measured, Overlay, OverlaySource};
+use cuda_toolkit::{Component, Request, Toolkit};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use lmem_base::version::Version;
+use lmem_unit::AsCompiled;
+use lmem_unit::FrontEnd;
+use lmem_unit::{Artifacts, CompilerMessage};
+use lmem_unit::{TranslationUnit, UnitCode};
 use serde::{Deserialize, Serialize};
 
 use super::crates::{self, TestCrate};
@@ -343,7 +345,7 @@ pub fn renew(names: &str) -> Result<(), Problem> {
 pub fn real_toolkit(version: Version, cancel: &AtomicBool) -> Result<Toolkit, Problem> {
     let select = |choice: Option<&str>| {
         let request = Request { choice, offline: version != crates::VERSION, ..Request::default() };
-        toolkit::select(request, cancel).map(|selection| selection.toolkit).map_err(|error| error.to_string())
+        cuda_toolkit::select(request, cancel).map(|selection| selection.toolkit).map_err(|error| error.to_string())
     };
     if version == crates::VERSION {
         let toolkit = select(None)?;
@@ -376,7 +378,7 @@ pub fn compile_cached(
     target: &Target,
     cancel: &AtomicBool,
 ) -> Result<Sourced, Box<Failure>> {
-    let cache = toolkit::cache_root().ok().map(|folder| Cache::new(cache::folder(&folder), root));
+    let cache = cuda_toolkit::cache_root().ok().map(|folder| Cache::new(cache::folder(&folder), root));
     with_compilers(root, cancel, cache, |compilers| compilers.artifacts(unit, target))
 }
 
@@ -397,7 +399,7 @@ fn with_compilers<T>(
     run: impl FnOnce(&Compilers<'_>) -> T,
 ) -> T {
     let curand = |toolkit: &Toolkit| {
-        let folder = toolkit::component(toolkit, Component::Curand, false, true, cancel);
+        let folder = cuda_toolkit::component(toolkit, Component::Curand, false, true, cancel);
         folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
     };
     let limit = Duration::from_secs(600);

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use cargo_lmem::check::Outcome;
 use cargo_lmem::cli::MessageFormat;
-use cargo_lmem::diagnostic::{Code, Diagnostic};
-use cargo_lmem::lint;
-use cargo_lmem::read::PtxasLog;
+use lmem_base::diagnostic::{Code, Diagnostic};
+
+use nv_code::PtxasLog;
 use snapbox::{Data, IntoData};
 
 use super::crates::TestCrate;
@@ -38,7 +38,7 @@ pub fn test(test_crate: &TestCrate) -> Result<(), Problem> {
 
 /// The argument that makes all lints speak.
 pub fn every_lint() -> String {
-    format!("--warn={}", lint::known_names().join(",").replace(",warnings", ""))
+    format!("--warn={}", lmem_lints::known_names().join(",").replace(",warnings", ""))
 }
 
 /// Runs the tool on the record.

@@ -1,7 +1,6 @@
 //! What holds for all lints, messages and test crates.
 
-use cargo_lmem::diagnostic::Diagnostic;
-use cargo_lmem::lint;
+use lmem_base::diagnostic::Diagnostic;
 
 use super::recorded::is_lint;
 use super::{Problem, all, crates};
@@ -19,7 +18,7 @@ pub fn lints_are_registered() -> Result<(), Problem> {
     let crates = crates::names();
     let mut problems = Vec::new();
     for name in &names {
-        if lint::find(name).is_none_or(|lint| lint.name != name.as_str()) {
+        if lmem_lints::find(name).is_none_or(|lint| lint.name != name.as_str()) {
             problems.push(format!("lints/{name}.rs: `{name}` is not in `ALL`"));
         }
         if !crates.contains(name) {
@@ -29,8 +28,9 @@ pub fn lints_are_registered() -> Result<(), Problem> {
             problems.push(format!("lints/{name}.rs: README.md has no row for `{name}`"));
         }
     }
-    let unknown =
-        lint::known_names().into_iter().filter(|name| *name != "warnings" && !names.iter().any(|known| known == name));
+    let unknown = lmem_lints::known_names()
+        .into_iter()
+        .filter(|name| *name != "warnings" && !names.iter().any(|known| known == name));
     problems.extend(unknown.map(|name| format!("`{name}` is in `ALL`, and `lints/{name}.rs` does not exist")));
     all(problems)
 }

@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use cargo_lmem::check::{ArtifactSource, Outcome, Surroundings, check_in};
 use cargo_lmem::cli::{Cargo, CheckArgs, Command, MessageFormat};
-use cargo_lmem::discover::Package;
-use cargo_lmem::lint;
+use lmem_project::discover::Package;
+
 use cargo_lmem::report::{Context, DEFAULT_WIDTH, PackageInfo, render};
-use cargo_lmem::toolkit::Toolkit;
 use clap::Parser;
+use cuda_toolkit::Toolkit;
 
 use super::Problem;
 use super::crates::TestCrate;
@@ -51,7 +51,7 @@ pub fn report(outcome: &Outcome, format: MessageFormat) -> Result<String, Proble
         packages: &packages,
         root,
         repository_prefix: "",
-        lint_docs: lint::documentation,
+        lint_docs: lmem_lints::documentation,
         color: false,
         width: DEFAULT_WIDTH,
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use cargo_lmem::diagnostic::Diagnostic;
+use lmem_base::diagnostic::Diagnostic;
 
 use crate::harness::recorded::is_lint;
 use crate::labels::{Label, Labels, Place};
@@ -104,7 +104,7 @@ fn findings_of(diagnostic: &Diagnostic, architecture: &str) -> Vec<Finding> {
         // What is said of a whole unit holds for every architecture.
         named.insert(String::new(), 0);
     }
-    let place = |label: &cargo_lmem::diagnostic::Label| (label.span.file.display.clone(), label.span.start_line());
+    let place = |label: &lmem_base::diagnostic::Label| (label.span.file.display.clone(), label.span.start_line());
     let finding = |(kernel, bytes)| Finding {
         lint: diagnostic.code.name().to_string(),
         kernel,

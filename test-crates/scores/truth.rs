@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cargo_lmem::attribute::demangle;
-use cargo_lmem::read::{Cubin, PtxasLog, SassFunction};
+use lmem_base::mangling::demangle;
+use nv_code::{Cubin, PtxasLog, SassFunction};
 
 use crate::harness::Problem;
 use crate::harness::record::Given;

@@ -7,12 +7,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cargo_lmem::build_flags::BuildFlags;
 use cargo_lmem::compile::{Compiler, HeaderIndex, Target};
-use cargo_lmem::discover::{Scope, discover};
-use cargo_lmem::extract::{TranslationUnit, extract};
 use cargo_lmem::sandbox::Sandbox;
-use cargo_lmem::toolkit;
+use lmem_extract::extract;
+use lmem_project::build_flags::BuildFlags;
+use lmem_project::discover::{Scope, discover};
+use lmem_unit::TranslationUnit;
+
 use libtest_mimic::Failed;
 
 use super::collection::{self, Edited, Form};
@@ -97,7 +98,9 @@ fn add(place: &Path, path: &str, form: &str, folder: &Path, jobs: &mut Vec<Job>)
 /// Kernel strings take the program's own way to NVRTC: their text may ask which compiler it is.
 fn compile_text(unit: &TranslationUnit, architecture: &str, cubin: &Path) -> Result<(), Failed> {
     let cancel = AtomicBool::new(false);
-    let toolkit = toolkit::select(toolkit::Request { quiet: true, ..toolkit::Request::default() }, &cancel)?.toolkit;
+    let toolkit =
+        cuda_toolkit::select(cuda_toolkit::Request { quiet: true, ..cuda_toolkit::Request::default() }, &cancel)?
+            .toolkit;
     let target = Target { toolkit: Arc::new(toolkit), architecture: architecture.to_string() };
     let sandbox = Sandbox::default();
     let compiler = Compiler {

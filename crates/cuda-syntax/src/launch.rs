@@ -1,0 +1,601 @@
+//! Launches of kernels in host code: `kernel<<<grid, block>>>(…)`, and how many threads a block of them has; those in Rust
+//! code come with the unit.
+//!
+//! A number is given only where every launch of a kernel shows it as a constant: advice on too few threads would make the
+//! others fail.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tree_sitter::Node;
+
+use super::types;
+use crate::tree::access_path::access_path;
+use crate::tree::children;
+use crate::tree::role::role;
+use crate::tree::view::SourceView;
+use lmem_base::gpu::MAX_BLOCK_THREADS;
+use lmem_base::mangling::demangle;
+use lmem_base::source::Span;
+use lmem_unit::CompiledUnit;
+use lmem_unit::{DynamicShared, MappedText, RustLaunch, UnitCode};
+
+/// Names that stand for names that stand for names.
+const MAX_STEPS: usize = 8;
+
+/// A launch whose block is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// The kernel's name, without namespaces and template arguments.
+    pub kernel: String,
+    /// Threads of a block.
+    pub threads: u32,
+    /// How many axes they lie along.
+    pub axes: usize,
+    /// The launch up to its arguments: `scan<<<grid, 256>>>`.
+    pub span: Span,
+}
+
+impl Launch {
+    /// The block as the launch writes it.
+    pub fn block_text(&self) -> &str {
+        let configuration = self.span.text().split_once("<<<").map_or("", |(_, rest)| rest);
+        let parts = split_at_commas(configuration.strip_suffix(">>>").unwrap_or(configuration));
+        parts.get(1).map_or("", |block| block.trim())
+    }
+}
+
+/// Threads of a block, and how many axes they lie along.
+#[derive(Clone, Copy)]
+struct Block {
+    threads: i64,
+    axes: usize,
+}
+
+/// The launches of a unit.
+#[derive(Debug, Clone, Default)]
+pub struct Launches {
+    /// By kernel, in order of the text.
+    known: BTreeMap<String, Vec<Launch>>,
+    /// Kernels that are launched in other ways, or with blocks that are not known.
+    unknown: BTreeSet<String>,
+    /// The largest that any launch adds, by kernel; one that is not known counts as larger than all others.
+    dynamic_shared: BTreeMap<String, DynamicShared>,
+}
+
+impl Launches {
+    /// The launches in a unit's own text. Kernels that headers define are left out: other files launch them too.
+    pub fn of_unit(unit: CompiledUnit<'_>) -> Self {
+        let mut launches = Self::of_own_text(unit);
+        for launch in &unit.unit.launches {
+            launches.add(launch);
+        }
+        launches
+    }
+
+    /// A launch in Rust code, beside those of the text.
+    fn add(&mut self, launch: &RustLaunch) {
+        let demangled = demangle(&launch.kernel);
+        let kernel = base_name(&demangled).to_string();
+        self.add_shared(&kernel, launch.dynamic_shared);
+        let threads = launch.block.and_then(|block| block.iter().try_fold(1u32, |all, axis| all.checked_mul(*axis)));
+        match (launch.block, threads.filter(|threads| (1..=MAX_BLOCK_THREADS).contains(threads))) {
+            (Some(block), Some(threads)) => {
+                let axes = block.iter().rposition(|axis| *axis != 1).unwrap_or(0) + 1;
+                let span = launch.span.clone();
+                self.known.entry(kernel.clone()).or_default().push(Launch { kernel, threads, axes, span });
+            }
+            _ => _ = self.unknown.insert(kernel),
+        }
+    }
+
+    fn add_shared(&mut self, kernel: &str, added: DynamicShared) {
+        let known = self.dynamic_shared.entry(kernel.to_string()).or_default();
+        *known = added.max(*known);
+    }
+
+    /// Shared memory that launches of a kernel add to what it declares: the most that was seen, and nothing where no launch
+    /// was. `None` where that is only known when the program runs.
+    pub fn dynamic_shared(&self, kernel: &str) -> Option<u64> {
+        match self.dynamic_shared.get(base_name(kernel)).copied().unwrap_or_default() {
+            DynamicShared::Unseen => Some(0),
+            DynamicShared::Bytes(bytes) => Some(bytes),
+            DynamicShared::Unknown => None,
+        }
+    }
+
+    fn of_own_text(unit: CompiledUnit<'_>) -> Self {
+        match &unit.unit.code {
+            UnitCode::CudaFile { file, .. } if file.text().contains("<<<") => {
+                let view = SourceView::new(MappedText::from_file(file), unit.file(file));
+                Reader { view: &view }.read()
+            }
+            _ => Self::default(),
+        }
+    }
+
+    /// The launch with the most threads in a block, by the kernel's demangled name; `None` where a launch of it is not
+    /// known.
+    pub fn largest(&self, kernel: &str) -> Option<&Launch> {
+        // Of equal ones the first.
+        self.all(kernel)?.iter().rev().max_by_key(|launch| launch.threads)
+    }
+
+    /// A launch that must fail where too large a block does. Which launch is of which instance of a template is not
+    /// known: of these it is the smallest of all.
+    pub fn most_certain(&self, kernel: &str) -> Option<&Launch> {
+        match kernel.contains('<') {
+            true => self.all(kernel)?.iter().min_by_key(|launch| launch.threads),
+            false => self.largest(kernel),
+        }
+    }
+
+    /// How many axes the threads lie along at most, in the launches that are known.
+    pub fn axes(&self, kernel: &str) -> Option<usize> {
+        self.known.get(base_name(kernel))?.iter().map(|launch| launch.axes).max()
+    }
+
+    fn all(&self, kernel: &str) -> Option<&[Launch]> {
+        let name = base_name(kernel);
+        self.known.get(name).filter(|_| !self.unknown.contains(name)).map(Vec::as_slice)
+    }
+}
+
+/// `scan` of `ns::scan<float, 4>`.
+fn base_name(name: &str) -> &str {
+    let name = name.split('<').next().unwrap_or(name).trim();
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+struct Reader<'a> {
+    view: &'a SourceView,
+}
+
+impl<'a> Reader<'a> {
+    fn read(&self) -> Launches {
+        let mut launches = Launches::default();
+        let Some(root) = self.view.root() else { return launches };
+        let nodes = all_nodes(root);
+        let defined: BTreeSet<&str> = nodes.iter().filter_map(|node| self.defined_kernel(*node)).collect();
+        for node in nodes.iter().filter(|node| node.kind() == "call_expression") {
+            let Some((kernel, configuration)) = self.launch(*node).filter(|(name, _)| defined.contains(name)) else {
+                continue;
+            };
+            let span = self.view.span(node.start_byte()..configuration.end_byte());
+            let parts: Vec<Node<'a>> = children(configuration).into_iter().filter(Node::is_named).collect();
+            launches.add_shared(kernel, parts.get(2).map_or(DynamicShared::Bytes(0), |bytes| self.bytes(*bytes)));
+            match parts.get(1).and_then(|block| self.block(*block)) {
+                Some((threads, axes)) => launches
+                    .known
+                    .entry(kernel.to_string())
+                    .or_default()
+                    .extend(span.map(|span| Launch { kernel: kernel.to_string(), threads, axes, span })),
+                None => _ = launches.unknown.insert(kernel.to_string()),
+            }
+        }
+        launches.unknown.extend(self.launched_otherwise(&nodes, &launches));
+        launches
+    }
+
+    /// The name of a kernel, where a node is its definition.
+    fn defined_kernel(&self, node: Node<'a>) -> Option<&'a str> {
+        let mut name = (node.kind() == "function_definition").then(|| node.child_by_field_name("declarator"))??;
+        let head = self.view.text().get(node.start_byte()..name.start_byte())?;
+        while let Some(inner) = name.child_by_field_name("declarator") {
+            name = inner;
+        }
+        head.contains("__global__").then(|| self.view.slice(name))
+    }
+
+    /// The kernel that a call launches, and what stands in `<<<…>>>`.
+    fn launch(&self, call: Node<'a>) -> Option<(&'a str, Node<'a>)> {
+        let configuration = children(call).into_iter().find(|child| child.kind() == "kernel_call_syntax")?;
+        let function = call.child_by_field_name("function")?;
+        Some((base_name(self.view.slice(function)), configuration))
+    }
+
+    /// Kernels whose names stand in places that may launch them: handed to a function, taken the address of, or in a
+    /// macro.
+    fn launched_otherwise(&self, nodes: &[Node<'a>], launches: &Launches) -> Vec<String> {
+        let macros: Vec<&str> =
+            nodes.iter().filter(|node| node.kind() == "preproc_arg").map(|node| self.view.slice(*node)).collect();
+        let is_in_macro = |name: &str| macros.iter().any(|text| text.contains("<<<") || has_word(text, name));
+        let identifiers = nodes.iter().filter(|node| matches!(node.kind(), "identifier" | "type_identifier"));
+        let odd = identifiers.map(|node| (self.view.slice(*node), node));
+        let odd: BTreeSet<&str> = odd
+            .filter(|(name, _)| launches.known.contains_key(*name))
+            .filter(|(_, node)| !self.is_harmless(**node))
+            .map(|(name, _)| name)
+            .collect();
+        launches.known.keys().filter(|name| odd.contains(name.as_str()) || is_in_macro(name)).cloned().collect()
+    }
+
+    /// Whether a mention of a kernel is its declaration, a launch that was read, or a question to the runtime.
+    fn is_harmless(&self, identifier: Node<'a>) -> bool {
+        let mut node = identifier;
+        while let Some(parent) = node.parent() {
+            let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|field| field.id() == node.id());
+            match parent.kind() {
+                "template_function"
+                | "qualified_identifier"
+                | "parenthesized_expression"
+                | "pointer_expression"
+                | "cast_expression" => node = parent,
+                "function_declarator" => return is_field("declarator"),
+                "call_expression" => return is_field("function") && self.launch(parent).is_some(),
+                "argument_list" => {
+                    let function = parent.parent().and_then(|call| call.child_by_field_name("function"));
+                    let asks = |name: &str| name.starts_with("cudaFunc") || name.starts_with("cudaOccupancy");
+                    return function.is_some_and(|function| asks(base_name(self.view.slice(function))));
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// The threads of a block that an expression stands for: a number, or a `dim3`.
+    fn block(&self, expression: Node<'a>) -> Option<(u32, usize)> {
+        let block = self.product(expression, MAX_STEPS)?;
+        let threads = u32::try_from(block.threads).ok().filter(|threads| (1..=MAX_BLOCK_THREADS).contains(threads))?;
+        Some((threads, block.axes))
+    }
+
+    fn product(&self, expression: Node<'a>, steps: usize) -> Option<Block> {
+        let steps = steps.checked_sub(1)?;
+        match expression.kind() {
+            "identifier" => match self.variable(expression, self.view.slice(expression))? {
+                Some(value) => self.product(value, steps),
+                None => self.line(expression, steps),
+            },
+            "parenthesized_expression" => self.product(expression.named_child(0)?, steps),
+            "call_expression" => {
+                let function = self.view.slice(expression.child_by_field_name("function")?);
+                let arguments = expression.child_by_field_name("arguments")?;
+                (base_name(function) == "dim3").then(|| self.product(arguments, steps))?
+            }
+            "compound_literal_expression" => {
+                let type_name = expression.child_by_field_name("type").map_or("", |node| self.view.slice(node));
+                let value = expression.child_by_field_name("value")?;
+                matches!(type_name, "" | "dim3").then(|| self.product(value, steps))?
+            }
+            // `dim3 block(X, Y)` reads like a function's declaration.
+            "argument_list" | "initializer_list" | "parameter_list" => {
+                let values = children(expression).into_iter().filter(|child| child.is_named() && !child.is_extra());
+                let values: Vec<i64> = values.take(4).map(|value| self.value(value, steps)).collect::<Option<_>>()?;
+                let threads = values.iter().try_fold(1i64, |product, value| product.checked_mul(*value))?;
+                let last = values.iter().rposition(|value| *value != 1).unwrap_or(0);
+                Some(Block { threads, axes: (last + 1).min(3) })
+            }
+            _ => self.line(expression, steps),
+        }
+    }
+
+    /// A block that is a number.
+    fn line(&self, expression: Node<'a>, steps: usize) -> Option<Block> {
+        let threads = self.value(expression, steps)?;
+        Some(Block { threads, axes: 1 })
+    }
+
+    /// The third part of `<<<grid, block, bytes>>>`.
+    fn bytes(&self, expression: Node<'a>) -> DynamicShared {
+        let bytes = self.product(expression, MAX_STEPS).filter(|value| value.axes == 1);
+        let bytes = bytes.and_then(|value| u64::try_from(value.threads).ok());
+        bytes.map_or(DynamicShared::Unknown, DynamicShared::Bytes)
+    }
+
+    /// The value of an expression, as it was compiled.
+    fn value(&self, at: Node<'a>, steps: usize) -> Option<i64> {
+        let steps = steps.checked_sub(1)?;
+        let text = self.view.compiled().compiled(self.view.text(), at.byte_range())?;
+        types::evaluate(text.trim(), &|name| {
+            let value = match self.variable(at, name)? {
+                Some(value) => self.value(value, steps)?,
+                None => self.view.evaluate(name, at.start_byte())?,
+            };
+            Some(format!("({value})"))
+        })
+    }
+
+    /// What a name is bound to at a node. The outer option is empty where it is bound to something that is not known or
+    /// may change; the inner one where no variable of that name is to be seen.
+    #[allow(clippy::option_option, reason = "an unknown variable is not a missing one")]
+    fn variable(&self, at: Node<'a>, name: &str) -> Option<Option<Node<'a>>> {
+        let mut node = at;
+        while let Some(parent) = node.parent() {
+            if parent.kind() == "template_declaration" || parent.kind() == "function_definition" {
+                // Parameters of the function or of its template.
+                let end = if parent.kind() == "template_declaration" { node.start_byte() } else { body_start(parent) };
+                let head = self.view.text().get(parent.start_byte()..end).unwrap_or("");
+                if has_word(head, name) {
+                    return None;
+                }
+            }
+            if matches!(parent.kind(), "lambda_expression" | "for_range_loop" | "for_statement" | "if_statement") {
+                let head = self.view.text().get(parent.start_byte()..node.start_byte()).unwrap_or("");
+                let declares = parent.kind() != "if_statement" && has_word(head, name);
+                if declares && node.id() != at.id() {
+                    return None;
+                }
+            }
+            let earlier = children(parent).into_iter().take_while(|child| child.start_byte() < node.start_byte());
+            let declaration = earlier.filter_map(|child| self.declares(child, name)).last();
+            if let Some((value, is_constant)) = declaration {
+                let value = value.filter(|_| is_constant || !self.changes(parent, name));
+                return value.map(Some);
+            }
+            node = parent;
+        }
+        Some(None)
+    }
+
+    /// The initialiser of a variable, where a node declares it, and whether the variable is constant.
+    fn declares(&self, node: Node<'a>, name: &str) -> Option<(Option<Node<'a>>, bool)> {
+        if node.kind() != "declaration" {
+            return None;
+        }
+        let is_constant =
+            children(node).into_iter().any(|child| matches!(self.view.slice(child), "const" | "constexpr"));
+        let mut cursor = node.walk();
+        node.children_by_field_name("declarator", &mut cursor).find_map(|declarator| {
+            let inner = declarator.child_by_field_name("declarator").unwrap_or(declarator);
+            if self.view.slice(inner) != name {
+                // Pointers, references, arrays and bindings of that name are not read.
+                return has_word(self.view.slice(inner), name).then_some((None, false));
+            }
+            let is_dim3 = node.child_by_field_name("type").is_some_and(|kind| self.view.slice(kind) == "dim3");
+            let value = match declarator.kind() {
+                "init_declarator" => declarator.child_by_field_name("value"),
+                "function_declarator" if is_dim3 => declarator.child_by_field_name("parameters"),
+                _ => None,
+            };
+            Some((value, is_constant))
+        })
+    }
+
+    /// Whether a variable is written, or handed to something that may write it, after its declaration.
+    fn changes(&self, scope: Node<'a>, name: &str) -> bool {
+        let identifiers = all_nodes(scope).into_iter().filter(|node| node.kind() == "identifier");
+        identifiers.filter(|node| self.view.slice(*node) == name).any(|node| {
+            let whole = access_path(node);
+            let is_declarator = whole.parent().is_some_and(|parent| {
+                matches!(parent.kind(), "init_declarator" | "function_declarator")
+                    && parent.child_by_field_name("declarator").is_some_and(|declarator| declarator.id() == whole.id())
+            });
+            !is_declarator && role(whole).1
+        })
+    }
+}
+
+fn body_start(function: Node<'_>) -> usize {
+    function.child_by_field_name("body").map_or(function.start_byte(), |body| body.start_byte())
+}
+
+fn all_nodes(root: Node<'_>) -> Vec<Node<'_>> {
+    let mut nodes = Vec::new();
+    let mut open = vec![root];
+    while let Some(node) = open.pop() {
+        nodes.push(node);
+        open.extend(children(node).into_iter().rev());
+    }
+    nodes
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|part| part == word)
+}
+
+/// Splits at commas outside parentheses and braces.
+fn split_at_commas(text: &str) -> Vec<&str> {
+    let mut depth = 0i32;
+    let parts = text.split(|c: char| {
+        depth += i32::from(matches!(c, '(' | '{' | '[')) - i32::from(matches!(c, ')' | '}' | ']'));
+        c == ',' && depth == 0
+    });
+    parts.map(str::trim).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::diagnostic::FlagOrigin;
+    use lmem_base::source::SourceFile;
+    use lmem_unit::AsCompiled;
+    use lmem_unit::{NvccFlags, TranslationUnit};
+
+    fn launches(text: &str, flags: &[&str]) -> Launches {
+        let arguments: Vec<String> = flags.iter().map(ToString::to_string).collect();
+        let files = AsCompiled::of_text("a.cu", text, &arguments);
+        let unit = TranslationUnit {
+            name: "a.cu".into(),
+            package: None,
+            base: "".into(),
+            code: UnitCode::CudaFile {
+                file: SourceFile::from_text("a.cu", text),
+                flags: NvccFlags::new(arguments, FlagOrigin::Config),
+            },
+            use_site: None,
+            launches: Vec::new(),
+        };
+        Launches::of_unit(CompiledUnit { unit: &unit, files: &files, dependencies: &[] })
+    }
+
+    const KERNELS: &str = "#define BLOCK 256\n#define TWICE (BLOCK * 2)\nconstexpr int kThreads = 128;\n\
+        __global__ void k(float* a, int n) { a[n] = 1; }\n\
+        template <int W> __global__ void t(float* a) { a[0] = W; }\n\
+        namespace ns { __global__ void q(float* a) {} }\n__global__ void k(float* a, int n);\n";
+
+    fn threads(host: &str, kernel: &str) -> Option<u32> {
+        launches(&format!("{KERNELS}{host}"), &[]).largest(kernel).map(|launch| launch.threads)
+    }
+
+    #[test]
+    fn constant_blocks_are_read() {
+        for (block, expected) in [
+            ("256", 256),
+            ("BLOCK", 256),
+            ("TWICE", 512),
+            ("kThreads", 128),
+            ("kThreads / 2", 64),
+            ("dim3(16, 16)", 256),
+            ("dim3(BLOCK)", 256),
+            ("dim3{8, 8, 2}", 128),
+            ("{32, 2}", 64),
+            ("(64)", 64),
+            ("32 << 1 + 1", 128),
+            ("kThreads > 64 ? 32 : 64", 32),
+            ("~0u & 0x40 | 8", 72),
+        ] {
+            let host = format!("void h(float* a, int n) {{ k<<<(n + BLOCK - 1) / BLOCK, {block}, 0, 0>>>(a, n); }}");
+            assert_eq!(threads(&host, "k"), Some(expected), "{block}");
+        }
+    }
+
+    #[test]
+    fn variables_that_do_not_change_are_read() {
+        for (variables, expected) in [
+            ("const int b = 64;", Some(64)),
+            ("int b = 64;", Some(64)),
+            ("dim3 b(16, 16);", Some(256)),
+            ("dim3 b(BLOCK, 2);", Some(512)),
+            ("dim3 b(BLOCK, kThreads);", None),
+            ("dim3 b{32};", Some(32)),
+            ("dim3 b = dim3(32, 4);", Some(128)),
+            ("const dim3 b(16, 16); f(b.x);", Some(256)),
+            ("unsigned w = 32; unsigned b = w * 4;", Some(128)),
+            ("int b = 64; if (n) { b = 128; }", None),
+            ("dim3 b(16, 16); b.y = n;", None),
+            ("dim3 b; b.x = 64;", None),
+            ("int b; occupancy(&b);", None),
+            ("int b = 64; tune(&b);", None),
+            ("int b = 64; tune(b);", None),
+            ("int b = n;", None),
+            ("int b = n > 4 ? 64 : 32;", None),
+            ("auto [b, c] = config();", None),
+            ("for (int b = 32; b < 1024; b *= 2)", None),
+            ("for (int b : {32, 64})", None),
+            ("int c = 4;", None),
+        ] {
+            let host = format!("void h(float* a, int n) {{ {variables} k<<<1, b>>>(a, n); }}");
+            assert_eq!(threads(&host, "k"), expected, "{variables}");
+        }
+        assert_eq!(threads("void h(float* a, int BLOCK) { k<<<1, BLOCK>>>(a, 1); }", "k"), None);
+        assert_eq!(threads("template <int BLOCK> void h(float* a) { k<<<1, BLOCK>>>(a, 1); }", "k"), None);
+        assert_eq!(threads("void h(float* a) { auto f = [&](int b) { k<<<1, b>>>(a, 1); }; f(3); }", "k"), None);
+    }
+
+    #[test]
+    fn the_largest_launch_counts_and_an_unknown_one_ends_all() {
+        let host = |calls: &str| format!("void h(float* a, int n) {{ {calls} }}");
+        assert_eq!(threads(&host("k<<<1, 64>>>(a, n); if (n) k<<<1, 128>>>(a, n);"), "k"), Some(128));
+        assert_eq!(threads(&host("k<<<1, 64>>>(a, n); k<<<1, n>>>(a, n);"), "k"), None);
+        assert_eq!(threads(&host("k<<<1, 64>>>(a, n); t<8><<<1, n>>>(a);"), "k"), Some(64));
+        assert_eq!(threads(&host("t<8><<<1, 64>>>(a); t<16><<<1, 128>>>(a);"), "t<8>"), Some(128));
+        assert_eq!(threads(&host("ns::q<<<1, 64>>>(a);"), "ns::q"), Some(64));
+        let text = format!(
+            "{KERNELS}{}",
+            host("t<8><<<1, 64>>>(a); t<16><<<1, 128>>>(a); k<<<1, 8>>>(a, n); k<<<1, 4>>>(a, n);")
+        );
+        let certain = |kernel: &str| launches(&text, &[]).most_certain(kernel).map(|launch| launch.threads);
+        assert_eq!((certain("t<16>"), certain("k")), (Some(64), Some(8)));
+        assert_eq!(threads(&host("k<<<1, 2048>>>(a, n);"), "k"), None);
+        assert_eq!(threads(&host("other<<<1, 64>>>(a, n);"), "other"), None);
+    }
+
+    #[test]
+    fn launches_in_rust_code_count_too() {
+        let file = SourceFile::from_text("a.rs", "f.launch(cfg)");
+        let span = || Span::new(&file, 0..13);
+        let rust = |block| RustLaunch {
+            kernel: "k".to_string(),
+            block,
+            dynamic_shared: DynamicShared::Bytes(0),
+            loaded_at: span(),
+            span: span(),
+        };
+        let largest = |blocks: &[Option<[u32; 3]>]| {
+            let mut launches = launches(&format!("{KERNELS}void h(float* a) {{ k<<<1, 64>>>(a, 1); }}"), &[]);
+            blocks.iter().for_each(|block| launches.add(&rust(*block)));
+            (launches.largest("k").map(|launch| launch.threads), launches.axes("k"))
+        };
+        assert_eq!(largest(&[Some([128, 1, 1])]), (Some(128), Some(1)));
+        assert_eq!(largest(&[Some([8, 4, 1]), Some([1, 1, 2])]), (Some(64), Some(3)));
+        for unknown in [None, Some([2048, 1, 1]), Some([0, 1, 1]), Some([u32::MAX, 2, 1])] {
+            assert_eq!(largest(&[unknown]).0, None);
+        }
+    }
+
+    #[test]
+    fn shared_memory_of_launches_is_counted() {
+        for (calls, expected) in [
+            ("k<<<1, 64>>>(a, n);", Some(0)),
+            ("k<<<1, 64, 0, stream>>>(a, n);", Some(0)),
+            ("k<<<1, 64, BLOCK * 4>>>(a, n);", Some(1024)),
+            ("const int bytes = kThreads * 4; k<<<1, n, bytes>>>(a, n); k<<<1, 64>>>(a, n);", Some(512)),
+            ("k<<<1, 64, n * sizeof(float)>>>(a, n); k<<<1, 64, 4096>>>(a, n);", None),
+            ("t<8><<<1, 64, n>>>(a);", Some(0)),
+            ("", Some(0)),
+        ] {
+            let host = format!("{KERNELS}void h(float* a, int n) {{ {calls} }}");
+            assert_eq!(launches(&host, &[]).dynamic_shared("k"), expected, "{calls}");
+        }
+        let text = format!("{KERNELS}void h(float* a, int n) {{ t<8><<<1, 64, n>>>(a); }}");
+        assert_eq!(launches(&text, &[]).dynamic_shared("t<16>"), None);
+    }
+
+    #[test]
+    fn axes_are_counted() {
+        for (block, axes, text) in
+            [("64", 1, "64"), ("dim3(16, 4)", 2, "dim3(16, 4)"), ("dim3(64, 1, 1)", 1, "dim3(64, 1, 1)"), ("b", 3, "b")]
+        {
+            let host = format!("{KERNELS}void h(float* a, int n) {{ dim3 b(8, 1, 2); k<<<n, {block}>>>(a, n); }}");
+            let launches = launches(&host, &[]);
+            assert_eq!((launches.axes("k"), launches.largest("k").unwrap().block_text()), (Some(axes), text));
+        }
+        assert_eq!(launches(KERNELS, &[]).axes("k"), None);
+    }
+
+    #[test]
+    fn other_ways_to_launch_are_seen() {
+        let host = |more: &str| format!("void h(float* a, int n) {{ k<<<1, 64>>>(a, n); {more} }}");
+        assert_eq!(threads(&host("cudaFuncSetAttribute(k, cudaFuncAttributeX, 1);"), "k"), Some(64));
+        assert_eq!(threads(&host("cudaFuncSetAttribute((const void*)k, cudaFuncAttributeX, 1);"), "k"), Some(64));
+        for more in [
+            "cudaLaunchKernel((void*)k, 1, 2, 0, 0, 0);",
+            "auto f = k;",
+            "auto f = &k;",
+            "run(k, a);",
+            "Table t[] = {k};",
+        ] {
+            assert_eq!(threads(&host(more), "k"), None, "{more}");
+        }
+        assert_eq!(threads(&format!("#define LAUNCH(f) f<<<1, 512>>>\n{}", host("LAUNCH(k)(a, n);")), "k"), None);
+        assert_eq!(threads(&format!("#define RUN start(k)\n{}", host("RUN;")), "k"), None);
+    }
+
+    #[test]
+    fn what_flags_define_counts_where_the_text_does_not() {
+        let text = format!("{KERNELS}void h(float* a) {{ k<<<1, BLOCK>>>(a, 1); }}");
+        assert_eq!(launches(&text, &["-DBLOCK=512"]).largest("k").map(|launch| launch.threads), Some(256));
+        let text = text.replace("#define BLOCK 256\n", "");
+        for (flags, expected) in [
+            (&["-DBLOCK=512"][..], Some(512)),
+            (&["-D", "BLOCK=64 * 2"], Some(128)),
+            (&["-DBLOCK=(64 * 2)"], Some(128)),
+            (&["-DBLOCKS=2"], None),
+        ] {
+            assert_eq!(launches(&text, flags).largest("k").map(|launch| launch.threads), expected, "{flags:?}");
+        }
+        assert_eq!(launches(&text, &["-DBLOCK=8"]).largest("k").unwrap().span.text(), "k<<<1, BLOCK>>>");
+        let text = format!("#ifndef BLOCK\n#define BLOCK 128\n#endif\n{text}");
+        assert!(launches(&text, &[]).largest("k").is_none());
+    }
+
+    #[test]
+    fn nonsense_ends_nothing() {
+        for text in
+            ["k<<<", "__global__ void k() {} void h() { k<<<>>>(); k<<<1>>>(); k<<<1, >>>(); k<<<1, dim3()>>>(); }"]
+        {
+            assert!(launches(text, &[]).largest("k").is_none_or(|launch| launch.threads == 1), "{text}");
+        }
+    }
+}

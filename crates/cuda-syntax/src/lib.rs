@@ -1,0 +1,10 @@
+//! CUDA C++ as the user wrote it, beside what was compiled of it: syntax trees, declarations, constants, types, launches.
+
+pub mod constant;
+pub mod launch;
+pub mod tree;
+pub mod types;
+pub mod words;
+
+pub use launch::{Launch, Launches};
+pub use tree::view::{SourceView, Views};

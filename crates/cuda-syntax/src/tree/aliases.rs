@@ -1,0 +1,121 @@
+//! Pointers and references: the variables that they stand for.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+use super::children;
+use crate::tree::access_path::{access_path, index_range, subscripts};
+use crate::tree::declarations::{Declaration, DeclarationKind, resolve};
+use crate::tree::functions::enclosing_function;
+use crate::tree::view::SourceView;
+
+/// Aliases are followed this far: `float* p = a; float* q = p + 1;`.
+pub(super) const MAX_ALIASES: usize = 4;
+
+/// A variable that an alias stands for, and the indices that lead to its part of it.
+type Target = (Declaration, Vec<Range<usize>>);
+
+/// `next = other`: the name, and the bytes of the value.
+pub(super) struct Assignment {
+    name: String,
+    value: (usize, usize),
+}
+
+impl SourceView {
+    /// The variable itself, or for an alias the variables that its initialiser mentions, with the indices there.
+    pub fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Target> {
+        // An array of pointers is a variable of its own, and stands for what they point to.
+        let is_itself = declaration.kind == DeclarationKind::Array && declaration.type_text.contains('*');
+        if depth == 0 || !(declaration.kind == DeclarationKind::Alias || is_itself) {
+            return vec![(declaration.clone(), Vec::new())];
+        }
+        let node_at = |(start, end): (usize, usize)| self.root()?.named_descendant_for_byte_range(start, end);
+        // A pointer may be set to something else later.
+        let assigned = self.assigned(declaration);
+        let sources = declaration.initializer.into_iter().chain(assigned).filter_map(node_at);
+        let mut targets: Vec<Target> = Vec::new();
+        for identifier in sources.flat_map(|source| self.identifiers(source)) {
+            let named = resolve(all, self.slice(identifier), identifier.start_byte());
+            let Some(named) = named.filter(|it| it.range != declaration.range && it.kind != DeclarationKind::Scalar)
+            else {
+                continue;
+            };
+            let distance = distance(identifier);
+            let found = self.targets(named, all, depth - 1).into_iter();
+            targets.extend(found.map(|(target, outer)| (target, outer.into_iter().chain(distance.clone()).collect())));
+        }
+        targets.dedup();
+        if targets.is_empty() || is_itself {
+            targets.insert(0, (declaration.clone(), Vec::new()));
+        }
+        targets
+    }
+
+    /// What is assigned to a variable after its declaration, as the bytes of each right side.
+    fn assigned(&self, declaration: &Declaration) -> Vec<(usize, usize)> {
+        if declaration.is_parameter || declaration.kind != DeclarationKind::Alias {
+            return Vec::new();
+        }
+        let Some(root) = self.root() else { return Vec::new() };
+        let at = root.named_descendant_for_byte_range(declaration.range.0, declaration.range.1);
+        let Some(function) = at.and_then(enclosing_function) else { return Vec::new() };
+        let key = function.start_byte();
+        let known = self.memory.assignments.borrow().get(&key).cloned();
+        let assignments = known.unwrap_or_else(|| {
+            let found: Rc<[Assignment]> = self.assignments(function).into();
+            self.memory.assignments.borrow_mut().insert(key, Rc::clone(&found));
+            found
+        });
+        let is_to = |assignment: &&Assignment| {
+            assignment.name == declaration.name && declaration.is_in_scope(assignment.value.0)
+        };
+        assignments.iter().filter(is_to).map(|assignment| assignment.value).collect()
+    }
+
+    /// All plain assignments to names in a function.
+    fn assignments(&self, function: Node<'_>) -> Vec<Assignment> {
+        let mut found = Vec::new();
+        let mut open = vec![function];
+        while let Some(node) = open.pop() {
+            let left = node.child_by_field_name("left").filter(|left| left.kind() == "identifier");
+            let is_plain = node.child_by_field_name("operator").is_none_or(|operator| operator.kind() == "=");
+            if let (Some(left), Some(right), true) = (left, node.child_by_field_name("right"), is_plain)
+                && node.kind() == "assignment_expression"
+            {
+                let value = (right.start_byte(), right.end_byte());
+                found.push(Assignment { name: self.slice(left).to_string(), value });
+            }
+            open.extend(children(node));
+        }
+        found.sort_by_key(|assignment| assignment.value);
+        found
+    }
+}
+
+/// How far behind a variable a pointer to it points: the indices, or what is added to it.
+fn distance(identifier: Node<'_>) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = subscripts(identifier).filter_map(index_range).collect();
+    let mut node = access_path(identifier);
+    let is_pointer = found.is_empty();
+    while let Some(sum) = node.parent().filter(|parent| is_pointer && parent.kind() == "binary_expression") {
+        let (left, right) = (sum.child_by_field_name("left"), sum.child_by_field_name("right"));
+        let is_sum = sum.child_by_field_name("operator").is_some_and(|operator| matches!(operator.kind(), "+" | "-"));
+        let other = if left.is_some_and(|left| left.id() == node.id()) { right } else { left };
+        let (true, Some(other)) = (is_sum, other) else { break };
+        found.push(other.byte_range());
+        node = sum;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::mentions_at;
+
+    #[test]
+    fn aliases_stand_for_what_they_point_to() {
+        assert_eq!(mentions_at(13, 31), [("acc".to_string(), Some("k".to_string()), true, true)]);
+    }
+}

@@ -1,0 +1,88 @@
+//! Calls in a region, and their arguments.
+
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::children;
+use crate::tree::declarations::resolve;
+use crate::tree::functions::enclosing_function;
+use crate::tree::view::SourceView;
+
+impl SourceView {
+    /// Calls in a region by the function's name, with the bytes of the whole call.
+    pub fn calls(&self, region: Node<'_>) -> Vec<(String, Range<usize>)> {
+        let identifiers = self.identifiers(region).into_iter();
+        let calls = identifiers.filter_map(|identifier| {
+            let mut function = identifier;
+            while let Some(parent) =
+                function.parent().filter(|parent| matches!(parent.kind(), "qualified_identifier" | "template_function"))
+            {
+                function = parent;
+            }
+            let call = function.parent().filter(|parent| parent.kind() == "call_expression")?;
+            is_callee(function).then(|| (self.slice(function).to_string(), call.byte_range()))
+        });
+        calls.collect()
+    }
+
+    /// Bytes of one argument of the only call of a function in a region. A method's first argument is its object, which
+    /// the source writes before the dot.
+    pub fn argument(&self, region: Node<'_>, function: &str, index: usize, count: usize) -> Option<Range<usize>> {
+        let base = function.rsplit("::").next()?;
+        let base = base.split('<').next()?;
+        // A lambda is called by the name of the variable that holds it.
+        let variables = match base.starts_with("operator()") {
+            true => enclosing_function(region).map(|function| self.declarations(function)).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let is_variable = |called: Node<'_>| resolve(&variables, self.slice(called), called.start_byte()).is_some();
+        let is_called = |called: &Node<'_>| last_name(self.slice(*called)) == base || is_variable(*called);
+        let mut found = None;
+        let mut open = vec![region];
+        while let Some(node) = open.pop() {
+            let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
+            if let Some(called) = called.filter(is_called) {
+                // Calls of one lambda have the same object.
+                let is_other = |(_, known): (Node<'_>, Node<'_>)| {
+                    index > 0 || variables.is_empty() || self.slice(known) != self.slice(called)
+                };
+                if found.is_some_and(is_other) {
+                    return None;
+                }
+                found = Some((node, called));
+            }
+            open.extend(children(node));
+        }
+        let (call, called) = found?;
+        argument_of(call, called, index, count)
+    }
+}
+
+/// Whether an expression is what a call calls.
+pub fn is_callee(node: Node<'_>) -> bool {
+    node.parent().is_some_and(|parent| {
+        parent.kind() == "call_expression"
+            && parent.child_by_field_name("function").is_some_and(|called| called.id() == node.id())
+    })
+}
+
+/// One of `count` arguments of a call; a method has one that stands before the dot.
+pub fn argument_of(call: Node<'_>, called: Node<'_>, index: usize, count: usize) -> Option<Range<usize>> {
+    let list: Vec<Node<'_>> =
+        children(call.child_by_field_name("arguments")?).into_iter().filter(Node::is_named).collect();
+    if list.len() == count {
+        return list.get(index).map(Node::byte_range);
+    }
+    match (list.len() + 1 == count, index.checked_sub(1)) {
+        (true, Some(index)) => list.get(index).map(Node::byte_range),
+        (true, None) => Some(called.byte_range()),
+        (false, _) => None,
+    }
+}
+
+/// `f` of `a::f<int>`, `x.f`, `p->f`.
+pub fn last_name(called: &str) -> &str {
+    let called = called.split('<').next().unwrap_or(called);
+    called.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or(called)
+}

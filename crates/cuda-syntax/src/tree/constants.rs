@@ -1,0 +1,344 @@
+//! Values of constant expressions, as they were compiled: macros by what stood in their place, variables by C++'s scopes.
+//!
+//! A name has a value only where no other declaration can be meant. What only the compiler knows (members of base
+//! classes, constants of other files) has none.
+
+use std::collections::HashMap;
+
+use tree_sitter::Node;
+
+use super::children;
+use crate::constant;
+use crate::constant::integer::Value;
+use crate::tree::declarations::resolve;
+use crate::tree::functions::enclosing_function;
+use crate::tree::view::SourceView;
+use lmem_unit::Expansion;
+
+/// Names in names: bounds definitions that go round in circles.
+const MAX_DEPTH: usize = 16;
+
+/// A declaration outside of functions that a name may mean.
+#[derive(Debug, Clone)]
+pub struct OuterName {
+    /// Where the name stands.
+    offset: usize,
+    /// The initializer of a constant; `None` for all else that has a name.
+    value: Option<(usize, usize)>,
+    /// The type as it is written.
+    type_text: String,
+    /// Where the name may be used without its scope's name.
+    scope: (usize, usize),
+}
+
+impl SourceView {
+    /// The value of an expression that stands in the text.
+    pub fn value_of(&self, node: Node<'_>) -> Option<i64> {
+        self.value_in(node.start_byte(), node.end_byte(), MAX_DEPTH)?.as_i64()
+    }
+
+    /// The value that an expression has where it is written at an offset.
+    pub fn evaluate(&self, expression: &str, at: usize) -> Option<i64> {
+        self.value_of_text(expression, at, MAX_DEPTH)?.as_i64()
+    }
+
+    /// Whether a name is a constant at an offset, whose value is known.
+    pub fn is_constant(&self, name: &str, at: usize) -> bool {
+        self.evaluate(name, at).is_some()
+    }
+
+    /// Whether a word is a number, a constant, or a parameter of a template around an offset.
+    pub fn is_fixed(&self, word: &str, offset: usize) -> bool {
+        let is_hidden = || self.compiled().expansions(self.text(), word).next().is_some();
+        self.is_constant(word, offset) || (self.is_template_parameter(word, offset) && !is_hidden())
+    }
+
+    /// Whether a name is a parameter of a template around an offset.
+    pub fn is_template_parameter(&self, word: &str, offset: usize) -> bool {
+        let mut node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+        while let Some(current) = node {
+            if self.template_parameters(current).iter().any(|parameter| parameter == word) {
+                return true;
+            }
+            node = current.parent();
+        }
+        false
+    }
+
+    /// Whether a text means the same at two places: each of its names is the same macro, or the same declaration.
+    pub fn means_the_same(&self, expression: &str, one: usize, other: usize) -> bool {
+        words_of(expression).all(|name| {
+            let is_macro = self.compiled().expansions(self.text(), name).next().is_some();
+            match is_macro {
+                true => !self.is_redefined_between(name, one, other),
+                false => self.declared_at(name, one) == self.declared_at(name, other),
+            }
+        })
+    }
+
+    /// An expression that stands at one place, as it may be written at another: with its names where they mean the same
+    /// there, else as its value.
+    pub fn spelled(&self, expression: Node<'_>, to: usize) -> Option<String> {
+        match self.means_the_same(self.slice(expression), expression.start_byte(), to) {
+            true => Some(self.slice(expression).to_string()),
+            false => self.value_of(expression).map(|value| value.to_string()),
+        }
+    }
+
+    /// Whether a directive between two places may give a macro another value.
+    fn is_redefined_between(&self, name: &str, one: usize, other: usize) -> bool {
+        let between = self.text().get(one.min(other)..one.max(other)).unwrap_or("");
+        between.lines().map(str::trim_start).filter_map(|line| line.strip_prefix('#')).map(str::trim_start).any(
+            |line| {
+                let is_of_name = crate::words::words(line).any(|word| word == name);
+                line.starts_with("include") || line.starts_with("pragma pop_macro") || is_of_name
+            },
+        )
+    }
+
+    /// Where the declaration stands that a name means at an offset; of names that are declared in no way that is seen
+    /// here, none.
+    fn declared_at(&self, name: &str, at: usize) -> Option<usize> {
+        let local = self.local_at(name, at).map(|declaration| declaration.range.0);
+        local.or_else(|| self.outer_at(name, at).ok().map(|found| found.offset))
+    }
+
+    fn local_at(&self, name: &str, at: usize) -> Option<crate::tree::declarations::Declaration> {
+        let node = self.root()?.named_descendant_for_byte_range(at, at)?;
+        resolve(&self.unsized_declarations(enclosing_function(node)?), name, at).cloned()
+    }
+
+    fn value_in(&self, start: usize, end: usize, depth: usize) -> Option<Value> {
+        let own = self.text().get(start..end)?;
+        let text = self.compiled().compiled(self.text(), start..end);
+        // Where nothing is known of the text, numbers are still numbers.
+        match text {
+            Some(text) => self.value_of_text(unbraced(&text), start, depth),
+            None => constant::evaluate(unbraced(own), &|_| None),
+        }
+    }
+
+    fn value_of_text(&self, text: &str, at: usize, depth: usize) -> Option<Value> {
+        let depth = depth.checked_sub(1)?;
+        constant::evaluate(text, &|name| self.value_of_name(name, at, depth))
+    }
+
+    fn value_of_name(&self, name: &str, at: usize, depth: usize) -> Option<Value> {
+        if let Some(text) = self.macro_at(name, at) {
+            return self.value_of_text(&text?, at, depth);
+        }
+        if !matches!(self.compiled(), lmem_unit::CompiledText::Known(_)) {
+            return None;
+        }
+        if let Some(declaration) = self.local_at(name, at) {
+            let (start, end) = declaration.initializer.filter(|_| self.is_constant_declaration(declaration.range.0))?;
+            return typed(&declaration.type_text, self.value_in(start, end, depth)?);
+        }
+        if self.is_template_parameter(name, at) {
+            return None;
+        }
+        let found = self.outer_at(name, at).ok()?;
+        let (start, end) = found.value?;
+        typed(&found.type_text, self.value_in(start, end, depth)?)
+    }
+
+    /// What a macro stands for at an offset; the inner option is empty where its occurrences became different things.
+    #[allow(clippy::option_option, reason = "a macro of unknown value is not a missing one")]
+    fn macro_at(&self, name: &str, at: usize) -> Option<Option<String>> {
+        let all: Vec<_> = self.compiled().expansions(self.text(), name).collect();
+        if all.is_empty() {
+            return None;
+        }
+        let function = self.root().and_then(|root| root.named_descendant_for_byte_range(at, at));
+        let function = function.and_then(enclosing_function).map(|function| function.byte_range());
+        let is_near = |start: usize| function.as_ref().is_none_or(|range| range.contains(&start));
+        let near: Vec<_> = all.iter().filter(|found| is_near(found.start)).copied().collect();
+        let candidates = if near.is_empty() { &all } else { &near };
+        let first = candidates[0];
+        let is_one = candidates.iter().all(|other| other.compiled == first.compiled);
+        // Where it is only defined elsewhere, it may mean something else here.
+        let is_steady = !self.is_redefined_between(name, first.start, at);
+        let is_value = Expansion::of(name, &first.compiled) == Expansion::Value;
+        Some((is_one && is_steady && is_value).then(|| first.compiled.clone()))
+    }
+
+    /// Whether a local declaration is of a constant.
+    fn is_constant_declaration(&self, name: usize) -> bool {
+        let Some(mut node) = self.root().and_then(|root| root.named_descendant_for_byte_range(name, name + 1)) else {
+            return false;
+        };
+        while node.kind() != "declaration" {
+            match node.parent() {
+                Some(parent) => node = parent,
+                None => return false,
+            }
+        }
+        self.has_constant(node)
+    }
+
+    fn has_constant(&self, declaration: Node<'_>) -> bool {
+        children(declaration).into_iter().any(|child| matches!(self.slice(child), "const" | "constexpr"))
+    }
+
+    /// The one declaration outside of functions that a name may mean at an offset.
+    ///
+    /// # Errors
+    /// There is none, or there are several, or members of a base class may be meant.
+    fn outer_at(&self, name: &str, at: usize) -> Result<&OuterName, ()> {
+        let all = self.memory.outer_names.get_or_init(|| self.outer_names()).get(name).ok_or(())?;
+        let [only] = all.as_slice() else { return Err(()) };
+        let is_in_scope = (only.scope.0..only.scope.1).contains(&at) && only.offset <= at;
+        (is_in_scope && !self.is_in_derived_class(at)).then_some(only).ok_or(())
+    }
+
+    /// What a member function of a class with bases names may be a member of those.
+    fn is_in_derived_class(&self, at: usize) -> bool {
+        let mut node = self.root().and_then(|root| root.named_descendant_for_byte_range(at, at));
+        while let Some(current) = node {
+            let has_bases = children(current).iter().any(|child| child.kind() == "base_class_clause");
+            // `void State::step()` outside of its class.
+            let is_member = current.kind() == "function_definition" && {
+                let head = current.child_by_field_name("body").map_or(current.end_byte(), |body| body.start_byte());
+                let head = self.text().get(current.start_byte()..head).unwrap_or("");
+                head.split('(').next().is_some_and(|name| name.contains("::"))
+            };
+            if has_bases || is_member {
+                return true;
+            }
+            node = current.parent();
+        }
+        false
+    }
+
+    /// All names that are declared outside of functions. A class's and an enumeration's are among them: they may hide
+    /// others.
+    fn outer_names(&self) -> HashMap<String, Vec<OuterName>> {
+        let mut names: HashMap<String, Vec<OuterName>> = HashMap::new();
+        let mut open: Vec<(Node<'_>, (usize, usize))> = Vec::new();
+        open.extend(self.root().map(|root| (root, (root.start_byte(), root.end_byte()))));
+        while let Some((node, scope)) = open.pop() {
+            let inner = match node.kind() {
+                "declaration_list" | "field_declaration_list" => (node.start_byte(), node.end_byte()),
+                _ => scope,
+            };
+            let mut add = |name: Node<'_>, value: Option<Node<'_>>, type_text: &str| {
+                names.entry(self.slice(name).to_string()).or_default().push(OuterName {
+                    offset: name.start_byte(),
+                    value: value.map(|value| (value.start_byte(), value.end_byte())),
+                    type_text: type_text.to_string(),
+                    scope: inner,
+                });
+            };
+            match node.kind() {
+                // What a function declares is its own; its parameters are of no interest either.
+                "compound_statement" | "parameter_list" => continue,
+                "declaration" | "field_declaration" => {
+                    let is_constant = self.has_constant(node);
+                    let type_text = node.child_by_field_name("type").map_or("", |it| self.slice(it));
+                    let of_members = node.child_by_field_name("default_value");
+                    let mut cursor = node.walk();
+                    for declarator in node.children_by_field_name("declarator", &mut cursor) {
+                        let value = declarator.child_by_field_name("value").or(of_members).filter(|_| is_constant);
+                        let name = declarator.child_by_field_name("declarator").unwrap_or(declarator);
+                        let is_plain = matches!(name.kind(), "identifier" | "field_identifier");
+                        add(name, value.filter(|_| is_plain), type_text);
+                    }
+                }
+                "enumerator" => {
+                    if let Some(name) = node.child_by_field_name("name") {
+                        add(name, None, "");
+                    }
+                }
+                _ => {}
+            }
+            open.extend(children(node).into_iter().map(|child| (child, inner)));
+        }
+        names
+    }
+}
+
+/// Names in an expression; of `ring.head` and `Traits::N` the first.
+fn words_of(expression: &str) -> impl Iterator<Item = &str> {
+    let starts_a_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
+    crate::words::words(expression).filter(starts_a_name)
+}
+
+/// `4` of `{4}`
+fn unbraced(text: &str) -> &str {
+    let text = text.trim();
+    text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text).trim()
+}
+
+/// The value that a constant of a type has which is initialised with another.
+fn typed(type_text: &str, value: Value) -> Option<Value> {
+    let words = type_text.split_whitespace();
+    let words: Vec<&str> = words.filter(|word| !matches!(*word, "const" | "constexpr" | "static" | "inline")).collect();
+    match words.join(" ").as_str() {
+        "auto" => Some(value),
+        name => constant::evaluate(&format!("({name})x"), &|_| Some(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tree::view::SourceView;
+
+    /// The value of `N` at the mark `HERE`.
+    fn value(text: &str) -> Option<i64> {
+        let view = SourceView::example("a.cu", text);
+        view.evaluate("N", text.find("HERE").expect("the text has a mark"))
+    }
+
+    #[test]
+    fn names_have_the_value_of_their_scope() {
+        for (text, expected) in [
+            ("#define N 4\nvoid f() { int a[N]; HERE; }", Some(4)),
+            ("constexpr int N = 2 + 3;\nvoid f() { HERE; }", Some(5)),
+            ("constexpr int N = 4;\nvoid f() { constexpr int N = 8; HERE; }", Some(8)),
+            ("constexpr int N = 4;\nvoid f() { { constexpr int N = 8; } HERE; }", Some(4)),
+            ("constexpr int N = 4;\nvoid f(int N) { HERE; }", None),
+            ("constexpr int N = 4;\ntemplate <int N> void f() { HERE; }", None),
+            ("int N = 4;\nvoid f() { HERE; }", None),
+            ("namespace a { constexpr int N = 4; }\nvoid f() { HERE; }", None),
+            ("namespace a { constexpr int N = 4; void f() { HERE; } }", Some(4)),
+            ("namespace a { constexpr int N = 4; }\nconstexpr int N = 8;\nnamespace a { void f() { HERE; } }", None),
+            ("constexpr int N = 4;\nenum { N };\nvoid f() { HERE; }", None),
+            ("constexpr int N = 4;\nstruct S : B { void f() { HERE; } };", None),
+            ("constexpr int N = 4;\nvoid S::f() { HERE; }", None),
+            ("struct S { static constexpr int N = 4; void f() { HERE; } };", Some(4)),
+            ("void f() { HERE; }\nconstexpr int N = 4;", None),
+            ("constexpr int N = N;\nvoid f() { HERE; }", None),
+            ("constexpr float N = 4;\nvoid f() { HERE; }", None),
+        ] {
+            assert_eq!(value(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn macros_have_the_value_that_was_compiled() {
+        for (text, expected) in [
+            ("#define N 4\nvoid f() { int a[N]; }\n#undef N\n#define N 8\nvoid g() { int a[N]; HERE; }", Some(8)),
+            ("#define N 4\nvoid f() { int a[N];\n#undef N\n#define N 8\nint b[N]; HERE; }", None),
+            ("#ifndef N\n#define N 4\n#endif\nvoid f() { int a[N]; HERE; }", None),
+            ("#define N (M + 1)\n#define M 4\nvoid f() { int a[N]; HERE; }", Some(5)),
+            ("#define N M + 1\n#define M 4\nvoid f() { int a[N]; HERE; }", None),
+        ] {
+            assert_eq!(value(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_mean_the_same_only_with_the_same_names() {
+        for (text, expected) in [
+            ("constexpr int N = 4;\nvoid f() { int ONE; { int HERE; } }", true),
+            ("constexpr int N = 4;\nvoid f() { int ONE; { constexpr int N = 8; int HERE; } }", false),
+            ("void f(int N) { int ONE; { int N = 8; int HERE; } }", false),
+            ("#define N 4\nvoid f() { int ONE[N]; int HERE; }", true),
+            ("#define N 4\nvoid f() { int ONE[N];\n#undef N\n#define N 8\nint HERE[N]; }", false),
+        ] {
+            let view = SourceView::example("a.cu", text);
+            let at = |mark: &str| text.find(mark).unwrap();
+            assert_eq!(view.means_the_same("N", at("ONE"), at("HERE")), expected, "{text}");
+        }
+    }
+}

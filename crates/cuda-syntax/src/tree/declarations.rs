@@ -1,0 +1,286 @@
+//! Local variables and parameters: where they are declared, of which type and size.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+use super::children;
+use crate::tree::functions::enclosing_function;
+use crate::tree::view::SourceView;
+use crate::tree::volatile::Volatility;
+use crate::types;
+
+/// Size of a pointer on all GPUs that CUDA still knows.
+pub(super) const POINTER_BYTES: u64 = 8;
+
+/// How a variable is declared, as far as it matters where it can live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeclarationKind {
+    Array,
+    /// Anything of a type that is no number: a struct, a vector, a fragment.
+    Aggregate,
+    Scalar,
+    /// A pointer or reference: its own value is small, what it points to is another variable.
+    Alias,
+}
+
+impl DeclarationKind {
+    /// Whether a variable of this kind may be written in parts.
+    pub fn has_parts(self) -> bool {
+        matches!(self, Self::Array | Self::Aggregate)
+    }
+}
+
+/// A local variable or parameter.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Declaration {
+    pub name: String,
+    /// The identifier where it is declared.
+    pub range: (usize, usize),
+    pub kind: DeclarationKind,
+    /// As the source writes it: `float[W][4]`.
+    pub type_text: String,
+    /// Its size, where all extents are constants that can be read off the source.
+    pub bytes: Option<u64>,
+    pub is_parameter: bool,
+    /// Whether the variable itself is `volatile`; what it may point to does not count.
+    pub volatility: Option<Volatility>,
+    /// Members of a structure, where the front end tells: path, type and bytes.
+    pub members: Vec<(String, String, u64)>,
+    /// Where the name may be used.
+    pub(crate) scope: (usize, usize),
+    /// What it is initialised with; an alias is made from that.
+    pub initializer: Option<(usize, usize)>,
+}
+
+impl Declaration {
+    /// A variable that the text does not show, as one that a macro declares.
+    pub fn hidden(name: &str, range: Range<usize>) -> Self {
+        Self {
+            name: name.to_string(),
+            range: (range.start, range.end),
+            kind: DeclarationKind::Aggregate,
+            type_text: String::new(),
+            bytes: None,
+            is_parameter: false,
+            volatility: None,
+            members: Vec::new(),
+            scope: (range.start, usize::MAX),
+            initializer: None,
+        }
+    }
+
+    /// Whether the name may be used at an offset of its text.
+    pub fn is_in_scope(&self, offset: usize) -> bool {
+        (self.scope.0..self.scope.1).contains(&offset)
+    }
+}
+
+impl SourceView {
+    /// The variable whose initialiser stands at an offset.
+    pub fn initialized_at(&self, offset: usize) -> Option<Declaration> {
+        let function = enclosing_function(self.root()?.named_descendant_for_byte_range(offset, offset)?)?;
+        let holds = |declaration: &Declaration| {
+            declaration.initializer.is_some_and(|(start, end)| (start..end).contains(&offset))
+        };
+        // Of nested functions the innermost declares it.
+        self.declarations(function).into_iter().filter(holds).max_by_key(|declaration| declaration.range.0)
+    }
+
+    /// The declaration of a name where it is used.
+    pub fn declaration_of(&self, identifier: &Range<usize>) -> Option<Declaration> {
+        let node = self.root()?.named_descendant_for_byte_range(identifier.start, identifier.end)?;
+        let declarations = self.declarations(enclosing_function(node)?);
+        resolve(&declarations, self.slice(node), identifier.start).cloned()
+    }
+
+    /// Whether the function around an offset declares a name where the tree shows it.
+    pub fn is_declared(&self, offset: usize, name: &str) -> bool {
+        let node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+        let function = node.and_then(enclosing_function);
+        function.is_some_and(|function| self.declarations(function).iter().any(|declaration| declaration.name == name))
+    }
+
+    /// All local variables and parameters of a function.
+    pub fn declarations(&self, function: Node<'_>) -> Vec<Declaration> {
+        self.read_declarations(function, true)
+    }
+
+    /// The same without the sizes of arrays, which are constant expressions: whoever evaluates one asks for what its names
+    /// mean.
+    pub(super) fn unsized_declarations(&self, function: Node<'_>) -> Rc<[Declaration]> {
+        if let Some(known) = self.memory.unsized_declarations.borrow().get(&function.start_byte()) {
+            return Rc::clone(known);
+        }
+        let found: Rc<[Declaration]> = self.read_declarations(function, false).into();
+        self.memory.unsized_declarations.borrow_mut().insert(function.start_byte(), Rc::clone(&found));
+        found
+    }
+
+    fn read_declarations(&self, function: Node<'_>, with_sizes: bool) -> Vec<Declaration> {
+        let mut declarations = Vec::new();
+        let mut open = vec![function];
+        while let Some(node) = open.pop() {
+            match node.kind() {
+                "declaration" | "parameter_declaration" | "optional_parameter_declaration" => {
+                    self.declared(node, function, with_sizes, &mut declarations)
+                }
+                "for_range_loop" => self.declared(node, function, with_sizes, &mut declarations),
+                _ => {}
+            }
+            open.extend(children(node).into_iter().rev());
+        }
+        declarations
+    }
+
+    fn declared(&self, node: Node<'_>, function: Node<'_>, with_sizes: bool, declarations: &mut Vec<Declaration>) {
+        let Some(type_node) = node.child_by_field_name("type") else { return };
+        let is_shared = children(node)
+            .into_iter()
+            .any(|child| matches!(self.slice(child), "__shared__" | "__constant__" | "static" | "extern"));
+        if is_shared {
+            return;
+        }
+        let scope = scope_of(node, function);
+        let is_volatile = self.has_volatile(node);
+        let is_parameter = node.kind().contains("parameter");
+        let mut cursor = node.walk();
+        for declarator in node.children_by_field_name("declarator", &mut cursor) {
+            let right = node.child_by_field_name("right").filter(|_| node.kind() == "for_range_loop");
+            let declaration = self.declarator(declarator, type_node, scope, right, is_parameter, with_sizes);
+            declarations.extend(declaration.map(|declaration| self.qualified(declaration, declarator, is_volatile)));
+        }
+    }
+
+    fn declarator(
+        &self,
+        declarator: Node<'_>,
+        type_node: Node<'_>,
+        scope: (usize, usize),
+        right: Option<Node<'_>>,
+        is_parameter: bool,
+        with_sizes: bool,
+    ) -> Option<Declaration> {
+        let mut extents = Vec::new();
+        let mut is_alias = false;
+        let mut has_pointers = false;
+        let mut initializer = right;
+        let mut node = declarator;
+        while node.kind() != "identifier" {
+            match node.kind() {
+                "init_declarator" => initializer = node.child_by_field_name("value"),
+                "array_declarator" => {
+                    extents.insert(0, node.child_by_field_name("size").map(|size| self.slice(size).to_string()));
+                    // `float* rows[4]` is an array; `float (*rows)[4]` is a pointer.
+                    has_pointers = std::mem::take(&mut is_alias);
+                }
+                "pointer_declarator" | "reference_declarator" => is_alias = true,
+                "parenthesized_declarator" | "attributed_declarator" => {}
+                // Functions, bindings and what else may stand here.
+                _ => return None,
+            }
+            node = node.child_by_field_name("declarator").or_else(|| node.named_child(0))?;
+        }
+        let type_text = self.slice(type_node).split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_array = !extents.is_empty() && !is_parameter;
+        let kind = match (is_array, is_alias || (is_parameter && !extents.is_empty())) {
+            (true, false) => DeclarationKind::Array,
+            (_, true) => DeclarationKind::Alias,
+            (false, false) if types::is_scalar(&type_text) => DeclarationKind::Scalar,
+            // What a lambda captures is a structure.
+            (false, false) if initializer.is_some_and(|value| value.kind() == "lambda_expression") => {
+                DeclarationKind::Aggregate
+            }
+            (false, false) if type_text == "auto" => DeclarationKind::Alias,
+            (false, false) => DeclarationKind::Aggregate,
+        };
+        let count = with_sizes.then(|| self.element_count(&extents, initializer, node.start_byte())).flatten();
+        let element = if has_pointers { Some(POINTER_BYTES) } else { types::size_of(&type_text) };
+        Some(Declaration {
+            name: self.slice(node).to_string(),
+            range: (node.start_byte(), node.end_byte()),
+            kind,
+            type_text: array_type(&type_text, &extents, count, is_alias || has_pointers),
+            bytes: count.zip(element).and_then(|(count, element)| count.checked_mul(element)).filter(|_| !is_alias),
+            is_parameter,
+            volatility: None,
+            members: Vec::new(),
+            scope,
+            initializer: initializer.map(|node| (node.start_byte(), node.end_byte())),
+        })
+    }
+
+    /// The product of all extents; `[]` counts what the initialiser lists.
+    fn element_count(&self, extents: &[Option<String>], initializer: Option<Node<'_>>, at: usize) -> Option<u64> {
+        extents.iter().try_fold(1u64, |product, extent| {
+            let count = match extent {
+                Some(text) => u64::try_from(self.evaluate(text, at)?).ok()?,
+                None => initializer
+                    .filter(|list| list.kind() == "initializer_list")
+                    .map(|list| list.named_child_count() as u64)?,
+            };
+            product.checked_mul(count)
+        })
+    }
+}
+
+/// `float[W][4]`; a single extent that is known is shown as its number.
+fn array_type(element: &str, extents: &[Option<String>], count: Option<u64>, is_alias: bool) -> String {
+    let mut text = element.to_string();
+    if is_alias {
+        text.push('*');
+    }
+    match (extents, count) {
+        ([_], Some(count)) => text.push_str(&format!("[{count}]")),
+        (extents, _) => {
+            extents.iter().for_each(|extent| text.push_str(&format!("[{}]", extent.as_deref().unwrap_or(""))))
+        }
+    }
+    text
+}
+
+pub fn resolve<'d>(declarations: &'d [Declaration], name: &str, at: usize) -> Option<&'d Declaration> {
+    declarations
+        .iter()
+        .filter(|declaration| declaration.name == name && declaration.range.0 <= at)
+        .filter(|declaration| declaration.scope.0 <= at && at < declaration.scope.1)
+        .min_by_key(|declaration| (declaration.scope.1 - declaration.scope.0, std::cmp::Reverse(declaration.range.0)))
+}
+
+fn scope_of(node: Node<'_>, function: Node<'_>) -> (usize, usize) {
+    let mut current = node;
+    if current.kind() == "for_range_loop" {
+        return (current.start_byte(), current.end_byte());
+    }
+    while let Some(parent) = current.parent() {
+        if matches!(
+            parent.kind(),
+            "compound_statement" | "for_statement" | "if_statement" | "while_statement" | "lambda_expression"
+        ) {
+            return (parent.start_byte(), parent.end_byte());
+        }
+        if parent.id() == function.id() {
+            break;
+        }
+        current = parent;
+    }
+    (function.start_byte(), function.end_byte())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::view;
+
+    #[test]
+    fn declarations_know_type_and_size() {
+        let view = view();
+        let region = view.region(view.offset(6, 3).unwrap()).unwrap();
+        let found: Vec<_> =
+            view.mentions(region).iter().cloned().map(|m| (m.declaration.type_text, m.declaration.bytes)).collect();
+        assert_eq!(found, [("float[32]".to_string(), Some(128)), ("float[2][3]".to_string(), Some(24))]);
+        let region = view.region(view.offset(5, 3).unwrap()).unwrap();
+        assert_eq!(view.mentions(region)[0].declaration.bytes, None);
+        assert_eq!(view.mentions(region)[0].declaration.type_text, "float[W]");
+    }
+}

@@ -1,0 +1,164 @@
+//! Functions and their heads: name, launch bounds, parameters.
+
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::children;
+use crate::tree::view::SourceView;
+
+/// A function: its name, and its launch bounds where it has some.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionSyntax {
+    pub name: Range<usize>,
+    pub launch_bounds: Option<Range<usize>>,
+    /// `__maxnreg__(n)`
+    pub max_registers: Option<Range<usize>>,
+    /// Offset of the brace that opens its body.
+    pub body: Option<usize>,
+    /// Names of template parameters, in order.
+    pub template_parameters: Vec<String>,
+}
+
+/// A parameter in the list of a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterSyntax {
+    pub name: String,
+    pub type_text: String,
+    /// The name.
+    pub range: Range<usize>,
+}
+
+impl SourceView {
+    /// The function whose definition holds an offset.
+    pub fn function_at(&self, offset: usize) -> Option<FunctionSyntax> {
+        let end = (offset + 1).min(self.text().len());
+        let node = self.root()?.named_descendant_for_byte_range(offset, end)?;
+        let function = enclosing_function(node)?;
+        let name = innermost_declarator(function.child_by_field_name("declarator")?);
+        let child = |kind: &str| children(function).into_iter().find(|node| node.kind() == kind);
+        let start = head_start(function);
+        let max_registers = self.text().get(start..name.start_byte()).and_then(|head| {
+            let at = head.find("__maxnreg__")?;
+            let end = head[at..].find(')').map(|end| at + end + 1)?;
+            Some(start + at..start + end)
+        });
+        Some(FunctionSyntax {
+            name: name.byte_range(),
+            launch_bounds: child("launch_bounds").map(|bounds| self.launch_bounds_range(bounds, function)),
+            max_registers,
+            body: function.child_by_field_name("body").map(|body| body.start_byte()),
+            template_parameters: self.template_parameters(function),
+        })
+    }
+
+    fn launch_bounds_range(&self, bounds: Node<'_>, function: Node<'_>) -> Range<usize> {
+        // The grammar's node may leave out the keyword.
+        let head = self.text().get(function.start_byte()..bounds.end_byte()).unwrap_or("");
+        let start = head.rfind("__launch_bounds__").map_or(bounds.start_byte(), |at| function.start_byte() + at);
+        start..bounds.end_byte()
+    }
+
+    pub(super) fn template_parameters(&self, function: Node<'_>) -> Vec<String> {
+        let template = function.parent().filter(|parent| parent.kind() == "template_declaration");
+        let Some(list) = template.and_then(|template| template.child_by_field_name("parameters")) else {
+            return Vec::new();
+        };
+        let parameters = children(list).into_iter().filter(Node::is_named);
+        parameters
+            .map(|parameter| {
+                let name =
+                    parameter.child_by_field_name("declarator").or_else(|| parameter.child_by_field_name("name"));
+                let name =
+                    name.or_else(|| parameter.named_child(parameter.named_child_count().saturating_sub(1) as u32));
+                name.map_or(String::new(), |name| self.slice(name).to_string())
+            })
+            .collect()
+    }
+
+    /// The parameters of the function whose definition holds an offset, up to a pack.
+    pub fn parameters_at(&self, offset: usize) -> Vec<ParameterSyntax> {
+        let end = (offset + 1).min(self.text().len());
+        let node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, end));
+        let Some(function) = node.and_then(enclosing_function) else { return Vec::new() };
+        let mut declarator = function.child_by_field_name("declarator");
+        while let Some(current) = declarator.filter(|current| current.kind() != "function_declarator") {
+            declarator = current.child_by_field_name("declarator");
+        }
+        let list = declarator.and_then(|declarator| declarator.child_by_field_name("parameters"));
+        let parameters = list.map(children).unwrap_or_default().into_iter().filter(Node::is_named);
+        parameters
+            .filter(|node| node.kind() != "comment")
+            .take_while(|node| matches!(node.kind(), "parameter_declaration" | "optional_parameter_declaration"))
+            .map(|node| self.parameter(node))
+            .collect()
+    }
+
+    fn parameter(&self, node: Node<'_>) -> ParameterSyntax {
+        let name = innermost_declarator(node);
+        let is_named = name.kind() == "identifier";
+        let type_text = node.child_by_field_name("type").map_or("", |node| self.slice(node));
+        ParameterSyntax {
+            name: if is_named { self.slice(name).to_string() } else { String::new() },
+            type_text: type_text.split_whitespace().collect::<Vec<_>>().join(" "),
+            range: name.byte_range(),
+        }
+    }
+}
+
+pub fn enclosing_function(node: Node<'_>) -> Option<Node<'_>> {
+    let mut current = Some(node);
+    while let Some(node) = current {
+        if node.kind() == "function_definition" {
+            return Some(node);
+        }
+        current = node.parent();
+    }
+    None
+}
+
+/// What a function does first; comments may stand before it.
+pub fn first_statement(function: Node<'_>) -> Option<Node<'_>> {
+    let body = function.child_by_field_name("body")?;
+    children(body).into_iter().find(|child| child.is_named() && child.kind() != "comment")
+}
+
+/// Where the head of a function starts. The grammar does not know `__maxnreg__(32)`, and ends a declaration there.
+pub fn head_start(function: Node<'_>) -> usize {
+    let before = function.prev_sibling().filter(|node| node.kind() == "declaration");
+    let torn = before.filter(|node| children(*node).last().is_some_and(Node::is_missing));
+    torn.unwrap_or(function).start_byte()
+}
+
+/// The name, for all that has one: declarators stand within each other.
+fn innermost_declarator(mut node: Node<'_>) -> Node<'_> {
+    while let Some(inner) = node.child_by_field_name("declarator") {
+        node = inner;
+    }
+    node
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::view;
+    use crate::tree::view::SourceView;
+
+    #[test]
+    fn a_head_that_the_grammar_tears_apart_is_one() {
+        let text = "int a;\n__global__ void __maxnreg__(32) k(int n) { n; }\n__device__ void f(int m) { m; }\n";
+        let view = SourceView::example("a.cu", text);
+        let limit = |at: &str| view.function_at(text.find(at).unwrap()).unwrap().max_registers;
+        assert_eq!(limit("n;").map(|range| &text[range]), Some("__maxnreg__(32)"));
+        assert_eq!(limit("m;"), None);
+        assert!(view.is_within_kernel(text.find("n;").unwrap()) && !view.is_within_kernel(text.find("m;").unwrap()));
+    }
+
+    #[test]
+    fn functions_are_found() {
+        let view = view();
+        let function = view.function_at(view.offset(8, 5).unwrap()).unwrap();
+        assert_eq!(&view.text()[function.name], "kernel");
+        assert_eq!(&view.text()[function.launch_bounds.unwrap()], "__launch_bounds__(1024, 2)");
+        assert_eq!(function.template_parameters, ["T", "W"]);
+    }
+}

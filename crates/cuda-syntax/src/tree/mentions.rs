@@ -1,0 +1,159 @@
+//! Uses of variables in a region, by their names or by those of aliases.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+use super::aliases::MAX_ALIASES;
+use super::children;
+use crate::tree::access_path::{access_path, index_range, subscripts};
+use crate::tree::declarations::{Declaration, resolve};
+use crate::tree::functions::enclosing_function;
+use crate::tree::region::is_separate_block;
+use crate::tree::role::{is_operand, role};
+use crate::tree::view::SourceView;
+use crate::tree::volatile::Volatility;
+
+/// A use of a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    pub declaration: Declaration,
+    /// The name that stands there, which may be that of an alias.
+    pub identifier: Range<usize>,
+    /// Bytes of the whole expression: `window[k]`, or the name alone.
+    pub range: Range<usize>,
+    /// Bytes of each index: two for `a[i][j]`.
+    pub indices: Vec<Range<usize>>,
+    /// For a use by another name what that was made with: `s` of `Biquad& q = section[s]`, `4 * k` of `float* p = a + 4 * k`.
+    pub outer: Vec<Range<usize>>,
+    pub is_read: bool,
+    pub is_written: bool,
+    /// Handed to a function or taken the address of, as itself.
+    pub is_passed: bool,
+    /// An operand of arithmetic or a comparison, as a whole.
+    pub is_operand: bool,
+}
+
+impl Mention {
+    /// Whether an alias stands for the variable.
+    pub fn is_by_other_name(&self, text: &str) -> bool {
+        text.get(self.identifier.clone()) != Some(self.declaration.name.as_str())
+    }
+}
+
+impl SourceView {
+    /// Uses of local variables and parameters in a region, aliases resolved to what they stand for.
+    pub fn mentions(&self, region: Node<'_>) -> Rc<[Mention]> {
+        let range = (region.start_byte(), region.end_byte());
+        if let Some(known) = self.memory.mentions.borrow().get(&range) {
+            return Rc::clone(known);
+        }
+        let mentions: Rc<[Mention]> = self.find_mentions(region).into();
+        self.memory.mentions.borrow_mut().insert(range, Rc::clone(&mentions));
+        mentions
+    }
+
+    fn find_mentions(&self, region: Node<'_>) -> Vec<Mention> {
+        let declarations = enclosing_function(region).map(|function| self.declarations(function)).unwrap_or_default();
+        let mut mentions = Vec::new();
+        for identifier in self.identifiers(region).into_iter().filter(|identifier| !is_parameter_name(*identifier)) {
+            let Some(declaration) = resolve(&declarations, self.slice(identifier), identifier.start_byte()) else {
+                continue;
+            };
+            let mut usage = self.usage(identifier, declaration);
+            // `p[i] = 1` reads the pointer, whatever it does to what `p` points to.
+            if declaration.volatility == Some(Volatility::Pointer) && usage.range != identifier.byte_range() {
+                (usage.is_read, usage.is_written, usage.indices) = (true, false, Vec::new());
+            }
+            for (target, outer) in self.targets(declaration, &declarations, MAX_ALIASES) {
+                mentions.push(Mention { declaration: target, outer, ..usage.clone() });
+            }
+        }
+        mentions
+    }
+
+    /// Uses of the name of a declaration that the tree does not have.
+    pub fn uses_of(&self, region: Node<'_>, declaration: &Declaration) -> Vec<Mention> {
+        let identifiers = self.identifiers(region).into_iter().filter(|node| self.slice(*node) == declaration.name);
+        identifiers.map(|node| self.usage(node, declaration)).collect()
+    }
+
+    /// Identifiers of a region in order.
+    pub fn identifiers<'t>(&self, region: Node<'t>) -> Vec<Node<'t>> {
+        let mut found = Vec::new();
+        let mut open = vec![region];
+        while let Some(node) = open.pop() {
+            if node.kind() == "identifier" {
+                found.push(node);
+            }
+            open.extend(children(node).into_iter().rev().filter(|child| !is_separate_block(node, *child)));
+        }
+        found.sort_by_key(|node| node.start_byte());
+        found
+    }
+
+    /// Identifiers of a node and all blocks in it, in order.
+    pub fn identifiers_below<'t>(&self, node: Node<'t>) -> Vec<Node<'t>> {
+        let (mut found, mut open) = (Vec::new(), vec![node]);
+        while let Some(node) = open.pop() {
+            found.extend(Some(node).filter(|node| node.kind() == "identifier"));
+            open.extend(children(node).into_iter().rev());
+        }
+        found
+    }
+
+    /// Names below a node that stand for one of the declarations around them, in order; the declared name is none.
+    pub fn names_of<'t>(&self, node: Node<'t>, all: &[Declaration], own: &Declaration) -> Vec<Node<'t>> {
+        let is_own = |name: &Node<'_>| {
+            self.slice(*name) == own.name
+                && name.start_byte() != own.range.0
+                && resolve(all, &own.name, name.start_byte()).is_some_and(|found| found.range == own.range)
+        };
+        self.identifiers_below(node).into_iter().filter(is_own).collect()
+    }
+
+    fn usage(&self, identifier: Node<'_>, declaration: &Declaration) -> Mention {
+        let whole = access_path(identifier);
+        let indices = subscripts(identifier).filter_map(index_range).collect();
+        let (is_read, is_written, is_passed) = role(whole);
+        Mention {
+            declaration: declaration.clone(),
+            identifier: identifier.byte_range(),
+            range: whole.byte_range(),
+            indices,
+            outer: Vec::new(),
+            is_read,
+            is_written,
+            is_passed,
+            is_operand: is_operand(whole),
+        }
+    }
+}
+
+/// Whether an identifier is the name of a parameter in the head of a function that is one region with its body.
+fn is_parameter_name(identifier: Node<'_>) -> bool {
+    let mut node = identifier;
+    while let Some(parent) = node.parent().filter(|parent| parent.kind().ends_with("declarator")) {
+        node = parent;
+    }
+    let is_name =
+        |parent: Node<'_>| parent.child_by_field_name("declarator").is_some_and(|name| name.id() == node.id());
+    node.parent().is_some_and(|parent| parent.kind().ends_with("parameter_declaration") && is_name(parent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::mentions_at;
+
+    #[test]
+    fn statements_mention_variables() {
+        let row = |name: &str, index: &str, read, written| (name.to_string(), Some(index.to_string()), read, written);
+        assert_eq!(mentions_at(8, 5), [row("acc", "j", false, true), row("in", "j", true, false)]);
+        assert_eq!(
+            mentions_at(9, 5),
+            [row("acc", "s.key[j]", true, true), row("s", "j", true, false), row("window", "3", true, false)]
+        );
+        assert_eq!(mentions_at(14, 3), [row("acc", "n", true, false)]);
+    }
+}

@@ -1,0 +1,107 @@
+//! Questions to the syntax tree: what stands at a line and column, which variables it mentions, how they are
+//! declared.
+//!
+//! The tree is of the text before macros; where it cannot answer, nothing is claimed.
+
+pub mod access_path;
+mod aliases;
+mod call_syntax;
+mod calls;
+mod casts;
+mod constants;
+mod counters;
+mod declarations;
+mod edits;
+mod functions;
+mod line_syntax;
+mod loops;
+mod mentions;
+mod region;
+pub mod role;
+pub mod view;
+mod volatile;
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+use self::aliases::Assignment;
+
+pub use self::access_path::access_path;
+pub use self::call_syntax::{CallSyntax, MemberSyntax, base_name};
+pub use self::calls::{argument_of, is_callee, last_name};
+pub use self::counters::{CounterSyntax, Walk};
+pub use self::declarations::{Declaration, DeclarationKind, resolve};
+pub use self::functions::{FunctionSyntax, ParameterSyntax, enclosing_function, first_statement, head_start};
+pub use self::loops::{LoopSyntax, is_loop};
+pub use self::mentions::Mention;
+pub use self::region::is_separate_block;
+pub use self::role::role;
+pub use self::volatile::Volatility;
+
+/// Answers that many accesses ask for; they depend on the text alone.
+#[derive(Default)]
+pub struct Memory {
+    /// By the start of the function.
+    unsized_declarations: Answers<usize, Declaration>,
+    outer_names: OnceCell<HashMap<String, Vec<constants::OuterName>>>,
+    /// By the bytes of the region.
+    mentions: Answers<(usize, usize), Mention>,
+    /// By the start of the function.
+    assignments: Answers<usize, Assignment>,
+    /// By offset.
+    pub(crate) counters: Answers<usize, CounterSyntax>,
+}
+
+type Answers<Question, Answer> = RefCell<HashMap<Question, Rc<[Answer]>>>;
+
+/// All children; asking for them one by one would cost the square of their number.
+pub fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    node.children(&mut node.walk()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::view::SourceView;
+
+    const TEXT: &str = "#define N 4
+constexpr int M = 8;
+template <typename T, int W>
+__global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int n) {
+  float window[W];
+  float acc[N * M], other[2][3];
+  for (int j = 0; j < n; ++j) {
+    acc[j] = in[j];
+    acc[s.key[j]] += window[3];
+  }
+  float* p = acc + 1;
+#pragma unroll 1
+  for (int k = 0; k < 4; ++k) foo(p[k]);
+  if (acc[n] > 2) { return; }
+}
+";
+
+    pub fn view() -> SourceView {
+        SourceView::example("a.cu", TEXT)
+    }
+
+    pub fn mentions_at(line: u32, column: u32) -> Vec<(String, Option<String>, bool, bool)> {
+        let view = view();
+        let region = view.region(view.offset(line, column).unwrap()).unwrap();
+        view.mentions(region)
+            .iter()
+            .filter(|mention| mention.declaration.kind != DeclarationKind::Scalar)
+            .map(|m| {
+                (
+                    m.declaration.name.clone(),
+                    m.indices.first().map(|range| view.text()[range.clone()].to_string()),
+                    m.is_read,
+                    m.is_written,
+                )
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,107 @@
+//! `cargo lmem toolkit list|install|which|remove`.
+
+use std::fmt::Write;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use super::environment::Environment;
+use super::{Request, Selection, Toolkit, ToolkitError, discover, install, releases};
+use clap::Subcommand;
+use lmem_base::version::VersionRequest;
+
+#[derive(Debug, Subcommand)]
+pub enum ToolkitCommand {
+    /// Toolkits found on this machine, and versions that can be installed
+    List,
+    /// Download a toolkit from NVIDIA's Python wheels with `uv` or `pip`
+    Install {
+        /// Version such as `13.5` [default: the newest known]
+        version: Option<String>,
+        /// Use only what uv or pip have in their caches
+        #[arg(long)]
+        offline: bool,
+    },
+    /// Print the folder of the toolkit that a check would use
+    Which {
+        /// As for `cargo lmem check`
+        #[arg(long, value_name = "PATH|VERSION|managed")]
+        toolkit: Option<String>,
+        /// Never use the network
+        #[arg(long)]
+        offline: bool,
+    },
+    /// Remove a managed toolkit
+    Remove {
+        /// Version such as `13.5`
+        version: String,
+    },
+}
+
+/// Runs a subcommand: what was asked for goes to stdout, everything about it to stderr.
+///
+/// `configured` is the toolkit that Cargo.toml pins, for `which`.
+///
+/// # Errors
+/// When there is no such toolkit, it cannot be installed or removed, or `cancel` was set in the meantime.
+pub fn run(command: &ToolkitCommand, configured: Option<&str>, cancel: &AtomicBool) -> Result<(), ToolkitError> {
+    let environment = &Environment::of_process();
+    let cx = install::Context { environment, offline: false, quiet: false, unverified: true, cancel };
+    match command {
+        ToolkitCommand::List => print(&list(&cx)),
+        ToolkitCommand::Install { version, offline } => {
+            let wanted = version.as_deref().map(str::parse::<VersionRequest>).transpose()?;
+            let toolkit = install::toolkit(&install::Context { offline: *offline, ..cx }, wanted)?;
+            lmem_base::say::line(&format!("CUDA {} is ready in {}", toolkit.number, toolkit.root.display()));
+            Ok(())
+        }
+        ToolkitCommand::Which { toolkit, offline } => {
+            let request = Request { choice: toolkit.as_deref(), configured, offline: *offline, quiet: false };
+            let Selection { toolkit, notes } = discover::select(environment, request, cancel)?;
+            notes.iter().for_each(|note| lmem_base::say::line(&format!("note: {note}")));
+            print(&format!("{}\n", toolkit.root.display()))
+        }
+        ToolkitCommand::Remove { version } => {
+            let removed = install::remove(&cx, version.parse()?)?;
+            lmem_base::say::line(&format!("removed CUDA {}", removed.join(", ")));
+            Ok(())
+        }
+    }
+}
+
+/// Toolkits in the order in which a check prefers them, places that were refused, and what can be installed.
+fn list(cx: &install::Context<'_>) -> String {
+    let (found, refused) = discover::all(cx);
+    let mut text = String::new();
+    for toolkit in &found {
+        let _ = writeln!(text, "{}", line(toolkit));
+    }
+    if found.is_empty() {
+        text.push_str("no CUDA toolkit on this machine\n");
+    }
+    for refused in &refused {
+        let _ = writeln!(text, "not usable: {refused}");
+    }
+    let installed = |release: &&releases::Release| found.iter().any(|toolkit| toolkit.number == release.number);
+    let numbers: Vec<&str> =
+        releases::RELEASES.iter().filter(|release| !installed(release)).map(|release| release.number).collect();
+    if !numbers.is_empty() {
+        let _ = writeln!(text, "to install: {} (`cargo lmem toolkit install VERSION`)", numbers.join(", "));
+    }
+    text
+}
+
+fn line(toolkit: &Toolkit) -> String {
+    let lacks = if toolkit.lacks.is_empty() { String::new() } else { format!(", lacks {}", toolkit.lacks.join(", ")) };
+    format!("CUDA {:<8} {} ({}{lacks})", toolkit.number, toolkit.root.display(), toolkit.found)
+}
+
+/// Stdout; a reader that has gone away (`| head -1`) is no error.
+fn print(text: &str) -> Result<(), ToolkitError> {
+    match io::Write::write_all(&mut anstream::stdout(), text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(ToolkitError::io("write", Path::new("<stdout>"))(error))
+        }
+        _ => Ok(()),
+    }
+}

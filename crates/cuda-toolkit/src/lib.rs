@@ -1,0 +1,329 @@
+//! Finding, checking and installing a CUDA toolkit.
+//!
+//! [`select`] answers with the toolkit of a run: the one asked for, else the first that works among the usual places, else
+//! one that is fetched from NVIDIA's Python wheels (a *managed* toolkit). A place that was looked at and refused is
+//! remembered, so that "no toolkit" can say where it looked.
+
+pub mod command;
+mod discover;
+mod environment;
+mod install;
+mod process;
+mod releases;
+#[cfg(all(test, unix))]
+mod testing;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use environment::Environment;
+
+pub use command::run;
+pub use discover::VARIABLES;
+pub use lmem_base::version::{Version, VersionError, VersionRequest};
+
+/// A folder with NVIDIA's compilers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toolkit {
+    /// The folder that holds `bin`, `include` and `lib`.
+    pub root: PathBuf,
+    pub version: Version,
+    /// The compilers' own number, "13.5.37"; "13.5" where the build is not known.
+    pub number: String,
+    /// `None` where the toolkit cannot compile `.cu` files, as NVIDIA's 12.x wheels, which have ptxas alone.
+    pub nvcc: Option<PathBuf>,
+    pub ptxas: PathBuf,
+    /// `libnvrtc.so.N`, for kernel strings.
+    pub nvrtc: Option<PathBuf>,
+    /// What is missing for full use: "`nvcc`", "NVRTC".
+    pub lacks: Vec<&'static str>,
+    /// Where the toolkit was found, as `-v` says it: "`CUDA_HOME`", "managed".
+    pub found: String,
+}
+
+impl Toolkit {
+    /// No toolkit, for runs that compile nothing.
+    pub fn absent() -> Self {
+        Self {
+            root: PathBuf::new(),
+            version: Version { major: 0, minor: 0 },
+            number: String::new(),
+            nvcc: None,
+            ptxas: PathBuf::new(),
+            nvrtc: None,
+            lacks: Vec::new(),
+            found: String::new(),
+        }
+    }
+
+    /// Folders with the toolkit's own headers, for NVRTC, which knows none by itself. Those that exist, in search order.
+    pub fn include_dirs(&self) -> Vec<PathBuf> {
+        discover::include_dirs(&self.root)
+    }
+
+    /// A text that changes whenever the toolkit's compilers do; part of every cache key.
+    ///
+    /// A managed toolkit is known by the versions of its packages, wherever it lies, so that a cache works on another
+    /// machine. Any other is known by the path, size and time of its compilers.
+    pub fn fingerprint(&self) -> String {
+        let architecture = std::env::consts::ARCH;
+        if let Some(marker) = install::Marker::of_toolkit(&self.root) {
+            return format!("managed {} {architecture} {}", self.number, marker.packages.join(" "));
+        }
+        let cicc = self.root.join("nvvm/bin/cicc");
+        let parts = [Some(&self.ptxas), self.nvcc.as_ref(), Some(&cicc), self.nvrtc.as_ref()];
+        let parts: Vec<String> = parts.into_iter().flatten().map(|path| identity(path)).collect();
+        format!("{} {architecture} {}", self.number, parts.join(" "))
+    }
+}
+
+/// Path, size and time of a file; the path alone where there is none.
+fn identity(path: &Path) -> String {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let Ok(metadata) = path.metadata() else { return path.display().to_string() };
+    let modified = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    format!("{}:{}:{}", path.display(), metadata.len(), modified.unwrap_or_default().as_nanos())
+}
+
+/// What was asked for, by whom, and what is allowed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Request<'a> {
+    /// From the command line: a folder, a version or `managed`.
+    pub choice: Option<&'a str>,
+    /// From Cargo.toml: a version or `managed`. A folder is refused here too, because a workspace may not name programs.
+    pub configured: Option<&'a str>,
+    /// Nothing is downloaded.
+    pub offline: bool,
+    /// No progress is shown.
+    pub quiet: bool,
+}
+
+/// The toolkit of a run, and what its user should know about the choice.
+#[derive(Debug)]
+pub struct Selection {
+    pub toolkit: Toolkit,
+    /// Full lines for stderr, such as a `CUDA_HOME` that holds no toolkit.
+    pub notes: Vec<String>,
+}
+
+/// The toolkit for a run, installed if need be.
+///
+/// A choice wins over the configuration, and both over what is found. Without them the first place that can compile `.cu`
+/// files wins: `CUDA_HOME` and its like, `nvcc` on `PATH`, the usual folders, conda, Python packages, managed toolkits.
+///
+/// # Errors
+/// When nothing usable is found and nothing can be installed, when what was asked for does not work, or when `cancel` was
+/// set in the meantime.
+pub fn select(request: Request<'_>, cancel: &AtomicBool) -> Result<Selection, ToolkitError> {
+    discover::select(&Environment::of_process(), request, cancel)
+}
+
+/// Whether a program lies on `PATH`.
+pub fn is_on_path(program: &str) -> bool {
+    !Environment::of_process().on_path(program).is_empty()
+}
+
+/// A part of a toolkit that few need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Component {
+    /// The device headers of cuRAND (`curand_kernel.h`); the folder holds `include`.
+    Curand,
+    /// The disassembler; the folder holds `bin/nvdisasm`. A newer one reads the cubins of older compilers.
+    Nvdisasm,
+}
+
+impl fmt::Display for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Component::Curand => "cuRAND's headers",
+            Component::Nvdisasm => "nvdisasm",
+        })
+    }
+}
+
+/// The folder whose `include` or `bin` has the component: the toolkit's own, else one that is fetched into the cache.
+///
+/// # Errors
+/// When the toolkit lacks it and it cannot be fetched, or when `cancel` was set in the meantime.
+pub fn component(
+    toolkit: &Toolkit,
+    component: Component,
+    offline: bool,
+    quiet: bool,
+    cancel: &AtomicBool,
+) -> Result<PathBuf, ToolkitError> {
+    if let Some(folder) = discover::component(&toolkit.root, component) {
+        return Ok(folder);
+    }
+    let cx = install::Context { environment: &Environment::of_process(), offline, quiet, unverified: false, cancel };
+    install::component(&cx, toolkit, component)
+}
+
+/// Where this tool keeps what it may lose: `CARGO_LMEM_CACHE_DIR`, else `cargo-lmem` in the user's cache folder.
+///
+/// # Errors
+/// When none of `CARGO_LMEM_CACHE_DIR`, `XDG_CACHE_HOME` and `HOME` is set.
+pub fn cache_root() -> Result<PathBuf, ToolkitError> {
+    Environment::of_process().cache_root()
+}
+
+/// The folder of managed toolkits and their parts, if there is one.
+pub fn managed_folder() -> Option<PathBuf> {
+    cache_root().ok().map(|root| root.join(install::TOOLKITS))
+}
+
+/// A place where a toolkit was looked for, and why what is there was not used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// "`CUDA_HOME` (/opt/cuda)".
+    pub place: String,
+    /// "no `bin/ptxas` in it".
+    pub reason: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.reason)
+    }
+}
+
+/// Why there is no toolkit. Exit code 3.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolkitError {
+    #[error("no {wanted} found{}", lines(looked))]
+    NotFound {
+        /// "CUDA toolkit", "toolkit of CUDA 12.4".
+        wanted: String,
+        looked: Vec<Refused>,
+        /// Why it was not installed either.
+        #[source]
+        install: Option<Box<ToolkitError>>,
+    },
+    #[error("`{choice}` is not a usable CUDA toolkit: {reason}")]
+    Unusable { choice: String, reason: String },
+    #[error("the toolkit `{0}` is neither a folder, nor a version such as `13.5`, nor `managed`")]
+    NotAChoice(String),
+    #[error(
+        "`toolkit = \"{0}\"` in Cargo.toml is neither a version such as `13.5` nor `managed`; a folder counts only from \
+         the command line, because a workspace may not name programs"
+    )]
+    NotAPin(String),
+    #[error("nothing may be downloaded with `--offline`")]
+    Offline,
+    #[error("CUDA {0} cannot be fetched: NVIDIA publishes its compilers as Python wheels from 13.0 on")]
+    NotPublished(VersionRequest),
+    #[error(
+        "the checksums of CUDA {0} are not known to this version, so it is not fetched because a Cargo.toml asks for it"
+    )]
+    Unverified(VersionRequest),
+    #[error("toolkits can be fetched on Linux for x86-64 and aarch64 only, and this is {0}")]
+    Platform(String),
+    #[error("neither `uv` nor `pip` works here{}", lines(looked))]
+    NoInstaller { looked: Vec<Refused> },
+    #[error("{what} could not be installed{}", failures(attempts))]
+    InstallerFailed {
+        what: String,
+        /// Each installer with the last lines that it printed.
+        attempts: Vec<(String, String)>,
+        offline: bool,
+    },
+    #[error("{what} was downloaded but does not work: {reason}")]
+    Incomplete { what: String, reason: String },
+    #[error("{component} of CUDA {version} cannot be fetched")]
+    NoComponent { component: Component, version: Version },
+    #[error("no managed toolkit {version} is installed{}", only(.installed))]
+    NotInstalled { version: VersionRequest, installed: Vec<String> },
+    #[error("the cache folder is not known: none of `CARGO_LMEM_CACHE_DIR`, `XDG_CACHE_HOME` and `HOME` is set")]
+    NoCacheRoot,
+    #[error("cannot {action} `{}`", path.display())]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("interrupted")]
+    Cancelled,
+    #[error(transparent)]
+    Version(#[from] VersionError),
+}
+
+impl ToolkitError {
+    /// Whether the words of the command line or the settings are wrong, rather than the machine.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::NotAChoice(_) | Self::NotAPin(_))
+    }
+
+    /// The next steps, one for each `hint:` line.
+    pub fn hints(&self) -> Vec<String> {
+        let own = "install CUDA and set `CUDA_HOME`, or pass its folder with `--toolkit PATH`";
+        let hints: &[&str] = match self {
+            Self::NotFound { install: Some(cause), .. } if !matches!(**cause, Self::Offline) => return cause.hints(),
+            Self::NotFound { .. } | Self::Offline => {
+                &["fetch NVIDIA's compilers with `cargo lmem toolkit install`, once, with a network", own]
+            }
+            Self::Unusable { .. } => &["`cargo lmem toolkit list` shows the toolkits of this machine"],
+            Self::NotPublished(_) => &[
+                "install that toolkit from NVIDIA and pass its folder with `--toolkit PATH`",
+                "or let a newer one compile the sources: `--toolkit managed`",
+            ],
+            Self::Unverified(version) => {
+                return vec![format!("fetch it unverified with `cargo lmem toolkit install {version}`")];
+            }
+            Self::Platform(_) => &[own],
+            Self::NoInstaller { .. } => &[
+                "install `uv` or `pip`; the compilers are then fetched with it",
+                own,
+                "run `cargo lmem toolkit install` on another machine and copy its cache folder here",
+            ],
+            Self::InstallerFailed { offline: true, .. } => {
+                &["`--offline` finds only what the installer has at hand: run it once with a network"]
+            }
+            Self::InstallerFailed { attempts, .. } if attempts.iter().any(|(_, output)| is_full(output)) => {
+                &["a toolkit needs 700 MB while it is fetched; `CARGO_LMEM_CACHE_DIR` names another cache folder"]
+            }
+            Self::InstallerFailed { .. } => {
+                &["the index, proxy and certificates are those of the installer's own configuration", own]
+            }
+            Self::Incomplete { .. } => &[own],
+            Self::NoComponent { component: Component::Curand, .. } => {
+                &["install cuRAND's development files beside that toolkit", "or use a managed one: `--toolkit managed`"]
+            }
+            Self::NotInstalled { .. } => &["`cargo lmem toolkit list` shows the installed ones"],
+            Self::Io { .. } => &["`CARGO_LMEM_CACHE_DIR` names another cache folder"],
+            Self::NotAChoice(_)
+            | Self::NotAPin(_)
+            | Self::NoComponent { .. }
+            | Self::NoCacheRoot
+            | Self::Cancelled
+            | Self::Version(_) => &[],
+        };
+        hints.iter().map(|hint| (*hint).to_owned()).collect()
+    }
+
+    /// For `map_err` on a file operation.
+    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+fn lines(looked: &[Refused]) -> String {
+    looked.iter().map(|refused| format!("\n  {refused}")).collect()
+}
+
+fn failures(attempts: &[(String, String)]) -> String {
+    let indented = |output: &str| output.lines().map(|line| format!("\n  | {line}")).collect::<String>();
+    attempts.iter().map(|(installer, output)| format!("\n  {installer}:{}", indented(output))).collect()
+}
+
+fn only(numbers: &[String]) -> String {
+    if numbers.is_empty() { String::new() } else { format!(", only {}", numbers.join(", ")) }
+}
+
+/// What `uv` and `pip` say of a full disk (`ENOSPC`).
+fn is_full(output: &str) -> bool {
+    output.contains("No space left on device")
+}

@@ -1,0 +1,78 @@
+//! Names of functions as people write them, and the template arguments in them.
+
+use crate::casts::without_casts;
+
+/// `running_mean<32>` of `_Z12running_meanILi32EEvPKfPfi`; the name itself where it is not mangled.
+pub fn demangle(name: &str) -> String {
+    let name = without_copy_number(name).unwrap_or(name);
+    // `f` alone is a mangled name too: that of the type `float`.
+    if !name.starts_with("_Z") {
+        return name.to_string();
+    }
+    let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
+    let symbol = cpp_demangle::Symbol::new(name).ok();
+    let demangled = symbol.and_then(|symbol| symbol.demangle_with_options(&options).ok());
+    demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&demangled))
+}
+
+/// The arguments of the last `<…>` of a demangled name.
+pub fn template_arguments(name: &str) -> Vec<String> {
+    let Some(inner) = name.strip_suffix('>') else { return Vec::new() };
+    let mut depth = 0usize;
+    let mut arguments = vec![String::new()];
+    for character in inner.chars().rev() {
+        match character {
+            '>' | ')' => depth += 1,
+            '<' if depth == 0 => break,
+            '<' | '(' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match (character, depth) {
+            (',', 0) => arguments.push(String::new()),
+            _ => {
+                if let Some(last) = arguments.last_mut() {
+                    last.insert(0, character);
+                }
+            }
+        }
+    }
+    arguments.iter().rev().map(|argument| argument.trim().to_string()).collect()
+}
+
+/// `float[W]` → `float[32]`
+pub fn bind(type_text: &str, parameters: &[String], arguments: &[String]) -> String {
+    let mut text = type_text.to_string();
+    for (parameter, argument) in parameters.iter().zip(arguments) {
+        // `(Mode)2` of an enumeration.
+        let value = argument.rsplit(')').next().filter(|value| !value.is_empty()).unwrap_or(argument);
+        if text == *parameter {
+            text = value.to_string();
+        }
+        text = text.replace(&format!("[{parameter}]"), &format!("[{value}]"));
+        if let Some(rest) = text.strip_prefix(&format!("{parameter}[")) {
+            text = format!("{value}[{rest}");
+        }
+    }
+    text
+}
+
+/// `f` of `f$1`.
+pub fn without_copy_number(name: &str) -> Option<&str> {
+    let (name, number) = name.rsplit_once('$')?;
+    (!name.is_empty() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_kernels() {
+        assert_eq!(demangle("_Z12running_meanILi32EEvPKfPfi"), "running_mean<32>");
+        assert_eq!(demangle("_Z4packIhLj64EEvPT_"), "pack<unsigned char, 64>");
+        assert_eq!((demangle("plain").as_str(), demangle("f").as_str()), ("plain", "f"));
+        assert_eq!(template_arguments("f<A<1, 2>, 32>"), ["A<1, 2>", "32"]);
+        assert_eq!(bind("T", &["T".into()], &["Large".into()]), "Large");
+        assert_eq!(bind("T[W][4]", &["T".into(), "W".into()], &["float".into(), "32".into()]), "float[32][4]");
+    }
+}

@@ -1,0 +1,136 @@
+//! Files that are compiled as they are.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Extraction;
+use super::rust::Strings;
+use lmem_base::diagnostic::FlagOrigin;
+use lmem_base::source::has_ending;
+use lmem_base::source::{SourceFile, Span, display_path};
+use lmem_project::build_flags::BuildFlags;
+use lmem_project::config::flags_for;
+use lmem_project::discover::{DiscoveredFile, Workspace};
+use lmem_unit::machine;
+use lmem_unit::{DriverOptions, MappedText, NvccFlags, TranslationUnit, UnitCode, Unresolved};
+
+/// The `.cu` and `.ptx` files of a workspace, without those that are compiled as strings.
+pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags, strings: &Strings) -> Extraction {
+    let compiled_as_strings = &strings.files;
+    let mut extraction = Extraction::default();
+    for file in workspace.files.iter().filter(|file| has_ending(&file.path, &["cubin", "fatbin"])) {
+        // Rust code that includes it is the better place for what is found in it.
+        if !compiled_as_strings.contains(&file.path) {
+            machine_code(workspace, file, &mut extraction);
+        }
+    }
+    for file in workspace.files.iter().filter(|file| has_ending(&file.path, &["cu", "ptx"])) {
+        // Rust code says more of PTX than the file does.
+        let is_named = file.explicit && has_ending(&file.path, &["cu"]);
+        if compiled_as_strings.contains(&file.path) && !is_named {
+            let name = display_path(&file.path, &workspace.root);
+            if has_ending(&file.path, &["cu"]) {
+                extraction.notes.push(format!("`{name}` is compiled as Rust code does it: by NVRTC"));
+            }
+            continue;
+        }
+        match SourceFile::read(&file.path, &workspace.root) {
+            Ok(source) => {
+                let loaded = strings.loaded.get(&file.path).map_or(&[][..], Vec::as_slice);
+                extraction.units.extend(units(workspace, builds, file, &source, loaded));
+            }
+            Err(error) => extraction.unresolved.push(unreadable(workspace, file, &error)),
+        }
+    }
+    extraction
+}
+
+/// A file of machine code that was named.
+fn machine_code(workspace: &Workspace, file: &DiscoveredFile, extraction: &mut Extraction) {
+    let source = SourceFile::without_text(&file.path, &workspace.root);
+    let found = machine::read(&file.path, &Span::new(&source, 0..0));
+    extraction.unresolved.extend(found.unresolved);
+    for (suffix, code) in found.codes {
+        let use_site = Some(Span::new(&source, 0..0));
+        let name = format!("{}{suffix}", source.display);
+        extraction.units.push(TranslationUnit { name, use_site, ..unit(workspace, file, &source, code) });
+    }
+}
+
+/// A file is a unit for each way in which it is compiled, by the build and by the driver.
+fn units(
+    workspace: &Workspace,
+    builds: &BuildFlags,
+    file: &DiscoveredFile,
+    source: &Arc<SourceFile>,
+    loaded: &[DriverOptions],
+) -> Vec<TranslationUnit> {
+    if has_ending(&file.path, &["ptx"]) {
+        let code = UnitCode::Ptx { text: MappedText::from_file(source), options: DriverOptions::default() };
+        return vec![unit(workspace, file, source, code)];
+    }
+    // What the manifest says is meant, whatever the build does.
+    let configured = flags_for(Some(&file.config), &file.path, &[]);
+    let flags = match (configured.origin, builds.of(&file.path)) {
+        (FlagOrigin::Assumed, built) if !built.is_empty() => built.to_vec(),
+        _ => vec![configured],
+    };
+    let flags: Vec<NvccFlags> = flags.into_iter().flat_map(|flags| by_driver(flags, loaded)).collect();
+    let names = names(&source.display, &flags);
+    let cuda = |flags| UnitCode::CudaFile { file: Arc::clone(source), flags };
+    let units = flags.into_iter().map(|flags| unit(workspace, file, source, cuda(flags)));
+    units.zip(names).map(|(unit, name)| TranslationUnit { name, ..unit }).collect()
+}
+
+/// A way to compile for each way in which the driver does the rest. Machine code it takes as it is.
+fn by_driver(flags: NvccFlags, loaded: &[DriverOptions]) -> Vec<NvccFlags> {
+    let is_for_driver = flags.targets.is_empty() || flags.targets.iter().any(|target| target.architecture.is_none());
+    match loaded {
+        [] => vec![flags],
+        _ if !is_for_driver => vec![flags],
+        loaded => loaded.iter().map(|driver| NvccFlags { driver: driver.clone(), ..flags.clone() }).collect(),
+    }
+}
+
+/// A file that is compiled in several ways is called by the flags that the others lack, too.
+fn names(file: &str, ways: &[NvccFlags]) -> Vec<String> {
+    let all: Vec<Vec<String>> = ways.iter().map(NvccFlags::all_arguments).collect();
+    let is_common = |flag: &String| all.iter().all(|way| way.contains(flag));
+    let name = |way: &Vec<String>| {
+        let own: Vec<&str> = way.iter().filter(|flag| !is_common(flag)).map(String::as_str).collect();
+        if own.is_empty() { file.to_string() } else { format!("{file} [{}]", own.join(" ")) }
+    };
+    all.iter().map(name).collect()
+}
+
+fn unit(workspace: &Workspace, file: &DiscoveredFile, source: &Arc<SourceFile>, code: UnitCode) -> TranslationUnit {
+    let package = workspace.package_of(file);
+    let folder = file.path.parent().unwrap_or(Path::new(""));
+    TranslationUnit {
+        name: source.display.clone(),
+        package: package.map(|package| package.name.clone()),
+        base: package.map_or(folder, |package| &package.root).to_path_buf(),
+        code,
+        use_site: None,
+        launches: Vec::new(),
+    }
+}
+
+fn unreadable(workspace: &Workspace, file: &DiscoveredFile, error: &std::io::Error) -> Unresolved {
+    let nothing = SourceFile::from_text(&display_path(&file.path, &workspace.root), "");
+    Unresolved { span: Span::new(&nothing, 0..0), reason: format!("it cannot be read: {error}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_to_compile_a_file_are_told_apart() {
+        let way =
+            |flags: &[&str]| NvccFlags::new(flags.iter().map(|flag| flag.to_string()).collect(), FlagOrigin::Captured);
+        assert_eq!(names("a.cu", &[way(&["-O3", "-DX"])]), ["a.cu"]);
+        let ways = [way(&["-O3"]), way(&["-O3", "-DX", "-DY=1"])];
+        assert_eq!(names("a.cu", &ways), ["a.cu", "a.cu [-DX -DY=1]"]);
+    }
+}

@@ -1,0 +1,68 @@
+//! Files that a text includes.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Folded, Folder, Origin};
+use crate::rust::fold::failure::{Failure, FailureKind};
+use lmem_base::source::{SourceFile, Span};
+use lmem_base::source::{has_ending, normalize};
+use lmem_project::build_flags::built::BuiltFile;
+use lmem_unit::MappedText;
+use lmem_unit::machine::is_machine_code;
+
+/// What `env!("OUT_DIR")` stands for here; no path begins like this.
+pub(super) const OUT_DIR: &str = "\u{0}OUT_DIR";
+
+impl Folder<'_, '_> {
+    /// What a file includes by `path`, which is written at `place`.
+    pub(super) fn include(&mut self, file: usize, path: &str, place: Span) -> Result<Folded, Failure> {
+        if let Some(built) = path.strip_prefix(OUT_DIR) {
+            let built = BuiltFile::InOutDir(built.to_string());
+            let reason = format!("it includes `{}`, which the build makes", built.name());
+            return Err(Failure { reason, kind: FailureKind::Built(built) });
+        }
+        let folder = self.code.files[file].rust.path().parent().unwrap_or(Path::new("")).to_path_buf();
+        let included = normalize(&folder.join(path));
+        if !included.exists() && has_ending(&included, &["ptx", "cubin", "fatbin"]) {
+            // Some builds write into the source tree.
+            let reason = format!("it includes `{path}`, which does not exist");
+            return Err(Failure { reason, kind: FailureKind::Built(BuiltFile::At(included)) });
+        }
+        if self.code.workspace.may_read(&included) && is_machine_code(&included) {
+            let reason = format!("it includes `{path}`, which is machine code");
+            return Err(Failure { reason, kind: FailureKind::Machine(included, place) });
+        }
+        self.file(&included, path)
+    }
+
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// It is not there, or not to be read.
+    pub fn file(&mut self, path: &Path, written: &str) -> Result<Folded, Failure> {
+        let included = self.read(path, written).map_err(Failure::made)?;
+        let files = BTreeSet::from([included.path.clone()]);
+        Ok(Folded { text: MappedText::from_file(&included), origin: Some(Origin::File(included)), files })
+    }
+
+    fn read(&mut self, path: &Path, written: &str) -> Result<Arc<SourceFile>, String> {
+        if let Some(file) = self.included.get(path) {
+            return Ok(Arc::clone(file));
+        }
+        if !path.exists() {
+            return Err(format!("it includes `{written}`, which does not exist"));
+        }
+        if !self.code.workspace.may_read(path) {
+            return Err(format!("it includes `{written}`, which lies outside of the workspace or is no file"));
+        }
+        let file = SourceFile::read(path, &self.code.workspace.root)
+            .map_err(|error| format!("it includes `{written}`: {error}"))?;
+        if !file.is_utf8() {
+            return Err(format!("it includes `{written}`, which is not UTF-8"));
+        }
+        self.included.insert(path.to_path_buf(), Arc::clone(&file));
+        Ok(file)
+    }
+}

@@ -1,0 +1,257 @@
+//! From an expression to the texts that it may be when the program runs.
+//!
+//! Where a program chooses (`match`, `if`, an element of an array, one trait's constant of several types) each choice is
+//! followed by itself. What cannot be followed is a [`Failure`] with its reason.
+
+mod concatenate;
+mod convert;
+pub mod failure;
+mod follow;
+mod format;
+pub mod frames;
+mod functions;
+mod include;
+mod literal;
+mod macros;
+mod members;
+mod number;
+pub mod parse;
+mod reach;
+mod string_methods;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use syn::Expr;
+use syn::spanned::Spanned;
+
+use self::convert::is_wrapped;
+use self::failure::unknown;
+use super::names::Code;
+use lmem_base::source::{SourceFile, Span};
+use lmem_unit::MappedText;
+
+pub(super) use self::failure::Failure;
+pub(super) use self::frames::Frames;
+pub(super) use crate::rust::fold::parse::{OF_MACRO, parse_list, path_names};
+
+/// Names that stand for names that stand for names, and expressions within expressions.
+const MAX_STEPS: usize = 64;
+
+/// Steps of all kinds for one call, and for all calls of a run.
+const MAX_WORK: usize = 20_000;
+const MAX_WORK_OF_ALL: usize = 2_000_000;
+
+/// Steps for one name of a kernel.
+const MAX_WORK_OF_NAME: usize = 400;
+
+/// Texts that one expression may be.
+const MAX_CHOICES: usize = 32;
+
+/// Far larger than any kernel; `include_str!` of the same file many times must not fill the memory.
+const MAX_TEXT: usize = 64 << 20;
+
+/// Folds expressions, and remembers which literals they led to.
+pub(super) struct Folder<'c, 'w> {
+    pub code: &'c mut Code<'w>,
+    /// File and start of literals that reached a call, as they were written.
+    pub reached: BTreeSet<(PathBuf, usize)>,
+    /// The calls that lead to the function in question.
+    pub frames: Frames,
+    included: BTreeMap<PathBuf, Arc<SourceFile>>,
+    /// Calls that compile or load something are what is asked for.
+    keeps_products: bool,
+    /// Steps for one call.
+    allowance: usize,
+    work: usize,
+    work_of_all: usize,
+}
+
+/// Text, and where it comes from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Folded {
+    pub text: MappedText,
+    /// The first literal, or the first included file.
+    pub origin: Option<Origin>,
+    /// Files that are in it as a whole.
+    pub files: BTreeSet<PathBuf>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Origin {
+    Literal(Span),
+    File(Arc<SourceFile>),
+}
+
+/// An expression, where it stands, and the calls around it.
+#[derive(Clone)]
+pub(super) struct Site {
+    pub file: usize,
+    pub expression: Expr,
+    pub frames: Frames,
+}
+
+type Sites = Vec<Result<Site, Failure>>;
+type Texts = Vec<Result<Folded, Failure>>;
+
+impl<'c, 'w> Folder<'c, 'w> {
+    pub fn new(code: &'c mut Code<'w>) -> Self {
+        Self {
+            code,
+            reached: BTreeSet::new(),
+            frames: Frames::default(),
+            included: BTreeMap::new(),
+            keeps_products: false,
+            allowance: MAX_WORK,
+            work: 0,
+            work_of_all: 0,
+        }
+    }
+
+    /// Begins with another call.
+    pub fn start(&mut self, frames: Frames) {
+        self.frames = frames;
+        self.work_of_all += std::mem::take(&mut self.work);
+    }
+
+    /// From here on follows what is simple: names are, where texts may not be.
+    pub fn follow_names(&mut self) {
+        self.allowance = MAX_WORK_OF_NAME;
+    }
+
+    /// The texts that an expression of a file may be.
+    pub fn texts(&mut self, file: usize, expression: &Expr) -> Texts {
+        let frames = self.frames.clone();
+        self.fold(file, expression, &frames, 0)
+    }
+
+    /// The text that an expression of a file is.
+    ///
+    /// # Errors
+    /// Why that is not known before the program runs, or that it may be several.
+    pub fn text(&mut self, file: usize, expression: &Expr) -> Result<Folded, String> {
+        only(self.texts(file, expression))
+    }
+
+    /// The expression behind a name, parentheses, `&` or `.clone()`, and the file that it stands in.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    pub fn behind_names(&mut self, file: usize, expression: &Expr) -> Result<(usize, Expr), String> {
+        let frames = self.frames.clone();
+        only(self.heads(file, expression, &frames, 0)).map(|site| (site.file, site.expression))
+    }
+
+    /// The expressions behind names and choices, up to the calls that compile or load something.
+    pub fn makers(&mut self, file: usize, expression: &Expr) -> Vec<Result<Site, Failure>> {
+        let frames = self.frames.clone();
+        let outer = std::mem::replace(&mut self.keeps_products, true);
+        let sites = self.heads(file, expression, &frames, 0);
+        self.keeps_products = outer;
+        sites
+    }
+
+    /// The whole number that an expression is.
+    pub fn integer(&mut self, file: usize, expression: &Expr) -> Option<i64> {
+        let frames = self.frames.clone();
+        self.number(file, expression, &frames, 0)
+    }
+
+    /// Bytes of an expression.
+    pub fn place(&self, file: usize, expression: &Expr) -> Range<usize> {
+        self.code.files[file].rust.range(expression.span())
+    }
+
+    pub fn span(&self, file: usize, expression: &Expr) -> Span {
+        self.spanned(file, expression)
+    }
+
+    /// The place of any piece of syntax of a file.
+    pub fn spanned(&self, file: usize, syntax: &impl Spanned) -> Span {
+        let rust = &self.code.files[file].rust;
+        rust.span(rust.range(syntax.span()))
+    }
+
+    fn spend(&mut self, steps: usize) -> Result<(), Failure> {
+        self.work += 1;
+        match steps > MAX_STEPS {
+            true => Err(Failure::made("it leads in a circle")),
+            false if self.work > self.allowance || self.work_of_all > MAX_WORK_OF_ALL => {
+                Err(Failure::made("its text is put together in more ways than are followed"))
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn fold(&mut self, file: usize, expression: &Expr, frames: &Frames, steps: usize) -> Texts {
+        let sites = self.heads(file, expression, frames, steps);
+        at_most(each(sites, |site| self.fold_head(&site, steps + 1)))
+    }
+
+    fn fold_head(&mut self, site: &Site, steps: usize) -> Texts {
+        if let Err(failure) = self.spend(steps) {
+            return vec![Err(failure)];
+        }
+        let (file, frames) = (site.file, &site.frames);
+        match &site.expression {
+            Expr::Lit(literal) => vec![self.literal(file, &literal.lit)],
+            Expr::Macro(call) => self.expand(file, call, frames, steps),
+            Expr::Binary(sum)
+                if matches!(sum.op, syn::BinOp::Add(_)) && self.number(file, &sum.left, frames, steps).is_none() =>
+            {
+                let pieces = [(*sum.left).clone(), (*sum.right).clone()];
+                self.joined(file, &pieces, frames, "", steps)
+            }
+            // Only `Meaning::Sum` gives arrays as texts.
+            Expr::Tuple(sum) => {
+                let pieces: Vec<Expr> = sum.elems.iter().cloned().collect();
+                self.joined(file, &pieces, frames, "", steps)
+            }
+            Expr::MethodCall(call) => self.edited(file, call, frames, steps),
+            Expr::Call(call) => match &*call.func {
+                Expr::Path(path) if path_names(&path.path).ends_with(&["String".to_string(), "new".to_string()]) => {
+                    vec![Ok(Folded::default())]
+                }
+                // What is taken out of it is the text.
+                Expr::Path(path) if is_wrapped(&path.path) && call.args.len() == 1 => {
+                    self.fold(file, &call.args[0], frames, steps)
+                }
+                Expr::Path(path) => {
+                    let name = path_names(&path.path).join("::");
+                    vec![Err(Failure::made(format!("`{name}` makes its text when the program runs")))]
+                }
+                _ => vec![Err(unknown())],
+            },
+            _ => vec![Err(unknown())],
+        }
+    }
+}
+
+fn only<T>(mut found: Vec<Result<T, Failure>>) -> Result<T, String> {
+    match found.len() {
+        1 => found.remove(0).map_err(|failure| failure.reason),
+        _ => Err("it may be several texts".to_string()),
+    }
+}
+
+/// An expression that is followed no further.
+fn itself(file: usize, expression: &Expr, frames: &Frames) -> Sites {
+    vec![Ok(Site { file, expression: expression.clone(), frames: frames.clone() })]
+}
+
+/// What becomes of each site; a failure stays one.
+fn each<T>(sites: Sites, mut follow: impl FnMut(Site) -> Vec<Result<T, Failure>>) -> Vec<Result<T, Failure>> {
+    let followed = sites.into_iter().map(|site| site.map_or_else(|failure| vec![Err(failure)], &mut follow));
+    followed.flatten().collect()
+}
+
+/// Keeps the number of choices small.
+fn at_most<T>(mut found: Vec<Result<T, Failure>>) -> Vec<Result<T, Failure>> {
+    if found.len() > MAX_CHOICES {
+        found.truncate(MAX_CHOICES);
+        found.push(Err(Failure::made(format!("it has more than {MAX_CHOICES} variants"))));
+    }
+    found
+}

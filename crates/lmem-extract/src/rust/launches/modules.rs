@@ -1,0 +1,127 @@
+//! Which kernels a load by an unknown name may be of.
+//!
+//! A name is looked up in a module, so that it is a kernel of that module's text. Where the text cannot be told, it is one that a
+//! program may hold together with the load: a program is a package with all that it depends on, and a text of a package that no
+//! program shares with the load is out of its reach. Texts that come from files when the program runs are the exception:
+//! a package that opens some may load any kernel that is compiled to a file.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use syn::Expr;
+
+use crate::rust::fold::failure::{Failure, FailureKind};
+use crate::rust::fold::frames::Frames;
+use crate::rust::fold::parse::{parse, path_names};
+use crate::rust::fold::{Folded, Folder, Site};
+use crate::rust::scan::Call;
+use crate::rust::sinks::{self, Takes};
+use lmem_project::discover::Workspace;
+use lmem_unit::{TranslationUnit, UnitCode};
+
+/// A load of a kernel whose name is not known.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum UnknownLoad {
+    /// It is out of one of these.
+    Of(BTreeSet<ModuleText>),
+    /// It is out of a module that somebody hands to this package, or that it makes.
+    InPackage(Option<usize>),
+}
+
+/// What a module is made of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ModuleText {
+    Text(String),
+    /// A file that the build makes, without its ending.
+    Built(String),
+}
+
+impl ModuleText {
+    /// Whether a unit is of this text.
+    pub fn is_of(&self, unit: &TranslationUnit) -> bool {
+        match (self, &unit.code) {
+            (Self::Text(module), UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) => {
+                module == text.as_str()
+            }
+            (Self::Built(name), UnitCode::CudaFile { file, .. }) => *name == stem(&file.path),
+            _ => false,
+        }
+    }
+}
+
+impl UnknownLoad {
+    /// Whether it may be of a kernel of a unit. `readers` are packages that open files with kernels when they run.
+    pub fn may_be_of(&self, unit: &TranslationUnit, workspace: &Workspace, readers: &BTreeSet<Option<usize>>) -> bool {
+        match (self, &unit.code) {
+            (Self::Of(texts), UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) => {
+                texts.contains(&ModuleText::Text(text.as_str().to_string()))
+            }
+            (Self::Of(texts), UnitCode::CudaFile { file, .. }) => texts.contains(&ModuleText::Built(stem(&file.path))),
+            // Text is none.
+            (Self::Of(_), UnitCode::Machine(_)) => false,
+            (Self::InPackage(package), UnitCode::CudaFile { .. }) if readers.contains(package) => true,
+            (Self::InPackage(package), _) => {
+                let Some(package) = package.and_then(|package| workspace.packages.get(package)) else { return true };
+                unit.package.as_ref().is_none_or(|of| package.shares_program_with.contains(of))
+            }
+        }
+    }
+}
+
+/// The texts that the module of a load may be of, where all are known.
+pub(super) fn module_texts(folder: &mut Folder<'_, '_>, file: usize, call: &Call) -> Option<BTreeSet<ModuleText>> {
+    let receiver = parse(call.receiver.clone()).ok().filter(|_| call.is_method)?;
+    folder.start(Frames::default());
+    let mut found = BTreeSet::new();
+    for made in folder.makers(file, &receiver) {
+        let made = made.ok()?;
+        match &made.expression {
+            // cudarc
+            Expr::MethodCall(load) if load.method == "load_module" && load.args.len() == 1 => {
+                folder.frames = made.frames.clone();
+                found.extend(ptx_texts(folder, made.file, &load.args[0])?);
+            }
+            _ => found.extend(texts_of_call(folder, &made)?),
+        }
+    }
+    Some(found).filter(|found| !found.is_empty())
+}
+
+/// The texts of a `Ptx`.
+fn ptx_texts(folder: &mut Folder<'_, '_>, file: usize, ptx: &Expr) -> Option<BTreeSet<ModuleText>> {
+    let mut found = BTreeSet::new();
+    for made in folder.makers(file, ptx) {
+        let made = made.ok()?;
+        found.extend(match &made.expression {
+            Expr::Call(_) => texts_of_call(folder, &made)?,
+            other => {
+                folder.frames = made.frames.clone();
+                texts(folder, made.file, other)?
+            }
+        });
+    }
+    Some(found)
+}
+
+/// The texts that a function of a library is given.
+fn texts_of_call(folder: &mut Folder<'_, '_>, made: &Site) -> Option<BTreeSet<ModuleText>> {
+    let Expr::Call(call) = &made.expression else { return None };
+    let Expr::Path(path) = &*call.func else { return None };
+    let sink = sinks::by_path(&path_names(&path.path), false)?;
+    let is_read = matches!(sink.takes, Takes::Cuda(_) | Takes::Ptx) && sink.arguments.contains(&call.args.len());
+    folder.frames = made.frames.clone();
+    texts(folder, made.file, call.args.get(sink.text).filter(|_| is_read)?)
+}
+
+fn texts(folder: &mut Folder<'_, '_>, file: usize, text: &Expr) -> Option<BTreeSet<ModuleText>> {
+    let known = |text: Result<Folded, Failure>| match text {
+        Ok(folded) => Some(ModuleText::Text(folded.text.as_str().trim_end_matches('\0').to_string())),
+        Err(Failure { kind: FailureKind::Built(built), .. }) => Some(ModuleText::Built(stem(Path::new(built.name())))),
+        Err(_) => None,
+    };
+    folder.texts(file, text).into_iter().map(known).collect()
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,265 @@
+//! Finds the calls of macros in code, and puts what they stand for in their place.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::rc::Rc;
+use std::str::FromStr;
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+use super::definition::Definition;
+use super::matching::{choose, is_compound};
+use super::places::Expanded;
+use super::transcribe::{Transcriber, variables_of};
+use crate::rust::fold::parse::parse;
+use crate::rust::macros::places::Places;
+use crate::rust::scan::calls::path_before;
+use crate::rust::scan::tokens::{ident, is_mark};
+use lmem_unit::MappedText;
+
+/// Macros that call macros.
+const MAX_DEPTH: usize = 32;
+
+/// Groups within groups.
+const MAX_GROUPS: usize = 128;
+
+/// Bytes that the macros of one file become.
+const MAX_BYTES: usize = 1 << 20;
+
+/// Tokens that are looked at for the calls of one file, some of them often.
+const MAX_TOKENS: usize = 4_000_000;
+
+/// A call of a macro.
+pub(crate) struct Expansion<'a> {
+    pub path: &'a [String],
+    /// Where it stands in the file, or what it stands in does.
+    pub at: usize,
+    /// The call itself.
+    pub text: &'a str,
+    /// The file of the macro that it stands in, where it was not written in the file.
+    pub from: Option<usize>,
+}
+
+/// What the name of a macro stands for.
+pub(crate) enum Meaning {
+    /// Nothing that is to be expanded.
+    Other,
+    /// A macro, its number, and what `$crate` means in it.
+    Macro { definition: Rc<Definition>, number: usize, own_crate: String },
+}
+
+/// Expands the macros of one file.
+pub(crate) struct Expander<'a> {
+    meaning: &'a mut dyn FnMut(&Expansion<'_>) -> Meaning,
+    /// Macros that are not understood, by their numbers, and why.
+    pub failures: Vec<(usize, String)>,
+    left: usize,
+    bytes_left: usize,
+    count: usize,
+}
+
+/// Where a call stands that is looked at.
+struct Caller<'a> {
+    text: &'a MappedText,
+    /// Where its tokens begin.
+    start: usize,
+    /// Its names.
+    words: &'a BTreeSet<String>,
+    /// Place in the file, where this is not the file itself.
+    at: Option<usize>,
+    from: Option<usize>,
+    depth: usize,
+}
+
+struct Replacement {
+    range: Range<usize>,
+    text: MappedText,
+    definitions: Vec<usize>,
+}
+
+impl<'a> Expander<'a> {
+    pub fn new(meaning: &'a mut dyn FnMut(&Expansion<'_>) -> Meaning) -> Self {
+        Self { meaning, failures: Vec::new(), left: MAX_TOKENS, bytes_left: MAX_BYTES, count: 0 }
+    }
+
+    /// The code with its macros expanded; `None` where there are none that can be.
+    pub fn file(&mut self, text: &MappedText, start: usize) -> Option<Places> {
+        let tokens = TokenStream::from_str(text.as_str().get(start..)?).ok()?;
+        let mut words = BTreeSet::new();
+        names_in(&tokens, &mut words);
+        let caller = Caller { text, start, words: &words, at: None, from: None, depth: 0 };
+        let replacements = self.replacements(&caller, tokens);
+        if replacements.is_empty() {
+            return None;
+        }
+        let mut expansions = Vec::new();
+        let text = replaced(text, replacements, |range, replacement| {
+            let span = text.span(replacement.range.clone())?;
+            expansions.push(Expanded { range, span, definitions: replacement.definitions.clone() });
+            Some(())
+        });
+        Some(Places { text, expansions })
+    }
+
+    fn replacements(&mut self, caller: &Caller<'_>, tokens: TokenStream) -> Vec<Replacement> {
+        let mut found = Vec::new();
+        self.list(caller, tokens, 0, &mut found);
+        found
+    }
+
+    fn list(&mut self, caller: &Caller<'_>, tokens: TokenStream, groups: usize, found: &mut Vec<Replacement>) {
+        if groups > MAX_GROUPS {
+            return;
+        }
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut at = 0;
+        while at < tokens.len() {
+            let called = ident(&tokens, at).filter(|_| is_mark(&tokens, at + 1, '!'));
+            match (called.as_deref(), &tokens[at]) {
+                // What stands in a definition is code where the macro is called.
+                (Some("macro_rules"), _) => at += 4,
+                // It writes down what it is given.
+                (Some("stringify"), _) => at += 3,
+                (Some(name), _) => {
+                    let path = path_before(name, &tokens, at);
+                    match tokens.get(at + 2) {
+                        Some(TokenTree::Group(_)) => match self.call(caller, &path, &tokens, at) {
+                            Some(replacement) => {
+                                found.push(replacement);
+                                at += 3;
+                            }
+                            None => at += 2,
+                        },
+                        _ => at += 2,
+                    }
+                }
+                (None, TokenTree::Group(group)) => {
+                    self.list(caller, group.stream(), groups + 1, found);
+                    at += 1;
+                }
+                _ => at += 1,
+            }
+        }
+    }
+
+    /// What a call stands for.
+    fn call(&mut self, caller: &Caller<'_>, path: &[String], tokens: &[TokenTree], at: usize) -> Option<Replacement> {
+        let TokenTree::Group(group) = tokens.get(at + 2)? else { return None };
+        let place = |span: proc_macro2::Span| {
+            let range = span.byte_range();
+            range.start + caller.start..range.end + caller.start
+        };
+        // Three tokens for each step of the path: a name and two colons.
+        let start = place(tokens[at.checked_sub(3 * (path.len() - 1))?].span()).start;
+        let range = start..place(group.span()).end;
+        let text = caller.text.as_str().get(range.clone())?;
+        let at = caller.at.unwrap_or(start);
+        let call = Expansion { path, at, text, from: caller.from };
+        let Meaning::Macro { definition, number, own_crate } = (self.meaning)(&call) else { return None };
+        match self.expanded(caller, at, &definition, number, &own_crate, group) {
+            Ok((text, mut definitions)) => {
+                definitions.insert(0, number);
+                Some(Replacement { range, text, definitions })
+            }
+            Err(reason) => {
+                self.failures.push((number, reason));
+                None
+            }
+        }
+    }
+
+    fn expanded(
+        &mut self,
+        caller: &Caller<'_>,
+        at: usize,
+        definition: &Definition,
+        number: usize,
+        own_crate: &str,
+        arguments: &Group,
+    ) -> Result<(MappedText, Vec<usize>), String> {
+        if caller.depth >= MAX_DEPTH {
+            return Err("it calls itself more often than is followed".to_string());
+        }
+        let arms = definition.code.arms.as_ref().map_err(Clone::clone)?;
+        let (arm, bindings) = choose(arms, &arguments.stream(), &mut self.left)?;
+        self.count += 1;
+        let renamed = variables_of(&arm.body).intersection(caller.words).cloned().collect();
+        let mut transcriber = Transcriber {
+            code: &definition.code,
+            caller: caller.text,
+            caller_start: caller.start,
+            own_crate,
+            renamed: &renamed,
+            number: self.count,
+            rounds: 0,
+        };
+        let text = transcriber.body(&arm.body, &bindings)?;
+        let too_long = || "it becomes more text than is followed".to_string();
+        self.bytes_left = self.bytes_left.checked_sub(text.as_str().len()).ok_or_else(too_long)?;
+        let tokens = TokenStream::from_str(text.as_str()).map_err(|_| "what it becomes is not Rust".to_string())?;
+        // Operators around the call do not reach into it.
+        let is_apart = arguments.delimiter() != Delimiter::Brace
+            && parse(tokens.clone()).is_ok_and(|expression| is_compound(&expression));
+        let mut words = caller.words.clone();
+        names_in(&tokens, &mut words);
+        let inner = Caller {
+            text: &text,
+            start: 0,
+            words: &words,
+            at: Some(at),
+            from: Some(definition.file),
+            depth: caller.depth + 1,
+        };
+        let failures = self.failures.len();
+        let replacements = self.replacements(&inner, tokens);
+        if let Some((_, reason)) = self.failures[failures..].iter().find(|(failed, _)| *failed == number) {
+            return Err(reason.clone());
+        }
+        let definitions = replacements.iter().flat_map(|inner| inner.definitions.clone()).collect();
+        let inner = replaced(&text, replacements, |_, _| Some(()));
+        let mut whole = MappedText::default();
+        whole.push_generated(if is_apart { " (" } else { " " });
+        whole.append(&inner);
+        whole.push_generated(if is_apart { ") " } else { " " });
+        Ok((whole, definitions))
+    }
+}
+
+/// A text with pieces of it replaced, and what is to be done with the place of each.
+fn replaced(
+    text: &MappedText,
+    replacements: Vec<Replacement>,
+    mut note: impl FnMut(Range<usize>, &Replacement) -> Option<()>,
+) -> MappedText {
+    let mut whole = MappedText::default();
+    let mut end = 0;
+    for replacement in replacements {
+        whole.append(&text.slice(end..replacement.range.start));
+        let start = whole.as_str().len();
+        whole.append(&replacement.text);
+        note(start..whole.as_str().len(), &replacement);
+        end = replacement.range.end;
+    }
+    whole.append(&text.slice(end..text.as_str().len()));
+    whole
+}
+
+/// All names in tokens but for those in definitions of macros.
+fn names_in(tokens: &TokenStream, found: &mut BTreeSet<String>) {
+    let mut waiting = vec![tokens.clone()];
+    while let Some(tokens) = waiting.pop() {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        for (at, token) in tokens.iter().enumerate() {
+            match token {
+                TokenTree::Ident(name) => _ = found.insert(name.to_string()),
+                TokenTree::Group(group) => {
+                    let is_definition = at >= 3 && ident(&tokens, at - 3).is_some_and(|word| word == "macro_rules");
+                    if !is_definition {
+                        waiting.push(group.stream());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}

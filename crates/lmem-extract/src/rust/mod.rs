@@ -1,0 +1,629 @@
+//! Kernel strings in Rust code: what reaches a function that compiles CUDA, and what looks as if it should.
+
+mod built;
+mod driver;
+mod expected;
+mod fold;
+mod launches;
+mod literals;
+mod machine;
+mod macros;
+mod marker;
+mod names;
+mod options;
+mod scan;
+mod sinks;
+mod template;
+mod texts;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use memchr::memmem;
+use syn::Expr;
+
+use self::fold::{Folded, Folder, Origin};
+pub(super) use self::launches::Launches;
+use self::names::{Code, FunctionId, MAX_RUST_BYTES, count_arguments, read_rust};
+use self::scan::{Call, Value};
+use self::sinks::{Driver, Options, Sink, Takes};
+use crate::rust::fold::failure::{Failure, FailureKind};
+use crate::rust::fold::frames::Frames;
+pub(super) use crate::rust::texts::texts;
+use lmem_base::source::has_ending;
+use lmem_base::source::{SourceFile, Span, display_path};
+use lmem_project::build_flags::BuildFlags;
+use lmem_project::build_flags::built::BuiltFile;
+use lmem_project::discover::Workspace;
+use lmem_unit::{DriverOptions, IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, UnitNames, Unresolved};
+
+/// Parsing expressions takes stack with each level; see the bounds in `fold`, and the test of the deepest expressions.
+const STACK_BYTES: usize = 128 << 20;
+
+/// Functions that hand a text on to functions that hand it on.
+const MAX_CALLERS_DEEP: usize = 8;
+
+/// Ways on which a text may reach one call.
+const MAX_WAYS: usize = 512;
+
+/// What the Rust files of a workspace gave.
+#[derive(Debug, Default)]
+pub(super) struct Strings {
+    pub units: Vec<TranslationUnit>,
+    pub unresolved: Vec<Unresolved>,
+    /// Files whose whole text is in a unit.
+    pub files: BTreeSet<PathBuf>,
+    /// `.cu` files whose PTX programs load from where the build puts it, with the ways in which the driver compiles that.
+    pub loaded: BTreeMap<PathBuf, Vec<DriverOptions>>,
+    pub notes: Vec<String>,
+    pub launches: Launches,
+    /// Packages that open files with kernels when they run.
+    pub readers: BTreeSet<Option<usize>>,
+}
+
+/// Finds kernel strings. Nothing on the way trusts the files: what is too large or too deep is noted and left.
+pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags) -> Strings {
+    let files = marked_files(workspace);
+    if files.is_empty() {
+        return Strings::default();
+    }
+    let work = || Extractor::new(workspace, builds, &files).run();
+    let result = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("extract".to_string()).stack_size(STACK_BYTES);
+        thread.spawn_scoped(scope, work).map(std::thread::ScopedJoinHandle::join)
+    });
+    match result {
+        Ok(Ok(strings)) => strings,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(error) => note(format!("Rust code is not looked into: {error}")),
+    }
+}
+
+fn note(note: String) -> Strings {
+    Strings { notes: vec![note], ..Strings::default() }
+}
+
+/// Rust files with a word in them that makes them worth a look, and their packages.
+fn marked_files(workspace: &Workspace) -> Vec<(PathBuf, Option<usize>)> {
+    let markers: Vec<memmem::Finder<'_>> = sinks::MARKERS.iter().map(memmem::Finder::new).collect();
+    let is_marked = |path: &Path| match read_rust(path) {
+        Some(bytes) => markers.iter().any(|marker| marker.find(&bytes).is_some()),
+        // Too large or not readable, which is said later.
+        None => true,
+    };
+    let rust = workspace.files.iter().filter(|file| has_ending(&file.path, &["rs"]));
+    rust.filter(|file| is_marked(&file.path)).map(|file| (file.path.clone(), file.package)).collect()
+}
+
+struct Extractor<'a> {
+    workspace: &'a Workspace,
+    builds: &'a BuildFlags,
+    code: Code<'a>,
+    /// The first so many files. Others are read on the way: they hold values, and calls of functions and macros that were
+    /// found.
+    asked_for: usize,
+    strings: Strings,
+    /// Units by their text and options, with their index.
+    seen: BTreeMap<(PathBuf, usize, String), usize>,
+    names: UnitNames,
+}
+
+/// A call that has a kernel compiled or loaded.
+struct SinkCall {
+    file: usize,
+    sink: &'static Sink,
+    call: Call,
+    span: Span,
+}
+
+/// The calls that lead to a call of a sink, from the inside to the outside.
+#[derive(Clone, Default)]
+struct Way(Vec<Step>);
+
+#[derive(Clone)]
+struct Step {
+    function: FunctionId,
+    file: usize,
+    call: Call,
+    arguments: Vec<Expr>,
+    /// Which argument the text is in.
+    wanted: usize,
+}
+
+impl Way {
+    fn frames(&self) -> Frames {
+        let outermost_first = self.0.iter().rev();
+        outermost_first
+            .fold(Frames::default(), |frames, step| frames.within(step.function, step.file, step.arguments.clone()))
+    }
+}
+
+impl<'a> Extractor<'a> {
+    fn new(workspace: &'a Workspace, builds: &'a BuildFlags, files: &[(PathBuf, Option<usize>)]) -> Self {
+        let mut extractor = Self {
+            workspace,
+            builds,
+            code: Code::new(workspace),
+            asked_for: 0,
+            strings: Strings::default(),
+            seen: BTreeMap::new(),
+            names: UnitNames::default(),
+        };
+        for (path, package) in files {
+            if let Err(reason) = extractor.add(path, *package) {
+                let name = display_path(path, &workspace.root);
+                extractor.strings.notes.push(format!("`{name}` is not looked into: {reason}"));
+            }
+        }
+        extractor.asked_for = extractor.code.files.len();
+        extractor.code.expand_macros();
+        // Files that only call such a macro have no mark of their own.
+        for name in extractor.code.macros.about_kernels(extractor.asked_for) {
+            extractor.code.read_packages_with(&format!("{name}!"));
+        }
+        extractor
+    }
+
+    fn add(&mut self, path: &Path, package: Option<usize>) -> Result<(), String> {
+        let length = fs_err::metadata(path).map_err(|error| error.to_string())?.len();
+        if length > MAX_RUST_BYTES {
+            return Err(format!("it has {length} bytes, more than Rust code has"));
+        }
+        let file = SourceFile::read(path, &self.workspace.root).map_err(|error| error.to_string())?;
+        self.code.add(&file, package).map_err(|_| "it is not Rust".to_string())?;
+        match self.code.files.last() {
+            Some(file) if file.rust.is_too_deep => Err("parts of it are nested too deeply".to_string()),
+            _ => Ok(()),
+        }
+    }
+
+    fn run(mut self) -> Strings {
+        let asked_for = self.asked_for;
+        let calls: Vec<SinkCall> =
+            (0..self.code.files.len()).flat_map(|file| sink_calls(&mut self.code, file, asked_for)).collect();
+        let mut reached = BTreeSet::new();
+        let mut outcomes = Vec::new();
+        let mut folder = Folder::new(&mut self.code);
+        for call in calls {
+            let found = follow(&mut folder, &call);
+            outcomes.extend(found.into_iter().map(|outcome| (call.file, outcome)));
+        }
+        reached.append(&mut folder.reached);
+        self.strings.launches = launches::launches(&mut folder);
+        for (file, outcome) in outcomes {
+            // What is not known may be in any file.
+            if !matches!(outcome, Outcome::Text(_)) {
+                self.strings.readers.insert(self.code.files[file].package);
+            }
+            match outcome {
+                Outcome::Text(unit) => self.unit(file, *unit),
+                Outcome::Unresolved(unresolved) => self.unresolved(unresolved),
+                Outcome::Built { built, options, unresolved } => self.built(file, &built, options, unresolved),
+                Outcome::Machine { path, span } => self.machine(file, &path, &span),
+            }
+        }
+        for file in 0..asked_for {
+            self.leftovers(file, &reached);
+        }
+        self.strings
+    }
+
+    fn unresolved(&mut self, unresolved: Unresolved) {
+        if !self.strings.unresolved.contains(&unresolved) {
+            self.strings.unresolved.push(unresolved);
+        }
+    }
+
+    fn unit(&mut self, in_file: usize, found: FoundText) {
+        let FoundText { folded, code, use_span } = found;
+        let Some(origin) = folded.origin else { return };
+        let (name, path, start) = match &origin {
+            Origin::Literal(span) => {
+                (format!("{}:{}", span.file.display, span.start_line()), span.file.path.clone(), span.start)
+            }
+            Origin::File(file) => (file.display.clone(), file.path.clone(), 0),
+        };
+        self.strings.files.extend(folded.files);
+        let is_at_call = match &origin {
+            Origin::Literal(span) => span.file.path == use_span.file.path && use_span.range().contains(&span.start),
+            Origin::File(_) => false,
+        };
+        // The same text with other options is another unit; pieces before or behind the first literal make another text.
+        let key = (path, start, format!("{} {}", code.key(), folded.text.as_str()));
+        if let Some(known) = self.seen.get(&key).copied() {
+            if let Compiled::ByNvrtc(options) = &code {
+                join(&mut self.strings.units[known], options);
+            }
+            return;
+        }
+        self.seen.insert(key, self.strings.units.len());
+        // Several texts may come from one template.
+        let name = self.names.unique(&name);
+        let package = self.code.files[in_file].package.and_then(|package| self.workspace.packages.get(package));
+        let folder = use_span.file.path.parent().unwrap_or(Path::new(""));
+        self.strings.units.push(TranslationUnit {
+            name,
+            package: package.map(|package| package.name.clone()),
+            base: package.map_or(folder, |package| &package.root).to_path_buf(),
+            code: match code {
+                Compiled::ByNvrtc(options) => UnitCode::CudaText { text: folded.text, options },
+                Compiled::ByDriver(options) => UnitCode::Ptx { text: folded.text, options },
+            },
+            use_site: (!is_at_call).then_some(use_span),
+            launches: Vec::new(),
+        });
+    }
+
+    /// Literals with a kernel in them that nothing known compiles.
+    fn leftovers(&mut self, file: usize, reached: &BTreeSet<(PathBuf, usize)>) {
+        let rust = &self.code.files[file].rust;
+        for literal in &rust.literals {
+            let span = rust.span(literal.clone());
+            let is_candidate = span.text().contains("__global__") || span.text().contains(".entry");
+            if !is_candidate || reached.contains(&(span.file.path.clone(), span.start)) {
+                continue;
+            }
+            let text = rust.decode(literal.clone());
+            if text.is_some_and(|text| marker::is_kernel(text.as_str()) || marker::is_ptx(text.as_str())) {
+                let reason = "it reaches no call that is known to compile it".to_string();
+                self.strings.unresolved.push(Unresolved { span, reason });
+            }
+        }
+    }
+}
+
+/// Another call has the same text compiled with options that mean the same, and says them at another place.
+fn join(unit: &mut TranslationUnit, other: &NvrtcOptions) {
+    let UnitCode::CudaText { options, .. } = &mut unit.code else { return };
+    options.must_fail &= other.must_fail;
+    let more = other.ineffective.iter();
+    let new: Vec<IneffectiveOption> = more.filter(|option| !options.ineffective.contains(option)).cloned().collect();
+    options.ineffective.extend(new);
+}
+
+enum Outcome {
+    Text(Box<FoundText>),
+    Unresolved(Unresolved),
+    /// A file that the build makes, and how the driver compiles it.
+    Built {
+        built: BuiltFile,
+        options: DriverOptions,
+        unresolved: Unresolved,
+    },
+    /// A file of machine code, and where it is named.
+    Machine {
+        path: PathBuf,
+        span: Span,
+    },
+}
+
+/// A text, how it is compiled, and the call that hands it over.
+struct FoundText {
+    folded: Folded,
+    code: Compiled,
+    use_span: Span,
+}
+
+enum Compiled {
+    ByNvrtc(NvrtcOptions),
+    ByDriver(DriverOptions),
+}
+
+impl Compiled {
+    /// What makes another unit of the same text.
+    fn key(&self) -> String {
+        match self {
+            Self::ByNvrtc(options) => {
+                let NvrtcOptions { arguments, program_name, unresolved, .. } = options;
+                format!("{:?}", (arguments, program_name, unresolved))
+            }
+            Self::ByDriver(DriverOptions { arguments, unresolved, limit: _, compiled: _ }) => {
+                format!("ptx {:?}", (arguments, unresolved))
+            }
+        }
+    }
+}
+
+fn sink_calls(code: &mut Code<'_>, file: usize, asked_for: usize) -> Vec<SinkCall> {
+    let calls = code.files[file].rust.calls.clone();
+    let mut found = Vec::new();
+    for call in calls {
+        if code.is_template(file, call.range.start) || !is_asked_for(code, file, &call, asked_for) {
+            continue;
+        }
+        let Some(sink) = sink_of(&code.files[file].rust, &call) else { continue };
+        let arguments = count_arguments(&call.arguments);
+        let is_foreign = !sink.arguments.contains(&arguments)
+            || (sink.is_common && !code.mentions(file, sink.crates))
+            // What a library's own functions do inside is theirs: their calls are looked at.
+            || is_within_sink(code, file, &call)
+            // A function of the package's own that hands its text on is followed from where it does so.
+            || (!call.is_method && !code.belongs_to(file, sink.crates) && is_wrapper(code, file, &call, arguments));
+        if !is_foreign {
+            let span = code.files[file].rust.span(call.range.clone());
+            found.push(SinkCall { file, sink, call, span });
+        }
+    }
+    found
+}
+
+/// Whether a call stands in a file that was asked for, or comes from a macro that does.
+fn is_asked_for(code: &Code<'_>, file: usize, call: &Call, asked_for: usize) -> bool {
+    let expanded = || code.files[file].rust.places().and_then(|places| places.expansion_at(call.range.start));
+    let is_asked_for = |number: &usize| code.macros.file_of(*number) < asked_for;
+    file < asked_for || expanded().is_some_and(|expanded| expanded.definitions.iter().any(is_asked_for))
+}
+
+/// Whether a call stands in the definition of a sink.
+fn is_within_sink(code: &Code<'_>, file: usize, call: &Call) -> bool {
+    let rust = &code.files[file].rust;
+    rust.function_around(call.range.start).is_some_and(|index| is_sink(code, FunctionId { file, index }))
+}
+
+/// Whether a function is the definition of a sink.
+fn is_sink(code: &Code<'_>, id: FunctionId) -> bool {
+    let (function, file) = (code.function(id), id.file);
+    let named = sinks::SINKS.iter().filter(|sink| sink.name == function.name && !sink.crates.is_empty());
+    let parameters = function.parameters.len();
+    named.into_iter().any(|sink| sink.arguments.contains(&parameters) && code.belongs_to(file, sink.crates))
+}
+
+/// Whether a call means a function of the workspace that calls a sink itself.
+fn is_wrapper(code: &mut Code<'_>, file: usize, call: &Call, arguments: usize) -> bool {
+    let functions = code.called(file, call, arguments);
+    functions.into_iter().any(|id| {
+        let rust = &code.files[id.file].rust;
+        let body = &rust.functions[id.index].body;
+        rust.calls.iter().any(|inner| body.contains(&inner.range.start) && sink_of(rust, inner).is_some())
+    })
+}
+
+/// The sink that a call means, by its own name or by one that a `use … as` gave it.
+fn sink_of(rust: &scan::RustFile, call: &Call) -> Option<&'static Sink> {
+    if call.is_method {
+        return sinks::by_path(&call.path, true);
+    }
+    let (first, rest) = call.path.split_first()?;
+    match rust.binding(first, call.range.start).ok().flatten().map(|binding| &binding.value) {
+        Some(Value::Path(path)) => sinks::by_path(&[path.as_slice(), rest].concat(), false),
+        Some(_) if rest.is_empty() => None,
+        _ => sinks::by_path(&call.path, false),
+    }
+}
+
+/// All texts that reach a call: through its own arguments, and those of the functions that hand them on.
+fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
+    folder.start(Frames::default());
+    let arguments = match fold::parse_list(call.call.arguments.clone()) {
+        Ok(arguments) => arguments,
+        Err(reason) => {
+            folder.reach_all(call.file, call.call.arguments.clone());
+            let reason = explained(folder.code, call, reason);
+            return vec![Outcome::Unresolved(Unresolved { span: call.span.clone(), reason })];
+        }
+    };
+    let Some(text) = arguments.get(call.sink.text) else { return Vec::new() };
+    let mut outcomes = Vec::new();
+    let mut ways = std::collections::VecDeque::from([Way::default()]);
+    let mut count = 0;
+    while let Some(way) = ways.pop_front() {
+        count += 1;
+        folder.start(way.frames());
+        let mut followed = BTreeSet::new();
+        for found in folder.texts(call.file, text) {
+            let failure = match found {
+                Ok(folded) => {
+                    outcomes.extend(accept(folder, call, &way, &arguments, folded));
+                    continue;
+                }
+                Err(failure) => failure,
+            };
+            if let FailureKind::Parameter(function, index) = failure.kind {
+                if !followed.insert((function, index)) {
+                    continue;
+                }
+                // A library's own function that takes texts: its calls are looked at by themselves.
+                if is_sink(folder.code, function) {
+                    continue;
+                }
+                let (more, is_internal) = longer_ways(folder, &way, function, index);
+                if more.is_empty() && is_internal {
+                    continue;
+                }
+                if !more.is_empty() && count + ways.len() + more.len() <= MAX_WAYS {
+                    ways.extend(more);
+                    continue;
+                }
+            }
+            outcomes.extend(refuse(folder, call, &way, &arguments, failure));
+        }
+    }
+    outcomes
+}
+
+/// The way with each of the calls of a function around it, and whether there are others within sinks.
+fn longer_ways(folder: &mut Folder<'_, '_>, way: &Way, function: FunctionId, index: usize) -> (Vec<Way>, bool) {
+    let is_circle = way.0.iter().any(|step| step.function == function);
+    if is_circle || way.0.len() >= MAX_CALLERS_DEEP {
+        return (Vec::new(), false);
+    }
+    let parameters = folder.code.function(function).parameters.len();
+    let calls = folder.code.calls_of(function);
+    let mut ways = Vec::new();
+    let mut is_internal = false;
+    for (file, call) in calls {
+        if is_within_sink(folder.code, file, &call) {
+            is_internal = true;
+            continue;
+        }
+        // Where it cannot be read, the parameter stays unknown, and is said to be.
+        let mut arguments = fold::parse_list(call.arguments.clone()).unwrap_or_default();
+        let skipped = arguments.len().saturating_sub(parameters);
+        arguments.drain(..skipped);
+        let mut longer = way.clone();
+        longer.0.push(Step { function, file, call, arguments, wanted: index });
+        ways.push(longer);
+    }
+    (ways, is_internal)
+}
+
+/// A text that reaches a call, if it is what the call takes.
+fn accept(
+    folder: &mut Folder<'_, '_>,
+    call: &SinkCall,
+    way: &Way,
+    arguments: &[Expr],
+    mut folded: Folded,
+) -> Option<Outcome> {
+    let length = folded.text.as_str().trim_end_matches('\0').len();
+    if length < folded.text.as_str().len() {
+        folded.text = folded.text.slice(0..length);
+    }
+    let use_span = way
+        .0
+        .last()
+        .map_or_else(|| call.span.clone(), |step| folder.code.files[step.file].rust.span(step.call.range.clone()));
+    if folded.origin.is_none() {
+        let span = folder.span(call.file, &arguments[call.sink.text]);
+        let reason = "its text stands in no literal and no file".to_string();
+        return Some(Outcome::Unresolved(Unresolved { span, reason })).filter(|_| call.sink.takes != Takes::Image);
+    }
+    let code = match call.sink.takes {
+        Takes::Cuda(options) => {
+            // Somebody else's function of that name takes other texts.
+            let is_certain = call.sink.owner.is_none() && way.0.iter().all(|step| !step.call.is_method);
+            if !is_certain && !folded.text.as_str().contains("__global__") {
+                return None;
+            }
+            let must_fail = way.0.is_empty() && expected::of_call(&folder.code.files[call.file].rust, call, options);
+            Compiled::ByNvrtc(NvrtcOptions { must_fail, ..options_of(folder, call, options, arguments) })
+        }
+        Takes::Ptx | Takes::Image if marker::is_ptx(folded.text.as_str()) => {
+            Compiled::ByDriver(driver_options_of(folder, call, arguments))
+        }
+        Takes::Machine => {
+            let reason = "it is handed over as machine code, and is text".to_string();
+            return Some(Outcome::Unresolved(Unresolved {
+                span: folder.span(call.file, &arguments[call.sink.text]),
+                reason,
+            }));
+        }
+        Takes::Ptx | Takes::Image => return None,
+        Takes::File => return file_at(folder, call, arguments, folded.text.as_str(), use_span),
+    };
+    Some(Outcome::Text(Box::new(FoundText { folded, code, use_span })))
+}
+
+/// The file that a program opens when it runs: in the folder of the package or of the workspace, if anywhere.
+fn file_at(
+    folder: &mut Folder<'_, '_>,
+    call: &SinkCall,
+    arguments: &[Expr],
+    path: &str,
+    use_span: Span,
+) -> Option<Outcome> {
+    let workspace = folder.code.workspace;
+    let package = folder.code.files[call.file].package.and_then(|package| workspace.packages.get(package));
+    let beside = use_span.file.path.parent().map(Path::to_path_buf);
+    let roots = [package.map(|package| package.root.clone()), Some(workspace.root.clone()), beside];
+    let mut places = roots.into_iter().flatten().map(|root| lmem_base::source::normalize(&root.join(path)));
+    let Some(found) = places.clone().find(|place| place.is_file()) else {
+        let reason = format!("it loads `{path}`, which is not there");
+        let built = BuiltFile::At(places.next().unwrap_or_else(|| PathBuf::from(path)));
+        let options = driver_options_of(folder, call, arguments);
+        return Some(Outcome::Built { built, options, unresolved: Unresolved { span: use_span, reason } });
+    };
+    if workspace.may_read(&found) && lmem_unit::machine::is_machine_code(&found) {
+        return Some(Outcome::Machine { path: found, span: use_span });
+    }
+    Some(match folder.file(&found, path) {
+        // The driver takes nothing else.
+        Ok(folded) if !marker::is_ptx(folded.text.as_str()) && !has_ending(&found, &["ptx"]) => {
+            let reason = format!("it loads `{path}`, which is neither PTX nor machine code");
+            Outcome::Unresolved(Unresolved { span: use_span, reason })
+        }
+        Ok(folded) => {
+            let code = Compiled::ByDriver(driver_options_of(folder, call, arguments));
+            Outcome::Text(Box::new(FoundText { folded, code, use_span }))
+        }
+        Err(Failure { reason, .. }) => Outcome::Unresolved(Unresolved { span: use_span, reason }),
+    })
+}
+
+/// What is said of a text that is not known.
+fn refuse(
+    folder: &mut Folder<'_, '_>,
+    call: &SinkCall,
+    way: &Way,
+    arguments: &[Expr],
+    failure: Failure,
+) -> Option<Outcome> {
+    folder.reach_all(call.file, call.call.arguments.clone());
+    for step in &way.0 {
+        folder.reach_all(step.file, step.call.arguments.clone());
+    }
+    let is_image = call.sink.takes == Takes::Image;
+    let span = match way.0.last() {
+        None => folder.span(call.file, &arguments[call.sink.text]),
+        Some(step) => match step.arguments.get(step.wanted) {
+            Some(argument) => folder.span(step.file, argument),
+            None => folder.code.files[step.file].rust.span(step.call.range.clone()),
+        },
+    };
+    let reason = match call.sink.takes {
+        Takes::Machine if failure.reason.starts_with("its text") => {
+            failure.reason.replacen("its text", "its machine code", 1)
+        }
+        _ => explained(folder.code, call, failure.reason),
+    };
+    let unresolved = Unresolved { span, reason };
+    match failure.kind {
+        FailureKind::Machine(path, span) if !matches!(call.sink.takes, Takes::Cuda(_) | Takes::File) => {
+            Some(Outcome::Machine { path, span })
+        }
+        FailureKind::Elsewhere => None,
+        FailureKind::Built(built) => {
+            let options = driver_options_of(folder, call, arguments);
+            Some(Outcome::Built { built, options, unresolved })
+        }
+        FailureKind::Name | FailureKind::Parameter(..) if is_image => None,
+        _ => Some(Outcome::Unresolved(unresolved)),
+    }
+}
+
+/// A reason, with that for which the macro around a call is not understood.
+fn explained(code: &Code<'_>, call: &SinkCall, reason: String) -> String {
+    let number = code.definition_at(call.file, call.call.range.start).filter(|_| reason.ends_with(fold::OF_MACRO));
+    match number.and_then(|number| code.macros.failure(number)) {
+        Some(why) => format!("{reason}: {why}"),
+        None => reason,
+    }
+}
+
+fn options_of(folder: &mut Folder<'_, '_>, call: &SinkCall, options: Options, arguments: &[Expr]) -> NvrtcOptions {
+    match options {
+        Options::None => NvrtcOptions::default(),
+        Options::Cudarc(index) => match arguments.get(index) {
+            Some(expression) => options::cudarc(folder, call.file, expression),
+            None => NvrtcOptions::default(),
+        },
+        Options::Function(name) => options::of_list(folder, call.file, &call.call, name, false, 1),
+        // Whether PTX or machine code is taken from these programs is not looked at.
+        Options::Method(name) => {
+            let options = options::of_list(folder, call.file, &call.call, name, true, 0);
+            NvrtcOptions { ineffective: Vec::new(), ..options }
+        }
+        Options::Pointers(name) => options::of_pointers(folder, call.file, &call.call, name),
+    }
+}
+
+fn driver_options_of(folder: &mut Folder<'_, '_>, call: &SinkCall, arguments: &[Expr]) -> DriverOptions {
+    match call.sink.driver {
+        Driver::None => DriverOptions::default(),
+        Driver::Cust(index) => driver::cust(folder, call.file, &arguments[index]),
+        Driver::Pointers(index) => driver::counted(folder, call.file, &arguments[index]),
+    }
+}
+
+#[cfg(test)]
+mod tests;

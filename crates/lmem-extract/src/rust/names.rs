@@ -1,0 +1,862 @@
+//! What names in Rust code stand for, across the files of a package and of the packages beside it.
+//!
+//! This is less than the compiler knows. Where a name may mean two things, or one that cannot be seen, it means none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memchr::memmem;
+use proc_macro2::{TokenStream, TokenTree};
+
+use super::scan::{Binding, Call, Function, RustFile, Unknown, Value};
+use crate::rust::macros::workspace::Macros;
+use crate::rust::scan::tokens::split_at_commas;
+use lmem_base::places;
+use lmem_base::source::SourceFile;
+use lmem_base::source::has_ending;
+use lmem_project::discover::Workspace;
+
+/// Imports of imports of imports.
+const MAX_STEPS: usize = 16;
+
+/// Larger Rust files hold tables, not code that hands kernels over.
+pub(super) const MAX_RUST_BYTES: u64 = 4 << 20;
+
+/// The files that were looked at so far; more are when a name leads there.
+pub(super) struct Code<'a> {
+    pub workspace: &'a Workspace,
+    pub files: Vec<CodeFile>,
+    /// Files by package; the last entry is for files without one.
+    unread: Vec<Option<Vec<Unread>>>,
+    manifests: BTreeMap<PathBuf, String>,
+    pub macros: Macros,
+    /// What was looked for in all unread files of a group, or of all groups: there is no more of it.
+    searched: BTreeSet<(Wanted, Option<Option<usize>>, String)>,
+    /// Names of modules, and of types with associated items, by package.
+    modules: BTreeSet<(Option<usize>, String)>,
+    /// Functions by their names.
+    functions: BTreeMap<String, Vec<FunctionId>>,
+    /// Files whose macros were looked at.
+    expanded: usize,
+    is_expanding: bool,
+}
+
+/// A file that was not looked at.
+struct Unread {
+    path: PathBuf,
+    /// In which names are looked for.
+    bytes: Vec<u8>,
+    /// Names of the macros that it seems to define.
+    macros: Vec<String>,
+}
+
+/// What unread files are looked through for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Wanted {
+    Word,
+    Function,
+    Callers,
+}
+
+pub(super) struct CodeFile {
+    pub rust: RustFile,
+    pub package: Option<usize>,
+    /// Numbers of the macros that it defines.
+    definitions: Vec<usize>,
+    /// Path of the file's module in its crate.
+    module: Vec<String>,
+    /// A crate root of its own: an example, a test.
+    is_isolated: bool,
+}
+
+/// What a name stands for, and where that is written.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub file: usize,
+    pub meaning: Meaning,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Meaning {
+    Expression(TokenStream),
+    /// Pieces one after the other.
+    Sum(Vec<TokenStream>),
+    /// An element of a value, a member of a value, or both.
+    Part {
+        of: TokenStream,
+        is_element: bool,
+        members: Vec<String>,
+        why: String,
+    },
+}
+
+/// Why a name stands for nothing that is known.
+#[derive(Debug, Clone)]
+pub(super) enum Lost {
+    /// It is what a function is called with.
+    Parameter { function: FunctionId, index: usize, reason: String },
+    /// It is bound where nothing can be told.
+    Bound(String),
+    /// There is no such name, or there are several.
+    Name(String),
+}
+
+/// A function of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct FunctionId {
+    pub file: usize,
+    pub index: usize,
+}
+
+struct Candidate {
+    file: usize,
+    path: Vec<String>,
+    of_trait: Option<String>,
+    is_final: bool,
+    value: Value,
+    at: usize,
+}
+
+impl<'a> Code<'a> {
+    pub fn new(workspace: &'a Workspace) -> Self {
+        let unread = (0..=workspace.packages.len()).map(|_| None).collect();
+        Self {
+            workspace,
+            files: Vec::new(),
+            unread,
+            manifests: BTreeMap::new(),
+            macros: Macros::default(),
+            searched: BTreeSet::new(),
+            modules: BTreeSet::new(),
+            functions: BTreeMap::new(),
+            expanded: 0,
+            is_expanding: false,
+        }
+    }
+
+    /// Adds a file, of which the macros are still to be expanded.
+    ///
+    /// # Errors
+    /// It is not made of Rust's tokens.
+    pub fn add(&mut self, file: &Arc<SourceFile>, package: Option<usize>) -> Result<(), proc_macro2::LexError> {
+        let rust = RustFile::scan(file)?;
+        let (module, is_isolated) = self.module_of(&file.path, package);
+        let definitions = self.macros.add(&rust, self.files.len(), package);
+        self.modules.extend(module.iter().map(|name| (package, name.clone())));
+        self.modules.extend(rust.containers().map(|name| (package, name.clone())));
+        self.files.push(CodeFile { rust, package, definitions, module, is_isolated });
+        Ok(())
+    }
+
+    /// Replaces the calls of macros in files that were added.
+    pub fn expand_macros(&mut self) {
+        // A file that is read for a macro has its turn behind the one that calls it.
+        if std::mem::replace(&mut self.is_expanding, true) {
+            return;
+        }
+        while self.expanded < self.files.len() {
+            let file = self.expanded;
+            self.expand_file(file);
+            let CodeFile { rust, package, .. } = &self.files[file];
+            self.modules.extend(rust.containers().map(|name| (*package, name.clone())));
+            for (index, function) in self.files[file].rust.functions.iter().enumerate() {
+                self.functions.entry(function.name.clone()).or_default().push(FunctionId { file, index });
+            }
+            self.expanded += 1;
+        }
+        self.is_expanding = false;
+    }
+
+    /// The macro whose definition a place lies in, by its number.
+    pub fn definition_at(&self, file: usize, at: usize) -> Option<usize> {
+        let file = &self.files[file];
+        let places = file.rust.definitions.iter().map(|definition| &definition.range);
+        // A macro that defines macros is not expanded, so that these are the same as before.
+        let mut numbered =
+            places.zip(&file.definitions).filter(|_| file.rust.definitions.len() == file.definitions.len());
+        numbered.find(|(range, _)| range.contains(&at)).map(|(_, number)| *number)
+    }
+
+    /// Whether a place lies in the definition of a macro whose calls are all replaced: the code is where they stood.
+    pub fn is_template(&self, file: usize, at: usize) -> bool {
+        self.definition_at(file, at).is_some_and(|number| self.macros.is_done(number))
+    }
+
+    /// The package that the first name of a path leads to, where that is in the workspace.
+    pub(super) fn package_of_path(&self, file: usize, first: &String) -> Option<Option<usize>> {
+        self.package_of_function(file, std::slice::from_ref(first)).map(|(package, _)| package)
+    }
+
+    /// What a name or path stands for at a place of a file: several things where a program may be built with either, or
+    /// where types have constants of that name for one trait.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    pub fn resolve(&mut self, file: usize, at: usize, path: &[String]) -> Result<Vec<Found>, Lost> {
+        self.name(file, at, path, 0)
+    }
+
+    /// Whether a package has anything to do with one of these crates: its manifest names it, or a file does.
+    pub fn mentions(&mut self, file: usize, crates: &[&str]) -> bool {
+        let file = &self.files[file];
+        let package = file.package.and_then(|package| self.workspace.packages.get(package));
+        if crates.iter().any(|name| file.rust.text().contains(name)) {
+            return true;
+        }
+        let Some(package) = package else { return false };
+        let manifest = self.manifests.entry(package.manifest_path.clone());
+        let manifest = manifest.or_insert_with_key(|path| {
+            let text = places::read(path, MAX_RUST_BYTES).unwrap_or_default();
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        crates.iter().any(|name| manifest.contains(name))
+    }
+
+    /// Whether a file belongs to one of these packages.
+    pub fn belongs_to(&self, file: usize, names: &[&str]) -> bool {
+        let package = self.files[file].package.and_then(|package| self.workspace.packages.get(package));
+        package.is_some_and(|package| names.contains(&package.name.as_str()))
+    }
+
+    pub fn function(&self, id: FunctionId) -> &Function {
+        &self.files[id.file].rust.functions[id.index]
+    }
+
+    /// The functions of the workspace that a call may mean.
+    pub fn called(&mut self, file: usize, call: &Call, arguments: usize) -> Vec<FunctionId> {
+        let Some(name) = call.path.last() else { return Vec::new() };
+        let at = call.range.start;
+        if call.is_method {
+            self.read_definitions(None, name);
+            return self
+                .functions_where(name, |function, _| function.has_self && function.parameters.len() == arguments);
+        }
+        let path = match self.files[file].rust.binding(name, at) {
+            Ok(Some(Binding { value: Value::Path(path), .. })) if call.path.len() == 1 => path.clone(),
+            _ => self.expand_alias(file, at, &call.path),
+        };
+        let Some((name, qualifiers)) = path.split_last() else { return Vec::new() };
+        let Some((package, qualifiers)) = self.package_of_function(file, qualifiers) else { return Vec::new() };
+        self.read_definitions(Some(package), name);
+        let has_arguments =
+            |function: &Function| arguments == function.parameters.len() + usize::from(function.has_self);
+        let found = self.functions_where(name, |function, of| {
+            has_arguments(function) && self.files[of].package == package && (of == file || !self.files[of].is_isolated)
+        });
+        let last = qualifiers.last().filter(|last| !matches!(last.as_str(), "crate" | "self" | "super"));
+        let owner = self.files[file].rust.owner_at(at);
+        let last = match last.map(String::as_str) {
+            Some("Self") => owner.map(|owner| owner.name.clone()),
+            other => other.map(str::to_string),
+        };
+        let keep = |test: &dyn Fn(&Function, FunctionId) -> bool| -> Vec<FunctionId> {
+            found.iter().copied().filter(|id| test(self.function(*id), *id)).collect()
+        };
+        match last {
+            Some(last) if last.starts_with(char::is_uppercase) => {
+                let own = keep(&|function, _| function.owner.as_ref().is_some_and(|owner| owner.name == last));
+                if !own.is_empty() {
+                    return own;
+                }
+                // A type parameter, or the trait itself.
+                keep(&|function, _| function.owner.as_ref().is_some_and(|owner| owner.of_trait.is_some()))
+            }
+            Some(last) => {
+                let inside = keep(&|function, id| {
+                    let module = [self.files[id.file].module.as_slice(), &function.container].concat();
+                    function.owner.is_none() && module.last() == Some(&last)
+                });
+                let free = keep(&|function, _| function.owner.is_none());
+                // Through a `pub use`, where nothing else has the name.
+                if inside.is_empty() && free.len() == 1 { free } else { inside }
+            }
+            None => {
+                let here = keep(&|function, id| {
+                    function.owner.is_none()
+                        && id.file == file
+                        && (qualifiers.is_empty() || function.container.is_empty())
+                });
+                let free = keep(&|function, _| function.owner.is_none());
+                if here.is_empty() && free.len() == 1 { free } else { here }
+            }
+        }
+    }
+
+    /// All calls of a function, in files that were not asked for too.
+    pub fn calls_of(&mut self, id: FunctionId) -> Vec<(usize, Call)> {
+        self.read_callers(id);
+        let function = self.function(id);
+        let name = function.name.clone();
+        let owner = function.owner.as_ref().filter(|owner| owner.of_trait.is_none()).map(|owner| owner.name.clone());
+        let mut calls = Vec::new();
+        for file in 0..self.files.len() {
+            let named: Vec<Call> = self.files[file]
+                .rust
+                .calls
+                .iter()
+                .filter(|call| self.may_mean(file, call, &name, owner.as_ref()))
+                .cloned()
+                .collect();
+            let named = named.into_iter().filter(|call| !self.is_template(file, call.range.start)).collect::<Vec<_>>();
+            for call in named {
+                let arguments = count_arguments(&call.arguments);
+                if self.called(file, &call, arguments).contains(&id) {
+                    calls.push((file, call));
+                }
+            }
+        }
+        calls
+    }
+
+    /// Whether a call may be of a function of this name, and of this type. This is cheap, where finding out takes long.
+    fn may_mean(&self, file: usize, call: &Call, name: &str, owner: Option<&String>) -> bool {
+        let is_alias = |of: &String| match self.files[file].rust.binding(of, call.range.start) {
+            Ok(Some(Binding { value: Value::Path(path), .. })) => Some(path.clone()),
+            _ => None,
+        };
+        match (call.path.as_slice(), owner) {
+            ([only], _) => {
+                only == name || is_alias(only).is_some_and(|path| path.last().is_some_and(|last| last == name))
+            }
+            ([.., of, last], Some(owner)) => last == name && (of == owner || of == "Self" || is_alias(of).is_some()),
+            (path, _) => path.last().is_some_and(|last| last == name),
+        }
+    }
+
+    fn functions_where(&self, name: &str, test: impl Fn(&Function, usize) -> bool) -> Vec<FunctionId> {
+        let is_meant = |id: &FunctionId| {
+            let function = self.function(*id);
+            test(function, id.file) && !self.is_template(id.file, function.body.start)
+        };
+        self.functions.get(name).into_iter().flatten().copied().filter(is_meant).collect()
+    }
+
+    /// The values that a member has in structures of a type, where these are made.
+    pub fn members_of(&mut self, from: usize, type_name: &str, member: &str) -> Vec<(usize, TokenStream)> {
+        let package = self.files[from].package;
+        self.read_packages_with(type_name);
+        let mut found = Vec::new();
+        for (index, file) in self.files.iter().enumerate() {
+            for structure in &file.rust.structures {
+                let owner = || file.rust.owner_at(structure.at).map(|owner| owner.name.as_str());
+                let is_meant = structure.name == type_name
+                    || (structure.name == "Self" && file.package == package && owner() == Some(type_name));
+                if is_meant
+                    && !self.is_template(index, structure.at)
+                    && let Some(value) = member_value(&structure.members, member)
+                {
+                    found.push((index, value));
+                }
+            }
+        }
+        found
+    }
+
+    fn name(&mut self, file: usize, at: usize, path: &[String], steps: usize) -> Result<Vec<Found>, Lost> {
+        let [name] = path else {
+            return match path {
+                [first, name] if first == "Self" => self.own(file, at, name, steps),
+                _ => self.path(file, at, path, steps),
+            };
+        };
+        if steps > MAX_STEPS {
+            return Err(Lost::Name(format!("`{name}` leads in a circle")));
+        }
+        let rust = &self.files[file].rust;
+        let nearest = rust.nearest(name, at);
+        if let Some(first) = nearest.first() {
+            if nearest.len() > 1 && !nearest.iter().all(|binding| is_constant(binding)) {
+                return Err(ambiguous(name));
+            }
+            let at = first.visible.start;
+            let values: Vec<Value> = nearest.iter().map(|binding| binding.value.clone()).collect();
+            return self.values(file, at, values, steps);
+        }
+        let globs: Vec<Vec<String>> =
+            rust.globs.iter().filter(|(visible, _)| visible.contains(&at)).map(|(_, path)| path.clone()).collect();
+        let imported = |mut glob: Vec<String>| {
+            glob.push(name.clone());
+            self.path(file, at, &glob, steps + 1).ok()
+        };
+        globs.into_iter().find_map(imported).ok_or_else(|| not_found(name))
+    }
+
+    /// `Self::NAME`: of the block around it, of the type, or of all types that have the trait.
+    fn own(&mut self, file: usize, at: usize, name: &String, steps: usize) -> Result<Vec<Found>, Lost> {
+        let Some(owner) = self.files[file].rust.owner_at(at).cloned() else {
+            return self.name(file, at, std::slice::from_ref(name), steps);
+        };
+        if owner.is_trait {
+            return self.of_trait(name, &[owner.name], steps);
+        }
+        let own = self.files[file].rust.associated(name, at);
+        if let Some(first) = own.first().filter(|_| own.iter().all(|binding| is_constant(binding))) {
+            let at = first.visible.start;
+            let values: Vec<Value> = own.iter().map(|binding| binding.value.clone()).collect();
+            return self.values(file, at, values, steps);
+        }
+        self.path(file, at, &[owner.name, name.clone()], steps)
+    }
+
+    /// What a constant of a trait is for the types that have the trait.
+    fn of_trait(&mut self, name: &str, of: &[String], steps: usize) -> Result<Vec<Found>, Lost> {
+        self.read_packages_with(name);
+        let mut candidates = self.candidates_in(None, name);
+        let is_meant =
+            |candidate: &Candidate| candidate.of_trait.as_ref().is_some_and(|of_trait| of.contains(of_trait));
+        candidates.retain(|candidate| is_meant(candidate) && matches!(candidate.value, Value::Expression(_)));
+        // What a trait says itself counts where no type says another.
+        if candidates.iter().any(|candidate| candidate.is_final) {
+            candidates.retain(|candidate| candidate.is_final);
+        }
+        let traits: BTreeSet<Option<String>> = candidates.iter().map(|candidate| candidate.of_trait.clone()).collect();
+        if traits.len() != 1 {
+            return Err(if traits.is_empty() { not_found(name) } else { ambiguous(name) });
+        }
+        let mut found = Vec::new();
+        for candidate in candidates {
+            found.extend(self.value(candidate.file, candidate.at, candidate.value, steps + 1)?);
+        }
+        Ok(found)
+    }
+
+    fn values(&mut self, file: usize, at: usize, values: Vec<Value>, steps: usize) -> Result<Vec<Found>, Lost> {
+        let mut found = Vec::new();
+        for value in values {
+            found.extend(self.value(file, at, value, steps)?);
+        }
+        Ok(found)
+    }
+
+    fn value(&mut self, file: usize, at: usize, value: Value, steps: usize) -> Result<Vec<Found>, Lost> {
+        let meaning = match value {
+            Value::Expression(value) => Meaning::Expression(value),
+            Value::Sum(pieces) => Meaning::Sum(pieces),
+            Value::Part { of, is_element, members, why } => {
+                Meaning::Part { of, is_element, members, why: why.to_string() }
+            }
+            Value::Unknown(why) => {
+                let reason = why.to_string();
+                let Unknown::Parameter { body, index: Some(index), .. } = why else { return Err(Lost::Bound(reason)) };
+                return Err(match self.files[file].rust.function_with_body(body) {
+                    Some(function) => Lost::Parameter { function: FunctionId { file, index: function }, index, reason },
+                    None => Lost::Bound(reason),
+                });
+            }
+            Value::Initial(_) => return Err(Lost::Bound("its text is in a variable that may change".to_string())),
+            Value::Path(path) => return self.path(file, at, &path, steps + 1),
+        };
+        Ok(vec![Found { file, meaning }])
+    }
+
+    fn path(&mut self, file: usize, at: usize, path: &[String], steps: usize) -> Result<Vec<Found>, Lost> {
+        let path = self.expand_alias(file, at, path);
+        let Some((name, qualifiers)) = path.split_last() else { return Err(not_found("")) };
+        if steps > MAX_STEPS {
+            return Err(Lost::Name(format!("`{name}` leads in a circle")));
+        }
+        let (package, rest) = self.package_meant(file, qualifiers);
+        let is_foreign = package != self.files[file].package;
+        self.read_files_with(package, name);
+        let mut candidates =
+            if is_foreign { self.candidates_in(Some(package), name) } else { self.candidates(file, name) };
+        let here = self.module_at(file, at);
+        let (wanted, is_ours) = if is_foreign { (rest, true) } else { self.wanted(file, &here, qualifiers) };
+        let exact = |candidate: &Candidate| candidate.path == wanted;
+        let last = qualifiers.last().filter(|last| !matches!(last.as_str(), "crate" | "self" | "super"));
+        let is_type = last.is_some_and(|last| last.starts_with(char::is_uppercase));
+        if candidates.iter().any(exact) {
+            candidates.retain(exact);
+        } else {
+            // Through a `pub use` that is not seen, so only where the rest leaves no doubt.
+            candidates.retain(|candidate| matches!(candidate.value, Value::Expression(_)));
+            if is_type || !is_ours {
+                candidates.retain(|candidate| candidate.path.last() == last && last.is_some());
+            }
+        }
+        // The same constant for several builds stands in one place.
+        let is_one = candidates.windows(2).all(|pair| pair[0].file == pair[1].file && pair[0].path == pair[1].path);
+        match candidates.len() {
+            0 if is_type && qualifiers.len() == 1 => {
+                let bounds = match last.filter(|last| self.is_trait(last)) {
+                    Some(named) => vec![named.clone()],
+                    None => last.map(|last| bounds_of(self.files[file].rust.text(), last)).unwrap_or_default(),
+                };
+                return self.of_trait(name, &bounds, steps);
+            }
+            0 => return Err(not_found(name)),
+            1 => {}
+            _ if is_one && candidates.iter().all(|candidate| matches!(candidate.value, Value::Expression(_))) => {}
+            _ => return Err(ambiguous(name)),
+        }
+        let mut found = Vec::new();
+        for candidate in candidates {
+            found.extend(self.value(candidate.file, candidate.at, candidate.value, steps + 1)?);
+        }
+        Ok(found)
+    }
+
+    fn is_trait(&self, name: &str) -> bool {
+        self.files.iter().any(|file| file.rust.has_trait(name))
+    }
+
+    /// `k::SRC` after `use crate::kernels as k`.
+    fn expand_alias(&self, file: usize, at: usize, path: &[String]) -> Vec<String> {
+        let mut path = path.to_vec();
+        for _ in 0..MAX_STEPS {
+            let Some(first) = path.first().filter(|_| path.len() > 1) else { break };
+            let Ok(Some(Binding { value: Value::Path(alias), .. })) = self.files[file].rust.binding(first, at) else {
+                break;
+            };
+            if path.starts_with(alias) || alias.len() > MAX_STEPS {
+                break;
+            }
+            path.splice(0..1, alias.iter().cloned());
+        }
+        path
+    }
+
+    /// The module path that is meant, and whether it begins in this package for certain.
+    fn wanted(&self, file: usize, here: &[String], qualifiers: &[String]) -> (Vec<String>, bool) {
+        let Some(first) = qualifiers.first() else { return (here.to_vec(), true) };
+        let library = self.library_of(self.files[file].package);
+        match first.as_str() {
+            _ if library.as_ref() == Some(first) => (qualifiers[1..].to_vec(), true),
+            "crate" => (qualifiers[1..].to_vec(), true),
+            "self" => ([here, &qualifiers[1..]].concat(), true),
+            "super" => {
+                let up = qualifiers.iter().take_while(|name| *name == "super").count();
+                let above = &here[..here.len().saturating_sub(up)];
+                ([above, &qualifiers[up..]].concat(), true)
+            }
+            _ => ([here, qualifiers].concat(), self.is_module(file, first)),
+        }
+    }
+
+    /// The package that a path leads to, and the path in it.
+    fn package_meant(&self, file: usize, qualifiers: &[String]) -> (Option<usize>, Vec<String>) {
+        let own = self.files[file].package;
+        let Some(first) = qualifiers.first() else { return (own, Vec::new()) };
+        let is_local = matches!(first.as_str(), "crate" | "self" | "super" | "Self") || self.is_module(file, first);
+        let is_meant = |index: &usize| self.library_of(Some(*index)).as_ref() == Some(first);
+        match (0..self.workspace.packages.len()).find(is_meant) {
+            Some(package) if !is_local => (Some(package), qualifiers[1..].to_vec()),
+            _ => (own, qualifiers.to_vec()),
+        }
+    }
+
+    /// The same, where the path does not lead out of the workspace.
+    fn package_of_function(&self, file: usize, qualifiers: &[String]) -> Option<(Option<usize>, Vec<String>)> {
+        let (package, rest) = self.package_meant(file, qualifiers);
+        let is_known = |first: &String| {
+            package != self.files[file].package
+                || matches!(first.as_str(), "crate" | "self" | "super")
+                || first.starts_with(char::is_uppercase)
+                || self.library_of(package).as_ref() == Some(first)
+                || self.is_module(file, first)
+        };
+        qualifiers.first().is_none_or(is_known).then_some((package, rest))
+    }
+
+    fn is_module(&self, file: usize, name: &str) -> bool {
+        self.modules.contains(&(self.files[file].package, name.to_string()))
+    }
+
+    fn candidates(&self, from: usize, name: &str) -> Vec<Candidate> {
+        let package = self.files[from].package;
+        self.candidates_where(name, |index, file| file.package == package && (index == from || !file.is_isolated))
+    }
+
+    /// Items of a package, or of all.
+    fn candidates_in(&self, package: Option<Option<usize>>, name: &str) -> Vec<Candidate> {
+        self.candidates_where(name, |_, file| {
+            !file.is_isolated && package.is_none_or(|package| package == file.package)
+        })
+    }
+
+    fn candidates_where(&self, name: &str, is_reachable: impl Fn(usize, &CodeFile) -> bool) -> Vec<Candidate> {
+        let of_file = |(index, file): (usize, &'_ CodeFile)| {
+            let candidate = |binding: &Binding| Candidate {
+                file: index,
+                path: [file.module.as_slice(), &binding.container].concat(),
+                of_trait: binding.of_trait.clone(),
+                is_final: binding.is_final,
+                value: binding.value.clone(),
+                at: binding.visible.start,
+            };
+            let items = file.rust.items(name).filter(|binding| !self.is_template(index, binding.visible.start));
+            items.map(candidate).collect::<Vec<_>>()
+        };
+        self.files.iter().enumerate().filter(|(index, file)| is_reachable(*index, file)).flat_map(of_file).collect()
+    }
+
+    fn module_at(&self, file: usize, at: usize) -> Vec<String> {
+        let file = &self.files[file];
+        [file.module.as_slice(), file.rust.modules_at(at)].concat()
+    }
+
+    /// Looks at the files of all packages that were not, and that hold `name`.
+    pub fn read_packages_with(&mut self, name: &str) {
+        if self.is_new_search(Wanted::Word, None, name) {
+            for package in self.groups() {
+                self.read_files_with(package, name);
+            }
+        }
+    }
+
+    /// Looks at the files of a package that were not, and that hold `name`.
+    fn read_files_with(&mut self, package: Option<usize>, name: &str) {
+        if self.is_new_search(Wanted::Word, Some(package), name) {
+            let finder = memmem::Finder::new(name);
+            self.read_files_where(package, |file| holds_word(&file.bytes, &finder));
+        }
+    }
+
+    /// Looks at the files of a package, or of all, that were not, and that define a function of this name.
+    fn read_definitions(&mut self, package: Option<Option<usize>>, name: &str) {
+        if package.is_none() && !self.is_new_search(Wanted::Function, None, name) {
+            return;
+        }
+        let finder = memmem::Finder::new(name);
+        for package in package.map_or_else(|| self.groups(), |package| vec![package]) {
+            if !self.is_new_search(Wanted::Function, Some(package), name) {
+                continue;
+            }
+            self.read_files_where(package, |file| words_in(&file.bytes, &finder).any(|at| follows_fn(&file.bytes, at)));
+        }
+    }
+
+    /// Looks at the files that were not, and that may call a function. One of a type that no trait asks for is called with the
+    /// name of the type, or on a value.
+    fn read_callers(&mut self, id: FunctionId) {
+        let function = self.function(id);
+        let owner = function.owner.as_ref().filter(|owner| !function.has_self && owner.of_trait.is_none());
+        let owner_name = owner.map(|owner| owner.name.clone());
+        let name = function.name.clone();
+        let (finder, owner) = (memmem::Finder::new(&name), owner_name.as_deref().map(memmem::Finder::new));
+        let is_wanted = |file: &Unread| {
+            words_in(&file.bytes, &finder).any(|at| is_called(&file.bytes[at + name.len()..]))
+                && owner.as_ref().is_none_or(|owner| holds_word(&file.bytes, owner))
+        };
+        let key = format!("{}::{name}", owner_name.as_deref().unwrap_or_default());
+        for package in self.groups() {
+            if self.is_new_search(Wanted::Callers, Some(package), &key) {
+                self.read_files_where(package, is_wanted);
+            }
+        }
+    }
+
+    /// Whether something was not looked for yet.
+    fn is_new_search(&mut self, what: Wanted, group: Option<Option<usize>>, name: &str) -> bool {
+        self.searched.insert((what, group, name.to_string()))
+    }
+
+    /// All packages, and the files without one.
+    fn groups(&self) -> Vec<Option<usize>> {
+        (0..self.workspace.packages.len()).map(Some).chain([None]).collect()
+    }
+
+    /// Looks at the files that were not, and that define a macro of this name.
+    pub(super) fn read_files_that_define(&mut self, name: &str) {
+        for package in self.groups() {
+            self.read_files_where(package, |file| file.macros.iter().any(|known| known == name));
+        }
+    }
+
+    fn read_files_where(&mut self, package: Option<usize>, is_wanted: impl Fn(&Unread) -> bool) {
+        let group = package.unwrap_or(self.workspace.packages.len());
+        let mut unread = match self.unread.get_mut(group).map(Option::take) {
+            Some(Some(unread)) => unread,
+            Some(None) => self.all_unread(package),
+            None => return,
+        };
+        let (found, rest): (Vec<Unread>, Vec<Unread>) = unread.drain(..).partition(is_wanted);
+        self.unread[group] = Some(rest);
+        for Unread { path, .. } in found {
+            // Files that cannot be read or understood hold no name that could be used.
+            if let Ok(file) = SourceFile::read(&path, &self.workspace.root) {
+                let _ = self.add(&file, package);
+            }
+        }
+        self.expand_macros();
+    }
+
+    fn all_unread(&self, package: Option<usize>) -> Vec<Unread> {
+        let plain = || {
+            self.workspace.files.iter().filter(|file| file.package.is_none()).map(|file| file.path.clone()).collect()
+        };
+        let paths: Vec<PathBuf> = package.map_or_else(plain, |package| self.workspace.rust_files_of(package));
+        let known: BTreeSet<&Path> = self.files.iter().map(|file| file.rust.path()).collect();
+        let is_new = |path: &PathBuf| has_ending(path, &["rs"]) && !known.contains(path.as_path());
+        let unread = |path: PathBuf| {
+            let bytes = read_rust(&path)?;
+            Some(Unread { macros: defined_macros(&bytes), path, bytes })
+        };
+        paths.into_iter().filter(is_new).filter_map(unread).collect()
+    }
+
+    pub(super) fn library_of(&self, package: Option<usize>) -> Option<String> {
+        let package = self.workspace.packages.get(package?)?;
+        let library =
+            package.targets.iter().find(|target| target.is_lib() || target.is_rlib() || target.is_proc_macro());
+        library.map(|target| target.name.replace('-', "_"))
+    }
+
+    /// The module that a file is, and whether it is a crate that other files cannot name.
+    fn module_of(&self, path: &Path, package: Option<usize>) -> (Vec<String>, bool) {
+        let roots = package.and_then(|package| self.workspace.packages.get(package)).map(|package| &package.targets);
+        let roots: Vec<&Path> = roots.into_iter().flatten().map(|target| target.src_path.as_std_path()).collect();
+        if roots.contains(&path) {
+            let is_shared = path.ends_with("lib.rs") || path.ends_with("main.rs");
+            return (Vec::new(), !is_shared);
+        }
+        let folders = roots.iter().filter_map(|root| root.parent());
+        let crate_folder =
+            folders.filter(|folder| path.starts_with(folder)).max_by_key(|folder| folder.as_os_str().len());
+        let relative = crate_folder.or(path.parent()).and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path);
+        let mut module: Vec<String> =
+            relative.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        if module.last().is_some_and(|last| last == "mod") {
+            module.pop();
+        }
+        (module, false)
+    }
+}
+
+/// The bytes of a Rust file; `None` where it cannot be read, or is too large.
+pub(super) fn read_rust(path: &Path) -> Option<Vec<u8>> {
+    places::read(path, MAX_RUST_BYTES).ok()
+}
+
+fn ambiguous(name: &str) -> Lost {
+    Lost::Name(format!("`{name}` is defined more than once"))
+}
+
+fn not_found(name: &str) -> Lost {
+    Lost::Name(format!("`{name}` is not defined in the code that is checked"))
+}
+
+fn is_constant(binding: &Binding) -> bool {
+    !binding.is_local() && matches!(binding.value, Value::Expression(_))
+}
+
+/// The traits that a type parameter is bound by, anywhere in a file: `E: Dtype + Copy`.
+fn bounds_of(text: &str, parameter: &str) -> Vec<String> {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices(parameter) {
+        let rest = text[at + parameter.len()..].trim_start();
+        let Some(bounds) = rest.strip_prefix(':').filter(|rest| !rest.starts_with(':')) else { continue };
+        if text[..at].ends_with(is_part) {
+            continue;
+        }
+        let end = bounds.find([',', '{', ';', ')', '=']).unwrap_or(bounds.len());
+        found.extend(
+            bounds[..end].split(|character| !is_part(character)).filter(|word| !word.is_empty()).map(str::to_string),
+        );
+    }
+    found
+}
+
+/// How many arguments a call has.
+pub(super) fn count_arguments(arguments: &TokenStream) -> usize {
+    let tokens: Vec<TokenTree> = arguments.clone().into_iter().collect();
+    split_at_commas(&tokens).iter().filter(|part| !part.is_empty()).count()
+}
+
+/// The value that a structure's member has in `{ a: 1, member, ..base }`.
+fn member_value(members: &TokenStream, member: &str) -> Option<TokenStream> {
+    let tokens: Vec<TokenTree> = members.clone().into_iter().collect();
+    let is_member = |part: &&[TokenTree]| matches!(part.first(), Some(TokenTree::Ident(name)) if name == member);
+    let part = split_at_commas(&tokens).into_iter().find(is_member)?;
+    match part {
+        [TokenTree::Ident(_)] => Some(part.iter().cloned().collect()),
+        [TokenTree::Ident(_), TokenTree::Punct(colon), value @ ..] if colon.as_char() == ':' => {
+            Some(value.iter().cloned().collect())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a name stands somewhere in a file by itself. Scanning a file takes longer than this by far, and short names are
+/// parts of many others.
+fn holds_word(bytes: &[u8], finder: &memmem::Finder<'_>) -> bool {
+    words_in(bytes, finder).next().is_some()
+}
+
+/// Where a name stands by itself.
+fn words_in(bytes: &[u8], finder: &memmem::Finder<'_>) -> impl Iterator<Item = usize> {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    finder.find_iter(bytes).filter(move |at| {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        !is_part(before) && !is_part(bytes.get(at + finder.needle().len()))
+    })
+}
+
+/// Whether what follows a name makes it a call, or gives it another name: `(`, `::<T>(`, `as other`.
+fn is_called(behind: &[u8]) -> bool {
+    let rest = behind.trim_ascii_start();
+    let is_generic = || rest.strip_prefix(b"::").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"<"));
+    let is_renamed = || {
+        rest.len() < behind.len()
+            && rest.strip_prefix(b"as").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_whitespace))
+    };
+    rest.starts_with(b"(") || is_generic() || is_renamed()
+}
+
+/// Whether `fn` stands before a place.
+fn follows_fn(bytes: &[u8], at: usize) -> bool {
+    let before = bytes[..at].trim_ascii_end();
+    let word = before.strip_suffix(b"fn").filter(|_| before.len() < at);
+    word.is_some_and(|rest| !rest.last().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'))
+}
+
+/// The names behind `macro_rules!` in a file.
+fn defined_macros(bytes: &[u8]) -> Vec<String> {
+    const KEYWORD: &[u8] = b"macro_rules";
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let name_at = |at: usize| {
+        let rest = bytes[at + KEYWORD.len()..].trim_ascii_start().strip_prefix(b"!")?.trim_ascii_start();
+        let length = rest.iter().take_while(|byte| is_part(byte)).count();
+        String::from_utf8(rest[..length].to_vec()).ok()
+    };
+    memmem::find_iter(bytes, KEYWORD).filter_map(name_at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_and_definitions_are_seen_without_tokens() {
+        let finder = memmem::Finder::new("w");
+        let calls = |text: &str| words_in(text.as_bytes(), &finder).any(|at| is_called(&text.as_bytes()[at + 1..]));
+        for text in ["w(1)", "a.w (1)", "b::w::<T>(1)", "w :: <T>(1)", "use a::{w as v};", "w\n(1)"] {
+            assert!(calls(text), "{text}");
+        }
+        for text in ["let w = 1;", "w::x()", "w::X::<T>()", "new(w)", "w.x()", "w assert", "was(1)"] {
+            assert!(!calls(text), "{text}");
+        }
+        let defines = |text: &str| words_in(text.as_bytes(), &finder).any(|at| follows_fn(text.as_bytes(), at));
+        assert!(
+            defines("pub fn w() {}")
+                && defines("fn\n w<T>()")
+                && !defines("w()")
+                && !defines("a_fn w")
+                && !defines("w")
+        );
+    }
+
+    #[test]
+    fn macros_are_seen_without_tokens() {
+        assert_eq!(defined_macros(b"macro_rules! a { } #[x] macro_rules !\nb_2{ macro_rules a }"), ["a", "b_2"]);
+    }
+
+    #[test]
+    fn parts_of_names_are_no_names() {
+        let holds = |text: &str, name: &str| holds_word(text.as_bytes(), &memmem::Finder::new(name));
+        assert!(holds("new(w);", "w") && holds("w", "w") && holds("a::w!(x)", "w!") && holds("\u{e9}w", "w"));
+        assert!(!holds("new window w2 _w", "w") && !holds("unload_ptx()", "load_ptx"));
+    }
+}

@@ -1,0 +1,257 @@
+//! Goes through the tokens of a file, group by group, and hands each to what knows about it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use proc_macro2::{Group, LexError, TokenStream, TokenTree};
+
+use super::items::implemented_type;
+use super::tokens::{ident, is_joint, is_mark, next_brace};
+use super::variables::opens_closure;
+use super::{Owner, RustFile};
+use crate::rust::macros::places::Places;
+use lmem_base::source::SourceFile;
+
+/// Groups within groups, beyond which nobody writes kernels.
+pub(super) const MAX_DEPTH: usize = 128;
+
+/// Tokens of a file that are looked at for what becomes of variables; each may be for many of them.
+const MAX_FOLLOWED: usize = 20_000_000;
+
+impl RustFile {
+    /// Looks through a file.
+    ///
+    /// # Errors
+    /// The file is not made of Rust's tokens.
+    pub fn scan(file: &Arc<SourceFile>) -> Result<Self, LexError> {
+        Self::scan_code(file, None)
+    }
+
+    /// Looks through a file with its macros expanded.
+    ///
+    /// # Errors
+    /// What they became is not made of Rust's tokens.
+    pub fn scan_expanded(file: &Arc<SourceFile>, places: Places) -> Result<Self, LexError> {
+        let code = SourceFile::from_text(&file.display, places.text.as_str());
+        Self::scan_code(file, Some((code, places)))
+    }
+
+    fn scan_code(file: &Arc<SourceFile>, expanded: Option<(Arc<SourceFile>, Places)>) -> Result<Self, LexError> {
+        let code = expanded.as_ref().map_or(file, |(code, _)| code);
+        let start = code_start(code.text());
+        let whole = start..code.text().len();
+        let tokens = TokenStream::from_str(&code.text()[start..])?;
+        let found = Self {
+            file: Arc::clone(file),
+            expanded,
+            start,
+            bindings: BTreeMap::new(),
+            globs: Vec::new(),
+            calls: Vec::new(),
+            structures: Vec::new(),
+            macros: Vec::new(),
+            definitions: Vec::new(),
+            literals: Vec::new(),
+            functions: Vec::new(),
+            modules: Vec::new(),
+            owners: Vec::new(),
+            is_too_deep: false,
+        };
+        let mut scanner = Scanner {
+            found,
+            container: Vec::new(),
+            items_seen: 0..0,
+            function: None,
+            owner: None,
+            depth: 0,
+            left_to_follow: MAX_FOLLOWED,
+        };
+        scanner.list(tokens, whole.clone(), whole);
+        scanner.found.functions.sort_by_key(|function| function.body.start);
+        Ok(scanner.found)
+    }
+}
+
+/// After a byte order mark and a `#!` line, which are no tokens.
+fn code_start(text: &str) -> usize {
+    let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let code = &text[mark..];
+    let is_script = code.starts_with("#!") && !code[2..].trim_start().starts_with('[');
+    if is_script { mark + code.find('\n').unwrap_or(code.len()) } else { mark }
+}
+
+/// What is known where the scan stands, and what was found so far.
+pub(super) struct Scanner {
+    pub(super) found: RustFile,
+    pub(super) container: Vec<String>,
+    /// Where items of this list are seen: farther than the list, where it is the argument of a macro.
+    pub(super) items_seen: Range<usize>,
+    /// Start of the innermost function's body.
+    pub(super) function: Option<usize>,
+    pub(super) owner: Option<Owner>,
+    depth: usize,
+    /// Tokens that may still be looked at for what becomes of variables.
+    pub(super) left_to_follow: usize,
+}
+
+impl Scanner {
+    fn list(&mut self, tokens: TokenStream, around: Range<usize>, items_seen: Range<usize>) {
+        let outer = std::mem::replace(&mut self.items_seen, items_seen);
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut index = 0;
+        while index < tokens.len() {
+            index = self.token(&tokens, index, &around);
+        }
+        self.items_seen = outer;
+    }
+
+    /// Looks at one token and gives the index of the next to look at.
+    fn token(&mut self, tokens: &[TokenTree], index: usize, around: &Range<usize>) -> usize {
+        match &tokens[index] {
+            TokenTree::Ident(name) => self.word(&name.to_string(), tokens, index, around),
+            TokenTree::Punct(mark) => self.mark(mark.as_char(), tokens, index, around),
+            TokenTree::Group(group) => {
+                let is_macro = index >= 2 && is_mark(tokens, index - 1, '!') && ident(tokens, index - 2).is_some();
+                let items_seen = if is_macro { self.items_seen.clone() } else { self.place(group.span()) };
+                self.group_with(group, items_seen);
+                index + 1
+            }
+            TokenTree::Literal(literal) => {
+                self.literal(literal);
+                index + 1
+            }
+        }
+    }
+
+    pub(super) fn group(&mut self, group: &Group) {
+        self.group_with(group, self.place(group.span()));
+    }
+
+    fn group_with(&mut self, group: &Group, items_seen: Range<usize>) {
+        if self.depth >= MAX_DEPTH {
+            self.found.is_too_deep = true;
+            return;
+        }
+        self.depth += 1;
+        self.list(group.stream(), self.place(group.span()), items_seen);
+        self.depth -= 1;
+    }
+
+    /// Doc comments come as literals whose text is not in the source.
+    fn literal(&mut self, literal: &proc_macro2::Literal) {
+        let range = self.place(literal.span());
+        let source = self.found.text().get(range.clone()).unwrap_or("");
+        // Of all literals only strings end like this.
+        let is_string = source.ends_with(['"', '#']);
+        if is_string && source == literal.to_string() {
+            self.found.literals.push(range);
+        }
+    }
+
+    fn mark(&mut self, mark: char, tokens: &[TokenTree], index: usize, around: &Range<usize>) -> usize {
+        match mark {
+            '#' if is_doc(tokens, index) => return index + if is_mark(tokens, index + 1, '!') { 3 } else { 2 },
+            '|' if opens_closure(tokens, index) => self.closure(tokens, index, around),
+            '=' if is_mark(tokens, index + 1, '>') && is_joint(tokens, index) => self.arm(tokens, index, around),
+            _ => {}
+        }
+        index + 1
+    }
+
+    fn word(&mut self, word: &str, tokens: &[TokenTree], index: usize, around: &Range<usize>) -> usize {
+        match word {
+            "mod" => {
+                if let (Some(name), Some(body)) = (ident(tokens, index + 1), next_brace(tokens, index + 2)) {
+                    return self.within(name, tokens, body, None);
+                }
+            }
+            "trait" => {
+                if let (Some(name), Some(body)) = (ident(tokens, index + 1), next_brace(tokens, index + 2)) {
+                    let owner = Owner { name: name.clone(), of_trait: Some(name.clone()), is_trait: true };
+                    return self.within(name, tokens, body, Some(owner));
+                }
+            }
+            "impl" => {
+                if let Some(body) = next_brace(tokens, index + 1) {
+                    let (name, of_trait) = implemented_type(&tokens[index + 1..body]);
+                    let owner = Owner { name: name.clone(), of_trait, is_trait: false };
+                    return self.within(name, tokens, body, Some(owner));
+                }
+            }
+            "fn" => {
+                if let Some(name) = ident(tokens, index + 1) {
+                    return self.function(name, tokens, index);
+                }
+            }
+            "const" | "static" => self.item(tokens, index),
+            "let" => self.variable(tokens, index, around),
+            "for" => self.loop_variable(tokens, index),
+            "use" => return self.import(tokens, index),
+            "macro_rules" => self.definition(tokens, index, around),
+            _ => self.call(word, tokens, index),
+        }
+        index + 1
+    }
+
+    /// A module, or an `impl` or `trait` with its name.
+    fn within(&mut self, name: String, tokens: &[TokenTree], body: usize, owner: Option<Owner>) -> usize {
+        let function = self.function.take();
+        self.container.push(name);
+        if let Some(TokenTree::Group(group)) = tokens.get(body) {
+            let place = self.place(group.span());
+            match &owner {
+                Some(owner) => self.found.owners.push((place, owner.clone())),
+                None => self.found.modules.push((place, self.container.clone())),
+            }
+            let outer = std::mem::replace(&mut self.owner, owner);
+            self.group(group);
+            self.owner = outer;
+        }
+        self.container.pop();
+        self.function = function;
+        body + 1
+    }
+
+    pub(super) fn place(&self, span: proc_macro2::Span) -> Range<usize> {
+        self.found.range(span)
+    }
+}
+
+/// `#[doc …]` or `#![doc …]`
+fn is_doc(tokens: &[TokenTree], index: usize) -> bool {
+    let group = tokens.get(index + 1 + usize::from(is_mark(tokens, index + 1, '!')));
+    let Some(TokenTree::Group(group)) = group else { return false };
+    matches!(group.stream().into_iter().next(), Some(TokenTree::Ident(name)) if name == "doc")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::scan;
+    use super::*;
+
+    #[test]
+    fn literals_are_found_everywhere_but_in_documentation() {
+        let text = "\u{feff}#!/usr/bin/run\n/// \"doc\"\n#[doc = \"no\"] const É: &str = \"é\"; m! { x => r#\"b\"# } //! \"c\"\n#[path = \"d\"]";
+        let file = scan(text);
+        let found: Vec<&str> = file.literals.iter().map(|range| &text[range.clone()]).collect();
+        assert_eq!(found, ["\"é\"", "r#\"b\"#", "\"d\""]);
+    }
+
+    #[test]
+    fn deep_nesting_ends_nothing() {
+        for open in ["(", "{", "[", "vec![", "use a::{", "fn f() {", "mod m {", "x => {", "|a| {"] {
+            let close = match open.chars().last() {
+                Some('(') => ")",
+                Some('[') => "]",
+                _ => "}",
+            };
+            assert!(
+                scan(&(open.repeat(20_000) + &close.repeat(20_000))).is_too_deep || open.starts_with("use"),
+                "{open}"
+            );
+        }
+        assert!(RustFile::scan(&SourceFile::from_text("a.rs", "\"open")).is_err());
+    }
+}

@@ -1,0 +1,327 @@
+//! Whole files in, units out.
+
+mod launches;
+mod machine_code;
+mod options;
+mod values;
+
+use crate::{Extraction, extract};
+use lmem_project::build_flags::BuildFlags;
+use lmem_project::discover::{Scope, discover};
+use lmem_unit::{DynamicShared, NvrtcOptions, UnitCode};
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+const KERNEL: &str = r#"extern \"C\" __global__ void f() {}"#;
+
+fn tree(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        fs_err::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn of_folder(folder: &TempDir, paths: &[&str]) -> Extraction {
+    let current_folder = fs_err::canonicalize(folder.path()).unwrap();
+    let paths = paths.iter().map(PathBuf::from).collect();
+    extract(&discover(&Scope { paths, current_folder, ..Scope::default() }).unwrap(), &BuildFlags::default())
+}
+
+pub(super) fn of_package(files: &[(&str, &str)]) -> Extraction {
+    let manifest = "[package]\nname = \"some-package\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    let mut files = files.to_vec();
+    files.push(("Cargo.toml", manifest));
+    of_folder(&tree(&files), &[])
+}
+
+pub(super) fn of_text(text: &str) -> Extraction {
+    of_package(&[("src/lib.rs", text)])
+}
+
+/// `name: text` of every unit.
+pub(super) fn units(extraction: &Extraction) -> Vec<String> {
+    let unit = |unit: &lmem_unit::TranslationUnit| match &unit.code {
+        UnitCode::CudaText { text, .. } => format!("{}: {}", unit.name, text.as_str()),
+        UnitCode::CudaFile { .. } => format!("{}: nvcc", unit.name),
+        UnitCode::Ptx { .. } => format!("{}: ptx", unit.name),
+        UnitCode::Machine(code) => format!("{}: machine code at {}", unit.name, code.span.text()),
+    };
+    extraction.units.iter().map(unit).collect()
+}
+
+pub(super) fn reasons(extraction: &Extraction) -> Vec<String> {
+    extraction
+        .unresolved
+        .iter()
+        .map(|unresolved| format!("{}: {}", unresolved.span.text(), unresolved.reason))
+        .collect()
+}
+
+fn texts(text: &str) -> Vec<String> {
+    let extraction = of_text(text);
+    assert_eq!(reasons(&extraction), [""; 0], "{text}");
+    units(&extraction).into_iter().map(|unit| unit.trim_start_matches("src/lib.rs:").to_string()).collect()
+}
+
+fn reason(text: &str) -> String {
+    let extraction = of_text(text);
+    assert_eq!(units(&extraction), [""; 0], "{text}");
+    reasons(&extraction).join(" | ")
+}
+
+fn options(text: &str) -> NvrtcOptions {
+    match &of_text(text).units.first().unwrap_or_else(|| panic!("{text}")).code {
+        UnitCode::CudaText { options, .. } => options.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn text_is_found_however_it_is_written() {
+    for code in [
+        "fn f() { cudarc::nvrtc::compile_ptx(\"K\").unwrap(); }",
+        "fn f() { let p = compile_ptx(&\"K\".to_string())?; }",
+        "fn f() { compile_ptx(r#\"K\"#); }",
+        "const S: &str = \"K\"; fn f() { compile_ptx(S) }",
+        "fn f() { compile_ptx(S) } static S: &'static str = \"K\";",
+        "fn f() { compile_ptx::<&str>(S) } mod m { pub const S: &str = \"K\"; } use m::S;",
+        "mod m { pub const S: &str = \"K\"; } fn f() { compile_ptx(m::S) }",
+        "mod m { pub const S: &str = \"K\"; } use m::*; fn f() { compile_ptx(S) }",
+        "mod m { pub const S: &str = \"K\"; } use m as n; fn f() { compile_ptx(n::S) }",
+        "const S: &str = \"K\"; mod m { use super::S as T; fn f() { compile_ptx(T) } }",
+        "const S: &str = \"K\"; mod m { fn f() { compile_ptx(super::S) } }",
+        "const S: &str = \"K\"; mod m { use super::*; fn f() { compile_ptx(S) } }",
+        "const S: &str = \"K\"; const T: &str = S; fn f() { compile_ptx(crate::T) }",
+        "struct A; impl A { const S: &str = \"K\"; fn f() { compile_ptx(Self::S) } }",
+        "struct A; impl A { const S: &str = \"K\"; } fn f() { compile_ptx(A::S) }",
+        "fn f() { let s = \"K\"; let t = String::from(s); compile_ptx(t.as_str()) }",
+        "fn f() { let s = (\"K\"); compile_ptx(&*s) }",
+        "use cudarc::nvrtc::compile_ptx as c; fn f() { c(\"K\") }",
+        "fn f() { vec![compile_ptx(\"K\").unwrap()]; }",
+        "lazy_static! { static ref P: Ptx = compile_ptx(\"K\").unwrap(); }",
+        "lazy_static! { static ref S: &'static str = \"K\"; } fn f() { compile_ptx(*S) }",
+        "fn f() { assert!(compile_ptx(S).is_ok()); } const S: &str = \"K\";",
+        "static P: LazyLock<Ptx> = LazyLock::new(|| compile_ptx(\"K\").unwrap());",
+        "#[cfg(test)] mod tests { #[test] fn f() { compile_ptx(\"K\").unwrap(); } }",
+        "fn f() { compile_ptx(concat!(\"K\")) }",
+        "/// compile_ptx(\"__global__ void f() {}\")\nfn f() { compile_ptx(\"K\") }",
+        "macro_rules! m { () => { compile_ptx(\"K\") } }",
+    ] {
+        let code = if code.contains("r#\"K") {
+            code.replace('K', "__global__ void f() {}")
+        } else {
+            code.replace('K', KERNEL)
+        };
+        let found = texts(&code);
+        assert_eq!(found.len(), 1, "{code}: {found:?}");
+        assert!(found[0].contains("__global__ void f() {}"), "{code}");
+    }
+}
+
+#[test]
+fn text_that_is_not_known_is_said() {
+    let kernel = |text: &str| reason(&text.replace('K', KERNEL));
+    assert_eq!(kernel("fn g(src: &str) { compile_ptx(src) }"), "src: its text is a parameter of `g`");
+    assert_eq!(
+        kernel("fn g() { compile_ptx(format!(\"K\")) }"),
+        "format!(\"".to_string() + KERNEL + "\"): a part of its text is only known when the program runs"
+    );
+    assert_eq!(
+        kernel("const S: &str = \"K\"; fn g() { let s = S.replace(\"a\", T::N); compile_ptx(s) }"),
+        "s: `N` is not defined in the code that is checked"
+    );
+    assert_eq!(kernel("fn g() { for s in texts() { compile_ptx(s) } }"), "s: its text is the variable of a loop");
+    assert_eq!(
+        kernel("fn g() { let mut s = \"K\"; s = h(); compile_ptx(s) }"),
+        "s: its text is in a variable that may change"
+    );
+    assert_eq!(
+        kernel("mod a { const S: &str = \"\"; } mod b { const S: &str = \"\"; } fn h() { compile_ptx(crate::S) }"),
+        "crate::S: `S` is defined more than once"
+    );
+    assert_eq!(kernel("fn g<T: A>() { compile_ptx(T::S) }"), "T::S: `S` is not defined in the code that is checked");
+    assert_eq!(kernel("use other::S; fn g() { compile_ptx(S) }"), "S: `S` is not defined in the code that is checked");
+    assert_eq!(kernel("const A: &str = B; const B: &str = A; fn g() { compile_ptx(A) }"), "A: it leads in a circle");
+    assert_eq!(kernel("use self::A as B; use self::B as A; fn g() { compile_ptx(A) }"), "A: `B` leads in a circle");
+    assert_eq!(
+        kernel("macro_rules! m { ($s:expr) => { compile_ptx($s) } }"),
+        "compile_ptx($s): its text comes from a parameter of a macro"
+    );
+    assert_eq!(
+        kernel("fn g() { compile_ptx(include_str!(concat!(env!(\"OUT_DIR\"), \"/k.cu\"))) }")
+            .split(": ")
+            .nth(1)
+            .unwrap(),
+        "it includes `k.cu`, which the build makes"
+    );
+    assert_eq!(kernel("fn g() { compile_ptx(1 + 2) }"), "1 + 2: its text is only known when the program runs");
+    assert_eq!(
+        kernel("fn g() { let s = \"\"; fn h() { compile_ptx(s) } }"),
+        "s: `s` is not defined in the code that is checked"
+    );
+    assert!(kernel("fn g() { other(\"K\") }").ends_with("it reaches no call that is known to compile it"));
+    assert!(kernel("fn g() { create_program(c\"K\") }").ends_with("it reaches no call that is known to compile it"));
+    assert!(kernel("fn g(x: X) { x.compile_ptx(\"K\") }").ends_with("it reaches no call that is known to compile it"));
+}
+
+#[test]
+fn what_is_no_kernel_is_silent() {
+    for text in [
+        "fn compile_ptx(a: u8, b: u8) {} fn g() { compile_ptx(1, 2) }",
+        "/// __global__ void f() {}\nfn g() {}",
+        "#[doc = \"__global__ void f() {}\"] fn g() {}",
+        "fn g() { assert!(s.contains(\"__global__\")) }",
+        "use cudarc::nvrtc::compile_ptx;",
+    ] {
+        assert_eq!(reason(text), "", "{text}");
+    }
+}
+
+#[test]
+fn included_files_are_nvrtcs_and_not_nvccs() {
+    let extraction = of_package(&[
+        (
+            "src/lib.rs",
+            "const S: &str = include_str!(\"../kernels/a.cu\"); fn f() { compile_ptx(S); compile_ptx(concat!(\"// x\\n\", include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/kernels/b.cu\")), 4, 'c', -1.5, true)); }",
+        ),
+        ("kernels/a.cu", "a\r\n"),
+        ("kernels/b.cu", "b"),
+        ("kernels/c.cu", "c"),
+    ]);
+    assert_eq!(units(&extraction), ["kernels/c.cu: nvcc", "kernels/a.cu: a\r\n", "src/lib.rs:1: // x\nb4c-1.5true"]);
+    assert_eq!(extraction.notes.len(), 2);
+    let UnitCode::CudaText { text, .. } = &extraction.units[2].code else { panic!() };
+    let span = text.span(5..6).unwrap();
+    assert_eq!((span.file.display.as_str(), span.text()), ("kernels/b.cu", "b"));
+    assert_eq!(text.span(4..5).unwrap().text(), "\\n");
+    assert_eq!(text.span(8..12).unwrap().text(), "-1.5");
+}
+
+#[test]
+fn files_outside_are_not_read() {
+    let outside = tree(&[("secret.cu", "secret")]);
+    let path = outside.path().join("secret.cu");
+    let found = reason(&format!(
+        "fn f() {{ compile_ptx(include_str!({path:?})); compile_ptx(include_str!(\"/dev/zero\")); compile_ptx(include_str!(\"none.cu\")) }}"
+    ));
+    assert_eq!(found.matches("lies outside of the workspace or is no file").count(), 2, "{found}");
+    assert!(found.contains("includes `none.cu`, which does not exist"), "{found}");
+}
+
+#[test]
+fn places_are_exact_in_macros_and_behind_other_characters() {
+    let text = "\u{feff}// é ü 漢\r\nfn f() { vec![(\"é\", compile_ptx(\"a\\tb\r\n\u{e9}c\\\r\n   d\"))]; }\r\nconst É: &str = r\"漢x\"; fn g() { compile_ptx(É) }";
+    let extraction = of_text(text);
+    let UnitCode::CudaText { text, .. } = &extraction.units[0].code else { panic!() };
+    assert_eq!(text.as_str(), "a\tb\n\u{e9}cd");
+    assert_eq!(text.span(1..2).unwrap().text(), "\\t");
+    assert_eq!(text.span(3..4).unwrap().text(), "\r\n");
+    assert_eq!(text.span(4..6).unwrap().text(), "\u{e9}");
+    assert_eq!(text.span(7..8).unwrap().text(), "d");
+    assert_eq!(text.span(7..8).unwrap().line_column(), (4, 4));
+    let UnitCode::CudaText { text, .. } = &extraction.units[1].code else { panic!() };
+    assert_eq!(text.span(3..4).unwrap().text(), "x");
+    assert_eq!(extraction.units[1].name, "src/lib.rs:5");
+}
+
+#[test]
+fn one_text_is_one_unit_for_each_set_of_options() {
+    let code = "const S: &str = \"K\"; fn f() { compile_ptx(S); compile_ptx(S); compile_ptx_with_opts(S, Default::default()); \
+                compile_ptx_with_opts(S, CompileOptions { ftz: Some(true), ..Default::default() }); compile_ptx(\"K\"); }";
+    let extraction = of_text(code);
+    assert_eq!(extraction.units.len(), 3);
+}
+
+#[test]
+fn plain_files_are_units() {
+    let folder = tree(&[("a.cu", "a"), ("b.ptx", "b")]);
+    let extraction = of_folder(&folder, &["a.cu", "b.ptx"]);
+    assert_eq!(units(&extraction), ["a.cu: nvcc", "b.ptx: ptx"]);
+    assert_eq!(extraction.units[0].base, fs_err::canonicalize(folder.path()).unwrap());
+}
+
+#[test]
+fn hostile_text_ends_nothing() {
+    let mut texts: Vec<String> = [
+        "!",
+        "-",
+        "&",
+        "*",
+        "(",
+        "[",
+        "{",
+        "vec![",
+        "a.b(",
+        "a::<",
+        "|x| ",
+        "if a {} else ",
+        "return ",
+        "x = ",
+        "1 + ",
+        "a as ",
+        "box ",
+        "|| ",
+        "&mut ",
+        "loop {",
+        "a..",
+        "<a as ",
+    ]
+    .iter()
+    .flat_map(|piece| [1000, 4000, 20_000].map(|count| format!("fn f() {{ compile_ptx({}1) }}", piece.repeat(count))))
+    .collect();
+    for piece in ["(", "[", "{", "f(", "x.g(", "&(", "match x { _ => "] {
+        let close = match piece.trim_end().chars().last() {
+            Some('(') => ")",
+            Some('[') => "]",
+            _ => "}",
+        };
+        for depth in [60, 2000, 20_000] {
+            texts.push(format!("fn f() {{ compile_ptx({}1{}) }}", piece.repeat(depth), close.repeat(depth)));
+        }
+    }
+    texts.push(format!("fn f() {{ compile_ptx({}) }}", "a".repeat(1_000_000)));
+    texts.push(format!("{} compile_ptx(a)", "let a|".repeat(20_000)));
+    texts.push("compile_ptx(\"\u{0}\\".to_string());
+    texts.push("compile_ptx(\"a\" \"b\")) } ( [".to_string());
+    texts.push(format!("fn f() {{ compile_ptx({}\"\"{}) }}", "concat!(".repeat(50), ")".repeat(50)));
+    let files: Vec<(String, String)> =
+        texts.into_iter().enumerate().map(|(index, text)| (format!("f{index}.rs"), text)).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    of_folder(&tree(&files), &["."]);
+}
+
+#[test]
+fn broken_files_are_noted() {
+    let extraction = of_package(&[("src/lib.rs", "fn f() { compile_ptx(\"open"), ("src/a.rs", "fn f() { \"open")]);
+    assert_eq!(extraction.notes, ["`src/lib.rs` is not looked into: it is not Rust"]);
+}
+
+/// The manifest of a package, with what it depends on.
+fn manifest(name: &str, more: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n{more}")
+}
+
+pub(super) fn text_of(unit: &lmem_unit::TranslationUnit) -> &lmem_unit::MappedText {
+    match &unit.code {
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text,
+        UnitCode::CudaFile { .. } | UnitCode::Machine(_) => panic!("{unit:?}"),
+    }
+}
+
+#[test]
+fn a_text_must_fail_where_all_code_demands_that() {
+    let demanded = "fn a() { assert!(cudarc::nvrtc::compile_ptx(S).is_err()); } const S: &str = \"K\";";
+    let wanted = "fn b() { compile_ptx(S).unwrap(); }";
+    let must_fail = |code: &str| options(&code.replace('K', KERNEL)).must_fail;
+    assert!(must_fail(demanded));
+    let program = "let p = create_program(c\"K\", None).unwrap();";
+    let compile = "unsafe { compile_program::<&str>(p, &[]) }";
+    assert!(must_fail(&format!("use cudarc; fn f() {{ {program} assert_eq!({compile}.unwrap_err(), E); }}")));
+    assert!(!must_fail(&format!("use cudarc; fn f() {{ {program} {compile}.unwrap_err(); {compile}.unwrap(); }}")));
+    assert!(!must_fail(&format!("{demanded} {wanted}")));
+    assert!(!must_fail(&format!("{wanted} {demanded}")));
+    assert!(!must_fail("fn f() { assert!(g(\"K\").is_err()); } fn g(s: &str) -> R { compile_ptx(s) }"));
+}

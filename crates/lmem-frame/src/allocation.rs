@@ -1,0 +1,46 @@
+//! Memory that `alloca` takes from the stack while a kernel runs: no frame counts it.
+
+use super::calls::call_range;
+use crate::symbolize::name::Variable;
+use crate::symbolize::place::Place;
+use cuda_syntax::tree::DeclarationKind;
+use lmem_base::source::Span;
+
+/// A call of `alloca`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Allocation {
+    /// The call, or the statement where a macro hides it.
+    pub span: Option<Span>,
+    /// How many bytes it asks for, as the source says it.
+    pub size: Option<String>,
+}
+
+/// What the source tells of an allocation at `places`, innermost first, and the pointer that is initialised with it.
+pub fn describe(places: &[Place]) -> (Allocation, Option<Variable>) {
+    let Some(place) = places.first() else { return (Allocation::default(), None) };
+    let view = &place.view;
+    let call = call_range(place, is_alloca);
+    let Some(call) = call else { return (Allocation { span: place.span(), size: None }, None) };
+    let size = view.text().get(call.clone()).and_then(|text| {
+        let inner = text.split_once('(')?.1.strip_suffix(')')?;
+        Some(inner.split_whitespace().collect::<Vec<_>>().join(" "))
+    });
+    let variable = view.initialized_at(call.start).and_then(|declaration| {
+        Some(Variable {
+            span: view.span(declaration.range.0..declaration.range.1)?,
+            name: declaration.name,
+            type_text: declaration.type_text,
+            kind: DeclarationKind::Array,
+            is_parameter: false,
+            bytes: None,
+            initializer: None,
+            volatility: None,
+        })
+    });
+    (Allocation { span: view.span(call), size }, variable)
+}
+
+/// `alloca` and what it is a macro for.
+pub fn is_alloca(function: &str) -> bool {
+    matches!(function.trim_start_matches("::"), "alloca" | "__builtin_alloca" | "__builtin_alloca_with_align")
+}

@@ -1,0 +1,351 @@
+//! What calls put into frames: registers that a function saves for its callers, arguments and results that do not fit
+//! into registers.
+//!
+//! ptxas makes one frame of a kernel and the functions that it calls by name. Only functions that are called through a
+//! pointer, by themselves, or from other units follow the calling convention, and have such areas: saved registers in
+//! their own frame, arguments and results in that of the caller.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use crate::symbolize::place::{Place, places};
+use cuda_syntax::Views;
+use cuda_syntax::tree::last_name;
+use lmem_base::mangling::demangle;
+use lmem_base::source::Span;
+use nv_code::dataflow::callee;
+use nv_code::{AccessKind, AddressBase, Instruction, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
+
+/// A part of a frame that calls need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallArea {
+    pub kind: CallAreaKind,
+    /// The functions that are called, mangled, those that need the most memory first; `None` for one behind a pointer.
+    pub callees: Vec<Option<String>>,
+    /// The calls in the same order.
+    pub calls: Vec<Span>,
+    /// The name of the first of the functions in the source.
+    pub callee_span: Option<Span>,
+    /// Machine instructions.
+    pub loads: u64,
+    pub stores: u64,
+    pub loop_depth: u32,
+}
+
+/// What an area is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CallAreaKind {
+    /// So many registers, which callers expect to find as they left them.
+    Saved { registers: u64 },
+    /// Bytes of what the function passes to others, and of what they return.
+    Passed { arguments: u64, result: u64 },
+    /// So many bytes of what its callers pass in their own frames; no bytes of this frame.
+    Incoming { bytes: u64 },
+    /// So many bytes that ptxas's own code for an instruction saves, in a frame that ptxas does not report.
+    Routine { bytes: u64 },
+}
+
+/// An area before it is known where in the source it belongs.
+#[derive(Debug, Default)]
+struct RawArea {
+    /// Bytes by their distance from the stack pointer.
+    slots: BTreeSet<i64>,
+    registers: BTreeSet<u8>,
+    /// PTX function and call, with the end of what the call needs.
+    calls: BTreeMap<(String, usize), i64>,
+    loads: u64,
+    stores: u64,
+    loop_depth: u32,
+}
+
+/// The local accesses of a kernel and its callees, sorted by what they are for.
+pub struct Sorted {
+    /// All but those below, as they were.
+    pub others: Vec<LocalAccess>,
+    /// By frame: `None` for the kernel's, else the number of the callee.
+    areas: BTreeMap<(Option<usize>, RoleKind), RawArea>,
+    /// Bytes that saving moves in each frame, as `(stores, loads)`; ptxas counts them as spills, and does not mark them.
+    pub saved_bytes: BTreeMap<Option<usize>, (u64, u64)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum RoleKind {
+    Save,
+    Argument,
+    Result,
+    Incoming,
+    Routine,
+}
+
+/// Sorts the accesses of one section of the cubin.
+pub fn sort(kernel: &KernelFacts, unit: &UnitFacts) -> Sorted {
+    let saved = saved_slots(kernel, unit);
+    let mut sorted = Sorted { others: Vec::new(), areas: BTreeMap::new(), saved_bytes: BTreeMap::new() };
+    for access in &kernel.accesses {
+        if access.is_in_routine {
+            sorted.add(access, RoleKind::Routine, None);
+            continue;
+        }
+        let is_save = saved.get(&access.callee).is_some_and(|slots| is_save(access, slots, unit));
+        let role = if is_save { Some((RoleKind::Save, None)) } else { parameter_role(access, unit) };
+        match role {
+            Some((kind, call)) => sorted.add(access, kind, call),
+            None => sorted.others.push(access.clone()),
+        }
+    }
+    sorted
+}
+
+impl Sorted {
+    fn add(&mut self, access: &LocalAccess, kind: RoleKind, call: Option<(String, usize)>) {
+        let bytes = u64::from(access.instruction.bytes);
+        if kind == RoleKind::Save {
+            let (stores, loads) = self.saved_bytes.entry(access.callee).or_default();
+            *if access.instruction.kind == AccessKind::Store { stores } else { loads } += bytes;
+        }
+        let area = self.areas.entry((access.callee, kind)).or_default();
+        let slot = slot(access);
+        if kind == RoleKind::Save {
+            let first = access.instruction.data;
+            area.registers.extend(first..first.saturating_add(access.instruction.bytes.div_ceil(4)));
+        }
+        if let Some(call) = call {
+            let end = area.calls.entry(call).or_insert(slot.end);
+            *end = slot.end.max(*end);
+        }
+        area.slots.extend(slot);
+        area.loop_depth = area.loop_depth.max(access.loop_depth);
+        *if access.instruction.kind == AccessKind::Store { &mut area.stores } else { &mut area.loads } += 1;
+    }
+
+    /// The areas of one frame with their bytes.
+    pub fn areas(&self, frame: Option<usize>, unit: &UnitFacts, views: &Views<'_>) -> Vec<(CallArea, u64)> {
+        let raw = |kind| self.areas.get(&(frame, kind));
+        let saved = raw(RoleKind::Save).map(|raw| {
+            let kind = CallAreaKind::Saved { registers: raw.registers.len() as u64 };
+            (area(kind, &[raw], unit, views), raw.slots.len() as u64)
+        });
+        let passed: Vec<&RawArea> = [RoleKind::Argument, RoleKind::Result].into_iter().filter_map(raw).collect();
+        let passed = (!passed.is_empty()).then(|| {
+            let arguments = raw(RoleKind::Argument).map_or(0, argument_bytes);
+            let result = raw(RoleKind::Result).map_or(0, |raw| returned_bytes(raw, unit));
+            (area(CallAreaKind::Passed { arguments, result }, &passed, unit, views), arguments + result)
+        });
+        let incoming = raw(RoleKind::Incoming).map(|raw| {
+            let kind = CallAreaKind::Incoming { bytes: raw.slots.len() as u64 };
+            (area(kind, &[raw], unit, views), 0)
+        });
+        let routine = raw(RoleKind::Routine).map(|raw| {
+            let kind = CallAreaKind::Routine { bytes: raw.slots.len() as u64 };
+            (area(kind, &[raw], unit, views), 0)
+        });
+        saved.into_iter().chain(passed).chain(incoming).chain(routine).collect()
+    }
+}
+
+fn area(kind: CallAreaKind, raw: &[&RawArea], unit: &UnitFacts, views: &Views<'_>) -> CallArea {
+    let mut ends: BTreeMap<&(String, usize), i64> = BTreeMap::new();
+    for (call, end) in raw.iter().flat_map(|raw| &raw.calls) {
+        let known = ends.entry(call).or_insert(*end);
+        *known = (*end).max(*known);
+    }
+    let mut ends: Vec<_> = ends.into_iter().collect();
+    ends.sort_by_key(|(call, end)| (std::cmp::Reverse(*end), *call));
+    let mut callees: Vec<Option<String>> = Vec::new();
+    let mut calls: Vec<Span> = Vec::new();
+    for ((function, call), _) in ends {
+        let Some(function) = unit.ptx.function(function) else { continue };
+        let name = function.instructions.get(*call).and_then(callee);
+        if !callees.contains(&name) {
+            callees.push(name);
+        }
+        let span = call_span(function, *call, unit, views);
+        calls.extend(span.filter(|span| !calls.contains(span)));
+    }
+    CallArea {
+        kind,
+        callees,
+        calls,
+        callee_span: None,
+        loads: raw.iter().map(|raw| raw.loads).sum(),
+        stores: raw.iter().map(|raw| raw.stores).sum(),
+        loop_depth: raw.iter().map(|raw| raw.loop_depth).max().unwrap_or(0),
+    }
+}
+
+/// The first argument lies at the stack pointer, even where only later ones are written.
+fn argument_bytes(raw: &RawArea) -> u64 {
+    raw.slots.last().map_or(0, |last| u64::try_from(last + 1).unwrap_or(0))
+}
+
+/// What is read of the values that calls return, or the largest of them: not all of it need be read.
+fn returned_bytes(raw: &RawArea, unit: &UnitFacts) -> u64 {
+    let bytes = raw.calls.keys().filter_map(|(function, call)| {
+        unit.ptx.function(function).and_then(|function| function.returned_bytes.get(call)).copied()
+    });
+    bytes.max().unwrap_or(0).max(raw.slots.len() as u64)
+}
+
+/// The call in the user's files that an instruction stands for; the statement where the call cannot be told.
+pub fn call_span(function: &PtxFunction, call: usize, unit: &UnitFacts, views: &Views<'_>) -> Option<Span> {
+    let instruction = function.instructions.get(call)?;
+    let places = places(views, &unit.ptx, function, instruction.location);
+    let place = places.first()?;
+    let name = callee(instruction).map(|name| demangle(&name));
+    let range = name.and_then(|name| call_range(place, |called| last_name(called) == last_name(&name)));
+    range.and_then(|range| place.view.span(range)).or_else(|| place.span())
+}
+
+/// The call of a function at a place. Of several on one line it is that at the compiler's column, or the next one.
+pub fn call_range(place: &Place, is_function: impl Fn(&str) -> bool) -> Option<Range<usize>> {
+    let region = place.view.region(place.offset)?;
+    let calls = place.view.calls(region).into_iter().filter(|(name, _)| is_function(name));
+    let calls: Vec<Range<usize>> = calls.map(|(_, range)| range).collect();
+    let holding = calls.iter().filter(|range| range.contains(&place.offset)).max_by_key(|range| range.start);
+    let next = || calls.iter().find(|range| range.start >= place.offset);
+    let only = || calls.first().filter(|_| calls.len() == 1);
+    holding.or_else(next).or_else(only).cloned()
+}
+
+/// Slots of saved registers, by the function that saves them: stored before the function writes the register. Kernels
+/// have no caller to save for.
+fn saved_slots(kernel: &KernelFacts, unit: &UnitFacts) -> BTreeMap<Option<usize>, BTreeMap<i64, u8>> {
+    let mut slots: BTreeMap<Option<usize>, BTreeMap<i64, u8>> = BTreeMap::new();
+    for access in kernel.accesses.iter().filter(|access| access.stores_incoming && is_at_stack(access)) {
+        let has_caller = access.callee.is_some() || !kernel.is_entry;
+        let is_of_source = instruction(access, unit).is_some_and(|(_, instruction)| instruction.mnemonic() == "st");
+        if has_caller && !is_of_source {
+            slots.entry(access.callee).or_default().insert(slot(access).start, access.instruction.data);
+        }
+    }
+    slots
+}
+
+fn is_save(access: &LocalAccess, saved: &BTreeMap<i64, u8>, unit: &UnitFacts) -> bool {
+    let is_slot = is_at_stack(access) && saved.get(&slot(access).start) == Some(&access.instruction.data);
+    let is_of_source = || instruction(access, unit).is_some_and(|(_, instruction)| instruction.mnemonic() == "st");
+    let is_store = access.instruction.kind == AccessKind::Store;
+    is_slot && !access.is_spill && (!is_store || (access.stores_incoming && !is_of_source()))
+}
+
+fn is_at_stack(access: &LocalAccess) -> bool {
+    access.instruction.base == AddressBase::Stack
+}
+
+fn slot(access: &LocalAccess) -> Range<i64> {
+    let start = i64::from(access.instruction.immediate);
+    start..start + i64::from(access.instruction.bytes)
+}
+
+fn instruction<'a>(access: &LocalAccess, unit: &'a UnitFacts) -> Option<(&'a PtxFunction, &'a Instruction)> {
+    let line = access.ptx_line?;
+    let function = unit.ptx.function_at(line)?;
+    Some((function, function.instructions.get(function.instruction_at(line)?)?))
+}
+
+/// For an access that stands for `ld.param` or `st.param`: what it moves, and for which call.
+fn parameter_role(access: &LocalAccess, unit: &UnitFacts) -> Option<(RoleKind, Option<(String, usize)>)> {
+    let line = access.ptx_line.filter(|_| !access.is_spill)?;
+    let function = unit.ptx.function_at(line)?;
+    let index = function.instruction_at(line)?;
+    let instruction = function.instructions.get(index)?;
+    let is_store = access.instruction.kind == AccessKind::Store;
+    let is_same_way = instruction.mnemonic() == if is_store { "st" } else { "ld" };
+    if !is_same_way || !instruction.has("param") {
+        return None;
+    }
+    let name = instruction.address()?.base;
+    let is_call = |instruction: &Instruction| instruction.mnemonic() == "call";
+    let uses = |instruction: &Instruction| {
+        let parts = instruction.operands.iter().flat_map(|operand| operand.split(['(', ')', ',', ' ']));
+        is_call(instruction) && parts.into_iter().any(|part| part == name)
+    };
+    // Parameters of a call belong to the next call after they are stored, and to the last before they are loaded.
+    let call = match is_store {
+        true => (index..function.instructions.len()).find(|at| is_call(&function.instructions[*at])),
+        false => (0..index).rev().find(|at| is_call(&function.instructions[*at])),
+    };
+    let call = call.filter(|at| uses(&function.instructions[*at])).map(|at| (function.name.clone(), at));
+    match (call, is_store) {
+        (Some(call), true) => Some((RoleKind::Argument, Some(call))),
+        (Some(call), false) => Some((RoleKind::Result, Some(call))),
+        // Its own parameters, or the value that it returns: both lie in the caller's frame. Kernels have theirs elsewhere.
+        (None, _) => (!function.is_entry).then_some((RoleKind::Incoming, None)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nv_code::{LocalInstruction, PtxModule};
+
+    const PTX: &str = "\
+.func (.param .align 4 .b8 func_retval0[96]) scale(.param .align 4 .b8 scale_param_0[96])
+{
+ld.param.f32 %f1, [scale_param_0+4];
+st.param.f32 [func_retval0+4], %f1;
+ret;
+}
+.visible .entry k()
+{
+.param .align 4 .b8 param0[96];
+st.param.f32 [param0+92], %f2;
+.param .align 4 .b8 retval0[96];
+call.uni (retval0), scale, (param0);
+ld.param.f32 %f3, [retval0+8];
+ret;
+}";
+
+    fn access(line: u32, kind: AccessKind, immediate: i32, data: u8) -> LocalAccess {
+        let base = AddressBase::Stack;
+        LocalAccess {
+            instruction: LocalInstruction { offset: 0, kind, bytes: 4, base, immediate, data },
+            is_spill: false,
+            ptx_line: Some(line),
+            source: Vec::new(),
+            loop_depth: 0,
+            loop_lines: Vec::new(),
+            definition: None,
+            callee: None,
+            is_in_routine: false,
+            stores_incoming: kind == AccessKind::Store,
+        }
+    }
+
+    fn unit() -> UnitFacts {
+        UnitFacts { ptx: PtxModule::parse(PTX).unwrap(), has_spill_marks: true, ..UnitFacts::default() }
+    }
+
+    fn kinds(sorted: &Sorted) -> Vec<RoleKind> {
+        sorted.areas.keys().map(|(_, kind)| *kind).collect()
+    }
+
+    #[test]
+    fn arguments_and_results_lie_in_the_frame_of_the_caller() {
+        let accesses = vec![access(10, AccessKind::Store, 92, 4), access(13, AccessKind::Load, 104, 5)];
+        let kernel = KernelFacts { is_entry: true, accesses, ..KernelFacts::default() };
+        let sorted = sort(&kernel, &unit());
+        assert_eq!(kinds(&sorted), [RoleKind::Argument, RoleKind::Result]);
+        let raw = &sorted.areas[&(None, RoleKind::Result)];
+        assert_eq!(returned_bytes(raw, &unit()), 96);
+        let accesses = vec![access(3, AccessKind::Load, 4, 4), access(4, AccessKind::Store, 100, 4)];
+        let function = KernelFacts { accesses, ..KernelFacts::default() };
+        assert_eq!(kinds(&sort(&function, &unit())), [RoleKind::Incoming]);
+    }
+
+    #[test]
+    fn saved_registers_are_stored_first_and_loaded_from_the_same_slot() {
+        // The load stands at the line of an instruction that is not its own.
+        let accesses = vec![
+            access(2, AccessKind::Store, 8, 20),
+            access(4, AccessKind::Load, 8, 20),
+            access(5, AccessKind::Load, 8, 21),
+        ];
+        let function = KernelFacts { accesses: accesses.clone(), ..KernelFacts::default() };
+        let sorted = sort(&function, &unit());
+        assert_eq!((kinds(&sorted), sorted.others.len()), (vec![RoleKind::Save], 1));
+        assert_eq!(sorted.saved_bytes[&None], (4, 4));
+        let kernel = KernelFacts { is_entry: true, accesses, ..KernelFacts::default() };
+        assert_eq!(kinds(&sort(&kernel, &unit())), []);
+    }
+}

@@ -1,0 +1,199 @@
+//! Addresses that leave their function, and how callees get back to the object they were given.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::objects::{Escape, EscapeKind, ObjectKey, RawObject, key};
+use crate::symbolize::place::{Place, places};
+use cuda_syntax::Views;
+use nv_code::dataflow::flow::Flow;
+use nv_code::dataflow::flow::calls::Call;
+use nv_code::dataflow::flow::operands::registers;
+use nv_code::dataflow::flow::pointer::Root;
+use nv_code::{Instruction, PtxFunction, PtxModule};
+
+/// Functions and all that they call by name, directly or not.
+pub fn reachable<'a, 'n>(module: &'a PtxModule, roots: impl Iterator<Item = &'n str>) -> Vec<&'a PtxFunction> {
+    let mut found: Vec<&PtxFunction> = Vec::new();
+    let mut open: Vec<String> = roots.map(str::to_string).collect();
+    while let Some(name) = open.pop() {
+        let Some(function) = module.function(&name) else { continue };
+        if found.iter().any(|known| known.name == name) {
+            continue;
+        }
+        found.push(function);
+        let calls = function.instructions.iter().filter(|instruction| instruction.mnemonic() == "call");
+        open.extend(
+            calls.flat_map(|call| call.operands.iter().filter(|operand| !operand.starts_with(['(', '%']))).cloned(),
+        );
+    }
+    found
+}
+
+/// Who calls a function, and with what.
+pub struct CallSites {
+    /// Callee → caller and call.
+    sites: HashMap<String, Vec<(String, Call)>>,
+}
+
+impl CallSites {
+    pub fn new(flows: &HashMap<&str, Flow<'_>>) -> Self {
+        let mut names: Vec<&&str> = flows.keys().collect();
+        names.sort();
+        let mut sites: HashMap<String, Vec<(String, Call)>> = HashMap::new();
+        for name in names {
+            for call in flows[*name].calls() {
+                if let Some(callee) = call.callee.clone() {
+                    sites.entry(callee).or_default().push(((*name).to_string(), call));
+                }
+            }
+        }
+        Self { sites }
+    }
+}
+
+impl CallSites {
+    /// Callers of a function by name, with the calls.
+    pub fn of(&self, callee: &str) -> &[(String, Call)] {
+        self.sites.get(callee).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The objects behind the roots of an address: a callee's parameter stands for what its callers pass. Each parameter is
+/// looked at once, as functions may call themselves and each other in many ways.
+pub fn owners(
+    flow: &Flow<'_>,
+    roots: &BTreeSet<Root>,
+    calls: &CallSites,
+    flows: &HashMap<&str, Flow<'_>>,
+) -> BTreeSet<ObjectKey> {
+    let mut found: BTreeSet<ObjectKey> = roots.iter().filter_map(|root| key(flow, root)).collect();
+    let parameters = |function: &str, roots: &BTreeSet<Root>| -> Vec<(String, usize)> {
+        let number = |root: &Root| if let Root::Parameter(number) = root { Some(*number) } else { None };
+        roots.iter().filter_map(number).map(|number| (function.to_string(), number)).collect()
+    };
+    let mut open = parameters(&flow.function.name, roots);
+    let mut seen = BTreeSet::new();
+    while let Some((function, number)) = open.pop() {
+        if !seen.insert((function.clone(), number)) {
+            continue;
+        }
+        for (caller, call) in calls.of(&function) {
+            let argument = call.arguments.get(number).and_then(Option::as_ref);
+            let (Some(caller), Some(argument)) = (flows.get(caller.as_str()), argument) else { continue };
+            let pointer = caller.register_pointer(argument, call.instruction);
+            found.extend(pointer.roots.iter().filter_map(|root| key(caller, root)));
+            open.extend(parameters(&caller.function.name, &pointer.roots));
+        }
+    }
+    found
+}
+
+/// Where objects start: all constant distances from a local variable that some address uses.
+pub fn object_starts(flow: &Flow<'_>) -> BTreeSet<(usize, u64)> {
+    let mut starts = BTreeSet::new();
+    for (at, instruction) in flow.function.instructions.iter().enumerate() {
+        // `add.u64 %rd1, %SPL, 16` is how the compiler names an object.
+        let names_object =
+            instruction.mnemonic() == "add" && instruction.operands.get(1).is_some_and(|base| base.starts_with("%SP"));
+        if let Some(register) = instruction.operands.first().filter(|_| names_object) {
+            starts.extend(local_roots(&flow.register_pointer(register, at + 1).roots));
+        }
+    }
+    starts.extend((0..flow.function.local_variables.len()).map(|variable| (variable, 0)));
+    starts
+}
+
+fn local_roots(roots: &BTreeSet<Root>) -> impl Iterator<Item = (usize, u64)> {
+    roots.iter().filter_map(|root| match root {
+        Root::Local { variable, offset } => Some((*variable, *offset)),
+        _ => None,
+    })
+}
+
+/// Finds the places where addresses of objects leave, in the kernel and all that it calls.
+pub fn gather(
+    module: &PtxModule,
+    flows: &HashMap<&str, Flow<'_>>,
+    calls: &CallSites,
+    views: &Views<'_>,
+    objects: &mut BTreeMap<ObjectKey, RawObject>,
+) {
+    let mut names: Vec<&&str> = flows.keys().collect();
+    names.sort();
+    for name in names {
+        let flow = &flows[*name];
+        // A function without local variables may still hand on what it was given; its callers' objects are
+        // found through the call sites.
+        for Leaving { register, at, kind, location, argument } in leaving(flow) {
+            let roots = flow.register_pointer(&register, at).roots;
+            for key in owners(flow, &roots, calls, flows) {
+                let places = places(views, module, flow.function, location);
+                let span = places.first().and_then(Place::span);
+                let key_function = key.function.clone();
+                let object = objects.entry(key).or_default();
+                let is_external = matches!(&kind, EscapeKind::Call(name) if module.function(name).is_none());
+                let is_own = key_function == flow.function.name;
+                let escape = Escape { kind: kind.clone(), argument, places, span, is_external, is_own };
+                if !object.escapes.iter().any(|known| known.kind == escape.kind && known.span == escape.span) {
+                    object.escapes.push(escape);
+                }
+            }
+        }
+    }
+    own_first(objects);
+}
+
+/// Places in the function that owns the object come first: what it passes to others may leave again there.
+fn own_first(objects: &mut BTreeMap<ObjectKey, RawObject>) {
+    objects.values_mut().for_each(|object| object.escapes.sort_by_key(|escape| !escape.is_own));
+}
+
+/// A register whose value leaves its function.
+struct Leaving {
+    register: String,
+    /// The instruction that takes it out.
+    at: usize,
+    kind: EscapeKind,
+    location: Option<usize>,
+    /// Which of how many arguments of a call.
+    argument: Option<(usize, usize)>,
+}
+
+fn leaving(flow: &Flow<'_>) -> Vec<Leaving> {
+    let mut found = Vec::new();
+    for call in flow.calls() {
+        let at = call.instruction;
+        let location = flow.function.instructions[at].location;
+        let kind = call.callee.clone().map_or(EscapeKind::IndirectCall, EscapeKind::Call);
+        let count = call.arguments.len();
+        // The source names the structure, not what its members point to.
+        let is_structure = |index: usize| call.members.iter().any(|(number, _)| *number == index);
+        let members = call.members.iter().map(|(_, register)| register.clone());
+        found.extend(members.map(|register| Leaving { register, at, kind: kind.clone(), location, argument: None }));
+        found.extend(call.arguments.iter().enumerate().filter_map(|(index, register)| {
+            let register = register.clone().filter(|_| !is_structure(index))?;
+            Some(Leaving { register, at, kind: kind.clone(), location, argument: Some((index, count)) })
+        }));
+    }
+    let all = flow.function.instructions.iter().enumerate();
+    found.extend(all.flat_map(|(at, instruction)| leaving_through(at, instruction)));
+    found
+}
+
+/// Stores of addresses, and accesses that may be to any memory.
+fn leaving_through(at: usize, instruction: &Instruction) -> Vec<Leaving> {
+    if instruction.has("param") {
+        return Vec::new();
+    }
+    let address = instruction.address().map(|address| address.base).into_iter();
+    let (operands, kind): (Vec<String>, EscapeKind) = match instruction.mnemonic() {
+        "st" if instruction.opcode.ends_with("64") => {
+            (instruction.operands.get(1).into_iter().flat_map(|value| registers(value)).collect(), EscapeKind::Stored)
+        }
+        _ if instruction.is_local_access() => return Vec::new(),
+        _ => (address.collect(), EscapeKind::Generic(instruction.opcode.clone())),
+    };
+    let location = instruction.location;
+    let registers = operands.into_iter().filter(|register| register.starts_with('%'));
+    registers.map(|register| Leaving { register, at, kind: kind.clone(), location, argument: None }).collect()
+}

@@ -1,0 +1,662 @@
+//! Local accesses of the machine code, gathered by the object of the PTX that they belong to.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use super::contents::{self, Contents};
+use super::escape::{self, CallSites};
+use super::remainder::{self, Origins};
+use crate::symbolize::passed;
+use crate::symbolize::place::{Place, places, places_of_lines};
+use cuda_syntax::Views;
+use cuda_syntax::tree::Declaration;
+use cuda_syntax::tree::last_name;
+use lmem_base::diagnostic::Uniformity;
+use lmem_base::source::Span;
+use nv_code::dataflow::flow::Flow;
+use nv_code::dataflow::flow::operands::read;
+use nv_code::dataflow::flow::operands::registers;
+use nv_code::dataflow::flow::pointer::Root;
+use nv_code::dataflow::flow::sources::Sources;
+use nv_code::dataflow::loops::Trip;
+use nv_code::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
+
+/// Functions of the math library call each other; more levels than this are none of it.
+const MAX_LIBRARY_LEVELS: usize = 8;
+
+/// Functions that the compiler puts loops in place of.
+const COPYING: [&str; 3] = ["memcpy", "memset", "memmove"];
+
+/// An object of a function's local variables: function, variable, offset of the object in it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectKey {
+    pub function: String,
+    pub variable: usize,
+    pub offset: u64,
+}
+
+/// What the address of an access depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    Constant,
+    /// A loop counter alone; the loop was not unrolled.
+    Counter(Trip),
+    /// Data takes part.
+    Computed(Sources),
+}
+
+impl Address {
+    /// Takes in another address of the same class.
+    fn join(&mut self, other: Self) {
+        if let (Self::Computed(sources), Self::Computed(others)) = (self, other) {
+            sources.merge(others);
+        }
+    }
+}
+
+/// Machine instructions that one statement of the source gave for one object.
+#[derive(Clone)]
+pub struct Access {
+    pub kind: AccessKind,
+    /// Machine instructions.
+    pub count: u64,
+    /// Bytes that one of them moves, the widest.
+    pub width: u8,
+    pub address: Address,
+    /// Bytes of the elements that the PTX moves: 2 of a `ld.local.v4.u16`; several where code was merged.
+    pub(crate) elements: BTreeSet<u64>,
+    /// What the address is computed from, or for a counter the length of its loop.
+    pub(crate) origins: Origins,
+    /// How the loop ends that this may be the rest of, after it was unrolled by a factor.
+    pub(crate) rest_of: Option<Trip>,
+    /// The PTX says `ld.volatile` or `st.volatile`.
+    pub is_volatile: bool,
+    /// The deepest of the instructions.
+    pub loop_depth: u32,
+    /// Levels of inlining that lie in the user's files, innermost first; names are found with them.
+    pub places: Vec<Place>,
+    /// The statement, or for a known variable its use: `window[k]`.
+    pub span: Option<Span>,
+    /// The variable at the call, where the access lies in a function that was inlined there: `ring` of `ring.at(i)`.
+    pub via: Option<Span>,
+    /// Bytes of the index, where the variable's use has one.
+    pub index: Option<Span>,
+    /// Source lines of the branch that closes the innermost loop around it.
+    pub(crate) loop_lines: Vec<SourceLine>,
+    /// Source of that loop.
+    pub loop_span: Option<Span>,
+    /// `#pragma unroll …` of that loop.
+    pub pragma: Option<Span>,
+    /// Condition of that loop.
+    pub condition: Option<Span>,
+    /// Objects that branches choose between, where nothing else decides on the address.
+    choice: Vec<ObjectKey>,
+    /// The access lies in a function that was given the address, not in the one that owns the object.
+    pub in_callee: bool,
+}
+
+impl Access {
+    /// A load at a place, with an index from data.
+    pub fn computed_at(place: Place) -> Self {
+        Self {
+            kind: AccessKind::Load,
+            count: 1,
+            width: 4,
+            address: Address::Computed(Sources::default()),
+            elements: BTreeSet::new(),
+            origins: None,
+            rest_of: None,
+            is_volatile: false,
+            loop_depth: 1,
+            span: place.span(),
+            places: vec![place],
+            via: None,
+            index: None,
+            loop_lines: Vec::new(),
+            loop_span: None,
+            pragma: None,
+            condition: None,
+            choice: Vec::new(),
+            in_callee: false,
+        }
+    }
+
+    pub fn is_computed(&self) -> bool {
+        self.address != Address::Constant
+    }
+
+    /// Whether two accesses belong to one statement: `a[k] = a[k] + 1` loads and stores.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        same_place(self, other) && self.is_computed() == other.is_computed()
+    }
+
+    /// Bytes of one element: the smallest that the PTX moves, else what the machine moves.
+    pub fn element_bytes(&self) -> Option<u64> {
+        self.elements.first().copied().or(Some(u64::from(self.width))).filter(|bytes| *bytes > 0)
+    }
+
+    /// The function of the library whose call copies or fills the object: the compiler makes a loop of it.
+    pub fn copying_call(&self) -> Option<&'static str> {
+        let place = self.places.first()?;
+        let regions = place.view.regions(place.offset).into_iter();
+        let calls: Vec<_> = regions.flat_map(|region| place.view.calls(region)).collect();
+        COPYING.into_iter().find(|name| calls.iter().any(|(called, _)| last_name(called) == *name))
+    }
+
+    /// Places that the code of the access was inlined at, nearest first.
+    pub fn inlined_at(&self) -> Vec<Span> {
+        let mut spans: Vec<Span> =
+            self.places.iter().skip(1).filter_map(|place| place.view.line_span(place.line as usize)).collect();
+        // A line may stand for several levels: macros, and functions of headers that are not the user's.
+        spans.dedup_by_key(|span| (span.file.path.clone(), span.start_line()));
+        spans
+    }
+
+    /// Order of guilt: data before counters before constants, then deeper, then less uniform, then more.
+    pub fn guilt(&self) -> (u8, u32, u8, u64) {
+        (self.class(), self.loop_depth, self.variety(), self.count)
+    }
+
+    /// How much of the address is decided at run time.
+    fn class(&self) -> u8 {
+        match self.address {
+            Address::Constant => 0,
+            Address::Counter(_) => 1,
+            Address::Computed(_) => 2,
+        }
+    }
+
+    /// How far the threads of a warp may use different elements.
+    fn variety(&self) -> u8 {
+        let Address::Computed(sources) = &self.address else { return 0 };
+        match sources.uniformity() {
+            Some(Uniformity::Uniform) => 0,
+            None => 1,
+            Some(Uniformity::PerThread) => 2,
+        }
+    }
+}
+
+/// How the address of an object leaves its function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EscapeKind {
+    /// To a function that was not inlined, by its mangled name.
+    Call(String),
+    /// To a function behind a pointer: virtual calls too.
+    IndirectCall,
+    /// Written to memory.
+    Stored,
+    /// Used by an instruction that takes addresses of any memory, such as inline assembly.
+    Generic(String),
+}
+
+impl EscapeKind {
+    /// To `printf`, or what it becomes: its arguments go by one pointer.
+    pub fn is_print(&self) -> bool {
+        matches!(self, Self::Call(name) if name == "vprintf")
+    }
+}
+
+/// A place where an address leaves.
+#[derive(Clone)]
+pub struct Escape {
+    pub kind: EscapeKind,
+    /// Which of how many arguments of the call it is.
+    pub argument: Option<(usize, usize)>,
+    pub places: Vec<Place>,
+    pub span: Option<Span>,
+    /// The function that is called is not in this unit.
+    pub is_external: bool,
+    /// It leaves in the function that owns the object, not in one that was given the address.
+    pub is_own: bool,
+}
+
+/// An object before it has a name.
+#[derive(Clone, Default)]
+pub struct RawObject {
+    pub bytes: u64,
+    pub accesses: Vec<Access>,
+    pub escapes: Vec<Escape>,
+    /// It holds intermediate results of the math library: what is stored comes from the library's own tables.
+    pub is_library: bool,
+    /// All that is loaded from it is an argument of this call: function and instruction.
+    pub passed_to: Option<(String, usize)>,
+    /// For memory of `alloca` the places of the call; its bytes are not in the frame.
+    pub allocation: Option<Vec<Place>>,
+    pub contents: Contents,
+}
+
+impl RawObject {
+    /// Whether the source may have a variable for it: the library's memory and the arguments of `printf` have none.
+    pub fn may_have_name(&self) -> bool {
+        let is_printed = !self.escapes.is_empty() && self.escapes.iter().all(|escape| escape.kind.is_print());
+        !(self.is_library || is_printed)
+    }
+}
+
+/// The objects of one kernel, and the accesses that belong to none that is known.
+#[derive(Default)]
+pub struct Objects {
+    pub objects: BTreeMap<ObjectKey, RawObject>,
+    /// By the callee with a frame of its own that they lie in.
+    pub stray: BTreeMap<Option<usize>, Vec<Access>>,
+}
+
+/// Sorts accesses of a kernel and its callees by object. Spills are not among them.
+pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, views: &Views<'_>) -> Objects {
+    let module = &unit.ptx;
+    // Callees that are called through pointers are not reached by name.
+    let roots = std::iter::once(kernel.name.as_str()).chain(kernel.callees.iter().map(|callee| callee.name.as_str()));
+    let reachable = escape::reachable(module, roots);
+    let flows: HashMap<&str, Flow<'_>> =
+        reachable.iter().map(|function| (function.name.as_str(), Flow::new(function))).collect();
+    let calls = CallSites::new(&flows);
+    let mut objects = Objects::default();
+    escape::gather(module, &flows, &calls, views, &mut objects.objects);
+    let layout: HashMap<&str, BTreeSet<(usize, u64)>> =
+        flows.iter().map(|(name, flow)| (*name, escape::object_starts(flow))).collect();
+    for access in accesses.iter().filter(|access| !is_spill(access, unit)) {
+        place_access(access, module, &flows, &calls, views, &mut objects);
+    }
+    for (key, object) in &mut objects.objects {
+        object.bytes = object_bytes(key, &flows, &layout);
+        object.allocation = allocation_places(key, &flows, module, views);
+        object.accesses = merge(std::mem::take(&mut object.accesses));
+    }
+    join_elements(&mut objects.objects, views);
+    tell_choices(&mut objects.objects);
+    passed::fill(&flows, &mut objects.objects);
+    remainder::mark(&mut objects.objects);
+    contents::fill(module, &flows, &calls, views, &mut objects.objects);
+    objects.stray.values_mut().for_each(|stray| *stray = merge(std::mem::take(stray)));
+    objects
+}
+
+/// By ptxas's mark; where ptxas does not mark, an access whose PTX line is no local access is a spill.
+pub fn is_spill(access: &LocalAccess, unit: &UnitFacts) -> bool {
+    if unit.has_spill_marks || access.is_spill {
+        return access.is_spill;
+    }
+    let spills = unit.log.functions.values().any(|function| function.usage.spill_stores > 0);
+    let instruction = access.ptx_line.and_then(|line| {
+        let function = unit.ptx.function_at(line)?;
+        function.instructions.get(function.instruction_at(line)?)
+    });
+    spills && instruction.is_none_or(|instruction| !instruction.is_local_access())
+}
+
+fn place_access(
+    access: &LocalAccess,
+    module: &PtxModule,
+    flows: &HashMap<&str, Flow<'_>>,
+    calls: &CallSites,
+    views: &Views<'_>,
+    objects: &mut Objects,
+) {
+    let found = access.ptx_line.and_then(|line| {
+        let function = module.function_at(line)?;
+        let flow = flows.get(function.name.as_str())?;
+        let index = function.instruction_at(line)?;
+        Some((flow, index))
+    });
+    let Some((flow, index)) = found else {
+        let stray = new_access(access, Address::Constant, places_of_lines(views, &access.source));
+        return objects.stray.entry(access.callee).or_default().push(stray);
+    };
+    let instruction = &flow.function.instructions[index];
+    let mut places = places(views, module, flow.function, instruction.location);
+    if let (true, Some(view)) = (places.is_empty(), views.ptx()) {
+        let line = *instruction.lines.start();
+        places.extend(view.offset(line, 0).map(|offset| Place { view, line, offset, function: None, callee: None }));
+    }
+    if places.is_empty() {
+        places = places_of_value(flow, index, module, views);
+    }
+    if places.is_empty() {
+        places = match flow.function.locations.is_empty() {
+            true => places_of_calls(&flow.function.name, module, flows, calls, views),
+            false => places_of_lines(views, &access.source),
+        };
+    }
+    let is_memory = matches!(instruction.mnemonic(), "ld" | "st" | "atom" | "red");
+    let Some(address) = instruction.address().filter(|_| is_memory) else {
+        let stray = new_access(access, Address::Constant, places);
+        return objects.stray.entry(access.callee).or_default().push(stray);
+    };
+    let pointer = flow.pointer(&address, index);
+    let kind = match (pointer.index.is_data(), pointer.index.counter) {
+        (true, _) => Address::Computed(pointer.index.clone()),
+        // `i % 8` walks the array more than once: unrolling alone does not make it constant.
+        (false, true) => match flow.trip(&pointer.index, index) {
+            Trip::RunTime if pointer.index.counter_is_changed => Address::Computed(pointer.index.clone()),
+            trip => Address::Counter(trip),
+        },
+        // Elements of one array until it turns out that they are several objects.
+        (false, false) if pointer.is_chosen => Address::Computed(Sources::chosen(pointer.index.divergent)),
+        (false, false) => Address::Constant,
+    };
+    let keys = escape::owners(flow, &pointer.roots, calls, flows);
+    let callee = access.callee;
+    let origins = match &kind {
+        Address::Constant => Some(BTreeSet::new()),
+        Address::Counter(_) => remainder::origins_of_lengths(flow, &pointer.index, index),
+        Address::Computed(_) => remainder::origins_of_address(flow, &address, index),
+    };
+    let mut access = new_access(access, kind, places);
+    access.origins = origins;
+    access.elements.extend(instruction.element_bytes());
+    access.is_volatile = instruction.has("volatile");
+    if pointer.is_chosen && !pointer.index.is_data() && !pointer.index.counter {
+        access.choice = keys.iter().cloned().collect();
+    }
+    if keys.is_empty() {
+        return objects.stray.entry(callee).or_default().push(access);
+    }
+    for key in keys {
+        let in_callee = key.function != flow.function.name;
+        let object = objects.objects.entry(key).or_default();
+        object.is_library |= stores_library_value(flow, instruction);
+        object.accesses.push(Access { in_callee, ..access.clone() });
+    }
+}
+
+/// The bits of 2/π that the slow paths of sin, cos and tan multiply with: a table, `__cudart_i2opi_f` or
+/// `__cudart_i2opi_d`, or where its loop was unrolled (`float`, 13.5) the words themselves.
+fn is_two_over_pi(operand: &str) -> bool {
+    const WORDS: [&str; 6] = ["1011060801", "-614296167", "-181084736", "-64530479", "1313084713", "-1560706194"];
+    operand.starts_with("__cudart_i2opi") || WORDS.contains(&operand)
+}
+
+fn stores_library_value(flow: &Flow<'_>, instruction: &Instruction) -> bool {
+    let value = instruction.operands.get(1).filter(|_| instruction.mnemonic() == "st");
+    value.is_some_and(|value| flow.is_made_from(value, is_two_over_pi))
+}
+
+/// Where `alloca` stands, for an object that it gave.
+fn allocation_places(
+    key: &ObjectKey,
+    flows: &HashMap<&str, Flow<'_>>,
+    module: &PtxModule,
+    views: &Views<'_>,
+) -> Option<Vec<Place>> {
+    let function = flows.get(key.function.as_str())?.function;
+    let instruction = function.instructions.get(function.local_variables.get(key.variable)?.allocated_by?)?;
+    Some(places(views, module, function, instruction.location))
+}
+
+/// Code that was moved out of a loop has no line: a load then stands for what uses its value first, a store for what
+/// made it.
+fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, views: &Views<'_>) -> Vec<Place> {
+    let all = &flow.function.instructions;
+    let has_value = |at: usize| read(&all[at]).any(|register| flow.definitions(register, at).contains(&index));
+    let others: Vec<usize> = match all[index].mnemonic() {
+        "ld" => (index + 1..all.len()).filter(|at| has_value(*at)).collect(),
+        "st" => {
+            let values = all[index].operands.get(1).into_iter().flat_map(|value| registers(value));
+            values.flat_map(|value| flow.definitions(&value, index).to_vec()).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut found = others.into_iter().map(|at| places(views, module, flow.function, all[at].location));
+    found.find(|places| !places.is_empty()).unwrap_or_default()
+}
+
+/// Functions of the library have no lines; their code stands for the call that leads to them. The rows of the line
+/// table would be those of whatever was before them.
+fn places_of_calls(
+    callee: &str,
+    module: &PtxModule,
+    flows: &HashMap<&str, Flow<'_>>,
+    calls: &CallSites,
+    views: &Views<'_>,
+) -> Vec<Place> {
+    // A library function may be called by another one.
+    let mut callee = callee;
+    for _ in 0..MAX_LIBRARY_LEVELS {
+        let Some((caller, call)) = calls.of(callee).first() else { break };
+        let Some(flow) = flows.get(caller.as_str()) else { break };
+        if !flow.function.locations.is_empty() {
+            return places(views, module, flow.function, flow.function.instructions[call.instruction].location);
+        }
+        callee = caller;
+    }
+    Vec::new()
+}
+
+fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>) -> Access {
+    Access {
+        kind: access.instruction.kind,
+        count: 1,
+        width: access.instruction.bytes,
+        address,
+        elements: BTreeSet::new(),
+        origins: None,
+        rest_of: None,
+        is_volatile: false,
+        loop_depth: access.loop_depth,
+        loop_lines: access.loop_lines.clone(),
+        span: places.first().and_then(Place::span),
+        places,
+        via: None,
+        index: None,
+        loop_span: None,
+        pragma: None,
+        condition: None,
+        choice: Vec::new(),
+        in_callee: false,
+    }
+}
+
+/// One entry for each statement, kind and class of address.
+fn merge(accesses: Vec<Access>) -> Vec<Access> {
+    let mut merged: Vec<Access> = Vec::new();
+    for access in accesses {
+        let same = merged.iter_mut().find(|other| {
+            other.kind == access.kind
+                && other.in_callee == access.in_callee
+                && other.class() == access.class()
+                && same_place(other, &access)
+        });
+        match same {
+            Some(other) => {
+                other.count += access.count;
+                other.width = other.width.max(access.width);
+                other.elements.extend(access.elements);
+                other.is_volatile |= access.is_volatile;
+                other.address.join(access.address);
+                other.origins = other.origins.take().zip(access.origins).map(|(one, more)| &one | &more);
+                if access.loop_depth > other.loop_depth {
+                    other.loop_depth = access.loop_depth;
+                    other.loop_lines = access.loop_lines;
+                }
+            }
+            None => merged.push(access),
+        }
+    }
+    merged
+}
+
+/// Puts together what only looks like several objects: the compiler may name elements of one array by their own
+/// distance from the frame pointer, as it names objects.
+fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, views: &Views<'_>) {
+    let keys: Vec<ObjectKey> = objects.keys().cloned().collect();
+    let mut index = 0;
+    while let Some(key) = keys.get(index) {
+        index += 1;
+        let declaration = objects.get(key).and_then(|object| crate::symbolize::name::declared(object, views));
+        let Some(wanted) = objects
+            .get(key)
+            .and_then(|object| wanted_bytes(object, declaration.as_ref(), key, &keys[index..], objects))
+        else {
+            continue;
+        };
+        // The compiler may take a structure apart, and put something else between its members.
+        let may_be_apart = declaration.as_ref().is_some_and(|declaration| !declaration.members.is_empty());
+        let is_same = |next: &ObjectKey, objects: &BTreeMap<ObjectKey, RawObject>| {
+            let other = objects.get(next).and_then(|object| crate::symbolize::name::declared(object, views));
+            !may_be_apart || other == declaration
+        };
+        while let Some(next) = keys.get(index).filter(|next| is_part(next, key, wanted) && is_same(next, objects)) {
+            index += 1;
+            let part = objects.remove(next).unwrap_or_default();
+            if let Some(object) = objects.get_mut(key) {
+                object.bytes = (next.offset - key.offset) + part.bytes;
+                object.accesses.extend(part.accesses);
+                object.escapes.extend(part.escapes);
+                object.is_library |= part.is_library;
+            }
+        }
+    }
+}
+
+/// A pointer to one of several variables is no index: the address of each access is constant then.
+fn tell_choices(objects: &mut BTreeMap<ObjectKey, RawObject>) {
+    let keys: Vec<ObjectKey> = objects.keys().cloned().collect();
+    let owner = |part: &ObjectKey| {
+        keys.iter()
+            .rev()
+            .find(|key| key.function == part.function && key.variable == part.variable && key.offset <= part.offset)
+    };
+    for access in objects.values_mut().flat_map(|object| &mut object.accesses) {
+        let owners: BTreeSet<&ObjectKey> = access.choice.iter().filter_map(owner).collect();
+        if owners.len() > 1 {
+            access.address = Address::Constant;
+        }
+    }
+}
+
+fn is_part(next: &ObjectKey, key: &ObjectKey, wanted: u64) -> bool {
+    next.function == key.function && next.variable == key.variable && next.offset < key.offset + wanted
+}
+
+/// Bytes that an object must have, where it seems to have less: those of the only variable that it can be, else, for
+/// a computed index into a single element, all up to the next object with a life of its own.
+fn wanted_bytes(
+    object: &RawObject,
+    declaration: Option<&Declaration>,
+    key: &ObjectKey,
+    following: &[ObjectKey],
+    objects: &BTreeMap<ObjectKey, RawObject>,
+) -> Option<u64> {
+    if !object.may_have_name() {
+        return None;
+    }
+    let declared = declaration.and_then(|declaration| declaration.bytes);
+    if let Some(bytes) = declared.filter(|bytes| *bytes > object.bytes) {
+        return Some(bytes);
+    }
+    let widest =
+        object.accesses.iter().filter(|access| access.is_computed()).map(|access| u64::from(access.width)).max()?;
+    if object.bytes > widest {
+        return None;
+    }
+    let is_plain = |key: &&ObjectKey| {
+        objects.get(*key).is_some_and(|object| {
+            object.escapes.is_empty() && object.accesses.iter().all(|access| !access.is_computed())
+        })
+    };
+    let last =
+        following.iter().take_while(|next| is_part(next, key, u64::MAX - key.offset)).take_while(is_plain).last()?;
+    let bytes = objects.get(last).map_or(0, |object| object.bytes);
+    Some(last.offset + bytes - key.offset)
+}
+
+pub(crate) fn same_place(left: &Access, right: &Access) -> bool {
+    let key = |place: &Place| (Rc::as_ptr(&place.view), place.line, place.offset);
+    left.places.iter().map(key).eq(right.places.iter().map(key))
+}
+
+/// From the object's start to the next object's; padding between them counts with the object before it.
+fn object_bytes(
+    key: &ObjectKey,
+    flows: &HashMap<&str, Flow<'_>>,
+    layout: &HashMap<&str, BTreeSet<(usize, u64)>>,
+) -> u64 {
+    let function: Option<&PtxFunction> = flows.get(key.function.as_str()).map(|flow| flow.function);
+    let Some(variable) = function.and_then(|function| function.local_variables.get(key.variable)) else { return 0 };
+    let starts = layout.get(key.function.as_str());
+    let next = starts.and_then(|starts| starts.range((key.variable, key.offset + 1)..).next().copied());
+    let end = next.filter(|(variable, _)| *variable == key.variable).map_or(variable.bytes, |(_, offset)| offset);
+    end.min(variable.bytes).saturating_sub(key.offset)
+}
+
+/// The object that a root names.
+pub fn key(flow: &Flow<'_>, root: &Root) -> Option<ObjectKey> {
+    match root {
+        Root::Local { variable, offset } => {
+            Some(ObjectKey { function: flow.function.name.clone(), variable: *variable, offset: *offset })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// An access that nothing is known of.
+    pub fn access() -> Access {
+        Access {
+            kind: AccessKind::Load,
+            count: 1,
+            width: 4,
+            address: Address::Constant,
+            elements: BTreeSet::new(),
+            origins: None,
+            rest_of: None,
+            is_volatile: false,
+            loop_depth: 0,
+            loop_lines: Vec::new(),
+            places: Vec::new(),
+            span: None,
+            via: None,
+            index: None,
+            loop_span: None,
+            pragma: None,
+            condition: None,
+            choice: Vec::new(),
+            in_callee: false,
+        }
+    }
+
+    /// An access at a computed address.
+    fn computed<Divergent: Into<Option<bool>>>(divergent: Divergent) -> Access {
+        Access { address: Address::Computed(Sources::chosen(divergent.into())), ..access() }
+    }
+
+    #[test]
+    fn merged_accesses_are_uniform_if_all_are() {
+        let merged = |divergent: &[bool]| match &merge(divergent.iter().copied().map(computed::<bool>).collect())[..] {
+            [Access { address: Address::Computed(sources), count, .. }] => (sources.uniformity(), *count),
+            _ => panic!("not merged"),
+        };
+        assert_eq!(merged(&[false, false]), (Some(Uniformity::Uniform), 2));
+        assert_eq!(merged(&[false, true]), (Some(Uniformity::PerThread), 2));
+    }
+
+    #[test]
+    fn an_index_of_each_thread_is_guiltier_at_the_same_depth() {
+        let uniform = Access { count: 9, ..computed(false) };
+        assert!(computed(true).guilt() > computed(None).guilt());
+        assert!(computed(None).guilt() > uniform.guilt());
+        assert!(computed(true).guilt() < Access { loop_depth: 1, ..uniform }.guilt());
+    }
+
+    #[test]
+    fn arguments_of_printf_have_no_name() {
+        let escape = |function: &str| Escape {
+            kind: EscapeKind::Call(function.to_string()),
+            argument: Some((1, 2)),
+            places: Vec::new(),
+            span: None,
+            is_external: true,
+            is_own: true,
+        };
+        let object = |functions: &[&str]| RawObject {
+            escapes: functions.iter().map(|name| escape(name)).collect(),
+            ..RawObject::default()
+        };
+        assert!(!object(&["vprintf", "vprintf"]).may_have_name());
+        assert!(object(&["vprintf", "_Z4keepPf"]).may_have_name() && object(&[]).may_have_name());
+    }
+}

@@ -1,0 +1,185 @@
+//! Casts through which a variable is accessed as another type: `reinterpret_cast<__half*>(&v)[k]`.
+//!
+//! Two witnesses are asked: the source must have the cast, and the PTX must move elements of another size than the
+//! variable's at a statement that uses it.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+use super::objects::Access;
+use crate::symbolize::name::Variable;
+use crate::symbolize::place::Place;
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::enclosing_function;
+use cuda_syntax::tree::{Declaration, resolve};
+use cuda_syntax::types;
+use lmem_base::source::Span;
+
+/// Names that are made from casts are followed this far.
+const MAX_ALIASES: usize = 4;
+
+/// A variable that is accessed as another type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reinterpretation {
+    /// What the cast points to, as it writes it: `float4`.
+    pub type_text: String,
+    pub span: Span,
+    /// The access with the run-time index goes through the cast.
+    pub is_indexed: bool,
+}
+
+/// A cast whose operand is the variable.
+struct Cast {
+    range: Range<usize>,
+    type_text: String,
+}
+
+/// The casts of one variable in its function.
+struct Casts<'t> {
+    view: &'t SourceView,
+    declarations: Vec<Declaration>,
+    casts: Vec<Cast>,
+    /// Names that stand for a cast, with the cast's number.
+    aliases: Vec<(Declaration, usize)>,
+}
+
+/// The cast that the accesses of a variable go through, where they move other elements than the variable has.
+pub fn find(variable: &Variable, accesses: &[Access]) -> Option<Reinterpretation> {
+    let (component, whole) = types::shape(variable.type_text.split('[').next()?)?;
+    let guilty = accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed())?;
+    let (view, node) =
+        accesses.iter().flat_map(|access| &access.places).find_map(|place| declared_at(place, variable))?;
+    let casts = Casts::new(&view, node)?;
+    // `float` of a `float4` is no other type, unless the way there is a cast.
+    let indexed = casts.of(guilty, &view).filter(|cast| {
+        let is_same = casts.shape(*cast).is_some_and(|(_, other)| other == whole);
+        !is_same && guilty.elements.iter().any(|bytes| *bytes != whole)
+    });
+    // The compiler moves `float` in pairs and fours of its own accord: the cast must be to other components too.
+    let punned = accesses
+        .iter()
+        .filter(|access| access.elements.iter().any(|bytes| *bytes != component))
+        .filter_map(|access| casts.of(access, &view))
+        .find(|cast| casts.shape(*cast).is_some_and(|(other, _)| other != component));
+    let cast = casts.casts.get(indexed.or(punned)?)?;
+    Some(Reinterpretation {
+        type_text: cast.type_text.clone(),
+        span: view.span(cast.range.clone())?,
+        is_indexed: indexed.is_some(),
+    })
+}
+
+/// The view and a byte in the function that declares the variable.
+fn declared_at(place: &Place, variable: &Variable) -> Option<(Rc<SourceView>, usize)> {
+    let view = &place.view;
+    let region = view.region(place.offset)?;
+    let mentions = view.mentions(region);
+    let is_it = |range: (usize, usize)| view.span(range.0..range.1).as_ref() == Some(&variable.span);
+    let mention = mentions.iter().find(|mention| is_it(mention.declaration.range))?;
+    Some((Rc::clone(view), mention.declaration.range.0))
+}
+
+impl<'t> Casts<'t> {
+    fn new(view: &'t SourceView, declared: usize) -> Option<Self> {
+        let node = view.root()?.named_descendant_for_byte_range(declared, declared + 1)?;
+        let function = enclosing_function(node)?;
+        let declarations = view.declarations(function);
+        let own = declarations.iter().find(|declaration| declaration.range.0 == declared)?.clone();
+        let mut found = Self { view, declarations, casts: Vec::new(), aliases: Vec::new() };
+        let mut open = vec![function];
+        while let Some(node) = open.pop() {
+            found.casts.extend(found.cast(node, &own));
+            open.extend(children(node).into_iter().rev());
+        }
+        for _ in 0..MAX_ALIASES {
+            found.follow();
+        }
+        Some(found)
+    }
+
+    /// The cast that a node is, if its operand is the variable.
+    fn cast(&self, node: Node<'_>, own: &Declaration) -> Option<Cast> {
+        let (type_text, operand) = self.view.cast(node)?;
+        let identifier = self.view.address_base(operand)?;
+        let named = resolve(&self.declarations, self.view.slice(identifier), identifier.start_byte())?;
+        let is_it = self.view.targets(named, &self.declarations, MAX_ALIASES).iter().any(|(target, _)| target == own);
+        is_it.then(|| Cast { range: node.byte_range(), type_text })
+    }
+
+    /// Names whose initialiser holds a cast, or a name that does.
+    fn follow(&mut self) {
+        let known: BTreeSet<(usize, usize)> = self.aliases.iter().map(|(alias, _)| alias.range).collect();
+        let more: Vec<(Declaration, usize)> = self
+            .declarations
+            .iter()
+            .filter(|declaration| {
+                declaration.kind == cuda_syntax::tree::DeclarationKind::Alias && !known.contains(&declaration.range)
+            })
+            .filter_map(|declaration| {
+                let (start, end) = declaration.initializer?;
+                Some((declaration.clone(), self.within(start..end)?))
+            })
+            .collect();
+        self.aliases.extend(more);
+    }
+
+    /// The first cast in a range, by itself or by a name that stands for it.
+    fn within(&self, range: Range<usize>) -> Option<usize> {
+        let direct = self.casts.iter().position(|cast| range.start <= cast.range.start && cast.range.end <= range.end);
+        direct.or_else(|| {
+            let node = self.view.root()?.named_descendant_for_byte_range(range.start, range.end)?;
+            self.view.identifiers(node).into_iter().filter(|node| range.contains(&node.start_byte())).find_map(|node| {
+                let named = resolve(&self.declarations, self.view.slice(node), node.start_byte())?;
+                self.aliases.iter().find(|(alias, _)| alias.range == named.range).map(|(_, cast)| *cast)
+            })
+        })
+    }
+
+    /// Bytes of a component and of the whole of what a cast points to.
+    fn shape(&self, cast: usize) -> Option<(u64, u64)> {
+        types::shape(&self.casts.get(cast)?.type_text)
+    }
+
+    /// The cast that the statement of an access uses, at any level of inlining that lies in the function.
+    fn of(&self, access: &Access, view: &Rc<SourceView>) -> Option<usize> {
+        access.places.iter().filter(|place| Rc::ptr_eq(&place.view, view)).find_map(|place| {
+            let region = place.view.region(place.offset)?;
+            self.within(region.byte_range())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "#define FLOAT4(x) (reinterpret_cast<const float4*>(&(x))[0])
+__global__ void k(const float4* in, float* out) {
+  float4 v = in[0];
+  const __half* h = reinterpret_cast<const __half*>(&v);
+  auto g = h + 1;
+  float a[8];
+  FLOAT4(a[4]) = ((float4 *)in)[1];
+  out[0] = *(float*)(a + 1) + (float)a[0];
+  out[1] = g[2];
+}
+";
+
+    fn casts(name: &str) -> Vec<String> {
+        let view = SourceView::example("a.cu", TEXT);
+        let at = TEXT.find(&format!("{name}[8]")).or_else(|| TEXT.find(&format!("{name} ="))).unwrap();
+        let casts = Casts::new(&view, at).unwrap();
+        let aliases = casts.aliases.iter().map(|(alias, _)| alias.name.clone());
+        casts.casts.iter().map(|cast| cast.type_text.clone()).chain(aliases).collect()
+    }
+
+    #[test]
+    fn casts_of_a_variable_are_found() {
+        assert_eq!(casts("v"), ["__half", "h", "g"]);
+        assert_eq!(casts("a"), ["float4", "float"]);
+    }
+}

@@ -1,0 +1,376 @@
+//! Spilled registers: the limit that forces them out, and where their values come from.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::objects::is_spill;
+use super::value::Values;
+use crate::symbolize::mark::source_loop;
+use crate::symbolize::place::{Place, places, places_of_lines};
+use crate::symbolize::resolve::front_end;
+use cuda_syntax::Views;
+use cuda_syntax::types;
+use lmem_base::gpu::{Gpu, MAX_REGISTERS};
+use lmem_base::source::Span;
+use nv_code::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
+
+/// All spills of one kernel.
+#[derive(Debug, Clone, Default)]
+pub struct Spills {
+    /// Machine instructions.
+    pub stores: u64,
+    pub loads: u64,
+    /// Distinct bytes of the frame.
+    pub slot_bytes: u64,
+    /// Bytes between the first and the last slot that no spill uses.
+    pub gap_bytes: u64,
+    /// Where the spilled values were computed, the largest first.
+    pub groups: Vec<SpillGroup>,
+    /// The deepest loop that holds a spill or refill.
+    pub loop_depth: u32,
+    /// Source of that loop, where it is known.
+    pub loop_span: Option<Span>,
+    /// The statement where the most values are alive at a time, in the order of the PTX.
+    pub peak: Option<Span>,
+}
+
+/// Values of one variable, or else those that one statement computes, that are spilled.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SpillGroup {
+    pub variable: Option<HeldVariable>,
+    /// The statement that computes most of them.
+    pub span: Option<Span>,
+    /// Spill stores of values from there.
+    pub values: u64,
+    /// Their slots in the frame.
+    pub bytes: u64,
+    /// Loads of slots that no other group uses.
+    pub refills: u64,
+    /// Loops around the deepest of them.
+    pub refill_depth: u32,
+    /// The statement that needs the value back there.
+    pub refill_span: Option<Span>,
+}
+
+/// A variable whose values are in registers, or should be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HeldVariable {
+    /// The name where it is declared.
+    pub span: Span,
+    pub name: String,
+    /// As the source writes it: `float[8]`.
+    pub type_text: String,
+}
+
+/// Registers that a thread of the kernel may use, and why no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    pub registers: u32,
+    pub origin: LimitOrigin,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LimitOrigin {
+    LaunchBounds {
+        threads: u32,
+        min_blocks: u32,
+    },
+    /// `__maxnreg__`
+    MaxRegisters,
+    /// `-maxrregcount=64`
+    Flag(String),
+    Architecture,
+}
+
+/// The spills of a kernel; `None` where it has none.
+pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Option<Spills> {
+    let spilled: Vec<&LocalAccess> = kernel.accesses.iter().filter(|access| is_spill(access, unit)).collect();
+    if spilled.is_empty() && kernel.usage.spill_stores == 0 && kernel.usage.spill_loads == 0 {
+        return None;
+    }
+    let count = |kind| spilled.iter().filter(|access| access.instruction.kind == kind).count() as u64;
+    let deepest = spilled.iter().max_by_key(|access| access.loop_depth);
+    let loop_span = deepest.filter(|access| access.loop_depth > 0).and_then(|access| {
+        let (view, found) = source_loop(&access_places(access, unit, views), &access.loop_lines, views)?;
+        view.span(found.range)
+    });
+    let peak = unit.ptx.function(&kernel.name).and_then(|function| {
+        let location = function.instructions.get(Values::new(function).peak()?)?.location;
+        places(views, &unit.ptx, function, location).first()?.span()
+    });
+    Some(Spills {
+        peak,
+        stores: count(AccessKind::Store),
+        loads: count(AccessKind::Load),
+        gap_bytes: gap_bytes(&slots(&spilled)),
+        slot_bytes: slots(&spilled).len() as u64,
+        groups: groups(&spilled, unit, views),
+        loop_depth: deepest.map_or(0, |access| access.loop_depth),
+        loop_span,
+    })
+}
+
+/// Bytes of the frame that spills use, by their distance from the stack pointer.
+fn slots(spilled: &[&LocalAccess]) -> BTreeSet<i64> {
+    spilled.iter().flat_map(|access| slot(access)).collect()
+}
+
+fn gap_bytes(slots: &BTreeSet<i64>) -> u64 {
+    let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return 0 };
+    (last - first + 1).unsigned_abs() - slots.len() as u64
+}
+
+fn slot(access: &LocalAccess) -> std::ops::Range<i64> {
+    let start = i64::from(access.instruction.immediate);
+    start..start + i64::from(access.instruction.bytes)
+}
+
+/// What tells groups apart: the variable's name where it is declared, else the statement.
+type GroupKey = (Option<(Span, String)>, Option<Span>);
+
+/// What a spill store parks.
+struct Parked<'a> {
+    store: &'a LocalAccess,
+    variable: Option<HeldVariable>,
+    span: Option<Span>,
+}
+
+impl Parked<'_> {
+    fn key(&self) -> GroupKey {
+        match &self.variable {
+            Some(variable) => (Some((variable.span.clone(), variable.name.clone())), None),
+            None => (None, self.span.clone()),
+        }
+    }
+
+    /// No instruction computes a zero: the store says nothing about the variable.
+    fn is_zero(&self) -> bool {
+        self.store.definition.is_none()
+    }
+}
+
+fn groups(spilled: &[&LocalAccess], unit: &UnitFacts, views: &Views<'_>) -> Vec<SpillGroup> {
+    let mut values: HashMap<&str, Values<'_>> = HashMap::new();
+    let stores = spilled.iter().filter(|access| access.instruction.kind == AccessKind::Store);
+    let parked = stores.map(|store| {
+        let (variable, span) = value(store, unit, views, &mut values);
+        Parked { store, variable, span }
+    });
+    let (zeros, computed): (Vec<_>, Vec<_>) = parked.partition(Parked::is_zero);
+    let mut sorted = Sorting { free: slots(spilled), ..Sorting::default() };
+    for parked in &computed {
+        sorted.add(parked, parked.key(), parked.span.clone());
+    }
+    let keys: Vec<Option<GroupKey>> = zeros.iter().map(|zero| sorted.owner(zero.store)).collect();
+    for (zero, key) in zeros.iter().zip(keys) {
+        match key {
+            Some(key) => sorted.add(zero, key, None),
+            None => sorted.add(zero, zero.key(), zero.span.clone()),
+        }
+    }
+    sorted.place();
+    for load in spilled.iter().filter(|access| access.instruction.kind == AccessKind::Load) {
+        if let Some(group) = sorted.owner(load).and_then(|key| sorted.groups.get_mut(&key)) {
+            refill(group, load, unit, views);
+        }
+    }
+    let mut groups: Vec<SpillGroup> = sorted.groups.into_values().collect();
+    groups.sort_by_key(|group| (std::cmp::Reverse(group.bytes), std::cmp::Reverse(group.values), group.span.clone()));
+    groups
+}
+
+/// Spill stores on the way into their groups.
+#[derive(Default)]
+struct Sorting {
+    groups: BTreeMap<GroupKey, SpillGroup>,
+    /// Bytes of slots that no group has yet.
+    free: BTreeSet<i64>,
+    /// How many values of a group each statement computes.
+    statements: BTreeMap<GroupKey, BTreeMap<Option<Span>, u64>>,
+    /// Groups whose values are stored to a byte.
+    owners: BTreeMap<i64, BTreeSet<GroupKey>>,
+}
+
+impl Sorting {
+    fn add(&mut self, parked: &Parked<'_>, key: GroupKey, span: Option<Span>) {
+        *self.statements.entry(key.clone()).or_default().entry(span.clone()).or_default() += u64::from(span.is_some());
+        let group = self.groups.entry(key.clone()).or_default();
+        // A template's parameter in one place may be a number in another.
+        let is_better = |known: &HeldVariable, other: &HeldVariable| {
+            types::extent(&other.type_text).is_some() && types::extent(&known.type_text).is_none()
+        };
+        match (&mut group.variable, &parked.variable) {
+            (Some(known), Some(other)) if is_better(known, other) => *known = other.clone(),
+            (known @ None, Some(other)) => *known = Some(other.clone()),
+            _ => {}
+        }
+        group.values += 1;
+        // A slot that several values share counts for the first.
+        group.bytes += slot(parked.store).filter(|byte| self.free.remove(byte)).count() as u64;
+        slot(parked.store).for_each(|byte| _ = self.owners.entry(byte).or_default().insert(key.clone()));
+    }
+
+    /// The only group whose values are in a slot.
+    fn owner(&self, access: &LocalAccess) -> Option<GroupKey> {
+        let owners = self.owners.get(&slot(access).start).filter(|owners| owners.len() == 1)?;
+        owners.first().cloned()
+    }
+
+    /// Gives each group the statement that computes most of it.
+    fn place(&mut self) {
+        for (key, group) in &mut self.groups {
+            let statements = self.statements.get(key).into_iter().flatten();
+            group.span = statements.max_by_key(|(_, count)| **count).and_then(|(span, _)| span.clone());
+        }
+    }
+}
+
+/// Counts a load that brings a value of a group back.
+fn refill(group: &mut SpillGroup, load: &LocalAccess, unit: &UnitFacts, views: &Views<'_>) {
+    group.refills += 1;
+    if group.refill_span.is_none() || load.loop_depth > group.refill_depth {
+        group.refill_depth = load.loop_depth;
+        group.refill_span = access_places(load, unit, views).first().and_then(Place::span);
+    }
+}
+
+/// The variable and the statement of the value that a spill store parks; the store's own statement where the value's is
+/// not known.
+fn value<'u>(
+    store: &LocalAccess,
+    unit: &'u UnitFacts,
+    views: &Views<'_>,
+    values: &mut HashMap<&'u str, Values<'u>>,
+) -> (Option<HeldVariable>, Option<Span>) {
+    let Some(definition) = &store.definition else {
+        return (None, access_places(store, unit, views).first().and_then(Place::span));
+    };
+    let held = ptx_instruction(definition.ptx_line, unit).and_then(|(function, index)| {
+        let values = values.entry(function.name.as_str()).or_insert_with(|| Values::new(function));
+        let (place, declaration) = values.variable(index, &unit.ptx, views)?;
+        let span = place.view.span(declaration.range.0..declaration.range.1)?;
+        let known = front_end(&place, views, &declaration).map(|variable| variable.type_text.clone());
+        let type_text = known.filter(|text| !text.contains("_Z")).unwrap_or(declaration.type_text);
+        Some(HeldVariable { span, name: declaration.name, type_text })
+    });
+    let place = ptx_places(definition.ptx_line, unit, views);
+    let place = place.or_else(|| places_of_lines(views, &definition.source).into_iter().next());
+    (held, place.and_then(|place| place.span()))
+}
+
+fn access_places(access: &LocalAccess, unit: &UnitFacts, views: &Views<'_>) -> Vec<Place> {
+    ptx_places(access.ptx_line, unit, views).map_or_else(|| places_of_lines(views, &access.source), |place| vec![place])
+}
+
+fn ptx_places(line: Option<u32>, unit: &UnitFacts, views: &Views<'_>) -> Option<Place> {
+    let (function, index) = ptx_instruction(line, unit)?;
+    places(views, &unit.ptx, function, function.instructions[index].location).into_iter().next()
+}
+
+fn ptx_instruction(line: Option<u32>, unit: &UnitFacts) -> Option<(&PtxFunction, usize)> {
+    let function = unit.ptx.function_at(line?)?;
+    Some((function, function.instruction_at(line?)?))
+}
+
+/// The limit that holds for a kernel. `flag` is a `-maxrregcount` of the compilation.
+pub fn limit(function: &PtxFunction, flag: Option<(u32, String)>, gpu: &Gpu) -> Limit {
+    let bounds = function.required_threads.or(function.max_threads).map(|threads| {
+        let min_blocks = function.min_blocks.filter(|blocks| gpu.holds(threads, *blocks)).unwrap_or(1);
+        let registers = gpu.registers_for(threads, min_blocks);
+        Limit { registers, origin: LimitOrigin::LaunchBounds { threads, min_blocks } }
+    });
+    let own = function.max_registers.map(|registers| Limit { registers, origin: LimitOrigin::MaxRegisters });
+    // The compiler ignores the flag for a kernel that has bounds of its own.
+    let flag = flag.filter(|_| bounds.is_none() && own.is_none());
+    let flag = flag.map(|(registers, flag)| Limit { registers, origin: LimitOrigin::Flag(flag) });
+    let all = [bounds, own, flag].into_iter().flatten().filter(|limit| limit.registers < MAX_REGISTERS);
+    all.min_by_key(|limit| limit.registers)
+        .unwrap_or(Limit { registers: MAX_REGISTERS, origin: LimitOrigin::Architecture })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::gpu::arch::Arch;
+    use lmem_base::source::SourceFile;
+    use nv_code::{AddressBase, LocalInstruction};
+
+    fn function(threads: Option<u32>, blocks: Option<u32>, registers: Option<u32>) -> PtxFunction {
+        PtxFunction { max_threads: threads, min_blocks: blocks, max_registers: registers, ..Default::default() }
+    }
+
+    fn gpu() -> &'static Gpu {
+        Arch::new(90).gpu()
+    }
+
+    /// A value of the variable or of the statement at an offset, in the slot at `slot`.
+    fn park(sorted: &mut Sorting, slot: i32, variable: Option<(&str, &str)>, statement: usize) {
+        let file = SourceFile::from_text("k.cu", "float sum[4]; sum[0] = 1; sum[1] = 2;");
+        let held = |(name, type_text): (&str, &str)| HeldVariable {
+            span: Span::new(&file, 6..9),
+            name: name.to_string(),
+            type_text: type_text.to_string(),
+        };
+        let store = store(slot);
+        let span = Some(Span::new(&file, statement..statement + 11));
+        let parked = Parked { store: &store, variable: variable.map(held), span: span.clone() };
+        sorted.add(&parked, parked.key(), span);
+    }
+
+    fn store(slot: i32) -> LocalAccess {
+        let base = AddressBase::Stack;
+        let instruction =
+            LocalInstruction { offset: 0, kind: AccessKind::Store, bytes: 4, base, immediate: slot, data: 0 };
+        LocalAccess {
+            instruction,
+            is_spill: true,
+            ptx_line: None,
+            source: Vec::new(),
+            loop_depth: 0,
+            loop_lines: Vec::new(),
+            definition: None,
+            callee: None,
+            is_in_routine: false,
+            stores_incoming: false,
+        }
+    }
+
+    #[test]
+    fn a_zero_belongs_to_what_else_is_in_its_slot() {
+        let mut sorted = Sorting { free: (0..12).collect(), ..Sorting::default() };
+        park(&mut sorted, 0, Some(("sum", "float[N]")), 14);
+        park(&mut sorted, 4, Some(("sum", "float[4]")), 14);
+        park(&mut sorted, 4, None, 26);
+        let sum = sorted.owner(&store(0)).unwrap();
+        assert_eq!((sorted.owner(&store(4)), sorted.owner(&store(8))), (None, None));
+        let zero = store(0);
+        sorted.add(&Parked { store: &zero, variable: None, span: None }, sum.clone(), None);
+        sorted.place();
+        let group = &sorted.groups[&sum];
+        assert_eq!(
+            (group.values, group.bytes, group.variable.as_ref().unwrap().type_text.as_str()),
+            (3, 8, "float[4]")
+        );
+        assert_eq!(group.span.as_ref().unwrap().start, 14);
+    }
+
+    #[test]
+    fn bounds_that_cannot_hold_are_ignored() {
+        let registers =
+            |architecture| limit(&function(Some(1024), Some(2), None), None, Arch::new(architecture).gpu()).registers;
+        assert_eq!((registers(90), registers(110), registers(120)), (32, 64, 64));
+    }
+
+    #[test]
+    fn the_tightest_limit_is_named() {
+        let flag = || Some((64, "-maxrregcount=64".to_string()));
+        assert_eq!(
+            limit(&function(None, None, None), flag(), gpu()).origin,
+            LimitOrigin::Flag("-maxrregcount=64".into())
+        );
+        assert_eq!(limit(&function(None, None, Some(40)), flag(), gpu()).origin, LimitOrigin::MaxRegisters);
+        assert_eq!(
+            limit(&function(None, None, None), None, gpu()),
+            Limit { registers: 255, origin: LimitOrigin::Architecture }
+        );
+    }
+}

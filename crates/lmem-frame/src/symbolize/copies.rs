@@ -1,0 +1,32 @@
+//! Variables that look like another name of a variable and are copies of it: `auto even = line.at(k)`.
+//!
+//! The text does not tell whether `auto` is a pointer; nvcc's front end does.
+
+use super::place::Place;
+use super::resolve::front_end;
+use cuda_syntax::Views;
+use cuda_syntax::tree::DeclarationKind;
+use cuda_syntax::tree::Mention;
+use cuda_syntax::types;
+
+/// Gives uses of copies to the copies, in place of what these were made from.
+pub fn settle(mentions: &mut Vec<Mention>, place: &Place, views: &Views<'_>) {
+    for mention in mentions.iter_mut().filter(|mention| mention.is_by_other_name(place.view.text())) {
+        let Some(named) = place.view.declaration_of(&mention.identifier) else { continue };
+        let Some(variable) = front_end(place, views, &named).filter(|variable| is_value(&variable.type_text)) else {
+            continue;
+        };
+        mention.declaration = named;
+        mention.declaration.kind = match types::is_scalar(&variable.type_text) {
+            true => DeclarationKind::Scalar,
+            false => DeclarationKind::Aggregate,
+        };
+        mention.outer.clear();
+    }
+    mentions.dedup_by(|next, known| next == known);
+}
+
+/// References are pointers to the front end.
+fn is_value(type_text: &str) -> bool {
+    !type_text.contains(['*', '&', '['])
+}

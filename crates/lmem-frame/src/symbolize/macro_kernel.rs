@@ -1,0 +1,49 @@
+//! Variables of a function that a macro makes: the text has nothing but the use of the macro, all on one line. nvcc's
+//! front end lists them, and where one has a size of its own, an object of that size is it.
+
+use super::place::Place;
+use super::resolve::hidden_declaration;
+use cuda_syntax::tree::Mention;
+use cuda_syntax::types;
+use lmem_unit::FrontEndVariable;
+
+/// Padding may make up for the difference of two sizes that are nearer.
+const MAX_PADDING: u64 = 15;
+
+/// Uses of the variables that a line outside of all functions may have.
+pub fn mentions(place: &Place, variables: &[FrontEndVariable]) -> Vec<Mention> {
+    let Some(range) = place.view.line_range(place.line as usize).filter(|_| !variables.is_empty()) else {
+        return Vec::new();
+    };
+    // A macro without a semicolon looks like a part of the function that follows.
+    let around = place.view.function_at(place.offset).and_then(|function| place.view.text().get(function.name));
+    if around.is_some_and(|name| place.function.as_deref().is_none_or(|function| function.contains(name))) {
+        return Vec::new();
+    }
+    let is_large = |variable: &&FrontEndVariable| {
+        let type_text = &variable.type_text;
+        variable.line == place.line && !types::is_scalar(type_text) && !type_text.ends_with(['*', '&'])
+    };
+    let large: Vec<&FrontEndVariable> = variables.iter().filter(is_large).collect();
+    let has_own_size = |variable: &FrontEndVariable| {
+        let is_near = |other: &FrontEndVariable| match (variable.bytes, other.bytes) {
+            (Some(one), Some(other)) => one.abs_diff(other) <= MAX_PADDING,
+            _ => true,
+        };
+        large.iter().filter(|other| is_near(other)).count() == 1
+    };
+    let own = large.iter().filter(|variable| has_own_size(variable));
+    let declarations = own.filter_map(|variable| hidden_declaration(place, variable));
+    let mention = |declaration| Mention {
+        declaration,
+        identifier: range.clone(),
+        range: range.clone(),
+        indices: Vec::new(),
+        outer: Vec::new(),
+        is_read: true,
+        is_written: true,
+        is_passed: false,
+        is_operand: false,
+    };
+    declarations.map(mention).collect()
+}

@@ -1,0 +1,213 @@
+//! Where in its statement an access stands: the use of the variable, the index to blame, and the loop around it.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::derived::is_of_counters;
+use super::name::resolve_access;
+use super::place::Place;
+use super::resolve::{Found, Use};
+use super::walk::walk_of;
+use crate::objects::{Access, Address};
+use cuda_syntax::tree::Declaration;
+use cuda_syntax::tree::LoopSyntax;
+use cuda_syntax::tree::Mention;
+use cuda_syntax::tree::base_name;
+use cuda_syntax::tree::{CounterSyntax, Walk};
+use cuda_syntax::{SourceView, Views};
+use lmem_base::mangling::demangle;
+use nv_code::dataflow::loops::Trip;
+use nv_code::{AccessKind, SourceLine};
+
+/// Narrows an access from its statement to the use of the variable.
+pub fn mark_use(access: &mut Access, view: usize, declaration: &Declaration, views: &Views<'_>) {
+    let is_it = |mention: &&Mention| {
+        mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
+    };
+    let has_view = |place: &Place| Rc::as_ptr(&place.view) as usize == view;
+    let found = resolve_access(access, views).into_iter();
+    let found: Vec<Found> = found.filter(|one| has_view(&access.places[one.level]) && is_it(&&one.mention)).collect();
+    if let Some(level) = found.iter().map(|one| one.level).min() {
+        let place = access.places[level].clone();
+        let mentions = || found.iter().filter(|one| one.level == level).map(|one| &one.mention);
+        let Some(mention) = best_use(mentions(), access, &place) else { return };
+        let inner = found.iter().find(|one| std::ptr::eq(&one.mention, mention)).map_or(&[][..], |one| &one.inner);
+        match inner {
+            [_, ..] if level > 0 && !is_in_brackets(access) => {
+                access.via = place.view.span(mention.range.clone());
+                narrow_inner(access, inner);
+            }
+            _ => {
+                let uses: Vec<Use> = mentions().map(Use::of).collect();
+                narrow(access, level, &Use::of(mention), &uses);
+            }
+        }
+        return;
+    }
+    // The variable won by other accesses: a mention on the way, if there is one.
+    for (level, place) in access.places.clone().iter().enumerate().filter(|(_, place)| has_view(place)) {
+        let regions = place.view.regions(place.offset).into_iter();
+        let mentions: Vec<Mention> = regions.flat_map(|region| place.view.mentions(region).to_vec()).collect();
+        let uses: Vec<Use> = mentions.iter().filter(is_it).map(Use::of).collect();
+        if let Some(mention) = best_use(mentions.iter().filter(is_it), access, place) {
+            return narrow(access, level, &Use::of(mention), &uses);
+        }
+    }
+}
+
+/// Brackets that are a function stand for those of a plain array: the caller's index is what the user chose.
+fn is_in_brackets(access: &Access) -> bool {
+    let callee = access.places.get(1).and_then(|place| place.callee.as_deref());
+    callee.is_some_and(|name| matches!(base_name(&demangle(name)), "operator[]" | "operator()"))
+}
+
+/// Narrows an access to what stands for the variable in the inlined function: to its statement, where that has several
+/// such uses and nothing tells them apart.
+fn narrow_inner(access: &mut Access, inner: &[Use]) {
+    let place = access.places[0].clone();
+    let best = inner.iter().map(|one| likeness(one, access, &place)).max();
+    let likely: Vec<&Use> = inner.iter().filter(|one| Some(likeness(one, access, &place)) == best).collect();
+    let Some(first) = likely.first() else { return };
+    narrow(access, 0, first, inner);
+    // `taps[k].x` and `taps[k].y` are of one element.
+    let element = |one: &Use| one.range.start..one.indices.last().map_or(one.range.end, |index| index.end);
+    let is_only = likely.iter().all(|other| text_of(&element(other), &place) == text_of(&element(first), &place));
+    if !is_only {
+        access.span = place.span();
+        access.index = None;
+    }
+}
+
+/// Takes what may be the rest of a loop for that, where no variable is known whose uses in the source could object.
+pub fn settle(access: &mut Access) {
+    if let (Address::Computed(_), Some(trip)) = (&access.address, access.rest_of) {
+        access.address = Address::Counter(trip);
+    }
+}
+
+/// Of several uses of a variable in a statement the one that an access most likely is.
+fn best_use<'m>(uses: impl Iterator<Item = &'m Mention>, access: &Access, place: &Place) -> Option<&'m Mention> {
+    uses.max_by_key(|mention| likeness(&Use::of(mention), access, place))
+}
+
+/// How far a use has what an access has: its direction, an index, and the kind of it.
+fn likeness(one: &Use, access: &Access, place: &Place) -> (bool, bool, bool, bool) {
+    let direction = if access.kind == AccessKind::Load { one.is_read } else { one.is_written };
+    let text = |index: &Range<usize>| text_of(index, place);
+    let constant_index = one.all().all(|index| is_number(text(index)));
+    // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
+    let counters = place.view.counters_around(place.offset);
+    let bare_counter = one.indices.iter().all(|index| is_of_counters(&place.view, index, &counters));
+    let is_constant = access.address == Address::Constant;
+    let expected = matches!(access.address, Address::Counter(_)) == bare_counter;
+    (direction, one.all().next().is_some(), constant_index == is_constant, expected)
+}
+
+/// Sets the place of an access to a use; `uses` are all that it may be.
+fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use]) {
+    let place = access.places[level].clone();
+    access.span = place.view.span(chosen.range.clone()).or(access.span.take());
+    let index = guilty_index(chosen, access, &place);
+    if let Address::Computed(sources) = &access.address {
+        let is_own = !(sources.thread_index || sources.block_index);
+        let walk = index.clone().and_then(|index| walk_of(&index, level, &access.places));
+        let objects = |used: &Use| {
+            let open = used.all().filter(|index| !is_number(text_of(index, &place)));
+            open.into_iter().any(|index| walk_of(index, level, &access.places).is_none())
+        };
+        match (walk, access.rest_of) {
+            (Some(Walk::FromConstant), _) => access.address = Address::Counter(Trip::RunTime),
+            (Some(Walk::FromValue), _) if is_own => access.address = Address::Counter(Trip::RunTime),
+            (_, Some(trip)) if !uses.iter().any(objects) => access.address = Address::Counter(trip),
+            _ => {}
+        }
+    }
+    access.index = index.and_then(|index| place.view.span(index));
+}
+
+/// Of several indices the one that is no constant: not a number, and, where no counter takes part in the address, not
+/// the counter of a loop, which was unrolled then. Where that leaves several, all of them. Where the variable is used
+/// by another name, and that use has no such index, the one that the name was made with.
+fn guilty_index(used: &Use, access: &Access, place: &Place) -> Option<Range<usize>> {
+    let has_counter = match &access.address {
+        Address::Computed(sources) => sources.counter,
+        Address::Counter(_) => true,
+        Address::Constant => false,
+    };
+    let counters = if has_counter { Rc::default() } else { place.view.counters_around(place.offset) };
+    let is_open = |range: &&Range<usize>| {
+        let text = text_of(range, place);
+        !is_number(text) && !is_counter(&counters, text)
+    };
+    for indices in [&used.indices, &used.outer] {
+        let open: Vec<&Range<usize>> = indices.iter().filter(is_open).collect();
+        match open.as_slice() {
+            [] => {}
+            [only] => return Some((*only).clone()),
+            _ => return together(indices, place),
+        }
+    }
+    let indices =
+        if used.indices.iter().all(|index| is_number(text_of(index, place))) { &used.outer } else { &used.indices };
+    match indices.as_slice() {
+        [only] => Some(only.clone()),
+        _ => together(indices, place),
+    }
+}
+
+/// Several indices with the brackets that stand between them.
+fn together(indices: &[Range<usize>], place: &Place) -> Option<Range<usize>> {
+    Some(indices.first()?.start.saturating_sub(1)..(indices.last()?.end + 1).min(place.view.text().len()))
+}
+
+fn text_of<'p>(range: &Range<usize>, place: &'p Place) -> &'p str {
+    place.view.text().get(range.clone()).unwrap_or("").trim()
+}
+
+fn is_counter(counters: &[CounterSyntax], text: &str) -> bool {
+    counters.iter().any(|counter| counter.name == text)
+}
+
+fn is_number(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_digit())
+}
+
+/// Notes the source loop around each access.
+pub fn mark_loops(accesses: &mut [Access], views: &Views<'_>) {
+    for access in accesses {
+        if access.loop_depth == 0 && access.address == Address::Constant {
+            continue;
+        }
+        if let Some((view, found)) = source_loop(&access.places, &access.loop_lines, views) {
+            access.loop_span = view.span(found.range);
+            access.pragma = found.pragma.and_then(|range| view.span(range));
+            access.condition = found.condition.and_then(|range| view.span(range));
+        }
+    }
+}
+
+/// The source of a loop of the machine code: of the loops around a place the one whose header has the line of the closing
+/// branch, else the innermost that is not unrolled on request.
+pub fn source_loop(places: &[Place], branch: &[SourceLine], views: &Views<'_>) -> Option<(Rc<SourceView>, LoopSyntax)> {
+    let around = || {
+        places.iter().flat_map(|place| {
+            place.view.loops_around(place.offset).into_iter().map(|found| (Rc::clone(&place.view), found))
+        })
+    };
+    let closes = |view: &Rc<SourceView>, found: &LoopSyntax| {
+        let header = view.line_of(found.range.start)..=view.line_of(found.range.end);
+        branch.iter().any(|line| {
+            header.contains(&(line.line as usize))
+                && views.get(&line.file).is_some_and(|other| Rc::ptr_eq(&other, view))
+        })
+    };
+    let is_unrolled = |view: &SourceView, found: &LoopSyntax| {
+        found
+            .pragma
+            .clone()
+            .is_some_and(|range| view.text().get(range).is_some_and(|text| text.trim_end().ends_with("unroll")))
+    };
+    around()
+        .find(|(view, found)| closes(view, found))
+        .or_else(|| around().find(|(view, found)| !is_unrolled(view, found)))
+}

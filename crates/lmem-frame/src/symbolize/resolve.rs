@@ -1,0 +1,323 @@
+//! From an access to the variables that it may be to: through parameters and methods of inlined functions, out to the
+//! level whose statement names a local variable.
+
+use std::ops::Range;
+use std::path::Path;
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+use super::copies;
+use super::macro_kernel;
+use super::passed_by::{Handed, Part, parts_of_calls};
+use super::place::Place;
+use cuda_syntax::Views;
+use cuda_syntax::tree::Mention;
+use cuda_syntax::tree::{Declaration, DeclarationKind};
+use cuda_syntax::tree::{MemberSyntax, base_name};
+use cuda_syntax::types;
+use cuda_syntax::words::places_of;
+use lmem_base::mangling::{bind, demangle, template_arguments};
+use lmem_unit::FrontEndVariable;
+use nv_code::AccessKind;
+
+/// A use of a variable that an access may be.
+#[derive(Clone)]
+pub struct Found {
+    /// The level of inlining, 0 for the innermost, whose statement has it.
+    pub level: usize,
+    pub mention: Mention,
+    /// The indexed expressions at the innermost level that stand for the variable, being of a parameter or member:
+    /// `slot[head]`.
+    pub inner: Vec<Use>,
+}
+
+/// An expression that the code of an access was made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Use {
+    pub range: Range<usize>,
+    pub indices: Vec<Range<usize>>,
+    /// Those that an alias was made with.
+    pub outer: Vec<Range<usize>>,
+    pub is_read: bool,
+    pub is_written: bool,
+}
+
+impl Use {
+    pub fn of(mention: &Mention) -> Self {
+        Self {
+            range: mention.range.clone(),
+            indices: mention.indices.clone(),
+            outer: mention.outer.clone(),
+            is_read: mention.is_read,
+            is_written: mention.is_written,
+        }
+    }
+
+    fn of_member(member: MemberSyntax) -> Self {
+        let MemberSyntax { range, indices, is_read, is_written } = member;
+        Self { range, indices, outer: Vec::new(), is_read, is_written }
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Range<usize>> {
+        self.indices.iter().chain(&self.outer)
+    }
+}
+
+/// What an access may be, as far as its kind and address tell.
+pub struct Wanted<'a> {
+    /// Whether a use in the statement at a place can be it.
+    pub fits: &'a dyn Fn(&Mention, &Place) -> bool,
+    /// It has an index: then it is rather what has one in the source.
+    pub is_indexed: bool,
+    /// It reads, or writes; `None` where that is not known.
+    pub kind: Option<AccessKind>,
+}
+
+/// Finds the uses of variables that an access may be, none where there are none.
+pub fn resolve(places: &[Place], views: &Views<'_>, wanted: &Wanted<'_>) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    let mut beside: Vec<Found> = Vec::new();
+    let mut inner: Vec<Use> = Vec::new();
+    let mut handed: Vec<(Handed, usize)> = Vec::new();
+    for (level, place) in places.iter().enumerate() {
+        let regions = place.view.regions(place.offset);
+        let parts = parts_of_calls(place, level.checked_sub(1).map(|inner| &places[inner]), &handed);
+        let all = mentions(place, &regions, views);
+        let here = candidates(place, &all, parts.as_deref(), wanted);
+        let (aliases, variables): (Vec<Here<'_>>, Vec<Here<'_>>) =
+            here.into_iter().partition(|here| here.mention.declaration.kind == DeclarationKind::Alias);
+        let indexed: Vec<Here<'_>> = aliases
+            .iter()
+            .filter(|alias| alias.mention.declaration.is_parameter && has_index(alias.mention))
+            .cloned()
+            .collect();
+        let are_beside = !variables.iter().any(|variable| has_index(variable.mention));
+        let goes_on = wanted.is_indexed && parts.is_none() && !indexed.is_empty() && level + 1 < places.len();
+        let uses = |here: &Here<'_>| here.uses.iter().filter_map(|number| inner.get(*number)).cloned().collect();
+        let own = variables.iter().map(|here| Found { level, mention: here.mention.clone(), inner: uses(here) });
+        match (variables.is_empty(), goes_on && are_beside) {
+            (true, _) => {}
+            (false, true) => beside.extend(own),
+            (false, false) => found.extend(own),
+        }
+        if !variables.is_empty() && !goes_on {
+            break;
+        }
+        let aliases = if variables.is_empty() { aliases } else { indexed };
+        if level == 0 {
+            (handed, inner) = innermost(place, &regions, &all, &aliases, wanted, variables.is_empty());
+            continue;
+        }
+        let parameters = aliases.iter().filter(|alias| alias.mention.declaration.is_parameter);
+        let named = parameters.flat_map(|alias| {
+            let name = &alias.mention.declaration.name;
+            alias.uses.iter().map(|number| (Handed::Parameter(name.clone()), *number)).collect::<Vec<_>>()
+        });
+        let mut next: Vec<(Handed, usize)> = named.collect();
+        if next.is_empty() {
+            next = (0..inner.len()).map(|number| (Handed::Object, number)).collect();
+        }
+        next.sort();
+        next.dedup();
+        handed = next;
+    }
+    if found.is_empty() { beside } else { found }
+}
+
+/// A mention in a statement, with the numbers of the uses in inlined code that it stands for.
+#[derive(Clone)]
+struct Here<'m> {
+    mention: &'m Mention,
+    uses: Vec<usize>,
+}
+
+/// The mentions of a statement that may be the access, or lead to it.
+fn candidates<'m>(place: &Place, all: &'m [Mention], parts: Option<&[Part]>, wanted: &Wanted<'_>) -> Vec<Here<'m>> {
+    let Some(parts) = parts else {
+        let fitting = all.iter().filter(|mention| (wanted.fits)(mention, place));
+        return fitting.map(|mention| Here { mention, uses: Vec::new() }).collect();
+    };
+    // What a function is given it may read and write, whatever the call looks like.
+    let handed = all.iter().filter_map(|mention| {
+        let of = parts.iter().filter(|part| holds(&part.range, &mention.range) || holds(&mention.range, &part.range));
+        let of: Vec<&Part> = of.collect();
+        let uses = of.iter().flat_map(|part| part.uses.iter().copied()).collect();
+        (!of.is_empty()).then_some(Here { mention, uses })
+    });
+    let handed: Vec<Here<'m>> = handed.collect();
+    // Brackets that are a function read or write as those of an array do.
+    let is_brackets = place.callee.as_deref().is_some_and(|callee| base_name(&demangle(callee)) == "operator[]");
+    let same_way: Vec<Here<'m>> =
+        handed.iter().filter(|here| is_brackets && (wanted.fits)(here.mention, place)).cloned().collect();
+    if same_way.is_empty() { handed } else { same_way }
+}
+
+/// What the innermost statement has from its caller: parameters, and where the function is a method, members.
+fn innermost(
+    place: &Place,
+    regions: &[Node<'_>],
+    all: &[Mention],
+    aliases: &[Here<'_>],
+    wanted: &Wanted<'_>,
+    with_members: bool,
+) -> (Vec<(Handed, usize)>, Vec<Use>) {
+    let parameters = aliases.iter().filter(|alias| alias.mention.declaration.is_parameter);
+    let parameters =
+        parameters.map(|alias| (Handed::Parameter(alias.mention.declaration.name.clone()), Use::of(alias.mention)));
+    let is_known = |name: &str| all.iter().any(|mention| mention.declaration.name == name);
+    let members = regions.iter().filter(|_| with_members);
+    let members = members.flat_map(|region| place.view.indexed_members(*region, &is_known));
+    let is_same_way = |member: &MemberSyntax| match wanted.kind {
+        Some(AccessKind::Load) => member.is_read,
+        Some(AccessKind::Store) => member.is_written,
+        None => true,
+    };
+    let members = members.filter(is_same_way).map(|member| (Handed::Object, Use::of_member(member)));
+    let both: Vec<(Handed, Use)> = parameters.chain(members).collect();
+    let handed = both.iter().enumerate().map(|(number, (handed, _))| (handed.clone(), number)).collect();
+    (handed, both.into_iter().map(|(_, one)| one).collect())
+}
+
+fn has_index(mention: &Mention) -> bool {
+    !(mention.indices.is_empty() && mention.outer.is_empty())
+}
+
+fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// Uses of variables in the statement at a place, with what the front end knows of them; variables that only the front
+/// end knows, as those that a macro declares, too.
+fn mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Rc<[Mention]> {
+    let view = Rc::as_ptr(&place.view) as usize;
+    let (start, end) = (regions.first().map(Node::start_byte), regions.last().map(Node::end_byte));
+    let key = (view, start.unwrap_or(place.offset), end.unwrap_or(place.offset), place.function.clone());
+    if let Some(known) = views.mentions.borrow().get(&key) {
+        return Rc::clone(known);
+    }
+    let found: Rc<[Mention]> = find_mentions(place, regions, views).into();
+    views.mentions.borrow_mut().insert(key, Rc::clone(&found));
+    found
+}
+
+fn find_mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Vec<Mention> {
+    let mentions = regions.iter().flat_map(|region| place.view.mentions(*region).to_vec());
+    let mut mentions: Vec<Mention> = mentions.collect();
+    for mention in &mut mentions {
+        match front_end(place, views, &mention.declaration) {
+            Some(variable) => describe(&mut mention.declaration, variable),
+            None => bind_type(&mut mention.declaration, place),
+        }
+    }
+    copies::settle(&mut mentions, place, views);
+    let hidden = place.function.as_deref().map(|function| views.front_end.of(function)).unwrap_or_default();
+    for variable in hidden {
+        if mentions.iter().any(|mention| mention.declaration.name == variable.name) {
+            continue;
+        }
+        if let Some(declaration) = hidden_declaration(place, variable) {
+            regions.iter().for_each(|region| mentions.extend(place.view.uses_of(*region, &declaration)));
+        }
+    }
+    if mentions.is_empty() {
+        mentions.extend(macro_kernel::mentions(place, hidden));
+    }
+    mentions
+}
+
+/// What the front end knows of a declaration, for the instance of the function that the place is in.
+pub fn front_end<'v>(place: &Place, views: &'v Views<'_>, declaration: &Declaration) -> Option<&'v FrontEndVariable> {
+    if declaration.is_parameter {
+        return None;
+    }
+    let span = place.view.span(declaration.range.0..declaration.range.1)?;
+    let line = u32::try_from(span.start_line()).ok()?;
+    views.front_end.variable(place.function.as_deref(), &span.file.path, line, &declaration.name)
+}
+
+fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
+    if declaration.kind == DeclarationKind::Alias {
+        return;
+    }
+    declaration.bytes = variable.bytes.or(declaration.bytes);
+    // The text does not tell that a name stands for a number.
+    if declaration.kind == DeclarationKind::Aggregate && types::is_scalar(&variable.type_text) {
+        declaration.kind = DeclarationKind::Scalar;
+    }
+    // A name of a type that only the compiler uses is no help.
+    if !variable.type_text.contains("_Z") {
+        declaration.type_text = variable.type_text.clone();
+    }
+    declaration.members =
+        variable.members.iter().map(|member| (member.path.clone(), member.type_text.clone(), member.bytes)).collect();
+}
+
+/// What a template's parameter stands for in the instance that the place is in, where that is a number or pointer: neither
+/// is what a computed address goes into.
+fn bind_type(declaration: &mut Declaration, place: &Place) {
+    if declaration.kind != DeclarationKind::Aggregate {
+        return;
+    }
+    let Some(function) = place.function.as_deref() else { return };
+    let parameters = place.view.function_at(place.offset).map(|syntax| syntax.template_parameters).unwrap_or_default();
+    if !parameters.contains(&declaration.type_text) {
+        return;
+    }
+    let bound = bind(&declaration.type_text, &parameters, &template_arguments(&demangle(function)));
+    if types::is_scalar(&bound) {
+        declaration.kind = DeclarationKind::Scalar;
+        declaration.bytes = types::size_of(&bound);
+    } else if bound.ends_with('*') {
+        declaration.kind = DeclarationKind::Alias;
+    }
+}
+
+/// A variable whose declaration the text does not show.
+pub fn hidden_declaration(place: &Place, variable: &FrontEndVariable) -> Option<Declaration> {
+    let line = place.view.line_range(variable.line as usize)?;
+    let text = place.view.text().get(line.clone())?;
+    let file = place.view.span(line.clone())?.file;
+    let is_elsewhere = Path::new(&variable.file).file_name() != file.path.file_name();
+    if is_elsewhere || place.view.is_declared(place.offset, &variable.name) {
+        return None;
+    }
+    let word = places_of(text, &variable.name).next();
+    let blank = text.len() - text.trim_start().len();
+    let range = match word {
+        Some(at) => line.start + at..line.start + at + variable.name.len(),
+        None => line.start + blank..line.start + text.trim_end().len(),
+    };
+    let mut declaration = Declaration::hidden(&variable.name, range);
+    declaration.kind = match (variable.type_text.ends_with(']'), variable.type_text.ends_with('*')) {
+        (true, _) => DeclarationKind::Array,
+        (false, true) => DeclarationKind::Alias,
+        (false, false) if types::is_scalar(&variable.type_text) => DeclarationKind::Scalar,
+        (false, false) => DeclarationKind::Aggregate,
+    };
+    describe(&mut declaration, variable);
+    Some(declaration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuda_syntax::SourceView;
+
+    #[test]
+    fn parameters_of_templates_stand_for_types() {
+        let text = "template <class T, int N> __device__ float f(T v) { T x = v; return x[N]; }\n";
+        let view = Rc::new(SourceView::example("a.cu", text));
+        let offset = text.find("x =").unwrap();
+        let bound = |function: &str| {
+            let place =
+                Place { view: Rc::clone(&view), line: 1, offset, function: Some(function.into()), callee: None };
+            let mut declaration = view.declaration_of(&(offset..offset + 1)).unwrap();
+            bind_type(&mut declaration, &place);
+            (declaration.kind, declaration.bytes)
+        };
+        assert_eq!(bound("_Z1fIfLi4EEfT_"), (DeclarationKind::Scalar, Some(4)));
+        assert_eq!(bound("_Z1fIPfLi4EEfT_"), (DeclarationKind::Alias, None));
+        assert_eq!(bound("_Z1fI4RingLi4EEfT_"), (DeclarationKind::Aggregate, None));
+    }
+}

@@ -1,0 +1,116 @@
+//! Whether an index walks with the counters of loops around it, through inlined functions.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::Walk;
+use cuda_syntax::tree::base_name;
+use lmem_base::mangling::demangle;
+
+use super::place::Place;
+
+/// Parameters of inlined functions are followed this far out.
+const MAX_LEVELS: usize = 8;
+
+/// How an index walks, where it is made of loop counters and constants alone. The remainder of a loop that was unrolled
+/// by a factor has no counter in the machine code, only what is left of the loop's bound: the source tells that it is a
+/// walk all the same. Parameters of an inlined function stand for what its caller passes.
+pub fn walk_of(index: &Range<usize>, level: usize, places: &[Place]) -> Option<Walk> {
+    let place = places.get(level)?;
+    let text = place.view.text().get(index.clone())?;
+    let is_plain =
+        text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '+' | '-' | '*' | '(' | ')' | '[' | ']'));
+    let counters = place.view.counters_around(index.start);
+    let mut walk = None;
+    for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()) {
+        // The innermost loop's counter of that name is the one that is meant.
+        let counter = counters.iter().find(|counter| counter.name == word);
+        let found = match counter {
+            Some(counter) => counter.walk?,
+            None if place.view.is_fixed(word, index.start) => continue,
+            None => walk_of_argument(word, index.start, level, places)?,
+        };
+        walk = walk.max(Some(found));
+    }
+    walk.filter(|_| is_plain)
+}
+
+/// How the argument walks that a parameter stands for.
+fn walk_of_argument(name: &str, offset: usize, level: usize, places: &[Place]) -> Option<Walk> {
+    let (place, caller) = (places.get(level)?, places.get(level + 1)?);
+    if level >= MAX_LEVELS || place.function != caller.callee {
+        return None;
+    }
+    let number = place.view.parameters_around(offset)?.iter().position(|parameter| parameter == name)?;
+    let region = caller.view.region(caller.offset)?;
+    let callee = demangle(caller.callee.as_deref()?);
+    let calls = caller.view.calls_of(region, &callee);
+    // A closure is called by the name of the variable or parameter that holds it.
+    let mut walks = calls.iter().map(|call| walk_of(call.arguments.get(number)?, level + 1, places));
+    let first = walks.next()??;
+    walks.all(|walk| walk == Some(first)).then_some(first).filter(|_| !base_name(&callee).is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How the only index of `a` in a function's body walks.
+    fn walk(body: &str) -> Option<Walk> {
+        let text =
+            format!("constexpr int W = 4;\ntemplate <int T> __global__ void k(int n, int degree) {{\n{body}\n}}\n");
+        let view = Rc::new(SourceView::example("a.cu", text.as_str()));
+        let start = view.text().rfind("a[").unwrap() + 2;
+        let end = start + view.text()[start..].find(']').unwrap();
+        let place = Place { view, line: 3, offset: start, function: None, callee: None };
+        walk_of(&(start..end), 0, &[place])
+    }
+
+    #[test]
+    fn counters_walk_from_any_start() {
+        for (header, expected) in [
+            ("for (int k = 0; k < n; ++k)", Some(Walk::FromConstant)),
+            ("for (int k = W - 1; k >= 0; k -= 2)", Some(Walk::FromConstant)),
+            ("for (int k = 1; k < n; k <<= 1)", Some(Walk::FromConstant)),
+            ("for (int k = degree; k >= 0; --k)", Some(Walk::FromValue)),
+            ("for (int i = 0; i < n; ++i) for (int k = i + 1; k < 40; k += W)", Some(Walk::FromValue)),
+            ("for (k = degree; k + 1 < n; k++)", Some(Walk::FromValue)),
+            ("for (; k < n; k = k + 1, ++degree)", Some(Walk::FromValue)),
+            ("for (int k = degree; k < n; k += n)", None),
+            ("for (int k = degree; k < n; k >>= 1)", None),
+            ("for (int k = 0; k < n; k = next[k])", None),
+            ("for (int k = degree; key[k] != n; ++k)", None),
+            ("for (int k = 0; key[k] != n; ++k)", Some(Walk::FromConstant)),
+        ] {
+            assert_eq!(walk(&format!("{header} {{ a[k] = 0; }}")), expected, "{header}");
+        }
+    }
+
+    #[test]
+    fn a_counter_that_the_body_changes_is_data() {
+        assert_eq!(walk("for (int k = 0; k < n; ++k) { if (n & 1) k += 2; a[k] = 0; }"), None);
+        assert_eq!(walk("for (int k = 0; k < n; ++k) { skip(&k); a[k] = 0; }"), None);
+        assert_eq!(walk("for (int k = 0; k < n; ++k) { a[k] = f(k); }"), Some(Walk::FromConstant));
+        assert_eq!(walk("while (k < n) { a[k] = 0; ++k; }"), Some(Walk::FromValue));
+        assert_eq!(walk("while (top > 0) { --top; if (n) a[top++] = 0; }"), None);
+        assert_eq!(walk("while (top > 0) { if (n) --top; a[top] = 0; }"), None);
+    }
+
+    #[test]
+    fn indices_are_counters_and_constants() {
+        for (index, expected) in [
+            ("i", true),
+            ("i * 4 + j", true),
+            ("i * W + T", true),
+            ("7 - i", true),
+            ("n - 1 - i", false),
+            ("i % 8", false),
+            ("3", false),
+            ("b(i)", false),
+        ] {
+            let body = format!("for (int i = 0; i < n; ++i) for (int j = 0; j < 4; ++j) {{ a[{index}] = 0; }}");
+            assert_eq!(walk(&body).is_some(), expected, "{index}");
+        }
+    }
+}

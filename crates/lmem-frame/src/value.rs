@@ -1,0 +1,275 @@
+//! Values in registers: which variable of the source one belongs to, and where most of them are alive.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::symbolize::place::{Place, places};
+use cuda_syntax::Views;
+use cuda_syntax::tree::Mention;
+use cuda_syntax::tree::{Declaration, DeclarationKind};
+use cuda_syntax::types;
+use nv_code::dataflow::flow::operands::read;
+use nv_code::dataflow::flow::operands::{constant, written};
+use nv_code::{Instruction, PtxFunction, PtxModule};
+
+/// Copies between registers are followed this far.
+const MAX_COPIES: usize = 64;
+
+/// Bytes of a register of the machine.
+const REGISTER_BYTES: u64 = 4;
+
+/// Who uses the registers of one function.
+pub struct Values<'a> {
+    function: &'a PtxFunction,
+    /// Register → instructions that read it.
+    uses: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> Values<'a> {
+    pub fn new(function: &'a PtxFunction) -> Self {
+        let mut uses: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (index, instruction) in function.instructions.iter().enumerate() {
+            for register in read(instruction) {
+                uses.entry(register).or_default().push(index);
+            }
+        }
+        Self { function, uses }
+    }
+
+    /// The variable that holds what an instruction computes, at the instruction's place. Only a value that other
+    /// statements use is held by a variable; the parts of an expression are not.
+    pub fn variable(&self, instruction: usize, module: &PtxModule, views: &Views<'_>) -> Option<(Place, Declaration)> {
+        let defining = self.function.instructions.get(instruction)?;
+        let place = self.place(instruction, module, views)?;
+        let region = place.view.region(place.offset)?.byte_range();
+        let uses = self.uses_of(instruction);
+        let is_here = |index: &usize| {
+            self.place(*index, module, views).is_none_or(|other| {
+                std::rc::Rc::ptr_eq(&other.view, &place.view)
+                    && other.view.region(other.offset).is_some_and(|other| other.byte_range() == region)
+            })
+        };
+        let (here, elsewhere): (Vec<usize>, Vec<usize>) = uses.into_iter().partition(is_here);
+        // What is loaded and used in the same statement may be a part of the expression that others use too.
+        let is_part = defining.mnemonic() == "ld" && !here.is_empty();
+        let all = || here.iter().chain(&elsewhere).map(|index| &self.function.instructions[*index]);
+        let is_pointer = all().any(|using| written(defining).any(|register| is_address(using, register)));
+        // A sum that its own statement adds to, round after round, is the variable's all the same.
+        let is_carried = elsewhere.is_empty() && self.is_carried(instruction, &is_here);
+        if (elsewhere.is_empty() && !is_carried) || is_part || is_pointer {
+            return None;
+        }
+        // A variable that has ended holds nothing: the counter of a loop that was unrolled is not what is used after it.
+        let is_alive = |declaration: &Declaration| {
+            elsewhere
+                .iter()
+                .filter_map(|index| self.place(*index, module, views))
+                .all(|used| !std::rc::Rc::ptr_eq(&used.view, &place.view) || declaration.is_in_scope(used.offset))
+        };
+        let regions = place.view.regions(place.offset).into_iter();
+        let mentions: Vec<Mention> = regions.flat_map(|region| place.view.mentions(region).to_vec()).collect();
+        let is_read = |declaration: &Declaration| {
+            mentions.iter().any(|mention| mention.is_read && mention.declaration == *declaration)
+        };
+        let mut targets: Vec<&Declaration> = mentions
+            .iter()
+            .filter(|mention| mention.is_written && !mention.is_passed)
+            .filter(|mention| !is_carried || is_read(&mention.declaration))
+            .map(|mention| &mention.declaration)
+            .filter(|declaration| declaration.kind != DeclarationKind::Alias)
+            .filter(|declaration| fits(declaration, defining) && is_alive(declaration))
+            .collect();
+        targets.sort();
+        targets.dedup();
+        let [only] = targets.as_slice() else { return None };
+        let declaration = (*only).clone();
+        Some((place, declaration))
+    }
+
+    fn place(&self, instruction: usize, module: &PtxModule, views: &Views<'_>) -> Option<Place> {
+        let location = self.function.instructions.get(instruction)?.location;
+        places(views, module, self.function, location).into_iter().next()
+    }
+
+    /// Whether what an instruction computes comes round to it again by nothing but instructions of one statement.
+    fn is_carried(&self, instruction: usize, is_here: &dyn Fn(&usize) -> bool) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![instruction];
+        while let Some(at) = open.pop() {
+            let registers = written(&self.function.instructions[at]);
+            for using in registers.flat_map(|register| self.uses.get(register).into_iter().flatten()) {
+                if *using == instruction {
+                    return true;
+                }
+                let is_copy = self.function.instructions[*using].mnemonic() == "mov";
+                if (is_copy || is_here(using)) && seen.insert(*using) {
+                    open.push(*using);
+                }
+            }
+        }
+        false
+    }
+
+    /// Instructions that use what one computes, through copies.
+    fn uses_of(&self, instruction: usize) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut seen = HashSet::from([instruction]);
+        let mut open = vec![instruction];
+        while let Some(at) = open.pop() {
+            for register in written(&self.function.instructions[at]) {
+                for index in self.uses.get(register).into_iter().flatten() {
+                    if !seen.insert(*index) {
+                        continue;
+                    }
+                    match self.function.instructions[*index].mnemonic() {
+                        "mov" if seen.len() < MAX_COPIES => open.push(*index),
+                        _ => found.push(*index),
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The instruction where the most registers hold values that are still needed. The machine code has another order,
+    /// so this is near the place, not a count.
+    pub fn peak(&self) -> Option<usize> {
+        let mut changes = vec![0i64; self.function.instructions.len() + 1];
+        for (register, (start, end)) in self.lifetimes() {
+            let weight = i64::try_from(registers_of(register)).unwrap_or(1);
+            changes[start] += weight;
+            changes[end] -= weight;
+        }
+        let mut alive = 0;
+        let mut peak = None;
+        for (index, change) in changes.iter().take(self.function.instructions.len()).enumerate() {
+            alive += change;
+            if peak.is_none_or(|(most, _)| alive > most) {
+                peak = Some((alive, index));
+            }
+        }
+        peak.map(|(_, index)| index)
+    }
+
+    /// From the first definition to the last use; a value from before a loop that the loop uses lives as long as the
+    /// loop does.
+    fn lifetimes(&self) -> HashMap<&'a str, (usize, usize)> {
+        let mut lifetimes: HashMap<&str, (usize, usize)> = HashMap::new();
+        for (index, instruction) in self.function.instructions.iter().enumerate() {
+            for register in written(instruction) {
+                let lifetime = lifetimes.entry(register).or_insert((index, index));
+                lifetime.1 = index;
+            }
+        }
+        let loops = self.back_edges();
+        for (register, uses) in &self.uses {
+            let Some((start, end)) = lifetimes.get_mut(register) else { continue };
+            for at in uses {
+                let around = loops.iter().filter(|(first, last)| (first..=last).contains(&at) && *start < *first);
+                *end = around.map(|(_, last)| *last).chain([*end, *at]).max().unwrap_or(*end);
+            }
+        }
+        lifetimes
+    }
+
+    /// Loops as ranges of instructions.
+    fn back_edges(&self) -> Vec<(usize, usize)> {
+        let branches = self.function.instructions.iter().enumerate().filter(|(_, one)| one.mnemonic() == "bra");
+        let targets = branches.filter_map(|(index, branch)| {
+            let target = *self.function.labels.get(branch.operands.first()?)?;
+            (target <= index).then_some((target, index))
+        });
+        targets.collect()
+    }
+}
+
+fn is_address(instruction: &Instruction, register: &str) -> bool {
+    instruction.address().is_some_and(|address| address.base == register)
+}
+
+/// Machine registers that a PTX register needs; the front end names them by type.
+fn registers_of(register: &str) -> u64 {
+    match register.trim_end_matches(|c: char| c.is_ascii_digit()) {
+        "%p" => 0,
+        "%rd" | "%fd" | "%d" => 2,
+        "%rq" => 4,
+        _ => 1,
+    }
+}
+
+/// Whether an instruction's result can be the variable, or an element of it.
+fn fits(declaration: &Declaration, instruction: &Instruction) -> bool {
+    let Some(result) = instruction.opcode.rsplit('.').find(|part| type_bytes(part).is_some()) else { return false };
+    let element = declaration.type_text.split('[').next().unwrap_or("").trim();
+    let Some(expected) = types::size_of(element).filter(|_| types::is_scalar(element)) else { return true };
+    let bytes = type_bytes(result).unwrap_or(0);
+    let is_float = ["float", "double", "half", "bfloat"].iter().any(|name| element.contains(name));
+    let other = if is_float { ['s', 'u'] } else { ['f', 'f'] };
+    // Short numbers are computed in full registers.
+    let has_size = bytes == expected || (expected < REGISTER_BYTES && bytes <= REGISTER_BYTES);
+    has_size && !result.starts_with(other)
+}
+
+/// `4` of `f32`.
+fn type_bytes(part: &str) -> Option<u64> {
+    if part.ends_with("x2") {
+        return Some(REGISTER_BYTES);
+    }
+    let bits = part.strip_prefix(['f', 's', 'u', 'b'])?;
+    bits.strip_prefix('f')
+        .unwrap_or(bits)
+        .parse::<u64>()
+        .ok()
+        .filter(|bits| matches!(bits, 8 | 16 | 32 | 64))
+        .map(|bits| bits / 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(body: &str) -> PtxModule {
+        PtxModule::parse(&format!(".visible .entry k()\n{{\n{body}\n\tret;\n}}\n")).unwrap()
+    }
+
+    #[test]
+    fn the_peak_is_where_most_is_alive() {
+        let module = module(
+            "mov.u32 %r1, %tid.x;\nadd.s32 %r2, %r1, 1;\nadd.s32 %r3, %r1, 2;\nadd.s32 %r4, %r2, %r3;\n\
+             st.global.u32 [%rd1], %r4;",
+        );
+        let function = &module.functions[0];
+        assert_eq!(Values::new(function).peak(), Some(1));
+    }
+
+    #[test]
+    fn values_from_before_a_loop_live_through_it() {
+        let module = module(
+            "mov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\n$L:\nadd.s32 %r3, %r1, %r2;\nst.global.u32 [%rd1], %r3;\n\
+             add.s32 %r2, %r2, 1;\nsetp.lt.s32 %p1, %r2, 9;\n@%p1 bra $L;",
+        );
+        let values = Values::new(&module.functions[0]);
+        assert_eq!(values.lifetimes()["%r1"], (0, 6));
+        assert_eq!(values.lifetimes()["%r3"], (2, 3));
+    }
+
+    #[test]
+    fn sums_come_round_to_themselves() {
+        let body = |sum: &str| {
+            format!(
+                "mov.f32 %f1, 0f00000000;\n$L:\nadd.f32 %f2, %f3, %f4;\nadd.f32 %f5, {sum}, %f2;\nmov.f32 %f1, %f5;\n\
+                 @%p1 bra $L;\nst.global.f32 [%rd1], %f1;"
+            )
+        };
+        let is_carried = |sum: &str, instruction: usize| {
+            let module = module(&body(sum));
+            Values::new(&module.functions[0]).is_carried(instruction, &|_| true)
+        };
+        assert_eq!((is_carried("%f1", 2), is_carried("%f1", 1), is_carried("%f6", 2)), (true, false, false));
+    }
+
+    #[test]
+    fn results_fit_variables_of_their_size() {
+        assert_eq!((type_bytes("f32"), type_bytes("bf16x2"), type_bytes("rn")), (Some(4), Some(4), None));
+        assert_eq!((registers_of("%rd12"), registers_of("%p1"), registers_of("%f3")), (2, 0, 1));
+    }
+}

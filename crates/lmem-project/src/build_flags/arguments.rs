@@ -1,0 +1,457 @@
+//! A command line of `nvcc`: what it compiles, for which architectures, and which of its flags change the code.
+//!
+//! The options are those of `nvcc --help` of CUDA 13.5. Options may stand with one dash or two, and their value behind
+//! `=` or as the next word.
+
+use std::path::{Path, PathBuf};
+
+use lmem_base::source::normalize;
+use lmem_unit::CodeTarget;
+
+/// One compilation of a build.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Invocation {
+    /// The files that are compiled, absolute.
+    pub inputs: Vec<PathBuf>,
+    /// Flags that change the generated code, in their order; paths are absolute.
+    pub flags: Vec<String>,
+    /// What code is made for; empty where that is left to nvcc, or to the machine.
+    pub targets: Vec<CodeTarget>,
+    /// Whether that is left to nvcc.
+    pub is_for_default: bool,
+    /// Flags that do not reach the code that runs, since the driver makes it from the PTX.
+    pub ineffective: Vec<String>,
+    /// PTX, cubins and fatbins that the command writes, each with the file that it is made of.
+    pub outputs: Vec<(PathBuf, PathBuf)>,
+}
+
+/// What becomes of an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It changes no code, or chooses what is written, which is ours to choose.
+    Dropped,
+    Kept,
+    /// Its value names a file or folder, or several with commas between them.
+    Path,
+    /// It says where the result goes.
+    Output,
+    /// It is given on to ptxas.
+    Ptxas,
+    /// It is given on to the host compiler.
+    Host,
+    Architecture,
+    /// The command compiles nothing: it links, lists, or preprocesses.
+    Foreign,
+    /// The command makes PTX.
+    Ptx,
+    /// `-dc`: code that is linked later.
+    Relocatable,
+    /// `-x`: the language of the files, whatever they are called.
+    Language,
+}
+
+/// Options with a value: their names without dashes, and what becomes of them.
+const WITH_VALUE: &[(&[&str], Fate)] = &[
+    (&["D", "define-macro", "U", "undefine-macro"], Fate::Kept),
+    (&["I", "include-path", "isystem", "system-include", "include", "pre-include"], Fate::Path),
+    (&["ccbin", "compiler-bindir", "ldir", "libdevice-directory"], Fate::Path),
+    (&["O", "optimize", "Ofc", "Ofast-compile", "dopt", "std"], Fate::Kept),
+    (&["rdc", "relocatable-device-code", "maxrregcount", "ftz", "prec-div", "prec-sqrt", "fmad"], Fate::Kept),
+    (&["default-stream", "diag-error", "diag-suppress", "diag-warn", "Xcudafe", "Xcicc", "Xnvvm"], Fate::Kept),
+    (&["static-global-template-stub", "device-entity-has-hidden-visibility", "stdlib"], Fate::Kept),
+    (&["split-compile", "jump-table-density", "jtd", "device-stack-protector", "fdevice-sanitize"], Fate::Kept),
+    (&["ftemplate-depth", "ftemplate-backtrace-limit", "builtin-move-forward"], Fate::Kept),
+    (&["builtin-initializer-list", "frandom-seed", "target-dir", "target-directory"], Fate::Kept),
+    (&["Xptxas", "ptxas-options"], Fate::Ptxas),
+    (&["Xcompiler", "compiler-options"], Fate::Host),
+    (&["arch", "gpu-architecture", "code", "gpu-code", "gencode", "generate-code"], Fate::Architecture),
+    (&["x"], Fate::Language),
+    (&["o", "output-file", "odir", "output-directory"], Fate::Output),
+    (&["objdir", "keep-dir", "MF", "dependency-output"], Fate::Dropped),
+    (&["MT", "dependency-target-name", "l", "library", "L", "library-path", "t", "threads", "time"], Fate::Dropped),
+    (&["Xlinker", "linker-options", "Xarchive", "archive-options", "Xnvlink", "nvlink-options"], Fate::Dropped),
+    (&["Xnvprune", "nvprune-options", "cudart", "cudadevrt", "arbin", "archiver-binary", "hls"], Fate::Dropped),
+    (&["host-linker-script", "split-compile-extended", "fdevice-time-trace", "compress-mode"], Fate::Dropped),
+    (&["fdevice-time-trace-granularity", "opt-info", "optimization-info", "fmax-errors"], Fate::Dropped),
+    (&["idp", "input-drive-prefix", "ddp", "dependency-drive-prefix", "dp", "drive-prefix"], Fate::Dropped),
+    // A warning of ours is no error of the build's.
+    (&["Werror", "apply-controls", "brief-diagnostics", "brief-diag", "e", "entries"], Fate::Dropped),
+    (&["run-args", "run-options", "m", "machine"], Fate::Dropped),
+];
+
+/// Options without a value that are not simply kept.
+const ALONE: &[(&[&str], Fate)] = &[
+    (&["c", "compile", "cubin", "fatbin", "dw", "device-w", "optix-ir", "ltoir"], Fate::Dropped),
+    (&["dc", "device-c"], Fate::Relocatable),
+    (&["ptx"], Fate::Ptx),
+    (&["E", "preprocess", "M", "generate-dependencies", "MM", "generate-nonsystem-dependencies"], Fate::Foreign),
+    (&["dlink", "device-link", "link", "lib", "run", "dryrun", "n", "clean", "clean-targets"], Fate::Foreign),
+    (
+        &["help", "h", "?", "version", "V", "list-gpu-code", "code-ls", "list-gpu-arch", "arch-ls", "cuda"],
+        Fate::Foreign,
+    ),
+    (&["MD", "generate-dependencies-with-compile", "MMD", "MP", "generate-dependency-targets"], Fate::Dropped),
+    (&["generate-nonsystem-dependencies-with-compile", "shared", "objtemp", "objdir-as-tempdir"], Fate::Dropped),
+    (&["g", "debug", "pg", "profile", "lineinfo", "generate-line-info", "src-in-ptx", "source-in-ptx"], Fate::Dropped),
+    (&["v", "verbose", "v2", "verbose2", "res-usage", "resource-usage", "keep", "save-temps", "w"], Fate::Dropped),
+    // Code is made when files are linked; what one of them gives is seen without.
+    (&["dlto", "dlink-time-opt", "lto", "gen-opt-lto", "disable-warnings", "nodlink", "no-device-link"], Fate::Dropped),
+    (&["jobserver", "no-compress", "Wmissing-launch-bounds", "prune", "r", "relocatable-link"], Fate::Dropped),
+    (&["aug-hls", "augment-host-linker-script", "forward-unknown-to-host-linker"], Fate::Dropped),
+];
+
+/// Options whose value may follow their one letter without anything between.
+const JOINED: [&str; 8] = ["D", "U", "I", "O", "L", "l", "m", "t"];
+
+/// Options of host compilers that write what a build system reads, and have a value of their own.
+const HOST_DEPENDENCIES: [&str; 3] = ["-MF", "-MT", "-MQ"];
+
+impl Invocation {
+    /// Reads the arguments of a command that ran in `folder`; `None` where it compiles no file.
+    pub fn parse(arguments: &[String], folder: &Path) -> Option<Self> {
+        let mut parser = Parser { folder: folder.to_path_buf(), ..Parser::default() };
+        let mut words = arguments.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            if !word.starts_with('-') || word == "-" {
+                parser.files.push(word.to_string());
+                continue;
+            }
+            let option = Written::of(word);
+            let value = match (option.value, option.wants_value) {
+                (Some(value), _) => Some(value.to_string()),
+                (None, true) => Some(words.next()?.to_string()),
+                (None, false) => None,
+            };
+            parser.take(&option, word, value.as_deref());
+        }
+        parser.finish()
+    }
+}
+
+/// An option as it is written.
+struct Written<'a> {
+    /// Without dashes.
+    name: &'a str,
+    /// What stands behind it in the same word.
+    value: Option<&'a str>,
+    wants_value: bool,
+    fate: Fate,
+}
+
+impl<'a> Written<'a> {
+    fn of(word: &'a str) -> Self {
+        let bare = word.trim_start_matches('-');
+        let (name, value) = bare.split_once('=').map_or((bare, None), |(name, value)| (name, Some(value)));
+        let fate_in = |table: &[(&[&str], Fate)], name: &str| {
+            table.iter().find(|(names, _)| names.contains(&name)).map(|(_, fate)| *fate)
+        };
+        if let Some(fate) = fate_in(WITH_VALUE, name) {
+            return Self { name, value, wants_value: true, fate };
+        }
+        if let Some(fate) = fate_in(ALONE, bare) {
+            return Self { name: bare, value: None, wants_value: false, fate };
+        }
+        let is_short = !word.starts_with("--");
+        if let Some(letter) = JOINED.iter().find(|letter| is_short && bare.starts_with(**letter)) {
+            let fate = fate_in(WITH_VALUE, letter).unwrap_or(Fate::Kept);
+            let value = &bare[letter.len()..];
+            let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+            if is_number || !matches!(*letter, "m" | "t") {
+                return Self { name: letter, value: Some(value), wants_value: true, fate };
+            }
+        }
+        Self { name: bare, value: None, wants_value: false, fate: Fate::Kept }
+    }
+}
+
+#[derive(Default)]
+struct Parser {
+    folder: PathBuf,
+    found: Invocation,
+    files: Vec<String>,
+    /// Values of `-arch`, `-code` and `-gencode`.
+    architecture: Option<String>,
+    codes: Vec<String>,
+    generated: Vec<String>,
+    is_foreign: bool,
+    makes_ptx: bool,
+    is_cuda: bool,
+    /// `-o`
+    output: Option<PathBuf>,
+    output_folder: Option<PathBuf>,
+    /// What files are called that the command writes, where that is something that programs load.
+    ending: Option<&'static str>,
+}
+
+/// Options that choose what is written, of which programs load the result.
+const LOADED: [&str; 3] = ["ptx", "cubin", "fatbin"];
+
+impl Parser {
+    fn take(&mut self, option: &Written<'_>, word: &str, value: Option<&str>) {
+        self.ending = LOADED.into_iter().find(|ending| *ending == option.name).or(self.ending);
+        match (option.fate, value) {
+            (Fate::Dropped, _) => {}
+            (Fate::Foreign, _) => self.is_foreign = true,
+            (Fate::Ptx, _) => self.makes_ptx = true,
+            (Fate::Relocatable, _) => self.found.flags.push("-rdc=true".to_string()),
+            (Fate::Language, Some(language)) => self.is_cuda = language == "cu",
+            (Fate::Output, Some(value)) if option.name.ends_with('o') || option.name.ends_with("file") => {
+                self.output = Some(self.absolute(value));
+            }
+            (Fate::Output, Some(value)) => self.output_folder = Some(self.absolute(value)),
+            (Fate::Path, Some(value)) => self.paths(option.name, value),
+            (Fate::Ptxas, Some(value)) => self.ptxas(value),
+            (Fate::Host, Some(value)) => self.host(value),
+            (Fate::Architecture, Some(value)) => self.architecture(option.name, value),
+            (_, Some(value)) => self.kept(option.name, value),
+            (_, None) => self.found.flags.push(word.to_string()),
+        }
+    }
+
+    fn kept(&mut self, name: &str, value: &str) {
+        let joined = match name {
+            "D" | "define-macro" => format!("-D{value}"),
+            "U" | "undefine-macro" => format!("-U{value}"),
+            "O" | "optimize" => format!("-O{value}"),
+            name => format!("-{name}={value}"),
+        };
+        self.found.flags.push(joined);
+    }
+
+    fn paths(&mut self, name: &str, value: &str) {
+        let is_list = matches!(name, "I" | "include-path" | "isystem" | "system-include" | "include" | "pre-include");
+        let parts: Vec<&str> = if is_list { value.split(',').collect() } else { vec![value] };
+        for part in parts.into_iter().filter(|part| !part.is_empty()) {
+            // A program without a folder is looked for on `PATH`.
+            let is_program = !is_list && !part.contains('/');
+            let path = if is_program { part.to_string() } else { self.absolute(part).to_string_lossy().into_owned() };
+            self.found.flags.extend([format!("-{name}"), path]);
+        }
+    }
+
+    fn absolute(&self, path: &str) -> PathBuf {
+        normalize(&self.folder.join(path))
+    }
+
+    fn ptxas(&mut self, value: &str) {
+        let is_kept = |option: &&str| {
+            let bare = option.trim_start_matches('-');
+            let is_talk =
+                matches!(bare, "v" | "verbose" | "Werror" | "warning-as-error" | "") || bare.starts_with("warn-");
+            !is_talk
+        };
+        let kept: Vec<&str> = value.split(',').filter(is_kept).collect();
+        if !kept.is_empty() {
+            self.found.flags.push(format!("-Xptxas={}", kept.join(",")));
+        }
+    }
+
+    /// Options of the host compiler, without those that write dependencies: they name files of the build.
+    fn host(&mut self, value: &str) {
+        let mut kept = Vec::new();
+        let mut options = value.split(',');
+        while let Some(option) = options.next() {
+            if HOST_DEPENDENCIES.contains(&option) {
+                options.next();
+                continue;
+            }
+            if !matches!(option, "-MD" | "-MMD" | "-MP" | "") {
+                kept.push(option);
+            }
+        }
+        if !kept.is_empty() {
+            self.found.flags.push(format!("-Xcompiler={}", kept.join(",")));
+        }
+    }
+
+    fn architecture(&mut self, name: &str, value: &str) {
+        match name {
+            "arch" | "gpu-architecture" => self.architecture = Some(value.to_string()),
+            "code" | "gpu-code" => self.codes.extend(codes(value)),
+            _ => self.generated.push(value.to_string()),
+        }
+    }
+
+    fn finish(mut self) -> Option<Invocation> {
+        let is_input = |file: &&String| self.is_cuda || lmem_base::source::has_ending(Path::new(file), &["cu"]);
+        self.found.inputs = self.files.iter().filter(is_input).map(|file| self.absolute(file)).collect();
+        if self.is_foreign || self.found.inputs.is_empty() {
+            return None;
+        }
+        self.found.outputs = self.outputs();
+        self.found.targets = self.targets();
+        self.found.is_for_default = self.architecture.is_none() && self.generated.is_empty();
+        if self.makes_ptx {
+            self.leave_to_the_driver();
+        }
+        Some(self.found)
+    }
+
+    /// A file for each input, beside the command or in the folder that it names; with `-o` there is one input alone.
+    fn outputs(&self) -> Vec<(PathBuf, PathBuf)> {
+        let Some(ending) = self.ending else { return Vec::new() };
+        let folder = self.output_folder.as_ref().unwrap_or(&self.folder);
+        let output = |input: &PathBuf| match &self.output {
+            Some(output) => Some(output.clone()),
+            None => Some(folder.join(Path::new(input.file_name()?).with_extension(ending))),
+        };
+        self.found.inputs.iter().filter_map(|input| Some((normalize(&output(input)?), input.clone()))).collect()
+    }
+
+    fn targets(&self) -> Vec<CodeTarget> {
+        let mut targets = Vec::new();
+        for specification in &self.generated {
+            let Some((virtual_architecture, codes)) = specification_of(specification) else { continue };
+            targets.extend(codes.iter().map(|code| target(&virtual_architecture, code)));
+        }
+        if let Some(architecture) = self.architecture.as_deref().filter(|name| is_numbered(name)) {
+            let virtual_architecture = architecture.replacen("sm_", "compute_", 1);
+            match self.codes.as_slice() {
+                [] => targets.push(target(&virtual_architecture, architecture)),
+                codes => targets.extend(codes.iter().map(|code| target(&virtual_architecture, code))),
+            }
+        }
+        // PTX beside machine code is for GPUs that do not exist yet.
+        if targets.iter().any(|target| target.architecture.is_some()) {
+            targets.retain(|target| target.architecture.is_some());
+        }
+        let mut seen = Vec::new();
+        targets.retain(|target| {
+            !seen.contains(target) && {
+                seen.push(target.clone());
+                true
+            }
+        });
+        targets
+    }
+
+    /// Neither a limit on registers nor options for ptxas are in PTX (seen with CUDA 13.5).
+    fn leave_to_the_driver(&mut self) {
+        let is_lost = |flag: &String| flag.starts_with("-maxrregcount=") || flag.starts_with("-Xptxas=");
+        self.found.ineffective = self.found.flags.iter().filter(|flag| is_lost(flag)).cloned().collect();
+        self.found.flags.retain(|flag| !is_lost(flag));
+        self.found.targets.iter_mut().for_each(|target| target.architecture = None);
+        self.found.targets.dedup();
+    }
+}
+
+/// `arch=compute_80,code=[sm_80,compute_80]`, with or without brackets or quotes.
+fn specification_of(specification: &str) -> Option<(String, Vec<String>)> {
+    let rest = specification.trim().strip_prefix("arch=")?;
+    let (architecture, code) = rest.split_once(",code=").unwrap_or((rest, rest));
+    is_numbered(architecture).then(|| (architecture.to_string(), codes(code)))
+}
+
+fn codes(list: &str) -> Vec<String> {
+    let list = list.trim_matches(|c: char| "[]\"'\\ ".contains(c));
+    list.split(',').map(|code| code.trim_matches(|c: char| "\"' ".contains(c)).to_string()).collect()
+}
+
+/// Whether an architecture has a number: `native` and `all-major` do not say which they are.
+fn is_numbered(name: &str) -> bool {
+    let number = name.strip_prefix("sm_").or(name.strip_prefix("compute_")).unwrap_or("");
+    number.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn target(virtual_architecture: &str, code: &str) -> CodeTarget {
+    let architecture = code.starts_with("sm_").then(|| code.to_string());
+    CodeTarget { virtual_architecture: virtual_architecture.replacen("sm_", "compute_", 1), architecture }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Option<Invocation> {
+        let words: Vec<String> = line.split(' ').map(String::from).collect();
+        Invocation::parse(&words, Path::new("/w/pkg"))
+    }
+
+    fn shown(line: &str) -> (String, String) {
+        let found = parse(line).unwrap();
+        let targets = found.targets.iter().map(|target| {
+            format!("{}>{}", target.virtual_architecture, target.architecture.as_deref().unwrap_or("driver"))
+        });
+        (found.flags.join(" "), targets.collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn what_build_crates_pass_is_understood() {
+        // cc, bindgen_cuda, cudaforge, cmake, by hand.
+        let cases = [
+            (
+                "-ccbin=g++ -Xcompiler -O3 -Xcompiler -ffunction-sections -m64 -I include -std=c++17 -DN=4 -o /o/k.o -c src/k.cu",
+                "-ccbin g++ -Xcompiler=-O3 -Xcompiler=-ffunction-sections -I /w/pkg/include -std=c++17 -DN=4",
+                "",
+            ),
+            (
+                "--gpu-architecture=sm_90 --ptx --default-stream per-thread --output-directory /o -O3 --use_fast_math -I/x src/k.cu",
+                "-default-stream=per-thread -O3 --use_fast_math -I /x",
+                "compute_90>driver",
+            ),
+            (
+                "-gencode=arch=compute_90a,code=sm_90a -c -o k.o -maxrregcount 64 ../k.cu",
+                "-maxrregcount=64",
+                "compute_90a>sm_90a",
+            ),
+            (
+                "-forward-unknown-to-host-compiler -O3 -DNDEBUG --generate-code=arch=compute_80,code=[compute_80,sm_80] -MD -MT a.o -MF a.d -x cu -c /w/k.cpp -o a.o",
+                "-forward-unknown-to-host-compiler -O3 -DNDEBUG",
+                "compute_80>sm_80",
+            ),
+            ("-ptx -arch=sm_80 -O3 -lineinfo -maxrregcount=32 -Xptxas -v k.cu -o k.ptx", "-O3", "compute_80>driver"),
+            (
+                "-arch compute_75 -code sm_75,sm_86 -dc -Xptxas -v,-dlcm=cg -t 4 k.cu",
+                "-rdc=true -Xptxas=-dlcm=cg",
+                "compute_75>sm_75 compute_75>sm_86",
+            ),
+            (
+                "-G -g -arch=native -Werror all-warnings --expt-relaxed-constexpr k.cu",
+                "-G --expt-relaxed-constexpr",
+                "",
+            ),
+        ];
+        for (line, flags, targets) in cases {
+            assert_eq!(shown(line), (flags.to_string(), targets.to_string()), "{line}");
+        }
+    }
+
+    #[test]
+    fn files_are_found_where_the_command_ran() {
+        let found = parse("-c ../shared/a.cu b.cu host.cpp -o x").unwrap();
+        assert_eq!(found.inputs, [Path::new("/w/shared/a.cu"), Path::new("/w/pkg/b.cu")]);
+    }
+
+    #[test]
+    fn what_programs_load_is_known_by_its_name() {
+        let made = |line: &str| {
+            let outputs = parse(line).unwrap().outputs.into_iter();
+            outputs.map(|(path, input)| format!("{} of {}", path.display(), input.display())).collect::<Vec<_>>()
+        };
+        assert_eq!(made("-ptx k.cu -o out/kernels.ptx"), ["/w/pkg/out/kernels.ptx of /w/pkg/k.cu"]);
+        assert_eq!(
+            made("--ptx --output-directory /o src/a.cu src/b.cu"),
+            ["/o/a.ptx of /w/pkg/src/a.cu", "/o/b.ptx of /w/pkg/src/b.cu"]
+        );
+        assert_eq!(made("--cubin --output-file=/o/x k.cu"), ["/o/x of /w/pkg/k.cu"]);
+        assert_eq!(made("-fatbin -odir=../o k.cu"), ["/w/o/k.fatbin of /w/pkg/k.cu"]);
+        assert_eq!(made("-ptx ../k.cu"), ["/w/pkg/k.ptx of /w/k.cu"]);
+        assert!(made("-c k.cu -o k.o").is_empty());
+    }
+
+    #[test]
+    fn what_compiles_nothing_is_left() {
+        for line in
+            ["--version", "-E a.cu", "-dlink a.o b.o -o c.o", "--lib -o x.a a.o", "-M a.cu", "-c host.cpp", "-o"]
+        {
+            assert_eq!(parse(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_driver_does_not_hear_of_limits() {
+        let found = parse("-ptx -maxrregcount=32 -Xptxas=-O1 k.cu").unwrap();
+        assert_eq!(found.ineffective, ["-maxrregcount=32", "-Xptxas=-O1"]);
+        assert!(found.flags.is_empty() && found.targets.is_empty());
+    }
+}

@@ -1,0 +1,136 @@
+//! `compile_commands.json`, as CMake and Bear write it: one command for each file.
+//!
+//! The file lies in the workspace, so that its flags are held to the rules of a manifest's: what names a program or
+//! writes files is left out. Format: clang's "JSON Compilation Database Format Specification".
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::arguments::Invocation;
+use super::record::ResponseFiles;
+use crate::config::nvcc_flags;
+use lmem_base::places::{self, Places, tree_of};
+
+/// Where it lies, from the folder of a package or workspace.
+const PLACES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
+
+/// Larger ones are of projects without end.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// One entry of the file.
+#[derive(Debug, Deserialize)]
+struct Entry {
+    directory: PathBuf,
+    file: PathBuf,
+    command: Option<String>,
+    arguments: Option<Vec<String>>,
+}
+
+/// The commands of nvcc below some folders, and remarks.
+#[derive(Debug, Default)]
+pub struct Commands {
+    pub invocations: Vec<Invocation>,
+    pub notes: Vec<String>,
+}
+
+impl Commands {
+    /// Reads the databases that lie in the usual places of some folders.
+    pub fn read(folders: &[&Path]) -> Self {
+        let mut commands = Self::default();
+        let mut paths: Vec<PathBuf> = folders
+            .iter()
+            .flat_map(|folder| PLACES.map(|place| folder.join(place)))
+            .filter(|path| path.exists())
+            .collect();
+        paths.sort();
+        paths.dedup();
+        paths.iter().for_each(|path| commands.add(path));
+        commands
+    }
+
+    fn add(&mut self, path: &Path) {
+        let tree = Places::new(path.parent().map(tree_of));
+        // An error shows some of what was read.
+        let text = match tree.hold(path) {
+            true => places::read(path, MAX_BYTES).map_err(|error| error.to_string()),
+            false => Err("it leads out of the workspace".to_string()),
+        };
+        let entries: Result<Vec<Entry>, String> =
+            text.and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
+        match entries {
+            Ok(entries) => entries.iter().for_each(|entry| self.take(entry, path, &tree)),
+            Err(error) => self.notes.push(format!("`{}` is not used: {error}", path.display())),
+        }
+    }
+
+    fn take(&mut self, entry: &Entry, path: &Path, tree: &Places) {
+        let words = entry.arguments.clone().or_else(|| shlex::split(entry.command.as_deref()?));
+        let Some((program, arguments)) = words.as_ref().and_then(|words| words.split_first()) else { return };
+        let folder = path.parent().unwrap_or(Path::new("")).join(&entry.directory);
+        // Behind a launcher, as `sccache nvcc …`.
+        let (program, arguments) = match arguments.split_first() {
+            Some((second, rest)) if !is_nvcc(program) && is_nvcc(second) => (second, rest),
+            _ => (program, arguments),
+        };
+        if !is_nvcc(program) {
+            if lmem_base::source::has_ending(&entry.file, &["cu"]) {
+                let name = entry.file.display();
+                self.notes.push(format!(
+                    "`{name}` is compiled by `{program}`: its flags are not those of nvcc and are not used"
+                ));
+            }
+            return;
+        }
+        let mut files = ResponseFiles::new(&folder, Some(tree));
+        let expanded = files.expanded(arguments);
+        let of_file = |reason: String| format!("flags of `{}` are not used: {reason}", entry.file.display());
+        self.notes.extend(files.refused.into_iter().map(of_file));
+        let Some(mut invocation) = Invocation::parse(&expanded, &folder) else { return };
+        let (allowed, refused) = nvcc_flags::allowed(&invocation.flags, &folder);
+        if !refused.is_empty() {
+            self.notes.push(format!(
+                "`{}` is not used: `{}` of `{}`",
+                refused.join(" "),
+                entry.file.display(),
+                path.display()
+            ));
+        }
+        invocation.flags = allowed;
+        self.invocations.push(invocation);
+    }
+}
+
+fn is_nvcc(program: &str) -> bool {
+    Path::new(program).file_stem().is_some_and(|name| name == "nvcc")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_of_nvcc_are_taken_and_dangerous_flags_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let build = folder.path().join("build");
+        fs_err::create_dir_all(&build).unwrap();
+        fs_err::write(build.join("i.rsp"), "-isystem=/inc").unwrap();
+        let text = r#"[
+            {"directory": ".", "file": "/w/a.cu", "command": "/usr/bin/nvcc --options-file i.rsp -DX=\\\"a\\\" -DY=1 -ccbin ./evil -O3 --generate-code=arch=compute_80,code=[sm_80] -x cu -c /w/a.cu -o a.o"},
+            {"directory": "/w", "file": "b.cu", "arguments": ["sccache", "nvcc", "-c", "b.cu", "-use_fast_math"]},
+            {"directory": "/w", "file": "c.cu", "arguments": ["clang++", "-c", "c.cu"]},
+            {"directory": "/w", "file": "d.cpp", "arguments": ["g++", "-c", "d.cpp"]}]"#;
+        fs_err::write(build.join("compile_commands.json"), text).unwrap();
+        fs_err::write(folder.path().join("compile_commands.json"), "[{]").unwrap();
+        let commands = Commands::read(&[folder.path()]);
+        let flags: Vec<String> = commands.invocations.iter().map(|found| found.flags.join(" ")).collect();
+        assert_eq!(flags, ["-isystem /inc -DY=1 -O3", "-use_fast_math"]);
+        assert_eq!(commands.invocations[0].targets[0].architecture.as_deref(), Some("sm_80"));
+        assert_eq!(commands.notes.len(), 3, "{:?}", commands.notes);
+        let notes = commands.notes.join("\n");
+        assert!(
+            notes.contains("/evil` is not used") && notes.contains("`clang++`") && notes.contains("key must be"),
+            "{notes}"
+        );
+    }
+}

@@ -1,0 +1,351 @@
+//! The flags that a project really builds its kernels with.
+//!
+//! A wrong architecture, a missing define or a limit on registers in a build script changes every answer. So `--capture`
+//! runs the project's build scripts with a program in place of `nvcc` that writes down each command, and becomes the real
+//! one. What was written down is kept for later runs. Without it, a `compile_commands.json` says the flags.
+
+mod arguments;
+mod build;
+pub mod built;
+mod compile_commands;
+mod file_times;
+mod record;
+mod stand_in;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::discover::Workspace;
+use crate::discover::packages::Package;
+use cuda_toolkit::Toolkit;
+use lmem_base::diagnostic::FlagOrigin;
+use lmem_base::files::write_whole;
+use lmem_base::places;
+use lmem_base::source::display_path;
+use lmem_unit::{DriverOptions, NvccFlags};
+
+use arguments::Invocation;
+pub use built::BuiltFile;
+use built::Output;
+use compile_commands::Commands;
+use file_times::FileTimes;
+use record::{Records, hash};
+use stand_in::ShadowToolkit;
+pub use stand_in::{NVCC_STAND_IN, stand_in};
+
+/// Folder below that of all our cached data.
+const FOLDER: &str = "builds";
+
+/// Beside the records of a workspace: which build scripts were run, and their content.
+const SCRIPTS: &str = "scripts.json";
+
+/// Between two looks at a lock.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// What the command line asks of a build.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// `--features` and its like, as cargo takes them.
+    pub features: &'a [String],
+    /// `sm_90`: what build scripts compile for that ask for this machine's GPU.
+    pub architecture: &'a str,
+    pub offline: bool,
+    pub quiet: bool,
+}
+
+/// Why the flags of a build could not be had.
+#[derive(Debug, Error)]
+pub enum CaptureError {
+    #[error(
+        "`--capture` needs an nvcc to stand in for, and toolkit {0} has none: use a full toolkit, such as `--toolkit managed`"
+    )]
+    NoNvcc(String),
+    #[error("`{}` is not a folder of cargo's: `--capture` builds there, so move it away", .0.display())]
+    Occupied(PathBuf),
+    #[error("interrupted")]
+    Interrupted,
+    #[error("{what}")]
+    Io { what: &'static str, source: io::Error },
+}
+
+impl CaptureError {
+    fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { what, source }
+    }
+}
+
+/// The flags of files as builds have them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BuildFlags {
+    /// By the file's absolute path; a file that is compiled in several ways has several.
+    by_file: BTreeMap<PathBuf, Vec<NvccFlags>>,
+    /// Files that builds were seen to make.
+    outputs: Vec<Output>,
+    /// Packages whose build scripts were run to see what they compile.
+    pub scripts: BTreeSet<String>,
+    /// What users should know.
+    pub notes: Vec<String>,
+    /// What `-v` says.
+    pub details: Vec<String>,
+}
+
+impl BuildFlags {
+    /// The ways in which a file is compiled; none where no build is known to do so.
+    pub fn of(&self, file: &Path) -> &[NvccFlags] {
+        self.by_file.get(file).map_or(&[], Vec::as_slice)
+    }
+
+    fn add(&mut self, invocation: &Invocation, origin: FlagOrigin) {
+        let flags = NvccFlags {
+            arguments: invocation.flags.clone(),
+            origin,
+            targets: invocation.targets.clone(),
+            ineffective: invocation.ineffective.clone(),
+            driver: DriverOptions::default(),
+        };
+        for input in &invocation.inputs {
+            let known = self.by_file.entry(input.clone()).or_default();
+            // Commands that differ in the architecture alone are one way to compile.
+            match known.iter_mut().find(|known| known.arguments == flags.arguments && known.origin == origin) {
+                Some(known) => {
+                    let new = flags.targets.iter().filter(|target| !known.targets.contains(target));
+                    let new: Vec<_> = new.cloned().collect();
+                    known.targets.extend(new);
+                }
+                None => known.push(flags.clone()),
+            }
+        }
+    }
+}
+
+/// Where everything that is known of builds lies.
+pub fn folder(cache_root: &Path) -> PathBuf {
+    cache_root.join(FOLDER)
+}
+
+/// What is known of the builds of a workspace without running anything: earlier records, and compile commands.
+pub fn known(workspace: &Workspace, cache_root: Option<&Path>) -> BuildFlags {
+    let mut flags = BuildFlags::default();
+    let packages: Vec<&Package> = workspace.packages.iter().collect();
+    for (target, packages) in by_target(&packages) {
+        let Some(store) = cache_root.map(|root| Store::new(root, target)).filter(Store::exists) else { continue };
+        let scripts = store.scripts();
+        for package in packages {
+            if scripts.content.get(&package.name).is_some_and(|known| *known != content_of(package)) {
+                flags.notes.push(format!(
+                    "the build script of `{}` has changed since its flags were captured: `cargo lmem --capture` does it again",
+                    package.name
+                ));
+            }
+        }
+        take_records(&mut flags, &store, &scripts);
+    }
+    with_compile_commands(flags, workspace)
+}
+
+/// Runs the build scripts of the workspace's packages, and gives what they compile.
+///
+/// # Errors
+/// Cargo or the stand-in cannot be run. What cargo itself complains of is no error: flags that were seen count.
+pub fn capture(
+    workspace: &Workspace,
+    toolkit: &Toolkit,
+    asked: &Asked<'_>,
+    cache_root: &Path,
+    cancel: &AtomicBool,
+) -> Result<BuildFlags, CaptureError> {
+    let nvcc = toolkit.nvcc.as_ref().ok_or_else(|| CaptureError::NoNvcc(toolkit.number.clone()))?;
+    let program = std::env::current_exe().map_err(CaptureError::io("our own program cannot be found"))?;
+    let mut flags = BuildFlags::default();
+    let with_script: Vec<&Package> = workspace.packages.iter().filter(|package| package.has_build_script()).collect();
+    if with_script.is_empty() {
+        flags.notes.push("`--capture`: no package that is checked has a build script".to_string());
+    }
+    let shadows = folder(cache_root).join("toolkits");
+    let shadow = ShadowToolkit::make(&shadows, toolkit, nvcc, &program)
+        .map_err(CaptureError::io("the stand-in for nvcc cannot be set up"))?;
+    for (target, packages) in by_target(&with_script) {
+        let store = Store::new(cache_root, target);
+        let _lock = store.lock(cancel)?;
+        let folders: Vec<&Path> = packages.iter().map(|package| package.root.as_path()).collect();
+        let times = FileTimes::note(&folders, packages[0].output_folders());
+        let built = build::build(&packages, asked, &shadow, &store.records, &stamp(), cancel);
+        for path in times.restore() {
+            flags.notes.push(format!("a build script changed `{}`", display_path(&path, &workspace.root)));
+        }
+        let built = built?;
+        if built.failed {
+            flags.notes.push("cargo reported errors: flags of what was not built are not known".to_string());
+        }
+        // What is known of packages that were not built now stays.
+        let mut scripts = store.scripts();
+        let ran = packages.iter().filter(|package| built.out_dirs.contains_key(&package.id));
+        flags.scripts.extend(ran.map(|package| package.name.clone()));
+        scripts.out_dirs.extend(built.out_dirs);
+        scripts.content.extend(packages.iter().map(|package| (package.name.clone(), content_of(package))));
+        store.put(&scripts).map_err(CaptureError::io("what was captured cannot be kept"))?;
+        take_records(&mut flags, &store, &scripts);
+    }
+    Ok(with_compile_commands(flags, workspace))
+}
+
+fn take_records(flags: &mut BuildFlags, store: &Store, scripts: &Scripts) {
+    let out_dirs: BTreeSet<&PathBuf> = scripts.out_dirs.values().flatten().collect();
+    let records = Records::new(store.records.clone()).read();
+    // Scripts of other features or profiles have left theirs.
+    let is_current = |out_dir: &Option<PathBuf>| out_dir.as_ref().is_none_or(|folder| out_dirs.contains(folder));
+    for record in records.iter().filter(|record| is_current(&record.out_dir)) {
+        let Some(mut invocation) = record.invocation() else { continue };
+        let (generated, sources): (Vec<PathBuf>, Vec<PathBuf>) =
+            invocation.inputs.into_iter().partition(|input| out_dirs.iter().any(|folder| input.starts_with(folder)));
+        // CMake compiles files of its own to see what the compiler can do.
+        for path in generated.into_iter().filter(|path| path.iter().all(|folder| folder != "CMakeFiles")) {
+            let package = record.package.as_deref().unwrap_or("a package");
+            flags.notes.push(format!(
+                "`{}` is written by the build script of `{package}` and is not checked: name it to do so",
+                path.display()
+            ));
+        }
+        invocation.inputs = sources;
+        flags.outputs.extend(Output::of_record(record, &invocation.outputs));
+        flags.add(&invocation, FlagOrigin::Captured);
+    }
+}
+
+/// Files that no build script is known to compile have the flags of a compilation database.
+fn with_compile_commands(mut flags: BuildFlags, workspace: &Workspace) -> BuildFlags {
+    let roots = workspace.packages.iter().map(|package| package.root.as_path());
+    let folders: Vec<&Path> = roots.chain([workspace.root.as_path()]).collect();
+    let commands = Commands::read(&folders);
+    flags.details.extend(commands.notes);
+    let captured: BTreeSet<PathBuf> = flags.by_file.keys().cloned().collect();
+    for mut invocation in commands.invocations {
+        invocation.inputs.retain(|input| !captured.contains(input));
+        flags.add(&invocation, FlagOrigin::CompileCommands);
+    }
+    flags
+}
+
+/// Packages by the folder that cargo builds them in: those of a workspace are built together.
+fn by_target<'a>(packages: &[&'a Package]) -> BTreeMap<PathBuf, Vec<&'a Package>> {
+    let mut groups: BTreeMap<PathBuf, Vec<&Package>> = BTreeMap::new();
+    packages.iter().for_each(|package| groups.entry(package.capture_folder()).or_default().push(package));
+    groups
+}
+
+/// A name that no earlier one has, and that sorts after all of them.
+fn stamp() -> String {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("{:020}-{}", now.as_nanos(), std::process::id())
+}
+
+/// Larger manifests and build scripts are not looked at.
+const MAX_SCRIPT_BYTES: u64 = 16 << 20;
+
+/// The manifest and build scripts of a package, by their content.
+fn content_of(package: &Package) -> String {
+    let scripts = package.build_scripts().map(|path| places::read(path, MAX_SCRIPT_BYTES).unwrap_or_default());
+    let manifest = places::read(&package.manifest_path, MAX_SCRIPT_BYTES).unwrap_or_default();
+    let texts: Vec<String> =
+        scripts.chain([manifest]).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect();
+    hash(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Where the records of a workspace lie: not within it, where anybody could put some.
+struct Store {
+    folder: PathBuf,
+    records: PathBuf,
+}
+
+/// What was captured last.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Scripts {
+    /// By cargo's names of packages.
+    out_dirs: BTreeMap<String, BTreeSet<PathBuf>>,
+    /// By package.
+    content: BTreeMap<String, String>,
+}
+
+impl Store {
+    fn new(cache_root: &Path, target: impl AsRef<Path>) -> Self {
+        let folder = folder(cache_root).join(hash(&[&target.as_ref().to_string_lossy()]));
+        Self { records: folder.join("records"), folder }
+    }
+
+    fn exists(&self) -> bool {
+        self.folder.is_dir()
+    }
+
+    fn scripts(&self) -> Scripts {
+        let text = fs_err::read(self.folder.join(SCRIPTS)).ok();
+        text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+    }
+
+    /// Waits until no other run captures the same builds.
+    fn lock(&self, cancel: &AtomicBool) -> Result<std::fs::File, CaptureError> {
+        let locked = || {
+            fs_err::create_dir_all(&self.folder)?;
+            let file = std::fs::File::create(self.folder.join("lock"))?;
+            while let Err(error) = file.try_lock() {
+                match error {
+                    std::fs::TryLockError::Error(error) => return Err(error),
+                    std::fs::TryLockError::WouldBlock if cancel.load(Ordering::Relaxed) => break,
+                    std::fs::TryLockError::WouldBlock => std::thread::sleep(LOCK_PAUSE),
+                }
+            }
+            Ok(file)
+        };
+        let file = locked().map_err(CaptureError::io("the folder of the records cannot be locked"))?;
+        if cancel.load(Ordering::Relaxed) { Err(CaptureError::Interrupted) } else { Ok(file) }
+    }
+
+    fn put(&self, scripts: &Scripts) -> io::Result<()> {
+        fs_err::create_dir_all(&self.folder)?;
+        write_whole(&self.folder.join(SCRIPTS), &serde_json::to_vec(scripts)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::record::Record;
+    use super::*;
+
+    #[test]
+    fn files_are_made_by_the_script_of_their_package() {
+        let mut flags = BuildFlags::default();
+        for (package, source) in [("one", "a/k.cu"), ("two", "b/k.cu")] {
+            let out_dir = format!("/target/{package}/out");
+            let record = Record::of_test(package, &out_dir, &["-ptx", source, "-o", &format!("{out_dir}/kernels.ptx")]);
+            let outputs = record.invocation().unwrap().outputs;
+            flags.outputs.extend(Output::of_record(&record, &outputs));
+        }
+        let built = BuiltFile::InOutDir("/kernels.ptx".to_string());
+        assert_eq!(built.name(), "kernels.ptx");
+        assert_eq!(flags.sources_of(Some("two"), &built), [Path::new("/w/b/k.cu")]);
+        assert!(flags.sources_of(Some("three"), &built).is_empty());
+        let path = BuiltFile::At("/target/one/out/kernels.ptx".into());
+        assert_eq!(flags.sources_of(None, &path), [Path::new("/w/a/k.cu")]);
+    }
+
+    #[test]
+    fn commands_for_several_architectures_are_one_way_to_compile() {
+        let mut flags = BuildFlags::default();
+        let words = |line: &str| line.split(' ').map(String::from).collect::<Vec<_>>();
+        for line in ["-arch=sm_80 -O3 a.cu", "-arch=sm_90 -O3 a.cu", "-arch=sm_90 -O3 -DX a.cu"] {
+            flags.add(&Invocation::parse(&words(line), Path::new("/w")).unwrap(), FlagOrigin::Captured);
+        }
+        let known = flags.of(Path::new("/w/a.cu"));
+        let targets: Vec<Vec<&str>> = known
+            .iter()
+            .map(|flags| flags.targets.iter().filter_map(|target| target.architecture.as_deref()).collect())
+            .collect();
+        assert_eq!(targets, [vec!["sm_80", "sm_90"], vec!["sm_90"]]);
+        assert!(flags.of(Path::new("/w/b.cu")).is_empty());
+    }
+}

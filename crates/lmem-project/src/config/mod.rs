@@ -1,0 +1,483 @@
+//! What is meant: `[workspace.metadata.lmem]` and `[package.metadata.lmem]` in `Cargo.toml`.
+//!
+//! The nearest table that sets a key wins: a `[[package.metadata.lmem.file]]`, then the package, then the workspace.
+//! Levels of lints are the exception, which are merged lint by lint.
+
+pub mod arch;
+pub mod nvcc_flags;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use arch::ArchList;
+pub use nvcc_flags::{FlagError, is_safe_path};
+
+use lmem_base::diagnostic::FlagOrigin;
+use lmem_base::gpu::arch::Arch;
+use lmem_base::level::Level;
+use lmem_base::words::nearest;
+use lmem_unit::NvccFlags;
+
+/// What a `.cu` file is compiled as when nothing says it; nvcc's own default of 12.x and 13.x.
+const DEFAULT_STANDARD: &str = "-std=c++17";
+
+/// The settings of one package, those of its workspace included.
+#[derive(Debug, Clone, Default)]
+pub struct PackageConfig {
+    /// Architectures to compile for; empty where nothing names one.
+    pub arch: Vec<Arch>,
+    /// A version such as `13.5`, or `managed`.
+    pub toolkit: Option<String>,
+    pub lints: BTreeMap<String, Level>,
+    compilation: Compilation,
+    exclude: Option<Patterns>,
+    files: Vec<FileRule>,
+    /// Where the tables were read, for messages.
+    pub manifests: Vec<PathBuf>,
+}
+
+/// Keys that a package and a file share.
+#[derive(Debug, Clone, Default)]
+struct Compilation {
+    nvcc_flags: Option<Vec<String>>,
+    include_dirs: Option<Vec<PathBuf>>,
+    defines: Option<Vec<String>>,
+}
+
+/// One `[[package.metadata.lmem.file]]`.
+#[derive(Debug, Clone)]
+struct FileRule {
+    path: Patterns,
+    arch: Vec<Arch>,
+    compilation: Compilation,
+}
+
+/// Globs, and the folder that they are relative to.
+#[derive(Debug, Clone)]
+struct Patterns {
+    folder: PathBuf,
+    globs: Vec<GlobMatcher>,
+}
+
+/// A key of a manifest that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("`{key}` in `{}`: {problem}", .manifest.display())]
+pub struct ConfigError {
+    pub manifest: PathBuf,
+    /// The whole key: `package.metadata.lmem.arch`.
+    pub key: String,
+    pub problem: ConfigProblem,
+}
+
+/// What is wrong with a key.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigProblem {
+    #[error("there is no such key{}; known are {}", did_you_mean(.near), .known.join(", "))]
+    UnknownKey { near: Option<&'static str>, known: &'static [&'static str] },
+    #[error("there is no such lint{}", did_you_mean(.near))]
+    UnknownLint { near: Option<&'static str> },
+    #[error("{0}")]
+    Value(#[from] serde_json::Error),
+    #[error("this must be a table")]
+    NoTable,
+    #[error("the key `path` is missing, which says for which files the table is")]
+    NoPath,
+    #[error("{0}")]
+    Flag(#[from] FlagError),
+    #[error("{0}")]
+    Glob(#[from] globset::Error),
+    #[error("`{0}` is neither a version such as `13.5` nor `managed`")]
+    Toolkit(String),
+    #[error(
+        "`{0}` is a path: a setting in the workspace may not name programs, because checking must run nothing that \
+         comes with a pull request; use `--toolkit {0}`, or set `CUDA_HOME`"
+    )]
+    ToolkitPath(String),
+    #[error("`{0}` holds a character that a shell would act on, and nvcc starts its tools through one")]
+    Folder(String),
+}
+
+fn did_you_mean(near: &Option<&'static str>) -> String {
+    near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default()
+}
+
+/// Which of the two tables is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    Workspace,
+    Package,
+}
+
+impl PackageConfig {
+    /// Reads the key `lmem` of a manifest's metadata; a manifest without it sets nothing.
+    ///
+    /// # Errors
+    /// A key is not known, or its value cannot be used.
+    pub fn read(manifest: &Path, table: Table, metadata: &Value) -> Result<Self, ConfigError> {
+        let prefix = match table {
+            Table::Workspace => "workspace.metadata.lmem",
+            Table::Package => "package.metadata.lmem",
+        };
+        let folder = manifest.parent().unwrap_or(Path::new(""));
+        match metadata.get("lmem") {
+            Some(value) => Reader { manifest, folder, prefix: prefix.to_string() }.package(value),
+            None => Ok(Self::default()),
+        }
+    }
+
+    /// These settings where they are set, else those of the workspace.
+    pub fn over(self, workspace: &Self) -> Self {
+        let mut lints = workspace.lints.clone();
+        lints.extend(self.lints);
+        Self {
+            arch: if self.arch.is_empty() { workspace.arch.clone() } else { self.arch },
+            toolkit: self.toolkit.or_else(|| workspace.toolkit.clone()),
+            lints,
+            compilation: self.compilation.over(&workspace.compilation),
+            exclude: self.exclude.or_else(|| workspace.exclude.clone()),
+            files: if self.files.is_empty() { workspace.files.clone() } else { self.files },
+            manifests: workspace.manifests.iter().cloned().chain(self.manifests).collect(),
+        }
+    }
+
+    /// Whether `exclude` names the file or folder, or a folder that it lies in.
+    pub fn is_excluded(&self, path: &Path) -> bool {
+        self.exclude.as_ref().is_some_and(|exclude| exclude.matches(path))
+    }
+
+    /// What `exclude` and the `path` of files name.
+    pub fn named_paths(&self) -> impl Iterator<Item = NamedPaths<'_>> {
+        let excluded = self.exclude.iter().flat_map(|patterns| patterns.named("exclude"));
+        let files = self.files.iter().flat_map(|rule| rule.path.named("file.path"));
+        excluded.chain(files)
+    }
+
+    /// Folders that `include-dirs` adds for a file.
+    pub fn include_dirs(&self, file: &Path) -> Vec<PathBuf> {
+        self.compilation_of(file).include_dirs.unwrap_or_default()
+    }
+
+    /// Architectures set for a file; empty where nothing names one.
+    pub fn arch_for(&self, file: &Path) -> &[Arch] {
+        self.rules_of(file).map(|rule| rule.arch.as_slice()).find(|arch| !arch.is_empty()).unwrap_or(&self.arch)
+    }
+
+    /// Checks the names of lints, which this module does not know.
+    ///
+    /// # Errors
+    /// A name is not among `known`.
+    pub fn validate_lints(&self, known: &[&'static str]) -> Result<(), ConfigError> {
+        let Some(name) = self.lints.keys().find(|name| *name != "warnings" && !known.contains(&name.as_str())) else {
+            return Ok(());
+        };
+        Err(ConfigError {
+            manifest: self.manifests.last().cloned().unwrap_or_default(),
+            key: format!("lints.{name}"),
+            problem: ConfigProblem::UnknownLint { near: nearest(name, known.iter().copied()) },
+        })
+    }
+
+    fn rules_of<'a>(&'a self, file: &Path) -> impl Iterator<Item = &'a FileRule> {
+        // The last that matches wins, as the last flag does.
+        self.files.iter().rev().filter(|rule| rule.path.matches(file))
+    }
+
+    fn compilation_of(&self, file: &Path) -> Compilation {
+        let rules = self.rules_of(file).map(|rule| rule.compilation.clone());
+        let nearest = rules.reduce(|nearer, farther| nearer.over(&farther)).unwrap_or_default();
+        nearest.over(&self.compilation)
+    }
+}
+
+/// The flags of a `.cu` file; `extra` are those of the command line, which come last and so win.
+pub fn flags_for(config: Option<&PackageConfig>, file: &Path, extra: &[String]) -> NvccFlags {
+    let compilation = config.map(|config| config.compilation_of(file)).unwrap_or_default();
+    let is_set = compilation.is_set() || !extra.is_empty();
+    let mut arguments = compilation.nvcc_flags.unwrap_or_default();
+    arguments.extend(compilation.defines.unwrap_or_default());
+    for folder in compilation.include_dirs.unwrap_or_default() {
+        arguments.extend(["-I".to_string(), folder.to_string_lossy().into_owned()]);
+    }
+    arguments.extend(extra.iter().cloned());
+    let says_standard = |argument: &String| {
+        let name = argument.split('=').next().unwrap_or(argument);
+        name == "-std" || name == "--std"
+    };
+    if !arguments.iter().any(says_standard) {
+        arguments.insert(0, DEFAULT_STANDARD.to_string());
+    }
+    NvccFlags::new(arguments, if is_set { FlagOrigin::Config } else { FlagOrigin::Assumed })
+}
+
+impl Compilation {
+    fn over(self, farther: &Self) -> Self {
+        Self {
+            nvcc_flags: self.nvcc_flags.or_else(|| farther.nvcc_flags.clone()),
+            include_dirs: self.include_dirs.or_else(|| farther.include_dirs.clone()),
+            defines: self.defines.or_else(|| farther.defines.clone()),
+        }
+    }
+
+    fn is_set(&self) -> bool {
+        self.nvcc_flags.is_some() || self.include_dirs.is_some() || self.defines.is_some()
+    }
+}
+
+impl Patterns {
+    fn matches(&self, path: &Path) -> bool {
+        self.globs.iter().any(|glob| matches_below(&self.folder, glob, path))
+    }
+
+    fn named(&self, key: &'static str) -> impl Iterator<Item = NamedPaths<'_>> {
+        let named = move |glob| NamedPaths { key, folder: &self.folder, text: GlobMatcher::glob(glob).glob(), glob };
+        self.globs.iter().map(named)
+    }
+}
+
+/// Whether a glob, relative to a folder, names a file or a folder that it lies in.
+fn matches_below(folder: &Path, glob: &GlobMatcher, path: &Path) -> bool {
+    let Ok(relative) = path.strip_prefix(folder) else { return false };
+    relative.ancestors().filter(|part| !part.as_os_str().is_empty()).any(|part| glob.is_match(part))
+}
+
+/// A setting that names files or folders.
+pub struct NamedPaths<'a> {
+    /// `exclude`, `file.path`
+    pub key: &'static str,
+    /// What it is relative to: where its manifest lies.
+    pub folder: &'a Path,
+    /// As it is written, without `./` and the `/` at its end.
+    pub text: &'a str,
+    glob: &'a GlobMatcher,
+}
+
+impl NamedPaths<'_> {
+    pub fn matches(&self, path: &Path) -> bool {
+        matches_below(self.folder, self.glob, path)
+    }
+}
+
+const PACKAGE_KEYS: &[&str] = &["arch", "toolkit", "lints", "nvcc-flags", "include-dirs", "defines", "exclude", "file"];
+const FILE_KEYS: &[&str] = &["path", "arch", "nvcc-flags", "include-dirs", "defines"];
+
+/// Reads one table, and knows what it is called in messages.
+struct Reader<'a> {
+    manifest: &'a Path,
+    folder: &'a Path,
+    prefix: String,
+}
+
+impl Reader<'_> {
+    fn package(&self, value: &Value) -> Result<PackageConfig, ConfigError> {
+        let mut config = PackageConfig { manifests: vec![self.manifest.to_path_buf()], ..PackageConfig::default() };
+        for (key, value) in self.table(value)? {
+            match key.as_str() {
+                "arch" => config.arch = self.value::<ArchList>(key, value)?.0,
+                "toolkit" => config.toolkit = Some(self.toolkit(key, value)?),
+                "lints" => config.lints = self.lints(key, value)?,
+                "exclude" => config.exclude = Some(self.patterns(key, self.value(key, value)?)?),
+                "file" => config.files = self.files(key, value)?,
+                _ => self.compilation_key(key, value, &mut config.compilation, PACKAGE_KEYS)?,
+            }
+        }
+        Ok(config)
+    }
+
+    fn files(&self, key: &str, value: &Value) -> Result<Vec<FileRule>, ConfigError> {
+        let tables: Vec<Value> = self.value(key, value)?;
+        let reader = Reader { prefix: format!("{}.{key}", self.prefix), ..*self };
+        tables.iter().map(|table| reader.file(table)).collect()
+    }
+
+    fn file(&self, value: &Value) -> Result<FileRule, ConfigError> {
+        let mut path = None;
+        let mut arch = Vec::new();
+        let mut compilation = Compilation::default();
+        for (key, value) in self.table(value)? {
+            match key.as_str() {
+                "path" => path = Some(self.patterns(key, vec![self.value(key, value)?])?),
+                "arch" => arch = self.value::<ArchList>(key, value)?.0,
+                _ => self.compilation_key(key, value, &mut compilation, FILE_KEYS)?,
+            }
+        }
+        let path = path.ok_or_else(|| self.error(None, ConfigProblem::NoPath))?;
+        Ok(FileRule { path, arch, compilation })
+    }
+
+    fn compilation_key(
+        &self,
+        key: &str,
+        value: &Value,
+        compilation: &mut Compilation,
+        known: &'static [&'static str],
+    ) -> Result<(), ConfigError> {
+        let list = || self.value::<Vec<String>>(key, value);
+        let flags =
+            |result: Result<Vec<String>, FlagError>| result.map_err(|error| self.error(Some(key), error.into()));
+        match key {
+            "nvcc-flags" => compilation.nvcc_flags = Some(flags(nvcc_flags::check(&list()?, self.folder))?),
+            "defines" => compilation.defines = Some(flags(nvcc_flags::check_defines(&list()?))?),
+            "include-dirs" => compilation.include_dirs = Some(self.folders(key, &list()?)?),
+            _ => {
+                let near = nearest(key, known.iter().copied());
+                return Err(self.error(Some(key), ConfigProblem::UnknownKey { near, known }));
+            }
+        }
+        Ok(())
+    }
+
+    fn folders(&self, key: &str, names: &[String]) -> Result<Vec<PathBuf>, ConfigError> {
+        let folder = |name: &String| {
+            let path = self.folder.join(name);
+            // nvcc splits what it takes for a path at commas.
+            let usable = is_safe_path(&path) && !name.contains(',');
+            usable.then_some(path).ok_or_else(|| self.error(Some(key), ConfigProblem::Folder(name.clone())))
+        };
+        names.iter().map(folder).collect()
+    }
+
+    fn patterns(&self, key: &str, patterns: Vec<String>) -> Result<Patterns, ConfigError> {
+        let glob = |pattern: &String| {
+            let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
+            let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+            glob.map(|glob| glob.compile_matcher()).map_err(|error| self.error(Some(key), error.into()))
+        };
+        let globs = patterns.iter().map(glob).collect::<Result<_, _>>()?;
+        Ok(Patterns { folder: self.folder.to_path_buf(), globs })
+    }
+
+    fn lints(&self, key: &str, value: &Value) -> Result<BTreeMap<String, Level>, ConfigError> {
+        let table: BTreeMap<String, Value> = self.value(key, value)?;
+        let level = |(name, value): (String, Value)| {
+            let level = self.value(&format!("{key}.{name}"), &value)?;
+            Ok((name.replace('-', "_"), level))
+        };
+        table.into_iter().map(level).collect()
+    }
+
+    fn toolkit(&self, key: &str, value: &Value) -> Result<String, ConfigError> {
+        let text: String = self.value(key, value)?;
+        let number = |part: &str| !part.is_empty() && part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_version = text.split('.').count() <= 3 && text.split('.').all(number);
+        if is_version || text == "managed" {
+            return Ok(text);
+        }
+        let problem = match text.contains(['/', '\\', '~']) {
+            true => ConfigProblem::ToolkitPath(text),
+            false => ConfigProblem::Toolkit(text),
+        };
+        Err(self.error(Some(key), problem))
+    }
+
+    fn table<'v>(&self, value: &'v Value) -> Result<&'v serde_json::Map<String, Value>, ConfigError> {
+        value.as_object().ok_or_else(|| self.error(None, ConfigProblem::NoTable))
+    }
+
+    fn value<T: DeserializeOwned>(&self, key: &str, value: &Value) -> Result<T, ConfigError> {
+        T::deserialize(value).map_err(|error| self.error(Some(key), error.into()))
+    }
+
+    fn error(&self, key: Option<&str>, problem: ConfigProblem) -> ConfigError {
+        let key = key.map_or(self.prefix.clone(), |key| format!("{}.{key}", self.prefix));
+        ConfigError { manifest: self.manifest.to_path_buf(), key, problem }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(lmem: Value) -> Result<PackageConfig, ConfigError> {
+        PackageConfig::read(Path::new("/project/Cargo.toml"), Table::Package, &json!({ "lmem": lmem }))
+    }
+
+    fn message(lmem: Value) -> String {
+        read(lmem).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn keys_are_read() {
+        let config = read(json!({
+            "arch": ["sm_80", "90a"], "toolkit": "13.5", "lints": { "dynamic_index": "deny", "register-spill": "allow" },
+            "nvcc-flags": ["--use_fast_math"], "include-dirs": ["inc"], "defines": ["N=4"], "exclude": ["old/**", "third_party"],
+            "file": [{ "path": "kernels/*.cu", "arch": "sm_75", "defines": ["M"] }],
+        }))
+        .unwrap();
+        assert_eq!(config.lints["register_spill"], Level::Allow);
+        assert!(config.is_excluded(Path::new("/project/third_party/x/y.cu")));
+        assert!(!config.is_excluded(Path::new("/project/src/third_party.cu")));
+        let special = Path::new("/project/kernels/a.cu");
+        let flags = flags_for(Some(&config), special, &[]);
+        assert_eq!(flags.arguments, ["-std=c++17", "--use_fast_math", "-DM", "-I", "/project/inc"]);
+        assert_eq!(flags.origin, FlagOrigin::Config);
+        assert_eq!(config.arch_for(special), ["75".parse().unwrap()]);
+        assert_eq!(config.arch_for(Path::new("/project/b.cu")).len(), 2);
+    }
+
+    #[test]
+    fn nothing_set_is_assumed() {
+        let flags = flags_for(None, Path::new("/a.cu"), &[]);
+        assert_eq!(flags, NvccFlags::new(vec!["-std=c++17".into()], FlagOrigin::Assumed));
+        let config = read(json!({ "nvcc-flags": ["--std=c++20"] })).unwrap();
+        assert_eq!(flags_for(Some(&config), Path::new("/a.cu"), &[]).arguments, ["--std=c++20"]);
+    }
+
+    #[test]
+    fn every_known_key_is_known() {
+        let value = |key: &str| match key {
+            "arch" | "toolkit" => json!("90"),
+            "lints" => json!({}),
+            "path" => json!("a"),
+            _ => json!([]),
+        };
+        for key in PACKAGE_KEYS {
+            read(json!({ *key: value(key) })).unwrap();
+        }
+        for key in FILE_KEYS {
+            read(json!({ "file": [{ "path": "x", *key: value(key) }] })).unwrap();
+        }
+    }
+
+    #[test]
+    fn errors_name_key_manifest_and_remedy() {
+        let text = message(json!({ "nvcc_flags": [] }));
+        assert!(text.starts_with("`package.metadata.lmem.nvcc_flags` in `/project/Cargo.toml`: there is no such key: did you mean `nvcc-flags`?"), "{text}");
+        assert!(
+            message(json!({ "file": [{ "path": "a", "define": [] }] })).contains("`package.metadata.lmem.file.define`")
+        );
+        assert!(message(json!({ "file": [{ "arch": "90" }] })).contains("`path` is missing"));
+        assert!(message(json!({ "arch": 90 })).contains("invalid type"));
+        assert!(message(json!({ "arch": [] })).contains("expected an architecture"));
+        assert!(message(json!({ "arch": "native" })).contains("`native` is not an architecture"));
+        assert!(message(json!({ "toolkit": "./evil" })).contains("may not name programs"));
+        assert!(message(json!({ "toolkit": "latest" })).contains("neither a version"));
+        assert!(message(json!({ "lints": { "dynamic_index": "error" } })).contains("lints.dynamic_index"));
+        assert!(message(json!({ "nvcc-flags": ["-ccbin=x"] })).contains("names a program"));
+        assert!(message(json!({ "include-dirs": ["$(x)"] })).contains("shell"));
+        assert!(message(json!("x")).contains("must be a table"));
+        assert!(message(json!({ "exclude": ["[a"] })).contains("exclude"));
+    }
+
+    #[test]
+    fn a_package_overrides_its_workspace_key_by_key() {
+        let workspace = read(json!({ "arch": "80", "defines": ["A"], "lints": { "a": "deny", "b": "deny" } })).unwrap();
+        let package = read(json!({ "defines": ["B"], "lints": { "a": "allow" } })).unwrap();
+        let merged = package.over(&workspace);
+        assert_eq!(merged.arch.len(), 1);
+        assert_eq!((merged.lints["a"], merged.lints["b"]), (Level::Allow, Level::Deny));
+        assert_eq!(flags_for(Some(&merged), Path::new("/a.cu"), &[]).arguments, ["-std=c++17", "-DB"]);
+    }
+
+    #[test]
+    fn unknown_lints_are_told_by_who_knows_them() {
+        let config = read(json!({ "lints": { "dynamic_indx": "deny" } })).unwrap();
+        let text = config.validate_lints(&["dynamic_index"]).unwrap_err().to_string();
+        assert!(text.contains("did you mean `dynamic_index`"), "{text}");
+        assert!(config.validate_lints(&["dynamic_indx"]).is_ok());
+    }
+}

@@ -1,0 +1,616 @@
+//! Which `nvcc` flags a manifest may set.
+//!
+//! A manifest comes with the pull request that is checked, and `nvcc` is a driver that starts other programs, through a
+//! shell: `-DX=$(touch x)` runs `touch` (seen with CUDA 13.5; so does a `.cu` file with such a name). So this is a list
+//! of what is allowed, not of what is forbidden: flags that change the generated code and neither name a program nor
+//! write a file. Everything else can still be set where its author is the user, in `NVCC_APPEND_FLAGS`.
+
+use std::path::Path;
+
+/// Why a flag in a manifest is not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FlagError {
+    #[error(
+        "`{flag}` {reason}: a setting in the workspace may not do that; `NVCC_APPEND_FLAGS` in your environment may"
+    )]
+    Unsafe { flag: String, reason: &'static str },
+    #[error("`{flag}` holds a character that a shell would act on, and nvcc starts its tools through one")]
+    Shell { flag: String },
+    #[error("`{flag}` chooses the architecture: use `arch = \"sm_90\"` for that")]
+    Architecture { flag: String },
+    #[error("`{flag}` chooses what nvcc writes, and checking needs a cubin: leave it out")]
+    Output { flag: String },
+    #[error("`{flag}` starts more threads than {MAX_THREADS}, or no number of them")]
+    Threads { flag: String },
+    #[error("`{flag}` needs a value")]
+    NoValue { flag: String },
+    #[error("`{flag}` is no flag: name one flag, and its value, per item of the list")]
+    NoFlag { flag: String },
+    #[error("`{flag}` is not among the flags that a manifest may set{}", hint(.near))]
+    Unknown { flag: String, near: Option<&'static str> },
+}
+
+fn hint(near: &Option<&'static str>) -> String {
+    near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default()
+}
+
+/// What may follow a flag's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Value {
+    None,
+    /// `--std=c++17` or `--std c++17`: a word or number.
+    Word,
+    /// As `Word`, or nothing: `-lineinfo`, `-g`.
+    Macro,
+    /// A path or list of paths, relative to the manifest.
+    Path,
+    /// Flags of ptxas, with commas.
+    Ptxas,
+    /// Flags of the host compiler, with commas.
+    Host,
+}
+
+/// The allowed flags. Names of one letter may stand before their value without anything between.
+const ALLOWED: &[(&str, Value)] = &[
+    ("-D", Value::Macro),
+    ("--define-macro", Value::Macro),
+    ("-U", Value::Macro),
+    ("--undefine-macro", Value::Macro),
+    ("-I", Value::Path),
+    ("--include-path", Value::Path),
+    ("-isystem", Value::Path),
+    ("--system-include", Value::Path),
+    ("-include", Value::Path),
+    ("--pre-include", Value::Path),
+    ("-std", Value::Word),
+    ("--std", Value::Word),
+    ("-O", Value::Word),
+    ("--optimize", Value::Word),
+    ("-dopt", Value::Word),
+    ("--dopt", Value::Word),
+    ("-Ofc", Value::Word),
+    ("--Ofast-compile", Value::Word),
+    ("-use_fast_math", Value::None),
+    ("--use_fast_math", Value::None),
+    ("-ftz", Value::Word),
+    ("--ftz", Value::Word),
+    ("-prec-div", Value::Word),
+    ("--prec-div", Value::Word),
+    ("-prec-sqrt", Value::Word),
+    ("--prec-sqrt", Value::Word),
+    ("-fmad", Value::Word),
+    ("--fmad", Value::Word),
+    ("-maxrregcount", Value::Word),
+    ("--maxrregcount", Value::Word),
+    ("-rdc", Value::Word),
+    ("--relocatable-device-code", Value::Word),
+    ("-ewp", Value::None),
+    ("--extensible-whole-program", Value::None),
+    ("-dlto", Value::None),
+    ("--dlink-time-opt", Value::None),
+    ("-G", Value::None),
+    ("--device-debug", Value::None),
+    ("-g", Value::None),
+    ("--debug", Value::None),
+    ("-lineinfo", Value::None),
+    ("--generate-line-info", Value::None),
+    ("-expt-relaxed-constexpr", Value::None),
+    ("--expt-relaxed-constexpr", Value::None),
+    ("-expt-extended-lambda", Value::None),
+    ("--expt-extended-lambda", Value::None),
+    ("-extended-lambda", Value::None),
+    ("--extended-lambda", Value::None),
+    ("-default-stream", Value::Word),
+    ("--default-stream", Value::Word),
+    ("-extra-device-vectorization", Value::None),
+    ("--extra-device-vectorization", Value::None),
+    ("-restrict", Value::None),
+    ("--restrict", Value::None),
+    ("-m", Value::Word),
+    ("--machine", Value::Word),
+    ("-w", Value::None),
+    ("--disable-warnings", Value::None),
+    ("-Werror", Value::Word),
+    ("--Werror", Value::Word),
+    ("-Wno-deprecated-gpu-targets", Value::None),
+    ("--Wno-deprecated-gpu-targets", Value::None),
+    ("-Wno-deprecated-declarations", Value::None),
+    ("--Wno-deprecated-declarations", Value::None),
+    ("-Wreorder", Value::None),
+    ("-Wext-lambda-captures-this", Value::None),
+    ("-Wdefault-stream-launch", Value::None),
+    ("-diag-suppress", Value::Word),
+    ("--diag-suppress", Value::Word),
+    ("-diag-warn", Value::Word),
+    ("--diag-warn", Value::Word),
+    ("-diag-error", Value::Word),
+    ("--diag-error", Value::Word),
+    ("-err-no", Value::None),
+    ("--display-error-number", Value::None),
+    ("-no-align-double", Value::None),
+    ("-builtin-move-forward", Value::Word),
+    ("-builtin-initializer-list", Value::Word),
+    ("-allow-unsupported-compiler", Value::None),
+    ("--allow-unsupported-compiler", Value::None),
+    ("-static-global-template-stub", Value::Word),
+    ("--static-global-template-stub", Value::Word),
+    ("-split-compile", Value::Word),
+    ("--split-compile", Value::Word),
+    ("-jump-table-density", Value::Word),
+    ("--jump-table-density", Value::Word),
+    ("-disable-optimizer-constants", Value::None),
+    ("-forward-unknown-to-host-compiler", Value::None),
+    ("--forward-unknown-to-host-compiler", Value::None),
+    ("-Xptxas", Value::Ptxas),
+    ("--ptxas-options", Value::Ptxas),
+    ("-Xcompiler", Value::Host),
+    ("--compiler-options", Value::Host),
+];
+
+/// Flags that are refused for a reason worth telling, by name without dashes.
+const EXPLAINED: &[(&str, &str)] = &[
+    ("ccbin", PROGRAM),
+    ("compiler-bindir", PROGRAM),
+    ("allow-unsupported-compiler-bindir", PROGRAM),
+    ("run", PROGRAM),
+    ("run-args", PROGRAM),
+    ("idp", PROGRAM),
+    ("input-drive-prefix", PROGRAM),
+    ("ddp", PROGRAM),
+    ("dependency-drive-prefix", PROGRAM),
+    ("dp", PROGRAM),
+    ("drive-prefix", PROGRAM),
+    ("use-local-env", PROGRAM),
+    ("env", PROGRAM),
+    ("ldir", PROGRAM),
+    ("libdevice-directory", PROGRAM),
+    ("tdir", PROGRAM),
+    ("target-directory", PROGRAM),
+    ("noprof", PROGRAM),
+    ("dont-use-profile", PROGRAM),
+    ("Xcudafe", PROGRAM),
+    ("Xnvvm", PROGRAM),
+    ("Xcicc", PROGRAM),
+    ("Xarchive", PROGRAM),
+    ("Xnvlink", PROGRAM),
+    ("Xlinker", PROGRAM),
+    ("optf", RESPONSE),
+    ("options-file", RESPONSE),
+    ("o", WRITES),
+    ("output-file", WRITES),
+    ("odir", WRITES),
+    ("output-directory", WRITES),
+    ("objdir", WRITES),
+    ("keep", WRITES),
+    ("save-temps", WRITES),
+    ("keep-dir", WRITES),
+    ("MF", WRITES),
+    ("dependency-output", WRITES),
+    ("MD", WRITES),
+    ("MMD", WRITES),
+    ("tp", WRITES),
+    ("time", WRITES),
+    ("fdevice-time-trace", WRITES),
+    ("clean", WRITES),
+    ("clean-targets", WRITES),
+    ("tempdir", WRITES),
+];
+
+const PROGRAM: &str = "names a program, or options and folders of one";
+const RESPONSE: &str = "reads flags from a file";
+const WRITES: &str = "writes or removes files";
+
+/// Flags that choose what is made. The analysis chooses that.
+const OUTPUT: &[&str] = &[
+    "ptx",
+    "c",
+    "compile",
+    "cubin",
+    "dc",
+    "device-c",
+    "dw",
+    "device-w",
+    "fatbin",
+    "lib",
+    "link",
+    "dlink",
+    "device-link",
+    "cuda",
+    "preprocess",
+    "E",
+    "M",
+    "generate-dependencies",
+    "MM",
+    "optix-ir",
+    "ltoir",
+    "lto",
+    "dryrun",
+    "n",
+    "shared",
+    "cudart",
+    "l",
+    "library",
+    "L",
+    "library-path",
+    "t",
+    "threads",
+    "x",
+    "device-entity-has-hidden-visibility",
+];
+
+const ARCHITECTURE: &[&str] =
+    &["arch", "gpu-architecture", "code", "gpu-code", "gencode", "generate-code", "arch-list", "list-gpu-arch"];
+
+/// Checks the flags of one list and gives them back with relative paths made absolute from `folder`.
+///
+/// # Errors
+/// A flag is not one that a manifest may set, or is no flag at all.
+pub fn check(flags: &[String], folder: &Path) -> Result<Vec<String>, FlagError> {
+    let mut checked = Vec::new();
+    let mut rest = flags.iter();
+    while let Some(flag) = rest.next() {
+        let (name, value_kind, joined) = split(flag)?;
+        if value_kind == Value::None {
+            if joined.is_some() {
+                return Err(unknown(flag));
+            }
+            checked.push(name.to_string());
+            continue;
+        }
+        let value = match joined {
+            Some(value) => value,
+            None => rest.next().map(String::as_str).ok_or_else(|| FlagError::NoValue { flag: flag.clone() })?,
+        };
+        checked.extend(with_value(name, value_kind, value, folder)?);
+    }
+    Ok(checked)
+}
+
+/// Those of a build's flags that a manifest may set too, and those that it may not. A word without a dash is the value of
+/// the flag before it.
+pub fn allowed(flags: &[String], folder: &Path) -> (Vec<String>, Vec<String>) {
+    let (mut allowed, mut refused) = (Vec::new(), Vec::new());
+    let mut rest = flags;
+    while !rest.is_empty() {
+        let has_value = rest.get(1).is_some_and(|next| !next.starts_with('-'));
+        let (flag, behind) = rest.split_at(if has_value { 2 } else { 1 });
+        match check(flag, folder) {
+            Ok(checked) => allowed.extend(checked),
+            Err(_) => refused.push(flag.join(" ")),
+        }
+        rest = behind;
+    }
+    (allowed, refused)
+}
+
+/// `-DNAME` for each of the key `defines`.
+///
+/// # Errors
+/// A define holds a character that the shell below nvcc would act on, or does not begin with a name.
+pub fn check_defines(defines: &[String]) -> Result<Vec<String>, FlagError> {
+    defines.iter().map(|define| macro_flag("-D", define)).collect()
+}
+
+/// Whether nvcc can be given this path. It writes paths into double quotes for a shell.
+pub fn is_safe_path(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| !text.contains(SHELL_ACTIVE))
+}
+
+/// Characters that do something between the double quotes of a shell, and line ends.
+const SHELL_ACTIVE: [char; 7] = ['$', '`', '"', '\\', '\n', '\r', '\0'];
+
+/// The flag's name, what may follow it, and what follows it in the same item.
+fn split(flag: &str) -> Result<(&'static str, Value, Option<&str>), FlagError> {
+    if flag.starts_with('@') {
+        return Err(FlagError::Unsafe { flag: flag.to_string(), reason: RESPONSE });
+    }
+    if !flag.starts_with('-') || flag.trim_start_matches('-').is_empty() {
+        return Err(FlagError::NoFlag { flag: flag.to_string() });
+    }
+    let (written, value) = match flag.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (flag, None),
+    };
+    if let Some((name, kind)) = ALLOWED.iter().find(|(name, _)| *name == written) {
+        return Ok((name, *kind, value));
+    }
+    let bare = written.trim_start_matches('-');
+    if let Some((_, reason)) = EXPLAINED.iter().find(|(name, _)| *name == bare) {
+        return Err(FlagError::Unsafe { flag: flag.to_string(), reason });
+    }
+    if ARCHITECTURE.contains(&bare) {
+        return Err(FlagError::Architecture { flag: flag.to_string() });
+    }
+    if OUTPUT.contains(&bare) {
+        return Err(FlagError::Output { flag: flag.to_string() });
+    }
+    for (name, kind) in ALLOWED.iter().filter(|(name, _)| matches!(*name, "-D" | "-U" | "-I" | "-O" | "-m")) {
+        if let Some(value) = flag.strip_prefix(name) {
+            return Ok((name, *kind, Some(value)));
+        }
+    }
+    Err(unknown(flag))
+}
+
+fn unknown(flag: &str) -> FlagError {
+    let near = lmem_base::words::nearest(flag.split('=').next().unwrap_or(flag), ALLOWED.iter().map(|(name, _)| *name));
+    FlagError::Unknown { flag: flag.to_string(), near }
+}
+
+fn with_value(name: &str, kind: Value, value: &str, folder: &Path) -> Result<Vec<String>, FlagError> {
+    let flag = || format!("{name} {value}");
+    match kind {
+        Value::None => Ok(vec![name.to_string()]),
+        Value::Macro => {
+            Ok(vec![macro_flag(if name.starts_with("-U") || name.starts_with("--un") { "-U" } else { "-D" }, value)?])
+        }
+        Value::Path => {
+            let path = path_value(value, folder).ok_or_else(|| FlagError::Shell { flag: flag() })?;
+            Ok(vec![name.to_string(), path])
+        }
+        Value::Word if name.ends_with("split-compile") && !is_small_number(value) => {
+            Err(FlagError::Threads { flag: flag() })
+        }
+        Value::Word if is_word(value) => Ok(vec![joined(name, value)]),
+        Value::Word => Err(FlagError::Shell { flag: flag() }),
+        Value::Ptxas | Value::Host => {
+            if !is_word(value) {
+                return Err(FlagError::Shell { flag: flag() });
+            }
+            let allowed: fn(&str) -> bool = if kind == Value::Ptxas { is_ptxas_option } else { is_host_option };
+            match value.split(',').find(|option| !allowed(option)) {
+                Some(option) => Err(FlagError::Unsafe { flag: format!("{name} {option}"), reason: PROGRAM_OPTION }),
+                None => Ok(vec![format!("{name}={value}")]),
+            }
+        }
+    }
+}
+
+const PROGRAM_OPTION: &str = "hands a program an option that is not known to be harmless";
+
+fn joined(name: &str, value: &str) -> String {
+    if matches!(name, "-O" | "-m") { format!("{name}{value}") } else { format!("{name}={value}") }
+}
+
+fn macro_flag(name: &str, value: &str) -> Result<String, FlagError> {
+    let flag = format!("{name}{value}");
+    let begins_well = value.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    // nvcc splits the value at commas, and what follows would be a macro of its own.
+    match begins_well && !value.contains(SHELL_ACTIVE) && !value.contains(',') {
+        true => Ok(flag),
+        false => Err(FlagError::Shell { flag }),
+    }
+}
+
+fn path_value(value: &str, folder: &Path) -> Option<String> {
+    let path = folder.join(value);
+    // nvcc takes a list, with commas, wherever it takes a path.
+    (is_safe_path(&path) && !value.contains(',') && !value.is_empty()).then(|| path.to_string_lossy().into_owned())
+}
+
+/// Threads of one compiler, each with memory of its own.
+const MAX_THREADS: u32 = 64;
+
+fn is_small_number(value: &str) -> bool {
+    value.parse::<u32>().is_ok_and(|number| number <= MAX_THREADS)
+}
+
+fn is_word(value: &str) -> bool {
+    !value.is_empty() && value.chars().all(|letter| letter.is_ascii_alphanumeric() || "_+-=.,:".contains(letter))
+}
+
+/// Whether an option of ptxas changes code or messages alone. `-o` and `--options-file` are among those that do not.
+pub fn is_ptxas_option(option: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "-v",
+        "--verbose",
+        "-O",
+        "-O0",
+        "-O1",
+        "-O2",
+        "-O3",
+        "--opt-level",
+        "-dlcm",
+        "--def-load-cache",
+        "-dscm",
+        "--def-store-cache",
+        "-flcm",
+        "--force-load-cache",
+        "-fscm",
+        "--force-store-cache",
+        "--allow-expensive-optimizations",
+        "-allow-expensive-optimizations",
+        "--fmad",
+        "-fmad",
+        "-maxrregcount",
+        "--maxrregcount",
+        "-w",
+        "--disable-warnings",
+        "-warn-spills",
+        "--warn-on-spills",
+        "-warn-lmem-usage",
+        "--warn-on-local-memory-usage",
+        "-warn-double-usage",
+        "--warn-on-double-precision-use",
+        "-suppress-stack-size-warning",
+        "--suppress-stack-size-warning",
+        "-disable-optimizer-constants",
+        "--disable-optimizer-constants",
+        "--extensible-whole-program",
+        "-ewp",
+        "-position-independent-code",
+        "-pic",
+        "-register-usage-level",
+        "--register-usage-level",
+    ];
+    NAMES.contains(&option.split('=').next().unwrap_or(option))
+}
+
+/// Options of the host compiler that can matter to the preprocessor, which is all that runs of it.
+fn is_host_option(option: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "-w",
+        "-g",
+        "-pthread",
+        "-pedantic",
+        "-fPIC",
+        "-fpic",
+        "-fPIE",
+        "-fpie",
+        "-fopenmp",
+        "-fpermissive",
+        "-fexceptions",
+        "-frtti",
+        "-fstrict-aliasing",
+        "-ffast-math",
+        "-funroll-loops",
+        "-fvisibility=hidden",
+        "-fvisibility=default",
+        "-fvisibility-inlines-hidden",
+        "-ansi",
+        "-pipe",
+    ];
+    let begins = |prefix: &str| option.starts_with(prefix);
+    let warning = begins("-W") && !["-Wp", "-Wa", "-Wl"].contains(&option) && !option.contains('.');
+    let macros = (begins("-D") || begins("-U")) && option.len() > 2;
+    let off = begins("-fno-") && option[5..].chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
+    let level = begins("-O") && option.len() <= 6 && option[2..].chars().all(char::is_alphanumeric);
+    NAMES.contains(&option)
+        || warning
+        || macros
+        || off
+        || level
+        || begins("-std=")
+        || begins("-march=")
+        || begins("-mtune=")
+        || begins("-mavx")
+        || begins("-msse")
+        || option == "-mf16c"
+        || option == "-mfma"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_all(flags: &[&str]) -> Result<Vec<String>, FlagError> {
+        let flags: Vec<String> = flags.iter().map(ToString::to_string).collect();
+        check(&flags, Path::new("/project"))
+    }
+
+    #[test]
+    fn flags_of_real_builds_are_taken() {
+        let flags =
+            ["--use_fast_math", "-O3", "-std=c++17", "-Iinclude", "-DN=4", "-D", "M", "--expt-relaxed-constexpr"];
+        let expected = [
+            "--use_fast_math",
+            "-O3",
+            "-std=c++17",
+            "-I",
+            "/project/include",
+            "-DN=4",
+            "-DM",
+            "--expt-relaxed-constexpr",
+        ];
+        assert_eq!(check_all(&flags).unwrap(), expected);
+        let flags =
+            ["-Xptxas=-v,-O3", "-Xcompiler", "-fPIC,-Wall", "-maxrregcount", "64", "--default-stream", "per-thread"];
+        let expected = ["-Xptxas=-v,-O3", "-Xcompiler=-fPIC,-Wall", "-maxrregcount=64", "--default-stream=per-thread"];
+        assert_eq!(check_all(&flags).unwrap(), expected);
+        assert_eq!(check_all(&["-isystem", "/usr/include/x"]).unwrap(), ["-isystem", "/usr/include/x"]);
+    }
+
+    #[test]
+    fn flags_that_run_or_write_are_refused() {
+        let attacks: &[&[&str]] = &[
+            &["-ccbin", "./evil"],
+            &["-ccbin=./evil"],
+            &["--compiler-bindir=evil"],
+            &["-Xcompiler", "-B."],
+            &["-Xcompiler=-B,."],
+            &["-Xcompiler", "-wrapper,./evil"],
+            &["-Xcompiler=-fplugin=./evil.so"],
+            &["-Xcompiler=-specs=evil"],
+            &["-Xcompiler=-Wp,-MD,evil"],
+            &["-Xcompiler=-Wl,-x"],
+            &["-Xcompiler=-o,evil"],
+            &["-Xcompiler=-fdump-tree-all"],
+            &["-Xcompiler=-fprofile-generate=x"],
+            &["-Xcompiler=@evil"],
+            &["-Xcompiler=evil.c"],
+            &["-Xcompiler=-save-temps"],
+            &["@flags.txt"],
+            &["--options-file", "x"],
+            &["-optf=x"],
+            &["-o", "x"],
+            &["-odir=x"],
+            &["--output-directory=x"],
+            &["--keep-dir=x"],
+            &["-keep"],
+            &["-MF", "x"],
+            &["-MD"],
+            &["-run"],
+            &["--run-args=x"],
+            &["--ldir=x"],
+            &["-ldir", "x"],
+            &["-idp=x"],
+            &["-tp=x"],
+            &["--dont-use-profile"],
+            &["-Xptxas=-o,x"],
+            &["-Xptxas=--options-file=x"],
+            &["-Xptxas", "-o=x"],
+            &["-Xcudafe=--x"],
+            &["-Xnvvm=x"],
+            &["-Xlinker=x"],
+            &["evil.cu"],
+            &["-"],
+            &["--"],
+            &[""],
+            &["-fdevice-time-trace=x"],
+        ];
+        for attack in attacks {
+            assert!(check_all(attack).is_err(), "{attack:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_reaches_the_shell_below_nvcc() {
+        let attacks: &[&[&str]] = &[
+            &["-DX=$(touch x)"],
+            &["-DX=`touch x`"],
+            &["-D", "X=\"a\""],
+            &["-DX=\\"],
+            &["-I$(touch x)"],
+            &["-I", "a\nb"],
+            &["-Xptxas=-O3;touch x"],
+            &["-Xcompiler=-DX;touch x"],
+            &["-std=c++17;x"],
+            &["-UX`x`"],
+            &["-D"],
+            &["-D", "-ccbin=x"],
+            &["-DA,-ccbin=x"],
+            &["-Ia,-ccbin"],
+            &["-include", "$(x)"],
+            &["-O3;x"],
+            &["-Werror"],
+        ];
+        for attack in attacks {
+            assert!(check_all(attack).is_err(), "{attack:?}");
+        }
+        assert!(check_defines(&["X=$(touch x)".to_string()]).is_err());
+        assert!(check_defines(&["-X".to_string()]).is_err());
+        assert_eq!(check_defines(&["X=(1 + 2)".to_string()]).unwrap(), ["-DX=(1 + 2)"]);
+        assert!(!is_safe_path(Path::new("/a/$(x).cu")));
+        assert!(is_safe_path(Path::new("/a b/(x);.cu")));
+    }
+
+    #[test]
+    fn the_message_says_what_to_do() {
+        let message = |flags: &[&str]| check_all(flags).unwrap_err().to_string();
+        assert!(message(&["-arch=sm_90"]).contains("use `arch"));
+        assert!(message(&["-gencode", "arch=compute_90,code=sm_90"]).contains("use `arch"));
+        assert!(message(&["-ptx"]).contains("leave it out"));
+        assert!(message(&["--use-fast-math"]).contains("did you mean `--use_fast_math`"));
+        assert!(message(&["-maxrregcount"]).contains("needs a value"));
+    }
+}

@@ -1,0 +1,110 @@
+//! Asking cargo about a manifest, without a word of the workspace being obeyed.
+//!
+//! `cargo` on `PATH` is most often rustup's proxy, which looks for `rust-toolchain.toml` in the current folder and above it,
+//! and starts the `cargo` of a folder that the file names (`path = "…"`). Cargo itself takes `.cargo/config.toml` from the
+//! current folder and above, never from the manifest's (seen with cargo 1.95 and rustup 1.28). So both are started in `/`,
+//! where a pull request has no file.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use cargo_metadata::{Metadata, MetadataCommand};
+
+use super::DiscoverError;
+use lmem_base::places::{Places, tree_of};
+use lmem_base::process::{self, End};
+use lmem_base::source::normalize;
+
+/// The folder that cargo is started in.
+const NEUTRAL: &str = "/";
+
+/// For a workspace of thousands of packages on a slow disk.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Variables that name folders, and that cargo and rustup read from the current folder on where they are relative.
+const FOLDERS: [&str; 5] =
+    ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "CARGO_BUILD_BUILD_DIR", "CARGO_HOME", "RUSTUP_HOME"];
+
+/// What cargo says of a manifest, whose path is absolute. Neither network nor lock file are needed for what `--no-deps`
+/// tells.
+pub(super) fn metadata(manifest: &Path) -> Result<Metadata, DiscoverError> {
+    let program = program().ok_or_else(|| DiscoverError::Cargo("no `cargo` is on `PATH`".to_string()))?;
+    let mut asking = MetadataCommand::new();
+    asking.cargo_path(program).manifest_path(manifest).no_deps().other_options(["--offline".to_string()]);
+    let mut command = asking.cargo_command();
+    in_neutral_folder(&mut command);
+    let output = process::run(&mut command, b"", LIMIT, &AtomicBool::new(false));
+    let output = output.map_err(|error| DiscoverError::Cargo(format!("it cannot be started: {error}")))?;
+    match output.end {
+        End::Exit(0) => {}
+        End::TimedOut => {
+            return Err(DiscoverError::Cargo(format!("it was given up after {} s", LIMIT.as_secs())));
+        }
+        _ => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(DiscoverError::Cargo(shown(&said, manifest)));
+        }
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().find(|line| line.starts_with('{')).unwrap_or_default();
+    MetadataCommand::parse(line).map_err(|error| DiscoverError::Cargo(error.to_string()))
+}
+
+/// The `cargo` that started us, else the first one on `PATH`.
+fn program() -> Option<PathBuf> {
+    let ours = std::env::var_os("CARGO").map(PathBuf::from).filter(|path| path.is_absolute());
+    ours.or_else(|| process::on_path("cargo"))
+}
+
+fn in_neutral_folder(command: &mut Command) {
+    command.current_dir(NEUTRAL);
+    let current = std::env::current_dir().unwrap_or_default();
+    for name in FOLDERS {
+        let value: Option<OsString> = std::env::var_os(name).filter(|value| !value.is_empty());
+        if let Some(folder) = value.map(PathBuf::from).filter(|folder| folder.is_relative()) {
+            command.env(name, normalize(&current.join(folder)));
+        }
+    }
+}
+
+/// What cargo said, for the user. It shows lines of manifests that it cannot read, and a link of that name may lead to any
+/// file of the user's: then only the name is shown.
+fn shown(said: &str, manifest: &Path) -> String {
+    let tree = Places::new([tree_of(manifest.parent().unwrap_or(manifest))]);
+    let named = tree.foreign_in(said, Path::new(NEUTRAL));
+    match named {
+        Some(path) => format!("`{}` leads out of the workspace", path.display()),
+        None => said.trim().trim_start_matches("error: ").to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_files_elsewhere_are_not_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs_err::canonicalize(folder.path()).unwrap();
+        let write = |name: &str| {
+            let path = root.join(name);
+            fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+            fs_err::write(&path, "").unwrap();
+            path
+        };
+        let (manifest, secret) = (write("tree/Cargo.toml"), write("secret"));
+        let link = root.join("tree/member.toml");
+        std::os::unix::fs::symlink(&secret, &link).unwrap();
+        let said = |path: &Path| {
+            format!("error: cannot parse `{}`\n --> {}:1:2\n | token = 1", path.display(), path.display())
+        };
+        assert!(shown(&said(&manifest), &manifest).contains("token"));
+        for path in [&link, &secret] {
+            let shown = shown(&said(path), &manifest);
+            assert!(shown.ends_with("leads out of the workspace") && !shown.contains("token"), "{shown}");
+        }
+    }
+}

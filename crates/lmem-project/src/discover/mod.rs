@@ -1,0 +1,305 @@
+//! The files to check, and the packages that they belong to.
+//!
+//! Without paths these are the packages that cargo would build; with paths, those files and folders, in a package or not.
+//! Nothing of the workspace is run: `cargo metadata --no-deps` starts no compiler (seen with cargo 1.95), and is itself
+//! started where neither `rust-toolchain.toml` nor `.cargo/config.toml` of the workspace count.
+
+mod cargo;
+mod include;
+pub mod packages;
+pub mod unmatched;
+mod walk;
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+pub use packages::Package;
+pub use unmatched::Unmatched;
+
+use crate::config::nvcc_flags::is_safe_path;
+use crate::config::{ConfigError, PackageConfig};
+use lmem_base::places::{Places, tree_of};
+use lmem_base::source::{display_path, has_ending, normalize};
+
+use packages::Projects;
+use walk::Walk;
+
+/// What the command line says about which files are meant.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    /// Files and folders; none means packages.
+    pub paths: Vec<PathBuf>,
+    /// `--package`: names or globs.
+    pub packages: Vec<String>,
+    /// `--workspace`
+    pub workspace: bool,
+    /// `--exclude`: names or globs.
+    pub exclude: Vec<String>,
+    pub manifest_path: Option<PathBuf>,
+    /// Absolute.
+    pub current_folder: PathBuf,
+}
+
+/// Everything that is to be checked.
+#[derive(Debug, Clone, Default)]
+pub struct Workspace {
+    /// What shown paths are relative to: the workspace's folder, or the current one for files outside of packages.
+    pub root: PathBuf,
+    pub packages: Vec<Package>,
+    /// Sorted by path.
+    pub files: Vec<DiscoveredFile>,
+    /// What was left out and why, for `-v`.
+    pub notes: Vec<String>,
+    /// Packages with CUDA files that the selected ones build, but that no run of the workspace checks: said in any case.
+    pub left_out: Vec<String>,
+    /// Settings that name nothing.
+    pub unmatched: Vec<Unmatched>,
+    /// What of this machine is the tree that is checked: text may be included from it, and shown.
+    pub places: Places,
+}
+
+/// A `.cu`, `.rs`, `.ptx`, `.cubin` or `.fatbin` file.
+#[derive(Debug, Clone)]
+pub struct DiscoveredFile {
+    /// Absolute, without `..`.
+    pub path: PathBuf,
+    /// Index in [`Workspace::packages`].
+    pub package: Option<usize>,
+    /// The package's settings, else the workspace's, else none.
+    pub config: Arc<PackageConfig>,
+    /// Named on the command line, so it is checked whatever else speaks against it.
+    pub explicit: bool,
+}
+
+/// Why there is nothing to check.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoverError {
+    #[error("there is no `Cargo.toml` in `{}` or above it: name files or folders, as in `cargo lmem kernels/`", .0.display())]
+    NoManifest(PathBuf),
+    #[error("cargo cannot read the workspace: {0}")]
+    Cargo(String),
+    #[error("the workspace has no package `{spec}`{}", .near.as_ref().map(|near| format!(": did you mean `{near}`?")).unwrap_or_default())]
+    NoPackage { spec: String, near: Option<String> },
+    #[error("`{spec}` is not a package name or glob: {source}")]
+    Glob { spec: String, source: globset::Error },
+    #[error("there is no file or folder `{}`", .0.display())]
+    NoFile(PathBuf),
+    #[error("`{}` cannot be checked: {reason}", .path.display())]
+    NotAccepted { path: PathBuf, reason: &'static str },
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+impl Workspace {
+    /// The package of a file.
+    pub fn package_of(&self, file: &DiscoveredFile) -> Option<&Package> {
+        self.packages.get(file.package?)
+    }
+
+    /// Whether Rust code may have text of this file compiled: it lies in the workspace, or in its repository, and is
+    /// a regular file. A pull request must not put the contents of other files into a report.
+    pub fn may_read(&self, path: &Path) -> bool {
+        self.places.hold_file(path)
+    }
+
+    /// All `.rs` files of a package, those that were not asked for too: a kernel's text may lie in any of them.
+    pub fn rust_files_of(&self, package: usize) -> Vec<PathBuf> {
+        let Some(package) = self.packages.get(package) else { return Vec::new() };
+        let mut walk = Walk::of_package(package, &self.root);
+        walk.run(&package.root);
+        walk.files.into_iter().filter(|path| has_ending(path, &["rs"])).collect()
+    }
+}
+
+/// Finds the files to check.
+///
+/// # Errors
+/// A path, package or manifest does not exist or cannot be used, or a manifest has settings that cannot be.
+pub fn discover(scope: &Scope) -> Result<Workspace, DiscoverError> {
+    let mut finding = if scope.paths.is_empty() { of_packages(scope)? } else { of_paths(scope)? };
+    finding.leave_out_unsafe_paths()?;
+    finding.leave_out_headers();
+    Ok(finding.into_workspace(scope))
+}
+
+/// What was found so far.
+struct Finding {
+    root: PathBuf,
+    packages: Vec<Package>,
+    files: BTreeMap<PathBuf, DiscoveredFile>,
+    /// Files that may include others.
+    headers: Vec<PathBuf>,
+    notes: Vec<String>,
+    left_out: Vec<String>,
+    /// What `exclude` leaves out.
+    excluded: Vec<PathBuf>,
+    unmatched: Vec<Unmatched>,
+}
+
+fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
+    let manifest = packages::manifest_of(scope)?;
+    let project = cargo::metadata(&manifest)?;
+    let (selected, unmatched) = packages::select(&project, &manifest, scope)?;
+    let left_out = packages::left_out(&project, &selected);
+    let root = PathBuf::from(project.workspace_root.as_std_path());
+    let programs = packages::programs(&project);
+    let packages = selected.iter().map(|package| Package::new(package, &project, &programs));
+    let packages = packages.collect::<Result<Vec<_>, _>>()?;
+    let mut finding = Finding {
+        root,
+        packages,
+        files: BTreeMap::new(),
+        headers: Vec::new(),
+        notes: Vec::new(),
+        left_out,
+        excluded: Vec::new(),
+        unmatched,
+    };
+    for index in 0..finding.packages.len() {
+        finding.walk_package(index);
+    }
+    let members =
+        project.workspace_packages().into_iter().filter_map(|package| package.manifest_path.as_std_path().parent());
+    let members: Vec<PathBuf> = members.map(Path::to_path_buf).collect();
+    let seen = finding.files.keys().chain(&finding.excluded).cloned().collect();
+    finding.unmatched.extend(unmatched::unmatched(&finding.packages, &members, &seen));
+    Ok(finding)
+}
+
+fn of_paths(scope: &Scope) -> Result<Finding, DiscoverError> {
+    let mut projects = Projects::default();
+    let mut finding = Finding {
+        root: scope.current_folder.clone(),
+        packages: Vec::new(),
+        files: BTreeMap::new(),
+        headers: Vec::new(),
+        notes: Vec::new(),
+        left_out: Vec::new(),
+        excluded: Vec::new(),
+        unmatched: Vec::new(),
+    };
+    for path in &scope.paths {
+        let path = normalize(&scope.current_folder.join(path));
+        let metadata = std::fs::metadata(&path).map_err(|_| DiscoverError::NoFile(path.clone()))?;
+        if metadata.is_dir() {
+            finding.walk_folder(&path, &mut projects)?;
+        } else {
+            accept(&path, metadata.is_file())?;
+            finding.add(path, true, &mut projects)?;
+        }
+    }
+    if let Some(root) = projects.common_root() {
+        finding.root = root;
+    }
+    finding.notes.append(&mut projects.notes);
+    finding.packages = projects.packages;
+    Ok(finding)
+}
+
+fn accept(path: &Path, is_regular: bool) -> Result<(), DiscoverError> {
+    let reason = match path.extension().and_then(|ending| ending.to_str()) {
+        _ if !is_regular => "it is neither a file nor a folder",
+        Some("cu" | "rs" | "ptx" | "cubin" | "fatbin") => return Ok(()),
+        Some("cuh" | "h" | "hpp" | "hh" | "inl") => "it is a header: name a `.cu` file that includes it",
+        _ => "only `.cu`, `.rs`, `.ptx`, `.cubin` and `.fatbin` files are",
+    };
+    Err(DiscoverError::NotAccepted { path: path.to_path_buf(), reason })
+}
+
+impl Finding {
+    fn walk_package(&mut self, index: usize) {
+        let package = &self.packages[index];
+        let mut walk = Walk::of_package(package, &self.root);
+        walk.run(&package.root);
+        for path in walk.files {
+            let config = Arc::clone(&package.config);
+            let file = DiscoveredFile { path: path.clone(), package: Some(index), config, explicit: false };
+            self.files.entry(path).or_insert(file);
+        }
+        self.headers.append(&mut walk.headers);
+        self.excluded.append(&mut walk.excluded);
+        self.notes.append(&mut walk.notes);
+    }
+
+    /// A folder that was named: everything in it, packages too, for whoever names it means them.
+    fn walk_folder(&mut self, folder: &Path, projects: &mut Projects) -> Result<(), DiscoverError> {
+        let place = projects.place_of(folder)?;
+        let mut walk = Walk::of_folder(&place.config, folder);
+        walk.run(folder);
+        for path in walk.files {
+            self.add(path, false, projects)?;
+        }
+        self.headers.append(&mut walk.headers);
+        self.notes.append(&mut walk.notes);
+        Ok(())
+    }
+
+    fn add(&mut self, path: PathBuf, explicit: bool, projects: &mut Projects) -> Result<(), DiscoverError> {
+        let place = projects.place_of(path.parent().unwrap_or(&path))?;
+        if !explicit && place.config.is_excluded(&path) {
+            return Ok(());
+        }
+        let file = DiscoveredFile { path: path.clone(), package: place.package, config: place.config, explicit };
+        self.files.entry(path).and_modify(|file| file.explicit |= explicit).or_insert(file);
+        Ok(())
+    }
+
+    /// nvcc would have a shell act on them, and file names come with a pull request.
+    fn leave_out_unsafe_paths(&mut self) -> Result<(), DiscoverError> {
+        let is_unsafe = |path: &Path| has_ending(path, &["cu"]) && !is_safe_path(path);
+        let (left_out, kept) = std::mem::take(&mut self.files).into_iter().partition(|(path, _)| is_unsafe(path));
+        self.files = kept;
+        let left_out: BTreeMap<PathBuf, DiscoveredFile> = left_out;
+        for (path, file) in left_out {
+            let reason = "its path holds a character that a shell would act on, and nvcc starts its tools through one";
+            if file.explicit {
+                return Err(DiscoverError::NotAccepted { path, reason });
+            }
+            self.left_out.push(format!("`{}` is not checked: {reason}", display_path(&path, &self.root)));
+        }
+        Ok(())
+    }
+
+    fn leave_out_headers(&mut self) {
+        let units: BTreeMap<&Path, &DiscoveredFile> = self
+            .files
+            .iter()
+            .filter(|(path, _)| has_ending(path, &["cu"]))
+            .map(|(path, file)| (path.as_path(), file))
+            .collect();
+        let root_of = |file: &DiscoveredFile| {
+            file.package.and_then(|index| self.packages.get(index)).map(|package| package.root.as_path())
+        };
+        let included = include::included_units(&units, &self.headers, |file| root_of(file).unwrap_or(&self.root));
+        for path in included {
+            self.files.remove(&path);
+            let name = display_path(&path, &self.root);
+            self.notes.push(format!("`{name}` is a header, not a unit of its own: other files include it"));
+        }
+    }
+
+    fn into_workspace(mut self, scope: &Scope) -> Workspace {
+        self.notes.sort();
+        self.notes.dedup();
+        let folders = self.packages.iter().map(|package| package.root.clone());
+        let given = scope.paths.iter().map(|path| normalize(&scope.current_folder.join(path)));
+        let given =
+            given.map(|path| if path.is_dir() { path } else { path.parent().map(Path::to_path_buf).unwrap_or(path) });
+        let places = folders.chain(given).chain([self.root.clone()]).map(|folder| tree_of(&folder));
+        let places = Places::new(places);
+        let files = self.files.into_values().collect();
+        Workspace {
+            root: self.root,
+            packages: self.packages,
+            files,
+            notes: self.notes,
+            left_out: self.left_out,
+            unmatched: self.unmatched,
+            places,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! The files below a folder.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use walkdir::{DirEntry, WalkDir};
+
+use crate::config::PackageConfig;
+use crate::discover::packages::Package;
+use lmem_base::source::display_path;
+use lmem_base::source::has_ending;
+
+const HEADER_ENDINGS: &[&str] = &["cuh", "h", "hpp", "hh", "inl", "inc"];
+
+/// One walk: its rules, then what it found.
+pub(super) struct Walk {
+    config: Arc<PackageConfig>,
+    /// Folders where cargo writes.
+    target_folders: Vec<PathBuf>,
+    /// Whether folders with a manifest of their own are left to themselves.
+    skips_packages: bool,
+    /// What notes show paths relative to, and what symbolic links must not lead out of.
+    root: PathBuf,
+    pub files: Vec<PathBuf>,
+    pub headers: Vec<PathBuf>,
+    /// What the settings leave out.
+    pub excluded: Vec<PathBuf>,
+    pub notes: Vec<String>,
+}
+
+impl Walk {
+    pub fn of_package(package: &Package, root: &Path) -> Self {
+        let target_folders = package.target_folders.clone();
+        Self { target_folders, skips_packages: true, ..Self::of_folder(&package.config, root) }
+    }
+
+    pub fn of_folder(config: &Arc<PackageConfig>, root: &Path) -> Self {
+        Self {
+            config: Arc::clone(config),
+            target_folders: Vec::new(),
+            skips_packages: false,
+            root: root.to_path_buf(),
+            files: Vec::new(),
+            headers: Vec::new(),
+            excluded: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Walks `folder`, and what symbolic links in it lead to where that lies elsewhere below the root.
+    pub fn run(&mut self, folder: &Path) {
+        let mut walked = BTreeSet::new();
+        let mut waiting = vec![folder.to_path_buf()];
+        while let Some(folder) = waiting.pop() {
+            if walked.insert(folder.clone()) {
+                let links = self.walk(&folder);
+                waiting.extend(links.into_iter().filter_map(|link| self.target_of(&link, &walked)));
+            }
+        }
+        self.files.sort();
+        self.files.dedup();
+    }
+
+    fn walk(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let mut links = Vec::new();
+        let mut entries = WalkDir::new(folder).sort_by_file_name().into_iter();
+        while let Some(entry) = entries.next() {
+            match entry {
+                Err(error) => self.notes.push(format!("a folder cannot be read: {error}")),
+                Ok(entry) if entry.depth() > 0 && self.is_left_out(&entry) => {
+                    if entry.file_type().is_dir() {
+                        entries.skip_current_dir();
+                    }
+                }
+                Ok(entry) if entry.file_type().is_symlink() => links.push(entry.into_path()),
+                Ok(entry) if entry.file_type().is_file() => self.take(entry.into_path()),
+                Ok(_) => {}
+            }
+        }
+        links
+    }
+
+    fn take(&mut self, path: PathBuf) {
+        if has_ending(&path, &["cu", "rs"]) {
+            self.files.push(path);
+        } else if has_ending(&path, HEADER_ENDINGS) {
+            self.headers.push(path);
+        }
+    }
+
+    fn is_left_out(&mut self, entry: &DirEntry) -> bool {
+        let path = entry.path();
+        if self.config.is_excluded(path) {
+            self.excluded.push(path.to_path_buf());
+            return true;
+        }
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            return true;
+        }
+        entry.file_type().is_dir() && self.is_foreign(path)
+    }
+
+    /// Folders that hold what is built, or what is somebody else's.
+    fn is_foreign(&mut self, folder: &Path) -> bool {
+        let is_target = self.target_folders.iter().any(|target| target == folder) || is_build_output(folder);
+        if is_target || (self.skips_packages && folder.join("Cargo.toml").is_file()) {
+            return true;
+        }
+        let is_submodule = folder.join(".git").is_file();
+        if is_submodule {
+            self.notes.push(format!("the git submodule `{}` is not checked", display_path(folder, &self.root)));
+        }
+        is_submodule
+    }
+
+    /// Where a link leads, if that is to be walked: not what is walked anyway, and nothing outside of the root.
+    fn target_of(&mut self, link: &Path, walked: &BTreeSet<PathBuf>) -> Option<PathBuf> {
+        let target = fs_err::canonicalize(link).ok()?;
+        let is_wanted = target.is_dir() || has_ending(&target, &["cu", "rs"]) || has_ending(&target, HEADER_ENDINGS);
+        let is_known =
+            walked.iter().any(|folder| fs_err::canonicalize(folder).is_ok_and(|folder| target.starts_with(folder)));
+        if !is_wanted || is_known {
+            return None;
+        }
+        let root = fs_err::canonicalize(&self.root).ok()?;
+        let Ok(relative) = target.strip_prefix(&root) else {
+            self.notes.push(format!(
+                "`{}` is a link that leads out of the workspace and is not followed",
+                display_path(link, &self.root)
+            ));
+            return None;
+        };
+        // Through the root as it was given, so that one file has one path.
+        Some(self.root.join(relative)).filter(|path| !self.is_below_left_out(path))
+    }
+
+    /// A link must not lead into what is left out where it lies.
+    fn is_below_left_out(&mut self, path: &Path) -> bool {
+        let root = self.root.clone();
+        let folders: Vec<&Path> =
+            path.ancestors().take_while(|folder| *folder != root).filter(|folder| folder.is_dir()).collect();
+        let hidden = |folder: &&Path| folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        folders.iter().any(hidden)
+            || self.config.is_excluded(path)
+            || folders.into_iter().any(|folder| self.is_foreign(folder))
+    }
+}
+
+/// `target` beside a manifest, and every folder that says it is a cache, as cargo's and Python's do.
+fn is_build_output(folder: &Path) -> bool {
+    let beside_manifest = || folder.parent().is_some_and(|parent| parent.join("Cargo.toml").is_file());
+    folder.join("CACHEDIR.TAG").is_file() || (folder.ends_with("target") && beside_manifest())
+}

@@ -1,0 +1,192 @@
+//! What the preprocessor made of a file, token by token beside what the file says.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::Difference;
+use super::preprocessed::{Inclusion, pragma};
+use crate::as_compiled::tokens::{Token, TokenKind, tokens};
+
+/// Lines whose tokens are not compared one by one, because that would take their product in time: all of them differ.
+const MAX_COMPARED: usize = 4_000_000;
+
+/// Where a file and its inclusion differ, in order; `None` where the file's own lines do not count.
+pub fn differences(text: &str, inclusion: &Inclusion) -> Option<Vec<Difference>> {
+    let mut lines: BTreeMap<u32, Vec<Token>> = BTreeMap::new();
+    for token in tokens(text) {
+        if token.kind == TokenKind::Directive {
+            match directive_name(&text[token.range.clone()]) {
+                // Its lines are counted from another number.
+                name if name == "line" || name.starts_with(|c: char| c.is_ascii_digit()) => return None,
+                "pragma" => {}
+                _ => continue,
+            }
+        }
+        lines.entry(token.line).or_default().push(token);
+    }
+    let mut found = Vec::new();
+    let mut group = Group::default();
+    let numbers: std::collections::BTreeSet<u32> = lines.keys().chain(inclusion.keys()).copied().collect();
+    for number in numbers {
+        let own = lines.remove(&number).unwrap_or_default();
+        let compiled = inclusion.get(&number).map_or(&[][..], Vec::as_slice);
+        let is_same = own.len() == compiled.len() && own.iter().zip(compiled).all(|(own, it)| word(text, own) == *it);
+        if is_same {
+            group.finish(text, &mut found);
+        } else {
+            group.own.extend(own);
+            group.compiled.extend(compiled.iter().map(String::as_str));
+        }
+    }
+    group.finish(text, &mut found);
+    Some(found)
+}
+
+/// `pragma` of `#  pragma unroll`.
+pub fn directive_name(directive: &str) -> &str {
+    let rest = directive.trim_start_matches('#').trim_start_matches([' ', '\t']);
+    rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or("")
+}
+
+fn word(text: &str, token: &Token) -> String {
+    let word = &text[token.range.clone()];
+    match token.kind {
+        TokenKind::Directive => pragma(word),
+        // Within a token the end of a line may be spliced.
+        _ => word.to_string(),
+    }
+}
+
+/// Lines behind each other that differ.
+#[derive(Default)]
+struct Group<'c> {
+    own: Vec<Token>,
+    compiled: Vec<&'c str>,
+}
+
+impl Group<'_> {
+    fn finish(&mut self, text: &str, found: &mut Vec<Difference>) {
+        let Self { own, compiled } = std::mem::take(self);
+        if own.is_empty() && compiled.is_empty() {
+            return;
+        }
+        let words: Vec<String> = own.iter().map(|token| word(text, token)).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let is_comparable = words.len().saturating_mul(compiled.len()) <= MAX_COMPARED;
+        let hunks = match is_comparable {
+            true => hunks(&words, &compiled),
+            false => vec![(0..words.len(), 0..compiled.len())],
+        };
+        let end_of = |index: usize| own.get(index).map(|token| token.range.end);
+        for (left, right) in invocations(&words, hunks) {
+            let before = left.start.checked_sub(1).and_then(end_of);
+            let start = own.get(left.start).map(|token| token.range.start).or(before).unwrap_or(0);
+            let end = left.end.checked_sub(1).filter(|_| !left.is_empty()).and_then(end_of).unwrap_or(start);
+            found.push(Difference { start, end, compiled: compiled[right].join(" ") });
+        }
+    }
+}
+
+type Hunk = (Range<usize>, Range<usize>);
+
+fn hunks(own: &[&str], compiled: &[&str]) -> Vec<Hunk> {
+    let operations = capture_diff_slices(Algorithm::Myers, own, compiled);
+    let changed = operations.iter().filter(|operation| !matches!(operation, DiffOp::Equal { .. }));
+    let mut found: Vec<Hunk> = Vec::new();
+    for (left, right) in changed.map(|operation| (operation.old_range(), operation.new_range())) {
+        match found.last_mut() {
+            Some(last) if last.0.end == left.start && last.1.end == right.start => {
+                (last.0.end, last.1.end) = (left.end, right.end);
+            }
+            _ => found.push((left, right)),
+        }
+    }
+    found
+}
+
+/// The hunks of `NAME(…)` as one from the name to what its parentheses became: its arguments, where they are compiled as
+/// they are written, are still those of a macro.
+fn invocations(own: &[&str], hunks: Vec<Hunk>) -> Vec<Hunk> {
+    let mut found: Vec<Hunk> = Vec::new();
+    let mut hunks = hunks.into_iter().peekable();
+    while let Some((mut left, mut right)) = hunks.next() {
+        let is_name = |at: usize| own.get(at).is_some_and(|word| word.bytes().all(crate::as_compiled::tokens::is_word));
+        let is_invocation = !left.is_empty() && is_name(left.end - 1) && own.get(left.end) == Some(&"(");
+        if is_invocation {
+            let mut end = closed(own, left.end).unwrap_or(own.len());
+            // Tokens between hunks are the same on both sides.
+            let mut shift = (left.end, right.end);
+            while let Some((next, compiled)) = hunks.next_if(|(next, _)| next.start <= end) {
+                shift = (next.end, compiled.end);
+                end = end.max(next.end);
+            }
+            (left.end, right.end) = (end, shift.1 + (end - shift.0));
+        }
+        found.push((left, right));
+    }
+    found
+}
+
+/// The index behind the parenthesis that closes the one at an index.
+fn closed(own: &[&str], open: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, word) in own.iter().enumerate().skip(open) {
+        match *word {
+            "(" => depth += 1,
+            ")" => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text between `own` and `compiled`, which have the same lines.
+    fn found(own: &str, compiled: &str) -> Vec<String> {
+        let mut inclusion = Inclusion::new();
+        for token in tokens(compiled) {
+            inclusion.entry(token.line).or_default().push(word(compiled, &token));
+        }
+        let found = differences(own, &inclusion).unwrap();
+        found.iter().map(|it| format!("{} → {}", &own[it.start..it.end], it.compiled)).collect()
+    }
+
+    #[test]
+    fn constants_attributes_and_invocations() {
+        for (own, compiled, expected) in [
+            ("int a[N]; // N\n", "int a[12];\n", &["N → 12"][..]),
+            ("i < N; ++i", "i < 16; ++i", &["N → 16"]),
+            ("__global__ void k()", "__attribute__((global)) void k()", &["__global__ → __attribute__ ( ( global ) )"]),
+            ("{ CHECK(a[i]); b; }", "{ if (a[i]) break; b; }", &["CHECK(a[i]) → if ( a [ i ] ) break"]),
+            ("f(X, 1)", "f(x, 1)", &["X → x"]),
+            ("TRACE(a[i]);", ";", &["TRACE(a[i]) → "]),
+            ("t = IDX(i,\n 2) + 1;\nb;", "t = ((i) * 4 + (2))\n + 1;\nb;", &["IDX(i,\n 2) → ( ( i ) * 4 + ( 2 ) )"]),
+            ("MIN(MAX(a, b), c)", "m(M(a, b), c)", &["MIN(MAX(a, b), c) → m ( M ( a , b ) , c )"]),
+            ("a\n#if 0\nb;\n#endif\nc", "a\n\n\n\nc", &["b; → "]),
+        ] {
+            assert_eq!(found(own, compiled), expected, "{own}");
+        }
+    }
+
+    #[test]
+    fn the_same_text_has_no_difference() {
+        let text = "#include <x>\n#pragma  unroll 2\nint a = /* b */ 1; // c\n\nconst char* t = R\"(a\nb)\";\n";
+        assert_eq!(found(text, &text.replace("#include <x>", "")), [""; 0]);
+    }
+
+    #[test]
+    fn lines_that_are_counted_anew_are_not_compared() {
+        assert!(differences("int a;\n#line 7 \"b.cu\"\nint b;\n", &Inclusion::new()).is_none());
+        assert!(differences("int a;\n# 7 \"b.cu\"\nint b;\n", &Inclusion::new()).is_none());
+    }
+}

@@ -1,0 +1,210 @@
+//! What a macro stands for, as far as it matters to whoever reads the text without expanding it.
+
+use crate::as_compiled::tokens::{TokenKind, tokens};
+
+/// What a piece of text became.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expansion {
+    /// A number, or an expression of numbers, built-in types and names that the compiler itself knows.
+    Value,
+    /// Attributes: `__attribute__((shared))` of `__shared__`, `__inline__`.
+    Attribute,
+    /// A call of a macro, all of whose arguments are evaluated, each time and without more effects than are written.
+    Expression,
+    /// Anything else: control flow, effects, declarations, hidden uses of variables, nothing at all.
+    Other,
+}
+
+/// Names in values that are no variable of the user's.
+const VALUE_WORDS: [&str; 24] = [
+    "threadIdx",
+    "blockIdx",
+    "blockDim",
+    "gridDim",
+    "warpSize",
+    "x",
+    "y",
+    "z",
+    "int",
+    "unsigned",
+    "signed",
+    "long",
+    "short",
+    "char",
+    "bool",
+    "float",
+    "double",
+    "size_t",
+    "sizeof",
+    "static_cast",
+    "true",
+    "false",
+    "const",
+    "nullptr",
+];
+
+/// Operators that change nothing.
+const PURE_OPERATORS: [&str; 27] = [
+    "+", "-", "*", "/", "%", "(", ")", "<", ">", "<<", ">>", "<=", ">=", "==", "!=", "&", "|", "^", "~", "!", ",", ".",
+    "[", "]", "::", "&&", "||",
+];
+
+impl Expansion {
+    /// What `own` became: a name, or a name with arguments.
+    pub fn of(own: &str, compiled: &str) -> Self {
+        if is_attribute(compiled) {
+            return Self::Attribute;
+        }
+        let name = own.bytes().take_while(|byte| crate::as_compiled::tokens::is_word(*byte)).count();
+        let arguments = own[name..].trim();
+        if name == 0 || compiled.is_empty() {
+            return Self::Other;
+        }
+        match arguments.is_empty() {
+            true if is_expression(compiled, &is_known) && !has_condition(compiled) && is_atom(compiled) => Self::Value,
+            false if arguments.starts_with('(') && is_inert(arguments, compiled) => Self::Expression,
+            _ => Self::Other,
+        }
+    }
+
+    pub fn is_faithful(self) -> bool {
+        self != Self::Other
+    }
+}
+
+/// `__attribute__((device)) __inline__`, a pragma: what has no part in the values that a program computes.
+fn is_attribute(compiled: &str) -> bool {
+    if compiled.starts_with("# pragma unroll") {
+        return true;
+    }
+    let mut depth = 0usize;
+    // Parentheses belong to the word before them.
+    let mut has_word = false;
+    for token in tokens(compiled) {
+        match (&compiled[token.range], depth) {
+            ("(", 0) if !has_word => return false,
+            ("(", _) => depth += 1,
+            (")", 1..) => depth -= 1,
+            ("__attribute__" | "__inline__" | "__inline" | "inline" | "static" | "__restrict__" | "__restrict", 0) => {
+                has_word = true;
+            }
+            (_, 0) => return false,
+            _ => {}
+        }
+    }
+    has_word && depth == 0
+}
+
+fn is_known(word: &str) -> bool {
+    VALUE_WORDS.contains(&word) || word.starts_with("__builtin_")
+}
+
+/// Numbers, known names and operators without effects, with parentheses that close.
+fn is_expression(compiled: &str, is_name: &dyn Fn(&str) -> bool) -> bool {
+    let mut depth = 0usize;
+    for token in tokens(compiled) {
+        let word = &compiled[token.range];
+        let is_fit = match token.kind {
+            TokenKind::Number => true,
+            TokenKind::Literal => word.starts_with('\''),
+            TokenKind::Identifier => is_name(word),
+            TokenKind::Punctuation => PURE_OPERATORS.contains(&word) || matches!(word, "?" | ":"),
+            TokenKind::Directive => false,
+        };
+        match word {
+            "(" => depth += 1,
+            ")" if depth == 0 => return false,
+            ")" => depth -= 1,
+            _ => {}
+        }
+        if !is_fit {
+            return false;
+        }
+    }
+    depth == 0
+}
+
+/// One operand, whatever operators stand around it: a token, perhaps with a sign, or something in parentheses.
+fn is_atom(compiled: &str) -> bool {
+    let words: Vec<&str> = tokens(compiled).into_iter().map(|token| &compiled[token.range]).collect();
+    let words = if matches!(words.first(), Some(&("-" | "+" | "~"))) { &words[1..] } else { &words[..] };
+    let mut depth = 0i64;
+    let closes_early = words.iter().rev().skip(1).rev().any(|word| {
+        depth += i64::from(*word == "(") - i64::from(*word == ")");
+        depth == 0
+    });
+    match words {
+        [word] => {
+            word.bytes()
+                .all(|byte| crate::as_compiled::tokens::is_word(byte) || matches!(byte, b'.' | b'+' | b'-' | b'\''))
+                || word.starts_with('\'')
+        }
+        ["(", .., ")"] => !closes_early,
+        _ => false,
+    }
+}
+
+/// Parts of it may not be evaluated.
+fn has_condition(compiled: &str) -> bool {
+    tokens(compiled).into_iter().any(|token| matches!(&compiled[token.range], "?" | "&&" | "||"))
+}
+
+/// `(a, b + 1)` and what became of it: nothing but the arguments' own names, each of which is still there. Where some may
+/// not be evaluated, they read no memory.
+fn is_inert(arguments: &str, compiled: &str) -> bool {
+    let own: Vec<&str> = tokens(arguments).into_iter().map(|token| &arguments[token.range]).collect();
+    let became: Vec<&str> = tokens(compiled).into_iter().map(|token| &compiled[token.range]).collect();
+    let is_name = |word: &str| is_known(word) || own.contains(&word);
+    let is_word = |word: &&&str| word.bytes().next().is_some_and(crate::as_compiled::tokens::is_word);
+    let reads_memory = own.iter().any(|word| matches!(*word, "[" | "*" | "->" | "."));
+    // `f(x)` in an argument may have effects, and `*` and `&` in it may be other operators.
+    let has_calls = own.windows(2).skip(1).any(|pair| pair[1] == "(" && is_word(&&pair[0]));
+    is_expression(arguments, &|_| true)
+        && is_expression(compiled, &is_name)
+        && is_atom(compiled)
+        && own.iter().filter(is_word).all(|word| became.contains(word))
+        && !has_calls
+        && !(has_condition(compiled) && reads_memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expansions_are_told_apart() {
+        for (own, compiled, expected) in [
+            ("N", "12", Expansion::Value),
+            ("N", "( 2 + sizeof ( float ) )", Expansion::Value),
+            ("INFINITY", "( __builtin_inff ( ) )", Expansion::Value),
+            ("TID", "( blockIdx . x * blockDim . x + threadIdx . x )", Expansion::Value),
+            ("__shared__", "__attribute__ ( ( shared ) )", Expansion::Attribute),
+            ("__device__ __forceinline__", "__attribute__ ( ( device ) ) __inline__", Expansion::Attribute),
+            ("IDX(i, j)", "( ( i ) * 4 + ( j ) )", Expansion::Expression),
+            ("MIN(a, b)", "( ( a ) < ( b ) ? ( a ) : ( b ) )", Expansion::Expression),
+            // Hidden uses, effects, jumps, and what is not evaluated.
+            ("cur", "a [ i ]", Expansion::Other),
+            ("LAST", "n - 1", Expansion::Other),
+            ("MIN(a[i], b)", "( ( a [ i ] ) < ( b ) ? ( a [ i ] ) : ( b ) )", Expansion::Other),
+            ("SET(a)", "a = 1", Expansion::Other),
+            ("NEXT(a)", "a ++", Expansion::Other),
+            ("TRACE(a[i])", "", Expansion::Other),
+            ("TRACE(a[i])", "( ( void ) 0 )", Expansion::Other),
+            ("stop_if(c)", "if ( c ) break", Expansion::Other),
+            ("DONE", "return", Expansion::Other),
+            ("TWICE(f(x))", "( f ( x ) + f ( x ) )", Expansion::Other),
+            ("SUM(i++)", "( i ++ )", Expansion::Other),
+            ("PAIR(x)", "x , n", Expansion::Other),
+            ("OPEN", "(", Expansion::Other),
+            ("BOTH", "1 , 2", Expansion::Other),
+            ("SUM", "2 + 1", Expansion::Other),
+            ("SUM", "( 2 ) + ( 1 )", Expansion::Other),
+            ("LEAST", "- 1", Expansion::Value),
+            ("SQUARE(x)", "x * x", Expansion::Other),
+            ("x; y;", "", Expansion::Other),
+            ("a + b", "c", Expansion::Other),
+        ] {
+            assert_eq!(Expansion::of(own, compiled), expected, "{own} → {compiled}");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! What the compiler really compiled, beside what a file says.
+//!
+//! Between the two stand macros, conditions, includes and `-D`. The preprocessor's output has the truth: aligned with the
+//! file token by token it tells which ranges were compiled as they are written, and what became of the others. An edit is
+//! made on the file, but is true only of what was compiled; so whoever makes one asks here first.
+//!
+//! NVRTC leaves no preprocessed text. Of a kernel string the macros that the string and its options define are known;
+//! what an include may define is not, and then nothing is.
+
+mod align;
+mod expansion;
+mod preprocessed;
+mod string_text;
+pub mod tokens;
+mod unit;
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use self::expansion::Expansion;
+pub use self::string_text::compiled_string;
+pub use self::unit::CompiledUnit;
+pub use crate::as_compiled::tokens::{TokenKind, is_word, tokens};
+use lmem_base::source::normalize;
+
+/// The user's files of one unit, as they were compiled for one target.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AsCompiled {
+    pub files: Vec<CompiledFile>,
+}
+
+/// A file of a unit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompiledFile {
+    /// From the folder that the compiler ran in, so that it means the same on another machine.
+    pub path: PathBuf,
+    /// Of the file's text (blake3, hexadecimal): another text has other differences.
+    pub hash: String,
+    pub text: CompiledText,
+}
+
+/// Where a text differs from what was compiled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CompiledText {
+    /// In order, without overlaps. All other tokens were compiled as they stand there.
+    Known(Vec<Difference>),
+    /// Nothing is known: the file was included more than once with different results, has `#line` directives, or was
+    /// not seen by a preprocessor that tells.
+    Unknown,
+}
+
+/// Bytes of the text, and the tokens that they became. Kept as one line: `30..35 12`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Difference {
+    pub start: usize,
+    pub end: usize,
+    /// With single blanks; empty for what was not compiled.
+    pub compiled: String,
+}
+
+impl From<Difference> for String {
+    fn from(difference: Difference) -> Self {
+        format!("{}..{} {}", difference.start, difference.end, difference.compiled)
+    }
+}
+
+impl TryFrom<String> for Difference {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let read = || {
+            let (range, compiled) = text.split_once(' ')?;
+            let (start, end) = range.split_once("..")?;
+            Some(Self { start: start.parse().ok()?, end: end.parse().ok()?, compiled: compiled.to_string() })
+        };
+        read().filter(|it| it.start <= it.end).ok_or("no range and tokens")
+    }
+}
+
+impl AsCompiled {
+    /// Reads the preprocessor's output of a compilation that ran in `folder`. `read` gives the text of a file of the
+    /// user, and nothing for all others.
+    pub fn new(
+        preprocessed: &str,
+        folder: &Path,
+        is_user: &dyn Fn(&Path) -> bool,
+        read: &dyn Fn(&Path) -> Option<String>,
+    ) -> Self {
+        let inclusions = preprocessed::inclusions(preprocessed, folder, is_user);
+        let files = inclusions.into_iter().filter_map(|(path, inclusions)| {
+            let text = read(&path)?;
+            let mut all = inclusions.iter().map(|inclusion| align::differences(&text, inclusion));
+            let first = all.next()?;
+            let is_one = all.all(|other| other == first);
+            Some(CompiledFile {
+                path: relative(&path, folder),
+                hash: hash(&text),
+                text: first.filter(|_| is_one).map_or(CompiledText::Unknown, CompiledText::Known),
+            })
+        });
+        Self { files: files.collect() }
+    }
+
+    /// A file whose own directives are all that changes it.
+    pub fn of_text(path: &str, text: &str, arguments: &[String]) -> Self {
+        let compiled = compiled_string(text, arguments, &|_| true);
+        Self { files: vec![CompiledFile { path: path.into(), hash: hash(text), text: compiled }] }
+    }
+
+    /// What became of a file with this text, by its absolute path.
+    pub fn file(&self, path: &Path, folder: &Path, text: &str) -> CompiledText {
+        let found = self.files.iter().find(|file| normalize(&folder.join(&file.path)) == *path);
+        let found = found.filter(|file| file.hash == hash(text));
+        found.map_or(CompiledText::Unknown, |file| file.text.clone())
+    }
+}
+
+fn hash(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..32].to_string()
+}
+
+/// `../include/a.cuh` from `/w/kernels` to `/w/include/a.cuh`.
+fn relative(path: &Path, folder: &Path) -> PathBuf {
+    let folder = normalize(folder);
+    let common = path.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().skip(common).map(|_| std::path::Component::ParentDir);
+    up.chain(path.components().skip(common)).collect()
+}
+
+impl CompiledText {
+    /// What stands for a range, if it was compiled: the text itself where that is verbatim.
+    ///
+    /// `None` where the range cuts through a macro's invocation, or nothing is known.
+    pub fn compiled<'t>(&self, text: &'t str, range: Range<usize>) -> Option<Cow<'t, str>> {
+        let own = text.get(range.clone())?;
+        let mut found = String::new();
+        let mut at = range.start;
+        for difference in self.within(&range)? {
+            if difference.start < range.start || difference.end > range.end {
+                return None;
+            }
+            found.push_str(text.get(at..difference.start)?);
+            found.push(' ');
+            found.push_str(&difference.compiled);
+            found.push(' ');
+            at = difference.end;
+        }
+        if at == range.start && found.is_empty() {
+            return Some(Cow::Borrowed(own));
+        }
+        found.push_str(text.get(at..range.end)?);
+        Some(Cow::Owned(found))
+    }
+
+    /// Whether the tokens of a range were compiled as they are written.
+    pub fn is_verbatim(&self, range: &Range<usize>) -> bool {
+        self.within(range).is_some_and(|mut found| found.next().is_none())
+    }
+
+    /// Whether a range means what it says: all of it is verbatim, or stands for constants and other values that hide
+    /// neither control flow, nor effects, nor uses of variables.
+    pub fn is_faithful(&self, text: &str, range: &Range<usize>) -> bool {
+        let Some(mut found) = self.within(range) else { return false };
+        found.all(|difference| {
+            let is_inside = range.start <= difference.start && difference.end <= range.end;
+            let own = text.get(difference.start..difference.end).unwrap_or("");
+            is_inside && Expansion::of(own, &difference.compiled).is_faithful()
+        })
+    }
+
+    /// What the occurrences of a macro's name became, each once; none of a name that always was compiled as it is.
+    pub fn expansions<'d>(&'d self, text: &'d str, name: &'d str) -> impl Iterator<Item = &'d Difference> {
+        let all = match self {
+            Self::Known(all) => all.as_slice(),
+            Self::Unknown => &[],
+        };
+        all.iter().filter(move |difference| text.get(difference.start..difference.end) == Some(name))
+    }
+
+    /// What a macro's invocation stands for that is all of a range; `None` for anything else.
+    pub fn expansion(&self, text: &str, range: &Range<usize>) -> Option<Expansion> {
+        let mut found = self.within(range)?;
+        let only = found.next().filter(|it| it.start == range.start && it.end == range.end)?;
+        found.next().is_none().then(|| Expansion::of(text.get(range.clone()).unwrap_or(""), &only.compiled))
+    }
+
+    /// All that was compiled of a range, and of the constants that the text declares, in a form that is equal for equal
+    /// code; `None` where the range is not faithful.
+    pub fn signature(&self, text: &str, range: &Range<usize>) -> Option<String> {
+        self.is_faithful(text, range).then(|| {
+            let own = self.within(range).into_iter().flatten();
+            let outside = self.within(&(0..text.len())).into_iter().flatten();
+            let constants = outside.filter(|it| !range.contains(&it.start) && is_in_constant(text, it.start));
+            own.chain(constants).map(|it| format!("{}-{}:{};", it.start, it.end, it.compiled)).collect()
+        })
+    }
+
+    /// Differences that touch a range; those at its edges do where they put something in. `None` where they are unknown.
+    fn within<'s>(&'s self, range: &Range<usize>) -> Option<impl Iterator<Item = &'s Difference> + use<'s>> {
+        let Self::Known(all) = self else { return None };
+        let (start, end) = (range.start, range.end);
+        let first = all.partition_point(|difference| difference.end < start);
+        let touches =
+            move |it: &&Difference| (it.start < end && it.end > start) || (it.start == it.end && it.start <= end);
+        Some(all[first..].iter().take_while(move |it| it.start <= end).filter(touches))
+    }
+}
+
+/// Whether an offset lies in the declaration of a constant or of an enumeration: between two ends of statements that such
+/// a word stands between.
+fn is_in_constant(text: &str, offset: usize) -> bool {
+    let is_end = |c: char| matches!(c, ';' | '}');
+    let start = text.get(..offset).and_then(|before| before.rfind(is_end)).map_or(0, |at| at + 1);
+    let end = text.get(offset..).and_then(|behind| behind.find(is_end)).map_or(text.len(), |at| offset + at);
+    let words = text.get(start..end).unwrap_or("").split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.into_iter().any(|word| matches!(word, "const" | "constexpr" | "enum"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "int t[FIRST]; CHECK(t[0]); int u;";
+
+    fn known() -> CompiledText {
+        let difference = |own: &str, compiled: &str| {
+            let start = TEXT.find(own).unwrap();
+            Difference { start, end: start + own.len(), compiled: compiled.to_string() }
+        };
+        CompiledText::Known(vec![difference("FIRST", "3"), difference("CHECK(t[0])", "if ( t [ 0 ] ) break")])
+    }
+
+    fn range(part: &str) -> Range<usize> {
+        let start = TEXT.find(part).unwrap();
+        start..start + part.len()
+    }
+
+    #[test]
+    fn ranges_become_what_was_compiled() {
+        let compiled = |part| known().compiled(TEXT, range(part)).map(Cow::into_owned);
+        assert_eq!(compiled("int u;").as_deref(), Some("int u;"));
+        assert_eq!(compiled("t[FIRST]").as_deref(), Some("t[ 3 ]"));
+        assert_eq!(compiled("FIRST").as_deref(), Some(" 3 "));
+        // A part of an invocation is no piece of the program.
+        assert_eq!(compiled("t[0]"), None);
+        assert_eq!(CompiledText::Unknown.compiled(TEXT, range("int u;")), None);
+    }
+
+    #[test]
+    fn constants_are_faithful_and_hidden_jumps_are_not() {
+        let known = known();
+        assert!(known.is_verbatim(&range("int u;")) && !known.is_verbatim(&range("int t[FIRST];")));
+        assert!(known.is_faithful(TEXT, &range("int t[FIRST];")) && !known.is_faithful(TEXT, &(0..TEXT.len())));
+        assert!(!CompiledText::Unknown.is_faithful(TEXT, &range("int u;")));
+        assert_eq!(known.expansions(TEXT, "FIRST").count(), 1);
+        assert_ne!(known.signature(TEXT, &range("int t[FIRST];")), Some(String::new()));
+    }
+
+    #[test]
+    fn constants_outside_have_a_part_in_what_a_function_means() {
+        let text = "constexpr int M = N;\nint other[N];\nvoid f() { int a[M]; }\n";
+        let function = text.find("void").unwrap()..text.len() - 1;
+        let signature = |argument: &str| {
+            compiled_string(text, &[argument.to_string()], &|_| true).signature(text, &function).unwrap()
+        };
+        assert_ne!(signature("-DN=4"), signature("-DN=8"));
+        assert_eq!(signature("-DN=4").matches(';').count(), 1);
+    }
+
+    #[test]
+    fn a_unit_knows_its_files() {
+        let preprocessed = "# 1 \"/w/k/a.cu\"\n# 1 \"../i/h.cuh\" 1\nint h;\n# 2 \"/w/k/a.cu\" 2\nint t[3];\n\
+                            # 1 \"../i/x.inc\" 1\nint x;\n# 4 \"/w/k/a.cu\" 2\n\n# 1 \"../i/x.inc\" 1\nint y;\n";
+        let read = |path: &Path| match path.to_str()? {
+            "/w/k/a.cu" => Some("#include \"h.cuh\"\nint t[N];\n#include X\n\n#include X\n".to_string()),
+            "/w/i/h.cuh" => Some("int h;\n".to_string()),
+            _ => Some("int X;\n".to_string()),
+        };
+        let all = AsCompiled::new(preprocessed, Path::new("/w/k"), &|path| path.starts_with("/w"), &read);
+        let folder = Path::new("/w/k");
+        let of = |path: &str| all.file(Path::new(path), folder, &read(Path::new(path)).unwrap());
+        assert_eq!(all.files[2].path, Path::new("a.cu"));
+        assert_eq!(of("/w/i/h.cuh"), CompiledText::Known(Vec::new()));
+        assert!(matches!(of("/w/k/a.cu"), CompiledText::Known(found) if found.len() == 1 && found[0].compiled == "3"));
+        assert_eq!(of("/w/i/x.inc"), CompiledText::Unknown);
+        assert_eq!(all.file(Path::new("/w/k/a.cu"), folder, "int t[N];\n"), CompiledText::Unknown);
+    }
+}

@@ -1,0 +1,148 @@
+//! The preprocessor's output (`.ii`), taken apart by the files that it came from.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::as_compiled::tokens::{TokenKind, tokens};
+use lmem_base::source::{normalize, unescape_path};
+
+/// What one inclusion of a file became: its tokens by the line of the file that they stand for.
+pub type Inclusion = BTreeMap<u32, Vec<String>>;
+
+/// All inclusions of the files that the user may edit. One that left no tokens, as the second one of a guarded header,
+/// is none.
+pub fn inclusions(text: &str, folder: &Path, is_user: &dyn Fn(&Path) -> bool) -> BTreeMap<PathBuf, Vec<Inclusion>> {
+    let mut reader = Reader { folder, is_user, known: BTreeMap::new(), files: BTreeMap::new(), open: Vec::new() };
+    let mut piece = 0..0;
+    let mut line = 1;
+    for start in line_starts(text) {
+        let Some(mark) = text.get(start..).and_then(Mark::read) else {
+            continue;
+        };
+        piece.end = start;
+        reader.take(text.get(piece).unwrap_or(""), line);
+        reader.enter(&mark);
+        line = mark.line;
+        piece = start + mark.length..text.len();
+    }
+    reader.take(text.get(piece).unwrap_or(""), line);
+    reader.files.into_iter().map(|(path, all)| (path, all.into_iter().filter(|it| !it.is_empty()).collect())).collect()
+}
+
+/// Starts of lines that begin with `# `: only they can be marks. A raw string may hold one too: such a text then does
+/// not fit the file, and nothing is said of it.
+fn line_starts(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let first = text.starts_with("# ").then_some(0);
+    first.into_iter().chain(memchr::memmem::find_iter(text.as_bytes(), "\n# ").map(|at| at + 1))
+}
+
+/// `# 12 "kernels/a.cuh" 1 3`
+struct Mark<'t> {
+    line: u32,
+    /// As it is quoted.
+    name: &'t str,
+    /// The file is entered here, not gone back to.
+    is_entry: bool,
+    /// Bytes of the mark with its line ending.
+    length: usize,
+}
+
+impl<'t> Mark<'t> {
+    fn read(text: &'t str) -> Option<Self> {
+        let end = text.find('\n').unwrap_or(text.len());
+        let (number, rest) = text[..end].strip_prefix("# ")?.split_once(" \"")?;
+        let close = rest.rfind('"')?;
+        let is_entry = rest[close + 1..].split_whitespace().any(|flag| flag == "1");
+        let length = (end + 1).min(text.len());
+        Some(Self { line: number.parse().ok()?, name: &rest[..close], is_entry, length })
+    }
+}
+
+struct Reader<'a> {
+    folder: &'a Path,
+    is_user: &'a dyn Fn(&Path) -> bool,
+    /// Names of marks, with the file where that is the user's.
+    known: BTreeMap<String, Option<PathBuf>>,
+    files: BTreeMap<PathBuf, Vec<Inclusion>>,
+    /// Files that are being read, each with the number of its inclusion.
+    open: Vec<(String, Option<(PathBuf, usize)>)>,
+}
+
+impl Reader<'_> {
+    fn enter(&mut self, mark: &Mark<'_>) {
+        if mark.is_entry || self.open.is_empty() {
+            let path = self.path(mark.name);
+            let place = path.map(|path| {
+                let all = self.files.entry(path.clone()).or_default();
+                all.push(Inclusion::new());
+                (path, all.len() - 1)
+            });
+            self.open.push((mark.name.to_string(), place));
+        } else if let Some(depth) = self.open.iter().rposition(|(name, _)| name == mark.name) {
+            self.open.truncate(depth + 1);
+        } else {
+            // `#line` gives a name that nothing was entered by. What follows belongs to no file.
+            self.open.push((mark.name.to_string(), None));
+        }
+    }
+
+    fn path(&mut self, name: &str) -> Option<PathBuf> {
+        if let Some(known) = self.known.get(name) {
+            return known.clone();
+        }
+        let path = normalize(&self.folder.join(unescape_path(name)));
+        let path = Some(path).filter(|path| !name.starts_with('<') && (self.is_user)(path));
+        self.known.insert(name.to_string(), path.clone());
+        path
+    }
+
+    /// Text between two marks, whose first line is `line` of the file that is open.
+    fn take(&mut self, text: &str, line: u32) {
+        let Some((_, Some((path, number)))) = self.open.last() else { return };
+        let Some(inclusion) = self.files.get_mut(path).and_then(|all| all.get_mut(*number)) else { return };
+        for token in tokens(text) {
+            let words = text.get(token.range).unwrap_or("");
+            let words = match token.kind {
+                TokenKind::Directive => pragma(words),
+                _ => words.to_string(),
+            };
+            inclusion.entry(line.saturating_add(token.line - 1)).or_default().push(words);
+        }
+    }
+}
+
+/// A directive with single blanks, so that two spellings of one are equal.
+pub fn pragma(text: &str) -> String {
+    let spaced = text.replace("\\\n", " ").replace("\\\r\n", " ").replacen('#', "# ", 1);
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_back_to_their_files() {
+        let text = "# 0 \"/w/a.cu\"\n# 0 \"<built-in>\"\n# 1 \"/w/a.cu\"\n# 1 \"/w/h.cuh\" 1\nint h;\n\
+                    # 2 \"/w/a.cu\" 2\n\nint a = \n# 3 \"/w/a.cu\" 3 4\n 7\n# 3 \"/w/a.cu\"\n ;\n#pragma unroll\n\
+                    # 1 \"/usr/x.h\" 1 3\nint x;\n# 9 \"/w/a.cu\" 2\nint b;\n# 1 \"/w/h.cuh\" 1\n# 10 \"/w/a.cu\" 2\n";
+        let files = inclusions(text, Path::new("/w"), &|path| path.starts_with("/w"));
+        let shown: Vec<String> = files.iter().map(|(path, all)| format!("{} {all:?}", path.display())).collect();
+        assert_eq!(
+            shown,
+            [
+                r##"/w/a.cu [{3: ["int", "a", "=", "7", ";"], 4: ["# pragma unroll"], 9: ["int", "b", ";"]}]"##,
+                r#"/w/h.cuh [{1: ["int", "h", ";"]}]"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn text_behind_a_line_directive_belongs_to_no_file() {
+        let text = "# 1 \"/w/a.cu\"\nint a;\n# 100 \"made.cu\"\nint b;\n";
+        let files = inclusions(text, Path::new("/w"), &|_| true);
+        assert_eq!(files.len(), 1);
+        assert_eq!(files[Path::new("/w/a.cu")], [BTreeMap::from([(1, vec!["int".into(), "a".into(), ";".into()])])]);
+    }
+}

@@ -1,0 +1,49 @@
+//! The texts of one unit as they were compiled: its files by the preprocessor's output, a kernel string by its own
+//! directives.
+
+use std::path::PathBuf;
+
+use super::{AsCompiled, CompiledText};
+use crate::as_compiled::string_text::compiled_string;
+use crate::{TranslationUnit, UnitCode};
+use lmem_base::source::{SourceFile, Span};
+
+/// A unit, and what is known of its compilation for a target.
+#[derive(Clone, Copy)]
+pub struct CompiledUnit<'a> {
+    pub unit: &'a TranslationUnit,
+    pub files: &'a AsCompiled,
+    /// Files that the compilation read.
+    pub dependencies: &'a [PathBuf],
+}
+
+impl CompiledUnit<'_> {
+    /// What became of the unit's own text, where that is a kernel string.
+    pub fn string(&self) -> CompiledText {
+        let UnitCode::CudaText { text, options } = &self.unit.code else { return CompiledText::Unknown };
+        let given = options.captured.iter().flat_map(|captured| &captured.headers).map(|(name, _)| name.as_str());
+        let given: Vec<&str> = given.collect();
+        let is_toolkit = |directive: &str| {
+            let name = directive.split(['<', '>', '"']).nth(1).unwrap_or("");
+            let is_read = self.dependencies.iter().any(|path| path.ends_with(name));
+            !name.is_empty() && !given.contains(&name) && !is_read
+        };
+        compiled_string(text.as_str(), &options.arguments, &is_toolkit)
+    }
+
+    /// What became of a file that the unit is or includes.
+    pub fn file(&self, file: &SourceFile) -> CompiledText {
+        self.files.file(&lmem_base::source::normalize(&file.path), &self.unit.base, file.text())
+    }
+
+    /// What was compiled of a range of a file, equal for equal code; `None` where that is not what the file says.
+    pub fn signature(&self, span: &Span) -> Option<String> {
+        match &self.unit.code {
+            UnitCode::CudaText { text, .. } => {
+                let range = text.range_of(span)?;
+                self.string().signature(text.as_str(), &range)
+            }
+            _ => self.file(&span.file).signature(span.file.text(), &span.range()),
+        }
+    }
+}

@@ -1,0 +1,620 @@
+//! The local variables of every function, as nvcc's own front end lays them out: the `.cudafe1.gpu` file that `--keep`
+//! leaves.
+//!
+//! NVIDIA documents none of it. The file is C with line marks (`# 8 "a.cu"`), one copy of a function for each template
+//! instance. A local variable is called `__cuda_local_var_42206_5_non_const_window` there: a number, the column of its
+//! name, and the name; the line is that of the mark before it. Structures keep their members, bases come as members.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use lmem_base::casts::without_casts;
+use lmem_base::source::unescape_path;
+
+const LOCAL: &str = "__cuda_local_var_";
+
+/// Before the number of a structure that has no name.
+const UNNAMED: &str = "unnamed ";
+
+/// Types in types: bounds definitions that go round in circles.
+const MAX_DEPTH: usize = 32;
+
+/// Bytes of a pointer in device code.
+const POINTER_BYTES: u64 = 8;
+
+/// Names before a parenthesis that are no function.
+const ATTRIBUTES: [&str; 8] = [
+    "___device__",
+    "__attribute__",
+    "__launch_bounds__",
+    "__maxnreg__",
+    "__cluster_dims__",
+    "__block_size__",
+    "__annotate__",
+    "__declspec",
+];
+
+/// Local variables by the mangled name of their function.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrontEnd {
+    pub functions: BTreeMap<String, Vec<FrontEndVariable>>,
+}
+
+/// One local variable of one function instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrontEndVariable {
+    pub name: String,
+    pub file: String,
+    pub line: u32,
+    /// Of the name, in bytes from 1.
+    pub column: u32,
+    /// `float[32]`, `Ring<float, 32>`
+    pub type_text: String,
+    /// `None` where the type is not one that the file defines.
+    pub bytes: Option<u64>,
+    /// For a structure: its members, those of structures in it too, by path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<FrontEndMember>,
+}
+
+/// A member of a structure: `key`, or `inner.key` in a structure of structures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrontEndMember {
+    pub path: String,
+    /// From the start of the variable.
+    pub offset: u64,
+    pub bytes: u64,
+    pub type_text: String,
+}
+
+impl FrontEnd {
+    /// Reads a whole file; what is not understood is skipped.
+    pub fn parse(text: &str) -> Self {
+        let mut reader = Reader::default();
+        text.lines().for_each(|line| reader.line(line));
+        Self { functions: reader.functions }
+    }
+
+    /// All variables of a function instance.
+    pub fn of(&self, function: &str) -> &[FrontEndVariable] {
+        self.functions.get(function).map_or(&[], Vec::as_slice)
+    }
+
+    /// The variable of a name that is declared on a line, in one function; where that function is not known, what all
+    /// functions with such a variable agree on. Columns are of the preprocessed text, so they tell nothing here.
+    pub fn variable(&self, function: Option<&str>, file: &Path, line: u32, name: &str) -> Option<&FrontEndVariable> {
+        let is_here = |variable: &&FrontEndVariable| {
+            variable.line == line && variable.name == name && same_file(&variable.file, file)
+        };
+        if let Some(variables) = function.and_then(|name| self.functions.get(name)) {
+            return variables.iter().find(is_here);
+        }
+        let mut all = self.functions.values().flatten().filter(is_here);
+        let first = all.next()?;
+        all.all(|other| other.type_text == first.type_text && other.bytes == first.bytes).then_some(first)
+    }
+}
+
+/// Names in the file are as the command line or an `#include` has them: with `..`, relative, or of the place where a
+/// cached result was made. Line and name of the variable must be the same too, so that the last part will do.
+fn same_file(one: &str, other: &Path) -> bool {
+    Path::new(one).file_name() == other.file_name()
+}
+
+#[derive(Default)]
+struct Reader {
+    functions: BTreeMap<String, Vec<FrontEndVariable>>,
+    types: Types,
+    file: String,
+    line: u32,
+    function: Option<String>,
+    /// A structure that is being read.
+    structure: Option<String>,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) {
+        if let Some(mark) = line.strip_prefix("# ") {
+            return self.mark(mark);
+        }
+        let line = line.trim();
+        if let Some(text) = &mut self.structure {
+            text.push(' ');
+            text.push_str(line);
+            return self.end_structure();
+        }
+        let word = line.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("");
+        match word {
+            "struct" | "union" | "class" if line.contains('{') && !line.contains('(') => {
+                self.structure = Some(line.to_string());
+                self.end_structure();
+            }
+            "typedef" => self.types.define_name(line),
+            "enum" if line.contains('{') => self.types.define_enum(line),
+            _ if line.contains(LOCAL) => self.local(line),
+            "__global__" | "___device__" if !line.ends_with(';') => {
+                self.function = called(line);
+            }
+            _ => {}
+        }
+    }
+
+    fn mark(&mut self, mark: &str) {
+        let Some((number, rest)) = mark.split_once(' ') else { return };
+        let Ok(number) = number.parse() else { return };
+        self.line = number;
+        if let Some(path) = rest.split('"').nth(1).filter(|path| self.file != *path) {
+            self.file = unescape_path(path);
+        }
+    }
+
+    /// Ends the structure that is being read, if its braces are closed.
+    fn end_structure(&mut self) {
+        let is_done = self.structure.as_ref().is_some_and(|text| {
+            text.matches('{').count() <= text.matches('}').count() && text.trim_end().ends_with(';')
+        });
+        if let Some(text) = self.structure.take_if(|_| is_done) {
+            self.types.define_structure(&text);
+        }
+    }
+
+    /// A declaration; other lines only use the names.
+    fn local(&mut self, line: &str) {
+        let Some(at) = line.find(LOCAL) else { return };
+        let Some(function) = &self.function else { return };
+        let (head, rest) = (line[..at].trim(), &line[at + LOCAL.len()..]);
+        let is_declaration = head.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && line.ends_with(';')
+            && head.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '('))
+            && !head.starts_with("return")
+            && !head.contains("__shared__");
+        if !is_declaration {
+            return;
+        }
+        let mut parts = rest.splitn(3, '_');
+        let (Some(_), Some(column), Some(rest)) = (parts.next(), parts.next(), parts.next()) else { return };
+        let Ok(column) = column.parse() else { return };
+        let Some(rest) = rest.strip_prefix("non_const_").or_else(|| rest.strip_prefix("const_")) else { return };
+        let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let declarator = &rest[name.len()..];
+        let declared = self.types.declared(head, declarator.trim_end_matches(';'));
+        self.functions.entry(function.clone()).or_default().push(FrontEndVariable {
+            members: self.types.members(head, declarator),
+            name,
+            file: self.file.clone(),
+            line: self.line,
+            column,
+            type_text: declared.text,
+            bytes: declared.layout.map(|layout| layout.bytes),
+        });
+    }
+}
+
+/// The name before the parameters of a function's definition.
+fn called(line: &str) -> Option<String> {
+    let mut rest = line;
+    loop {
+        let open = rest.find('(')?;
+        let before = rest[..open].trim_end();
+        let start = before.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).map_or(0, |at| at + 1);
+        let name = &before[start..];
+        if !name.is_empty() && !ATTRIBUTES.contains(&name) {
+            return Some(name.to_string());
+        }
+        rest = &rest[open + closing(&rest[open..])?..];
+    }
+}
+
+/// Bytes up to and with the parenthesis that closes the first one.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, character) in text.char_indices() {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Layout {
+    bytes: u64,
+    alignment: u64,
+}
+
+struct Declared {
+    text: String,
+    layout: Option<Layout>,
+}
+
+struct Field {
+    name: String,
+    offset: u64,
+    head: String,
+    extents: String,
+    bytes: u64,
+}
+
+/// Types by the name that the file gives them.
+#[derive(Default)]
+struct Types {
+    structures: HashMap<String, (Option<Layout>, Vec<Field>)>,
+    names: HashMap<String, String>,
+    enums: HashMap<String, u64>,
+}
+
+impl Types {
+    /// `typedef struct __half2 half2;`
+    fn define_name(&mut self, line: &str) {
+        let text = line.trim_start_matches("typedef").trim().trim_end_matches(';').trim();
+        let Some((target, name)) = text.rsplit_once(|c: char| c.is_whitespace() || c == '*') else { return };
+        let is_plain = !text.contains(['(', '[', '{']);
+        if is_plain {
+            let pointer = if text.contains('*') { " *" } else { "" };
+            self.names.insert(name.to_string(), format!("{}{pointer}", target.trim_end_matches(['*', ' '])));
+        }
+    }
+
+    /// `enum _ZN3Der1KE {` or `enum E : unsigned char {`
+    fn define_enum(&mut self, line: &str) {
+        let head = line.trim_start_matches("enum").split('{').next().unwrap_or("");
+        let (name, base) = head.split_once(':').unwrap_or((head, "int"));
+        let bytes = scalar(base.trim()).map_or(4, |layout| layout.bytes);
+        self.enums.insert(name.trim().to_string(), bytes);
+    }
+
+    fn define_structure(&mut self, text: &str) {
+        let Some((head, rest)) = text.split_once('{') else { return };
+        let Some((body, tail)) = rest.rsplit_once('}') else { return };
+        let is_union = head.trim_start().starts_with("union");
+        let name = head.split_whitespace().next_back().unwrap_or("").to_string();
+        let forced = aligned(head).max(aligned(tail));
+        let (layout, fields) = self.lay_out(body, is_union, forced);
+        self.structures.insert(name, (layout, fields));
+    }
+
+    /// Offsets as C has them; `None` for the size where a member's is not known.
+    fn lay_out(&mut self, body: &str, is_union: bool, forced: Option<u64>) -> (Option<Layout>, Vec<Field>) {
+        let mut fields = Vec::new();
+        let (mut end_bits, mut largest, mut alignment) = (0u64, 0u64, forced.unwrap_or(1));
+        for member in members(body) {
+            let Some((name, head, extents, layout, bits)) = self.member(&member) else { return (None, Vec::new()) };
+            let Some(layout) = layout else { return (None, Vec::new()) };
+            alignment = alignment.max(layout.alignment);
+            if let Some(bits) = bits {
+                // A bit field does not cross the boundary of a unit of its type; one of no bits ends the unit.
+                let unit = layout.bytes * 8;
+                if bits == 0 || end_bits / unit != (end_bits + bits - 1) / unit {
+                    end_bits = end_bits.next_multiple_of(unit);
+                }
+                end_bits += bits;
+                largest = largest.max(bits.div_ceil(8));
+                continue;
+            }
+            let offset = if is_union { 0 } else { end_bits.div_ceil(8).next_multiple_of(layout.alignment) };
+            end_bits = (offset + layout.bytes).checked_mul(8).unwrap_or(u64::MAX / 2);
+            largest = largest.max(layout.bytes);
+            fields.push(Field { name, offset, head, extents, bytes: layout.bytes });
+        }
+        let bytes = if is_union { largest } else { end_bits.div_ceil(8) }.next_multiple_of(alignment);
+        (Some(Layout { bytes: bytes.max(1), alignment }), fields)
+    }
+
+    /// Name, type, extents, layout and bits of one member.
+    #[allow(clippy::type_complexity, reason = "the parts of one declaration, used at one place")]
+    fn member(&mut self, text: &str) -> Option<(String, String, String, Option<Layout>, Option<u64>)> {
+        let text = text.trim();
+        if let Some((head, rest)) = text.split_once('{') {
+            // A union or structure without a name gets one that no other can have.
+            let (body, declarator) = rest.rsplit_once('}')?;
+            let (layout, fields) = self.lay_out(body, head.trim_start().starts_with("union"), None);
+            let own = format!("{UNNAMED}{}", self.structures.len());
+            self.structures.insert(own.clone(), (layout, fields));
+            let (name, extents) = declarator.split_at(declarator.find('[').unwrap_or(declarator.len()));
+            let layout = self.declared(&own, extents).layout;
+            return Some((name.trim().to_string(), own, extents.to_string(), layout, None));
+        }
+        if text.contains("(*") || text.contains("( *") {
+            let layout = Layout { bytes: POINTER_BYTES, alignment: POINTER_BYTES };
+            return Some((String::new(), String::new(), String::new(), Some(layout), None));
+        }
+        let forced = aligned(text);
+        let text = without_attributes(text);
+        let (text, bits) = match text.split_once(':') {
+            Some((text, bits)) => (text.to_string(), Some(bits.trim().parse().ok()?)),
+            None => (text, None),
+        };
+        let extents_at = text.find('[').unwrap_or(text.len());
+        let (declared, extents) = text.split_at(extents_at);
+        let name_at = declared.trim_end().rfind(|c: char| !(c.is_alphanumeric() || c == '_'))? + 1;
+        let (head, name) = declared.trim_end().split_at(name_at);
+        let declared = self.declared(head, extents);
+        let layout = declared.layout.map(|layout| Layout {
+            alignment: forced.map_or(layout.alignment, |forced| forced.max(layout.alignment)),
+            ..layout
+        });
+        Some((name.to_string(), head.trim().to_string(), extents.to_string(), layout, bits))
+    }
+
+    /// The type of `head name declarator`: `float`, `[8][3]`.
+    fn declared(&self, head: &str, declarator: &str) -> Declared {
+        let extents = || declarator.split('[').skip(1).map(|extent| extent.split(']').next().unwrap_or("").trim());
+        let (element, is_indirect) = match head.split_once('(') {
+            Some((element, _)) => (element.trim(), true),
+            None => (head, false),
+        };
+        let element = self.element(element, 0);
+        let suffix: String = extents().map(|extent| format!("[{extent}]")).collect();
+        let layout = element.layout.filter(|_| !is_indirect).and_then(|layout| {
+            let number = |extent: &str| extent.trim_end_matches(['U', 'L']).parse::<u64>().ok();
+            let count = extents().try_fold(1u64, |product, extent| product.checked_mul(number(extent)?))?;
+            Some(Layout { bytes: layout.bytes.checked_mul(count)?, ..layout })
+        });
+        let text = element.text;
+        Declared { text: if is_indirect { format!("{text} (*){suffix}") } else { format!("{text}{suffix}") }, layout }
+    }
+
+    fn element(&self, head: &str, depth: usize) -> Declared {
+        let words: Vec<&str> = head
+            .split_whitespace()
+            .filter(|word| {
+                !matches!(
+                    *word,
+                    "const" | "volatile" | "struct" | "union" | "class" | "enum" | "__restrict__" | "register"
+                )
+            })
+            .collect();
+        let text = words.join(" ");
+        if text.ends_with('*') || text.ends_with('&') || depth > MAX_DEPTH {
+            let layout = Some(Layout { bytes: POINTER_BYTES, alignment: POINTER_BYTES });
+            return Declared { text, layout };
+        }
+        if let Some(layout) = scalar(&text) {
+            let text = if text == "__nv_bool" { "bool".to_string() } else { text };
+            return Declared { text, layout: Some(layout) };
+        }
+        let shown = readable(&text);
+        if let Some((layout, _)) = self.structures.get(&text) {
+            return Declared { text: shown, layout: *layout };
+        }
+        if let Some(bytes) = self.enums.get(&text) {
+            return Declared { text: shown, layout: Some(Layout { bytes: *bytes, alignment: *bytes }) };
+        }
+        match self.names.get(&text) {
+            Some(target) => Declared { text: shown, layout: self.element(target, depth + 1).layout },
+            None => Declared { text: shown, layout: vector(&text) },
+        }
+    }
+
+    /// All members of a variable that is one structure, in order.
+    fn members(&self, head: &str, declarator: &str) -> Vec<FrontEndMember> {
+        if declarator.contains('[') || head.contains(['*', '(']) {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        self.collect(&self.plain_name(head), "", 0, 0, &mut found);
+        found
+    }
+
+    fn plain_name(&self, head: &str) -> String {
+        let is_qualifier = |word: &&str| matches!(*word, "const" | "volatile" | "struct" | "union" | "class");
+        let mut name = head.split_whitespace().filter(|word| !is_qualifier(word)).collect::<Vec<_>>().join(" ");
+        for _ in 0..MAX_DEPTH {
+            let Some(target) = self.names.get(&name) else { break };
+            name = target.split_whitespace().filter(|word| !is_qualifier(word)).collect::<Vec<_>>().join(" ");
+        }
+        name
+    }
+
+    fn collect(&self, structure: &str, path: &str, offset: u64, depth: usize, found: &mut Vec<FrontEndMember>) {
+        let Some((_, fields)) = self.structures.get(structure).filter(|_| depth < MAX_DEPTH) else { return };
+        let is_unnamed = |field: &Field| field.head.starts_with(UNNAMED);
+        for field in fields.iter().filter(|field| !field.name.is_empty() || is_unnamed(field)) {
+            let offset = offset + field.offset;
+            // A base is a member without a name of its own, and so is an anonymous union.
+            let is_base = field.name.starts_with("__b_") || field.name.is_empty();
+            let inner = match (is_base, path.is_empty()) {
+                (true, _) => path.to_string(),
+                (false, true) => field.name.clone(),
+                (false, false) => format!("{path}.{}", field.name),
+            };
+            if !is_base && !field.name.starts_with("__nv_no_debug") {
+                let type_text = self.declared(&field.head, &field.extents).text;
+                found.push(FrontEndMember { path: inner.clone(), offset, bytes: field.bytes, type_text });
+            }
+            if field.extents.is_empty() {
+                self.collect(&self.plain_name(&field.head), &inner, offset, depth + 1, found);
+            }
+        }
+    }
+}
+
+/// `Ring<float, 32>` of `_Z4RingIfLi32EE`; the name itself where it is no mangled one.
+fn readable(name: &str) -> String {
+    if name.starts_with(UNNAMED) {
+        return "struct".to_string();
+    }
+    if !name.starts_with("_Z") {
+        return name.to_string();
+    }
+    let symbol = cpp_demangle::Symbol::new(name).ok();
+    let demangled = symbol.and_then(|symbol| symbol.demangle().ok());
+    demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&demangled))
+}
+
+/// Members at the outermost level of a structure's body.
+fn members(body: &str) -> Vec<String> {
+    let mut members = Vec::new();
+    let mut depth = 0usize;
+    let mut start = 0;
+    for (at, character) in body.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ';' if depth == 0 => {
+                members.push(body[start..at].trim().to_string());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    members.retain(|member| !member.is_empty());
+    members
+}
+
+/// `16` of `__attribute__((__aligned__(16)))`.
+fn aligned(text: &str) -> Option<u64> {
+    let (_, rest) = text.split_once("aligned")?;
+    let digits = rest.trim_start_matches(['_', '(', ' ']);
+    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok().filter(|bytes: &u64| bytes.is_power_of_two())
+}
+
+fn without_attributes(text: &str) -> String {
+    let mut text = text.to_string();
+    while let Some(at) = text.find("__attribute__") {
+        let Some(length) = text[at..].find('(').and_then(|open| Some(open + closing(&text[at + open..])?)) else {
+            break;
+        };
+        text.replace_range(at..at + length, "");
+    }
+    text
+}
+
+fn scalar(name: &str) -> Option<Layout> {
+    let bytes = match name {
+        "char" | "signed char" | "unsigned char" | "__nv_bool" | "bool" => 1,
+        "short" | "unsigned short" | "short int" => 2,
+        "int" | "unsigned" | "unsigned int" | "float" | "wchar_t" => 4,
+        "long" | "unsigned long" | "long long" | "unsigned long long" | "double" => 8,
+        _ => return None,
+    };
+    Some(Layout { bytes, alignment: bytes })
+}
+
+/// CUDA's own vector types, which the file names without defining.
+fn vector(name: &str) -> Option<Layout> {
+    let (element, count) = name.split_at_checked(name.len().checked_sub(1)?)?;
+    let count: u64 = count.parse().ok().filter(|count| (1..=4).contains(count))?;
+    let bytes = match element {
+        "char" | "uchar" => 1,
+        "short" | "ushort" => 2,
+        "int" | "uint" | "float" => 4,
+        "long" | "ulong" | "longlong" | "ulonglong" | "double" => 8,
+        _ => return None,
+    };
+    let alignment = if count == 3 { bytes } else { (bytes * count).min(16) };
+    Some(Layout { bytes: bytes * count, alignment })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"typedef char __nv_bool;
+typedef struct __half2 half2;
+# 3 "t.cu"
+struct _Z4RingIfLi32EE {
+# 3 "t.cu"
+float slot[32];
+# 3 "t.cu"
+int head;};
+struct Base {
+int tag;
+double w[3];};
+struct Vec {
+float x;
+float y;
+float z;char __nv_no_debug_dummy_end_padding_0[4];} __attribute__((__aligned__(16)));
+struct Der { const long *__vptr; struct Base __b_4Base;
+struct Vec v[2];
+unsigned int a: 3;
+unsigned int b: 5;
+__nv_bool f;
+union  {
+float u;
+int n[2];};};
+# 7 "t.cu"
+__global__ __var_used__ void _Z4meanIfLi32EEvPKT_PS0_i(
+# 7 "t.cu"
+const float *in, 
+int n){
+{
+# 8 "t.cu"
+ float __cuda_local_var_42206_5_non_const_window[32];
+# 9 "t.cu"
+ struct _Z4RingIfLi32EE __cuda_local_var_42207_14_non_const_ring;
+# 10 "t.cu"
+ volatile short __cuda_local_var_42200_20_non_const_vs[5];
+ struct Der __cuda_local_var_42202_85_non_const_d;
+ int (*__cuda_local_var_42202_63_non_const_pa)[4];
+ float4 __cuda_local_var_42202_99_const_q[2];
+((__cuda_local_var_42206_5_non_const_window)[n]) = (0.0F);
+# 11 "t.cu"
+return __cuda_local_var_42206_5_non_const_window;
+}}
+"#;
+
+    #[test]
+    fn variables_have_place_type_and_size() {
+        let front_end = FrontEnd::parse(TEXT);
+        let variables = &front_end.functions["_Z4meanIfLi32EEvPKT_PS0_i"];
+        let row = |variable: &FrontEndVariable| (variable.name.clone(), variable.type_text.clone(), variable.bytes);
+        let text = |name: &str, type_text: &str, bytes| (name.to_string(), type_text.to_string(), bytes);
+        assert_eq!(
+            variables.iter().map(row).collect::<Vec<_>>(),
+            [
+                text("window", "float[32]", Some(128)),
+                text("ring", "Ring<float, 32>", Some(132)),
+                text("vs", "short[5]", Some(10)),
+                text("d", "Der", Some(96)),
+                text("pa", "int (*)[4]", None),
+                text("q", "float4[2]", Some(32)),
+            ]
+        );
+        assert_eq!((variables[0].line, variables[0].column, variables[0].file.as_str()), (8, 5, "t.cu"));
+        assert!(front_end.variable(None, Path::new("/src/t.cu"), 8, "window").is_some());
+        assert!(front_end.variable(None, Path::new("/src/t.cu"), 9, "window").is_none());
+    }
+
+    #[test]
+    fn members_have_paths_and_offsets() {
+        let front_end = FrontEnd::parse(TEXT);
+        let variables = &front_end.functions["_Z4meanIfLi32EEvPKT_PS0_i"];
+        let slot = &variables[1].members[0];
+        assert_eq!(
+            (slot.path.as_str(), slot.offset, slot.bytes, slot.type_text.as_str()),
+            ("slot", 0, 128, "float[32]")
+        );
+        let weights = variables[3].members.iter().find(|member| member.path == "w").unwrap();
+        assert_eq!((weights.offset, weights.bytes), (16, 24));
+        let of_union = variables[3].members.iter().find(|member| member.path == "n").unwrap();
+        assert_eq!((of_union.offset, of_union.bytes, of_union.type_text.as_str()), (84, 8, "int[2]"));
+    }
+
+    #[test]
+    fn functions_are_told_from_attributes() {
+        for (line, name) in [
+            ("__global__ __attribute__((visibility(\"x\"))) void plain(int n){", Some("plain")),
+            ("___device__(static  __no_sc__) __inline__ float _Z6helperPKii(", Some("_Z6helperPKii")),
+            ("___device__(static", None),
+        ] {
+            assert_eq!(called(line).as_deref(), name, "{line}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_skipped() {
+        for text in
+            ["struct {", "struct A {}}};", "# x", "typedef", "enum", "__cuda_local_var_", "struct A { struct A a; };"]
+        {
+            FrontEnd::parse(text);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! One text for a compiler, and what the compilers gave for it.
+
+pub mod artifacts;
+pub mod as_compiled;
+pub mod flags;
+pub mod front_end;
+pub mod machine;
+pub mod mapped_text;
+pub mod message;
+pub mod unit;
+
+pub use artifacts::{Artifacts, Dependency, STRING_NAME, declared_target};
+pub use as_compiled::{
+    AsCompiled, CompiledFile, CompiledText, CompiledUnit, Difference, Expansion, TokenKind, compiled_string, is_word,
+    tokens,
+};
+pub use flags::{CapturedText, CodeTarget, DriverOptions, IneffectiveKind, IneffectiveOption, NvccFlags, NvrtcOptions};
+pub use front_end::{FrontEnd, FrontEndMember, FrontEndVariable};
+pub use machine::MachineCode;
+pub use mapped_text::MappedText;
+pub use message::{CompilerMessage, MessageKind, parse_messages};
+pub use unit::{DynamicShared, RustLaunch, TranslationUnit, UnitCode, UnitNames, Unresolved};

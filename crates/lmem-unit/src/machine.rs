@@ -1,0 +1,158 @@
+//! Files of machine code: cubins and fatbins, which are analysed as they are.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{DriverOptions, MappedText, UnitCode, Unresolved};
+use lmem_base::gpu::arch::Arch;
+use lmem_base::places;
+use lmem_base::source::Span;
+use nv_code::fatbin::{self, Content};
+use nv_code::{CubinError, CubinHeader};
+
+/// How an ELF file begins.
+const ELF: [u8; 4] = *b"\x7fELF";
+
+/// A library of cubins for all architectures has some tens of megabytes.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A cubin that nobody compiles.
+#[derive(Clone)]
+pub struct MachineCode {
+    /// Its bytes, or why there are none.
+    pub cubin: Result<Arc<[u8]>, String>,
+    /// What it says of itself.
+    pub header: CubinHeader,
+    /// The architectures of all machine code of the same file.
+    pub siblings: Arc<[String]>,
+    /// Where Rust code includes or loads it; else the file.
+    pub span: Span,
+}
+
+impl fmt::Debug for MachineCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "MachineCode({:?}, {}, {:?})",
+            self.span,
+            self.header.architecture,
+            self.cubin.as_ref().map(|it| it.len())
+        )
+    }
+}
+
+impl MachineCode {
+    fn broken(reason: String, span: &Span) -> Self {
+        Self { cubin: Err(reason), header: CubinHeader::default(), siblings: Arc::default(), span: span.clone() }
+    }
+
+    /// Whether the name of a symbol stands in its tables.
+    pub fn may_define(&self, kernel: &str) -> bool {
+        let name = [b"\0", kernel.as_bytes(), b"\0"].concat();
+        self.cubin.as_ref().is_ok_and(|bytes| memchr::memmem::find(bytes, &name).is_some())
+    }
+}
+
+/// What a file gives: units by what follows its name in theirs, and what is not analysed.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub codes: Vec<(String, UnitCode)>,
+    pub unresolved: Vec<Unresolved>,
+}
+
+/// Whether a file begins as a cubin or a fatbin does.
+pub fn is_machine_code(path: &Path) -> bool {
+    use std::io::Read;
+    let mut start = [0; 4];
+    let is_read = places::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok();
+    is_read && (start == ELF || start == fatbin::MAGIC)
+}
+
+/// Reads a cubin or a fatbin; one that is broken is a unit too, which fails.
+pub fn read(path: &Path, span: &Span) -> Found {
+    let broken = |reason: String| Found {
+        codes: vec![(String::new(), UnitCode::Machine(MachineCode::broken(reason, span)))],
+        unresolved: Vec::new(),
+    };
+    match places::read(path, MAX_BYTES) {
+        Err(error) => broken(format!("it cannot be read: {error}")),
+        Ok(bytes) if bytes.starts_with(&fatbin::MAGIC) => match fatbin::entries(&bytes) {
+            Ok(entries) => of_entries(entries, span),
+            Err(error) => broken(error.to_string()),
+        },
+        Ok(bytes) => {
+            let mut found = Found::default();
+            found.add_cubin(bytes, span, |_| String::new());
+            found.tell_siblings();
+            found
+        }
+    }
+}
+
+fn of_entries(entries: Vec<Result<fatbin::Entry, fatbin::FatbinError>>, span: &Span) -> Found {
+    let mut found = Found::default();
+    for entry in entries {
+        match entry {
+            Ok(fatbin::Entry { content: Content::Cubin(bytes), .. }) => {
+                found.add_cubin(bytes, span, |architecture| format!(" ({architecture})"));
+            }
+            Ok(fatbin::Entry { content: Content::Ptx(ptx), architecture }) => {
+                let mut text = MappedText::default();
+                text.push_generated(&ptx);
+                let code = UnitCode::Ptx { text, options: DriverOptions::default() };
+                found.codes.push((format!(" (PTX for compute_{architecture})"), code));
+            }
+            Err(error) => found.unresolved.push(Unresolved { span: span.clone(), reason: error.to_string() }),
+        }
+    }
+    found.tell_siblings();
+    found
+}
+
+impl Found {
+    fn add_cubin(&mut self, bytes: Vec<u8>, span: &Span, suffix: impl Fn(&str) -> String) {
+        match CubinHeader::parse(&bytes) {
+            Ok(header) if !header.arch().gpu().has_wide_instructions => {
+                let architecture = &header.architecture;
+                let reason =
+                    format!("it is machine code for {architecture}, and that of GPUs before sm_70 is not read");
+                self.unresolved.push(Unresolved { span: span.clone(), reason });
+            }
+            Ok(header) => {
+                let name = suffix(&header.architecture);
+                let (cubin, siblings) = (Ok(bytes.into()), Arc::default());
+                let code = MachineCode { cubin, header, siblings, span: span.clone() };
+                self.codes.push((name, UnitCode::Machine(code)));
+            }
+            Err(CubinError::Machine(machine)) => {
+                let reason = format!("it is an ELF file for machine {machine}, and no machine code of a GPU");
+                self.codes.push((String::new(), UnitCode::Machine(MachineCode::broken(reason, span))));
+            }
+            Err(error) => {
+                let code = MachineCode::broken(error.to_string(), span);
+                self.codes.push((String::new(), UnitCode::Machine(code)));
+            }
+        }
+    }
+
+    fn tell_siblings(&mut self) {
+        let architectures: Arc<[String]> = self
+            .codes
+            .iter()
+            .filter_map(|(_, code)| match code {
+                UnitCode::Machine(code) if code.cubin.is_ok() => Some(code.header.architecture.clone()),
+                _ => None,
+            })
+            .collect();
+        for (_, code) in &mut self.codes {
+            match code {
+                UnitCode::Machine(code) => code.siblings = Arc::clone(&architectures),
+                UnitCode::Ptx { options, .. } => {
+                    options.compiled = architectures.iter().map(|name| Arch::of(name).number()).collect();
+                }
+                UnitCode::CudaFile { .. } | UnitCode::CudaText { .. } => {}
+            }
+        }
+    }
+}

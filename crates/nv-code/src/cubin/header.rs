@@ -1,0 +1,131 @@
+//! What a cubin says of itself: the architecture that it is for, the toolkit that made it, the PTX that it was made from.
+//!
+//! Two layouts of the ELF header are in use. Up to CUDA 12.8, and in 12.9 for all but new architectures, the version of
+//! the ABI (`e_ident[8]`) is 7: the low byte of `e_flags` is the architecture, and `e_version` the toolkit (124 for 12.4).
+//! From version 8 on, the architecture is the second byte, and the note `.note.nv.tkinfo` names ptxas and its options.
+//! LLVM's `BinaryFormat/ELF.h` has the flags of both (`EF_CUDA_SM`, `EF_CUDA_SM_MASK`); seen with ptxas 11.5 to 13.5.
+
+use object::read::elf::{FileHeader, SectionHeader};
+
+use crate::cubin::{CubinError, Reader};
+use lmem_base::gpu::arch::Arch;
+use lmem_base::version::Version;
+
+/// The version of the ABI that moved the architecture.
+const ABI_WITH_NOTES: u8 = 8;
+
+/// Sections that only code for debuggers has, made with `-G`.
+const DEBUG_INFO: &str = ".debug_info";
+
+/// The PTX, with `-lineinfo` or `-G`: lines end with a zero, and comments and `.loc` directives are left out. With `-rdc` a
+/// number follows the name.
+const PTX_TEXT: &str = ".nv_debug_ptx_txt";
+
+/// What a cubin says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CubinHeader {
+    /// `sm_90a`
+    pub architecture: String,
+    /// The toolkit that made it, where that is told.
+    pub toolkit: Option<Version>,
+    /// Made with `-G`.
+    pub is_debug: bool,
+    /// The PTX that it was made from, with the lines that its own table counts, and without places in the source.
+    pub ptx: Option<String>,
+}
+
+impl CubinHeader {
+    pub fn arch(&self) -> Arch {
+        Arch::of(&self.architecture)
+    }
+
+    /// Reads no code and no tables.
+    ///
+    /// # Errors
+    /// The bytes are no cubin.
+    pub fn parse(bytes: &[u8]) -> Result<Self, CubinError> {
+        let reader = Reader::new(bytes)?;
+        let flags = reader.header.e_flags(reader.endian).0;
+        let has_notes = reader.header.e_ident().abi_version >= ABI_WITH_NOTES;
+        let number = if has_notes { (flags >> 8) & 0xff } else { flags & 0xff };
+        let note = reader.section_data(".note.nv.tkinfo")?.map(|(_, data)| String::from_utf8_lossy(data).into_owned());
+        let toolkit = match &note {
+            Some(note) => toolkit_of(note),
+            None => version_of(reader.header.e_version(reader.endian)),
+        };
+        let asked_for = note.as_deref().and_then(|note| architecture_of(note, number));
+        let ptx = ptx_section(&reader)?.map(ptx_of);
+        Ok(Self {
+            architecture: asked_for.unwrap_or_else(|| format!("sm_{number}")),
+            toolkit,
+            is_debug: reader.section_data(DEBUG_INFO)?.is_some(),
+            ptx,
+        })
+    }
+}
+
+/// The only PTX of a cubin: one that was linked from several is not taken apart.
+fn ptx_section<'a>(reader: &Reader<'a>) -> Result<Option<&'a [u8]>, CubinError> {
+    let mut found = None;
+    for section in reader.sections.iter() {
+        let name = reader.sections.section_name(reader.endian, section)?;
+        let number = name.strip_prefix(PTX_TEXT.as_bytes()).map(|rest| rest.strip_prefix(b".").unwrap_or(rest));
+        if number.is_some_and(|number| number.iter().all(u8::is_ascii_digit)) {
+            match found {
+                None => found = Some(section.data(reader.endian, reader.bytes)?),
+                Some(_) => return Ok(None),
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// `Cuda compilation tools, release 13.5, V13.5.37`
+fn toolkit_of(note: &str) -> Option<Version> {
+    let (_, rest) = note.split_once("release ")?;
+    rest.split(',').next()?.parse().ok()
+}
+
+/// 124 is 12.4.
+fn version_of(number: u32) -> Option<Version> {
+    (100..1000).contains(&number).then_some(Version { major: number / 10, minor: number % 10 })
+}
+
+/// `-arch sm_90a` of ptxas's options: `e_flags` have the number alone.
+fn architecture_of(note: &str, number: u32) -> Option<String> {
+    let (_, rest) = note.split_once("-arch ")?;
+    let name: &str = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()?;
+    let letter = name.strip_prefix(&format!("sm_{number}"))?;
+    letter.bytes().all(|byte| byte.is_ascii_lowercase()).then(|| name.to_string())
+}
+
+fn ptx_of(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).replace('\0', "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTE: &str = "\u{c}\0\0NVIDIA Corp\0ptxas\0Cuda compilation tools, release 13.5, V13.5.37\0\
+                        Build cuda_13.5.r13.5/compiler.39125733_0\0-v  -arch sm_90a -m 64 \0\0";
+
+    #[test]
+    fn notes_name_toolkit_and_architecture() {
+        assert_eq!(toolkit_of(NOTE), Some(Version { major: 13, minor: 5 }));
+        assert_eq!(architecture_of(NOTE, 90).as_deref(), Some("sm_90a"));
+        assert_eq!(architecture_of(NOTE, 80), None);
+        assert_eq!((toolkit_of("release x"), architecture_of("-arch sm_90-", 9)), (None, None));
+    }
+
+    #[test]
+    fn older_cubins_have_the_version_of_their_toolkit() {
+        assert_eq!(version_of(124), Some(Version { major: 12, minor: 4 }));
+        assert_eq!(version_of(1), None);
+    }
+
+    #[test]
+    fn lines_of_the_ptx_end_with_a_zero() {
+        assert_eq!(ptx_of(b"\0.version 9.5\0ret;\0"), "\n.version 9.5\nret;\n");
+    }
+}

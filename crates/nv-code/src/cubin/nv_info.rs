@@ -1,0 +1,77 @@
+//! `.nv.info` sections: attributes of a cubin and of its functions.
+//!
+//! An attribute is a format byte, an attribute byte, and a 16-bit value, which for format 4 is the size of the bytes that
+//! follow. NVIDIA documents neither; `cuobjdump -elf` prints the names of both (`EIATTR_…`, `EIFMT_…`).
+
+/// `EIFMT_SVAL`: the value stands behind the attribute.
+const FORMAT_BYTES: u8 = 4;
+
+/// `EIATTR_FRAME_SIZE`, by function: bytes of the frame, with that of the deepest function called through a pointer.
+pub const FRAME_SIZE: u8 = 0x11;
+/// `EIATTR_MIN_STACK_SIZE`, by function; all bits are set where ptxas cannot tell the size.
+pub const MIN_STACK_SIZE: u8 = 0x12;
+/// `EIATTR_MAXREG_COUNT`: registers that the function may use.
+pub const MAX_REGISTERS: u8 = 0x1b;
+/// `EIATTR_REGCOUNT`, by function: registers that it uses.
+pub const REGISTERS: u8 = 0x2f;
+
+/// What an attribute says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value<'a> {
+    Short(u16),
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Value<'a> {
+    /// The value as 32-bit numbers; a trailing part of one is left out.
+    pub fn words(self) -> impl Iterator<Item = u32> + 'a {
+        let bytes: &[u8] = match self {
+            Self::Short(_) => &[],
+            Self::Bytes(bytes) => bytes,
+        };
+        bytes.chunks_exact(4).map(|word| u32::from_le_bytes(std::array::from_fn(|byte| word[byte])))
+    }
+
+    /// For attributes in `.nv.info` itself: the symbol of the function that it is about, and the number.
+    pub fn of_symbol(self) -> Option<(usize, u32)> {
+        let mut words = self.words();
+        Some((words.next()? as usize, words.next()?))
+    }
+}
+
+/// The attributes of a section, as far as it is whole.
+pub fn attributes(mut data: &[u8]) -> impl Iterator<Item = (u8, Value<'_>)> {
+    std::iter::from_fn(move || {
+        let [format, attribute, low, high, rest @ ..] = data else { return None };
+        let short = u16::from_le_bytes([*low, *high]);
+        if *format != FORMAT_BYTES {
+            data = rest;
+            return Some((*attribute, Value::Short(short)));
+        }
+        let (bytes, rest) = rest.split_at_checked(usize::from(short))?;
+        data = rest;
+        Some((*attribute, Value::Bytes(bytes)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_have_values_of_both_kinds() {
+        let mut data = vec![3, MAX_REGISTERS, 32, 0, 4, FRAME_SIZE, 8, 0];
+        data.extend([15, 0, 0, 0, 0x40, 1, 0, 0]);
+        let found: Vec<_> = attributes(&data).collect();
+        assert_eq!(found[0], (MAX_REGISTERS, Value::Short(32)));
+        assert_eq!(found[1].1.of_symbol(), Some((15, 320)));
+        assert_eq!(found[0].1.of_symbol(), None);
+        assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn cut_attributes_are_read_as_far_as_they_go() {
+        assert_eq!(attributes(&[4, FRAME_SIZE, 200, 0, 1, 0]).count(), 0);
+        assert_eq!(attributes(&[4]).count(), 0);
+    }
+}

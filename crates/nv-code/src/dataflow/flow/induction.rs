@@ -1,0 +1,102 @@
+//! Counters: registers that each round of a loop changes by a constant.
+
+use std::collections::BTreeSet;
+
+use super::Flow;
+use crate::dataflow::flow::operands::constant;
+use crate::dataflow::flow::sources::Sources;
+use crate::dataflow::loops::Trip;
+
+impl Flow<'_> {
+    /// The instructions that step a counter: all ways round the loop add the same constant.
+    pub fn induction(&self, register: &str, definitions: &[usize]) -> Option<BTreeSet<usize>> {
+        let mut steps = BTreeSet::new();
+        let mut distance = None;
+        for definition in definitions {
+            let Some((step, instruction)) = self.way_back(register, *definition) else { continue };
+            if step == 0 || distance.is_some_and(|distance| distance != step) {
+                return None;
+            }
+            distance = Some(step);
+            steps.insert(instruction);
+        }
+        distance.map(|_| steps)
+    }
+
+    /// Follows sums with constants and moves from a definition back to itself, as it was a round before.
+    fn way_back(&self, register: &str, definition: usize) -> Option<(i64, usize)> {
+        let mut at = definition;
+        let mut step = 0i64;
+        let mut stepped = definition;
+        for _ in 0..64 {
+            let instruction = &self.function.instructions[at];
+            let operand = |index: usize| instruction.operands.get(index).map_or("", String::as_str);
+            let next = match instruction.mnemonic() {
+                "mov" => operand(1),
+                "add" | "sub" => {
+                    let (value, distance) = if constant(operand(1)).is_some() {
+                        (operand(2), operand(1))
+                    } else {
+                        (operand(1), operand(2))
+                    };
+                    let sign = if instruction.mnemonic() == "sub" { -1 } else { 1 };
+                    step = step.checked_add(sign * constant(distance)?)?;
+                    stepped = at;
+                    value
+                }
+                _ => return None,
+            };
+            let before = self.reaching.at(next, at);
+            if next == register && before.contains(&definition) {
+                return Some((step, stepped));
+            }
+            let [only] = *before else { return None };
+            at = only;
+        }
+        None
+    }
+
+    /// How the loop that a counter steps in ends, for an access at `instruction`.
+    pub fn trip(&self, sources: &Sources, instruction: usize) -> Trip {
+        sources
+            .steps
+            .iter()
+            .filter_map(|step| self.loops.innermost_with(*step, instruction))
+            .map(|range| self.loops.trip(range, self))
+            .max()
+            .unwrap_or(Trip::Unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::function;
+    use super::*;
+    use crate::ptx::Instruction;
+
+    #[test]
+    fn a_moving_pointer_is_a_counter() {
+        let function = function(
+            "add.u64 %rd1, %SPL, 0;\nmov.u32 %r1, 0;\n$L1:\nst.local.u32 [%rd1], %r1;\nadd.s64 %rd1, %rd1, 4;\n\
+             add.s32 %r1, %r1, 1;\nsetp.ne.s32 %p1, %r1, 32;\n@%p1 bra $L1;",
+        );
+        let flow = Flow::new(&function);
+        let at = function.instructions.iter().position(Instruction::is_local_access).unwrap();
+        let pointer = flow.pointer(&function.instructions[at].address().unwrap(), at);
+        assert!(pointer.index.counter && !pointer.index.is_data());
+        assert_eq!(flow.trip(&pointer.index, at), Trip::Constant);
+    }
+
+    #[test]
+    fn copies_at_the_end_of_the_loop_are_followed() {
+        let function = function(
+            "add.u64 %rd1, %SPL, 0;\nmov.u32 %r9, 0;\nmov.u32 %r1, %r9;\n$L1:\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n\
+             st.local.u32 [%rd3], %r1;\nadd.s32 %r2, %r1, 1;\nsetp.lt.s32 %p1, %r2, %n;\nmov.u32 %r1, %r2;\n@%p1 bra $L1;",
+        );
+        let flow = Flow::new(&function);
+        let at = function.instructions.iter().position(Instruction::is_local_access).unwrap();
+        let pointer = flow.pointer(&function.instructions[at].address().unwrap(), at);
+        assert!(pointer.index.counter && !pointer.index.is_data(), "{:?}", pointer.index);
+        assert_eq!(flow.trip(&pointer.index, at), Trip::RunTime);
+    }
+}

@@ -1,0 +1,87 @@
+//! Where a value comes from.
+
+use std::collections::BTreeSet;
+
+use lmem_base::diagnostic::Uniformity;
+
+/// Where the value of an index comes from; several may hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sources {
+    /// A counter that steps by a constant.
+    pub counter: bool,
+    /// The counter is changed before it is used as an index: `(i + n) % 8`, `i * i`.
+    pub counter_is_changed: bool,
+    /// A kernel parameter, or the size of block or grid.
+    pub parameter: bool,
+    /// What the caller of a function that is no kernel passes; its callers are not looked into.
+    pub argument: bool,
+    pub block_index: bool,
+    pub thread_index: bool,
+    /// Loaded from memory.
+    pub loaded: bool,
+    /// Changed from iteration to iteration, but not by a constant.
+    pub carried: bool,
+    /// The result of a call, or something that is not followed.
+    pub unknown: bool,
+    /// Whether the threads of a warp may differ; `None` where that is not known.
+    pub divergent: Option<bool>,
+    /// Instructions that step the counters.
+    pub steps: BTreeSet<usize>,
+}
+
+impl Sources {
+    /// A value that a condition or branches choose, which threads may decide differently.
+    pub fn chosen(divergent: Option<bool>) -> Self {
+        Self { carried: true, divergent, ..Self::default() }
+    }
+
+    /// What only decides which value it is.
+    pub(super) fn decision(divergent: Option<bool>) -> Self {
+        Self { divergent, ..Self::default() }
+    }
+
+    pub(super) fn constant() -> Self {
+        Self { divergent: Some(false), ..Self::default() }
+    }
+
+    pub(super) fn unknown() -> Self {
+        Self { unknown: true, ..Self::default() }
+    }
+
+    pub fn merge(&mut self, other: Self) {
+        self.counter |= other.counter;
+        self.counter_is_changed |= other.counter_is_changed;
+        self.parameter |= other.parameter;
+        self.argument |= other.argument;
+        self.block_index |= other.block_index;
+        self.thread_index |= other.thread_index;
+        self.loaded |= other.loaded;
+        self.carried |= other.carried;
+        self.unknown |= other.unknown;
+        self.divergent = match (self.divergent, other.divergent) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        };
+        self.steps.extend(other.steps);
+    }
+
+    pub fn is_constant(&self) -> bool {
+        !(self.counter || self.is_data())
+    }
+
+    /// Whether anything but a counter takes part.
+    pub fn is_data(&self) -> bool {
+        self.parameter
+            || self.argument
+            || self.block_index
+            || self.thread_index
+            || self.loaded
+            || self.carried
+            || self.unknown
+    }
+
+    pub fn uniformity(&self) -> Option<Uniformity> {
+        self.divergent.map(|divergent| if divergent { Uniformity::PerThread } else { Uniformity::Uniform })
+    }
+}

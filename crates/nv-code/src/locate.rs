@@ -1,0 +1,89 @@
+//! Places in the source for the instructions of PTX that has none, by way of the machine code.
+//!
+//! The PTX in a cubin is without `.loc` directives. Its lines are those that the cubin's own table counts, and machine
+//! instructions have source lines in another table: where both are known, the PTX instruction has the place of the machine
+//! instruction. Columns are in neither.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::cubin::{Cubin, CubinFunction};
+use super::ptx::{Location, PtxFunction, PtxModule};
+use crate::cubin::sass::INSTRUCTION_BYTES;
+
+/// Fills in the locations of all functions.
+pub(super) fn locate(module: &mut PtxModule, cubin: &Cubin) {
+    let mut files = Files::default();
+    for code in &cubin.functions {
+        let places = places(code, cubin);
+        for function in &mut module.functions {
+            locate_function(function, &places, &mut files);
+        }
+    }
+    module.files = files.names;
+}
+
+/// A level of inlining: file and line.
+type Level = (Arc<str>, u32);
+
+/// The levels of inlining that a line of the PTX stands for, innermost first.
+fn places(code: &CubinFunction, cubin: &Cubin) -> BTreeMap<u32, Vec<Level>> {
+    let mut places = BTreeMap::new();
+    for offset in (0..code.code.len() as u64).step_by(INSTRUCTION_BYTES) {
+        let Some(row) = cubin.ptx_lines.row(code.base + offset) else { continue };
+        if let Entry::Vacant(entry) = places.entry(row.line) {
+            let chain = cubin.source_lines.chain(code.base + offset);
+            if !chain.is_empty() {
+                entry.insert(chain.iter().map(|row| (Arc::from(row.file.as_str()), row.line)).collect());
+            }
+        }
+    }
+    places
+}
+
+fn locate_function(function: &mut PtxFunction, places: &BTreeMap<u32, Vec<Level>>, files: &mut Files) {
+    let Some(lines) = function.lines.clone() else { return };
+    // One chain of inlining is many instructions.
+    let mut known: HashMap<&[Level], usize> = HashMap::new();
+    for (line, levels) in places.range(lines) {
+        let Some(instruction) = function.instruction_at(*line) else { continue };
+        if function.instructions[instruction].location.is_some() {
+            continue;
+        }
+        let location = match known.get(levels.as_slice()) {
+            Some(location) => *location,
+            None => {
+                let mut inlined_at = None;
+                for (file, line) in levels.iter().rev() {
+                    let location =
+                        Location { file: files.number(file), line: *line, column: 0, inlined_at, function: None };
+                    function.locations.push(location);
+                    inlined_at = Some(function.locations.len() - 1);
+                }
+                let Some(innermost) = inlined_at else { continue };
+                known.insert(levels, innermost);
+                innermost
+            }
+        };
+        function.instructions[instruction].location = Some(location);
+    }
+}
+
+/// Numbers of files, as `.file` would give them. What the table has no name for has none here either.
+#[derive(Default)]
+struct Files {
+    names: HashMap<u32, String>,
+    numbers: HashMap<Arc<str>, u32>,
+}
+
+impl Files {
+    fn number(&mut self, name: &Arc<str>) -> u32 {
+        let next = self.numbers.len() as u32 + 1;
+        let number = *self.numbers.entry(Arc::clone(name)).or_insert(next);
+        if !name.is_empty() {
+            self.names.entry(number).or_insert_with(|| name.to_string());
+        }
+        number
+    }
+}

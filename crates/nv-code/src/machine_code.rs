@@ -1,0 +1,214 @@
+//! A cubin that was compiled elsewhere: the figures that ptxas printed then, read from the cubin itself.
+//!
+//! | of ptxas's log | in the cubin |
+//! |---|---|
+//! | `Used 32 registers` | `EIATTR_REGCOUNT` |
+//! | `64 bytes stack frame` | what the function takes from the stack pointer, with the bytes that rounding it may cost |
+//! | `44 bytes spill stores, 40 bytes spill loads` | the widths of the loads and stores that are marked as spills |
+//! | `128 bytes smem` | the section `.nv.shared.<function>`, without what the system reserves there |
+//! | `Stack size … cannot be statically determined` | `EIATTR_MIN_STACK_SIZE` with all bits set |
+//! | `Compiling entry function` | the bit 0x10 of the symbol's `st_other` |
+//!
+//! All of it equals the log for the 1,409 functions of the test crates' records (ptxas 12.4 to 13.5, sm_80 to sm_120) and
+//! the frames of their 241 callees, but for spills of ptxas 12.4, which does not mark them. `EIATTR_FRAME_SIZE` does not: it
+//! counts functions that are called through pointers too.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use object::read::elf::SectionHeader;
+
+use super::cubin::{Cubin, CubinError, CubinFunction, Reader};
+use super::locate::locate;
+use super::ptx::{Instruction, PtxFunction, PtxModule};
+use super::ptxas_log::{FunctionUsage, PtxasLog};
+use crate::cubin::header::CubinHeader;
+use crate::cubin::nv_info::{FRAME_SIZE, MAX_REGISTERS, MIN_STACK_SIZE, REGISTERS, Value, attributes};
+use crate::cubin::sass::{AccessKind, SassFunction};
+use crate::unit::{KernelFacts, ReadError, UnitFacts, kernel_facts};
+use lmem_base::diagnostic::ResourceUsage;
+use lmem_base::gpu::arch::Arch;
+
+/// Set in `st_other` of the symbol of a kernel.
+const ENTRY: u8 = 0x10;
+
+/// What a function of whose stack nothing is known has as the least size of it.
+const UNKNOWN_STACK: u32 = u32::MAX;
+
+/// A symbol of cubins in whose sections for shared memory the system's own part is counted.
+const RESERVED_SHARED: &[u8] = b".nv.reservedSmem";
+/// Bytes of that part, from sm_90 on.
+const RESERVED_BYTES: u64 = 1024;
+
+/// A name of a file in the line table and the lines that it has there, to the name that is meant; `None` where the file is
+/// not known.
+pub type SourceFiles<'a> = &'a dyn Fn(&str, &BTreeSet<u32>) -> Option<String>;
+
+/// Reads a cubin without the log of its ptxas. `marks_spills` tells that its ptxas marks spills, as 12.8 and later do;
+/// `arch` is what it was compiled for.
+///
+/// # Errors
+/// The cubin, or PTX in it, cannot be read at all.
+pub fn read_machine_code(
+    bytes: &[u8],
+    arch: Arch,
+    marks_spills: bool,
+    files: SourceFiles<'_>,
+) -> Result<UnitFacts, ReadError> {
+    let mut cubin = Cubin::parse(bytes)?;
+    cubin.source_lines.rename_files(files);
+    let figures = Figures::read(bytes)?;
+    let mut ptx = match CubinHeader::parse(bytes)?.ptx {
+        Some(text) => PtxModule::parse(&text)?,
+        None => PtxModule { functions: callers(&cubin, &figures, arch), ..PtxModule::default() },
+    };
+    locate(&mut ptx, &cubin);
+    let log = log(&cubin, &figures, arch);
+    let kernels: Vec<KernelFacts> =
+        cubin.functions.iter().map(|function| kernel_facts(function, &cubin, &log, arch)).collect();
+    Ok(UnitFacts {
+        register_limit: register_limit(&cubin, &figures, &ptx),
+        kernels,
+        ptx,
+        log,
+        has_spill_marks: marks_spills || cubin.has_spill_marks,
+        is_without_log: true,
+    })
+}
+
+/// What the attributes say of functions, by mangled name.
+#[derive(Debug, Default)]
+struct Figures {
+    registers: BTreeMap<String, u32>,
+    frames: BTreeMap<String, u32>,
+    stacks: BTreeMap<String, u32>,
+    /// Registers that a function may use.
+    limits: BTreeMap<String, u32>,
+    shared: BTreeMap<String, u64>,
+    entries: BTreeSet<String>,
+}
+
+impl Figures {
+    fn read(bytes: &[u8]) -> Result<Self, CubinError> {
+        let reader = Reader::new(bytes)?;
+        let mut figures = Self::default();
+        let (mut names, mut has_reserved) = (Vec::new(), false);
+        for symbol in reader.symbols.iter() {
+            let name = reader.symbols.symbol_name(reader.endian, symbol)?;
+            has_reserved |= name.starts_with(RESERVED_SHARED);
+            let name = String::from_utf8_lossy(name).into_owned();
+            if symbol.st_other.0 & ENTRY != 0 {
+                figures.entries.insert(name.clone());
+            }
+            names.push(name);
+        }
+        if let Some((_, data)) = reader.section_data(".nv.info")? {
+            for (attribute, value) in attributes(data) {
+                let table = match attribute {
+                    REGISTERS => &mut figures.registers,
+                    FRAME_SIZE => &mut figures.frames,
+                    MIN_STACK_SIZE => &mut figures.stacks,
+                    _ => continue,
+                };
+                let found = value.of_symbol().and_then(|(symbol, number)| Some((names.get(symbol)?, number)));
+                table.extend(found.map(|(name, number)| (name.clone(), number)));
+            }
+        }
+        for section in reader.sections.iter() {
+            let name = String::from_utf8_lossy(reader.sections.section_name(reader.endian, section)?).into_owned();
+            if let Some(function) = name.strip_prefix(".nv.shared.") {
+                let reserved = if has_reserved { RESERVED_BYTES } else { 0 };
+                let bytes = section.sh_size(reader.endian).saturating_sub(reserved);
+                figures.shared.insert(function.to_string(), bytes);
+            } else if let Some(function) = name.strip_prefix(".nv.info.") {
+                let limits = attributes(section.data(reader.endian, reader.bytes)?).filter_map(|found| match found {
+                    (MAX_REGISTERS, Value::Short(limit)) => Some(u32::from(limit)),
+                    _ => None,
+                });
+                figures.limits.extend(limits.last().map(|limit| (function.to_string(), limit)));
+            }
+        }
+        Ok(figures)
+    }
+}
+
+/// What ptxas would have printed.
+fn log(cubin: &Cubin, figures: &Figures, arch: Arch) -> PtxasLog {
+    let mut log = PtxasLog::default();
+    for function in &cubin.functions {
+        let sass = SassFunction::new(&function.code, arch);
+        let end = function.inner.first().map_or(function.code.len() as u32, |inner| inner.code.start);
+        let is_entry = figures.entries.contains(&function.name);
+        let mut usage = part(function, &sass, 0..end, is_entry);
+        let has_calls = sass.calls().next().is_some() || sass.calls_through_pointers().next().is_some();
+        if let Some(frame) = figures.frames.get(&function.name).filter(|_| !has_calls) {
+            usage.stack_frame = usage.stack_frame.max(u64::from(*frame));
+        }
+        usage.registers = figures.registers.get(&function.name).copied().unwrap_or(0);
+        usage.shared = figures.shared.get(&function.name).copied().unwrap_or(0);
+        for inner in function.inner.iter().filter(|inner| !inner.is_routine) {
+            let usage = part(function, &sass, inner.code.clone(), false);
+            log.callees.insert((function.name.clone(), inner.name.clone()), usage);
+        }
+        let stack_is_unknown = figures.stacks.get(&function.name) == Some(&UNKNOWN_STACK);
+        log.functions.insert(function.name.clone(), FunctionUsage { usage, is_entry, stack_is_unknown });
+    }
+    log
+}
+
+/// The frame and the spills of a part of the code that is one function.
+fn part(function: &CubinFunction, sass: &SassFunction<'_>, code: Range<u32>, is_entry: bool) -> ResourceUsage {
+    let marked = function.spill_marks.iter().filter(|offset| code.contains(offset));
+    let spills: Vec<_> = marked.filter_map(|offset| sass.local_instruction(*offset)).collect();
+    let bytes = |kind: AccessKind| {
+        let spills = spills.iter().filter(|spill| spill.kind == kind);
+        spills.map(|spill| u64::from(spill.bytes)).sum::<u64>()
+    };
+    let decrement = sass.stack_decrement(code.clone());
+    // The stack of a kernel begins at a multiple of what it may be rounded to; `alloca` rounds what it takes.
+    let rounding = if is_entry || decrement == 0 { 0 } else { sass.stack_rounding(code) };
+    ResourceUsage {
+        stack_frame: decrement + rounding,
+        spill_stores: bytes(AccessKind::Store),
+        spill_loads: bytes(AccessKind::Load),
+        ..ResourceUsage::default()
+    }
+}
+
+/// Which functions call which, in the form of PTX that has nothing else in it: recursion is seen without any text.
+fn callers(cubin: &Cubin, figures: &Figures, arch: Arch) -> Vec<PtxFunction> {
+    let mut callers: BTreeMap<&str, PtxFunction> = BTreeMap::new();
+    for function in &cubin.functions {
+        let sass = SassFunction::new(&function.code, arch);
+        for (offset, target) in sass.calls() {
+            let around = function.inner.iter().find(|inner| inner.code.contains(&offset));
+            let caller = around.map_or(function.name.as_str(), |inner| inner.name.as_str());
+            let Some(callee) = function.inner.iter().find(|inner| inner.code.start == target) else { continue };
+            let known = callers.entry(caller).or_insert_with(|| named(caller, figures));
+            known.instructions.push(call_of(&callee.name));
+            callers.entry(&callee.name).or_insert_with(|| named(&callee.name, figures));
+        }
+    }
+    callers.into_values().collect()
+}
+
+fn named(name: &str, figures: &Figures) -> PtxFunction {
+    PtxFunction { name: name.to_string(), is_entry: figures.entries.contains(name), ..PtxFunction::default() }
+}
+
+fn call_of(callee: &str) -> Instruction {
+    let operands = vec![callee.to_string()];
+    Instruction { lines: 0..=0, guard: None, opcode: "call.uni".to_string(), operands, location: None }
+}
+
+/// A limit that functions were compiled with and that their PTX does not ask for: an option of ptxas, or of what called it.
+fn register_limit(cubin: &Cubin, figures: &Figures, ptx: &PtxModule) -> Option<u32> {
+    let is_own = |name: &str| {
+        ptx.function(name).is_some_and(|function| {
+            let bounds = [function.max_threads, function.required_threads, function.max_registers];
+            bounds.iter().all(Option::is_none)
+        })
+    };
+    let limits = cubin.functions.iter().filter(|function| is_own(&function.name));
+    limits.filter_map(|function| figures.limits.get(&function.name)).copied().filter(|limit| *limit < 255).min()
+}

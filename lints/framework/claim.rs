@@ -1,0 +1,94 @@
+//! A finding with the lint that made it, and the diagnostic that becomes of it.
+
+use lmem_base::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Location};
+use lmem_frame::{CallAreaKind, KernelFrame, StackObject, StackObjectKind};
+use lmem_unit::TranslationUnit;
+
+use super::finding::Finding;
+use super::levels::Levels;
+use super::lint::Lint;
+
+/// A finding with the lint that made it, before it is merged with others.
+pub struct Claim {
+    pub lint: &'static Lint,
+    pub finding: Finding,
+    pub bytes: u64,
+    /// It costs next to nothing: a few bytes, and no loop around any access.
+    pub is_minor: bool,
+}
+
+/// A frame of this many bytes is one or two registers, stored and loaded once.
+const MINOR_BYTES: u64 = 8;
+
+pub fn is_minor(object: &StackObject) -> bool {
+    let deepest = object.accesses.iter().map(|access| access.loop_depth).max().unwrap_or(0);
+    let is_in_loop = match &object.kind {
+        StackObjectKind::Spills(spills) => spills.loop_depth > 0,
+        StackObjectKind::Variable => deepest > 0,
+        // What is not known is not called harmless; nor is a function that may be called anywhere.
+        StackObjectKind::Call(area) if matches!(area.kind, CallAreaKind::Routine { .. }) => false,
+        StackObjectKind::Unknown
+        | StackObjectKind::Call(_)
+        | StackObjectKind::Allocation(_)
+        | StackObjectKind::Recursion(_) => true,
+    };
+    // A function that is given the address may be called in a loop.
+    !is_in_loop && object.escapes.is_empty() && object.bytes <= MINOR_BYTES
+}
+
+/// What a diagnostic says beside the finding.
+#[derive(Clone, Copy)]
+pub struct Circumstances<'a> {
+    pub unit: &'a TranslationUnit,
+    pub frame: Option<&'a KernelFrame>,
+    pub architecture: &'a str,
+    pub toolkit: &'a str,
+    pub flags: FlagOrigin,
+}
+
+impl Claim {
+    /// The claim as a diagnostic; `None` where the lint is allowed.
+    pub fn into_diagnostic(self, levels: &Levels, about: &Circumstances<'_>) -> Option<Diagnostic> {
+        let severity = levels.severity(self.lint, self.is_minor)?;
+        let kernels = about.frame.map(|frame| instance(frame, self.bytes, about)).into_iter().collect();
+        let finding = self.finding;
+        Some(Diagnostic {
+            severity,
+            code: Code::Lint(self.lint.name),
+            message: finding.message,
+            primary: finding.primary,
+            secondary: finding.labels,
+            notes: finding.notes,
+            help: finding.help.into_iter().map(|message| Help { message }).collect(),
+            suggestions: finding.suggestions,
+            evidence: Some(Evidence {
+                variable: finding.variable,
+                variable_type: finding.variable_type,
+                bytes: self.bytes,
+                loads: finding.loads,
+                stores: finding.stores,
+                loop_depth: finding.loop_depth,
+                uniformity: finding.uniformity,
+                kernels,
+            }),
+            package: about.unit.package.clone(),
+        })
+    }
+}
+
+fn instance(frame: &KernelFrame, bytes: u64, about: &Circumstances<'_>) -> KernelInstance {
+    let loads = about.unit.launches.iter().filter(|launch| launch.kernel == frame.mangled);
+    let mut loaded_at: Vec<Location> = loads.map(|launch| Location::from(&launch.loaded_at)).collect();
+    loaded_at.sort();
+    loaded_at.dedup();
+    KernelInstance {
+        name: frame.name.clone(),
+        mangled: frame.mangled.clone(),
+        arch: about.architecture.to_string(),
+        toolkit: about.toolkit.to_string(),
+        bytes,
+        usage: frame.usage,
+        flags: about.flags,
+        loaded_at,
+    }
+}

@@ -1,0 +1,68 @@
+//! Which lints and remarks are heard, and how loud.
+
+use std::collections::BTreeMap;
+
+use lmem_base::diagnostic::Severity;
+use lmem_base::level::Level;
+
+use super::lint::Lint;
+use super::remark::Remark;
+
+/// Lint levels as command line, configuration and defaults make them.
+#[derive(Debug, Clone, Default)]
+pub struct Levels {
+    levels: BTreeMap<String, Level>,
+    /// `warnings`: what all lints that warn are raised or lowered to.
+    warnings: Option<Level>,
+}
+
+impl Levels {
+    /// Sets a level; `warnings` speaks of all lints that warn. A forbidden lint stays forbidden.
+    pub fn set(&mut self, lint: &str, level: Level) {
+        if lint == "warnings" {
+            self.warnings = Some(level);
+        } else if self.levels.get(lint) != Some(&Level::Forbid) {
+            self.levels.insert(lint.to_string(), level);
+        }
+    }
+
+    pub fn level(&self, lint: &Lint) -> Level {
+        match (self.own_level(lint), self.warnings) {
+            (Level::Warn, Some(warnings)) => warnings,
+            (level, _) => level,
+        }
+    }
+
+    /// How loud a remark is; `None` where it is allowed. A note gets louder only where somebody names it.
+    pub fn remark_severity(&self, remark: &Remark) -> Option<Severity> {
+        let own = match (self.levels.get(remark.name), remark.severity) {
+            (_, Severity::Error) => return Some(Severity::Error),
+            (None, Severity::Note) => return Some(Severity::Note),
+            (None, Severity::Warning) => Level::Warn,
+            (Some(level), _) => *level,
+        };
+        match (own, self.warnings) {
+            (Level::Warn, Some(Level::Allow)) | (Level::Allow, _) => None,
+            (Level::Warn, None | Some(Level::Warn)) => Some(Severity::Warning),
+            (Level::Deny | Level::Forbid, _) | (Level::Warn, Some(Level::Deny | Level::Forbid)) => {
+                Some(Severity::Error)
+            }
+        }
+    }
+
+    /// The level without what is said of all warnings.
+    fn own_level(&self, lint: &Lint) -> Level {
+        self.levels.get(lint.name).copied().unwrap_or(lint.level)
+    }
+
+    /// How loud a finding is; `None` where its lint is allowed. A minor one that would only be a warning is a note, also
+    /// where warnings are errors.
+    pub fn severity(&self, lint: &Lint, is_minor: bool) -> Option<Severity> {
+        match (self.level(lint), self.own_level(lint)) {
+            (Level::Allow, _) => None,
+            (_, Level::Warn) if is_minor => Some(Severity::Note),
+            (Level::Warn, _) => Some(Severity::Warning),
+            (Level::Deny | Level::Forbid, _) => Some(Severity::Error),
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! What all lints are made of: what a lint is and may know, its answer, levels, and the diagnostics that answers become.
+
+mod claim;
+mod finding;
+mod levels;
+mod lint;
+pub mod remark;
+
+pub(crate) use claim::is_minor;
+pub use claim::{Circumstances, Claim};
+pub use finding::Finding;
+pub(crate) use finding::{bytes, describe, line_of, object_finding, origin, traffic};
+pub use levels::Levels;
+pub use lint::{Check, Lint, LintContext, UnitContext};

@@ -1,0 +1,145 @@
+//! What is said beside the lints: of compilers' warnings, of comments and settings without effect, of what was not checked. Remarks
+//! have names and levels as lints have; what they speak of is the run, not a kernel's local memory.
+
+use lmem_base::diagnostic::Severity;
+
+/// A kind of remark.
+pub struct Remark {
+    pub name: &'static str,
+    /// How loud it is where nobody says otherwise. Errors stay errors: the run failed.
+    pub severity: Severity,
+    /// What `cargo lmem explain` shows.
+    pub documentation: &'static str,
+}
+
+/// A message of the compilers has its own code; this is the name of the level of all warnings.
+pub const COMPILER_WARNING: &str = "compiler_warning";
+
+pub const ALL: [Remark; 9] = [
+    Remark {
+        name: "unused_allow",
+        severity: Severity::Warning,
+        documentation: "\
+A `// lmem: allow(…)` comment silences nothing.
+
+The finding that it was written for is gone, or lies elsewhere: a comment behind code holds for its line, one above code for the item or
+statement below it, up to a blank line at the latest. The note says which lines it holds for.
+
+What to do: take the comment away, or write it directly above the kernel or the declaration that the finding points to. Where the finding is there
+for some architectures only, check with all of them. `--message-format json` lists in its last line what each comment silences.",
+    },
+    Remark {
+        name: "unfulfilled_expect",
+        severity: Severity::Warning,
+        documentation: "\
+A `// lmem: expect(…)` comment waits for a finding, and there is none.
+
+`expect` is for findings that somebody means to mend: once they are gone, the comment has to go too.
+
+What to do: take the comment away.",
+    },
+    Remark {
+        name: "invalid_directive",
+        severity: Severity::Warning,
+        documentation: "\
+A comment begins with `lmem:`, and is not understood or holds for nothing.
+
+Known are `lmem: allow(LINT, …, reason = \"…\")`, `lmem: expect(…)` and `lmem: allow-file(…)`, behind `//` or inside `/* */`, in CUDA code: a
+`.cu` file, a header, or the text of a kernel string.
+
+What to do: mend the comment as the message says. Until then it silences nothing.",
+    },
+    Remark {
+        name: COMPILER_WARNING,
+        severity: Severity::Warning,
+        documentation: "\
+A warning of nvcc, NVRTC, ptxas or the host compiler, with the compiler's own number.
+
+What to do: what the compiler says. `-A compiler_warning` hides these warnings here; `-D warnings` makes errors of them, as of all that warns. To
+silence one number in the build too, add `-diag-suppress NUMBER` to its nvcc flags.",
+    },
+    Remark {
+        name: "unmatched_setting",
+        severity: Severity::Warning,
+        documentation: "\
+A pattern of the settings names no file: `exclude`, the `path` of a `[[package.metadata.lmem.file]]`, or `--exclude`.
+
+It is mostly a typing error, by which flags are lost or files are checked that should not be. Patterns are relative to the folder of their
+`Cargo.toml`; `*` stops at `/`, and `**` does not.
+
+What to do: mend the pattern, or take it away.",
+    },
+    Remark {
+        name: "not_analysed",
+        severity: Severity::Note,
+        documentation: "\
+A kernel's text was found in Rust code, and its contents are not known without running the program.
+
+Text is followed through constants, functions, `format!`, `concat!`, `include_str!` and more; the note says where that ended.
+
+What to do: `cargo lmem run -- COMMAND` checks what a program really has compiled. `-D not_analysed` makes an error of it.",
+    },
+    Remark {
+        name: "spill_marks",
+        severity: Severity::Note,
+        documentation: "\
+The machine code marks more or fewer bytes as spills than ptxas reports.
+
+What is said of the spills of that kernel may be incomplete. It comes with toolkits that this version does not know.
+
+What to do: report it, with the kernel.",
+    },
+    Remark {
+        name: "compile",
+        severity: Severity::Error,
+        documentation: "\
+A file or kernel string does not compile, so that its kernels were not checked. The run ends with exit code 4.
+
+What to do: the help below the compiler's messages names the next step. Flags, folders and defines that the real build has come from
+`--capture`, or from `include-dirs`, `defines` and `nvcc-flags` in `[package.metadata.lmem]`.",
+    },
+    Remark {
+        name: "read",
+        severity: Severity::Error,
+        documentation: "\
+A kernel compiles, but what the compiler wrote cannot be read.
+
+It is a bug in cargo-lmem, or a toolkit that it does not know yet.
+
+What to do: choose another toolkit with `--toolkit VERSION`, and report it.",
+    },
+];
+
+/// A remark by its name; `-` and the prefix `lmem::` are accepted too. Numbers of compilers' warnings lead to theirs.
+pub fn find(name: &str) -> Option<&'static Remark> {
+    let is_compilers = ["nvcc", "nvrtc", "ptxas", "gcc", "cicc", "nvlink"]
+        .iter()
+        .any(|compiler| name.strip_prefix(compiler).is_some_and(|rest| rest.is_empty() || rest.starts_with("::")));
+    let name =
+        if is_compilers { COMPILER_WARNING.to_string() } else { name.trim_start_matches("lmem::").replace('-', "_") };
+    ALL.iter().find(|remark| remark.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remarks_are_found_in_every_spelling() {
+        for name in ["unused_allow", "unused-allow", "lmem::unused_allow"] {
+            assert!(find(name).is_some_and(|remark| remark.name == "unused_allow"), "{name}");
+        }
+        for name in ["nvcc::177-D", "ptxas", "compiler_warning"] {
+            assert!(find(name).is_some_and(|remark| remark.name == COMPILER_WARNING), "{name}");
+        }
+        assert!(find("nonsense").is_none() && find("nvccc").is_none());
+    }
+
+    #[test]
+    fn every_remark_says_what_to_do() {
+        for remark in &ALL {
+            assert!(remark.documentation.contains("\n\nWhat to do: "), "{}", remark.name);
+            assert!(crate::framework::find(remark.name).is_none(), "{}", remark.name);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! All lints in their order, and running them over the frames of a unit.
+
+use std::collections::BTreeMap;
+
+use lmem_base::diagnostic::Applicability;
+use lmem_base::level::Level;
+use lmem_frame::StackObject;
+use lmem_unit::{CompilerMessage, TranslationUnit};
+use nv_code::dataflow::may_fuse;
+
+use crate::framework::{Check, Claim, Finding, Levels, Lint, LintContext, UnitContext, is_minor, remark};
+
+/// All lints. The last one claims what no other does, so that the bytes add up.
+pub static ALL: &[&Lint] = &[
+    &crate::debug_build::LINT,
+    &crate::register_spill::LINT,
+    &crate::dynamic_alloca::LINT,
+    &crate::recursive_call::LINT,
+    &crate::call_frame::LINT,
+    &crate::printf_buffer::LINT,
+    &crate::slow_path_math::LINT,
+    &crate::volatile_local::LINT,
+    &crate::constant_table::LINT,
+    &crate::vector_reinterpret::LINT,
+    &crate::param_copy::LINT,
+    &crate::dynamic_index::LINT,
+    &crate::large_array::LINT,
+    &crate::rolled_loop::LINT,
+    &crate::address_escape::LINT,
+    &crate::ineffective_option::LINT,
+    &crate::shared_spill_available::LINT,
+    &crate::missing_launch_bounds::LINT,
+    &crate::unexplained_local_memory::LINT,
+];
+
+/// Names of all lints, and the word for all that warn.
+pub fn known_names() -> Vec<&'static str> {
+    ALL.iter().map(|lint| lint.name).chain(["warnings"]).collect()
+}
+
+/// Names that a level may be set for: those of remarks too.
+pub fn names_with_levels() -> Vec<&'static str> {
+    known_names().into_iter().chain(remark::ALL.iter().map(|remark| remark.name)).collect()
+}
+
+/// A lint by its name; `-` and the prefix `lmem::` are accepted too.
+pub fn find(name: &str) -> Option<&'static Lint> {
+    let name = name.trim_start_matches("lmem::").replace('-', "_");
+    ALL.iter().copied().find(|lint| lint.name == name)
+}
+
+/// The documentation of a lint, from its own source, or of a remark.
+pub fn documentation(name: &str) -> Option<&'static str> {
+    // Leaked once for each lint at most: the text lives as long as the program anyway.
+    static TEXTS: std::sync::OnceLock<BTreeMap<&'static str, String>> = std::sync::OnceLock::new();
+    let texts = TEXTS.get_or_init(|| ALL.iter().map(|lint| (lint.name, module_documentation(lint.source))).collect());
+    match find(name) {
+        Some(lint) => texts.get(lint.name).map(String::as_str),
+        None => remark::find(name).map(|remark| remark.documentation),
+    }
+}
+
+fn module_documentation(source: &str) -> String {
+    let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Runs all object lints over a frame: every byte of it is claimed by exactly one.
+pub fn claims(cx: &LintContext<'_>) -> Vec<Claim> {
+    cx.frame.objects.iter().filter_map(|object| claim(cx, object)).collect()
+}
+
+fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
+    ALL.iter().find_map(|lint| match lint.check {
+        Check::Object(check) => check(cx, object).map(|finding| Claim {
+            lint,
+            finding: with_owner(rounding(finding, cx), object),
+            bytes: object.bytes,
+            is_minor: is_minor(object),
+        }),
+        _ => None,
+    })
+}
+
+/// Edits after which products may be fused with sums: they keep the meaning, but not all bits.
+fn rounding(mut finding: Finding, cx: &LintContext<'_>) -> Finding {
+    if finding.suggestions.is_empty() || !may_fuse(&cx.unit.facts.ptx, &cx.frame.mangled) {
+        return finding;
+    }
+    for suggestion in &mut finding.suggestions {
+        if suggestion.applicability == Applicability::MachineApplicable {
+            suggestion.applicability = Applicability::MaybeIncorrect;
+        }
+        suggestion.title.push_str(LAST_DIGITS);
+    }
+    finding
+}
+
+/// Said of such edits: a product and the sum behind it are rounded once where they are fused, else twice.
+const LAST_DIGITS: &str = " (last digits may differ)";
+
+/// Says whose variable it is, where it is not the kernel's own.
+fn with_owner(finding: Finding, object: &StackObject) -> Finding {
+    match object.function.as_ref().filter(|_| object.math_function.is_none()) {
+        Some(function) => finding.note(format!("it belongs to `{function}`, which is not inlined")),
+        None => finding,
+    }
+}
+
+/// Runs all kernel lints that are wanted over a frame.
+pub fn kernel_claims(cx: &LintContext<'_>, levels: &Levels) -> Vec<Claim> {
+    let claim = |lint: &&'static Lint| match lint.check {
+        Check::Kernel(check) => Some(Claim { lint, finding: check(cx)?, bytes: 0, is_minor: false }),
+        _ => None,
+    };
+    wanted(levels).filter_map(|lint| claim(&lint)).collect()
+}
+
+/// Remarks on the options of a unit, by all lints that are wanted.
+pub fn option_claims(cx: &UnitContext<'_>, levels: &Levels) -> Vec<Claim> {
+    let claims = |lint: &'static Lint| match lint.check {
+        Check::Options(check) => check(cx),
+        _ => Vec::new(),
+    };
+    let claim = |lint| move |finding| Claim { lint, finding, bytes: 0, is_minor: false };
+    wanted(levels).flat_map(|lint| claims(lint).into_iter().map(claim(lint))).collect()
+}
+
+/// What these lints ask costs more than the answer of one that nobody hears.
+fn wanted(levels: &Levels) -> impl Iterator<Item = &'static Lint> {
+    ALL.iter().copied().filter(|lint| levels.level(lint) != Level::Allow)
+}
+
+/// Whether a lint says what a warning of a compiler says, and better.
+pub fn explains(message: &CompilerMessage) -> bool {
+    crate::ineffective_option::is_ignored_pragma(message)
+}
+
+/// Names of all lints that would claim an object if none came before them, in order. The last lint claims everything,
+/// so it is named only where it is alone.
+pub fn would_claim(cx: &LintContext<'_>, object: &StackObject) -> Vec<&'static str> {
+    let claims = |lint: &&Lint| match lint.check {
+        Check::Object(check) => check(cx, object).is_some(),
+        _ => false,
+    };
+    let mut names: Vec<&str> = ALL.iter().copied().filter(|lint| claims(lint)).map(|lint| lint.name).collect();
+    if names.len() > 1 {
+        names.retain(|name| Some(name) != ALL.last().map(|lint| lint.name).as_ref());
+    }
+    names
+}
+
+/// Remarks on the unit as a whole; `is_debug` tells that its code was built with `-G`.
+pub fn unit_claim(unit: &TranslationUnit, is_debug: bool) -> Option<Claim> {
+    ALL.iter().find_map(|lint| match lint.check {
+        Check::Unit(check) => check(unit, is_debug).map(|finding| Claim { lint, finding, bytes: 0, is_minor: false }),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_set_in_order_and_forbid_stays() {
+        let lint = find("dynamic_index").unwrap();
+        let mut levels = Levels::default();
+        assert_eq!(levels.level(lint), Level::Warn);
+        levels.set("warnings", Level::Deny);
+        assert_eq!(levels.level(lint), Level::Deny);
+        levels.set("dynamic_index", Level::Allow);
+        assert_eq!(levels.level(lint), Level::Allow);
+        levels.set("dynamic_index", Level::Forbid);
+        levels.set("dynamic_index", Level::Allow);
+        assert_eq!(levels.level(lint), Level::Forbid);
+    }
+
+    #[test]
+    fn names_are_found_in_every_spelling() {
+        assert!(find("dynamic-index").is_some() && find("lmem::dynamic_index").is_some());
+        assert!(find("warnings").is_none());
+    }
+
+    #[test]
+    fn every_lint_is_documented() {
+        for lint in ALL {
+            let text = documentation(lint.name).unwrap();
+            for heading in ["## Why it costs", "## What to do", "## Fix safety"] {
+                assert!(text.contains(heading), "`{}` lacks `{heading}`", lint.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! A variable that a function gets by its address, passed as a value and returned: registers can hold arguments and
+//! results.
+//!
+//! `void push(Particle *p, float dt)` becomes `Particle push(Particle p, float dt)`, and `push(&p, dt);` becomes
+//! `p = push(p, dt);`. All calls change with the function, so that all of them must be in sight, and the function must do
+//! nothing with the address but read and write what it leads to.
+
+use crate::rewrite::sites::located;
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::purity::{is_pure, takes_values};
+use super::select_syntax::is_in_lambda;
+use super::sites::functions_named;
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::access_path;
+use cuda_syntax::tree::base_name;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::is_callee;
+use cuda_syntax::tree::resolve;
+use cuda_syntax::tree::role;
+use lmem_base::diagnostic::Edit;
+use lmem_base::mangling::demangle;
+use lmem_frame::EscapeKind;
+use lmem_frame::StackObject;
+
+/// The edits that pass the variable by value to all functions that it is handed to; `None` where one of them does
+/// something else with the address.
+pub fn pass_by_value(object: &StackObject) -> Option<Vec<Edit>> {
+    let mut functions: Vec<(String, usize)> = Vec::new();
+    for escape in &object.escapes {
+        let EscapeKind::Call(name) = &escape.kind else { return None };
+        let (argument, _) = escape.argument.filter(|_| !escape.is_external)?;
+        let name = base_name(&demangle(name)).to_string();
+        // Two parameters would both have to be returned.
+        match functions.iter().find(|(known, _)| *known == name) {
+            Some((_, known)) if *known == argument => {}
+            Some(_) => return None,
+            None => functions.push((name, argument)),
+        }
+    }
+    let (view, _) = located(object, &object.variable.as_ref()?.span)?;
+    let mut edits = Vec::new();
+    for (name, argument) in &functions {
+        edits.extend(by_value(view, name, *argument)?);
+    }
+    edits.sort();
+    edits.dedup();
+    (!edits.is_empty()).then_some(edits)
+}
+
+/// How a function gets its parameter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Pointer,
+    Reference,
+}
+
+/// One parameter of one declaration of a function.
+struct Parameter<'t> {
+    /// `Particle *p`
+    whole: Node<'t>,
+    type_node: Node<'t>,
+    way: Way,
+    /// The `*` or `&`.
+    sign: Range<usize>,
+    name: Option<Node<'t>>,
+}
+
+impl<'t> Parameter<'t> {
+    fn of(view: &SourceView, function: Node<'t>, argument: usize) -> Option<Self> {
+        let declarator = function.child_by_field_name("declarator").filter(|it| it.kind() == "function_declarator")?;
+        let list = children(declarator.child_by_field_name("parameters")?);
+        let whole = list.into_iter().filter(|node| node.is_named() && node.kind() != "comment").nth(argument)?;
+        let declared = whole.child_by_field_name("declarator").filter(|_| whole.kind() == "parameter_declaration")?;
+        let way = match declared.kind() {
+            "pointer_declarator" | "abstract_pointer_declarator" => Way::Pointer,
+            "reference_declarator" | "abstract_reference_declarator" => Way::Reference,
+            _ => return None,
+        };
+        let sign = declared.child(0).filter(|sign| matches!(view.slice(*sign), "*" | "&"))?;
+        let inner = children(declared).into_iter().filter(Node::is_named).collect::<Vec<_>>();
+        let name = match inner.as_slice() {
+            [] => None,
+            [name] if name.kind() == "identifier" => Some(*name),
+            // `__restrict__`, arrays, pointers to pointers.
+            _ => return None,
+        };
+        let type_node = whole.child_by_field_name("type")?;
+        Some(Self { whole, type_node, way, sign: sign.byte_range(), name })
+    }
+}
+
+/// The edits of a function and all its calls.
+fn by_value(view: &SourceView, name: &str, argument: usize) -> Option<Vec<Edit>> {
+    let functions = functions_named(view, name);
+    let mut definitions = functions.iter().filter(|function| function.child_by_field_name("body").is_some());
+    let definition = definitions.next().filter(|_| definitions.next().is_none())?;
+    let parameter = Parameter::of(view, *definition, argument)?;
+    let body = definition.child_by_field_name("body")?;
+    let mut edits = Vec::new();
+    let is_written = uses(view, *definition, body, &parameter, &mut edits)?;
+    let type_text = view.slice(parameter.type_node);
+    for function in &functions {
+        let own = Parameter::of(view, *function, argument).filter(|_| view.is_plain(*function))?;
+        if own.way != parameter.way || view.slice(own.type_node) != type_text {
+            return None;
+        }
+        edits.push(view.replacement(own.sign, "")?);
+        if is_written {
+            let result = function.child_by_field_name("type").filter(|it| view.slice(*it) == "void")?;
+            edits.push(view.replacement(result.byte_range(), type_text)?);
+        }
+        // A constant could not be returned changed, and what is only read may stay one.
+        let is_constant = children(own.whole).iter().any(|child| view.slice(*child) == "const");
+        if is_constant && is_written {
+            return None;
+        }
+    }
+    if is_written {
+        edits.extend(returns(view, body, view.slice(parameter.name?))?);
+    }
+    edits.extend(calls(view, name, argument, parameter.way, is_written)?);
+    Some(edits)
+}
+
+/// Turns all uses of a parameter into uses of a value, and tells whether one of them writes.
+fn uses(
+    view: &SourceView,
+    function: Node<'_>,
+    body: Node<'_>,
+    parameter: &Parameter<'_>,
+    edits: &mut Vec<Edit>,
+) -> Option<bool> {
+    let name = view.slice(parameter.name?);
+    let all = view.declarations(function);
+    let mut is_written = false;
+    for used in view.identifiers_below(body).into_iter().filter(|node| view.slice(*node) == name) {
+        let is_it = resolve(&all, name, used.start_byte()).is_some_and(|found| found.is_parameter);
+        if !is_it || is_in_lambda(used) {
+            return None;
+        }
+        if parameter.way == Way::Pointer {
+            let parent = used.parent()?;
+            let is_argument = parent.child_by_field_name("argument").is_some_and(|it| it.id() == used.id());
+            let text = view.slice(parent);
+            match parent.kind() {
+                "pointer_expression" if text.starts_with('*') => {
+                    edits.push(view.replacement(parent.byte_range(), name)?)
+                }
+                "subscript_expression" if is_argument && text.ends_with("[0]") => {
+                    edits.push(view.replacement(parent.byte_range(), name)?);
+                }
+                "field_expression" if is_argument => {
+                    let arrow = parent.child_by_field_name("operator").filter(|it| view.slice(*it) == "->")?;
+                    edits.push(view.replacement(arrow.byte_range(), ".")?);
+                }
+                _ => return None,
+            }
+        }
+        let path = access_path(used);
+        let (_, writes, is_handed_on) = role(path);
+        let parent = path.parent()?;
+        match is_handed_on {
+            true => {
+                let called = parent.parent().and_then(|call| call.child_by_field_name("function"));
+                let is_value =
+                    parent.kind() == "argument_list" && called.is_some_and(|called| takes_values(view, called));
+                if !(is_value || parent.kind() == "initializer_list") {
+                    return None;
+                }
+            }
+            // A method may change its object, and a reference may be kept.
+            false if is_callee(path) || is_bound(parent) => return None,
+            false => is_written |= writes,
+        }
+    }
+    view.is_plain(body).then_some(is_written)
+}
+
+/// `return p;` in place of `return;`, and at the end.
+fn returns(view: &SourceView, body: Node<'_>, name: &str) -> Option<Vec<Edit>> {
+    let mut edits = Vec::new();
+    let mut open = vec![body];
+    while let Some(node) = open.pop() {
+        if node.kind() == "return_statement" {
+            edits.push(view.replacement(node.byte_range(), &format!("return {name};"))?);
+        }
+        open.extend(children(node).into_iter().filter(|child| child.kind() != "lambda_expression"));
+    }
+    let last = children(body).into_iter().rfind(|node| node.is_named() && node.kind() != "comment")?;
+    if last.kind() == "return_statement" {
+        return Some(edits);
+    }
+    let end = last.end_byte();
+    let is_on_line = last.start_position().row != body.start_position().row;
+    edits.push(match view.line_ending(last.start_byte()).filter(|_| is_on_line) {
+        Some(ending) => view.lines_instead(end..end, &format!("{ending}return {name};"), &ending)?,
+        None => view.insertion(end, &format!(" return {name};"))?,
+    });
+    Some(edits)
+}
+
+/// `p = push(p, dt);` for `push(&p, dt);`
+fn calls(view: &SourceView, name: &str, argument: usize, way: Way, is_written: bool) -> Option<Vec<Edit>> {
+    let mut edits = Vec::new();
+    for used in view.identifiers_below(view.root()?).into_iter().filter(|node| view.slice(*node) == name) {
+        let mut called = used;
+        while let Some(parent) =
+            called.parent().filter(|it| matches!(it.kind(), "qualified_identifier" | "template_function"))
+        {
+            called = parent;
+        }
+        let parent = called.parent()?;
+        if parent.kind() == "function_declarator" {
+            continue;
+        }
+        // Anything else takes the function's address.
+        let list = parent.child_by_field_name("arguments").filter(|_| is_callee(called) && view.is_plain(parent))?;
+        let given =
+            children(list).into_iter().filter(|node| node.is_named() && node.kind() != "comment").nth(argument)?;
+        let text = view.slice(given);
+        let value = match way {
+            Way::Reference => text.to_string(),
+            Way::Pointer => match given.child_by_field_name("argument").filter(|_| text.starts_with('&')) {
+                Some(place) => view.slice(place).to_string(),
+                None if given.kind() == "identifier" => format!("*{text}"),
+                None => return None,
+            },
+        };
+        if way == Way::Pointer {
+            edits.push(view.replacement(given.byte_range(), &value)?);
+        }
+        if is_written {
+            let is_statement = parent.parent().is_some_and(|around| around.kind() == "expression_statement");
+            // The place is evaluated twice.
+            if !is_statement || !is_pure(view, given) {
+                return None;
+            }
+            edits.push(view.insertion(parent.start_byte(), &format!("{value} = "))?);
+        }
+    }
+    Some(edits)
+}
+
+/// Whether a reference is made of an expression.
+fn is_bound(parent: Node<'_>) -> bool {
+    parent.kind() == "init_declarator"
+        && parent.child_by_field_name("declarator").is_some_and(|it| it.kind() == "reference_declarator")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::edit::apply;
+
+    fn edited(text: &str, argument: usize) -> Option<String> {
+        let view = SourceView::example("a.cu", text);
+        let mut edits = by_value(&view, "f", argument)?;
+        edits.sort();
+        apply(text, &edits.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_is_written_is_returned() {
+        let text = "\
+__device__ void f(S *p, float dt);
+__device__ __noinline__ void f(S *p, float dt) {
+    if (dt < 0) return;
+    p->x += dt * (*p).y;
+}
+__global__ void k(S *out) { S s; f(&s, 2); out[0] = s; }
+";
+        let expected = "\
+__device__ S f(S p, float dt);
+__device__ __noinline__ S f(S p, float dt) {
+    if (dt < 0) return p;
+    p.x += dt * (p).y;
+    return p;
+}
+__global__ void k(S *out) { S s; s = f(s, 2); out[0] = s; }
+";
+        assert_eq!(edited(text, 0).as_deref(), Some(expected));
+        let text = "void f(int n, float &low) { low = fminf(low, n); }\nvoid k() { float a[2]; f(3, a[1]); }";
+        let expected = "float f(int n, float low) { low = fminf(low, n); return low; }\nvoid k() { float a[2]; a[1] = f(3, a[1]); }";
+        assert_eq!(
+            edited(text, 1).as_deref().map(|text| text.replace("float  ", "float ")),
+            Some(expected.to_string())
+        );
+    }
+
+    #[test]
+    fn what_is_read_is_a_value() {
+        let text = "float f(const S *p) { return p->x + p[0].y; }\nvoid k(S *q) { S s; a = f(&s) + f(q); }";
+        let expected = "float f(const S p) { return p.x + p.y; }\nvoid k(S *q) { S s; a = f(s) + f(*q); }";
+        assert_eq!(edited(text, 0).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn other_functions_keep_their_pointers() {
+        for text in [
+            // The address goes on, or is more than one element.
+            "void f(S *p) { g(p); }",
+            "void f(S *p) { p[1].x = 0; }",
+            "void f(S *p) { ++p; }",
+            "void f(S *p) { float *x = &p->x; *x = 0; }",
+            "void f(S *p) { p->reset(); }",
+            "void f(S &p) { S &q = p; q.x = 0; }",
+            // There is another result, or the function is used in another way.
+            "int f(S *p) { p->x = 0; return 1; }",
+            "void f(S *p) { p->x = 0; }\nauto g = &f;",
+            "void f(S *p) { p->x = 0; }\nvoid f(T *p) { p->x = 0; }",
+            "void f(S *p) { p->x = 0; }\nvoid k() { S s[2]; f(s + 1); }",
+        ] {
+            assert_eq!(edited(text, 0), None, "{text}");
+        }
+    }
+}

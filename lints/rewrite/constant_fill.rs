@@ -1,0 +1,265 @@
+//! A table that is filled by assignments of constants, as a table of constants: `int days[12]; days[0] = 31; …` into
+//! `static constexpr int days[12] = {31, …};`.
+
+use crate::rewrite::sites::located;
+use std::collections::BTreeMap;
+
+use tree_sitter::Node;
+
+use super::constness::reads_a_value;
+use super::private_variable::{Declared, declared};
+use super::select_syntax::index_of;
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::access_path;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::enclosing_function;
+use cuda_syntax::tree::last_name;
+use cuda_syntax::tree::role;
+use cuda_syntax::types;
+use lmem_base::diagnostic::Edit;
+use lmem_frame::StackObject;
+
+/// Tables beyond this are not written in one piece by hand.
+const MOST_ELEMENTS: i64 = 4096;
+/// Columns that a line of values takes.
+const LINE_WIDTH: usize = 100;
+
+/// The edits of one table.
+pub struct ConstantFill {
+    pub edits: Vec<Edit>,
+    pub is_within_kernel: bool,
+}
+
+/// The declaration with all values, and none of the assignments; `None` where anything else writes to the table.
+pub fn constant_fill(object: &StackObject) -> Option<ConstantFill> {
+    let (view, offset) = located(object, &object.variable.as_ref()?.span)?;
+    let edits = Table::at(view, offset)?.edits()?;
+    Some(ConstantFill { edits, is_within_kernel: view.is_within_kernel(offset) })
+}
+
+struct Table<'v> {
+    view: &'v SourceView,
+    statement: Node<'v>,
+    /// `days[12]`
+    array: Node<'v>,
+    type_node: Node<'v>,
+    /// The value of each element that is assigned.
+    values: BTreeMap<i64, String>,
+    count: i64,
+    /// The assignments.
+    statements: Vec<Node<'v>>,
+}
+
+impl<'v> Table<'v> {
+    fn at(view: &'v SourceView, offset: usize) -> Option<Self> {
+        let declared = declared(view, offset)?;
+        let count = declared.elements(view)?;
+        let Declared { statement, array, name, initializer, is_of_pointers, .. } = declared;
+        let mut cursor = statement.walk();
+        let is_alone = statement.children_by_field_name("declarator", &mut cursor).count() == 1;
+        let is_fit = is_alone && initializer.is_none() && !is_of_pointers && (1..=MOST_ELEMENTS).contains(&count);
+        let block = statement.parent().filter(|_| is_fit)?;
+        let function = enclosing_function(statement)?;
+        let all = view.declarations(function);
+        let own = all.iter().find(|declaration| declaration.range.0 == name.start_byte())?;
+        let mut table = Self {
+            view,
+            statement,
+            array,
+            type_node: statement.child_by_field_name("type")?,
+            values: BTreeMap::new(),
+            count,
+            statements: Vec::new(),
+        };
+        let mut first_read = usize::MAX;
+        for used in view.names_of(function, &all, own) {
+            let path = access_path(used);
+            let (_, is_written, is_handed_on) = role(path);
+            if is_written && !is_handed_on {
+                table.assigned(path, block)?;
+            } else if is_cast(view, path) || !reads_a_value(view, used) {
+                return None;
+            } else {
+                first_read = first_read.min(used.start_byte());
+            }
+        }
+        let is_filled_first = table.statements.iter().all(|statement| statement.end_byte() <= first_read);
+        (is_filled_first && !table.values.is_empty()).then_some(table)
+    }
+
+    /// `days[3] = 30;` as a statement of the block of the declaration.
+    fn assigned(&mut self, path: Node<'v>, block: Node<'v>) -> Option<()> {
+        let view = self.view;
+        let assignment = path.parent().filter(|parent| parent.kind() == "assignment_expression")?;
+        let statement = assignment.parent().filter(|parent| parent.kind() == "expression_statement")?;
+        let is_plain = view.slice(assignment.child_by_field_name("operator")?) == "=" && view.is_plain(statement);
+        let is_element = path.child_by_field_name("argument")?.kind() == "identifier";
+        let is_fit = is_plain && is_element && statement.parent()?.id() == block.id();
+        // What is said of a value would stand alone.
+        let lines = view.line_range(view.line_of(statement.start_byte()))?.start
+            ..view.line_range(view.line_of(statement.end_byte().saturating_sub(1)))?.end;
+        if ["//", "/*", "*/"].iter().any(|mark| view.text()[lines.clone()].contains(mark)) {
+            return None;
+        }
+        let index = index_of(path).filter(|_| is_fit)?;
+        let index = view.value_of(index)?;
+        let right = assignment.child_by_field_name("right")?;
+        let value = constant(view, right)?;
+        if !view.means_the_same(&value, right.start_byte(), self.statement.start_byte()) {
+            return None;
+        }
+        let is_new = (0..self.count).contains(&index) && self.values.insert(index, value).is_none();
+        self.statements.push(statement);
+        is_new.then_some(())
+    }
+
+    fn edits(&self) -> Option<Vec<Edit>> {
+        let view = self.view;
+        let last = *self.values.keys().next_back()?;
+        // What no assignment reached was undefined.
+        let empty = if types::is_scalar(view.slice(self.type_node)) { "0" } else { "{}" };
+        let values: Vec<&str> = (0..=last).map(|index| self.values.get(&index).map_or(empty, String::as_str)).collect();
+        let ending = view.line_ending(self.statement.start_byte())?;
+        let is_constant = children(self.statement).iter().any(|child| view.slice(*child) == "const");
+        let head = format!(
+            "static constexpr {}{} = {{",
+            view.text().get(self.type_node.start_byte()..self.array.start_byte())?,
+            view.slice(self.array)
+        );
+        let lines = format!("{head}{}}};", broken(&values, head.len(), &format!("{ending}    ")));
+        let mut edits = vec![view.lines_instead(self.statement.byte_range(), &lines, &ending)?];
+        for statement in &self.statements {
+            // A second semicolon is an empty statement.
+            let more = view.text()[statement.end_byte()..].bytes().take_while(|byte| *byte == b';').count();
+            let range = statement.start_byte()..statement.end_byte() + more;
+            edits.push(view.replacement(view.whole_line(range), "")?);
+        }
+        (!is_constant).then_some(edits)
+    }
+}
+
+/// Whether an expression is cast, which may take the `const` away.
+fn is_cast(view: &SourceView, path: Node<'_>) -> bool {
+    let Some(parent) = path.parent() else { return true };
+    let called = parent.parent().and_then(|call| call.child_by_field_name("function"));
+    match parent.kind() {
+        "cast_expression" => true,
+        "argument_list" => called.is_some_and(|called| last_name(view.slice(called)).ends_with("_cast")),
+        _ => false,
+    }
+}
+
+/// Values with commas between, on as many lines as they need.
+fn broken(values: &[&str], start: usize, ending: &str) -> String {
+    let (mut text, mut width) = (String::new(), start);
+    for (number, value) in values.iter().enumerate() {
+        if number > 0 {
+            text.push(',');
+            let is_full = width + value.len() + 2 > LINE_WIDTH;
+            text.push_str(if is_full { ending } else { " " });
+            width = if is_full { 8 } else { width + 2 };
+        }
+        text.push_str(value);
+        width += value.len();
+    }
+    text
+}
+
+/// A value that is known when the text is compiled; vectors as lists.
+fn constant(view: &SourceView, node: Node<'_>) -> Option<String> {
+    let text = view.slice(node);
+    match node.kind() {
+        "number_literal" | "char_literal" | "true" | "false" => Some(text.to_string()),
+        "unary_expression" => constant(view, node.child_by_field_name("argument")?).map(|_| text.to_string()),
+        "parenthesized_expression" => constant(view, node.named_child(0)?).map(|_| text.to_string()),
+        "binary_expression" => {
+            constant(view, node.child_by_field_name("left")?)?;
+            constant(view, node.child_by_field_name("right")?).map(|_| text.to_string())
+        }
+        "identifier" => view.is_fixed(text, node.start_byte()).then(|| text.to_string()),
+        "call_expression" => {
+            let called = last_name(view.slice(node.child_by_field_name("function")?));
+            let vector = called.strip_prefix("make_")?;
+            let list = children(node.child_by_field_name("arguments")?);
+            let parts: Vec<String> =
+                list.into_iter().filter(Node::is_named).map(|part| constant(view, part)).collect::<Option<_>>()?;
+            types::size_of(vector).map(|_| format!("{{{}}}", parts.join(", ")))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::edit::apply;
+    use lmem_base::source::SourceFile;
+    use lmem_unit::MappedText;
+    use lmem_unit::{CompiledText, Difference};
+
+    const HELPER: &str = "__device__ int g(const uchar4* t, int n) { return t[n].x; }\n";
+
+    fn edited(body: &str) -> Option<String> {
+        let text = format!("{HELPER}__device__ int f(int n) {{\n{body}\n}}\n");
+        let view = SourceView::example("a.cu", &text);
+        let edits = Table::at(&view, HELPER.len() + text[HELPER.len()..].find(" t[")? + 1)?.edits()?;
+        apply(&text, &edits.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn indices_are_what_was_compiled() {
+        let of = |compiled: &str| {
+            let text =
+                "__device__ int f(int n) {\n    int t[4];\n    t[FIRST] = 31;\n    t[1] = 28;\n    return t[n];\n}\n";
+            let start = text.find("FIRST").unwrap();
+            let difference = Difference { start, end: start + 5, compiled: compiled.to_string() };
+            let file = MappedText::from_file(&SourceFile::from_text("a.cu", text));
+            let view = SourceView::new(file, CompiledText::Known(vec![difference]));
+            let edits = Table::at(&view, text.find(" t[")? + 1)?.edits()?;
+            apply(text, &edits.iter().collect::<Vec<_>>())
+        };
+        let values = |text: String| text.lines().find(|line| line.contains("constexpr")).unwrap().trim().to_string();
+        assert_eq!(of("3").map(values).as_deref(), Some("static constexpr int t[4] = {0, 28, 0, 31};"));
+        assert_eq!(of("0").map(values).as_deref(), Some("static constexpr int t[4] = {31, 28};"));
+        assert_eq!(of("n"), None);
+        assert_eq!(
+            edited("    int t[2];\n    t[0] = 1;\n    { constexpr int Z = 1; t[Z] = 2; }\n    return t[n];"),
+            None
+        );
+    }
+
+    #[test]
+    fn assignments_become_a_list() {
+        let body = "    int t[4];\n    t[0] = 3;;\n    t[1] = -'a';\n    t[3] = 2 * 8;\n    return t[n];";
+        let expected = "    static constexpr int t[4] = {3, -'a', 0, 2 * 8};\n    return t[n];";
+        assert_eq!(edited(body), Some(format!("{HELPER}__device__ int f(int n) {{\n{expected}\n}}\n")));
+        let body = "    uchar4 t[2];\n    t[0] = make_uchar4(1, 0, 0, 0);\n    t[1] = make_uchar4(2, 0, 0, 0);\n    return g(t, n);";
+        let expected = "    static constexpr uchar4 t[2] = {{1, 0, 0, 0}, {2, 0, 0, 0}};\n    return g(t, n);";
+        assert_eq!(edited(body), Some(format!("{HELPER}__device__ int f(int n) {{\n{expected}\n}}\n")));
+    }
+
+    #[test]
+    fn other_tables_stay() {
+        for body in [
+            "    int t[2];\n    t[0] = 1;\n    t[1] = n;\n    return t[n];",
+            "    int t[2];\n    t[0] = 1;\n    t[0] = 2;\n    return t[n];",
+            "    int t[2];\n    t[0] = 1;\n    if (n) t[1] = 2;\n    return t[n];",
+            "    int t[2];\n    t[0] = 1;\n    n = t[n];\n    t[1] = 2;\n    return t[n];",
+            "    int t[2];\n    t[0] = 1;\n    ((int*)t)[n] = 3;\n    return t[n];",
+            "    int t[2], u;\n    t[0] = 1;\n    return t[n];",
+            "    int t[2];\n    t[n] = 1;\n    return t[n];",
+            "    int t[2];\n    t[0] = 1; // first\n    return t[n];",
+            "    int t[2];\n    t[0] = 1;; // first\n    return t[n];",
+        ] {
+            assert_eq!(edited(body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn long_lists_are_broken() {
+        let values = vec!["123456789"; 12];
+        let lines = broken(&values, 20, "\n    ");
+        assert_eq!(lines.lines().count(), 2);
+        assert!(lines.lines().all(|line| line.len() <= LINE_WIDTH));
+    }
+}

@@ -1,0 +1,259 @@
+//! Whether a variable may be declared `const`: that the code compiles then is not enough, for an overload, a
+//! specialisation or a member function may be chosen by it.
+//!
+//! Each use must read a value of a built-in type. What hands the variable itself on is followed only into a function that
+//! nothing else can be.
+
+use tree_sitter::Node;
+
+use super::purity::is_pure_call;
+use super::select_syntax::is_in_lambda;
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::enclosing_function;
+use cuda_syntax::tree::last_name;
+use cuda_syntax::tree::{Declaration, DeclarationKind, resolve};
+use cuda_syntax::types;
+
+/// Whether all uses of the variable whose name stands at an offset mean the same with `const`.
+pub fn may_be_const(view: &SourceView, offset: usize) -> bool {
+    let uses = || {
+        let name = view.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
+        let function = enclosing_function(name)?;
+        let all = view.declarations(function);
+        let own = resolve(&all, view.slice(name), name.start_byte()).filter(|own| own.range.0 == name.start_byte())?;
+        Some(view.names_of(function, &all, own).into_iter().all(|used| reads_a_value(view, used)))
+    };
+    uses().unwrap_or(false)
+}
+
+/// Whether a use reads a value of the variable, whatever its constness.
+pub(super) fn reads_a_value(view: &SourceView, used: Node<'_>) -> bool {
+    // What a lambda captures, and with which type, its own text does not show.
+    if is_in_lambda(used) {
+        return false;
+    }
+    let mut node = used;
+    // Once an element is reached by its number or a member by its name, a function gets that and not the variable.
+    let mut is_part = false;
+    // Operators of a class are functions too.
+    let mut is_value = has_plain_type(view, used);
+    while let Some(parent) = node.parent() {
+        let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|field| field.id() == node.id());
+        match parent.kind() {
+            "parenthesized_expression" | "condition_clause" | "comma_expression" => {}
+            // Of a class this is a function.
+            "subscript_expression" if is_field("argument") => {
+                if !is_part && !is_array(view, used) {
+                    return false;
+                }
+                is_part = true;
+            }
+            // An index is a value.
+            "subscript_argument_list" | "subscript_expression" => return is_part,
+            "field_expression" if is_field("argument") => {
+                let is_method = parent.parent().is_some_and(|call| {
+                    call.kind() == "call_expression"
+                        && call.child_by_field_name("function").is_some_and(|it| it.id() == parent.id())
+                });
+                let field = parent.child_by_field_name("field").map_or("", |field| view.slice(field));
+                if is_method || !is_plain_member(view, used, field) {
+                    return false;
+                }
+                is_part = true;
+                is_value = true;
+            }
+            "sizeof_expression" => return true,
+            "binary_expression" | "conditional_expression" | "cast_expression" | "unary_expression" => {
+                return is_part && is_value;
+            }
+            "pointer_expression" => {
+                if view.slice(parent).starts_with('*') {
+                    // What it points to is a part.
+                    is_part = true;
+                } else if !is_argument(parent) {
+                    return false;
+                }
+            }
+            "assignment_expression" => return is_part && is_value,
+            // `Setup copy = s;` makes a variable of its own.
+            "init_declarator" => return is_field("value") && is_declared_value(view, parent, is_part),
+            "return_statement" | "initializer_list" => return is_part,
+            "argument_list" => return is_passed_on(view, node, parent, is_part, is_value),
+            "expression_statement" | "if_statement" | "while_statement" | "for_statement" | "switch_statement" => {
+                return is_part;
+            }
+            _ => return false,
+        }
+        node = parent;
+    }
+    false
+}
+
+/// The type that a used variable is declared with, and its declarator.
+fn declared<'v>(view: &'v SourceView, used: Node<'v>) -> Option<Declaration> {
+    let all = view.declarations(enclosing_function(used)?);
+    resolve(&all, view.slice(used), used.start_byte()).cloned()
+}
+
+fn is_array(view: &SourceView, used: Node<'_>) -> bool {
+    declared(view, used).is_some_and(|own| own.kind == DeclarationKind::Array)
+}
+
+/// Whether the variable, or the elements of the array, are numbers or vectors of numbers.
+fn has_plain_type(view: &SourceView, used: Node<'_>) -> bool {
+    declared(view, used).is_some_and(|own| {
+        let element = own.type_text.split('[').next().unwrap_or("");
+        types::size_of(element.trim()).is_some()
+    })
+}
+
+/// Whether all members of a name that the text declares are numbers, pointers to them, or arrays of them; one that a header
+/// declares may be anything.
+fn is_plain_member(view: &SourceView, used: Node<'_>, name: &str) -> bool {
+    let mut found = Vec::new();
+    let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
+    while let Some(node) = open.pop() {
+        if node.kind() == "field_declaration" {
+            let type_text = node.child_by_field_name("type").map_or("", |it| view.slice(it));
+            let mut cursor = node.walk();
+            let mut names = node.children_by_field_name("declarator", &mut cursor);
+            if names.any(|it| cuda_syntax::words::words(view.slice(it)).any(|word| word == name)) {
+                found.push(types::size_of(type_text).is_some());
+            }
+        }
+        open.extend(children(node));
+    }
+    // Components of the toolkit's vectors are declared in none of the user's texts.
+    let is_component = matches!(name, "x" | "y" | "z" | "w") && has_plain_type(view, used);
+    is_component || (!found.is_empty() && found.into_iter().all(|is_plain| is_plain))
+}
+
+fn is_argument(node: Node<'_>) -> bool {
+    node.parent().is_some_and(|parent| parent.kind() == "argument_list")
+}
+
+/// `const float v = tab[k];`, not `auto& v = tab[k];`. A whole variable must be copied to one whose type is written.
+fn is_declared_value(view: &SourceView, declarator: Node<'_>, is_part: bool) -> bool {
+    let is_plain = declarator.child_by_field_name("declarator").is_some_and(|it| it.kind() == "identifier");
+    let type_node = declarator.parent().and_then(|parent| parent.child_by_field_name("type"));
+    is_plain
+        && type_node.is_some_and(|it| {
+            let text = view.slice(it);
+            !text.contains("decltype") && (is_part || !text.contains("auto"))
+        })
+}
+
+/// Whether a function takes an argument as it did, and reads it alone.
+fn is_passed_on(view: &SourceView, argument: Node<'_>, list: Node<'_>, is_part: bool, is_value: bool) -> bool {
+    let Some(call) = list.parent().filter(|call| call.kind() == "call_expression") else { return false };
+    if is_part && is_value && is_pure_call(view, call) {
+        return true;
+    }
+    let Some(position) = children(list).into_iter().filter(Node::is_named).position(|it| it.id() == argument.id())
+    else {
+        return false;
+    };
+    call.child_by_field_name("function")
+        .is_some_and(|called| called.kind() == "identifier" && is_only_reader(view, view.slice(called), position))
+}
+
+/// Whether a name stands for one function alone, no template, that takes a parameter by value or as something constant,
+/// and does not cast that away. What a header of the user's declares is not seen here.
+fn is_only_reader(view: &SourceView, name: &str, position: usize) -> bool {
+    let has_headers = view.text().lines().map(str::trim_start).any(|line| {
+        let directive = line.strip_prefix('#').map_or("", str::trim_start);
+        directive.strip_prefix("include").is_some_and(|rest| !rest.trim_start().starts_with('<'))
+    });
+    let functions = super::sites::functions_named(view, name);
+    let [only] = functions.as_slice() else { return false };
+    let is_template = only.parent().is_some_and(|parent| parent.kind() == "template_declaration");
+    let Some(body) = only.child_by_field_name("body") else { return false };
+    let parameter = || {
+        let mut declarator = only.child_by_field_name("declarator")?;
+        while declarator.kind() != "function_declarator" {
+            declarator = declarator.child_by_field_name("declarator").or_else(|| declarator.named_child(0))?;
+        }
+        let declared = declarator.child_by_field_name("declarator")?;
+        let list = declarator.child_by_field_name("parameters")?;
+        let parameter = children(list).into_iter().filter(Node::is_named).nth(position)?;
+        Some((view.slice(parameter), last_name(view.slice(declared)) == name))
+    };
+    let Some((text, is_it)) = parameter() else { return false };
+    let is_value = !text.contains(['*', '&', '[']);
+    let is_constant = cuda_syntax::words::words(text).next() == Some("const");
+    !has_headers && !is_template && is_it && (is_value || (is_constant && keeps_constness(view, body)))
+}
+
+/// Whether no cast and no assembly in a function can write to what it gets as constant.
+fn keeps_constness(view: &SourceView, body: Node<'_>) -> bool {
+    let mut open = vec![body];
+    while let Some(node) = open.pop() {
+        let text = || view.slice(node);
+        let takes_away = match node.kind() {
+            "cast_expression" => node.child_by_field_name("type").is_some_and(|it| view.slice(it).contains(['*', '&'])),
+            "template_function" => ["const_cast", "reinterpret_cast"].iter().any(|name| text().starts_with(name)),
+            "identifier" => matches!(text(), "const_cast" | "reinterpret_cast"),
+            kind => kind.contains("asm"),
+        };
+        if takes_away {
+            return false;
+        }
+        open.extend(children(node));
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_fit(helper: &str, body: &str) -> bool {
+        let text = format!(
+            "{helper}\n__global__ void k(int* out, int i, Setup s) {{ int tab[4] = {{1, 2, 3, 4}}; {body} }}\n"
+        );
+        let view = SourceView::example("a.cu", &text);
+        may_be_const(&view, text.rfind("tab[4]").unwrap())
+    }
+
+    #[test]
+    fn values_are_read_whatever_the_constness() {
+        for (helper, body, expected) in [
+            ("", "out[0] = tab[i] * 2 + (tab[1] > 3);", true),
+            ("", "const int v = tab[i]; out[tab[2]] = -tab[0] + max(tab[1], v);", true),
+            ("__device__ int at(const int* t, int k) { return t[k]; }", "out[0] = at(tab, i);", true),
+            ("__device__ int at(int v) { return v; }", "out[0] = at(tab[i]);", true),
+            // Another function, type or specialisation may be chosen.
+            ("__device__ int at(const int* t); __device__ int at(int* t);", "out[0] = at(tab);", false),
+            ("template <class T> __device__ int at(T* t) { return *t; }", "out[0] = at(tab);", false),
+            ("__device__ int at(int* t) { return *t; }", "out[0] = at(tab);", false),
+            ("#include \"a.h\"\n__device__ int at(const int* t) { return *t; }", "out[0] = at(tab);", false),
+            ("", "auto& r = tab[i]; out[0] = r;", false),
+            ("", "auto p = tab; out[0] = f(p);", false),
+            ("", "decltype(tab) other; out[0] = g(other);", false),
+            ("", "out[0] = [&] { return tab[i]; }();", false),
+            // Written behind a cast.
+            ("__device__ int at(const int* t) { return ++*(int*)t; }", "out[0] = at(tab);", false),
+            ("__device__ int at(const int* t) { return ++*const_cast<int*>(t); }", "out[0] = at(tab);", false),
+        ] {
+            assert_eq!(is_fit(helper, body), expected, "{helper} {body}");
+        }
+    }
+
+    #[test]
+    fn structures_are_constant_where_their_members_are_read() {
+        let is_fit = |helper: &str, body: &str| {
+            let members = "struct Table { int v[4]; };\nstruct Setup { float* out; float gain[16]; int n; Table t; };";
+            let text = format!("{members}{helper}\n__global__ void k(Setup s) {{ {body} }}\n");
+            let view = SourceView::example("a.cu", &text);
+            may_be_const(&view, text.rfind("Setup s)").unwrap() + 6)
+        };
+        assert!(is_fit("", "s.out[0] = s.gain[s.n & 15] * 2;"));
+        assert!(is_fit("__device__ float use(const Setup* p) { return p->gain[0]; }", "s.out[0] = use(&s);"));
+        assert!(!is_fit("__device__ float use(Setup& s); __device__ float use(const Setup& s);", "s.out[0] = use(s);"));
+        assert!(!is_fit("", "s.out[0] = s.get(1);") && !is_fit("", "s.out[0] = s[1];"));
+        assert!(!is_fit("struct V { Table x; };", "s.out[0] = s.x[1];"));
+        assert!(!is_fit("", "s.out[0] = s.t[1];") && !is_fit("", "s.out[0] = s.unseen[1];"));
+        assert!(is_fit("", "Setup c = s; c.n = 1; s.out[0] = c.n;") && !is_fit("", "auto c = s; s.out[0] = f(c);"));
+    }
+}

@@ -1,0 +1,322 @@
+//! `memcpy` and `memset` of a length that is known at run time only, as loops over the elements of the array: with a
+//! condition for each element they can be unrolled, and every index is a constant.
+//!
+//! The other side must hold elements of the same type, or the copy would read them in another way.
+
+use crate::rewrite::sites::located;
+use std::ops::Range;
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+use super::private_variable::{Declared, declared};
+use super::select_syntax::index_of;
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::enclosing_function;
+use cuda_syntax::tree::last_name;
+use cuda_syntax::tree::{Declaration, DeclarationKind, resolve};
+use cuda_syntax::types;
+use cuda_syntax::words::{fresh, words};
+use lmem_base::diagnostic::Edit;
+use lmem_frame::StackObject;
+
+/// Loops in place of calls.
+pub struct ElementCopies {
+    pub edits: Vec<Edit>,
+    /// Rounds of a loop, where the source tells.
+    pub rounds: Option<u32>,
+    pub is_within_kernel: bool,
+}
+
+/// Loops in place of all calls that copy or fill the array piece by piece; `None` where one of them cannot be edited.
+pub fn element_copies(object: &StackObject) -> Option<ElementCopies> {
+    let (view, offset) = located(object, &object.variable.as_ref()?.span)?;
+    let array = Array::at(view, offset)?;
+    let mut calls: Vec<Range<usize>> = Vec::new();
+    for access in object.accesses.iter().filter(|access| access.is_computed()) {
+        let Some(name) = access.copying_call() else { continue };
+        let place = access.places.first().filter(|place| Rc::ptr_eq(&place.view, view))?;
+        let regions = view.regions(place.offset).into_iter();
+        let all: Vec<_> = regions.flat_map(|region| view.calls(region)).collect();
+        calls.extend(all.into_iter().filter(|(called, _)| last_name(called) == name).map(|(_, range)| range));
+    }
+    calls.sort_by_key(|call| call.start);
+    calls.dedup();
+    let counter = fresh(view.text(), "element", &[]);
+    let mut edits = Vec::new();
+    for call in &calls {
+        edits.extend(array.unrolled(view.root()?.named_descendant_for_byte_range(call.start, call.end)?, &counter)?);
+    }
+    let rounds = view.value_of(array.extent).and_then(|it| u32::try_from(it).ok());
+    let is_within_kernel = view.is_within_kernel(offset);
+    (!edits.is_empty()).then_some(ElementCopies { edits, rounds, is_within_kernel })
+}
+
+/// An array of one dimension whose elements can be assigned.
+struct Array<'v> {
+    view: &'v SourceView,
+    own: Declaration,
+    all: Vec<Declaration>,
+    element: String,
+    bytes: u64,
+    extent: Node<'v>,
+}
+
+impl<'v> Array<'v> {
+    fn at(view: &'v SourceView, offset: usize) -> Option<Self> {
+        let declared = declared(view, offset)?;
+        let Declared { statement, name, extents, is_of_pointers, .. } = declared;
+        let [extent] = extents.as_slice() else { return None };
+        let element = normal(view.slice(statement.child_by_field_name("type")?));
+        let bytes = types::size_of(&element).filter(|_| !is_of_pointers)?;
+        let all = view.declarations(enclosing_function(statement)?);
+        let own = all.iter().find(|declaration| declaration.range.0 == name.start_byte())?.clone();
+        Some(Self { view, own, all, element, bytes, extent: *extent })
+    }
+
+    /// `#pragma unroll` and a loop in place of a call that is a statement.
+    fn unrolled(&self, call: Node<'_>, counter: &str) -> Option<Vec<Edit>> {
+        let view = self.view;
+        let statement = call.parent().filter(|parent| parent.kind() == "expression_statement")?;
+        let is_alone = statement.parent().is_some_and(|parent| parent.kind() == "compound_statement");
+        let list: Vec<Node<'_>> = children(call.child_by_field_name("arguments")?);
+        let arguments: Vec<Node<'_>> = list.iter().copied().filter(Node::is_named).collect();
+        let [target, source, length] = arguments.as_slice() else { return None };
+        if !is_alone || !view.is_plain(call) || arguments.iter().any(|argument| argument.kind() == "comment") {
+            return None;
+        }
+        let count = self.count(view.slice(*length))?;
+        let is_set = last_name(view.slice(call.child_by_field_name("function")?)) == "memset";
+        let (first, to, from) = match (self.first(*target), self.first(*source), is_set) {
+            (Some(first), _, true) => (first, self.element_of(first, counter), self.filling(*source)?.to_string()),
+            (Some(first), None, false) => (first, self.element_of(first, counter), self.other(*source, counter)?),
+            (None, Some(first), false) => (first, self.other(*target, counter)?, self.element_of(first, counter)),
+            _ => return None,
+        };
+        let extent = view.spelled(self.extent, statement.start_byte())?;
+        let is_one = extent.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let extent = match (first, is_one) {
+            (0, _) => extent,
+            (_, true) => format!("{extent} - {first}"),
+            (_, false) => format!("({extent}) - {first}"),
+        };
+        let text = format!(
+            "for (int {counter} = 0; {counter} < {extent}; ++{counter}) if ({counter} < {count}) {to} = {from};"
+        );
+        Some(vec![
+            view.line_before(statement.start_byte(), "#pragma unroll")?,
+            view.replacement(statement.byte_range(), &text)?,
+        ])
+    }
+
+    fn element_of(&self, first: i64, counter: &str) -> String {
+        match first {
+            0 => format!("{}[{counter}]", self.own.name),
+            _ => format!("{}[{counter} + {first}]", self.own.name),
+        }
+    }
+
+    /// How many elements a number of bytes is: `n` of `n * sizeof(float)`, as it may stand behind `<`.
+    fn count(&self, length: &str) -> Option<String> {
+        let name = &self.own.name;
+        let sizes = [self.element.clone(), format!("*{name}"), format!("{name}[0]")];
+        let is_size = |part: &str| {
+            let inner = part.trim().strip_prefix("sizeof").map(str::trim);
+            let inner = inner.and_then(|inner| inner.strip_prefix('(')?.strip_suffix(')')).map(normal);
+            inner.is_some_and(|inner| sizes.contains(&inner))
+        };
+        let count = match factors(length).as_slice() {
+            [count, size] | [size, count] if is_size(size) && !is_size(count) => count.trim(),
+            _ if self.bytes == 1 => length.trim(),
+            _ => return None,
+        };
+        // It is evaluated for each element.
+        let is_call =
+            |(at, _): (usize, &str)| count[..at].trim_end().ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let is_plain = count.chars().all(|c| c.is_alphanumeric() || "_ +-*/%().".contains(c));
+        let is_simple = is_plain && !count.contains("++") && !count.contains("--") && !count.contains("sizeof");
+        let is_number = count.chars().all(|c| c.is_ascii_digit());
+        let is_name = words(count).count() == 1 && !count.contains('(');
+        if !is_simple || is_number || count.match_indices('(').any(is_call) {
+            return None;
+        }
+        let inner = count.strip_prefix('(').and_then(|inner| inner.strip_suffix(')'));
+        let is_one = is_name || inner.is_some_and(|inner| !inner.contains(['(', ')']));
+        Some(if is_one { count.to_string() } else { format!("({count})") })
+    }
+
+    /// The number of the element that a pointer to the array points to.
+    fn first(&self, pointer: Node<'_>) -> Option<i64> {
+        let view = self.view;
+        let is_own = |node: Node<'_>| {
+            let found = resolve(&self.all, view.slice(node), node.start_byte());
+            node.kind() == "identifier" && found.is_some_and(|found| found.range == self.own.range)
+        };
+        let number = |node: Node<'_>| view.value_of(node).filter(|it| *it >= 0);
+        match pointer.kind() {
+            "parenthesized_expression" => self.first(pointer.named_child(0)?),
+            "identifier" => is_own(pointer).then_some(0),
+            "binary_expression" if view.slice(pointer.child_by_field_name("operator")?) == "+" => {
+                number(pointer.child_by_field_name("right")?)
+                    .filter(|_| pointer.child_by_field_name("left").is_some_and(is_own))
+            }
+            "pointer_expression" if view.slice(pointer).starts_with('&') => {
+                let (array, index) = subscript(pointer.child_by_field_name("argument")?)?;
+                number(index).filter(|_| is_own(array))
+            }
+            _ => None,
+        }
+    }
+
+    /// An element behind another pointer, of the same type.
+    fn other(&self, pointer: Node<'_>, counter: &str) -> Option<String> {
+        let view = self.view;
+        let operator = || Some(view.slice(pointer.child_by_field_name("operator")?));
+        let (base, element) = match pointer.kind() {
+            "parenthesized_expression" => return self.other(pointer.named_child(0)?, counter),
+            "identifier" => (pointer, format!("{}[{counter}]", view.slice(pointer))),
+            "binary_expression" if operator() == Some("+") => {
+                let (left, right) = (pointer.child_by_field_name("left")?, pointer.child_by_field_name("right")?);
+                (left, format!("{}[{} + {counter}]", view.slice(left), view.slice(right)))
+            }
+            "pointer_expression" if view.slice(pointer).starts_with('&') => {
+                let (array, index) = subscript(pointer.child_by_field_name("argument")?)?;
+                let index = match index.kind() {
+                    "identifier" | "number_literal" | "field_expression" => view.slice(index).to_string(),
+                    _ => format!("({})", view.slice(index)),
+                };
+                (array, format!("{}[{index} + {counter}]", view.slice(array)))
+            }
+            _ => return None,
+        };
+        let found = resolve(&self.all, view.slice(base), base.start_byte()).filter(|_| base.kind() == "identifier")?;
+        let is_fit = found.range != self.own.range && self.has_elements(found) && is_repeatable(view, pointer);
+        is_fit.then_some(element)
+    }
+
+    /// Whether a pointer or array has elements of the same type.
+    fn has_elements(&self, other: &Declaration) -> bool {
+        let Some(name) =
+            self.view.root().and_then(|root| root.named_descendant_for_byte_range(other.range.0, other.range.1))
+        else {
+            return false;
+        };
+        let (mut node, mut levels) = (name, 0);
+        while let Some(parent) = node.parent().filter(|parent| parent.kind().ends_with("declarator")) {
+            levels += usize::from(matches!(parent.kind(), "pointer_declarator" | "array_declarator"));
+            node = parent;
+        }
+        let type_node = node.parent().and_then(|parent| parent.child_by_field_name("type"));
+        levels == 1
+            && matches!(other.kind, DeclarationKind::Alias | DeclarationKind::Array)
+            && type_node.is_some_and(|type_node| normal(self.view.slice(type_node)) == self.element)
+    }
+
+    /// What `memset` makes of an element.
+    fn filling(&self, value: Node<'_>) -> Option<&'v str> {
+        let text = self.view.text().get(value.byte_range())?;
+        match (types::is_scalar(&self.element), text) {
+            (true, "0") => Some("0"),
+            (false, "0") => Some("{}"),
+            _ => (self.bytes == 1 && value.kind() == "number_literal").then_some(text),
+        }
+    }
+}
+
+/// `a` and `k` of `a[k]`.
+fn subscript(node: Node<'_>) -> Option<(Node<'_>, Node<'_>)> {
+    Some((node.child_by_field_name("argument")?, index_of(node)?))
+}
+
+/// Whether evaluating an expression again gives the same: nothing in it is changed or called.
+fn is_repeatable(view: &SourceView, node: Node<'_>) -> bool {
+    let mut open = vec![node];
+    while let Some(node) = open.pop() {
+        if matches!(node.kind(), "call_expression" | "update_expression" | "assignment_expression" | "comma_expression")
+        {
+            return false;
+        }
+        open.extend(children(node));
+    }
+    view.is_plain(node)
+}
+
+/// The factors of a product, as far as they stand in no parentheses; one where there is anything else.
+fn factors(text: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut parts) = (0_i32, 0, Vec::new());
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            '*' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            // `n + 1 * sizeof(float)` is no product.
+            '+' | '-' | '/' | '%' | '<' | '>' | '?' | ',' | '|' | '&' if depth == 0 => return vec![text],
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+fn normal(type_text: &str) -> String {
+    type_text.split_whitespace().filter(|word| *word != "const").collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::edit::apply;
+
+    const HEAD: &str =
+        "__global__ void k(const float* in, float** rows, int n, int* other) {\n  float a[8];\n  float b[8];\n";
+
+    fn edited(call: &str) -> Option<String> {
+        let text = format!("{HEAD}  {call}\n}}\n");
+        let view = SourceView::example("a.cu", &text);
+        let array = Array::at(&view, text.find("a[8]")?)?;
+        let start = text.find("mem")?;
+        let node = view.root()?.named_descendant_for_byte_range(start, text.rfind(')')? + 1)?;
+        let edits = array.unrolled(node, "element")?;
+        let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
+        edited.lines().find(|line| line.trim_start().starts_with("for")).map(|line| line.trim().to_string())
+    }
+
+    #[test]
+    fn copies_become_loops() {
+        for (call, expected) in [
+            ("memcpy(a, in, n * sizeof(float));", "if (element < n) a[element] = in[element];"),
+            ("memcpy(a, in + 4 * n, sizeof(float) * n);", "if (element < n) a[element] = in[4 * n + element];"),
+            ("memcpy(b, a, (n + 1) * sizeof(*a));", "if (element < (n + 1)) b[element] = a[element];"),
+            ("memcpy(a, &in[n * n], n * sizeof(float));", "if (element < n) a[element] = in[(n * n) + element];"),
+            ("memset(a, 0, n * sizeof(a[0]));", "if (element < n) a[element] = 0;"),
+        ] {
+            let expected = format!("for (int element = 0; element < 8; ++element) {expected}");
+            assert_eq!(edited(call), Some(expected), "{call}");
+        }
+        let first = edited("memcpy(&a[2], in, n * sizeof(float));");
+        let expected =
+            "for (int element = 0; element < 8 - 2; ++element) if (element < n) a[element + 2] = in[element];";
+        assert_eq!(first.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn other_copies_are_left_alone() {
+        for call in [
+            "memcpy(a, in, n);",
+            "memcpy(a, in, 8 * sizeof(float));",
+            "memcpy(a, other, n * sizeof(float));",
+            "memcpy(a, rows, n * sizeof(float));",
+            "memcpy(a, in++, n * sizeof(float));",
+            "memcpy(a, in, next(n) * sizeof(float));",
+            "memcpy(a + n, in, n * sizeof(float));",
+            "memset(a, 1, n * sizeof(float));",
+            "if (n) memcpy(a, in, n * sizeof(float));",
+        ] {
+            assert_eq!(edited(call), None, "{call}");
+        }
+    }
+}

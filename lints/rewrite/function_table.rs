@@ -1,0 +1,315 @@
+//! A table of functions, turned into a function with a `switch`: calls by name can be inlined, and what is handed to them
+//! by address need not be in memory.
+
+use tree_sitter::Node;
+
+use super::purity::is_pure;
+use super::sites::{heads, offset_of};
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::base_name;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::enclosing_function;
+use cuda_syntax::tree::resolve;
+use cuda_syntax::words::{fresh, places_of, words};
+use lmem_base::diagnostic::Edit;
+use lmem_base::source::Span;
+use lmem_frame::EscapeKind;
+use lmem_frame::StackObject;
+use lmem_unit::CompiledUnit;
+use lmem_unit::MappedText;
+
+/// Longer tables are left alone.
+const MOST_FUNCTIONS: usize = 16;
+
+/// A table of functions, and the edits that call them by name.
+pub struct FunctionTable {
+    pub name: String,
+    pub edits: Vec<Edit>,
+    /// Nothing can write to the table.
+    pub is_constant: bool,
+}
+
+/// The declaration of a table.
+struct Declared<'t> {
+    statement: Node<'t>,
+    name: Node<'t>,
+    functions: Vec<Node<'t>>,
+    is_constant: bool,
+}
+
+/// The tables whose functions get the object's address.
+pub fn function_tables(object: &StackObject) -> Vec<FunctionTable> {
+    let called = object.escapes.iter().filter(|escape| matches!(escape.kind, EscapeKind::IndirectCall));
+    let places = called.flat_map(|escape| &escape.places);
+    let mut found: Vec<FunctionTable> = Vec::new();
+    for table in places.flat_map(|place| tables_called_at(&place.view, place.offset)) {
+        if !found.iter().any(|known| known.name == table.name) {
+            found.push(table);
+        }
+    }
+    found
+}
+
+/// The tables that a function lies in whose name stands at a span, by its file alone: none for kernel strings.
+pub fn tables_with(unit: CompiledUnit<'_>, name: &Span) -> Vec<FunctionTable> {
+    let Some(view) = file_view(unit, name) else { return Vec::new() };
+    let function = base_name(name.text());
+    let has_it = |table: &Declared<'_>| table.functions.iter().any(|found| view.slice(*found) == function);
+    declared_tables(&view).iter().filter(|table| has_it(table)).filter_map(|table| by_name(&view, table)).collect()
+}
+
+/// The tables that are called in the function around a span.
+pub fn tables_called_near(unit: CompiledUnit<'_>, call: &Span) -> Vec<FunctionTable> {
+    let Some(view) = file_view(unit, call) else { return Vec::new() };
+    offset_of(&view, call).map(|offset| tables_called_at(&view, offset)).unwrap_or_default()
+}
+
+fn file_view(unit: CompiledUnit<'_>, span: &Span) -> Option<SourceView> {
+    let is_text = span.file.path.extension().is_some_and(|ending| ending == "rs");
+    (!is_text).then(|| SourceView::new(MappedText::from_file(&span.file), unit.file(&span.file)))
+}
+
+fn tables_called_at(view: &SourceView, offset: usize) -> Vec<FunctionTable> {
+    let node = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+    let Some(function) = node.and_then(enclosing_function) else { return Vec::new() };
+    let body = view.slice(function);
+    let is_used = |table: &&Declared<'_>| places_of(body, view.slice(table.name)).next().is_some();
+    declared_tables(view).iter().filter(is_used).filter_map(|table| by_name(view, table)).collect()
+}
+
+/// All tables of functions at file level.
+fn declared_tables(view: &SourceView) -> Vec<Declared<'_>> {
+    let mut found = Vec::new();
+    let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
+    while let Some(node) = open.pop() {
+        match node.kind() {
+            "declaration" => found.extend(declared_table(view, node)),
+            "function_definition" => {}
+            _ => open.extend(children(node)),
+        }
+    }
+    found
+}
+
+/// `__device__ Model models[2] = {linear, last};`
+fn declared_table<'t>(view: &SourceView, statement: Node<'t>) -> Option<Declared<'t>> {
+    let mut cursor = statement.walk();
+    let mut declarators = statement.children_by_field_name("declarator", &mut cursor);
+    let initialised = declarators.next().filter(|node| node.kind() == "init_declarator")?;
+    let value = initialised.child_by_field_name("value").filter(|value| value.kind() == "initializer_list")?;
+    let head = view.text().get(statement.start_byte()..initialised.start_byte())?;
+    let is_of_device = words(head).any(|word| matches!(word, "__device__" | "__constant__"));
+    let mut name = initialised.child_by_field_name("declarator")?;
+    let mut is_array = false;
+    while name.kind() != "identifier" {
+        is_array |= name.kind() == "array_declarator";
+        name = name.child_by_field_name("declarator").or_else(|| name.named_child(0))?;
+    }
+    let function_of = |value: Node<'t>| match value.kind() {
+        "pointer_expression" => value.child_by_field_name("argument"),
+        _ => Some(value),
+    };
+    let values = children(value).into_iter().filter(Node::is_named);
+    let functions: Vec<Node<'t>> = values.map(function_of).collect::<Option<_>>()?;
+    let is_fit = is_of_device
+        && is_array
+        && (2..=MOST_FUNCTIONS).contains(&functions.len())
+        && functions.iter().all(|function| function.kind() == "identifier");
+    let is_constant = words(head).any(|word| matches!(word, "static" | "constexpr"));
+    (is_fit && declarators.next().is_none()).then_some(Declared { statement, name, functions, is_constant })
+}
+
+/// The edits; `None` where the table is used in any other way than for calls, or a function's head is not understood.
+fn by_name(view: &SourceView, table: &Declared<'_>) -> Option<FunctionTable> {
+    let name = view.slice(table.name).to_string();
+    let called = fresh(view.text(), &format!("call_{name}"), &[]);
+    let mut edits = vec![dispatcher(view, table, &called)?];
+    for at in places_of(view.text(), &name) {
+        let node = view.root()?.named_descendant_for_byte_range(at, at + name.len())?;
+        if node.kind() == "comment" || node.id() == table.name.id() {
+            continue;
+        }
+        let is_use = node.kind() == "identifier" && node.byte_range() == (at..at + name.len()) && view.is_plain(node);
+        edits.extend(call_by_name(view, node, &called).filter(|_| is_use)?);
+    }
+    for function in &table.functions {
+        edits.extend(heads(view, view.slice(*function))?);
+    }
+    edits.sort();
+    edits.dedup();
+    Some(FunctionTable { name, edits, is_constant: table.is_constant })
+}
+
+/// The function that takes the place of the table.
+fn dispatcher(view: &SourceView, table: &Declared<'_>, called: &str) -> Option<Edit> {
+    let definitions: Vec<Node<'_>> =
+        table.functions.iter().map(|function| definition(view, view.slice(*function))).collect::<Option<_>>()?;
+    // All have one type; some may leave parameters without a name.
+    let (result, parameters, names) = definitions.iter().find_map(|definition| head_of(view, *definition))?;
+    let which = fresh(&parameters, "which", &[]);
+    let arguments = names.join(", ");
+    let separator = if names.is_empty() { "" } else { ", " };
+    let mut lines =
+        vec![format!("static __device__ __forceinline__ {result} {called}(int {which}{separator}{parameters})")];
+    lines.extend(["{".to_string(), format!("    switch ({which}) {{")]);
+    let last = table.functions.len() - 1;
+    for (number, function) in table.functions.iter().enumerate() {
+        let label = if number == last { "default".to_string() } else { format!("case {number}") };
+        lines.push(format!("    {label}: return {}({arguments});", view.slice(*function)));
+    }
+    lines.extend(["    }".to_string(), "}".to_string()]);
+    let ending = view.line_ending(table.statement.start_byte())?;
+    let is_plain = view.is_plain(table.statement) && !view.slice(table.statement).contains(['/', '#']);
+    let range = table.statement.byte_range();
+    is_plain.then(|| view.lines_instead(range, &lines.join(&ending), &ending)).flatten()
+}
+
+/// The only definition of a function of a name.
+fn definition<'v>(view: &'v SourceView, name: &str) -> Option<Node<'v>> {
+    let mut found = None;
+    let mut open: Vec<Node<'v>> = view.root().into_iter().collect();
+    while let Some(node) = open.pop() {
+        if node.kind() != "function_definition" {
+            open.extend(children(node));
+            continue;
+        }
+        let declarator = node.child_by_field_name("declarator").filter(|it| it.kind() == "function_declarator");
+        let named = declarator.and_then(|declarator| declarator.child_by_field_name("declarator"));
+        if named.is_some_and(|named| view.slice(named) == name) && found.replace(node).is_some() {
+            return None;
+        }
+    }
+    found
+}
+
+/// Result, parameters and their names; `None` where one has no name.
+fn head_of(view: &SourceView, definition: Node<'_>) -> Option<(String, String, Vec<String>)> {
+    let result = view.slice(definition.child_by_field_name("type")?);
+    let list = definition.child_by_field_name("declarator")?.child_by_field_name("parameters")?;
+    let parameters: Vec<Node<'_>> = children(list).into_iter().filter(Node::is_named).collect();
+    let is_simple = parameters.iter().all(|parameter| parameter.kind() == "parameter_declaration");
+    let names = view.parameters_around(definition.child_by_field_name("body")?.start_byte())?;
+    let is_complete = names.len() == parameters.len() && names.iter().all(|name| !name.is_empty());
+    let texts: Vec<String> =
+        parameters.iter().map(|it| view.slice(*it).split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    (is_simple && is_complete).then(|| (result.to_string(), texts.join(", "), names))
+}
+
+/// `call_models(k, x)` for `models[k](x)`, or for the calls of a variable that holds `models[k]`.
+fn call_by_name(view: &SourceView, name: Node<'_>, called: &str) -> Option<Vec<Edit>> {
+    let element = name.parent().filter(|parent| parent.kind() == "subscript_expression")?;
+    let is_base = element.child_by_field_name("argument").is_some_and(|argument| argument.id() == name.id());
+    let indices = element.child_by_field_name("indices").or_else(|| element.child_by_field_name("index"))?;
+    let index_node = indices.named_child(0).filter(|_| indices.kind() == "subscript_argument_list").unwrap_or(indices);
+    let index = view.slice(index_node);
+    let user = element.parent().filter(|_| is_base)?;
+    match user.kind() {
+        // Only since C++17 the function is chosen before its arguments are evaluated, and those of one call in any order.
+        "call_expression" if is_in_any_order(view, index_node, user) => {
+            Some(vec![call(view, user, element, called, index)?])
+        }
+        "init_declarator" => {
+            let variable = user.child_by_field_name("declarator").filter(|node| node.kind() == "identifier")?;
+            let statement = user.parent().filter(|parent| parent.kind() == "declaration")?;
+            let mut cursor = statement.walk();
+            let is_alone = statement.children_by_field_name("declarator", &mut cursor).count() == 1;
+            let text = view.slice(variable);
+            let function = enclosing_function(variable).filter(|_| is_alone)?;
+            let mut edits = vec![view.replacement(statement.byte_range(), &format!("const int {text} = {index};"))?];
+            let declarations = view.declarations(function);
+            let own = (variable.start_byte(), variable.end_byte());
+            let mut open = vec![function];
+            while let Some(used) = open.pop() {
+                open.extend(children(used));
+                let is_named = used.kind() == "identifier" && view.slice(used) == text && used.start_byte() != own.0;
+                let found = resolve(&declarations, text, used.start_byte()).filter(|_| is_named);
+                if found.is_some_and(|found| found.range == own) {
+                    let user = used.parent().filter(|parent| parent.kind() == "call_expression")?;
+                    edits.push(call(view, user, used, called, text).filter(|_| view.is_plain(user))?);
+                }
+            }
+            Some(edits)
+        }
+        _ => None,
+    }
+}
+
+/// Whether an index may be evaluated before or after the arguments of a call.
+fn is_in_any_order(view: &SourceView, index: Node<'_>, call: Node<'_>) -> bool {
+    let Some(arguments) = call.child_by_field_name("arguments") else { return false };
+    let mut all = children(arguments).into_iter().filter(Node::is_named);
+    is_pure(view, index) && all.all(|argument| is_pure(view, argument))
+}
+
+fn call(view: &SourceView, call: Node<'_>, callee: Node<'_>, called: &str, index: &str) -> Option<Edit> {
+    let is_callee = call.child_by_field_name("function").is_some_and(|function| function.id() == callee.id());
+    let arguments = call.child_by_field_name("arguments").filter(|_| is_callee)?;
+    let separator = if arguments.named_child_count() == 0 { "" } else { ", " };
+    view.replacement(call.start_byte()..arguments.start_byte() + 1, &format!("{called}({index}{separator}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::edit::apply;
+
+    const HEAD: &str = "typedef float (*Rule)(float, const float *);
+__device__ __noinline__ float one(float x, const float *) { return x; }
+__device__ float two(float x, const float *p) { return x * p[0]; }
+";
+
+    fn called(rest: &str) -> Option<(String, bool)> {
+        let text = format!("{HEAD}{rest}");
+        let view = SourceView::example("a.cu", &text);
+        let tables = tables_called_at(&view, text.find("HERE")?);
+        let table = tables.first()?;
+        let edited = apply(&text, &table.edits.iter().collect::<Vec<_>>())?;
+        Some((edited, table.is_constant))
+    }
+
+    const TABLE: &str = "__device__ Rule rules[2] = {one, &two};\n";
+    const SWITCH: &str = "static __device__ __forceinline__ float call_rules(int which, float x, const float *p)
+{
+    switch (which) {
+    case 0: return one(x, p);
+    default: return two(x, p);
+    }
+}
+";
+
+    #[test]
+    fn functions_are_called_by_name() {
+        let head = HEAD.replace("__noinline__", "__forceinline__");
+        for (before, after) in [
+            (
+                "__global__ void k(float *x, int n) { x[0] = rules[n & 1](HERE, x); }",
+                "__global__ void k(float *x, int n) { x[0] = call_rules(n & 1, HERE, x); }",
+            ),
+            (
+                "__global__ void k(float *x, int n) { Rule f = rules[n]; if (n) { x[0] = f(f(1, x), HERE); } }",
+                "__global__ void k(float *x, int n) { const int f = n; if (n) { x[0] = call_rules(f, call_rules(f, 1, x), HERE); } }",
+            ),
+        ] {
+            assert_eq!(called(&format!("{TABLE}{before}")), Some((format!("{head}{SWITCH}{after}"), false)));
+        }
+        let constant = called(&format!("static {TABLE}__global__ void k(float *x) {{ rules[HERE](1, x); }}"));
+        assert!(constant.is_some_and(|(_, is_constant)| is_constant));
+    }
+
+    #[test]
+    fn what_may_change_or_is_used_otherwise_is_left_alone() {
+        for rest in [
+            "__device__ Rule rules[2] = {one, two};\nvoid host() { set(rules); }\n__global__ void k(float *x) { rules[HERE](1, x); }",
+            "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x) { Rule f = rules[0]; f = rules[1]; f(HERE, x); }",
+            "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x) { g(rules[HERE]); }",
+            "__device__ Rule rules[2] = {one, other};\n__global__ void k(float *x) { rules[HERE](1, x); }",
+            "__device__ Rule rules[2];\n__global__ void k(float *x) { rules[HERE](1, x); }",
+            "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x, int n) { rules[n++](HERE, x); }",
+            "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x, int n) { rules[n](HERE, x + n++); }",
+            "Rule rules[2] = {one, two};\n__global__ void k(float *x) { rules[HERE](1, x); }",
+            "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x) { Rule f = rules[0]; auto g = f; g(HERE, x); }",
+        ] {
+            assert_eq!(called(rest), None, "{rest}");
+        }
+    }
+}

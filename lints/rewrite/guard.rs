@@ -1,0 +1,728 @@
+//! A loop with a bound that is known at run time only, turned into one that runs to the extent of an array, with the
+//! present condition as a guard inside: such a loop can be unrolled.
+
+use tree_sitter::Node;
+
+use super::for_syntax::ForLoop;
+use super::purity::is_pure;
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::DeclarationKind;
+use cuda_syntax::tree::Volatility;
+use cuda_syntax::tree::access_path;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::enclosing_function;
+use cuda_syntax::tree::role;
+use cuda_syntax::words::words;
+use lmem_base::diagnostic::Edit;
+use lmem_frame::Access;
+
+/// The edits of one loop.
+pub struct Guard {
+    pub edits: Vec<Edit>,
+    /// The loop cannot have run further than to the array's extent: each of its rounds uses the element of its number.
+    pub is_certain: bool,
+    /// The extent, where the source tells.
+    pub extent: Option<u32>,
+}
+
+impl ForLoop {
+    /// The loop with a constant bound; `None` where its form does not show that this does the same.
+    pub fn guarded(&self, array: &str) -> Option<Guard> {
+        let view = self.view();
+        let body = self.node()?.child_by_field_name("body")?;
+        let (extent, used) = uses(view, body, array)
+            .into_iter()
+            .find_map(|used| Some((extent_text(view, array, used, self.counter())?, used)))?;
+        let guard = self.bounded_by(&extent)?;
+        let is_certain = is_used_first(view, used, body);
+        // Who asks in the body how far the counter is has rounds beyond the extent.
+        (is_certain || !is_compared(view, body, self.counter())).then_some(Guard { is_certain, ..guard })
+    }
+
+    /// The same where a function gets an array of so many elements by a pointer: one place calls it, so that it is always
+    /// this array, and the counter alone is the index of all its accesses in such loops. Instances of a template get
+    /// arrays of other sizes.
+    pub fn guarded_parameter(&self, elements: u64, accesses: &[&Access]) -> Option<Guard> {
+        let view = self.view();
+        let function = enclosing_function(self.node()?)?;
+        let counter = self.counter();
+        let mut indices = accesses.iter().filter_map(|access| access.index.as_ref()).map(|span| span.text().trim());
+        let is_direct = indices.all(|index| index == counter || !words(index).any(|word| word == counter));
+        let is_one = !is_template(function) && is_called_once(view, function);
+        (is_direct && is_one).then(|| self.bounded_by(&elements.to_string()))?
+    }
+
+    fn bounded_by(&self, extent: &str) -> Option<Guard> {
+        let (view, node) = (self.view(), self.node()?);
+        let is_statement = node.parent().is_some_and(|parent| parent.kind() == "compound_statement");
+        let (condition, body) = (node.child_by_field_name("condition")?, node.child_by_field_name("body")?);
+        let is_fit =
+            is_statement && matches!(body.kind(), "compound_statement" | "expression_statement" | "if_statement");
+        let is_fit = is_fit && !has_meetings(view, body);
+        let bound =
+            Some(node).filter(|_| is_fit).and_then(|node| open_bound(view, node, condition, body, self.counter()))?;
+        let (constant, guard) = match bound {
+            Bound::Upper => (
+                view.replacement(condition.byte_range(), &format!("{} < {extent}", self.counter()))?,
+                view.slice(condition).to_string(),
+            ),
+            Bound::Start(start) => (
+                view.replacement(start.byte_range(), &format!("{extent} - 1"))?,
+                format!("{} <= {}", self.counter(), view.slice(start)),
+            ),
+        };
+        let edits =
+            [self.unroll(), Some(constant), Some(view.insertion(body.start_byte(), &format!("if ({guard}) "))?)];
+        let value = view.evaluate(extent, node.start_byte());
+        Some(Guard {
+            edits: edits.into_iter().flatten().collect(),
+            is_certain: false,
+            extent: value.and_then(|value| u32::try_from(value).ok()),
+        })
+    }
+}
+
+/// Whether the text names a function in its definition, in declarations and in one call. What a header has may be called by
+/// other files.
+fn is_called_once(view: &SourceView, function: Node<'_>) -> bool {
+    let file = view.span(function.byte_range()).map(|span| span.file);
+    if !file.is_some_and(|file| file.path.extension().is_some_and(|ending| ending == "cu" || ending == "rs")) {
+        return false;
+    }
+    let Some(name) = view.function_at(function.start_byte()).and_then(|found| view.text().get(found.name)) else {
+        return false;
+    };
+    let Some(root) = view.root() else { return false };
+    let base = cuda_syntax::tree::last_name(name);
+    let uses = view.identifiers_below(root).into_iter().filter(|node| view.slice(*node) == base);
+    let others = uses.filter(|node| node.parent().is_none_or(|parent| parent.kind() != "function_declarator"));
+    others.count() == 1
+}
+
+/// Whether something in a loop's body compares the counter.
+fn is_compared(view: &SourceView, body: Node<'_>, counter: &str) -> bool {
+    let mut open = vec![body];
+    while let Some(node) = open.pop() {
+        let operator = node.child_by_field_name("operator").map_or("", |operator| view.slice(operator));
+        let compares = node.kind() == "binary_expression" && matches!(operator, "<" | "<=" | ">" | ">=" | "==" | "!=");
+        let sides = [node.child_by_field_name("left"), node.child_by_field_name("right")];
+        let names = |side: Node<'_>| view.identifiers_below(side).into_iter().any(|name| view.slice(name) == counter);
+        // `in[i] > 0` asks for something else.
+        let is_direct = |side: &Node<'_>| side.kind() != "subscript_expression" && names(*side);
+        if compares && sides.into_iter().flatten().any(|side| is_direct(&side)) {
+            return true;
+        }
+        open.extend(children(node));
+    }
+    false
+}
+
+/// Whether a function, or a class or function around it, is a template.
+fn is_template(function: Node<'_>) -> bool {
+    let mut node = Some(function);
+    while let Some(current) = node {
+        if current.kind() == "template_declaration" {
+            return true;
+        }
+        node = current.parent();
+    }
+    false
+}
+
+/// Whether threads meet in a loop's body, or ask which of them run it: which threads do so depends on where those wait
+/// that run fewer rounds.
+fn has_meetings(view: &SourceView, body: Node<'_>) -> bool {
+    const PREFIXES: [&str; 9] =
+        ["__sync", "__shfl", "__any", "__all", "__ballot", "__activemask", "__match", "__reduce", "__bar"];
+    let mut open = vec![body];
+    while let Some(node) = open.pop() {
+        let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
+        let meets = called.is_some_and(|called| {
+            let name = cuda_syntax::tree::last_name(view.slice(called));
+            PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+                || name.contains("sync")
+                || matches!(name, "arrive" | "wait" | "shfl" | "ballot" | "any" | "all" | "reduce")
+        });
+        if meets || node.kind().contains("asm") {
+            return true;
+        }
+        open.extend(children(node));
+    }
+    false
+}
+
+/// What of a loop's header is known at run time only.
+enum Bound<'t> {
+    /// `n` of `int i = 0; i < n; ++i`.
+    Upper,
+    /// `n` of `int i = n; i >= 0; --i`.
+    Start(Node<'t>),
+}
+
+/// The bound of a loop whose counter nothing else changes, and whose value nobody sees after the loop.
+fn open_bound<'t>(
+    view: &SourceView,
+    node: Node<'t>,
+    condition: Node<'t>,
+    body: Node<'t>,
+    counter: &str,
+) -> Option<Bound<'t>> {
+    let constant = |node: Node<'_>| view.value_of(node);
+    let initializer = node.child_by_field_name("initializer")?;
+    let kind = counter_kind(view, node, initializer, counter)?;
+    let start = match initializer.kind() {
+        "declaration" => {
+            let mut cursor = initializer.walk();
+            let is_alone = initializer.children_by_field_name("declarator", &mut cursor).count() == 1;
+            initializer.child_by_field_name("declarator").filter(|_| is_alone)?.child_by_field_name("value")?
+        }
+        "assignment_expression" => {
+            initializer.child_by_field_name("right").filter(|_| is_counter_of_loops(view, initializer, counter))?
+        }
+        _ => return None,
+    };
+    let update = node.child_by_field_name("update")?;
+    let target = update.child_by_field_name("argument").or_else(|| update.child_by_field_name("left"))?;
+    if view.slice(target) != counter || may_write(view, body, counter) {
+        return None;
+    }
+    match (super::for_syntax::step(view, update)?, constant(start)) {
+        (1.., Some(0..)) => is_steady_bound(view, condition, body, counter).then_some(Bound::Upper),
+        // Larger steps would start from another remainder.
+        (-1, None) if kind == CounterKind::Int => {
+            let is_down = condition.kind() == "binary_expression"
+                && view.slice(condition.child_by_field_name("left")?) == counter
+                && matches!(view.slice(condition.child_by_field_name("operator")?), ">" | ">=")
+                && constant(condition.child_by_field_name("right")?)? >= 0
+                && is_steady_value(view, start, body, counter)
+                && is_int(view, start);
+            is_down.then_some(Bound::Start(start))
+        }
+        _ => None,
+    }
+}
+
+/// Types of counters that hold any extent of an array.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CounterKind {
+    Int,
+    /// Unsigned, or 64 bits wide.
+    Other,
+}
+
+/// `None` for counters of other types: narrow ones wrap around, and a floating-point one may step over a bound.
+fn counter_kind(view: &SourceView, node: Node<'_>, initializer: Node<'_>, counter: &str) -> Option<CounterKind> {
+    let text = match initializer.kind() {
+        "declaration" => words_of(view.slice(initializer.child_by_field_name("type")?)),
+        _ => {
+            let all = view.declarations(enclosing_function(node)?);
+            cuda_syntax::tree::resolve(&all, counter, initializer.start_byte())?.type_text.clone()
+        }
+    };
+    let is_wide =
+        matches!(
+            text.as_str(),
+            "unsigned" | "unsigned int" | "uint" | "long" | "long long" | "unsigned long" | "unsigned long long"
+        ) || matches!(text.trim_start_matches("std::"), "size_t" | "ptrdiff_t" | "uint32_t" | "int64_t" | "uint64_t");
+    match text.trim_start_matches("std::") {
+        "int" | "int32_t" | "signed" | "signed int" => Some(CounterKind::Int),
+        _ if is_wide => Some(CounterKind::Other),
+        _ => None,
+    }
+}
+
+fn words_of(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "const").collect();
+    words.join(" ")
+}
+
+/// Whether an expression is made of variables and numbers of the type `int` alone: what it is compared with then compares
+/// as it is, and none of it wraps around.
+fn is_int(view: &SourceView, expression: Node<'_>) -> bool {
+    match expression.kind() {
+        "number_literal" => {
+            let value = cuda_syntax::constant::evaluate(view.slice(expression), &|_| None);
+            value.is_some_and(|value| value.integer_type() == cuda_syntax::constant::integer::IntegerType::Int)
+        }
+        "identifier" => {
+            let (name, at) = (view.slice(expression), expression.start_byte());
+            let all = enclosing_function(expression).map(|function| view.declarations(function)).unwrap_or_default();
+            match cuda_syntax::tree::resolve(&all, name, at) {
+                Some(found) => {
+                    found.kind == DeclarationKind::Scalar
+                        && matches!(words_of(&found.type_text).as_str(), "int" | "int32_t" | "short" | "signed")
+                }
+                None => false,
+            }
+        }
+        "binary_expression" | "parenthesized_expression" => {
+            children(expression).into_iter().filter(Node::is_named).all(|part| is_int(view, part))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a variable that is declared before its loops is used in such loops alone: what one of them leaves in it is seen
+/// by nobody.
+fn is_counter_of_loops(view: &SourceView, initializer: Node<'_>, counter: &str) -> bool {
+    let found = || {
+        let function = enclosing_function(initializer)?;
+        let all = view.declarations(function);
+        let own = cuda_syntax::tree::resolve(&all, counter, initializer.start_byte())?;
+        let is_own_value = own.kind == DeclarationKind::Scalar && !own.is_parameter && own.volatility.is_none();
+        let mut uses = view.names_of(function, &all, own).into_iter();
+        let is_counted = |node: Node<'_>| {
+            let mut around = Some(node);
+            while let Some(current) = around {
+                let sets = current.child_by_field_name("initializer").filter(|it| it.kind() == "assignment_expression");
+                let (target, value) = (
+                    sets.and_then(|sets| sets.child_by_field_name("left")),
+                    sets.and_then(|sets| sets.child_by_field_name("right")),
+                );
+                // What the counter starts from may be what the loop before left in it.
+                let is_start = value.is_some_and(|value| value.byte_range().contains(&node.start_byte()));
+                if target.is_some_and(|target| view.slice(target) == counter) && !is_start {
+                    return true;
+                }
+                around = current.parent().filter(|_| current.kind() != "lambda_expression");
+            }
+            false
+        };
+        Some(is_own_value && uses.all(is_counted) && !is_reachable(view, function, counter))
+    };
+    found().unwrap_or(false)
+}
+
+/// `i < n` or `i <= n` where nothing in the loop can change `n`.
+fn is_steady_bound(view: &SourceView, condition: Node<'_>, body: Node<'_>, counter: &str) -> bool {
+    let field = |name: &str| condition.child_by_field_name(name);
+    let (Some(left), Some(operator), Some(bound)) = (field("left"), field("operator"), field("right")) else {
+        return false;
+    };
+    view.slice(left) == counter
+        && matches!(view.slice(operator), "<" | "<=")
+        && is_steady_value(view, bound, body, counter)
+}
+
+/// A value that is the same in all rounds.
+fn is_steady_value(view: &SourceView, bound: Node<'_>, body: Node<'_>, counter: &str) -> bool {
+    let names = view.identifiers(bound);
+    is_arithmetic(bound)
+        && !names.is_empty()
+        && names.into_iter().all(|name| is_steady(view, name, body) && view.slice(name) != counter)
+}
+
+/// Numbers, names, members and sums and products of them.
+fn is_arithmetic(node: Node<'_>) -> bool {
+    match node.kind() {
+        "identifier" | "number_literal" | "field_identifier" => true,
+        "binary_expression" | "parenthesized_expression" => {
+            children(node).into_iter().filter(Node::is_named).all(is_arithmetic)
+        }
+        "field_expression" => {
+            node.child_by_field_name("operator").is_some_and(|operator| operator.kind() == ".")
+                && node.child_by_field_name("argument").is_some_and(|argument| argument.kind() == "identifier")
+        }
+        _ => false,
+    }
+}
+
+/// A variable of the function's own that the loop does not write, and that nothing else can reach.
+pub(super) fn is_steady(view: &SourceView, name: Node<'_>, body: Node<'_>) -> bool {
+    let Some(function) = enclosing_function(name) else { return false };
+    let text = view.slice(name);
+    let declarations = view.declarations(function);
+    let Some(declaration) = cuda_syntax::tree::resolve(&declarations, text, name.start_byte()) else {
+        // A constant, or a variable that others may write.
+        return view.is_constant(text, name.start_byte());
+    };
+    let is_own = declaration.kind != DeclarationKind::Alias && declaration.volatility != Some(Volatility::Value);
+    is_own && !may_write(view, body, text) && !is_reachable(view, function, text)
+}
+
+/// Whether a statement writes to a variable, or hands it to a function, which may take it by reference.
+pub(super) fn may_write(view: &SourceView, body: Node<'_>, name: &str) -> bool {
+    let mut open = vec![body];
+    while let Some(node) = open.pop() {
+        if node.kind() == "identifier" && view.slice(node) == name && role(access_path(node)).1 {
+            return true;
+        }
+        open.extend(children(node));
+    }
+    false
+}
+
+/// Whether a name's address is taken, a reference bound to it, or a lambda mentions it.
+fn is_reachable(view: &SourceView, function: Node<'_>, name: &str) -> bool {
+    let mut open = vec![(function, false)];
+    while let Some((node, in_lambda)) = open.pop() {
+        if node.kind() == "identifier" && view.slice(node) == name && (in_lambda || hands_out(node)) {
+            return true;
+        }
+        let in_lambda = in_lambda || node.kind() == "lambda_expression";
+        open.extend(children(node).into_iter().map(|child| (child, in_lambda)));
+    }
+    false
+}
+
+fn hands_out(name: Node<'_>) -> bool {
+    let mut node = name;
+    while let Some(parent) = node.parent() {
+        match parent.kind() {
+            "field_expression" | "parenthesized_expression" => node = parent,
+            "pointer_expression" => return parent.child(0).is_some_and(|operator| operator.kind() == "&"),
+            "init_declarator" => {
+                let declarator = parent.child_by_field_name("declarator");
+                let is_value = parent.child_by_field_name("value").is_some_and(|value| value.id() == node.id());
+                return is_value && declarator.is_some_and(|declarator| declarator.kind() == "reference_declarator");
+            }
+            "asm_statement" | "gnu_asm_expression" | "gnu_asm_output_operand" => return true,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// The outermost subscripts of an array in a region: `a[i][j]`.
+fn uses<'t>(view: &SourceView, region: Node<'t>, array: &str) -> Vec<Node<'t>> {
+    let mut found = Vec::new();
+    let mut open = vec![region];
+    while let Some(node) = open.pop() {
+        if node.kind() == "subscript_expression" && base_of(node).is_some_and(|base| view.slice(base) == array) {
+            found.push(node);
+        }
+        let is_inner =
+            |child: &Node<'_>| node.kind() == "subscript_expression" && child.kind() == "subscript_expression";
+        open.extend(children(node).into_iter().filter(|child| !is_inner(child)).rev());
+    }
+    found
+}
+
+/// The identifier that is subscripted.
+fn base_of(subscript: Node<'_>) -> Option<Node<'_>> {
+    let mut node = subscript;
+    while node.kind() == "subscript_expression" {
+        node = node.child_by_field_name("argument")?;
+    }
+    (node.kind() == "identifier").then_some(node)
+}
+
+fn index_of(subscript: Node<'_>) -> Option<Node<'_>> {
+    let indices = subscript.child_by_field_name("indices").or_else(|| subscript.child_by_field_name("index"))?;
+    Some(indices.named_child(0).unwrap_or(indices))
+}
+
+/// The extent that the counter runs over in `a[i][j]`, as the declaration of `a` in the same function writes it.
+fn extent_text(view: &SourceView, array: &str, used: Node<'_>, counter: &str) -> Option<String> {
+    let mut indices = Vec::new();
+    let mut node = used;
+    while node.kind() == "subscript_expression" {
+        indices.insert(0, view.slice(index_of(node)?).trim());
+        node = node.child_by_field_name("argument")?;
+    }
+    let position = indices.iter().position(|index| *index == counter)?;
+    let declarations = view.declarations(enclosing_function(used)?);
+    let declaration = cuda_syntax::tree::resolve(&declarations, array, used.start_byte())
+        .filter(|declaration| declaration.kind == DeclarationKind::Array && !declaration.is_parameter)?;
+    let name = view.root()?.named_descendant_for_byte_range(declaration.range.0, declaration.range.1)?;
+    let mut declarator = name.parent()?;
+    for _ in 0..position {
+        declarator = declarator.parent()?;
+    }
+    let size = declarator.child_by_field_name("size").filter(|_| declarator.kind() == "array_declarator")?;
+    let text = view.spelled(size, used.start_byte())?;
+    let is_plain = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));
+    is_plain.then_some(text)
+}
+
+/// Whether each round uses an element, or does nothing before it ends early: a round beyond the extent is undefined then,
+/// or has no effect.
+fn is_used_first(view: &SourceView, used: Node<'_>, body: Node<'_>) -> bool {
+    if !is_unconditional(used, body) {
+        return false;
+    }
+    let ends_before = exits(view, body).iter().any(|exit| exit.start_byte() < used.start_byte());
+    if !ends_before {
+        return true;
+    }
+    // Statements before the one that uses the element.
+    let before = children(body).into_iter().filter(|child| child.is_named() && child.kind() != "comment");
+    body.kind() == "compound_statement"
+        && before.take_while(|child| child.end_byte() <= used.start_byte()).all(|child| is_idle(view, child))
+}
+
+/// `if (x > y) break;`, `const float v = in[i];`: a statement that leaves no trace but to end the round.
+fn is_idle(view: &SourceView, statement: Node<'_>) -> bool {
+    match statement.kind() {
+        "break_statement" | "continue_statement" => true,
+        "declaration" => is_pure(view, statement),
+        "if_statement" => {
+            let condition = statement.child_by_field_name("condition");
+            let parts = [statement.child_by_field_name("consequence"), statement.child_by_field_name("alternative")];
+            condition.is_some_and(|condition| is_pure(view, condition))
+                && parts.into_iter().flatten().all(|part| is_idle(view, part))
+        }
+        "compound_statement" | "else_clause" => {
+            children(statement).into_iter().filter(Node::is_named).all(|child| is_idle(view, child))
+        }
+        _ => false,
+    }
+}
+
+/// Whether an expression is evaluated in each round.
+fn is_unconditional(used: Node<'_>, body: Node<'_>) -> bool {
+    let mut node = used;
+    while node.id() != body.id() {
+        let Some(parent) = node.parent() else { return false };
+        let is_first = |field: &str| parent.child_by_field_name(field).is_some_and(|child| child.id() == node.id());
+        let is_always = match parent.kind() {
+            "if_statement" | "conditional_expression" => is_first("condition"),
+            "binary_expression" => {
+                let operator = parent.child_by_field_name("operator").map(|operator| operator.kind());
+                !matches!(operator, Some("&&" | "||")) || is_first("left")
+            }
+            "compound_statement"
+            | "expression_statement"
+            | "declaration"
+            | "init_declarator"
+            | "assignment_expression"
+            | "update_expression"
+            | "subscript_expression"
+            | "subscript_argument_list"
+            | "field_expression"
+            | "parenthesized_expression"
+            | "condition_clause"
+            | "argument_list"
+            | "call_expression"
+            | "cast_expression"
+            | "unary_expression"
+            | "comma_expression" => true,
+            _ => false,
+        };
+        if !is_always {
+            return false;
+        }
+        node = parent;
+    }
+    true
+}
+
+/// What in a loop's body may end it, or a round, before its bound does.
+fn exits<'t>(view: &SourceView, body: Node<'t>) -> Vec<Node<'t>> {
+    let mut found = Vec::new();
+    const EXITS: [&str; 5] =
+        ["break_statement", "continue_statement", "return_statement", "goto_statement", "throw_statement"];
+    let mut open = vec![body];
+    while let Some(node) = open.pop() {
+        let is_call = node.kind() == "call_expression";
+        let called = node.child_by_field_name("function").filter(|_| is_call).map_or("", |called| view.slice(called));
+        let ends = matches!(called, "assert" | "__trap" | "__brkpt") || node.kind().contains("asm");
+        if EXITS.contains(&node.kind()) || ends {
+            found.push(node);
+        }
+        open.extend(children(node));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use lmem_base::edit::apply;
+
+    #[test]
+    fn loops_over_parameters_run_to_the_extent_of_the_only_array() {
+        let edited = |body: &str, calls: &str| {
+            let text = format!(
+                "__device__ void f(float *p, const float* q, int n) {{\n  {body}\n}}\n__global__ void k() {{ {calls} }}"
+            );
+            let view = Rc::new(SourceView::example("a.cu", &text));
+            let found = super::super::for_syntax::for_loops(&view, text.find("HERE")?);
+            let guard = found.first()?.guarded_parameter(4, &[])?;
+            assert!(!guard.is_certain);
+            let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
+            Some(edited.lines().skip(1).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
+        };
+        let body = "for (int i = 0; i < n; ++i) { p[i].r = q[i] + HERE; }";
+        let expected = "#pragma unroll for (int i = 0; i < 4; ++i) if (i < n) { p[i].r = q[i] + HERE; }";
+        assert_eq!(edited(body, "f(a, b, 3);").as_deref(), Some(expected));
+        assert_eq!(edited(body, "f(a, b, 3); f(c, b, 9);"), None);
+    }
+
+    fn guard(body: &str) -> Option<(String, bool)> {
+        let text = format!(
+            "template <int W> __global__ void k(float* in, const int n, P p, int* q) {{\n  float a[W], b[4][8];\n  {body}\n}}\n"
+        );
+        let view = Rc::new(SourceView::example("a.cu", &text));
+        let found = super::super::for_syntax::for_loops(&view, text.find("HERE").expect("the text has a mark"));
+        let guard = found.first()?.guarded("a").or_else(|| found.first()?.guarded("b"))?;
+        let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
+        let lines: Vec<&str> = edited.lines().skip(2).map(str::trim).collect();
+        Some((lines[..lines.len() - 1].join(" "), guard.is_certain))
+    }
+
+    #[test]
+    fn loops_run_to_the_extent_with_a_guard() {
+        for (body, expected, certain) in [
+            (
+                "for (int i = 0; i < n; ++i) { a[i] = in[i]; HERE; }",
+                "#pragma unroll for (int i = 0; i < W; ++i) if (i < n) { a[i] = in[i]; HERE; }",
+                true,
+            ),
+            (
+                "for (int i = 0; i <= p.n - 1; i += 2) in[i] = b[2][i] + HERE;",
+                "#pragma unroll for (int i = 0; i < 8; i += 2) if (i <= p.n - 1) in[i] = b[2][i] + HERE;",
+                true,
+            ),
+            (
+                "for (int i = 0; i < n; i++) { if (in[i] > 0 && a[i] > 0) HERE; }",
+                "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (in[i] > 0 && a[i] > 0) HERE; }",
+                false,
+            ),
+            (
+                "for (int i = 0; i < n; i++) { if (HERE) break; a[i] = 0; }",
+                "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (HERE) break; a[i] = 0; }",
+                true,
+            ),
+            // What a round beyond the extent does before it ends would be missed.
+            (
+                "for (int i = 0; i < n; i++) { in[i] = 1; if (HERE) break; a[i] = 0; }",
+                "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { in[i] = 1; if (HERE) break; a[i] = 0; }",
+                false,
+            ),
+            (
+                "for (size_t i = 0; i < n; i++) { a[i] = HERE; if (in[i]) break; }",
+                "#pragma unroll for (size_t i = 0; i < W; i++) if (i < n) { a[i] = HERE; if (in[i]) break; }",
+                true,
+            ),
+            (
+                "for (int i = n - 1; i >= 0; --i) { a[i] = HERE; }",
+                "#pragma unroll for (int i = W - 1; i >= 0; --i) if (i <= n - 1) { a[i] = HERE; }",
+                true,
+            ),
+            (
+                "int i;\n  for (i = 0; i < n; ++i) a[i] = HERE; for (i = 0; i < 4; ++i) in[i] = 0;",
+                "int i; #pragma unroll for (i = 0; i < W; ++i) if (i < n) a[i] = HERE; for (i = 0; i < 4; ++i) in[i] = 0;",
+                true,
+            ),
+        ] {
+            assert_eq!(guard(body), Some((expected.to_string(), certain)), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_may_mean_something_else_is_left_alone() {
+        for body in [
+            // The counter is used after the loop.
+            "int i; for (i = 0; i < n; ++i) a[i] = HERE; in[0] = i;",
+            "int i; for (i = 0; i < n; ++i) a[i] = HERE; for (i = i + 1; i < 8; ++i) in[i] = 0;",
+            "int i; int *r = &i; for (i = 0; i < n; ++i) a[i] = HERE;",
+            // The bound or the counter changes.
+            "int m = n; for (int i = 0; i < m; ++i) { a[i] = 0; m = HERE; }",
+            "int m = n; int& r = m; for (int i = 0; i < m; ++i) { a[i] = 0; r = HERE; }",
+            "int m = n; f(&m); for (int i = 0; i < m; ++i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i < n; ++i) { a[i] = 0; i += HERE; }",
+            // What others may write.
+            "for (int i = 0; i < *q; ++i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i < q[0]; ++i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i < global_count; ++i) { a[i] = 0; HERE; }",
+            // The counter lives on, runs down in other steps, or is compared in another way.
+            "for (int i = n; i > 0; i -= 2) { a[i] = 0; HERE; }",
+            "for (int i = *q; i > 0; --i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i != n; ++i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i < n && in[i]; ++i) { a[i] = 0; HERE; }",
+            // Counters that wrap around before the extent, or compare in another way than the guard.
+            "for (unsigned char i = 0; i < n; ++i) { a[i] = 0; HERE; }",
+            "for (float i = 0; i < n; ++i) { a[i] = 0; HERE; }",
+            "unsigned m = n; for (int i = m - 1; i >= 0; --i) { a[i] = HERE; }",
+            "long m = n; for (int i = m; i >= 0; --i) { a[i] = HERE; }",
+            "for (int i = n - 1u; i >= 0; --i) { a[i] = HERE; }",
+            // Threads meet.
+            "for (int i = 0; i < n; ++i) { a[i] = 0; __syncwarp(); HERE; }",
+            "for (int i = 0; i < n; ++i) { a[i] = __shfl_sync(__activemask(), n, i); HERE; }",
+            // An `else` would belong to the guard, and a pragma to it too.
+            "if (n) for (int i = 0; i < n; ++i) { a[i] = 0; HERE; } else in[0] = 1;",
+            "for (int i = 0; i < n; ++i) while (n) { a[i] = 0; HERE; }",
+            // No element has the counter's number.
+            "for (int i = 0; i < n; ++i) { a[i + 1] = 0; HERE; }",
+            "for (int i = 0; i < n; ++i) { in[i] = 0; HERE; }",
+        ] {
+            assert_eq!(guard(body), None, "{body}");
+        }
+    }
+
+    /// The loop at the mark `HERE` with its guard, in a text with directives of its own.
+    fn guarded(text: &str) -> Option<String> {
+        let view = Rc::new(SourceView::example("a.cu", text));
+        let found = super::super::for_syntax::for_loops(&view, text.find("HERE").expect("the text has a mark"));
+        let edits = found.first()?.guarded("a")?.edits;
+        apply(text, &edits.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_macros_hide_is_not_passed_over() {
+        let kernel = |define: &str, body: &str| {
+            guarded(&format!(
+                "{define}\nvoid k(int* in, int n) {{\n  int a[8];\n  for (int i = 0; i < n; ++i) {{\n{body}\n  }}\n}}\n"
+            ))
+        };
+        assert!(kernel("#define SCALE 3", "a[i] = HERE * SCALE;").is_some());
+        assert!(kernel("#define AT(k) ((k) + 1)", "a[i] = HERE; in[AT(3)] = AT(4);").is_some());
+        for (define, body) in [
+            ("#define stop_if(c) if (c) break", "stop_if(in[i] > 2); a[i] = HERE;"),
+            ("#define need(c) if (!(c)) continue", "need(in[i] > 2); a[i] = HERE;"),
+            ("#define TRACE(x)", "TRACE(a[i]); in[i] = HERE;"),
+            ("#define ALL(x, y) ((x) && (y))", "if (ALL(in[i], a[i])) HERE;"),
+            ("#define NEXT ++i", "a[i] = HERE; NEXT;"),
+            ("#define LAST n = 3", "a[i] = HERE; LAST;"),
+            ("#define cur a[i]", "cur = HERE;"),
+            ("#ifndef SAFE\n#define SAFE 1\n#endif", "a[i] = HERE * SAFE;"),
+            ("", "#if X\nif (in[i]) break;\n#endif\na[i] = HERE;"),
+        ] {
+            assert_eq!(kernel(define, body), None, "{define} {body}");
+        }
+    }
+
+    #[test]
+    fn the_extent_is_that_of_the_array() {
+        let bound = |text: &str| {
+            let text = guarded(text)?;
+            let start = text.rfind("i < ")? + 4;
+            let first = text.find("for (int i = 0; i < ")? + 20;
+            Some(text[first..text[first..].find(';')? + first].to_string()).filter(|_| start > first)
+        };
+        for (text, expected) in [
+            ("#define K 8\nvoid k(int n) { int a[K];\n for (int i = 0; i < n; ++i) a[i] = HERE;\n}", Some("K")),
+            (
+                "constexpr int K = 8;\nvoid k(int n) { int a[K]; { constexpr int K = 4;\n for (int i = 0; i < n; ++i) a[i] = HERE;\n} }",
+                Some("8"),
+            ),
+            (
+                "void k(int n) {\n#define K 8\n int a[K];\n#undef K\n#define K 4\n for (int i = 0; i < n; ++i) a[i] = HERE * K;\n}",
+                Some("8"),
+            ),
+            (
+                "#ifndef K\n#define K 8\n#endif\nvoid k(int n) { int a[K];\n for (int i = 0; i < n; ++i) a[i] = HERE;\n}",
+                None,
+            ),
+            ("#define K 4 + 4\nvoid k(int n) { int a[K];\n for (int i = 0; i < n; ++i) a[i] = HERE;\n}", None),
+        ] {
+            assert_eq!(bound(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_of_one_instance_are_not_written_into_templates() {
+        let text = "template <int N> __device__ void f(float (&v)[N], int n) {\n  for (int i = 0; i < n; ++i) v[i] = HERE;\n}\n\
+                    __global__ void k(int n) { float a[10]; f(a, n); }\n";
+        let view = Rc::new(SourceView::example("a.cu", text));
+        let found = super::super::for_syntax::for_loops(&view, text.find("HERE").unwrap());
+        assert!(found[0].guarded_parameter(10, &[]).is_none());
+        let plain = text.replace("template <int N> ", "").replace("(&v)[N]", "*v");
+        let view = Rc::new(SourceView::example("a.cu", &plain));
+        let found = super::super::for_syntax::for_loops(&view, plain.find("HERE").unwrap());
+        assert!(found[0].guarded_parameter(10, &[]).is_some());
+    }
+}

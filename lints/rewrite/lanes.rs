@@ -1,0 +1,430 @@
+//! A part of a vector that is chosen at run time through a pointer to it, `reinterpret_cast<const __half *>(&packed)[lane]`:
+//! the component that holds it is selected, and the part is taken out of that with a shift. The vector then needs no
+//! address, and what was undefined about the cast is gone.
+
+use crate::rewrite::selection::place::place;
+use crate::rewrite::sites::located;
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+use super::guard::may_write;
+use super::purity::{is_arithmetic, is_name_path, is_pure, is_pure_call};
+use super::select_syntax::{index_of, is_value_argument, site};
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::enclosing_function;
+use cuda_syntax::tree::role;
+use cuda_syntax::tree::{Declaration, DeclarationKind, resolve};
+use cuda_syntax::types;
+use cuda_syntax::words::fresh;
+use lmem_base::diagnostic::Edit;
+use lmem_frame::StackObject;
+
+/// A chain of selects over more components would be longer than the loads that it saves.
+const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
+
+/// Selects and shifts in place of all reads of parts that are chosen at run time; `None` where there is any other access
+/// with a computed index.
+pub fn lanes(object: &StackObject) -> Option<Vec<Edit>> {
+    let (view, offset) = located(object, &object.variable.as_ref()?.span)?;
+    let vector = Vector::at(view, offset)?;
+    let mut reads = vector.reads()?;
+    // What is always the same part costs nothing.
+    reads.retain(|read| view.value_of(read.index).is_none());
+    let lines: Vec<(usize, usize)> = reads
+        .iter()
+        .map(|read| (view.line_of(read.statement.start_byte()), view.line_of(read.statement.end_byte())))
+        .collect();
+    let is_known = |line: usize| lines.iter().any(|(first, last)| (*first..=*last).contains(&line));
+    let mut computed = object.accesses.iter().filter(|access| access.is_computed());
+    let is_covered = computed.all(|access| {
+        !access.in_callee
+            && access.places.iter().any(|place| Rc::ptr_eq(&place.view, view) && is_known(view.line_of(place.offset)))
+    });
+    let is_fit = !reads.is_empty() && is_covered && object.escapes.is_empty();
+    let mut edits = Vec::new();
+    let mut given = Vec::new();
+    for read in reads.iter().filter(|_| is_fit) {
+        edits.extend(vector.edit(read, &mut given)?);
+    }
+    if is_fit {
+        edits.extend(vector.unused_names(&reads));
+    }
+    edits.sort();
+    (!edits.is_empty()).then_some(edits)
+}
+
+/// A variable of a vector type, or one number.
+struct Vector<'v> {
+    view: &'v SourceView,
+    own: Declaration,
+    all: Vec<Declaration>,
+    function: Node<'v>,
+    /// Components as the source writes them: `packed.x`.
+    components: Vec<String>,
+    component: Number,
+}
+
+/// A number of a known size.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Number {
+    kind: Kind,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Signed,
+    Unsigned,
+    Float,
+    Half,
+    Brain,
+}
+
+/// `half[lane]`
+struct Read<'v> {
+    whole: Node<'v>,
+    index: Node<'v>,
+    /// The type that is read, as the source writes it.
+    type_text: String,
+    number: Number,
+    statement: Node<'v>,
+}
+
+impl<'v> Vector<'v> {
+    fn at(view: &'v SourceView, offset: usize) -> Option<Self> {
+        let name = view.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
+        let function = enclosing_function(name)?;
+        let all = view.declarations(function);
+        let own = all.iter().find(|declaration| declaration.range.0 == offset)?.clone();
+        let type_text = own.type_text.as_str();
+        let (component_bytes, whole) = types::shape(type_text)?;
+        let count = usize::try_from(whole / component_bytes).ok()?;
+        let element = match types::is_scalar(type_text) {
+            true => type_text,
+            false => type_text.strip_suffix(|c: char| c.is_ascii_digit())?,
+        };
+        let component = number(element)?;
+        let components = match (types::is_scalar(type_text), COMPONENTS.get(..count)) {
+            (true, _) => vec![own.name.clone()],
+            (false, Some(names)) => names.iter().map(|name| format!("{}.{name}", own.name)).collect(),
+            (false, None) => return None,
+        };
+        let is_fit = component.bytes == component_bytes && component.bytes >= 4 && !own.type_text.contains(['*', '[']);
+        is_fit.then_some(Self { view, own, all, function, components, component })
+    }
+
+    /// All reads through pointers to the variable; `None` where something else is done with such a pointer.
+    fn reads(&self) -> Option<Vec<Read<'v>>> {
+        let view = self.view;
+        let mut reads = Vec::new();
+        let mut open = vec![self.function];
+        while let Some(node) = open.pop() {
+            open.extend(children(node));
+            let is_pointer = matches!(node.kind(), "cast_expression" | "call_expression" | "pointer_expression");
+            let Some(type_text) = is_pointer.then(|| self.pointed(node)).flatten() else { continue };
+            // `&packed` within a cast is looked at with it.
+            if node.parent().is_some_and(|parent| self.pointed(outer(parent)).is_some()) {
+                continue;
+            }
+            let mut whole = node;
+            while let Some(parent) = whole.parent().filter(|parent| parent.kind() == "parenthesized_expression") {
+                whole = parent;
+            }
+            let parent = whole.parent()?;
+            match parent.kind() {
+                "subscript_expression" => reads.push(self.read(parent, &type_text)?),
+                "init_declarator" => reads.extend(self.reads_of_alias(parent, &type_text)?),
+                // `*reinterpret_cast<…>(&packed)` is the first part, always.
+                "pointer_expression" if view.slice(parent).starts_with('*') => {}
+                _ => return None,
+            }
+        }
+        Some(reads)
+    }
+
+    /// What a pointer to the variable points to: `__half` of `reinterpret_cast<__half *>(&packed)`.
+    fn pointed(&self, node: Node<'_>) -> Option<String> {
+        let view = self.view;
+        if node.kind() == "pointer_expression" {
+            let place = node.child_by_field_name("argument").filter(|_| view.slice(node).starts_with('&'))?;
+            let is_first = self.components.iter().take(1).any(|first| first == view.slice(place));
+            let is_whole = view.slice(place) == self.own.name;
+            let base = view.identifiers_below(place).into_iter().next()?;
+            let is_own =
+                resolve(&self.all, view.slice(base), base.start_byte()).is_some_and(|it| it.range == self.own.range);
+            let type_text = if is_whole { self.own.type_text.clone() } else { self.component.text()?.to_string() };
+            return ((is_first || is_whole) && is_own).then_some(type_text);
+        }
+        let is_macro = node.child_by_field_name("function").is_some_and(|called| called.kind() == "identifier");
+        let (type_text, mut operand) = view.cast(node).filter(|_| !is_macro)?;
+        while operand.kind() == "parenthesized_expression" {
+            operand = operand.named_child(0)?;
+        }
+        self.pointed(operand).map(|_| type_text)
+    }
+
+    /// Reads through the name that a pointer gets.
+    fn reads_of_alias(&self, declarator: Node<'v>, type_text: &str) -> Option<Vec<Read<'v>>> {
+        let mut name = declarator.child_by_field_name("declarator")?;
+        let is_pointer = name.kind() == "pointer_declarator";
+        while let Some(inner) = name.child_by_field_name("declarator") {
+            name = inner;
+        }
+        let alias =
+            self.all.iter().find(|declaration| declaration.range.0 == name.start_byte()).filter(|_| is_pointer)?;
+        let uses = self.view.names_of(self.function, &self.all, alias).into_iter();
+        let subscript = |used: Node<'v>| used.parent().filter(|parent| parent.kind() == "subscript_expression");
+        uses.map(|used| self.read(subscript(used)?, type_text)).collect()
+    }
+
+    /// The declarations of pointers that nothing uses any more, with their lines, taken away.
+    fn unused_names(&self, reads: &[Read<'v>]) -> Vec<Edit> {
+        let view = self.view;
+        let mut edits = Vec::new();
+        for alias in self.all.iter().filter(|it| it.kind == DeclarationKind::Alias && !it.is_parameter) {
+            let is_base = |read: &Read<'_>, node: &Node<'_>| {
+                read.whole.child_by_field_name("argument").is_some_and(|base| base.id() == node.id())
+            };
+            let uses = view.names_of(self.function, &self.all, alias);
+            let is_unused = uses.iter().all(|node| reads.iter().any(|read| is_base(read, node)));
+            if is_unused && !uses.is_empty() {
+                edits.extend(without_declaration(view, alias));
+            }
+        }
+        edits
+    }
+
+    fn read(&self, whole: Node<'v>, type_text: &str) -> Option<Read<'v>> {
+        let view = self.view;
+        let index = index_of(whole)?;
+        let (statement, is_conditional) = site(view, whole)?;
+        let (_, is_written, _) = role(whole);
+        let list = whole.parent().filter(|parent| parent.kind() == "argument_list");
+        let is_value = list.is_some_and(|list| is_value_argument(view, list));
+        let names = view.identifiers_below(index);
+        let is_steady = names.iter().all(|name| !may_write(view, statement, view.slice(*name)));
+        let is_fit = is_pure(view, index)
+            && is_steady
+            && (is_arithmetic(view, index) || !(is_conditional || has_effects(view, statement)))
+            && (!is_written || is_value)
+            && view.is_plain(whole);
+        let number = number(type_text)?;
+        let is_part = number.bytes <= self.component.bytes;
+        (is_fit && is_part).then(|| Read { whole, index, type_text: type_text.to_string(), number, statement })
+    }
+
+    /// Lines before the statement that select the component, and what is taken out of it.
+    fn edit(&self, read: &Read<'v>, given: &mut Vec<String>) -> Option<Vec<Edit>> {
+        let view = self.view;
+        let mut name = |wanted: &str| {
+            let name = fresh(view.text(), &format!("{}_{wanted}", self.own.name), given);
+            given.push(name.clone());
+            name
+        };
+        let mut lines = Vec::new();
+        let index = match is_name_path(read.index) {
+            true => view.slice(read.index).to_string(),
+            false => {
+                let lane = name("lane");
+                lines.push((0, format!("const auto {lane} = {};", view.slice(read.index))));
+                lane
+            }
+        };
+        let parts = self.component.bytes / read.number.bytes;
+        let (last, others) = self.components.split_last()?;
+        let mut selected: String = (1u64..)
+            .zip(others)
+            .map(|(number, component)| match parts {
+                1 => format!("{index} == {} ? {component} : ", number - 1),
+                _ => format!("{index} < {} ? {component} : ", number * parts),
+            })
+            .collect();
+        selected.push_str(last);
+        let is_same = read.number == self.component;
+        let word_type = match self.component.bytes {
+            _ if is_same => read.type_text.as_str(),
+            4 => "unsigned",
+            _ => "unsigned long long",
+        };
+        let bits = match (is_same, self.component.kind, self.component.bytes) {
+            (false, Kind::Float, 4) => format!("__float_as_uint({selected})"),
+            (false, Kind::Float, _) => format!("__double_as_longlong({selected})"),
+            _ => selected,
+        };
+        let word = match others.is_empty() && !bits.contains('(') {
+            true => bits,
+            false => {
+                let word = name("word");
+                lines.push((0, format!("const {word_type} {word} = {bits};")));
+                word
+            }
+        };
+        let value = if is_same { word } else { read.taken_out(&word, &index, parts, others.is_empty())? };
+        let edits = vec![view.replacement(read.whole.byte_range(), &value)?];
+        match lines.is_empty() {
+            true => Some(edits),
+            false => place(view, read.statement, &lines, edits, false),
+        }
+    }
+}
+
+impl Read<'_> {
+    /// The part of a word of which there are so many in it.
+    fn taken_out(&self, word: &str, index: &str, parts: u64, is_whole: bool) -> Option<String> {
+        let bits = 8 * self.number.bytes;
+        let position = match (parts, is_whole) {
+            (1, _) => String::new(),
+            (_, true) => format!(" >> ({bits} * {index})"),
+            (_, false) => format!(" >> ({bits} * ({index} & {}))", parts - 1),
+        };
+        let type_text = &self.type_text;
+        Some(match (self.number.kind, self.number.bytes) {
+            (Kind::Signed | Kind::Unsigned, _) => format!("static_cast<{type_text}>({word}{position})"),
+            (Kind::Half, _) => format!("__ushort_as_half(static_cast<unsigned short>({word}{position}))"),
+            (Kind::Brain, _) => format!("__ushort_as_bfloat16(static_cast<unsigned short>({word}{position}))"),
+            (Kind::Float, 4) => format!("__uint_as_float(static_cast<unsigned>({word}{position}))"),
+            (Kind::Float, _) => format!("__longlong_as_double({word}{position})"),
+        })
+    }
+}
+
+impl Number {
+    /// A name of the type.
+    fn text(self) -> Option<&'static str> {
+        Some(match (self.kind, self.bytes) {
+            (Kind::Float, 4) => "float",
+            (Kind::Float, 8) => "double",
+            (Kind::Signed, 4) => "int",
+            (Kind::Signed, 8) => "long long",
+            (Kind::Unsigned, 4) => "unsigned",
+            (Kind::Unsigned, 8) => "unsigned long long",
+            _ => return None,
+        })
+    }
+}
+
+fn number(type_text: &str) -> Option<Number> {
+    let words: Vec<&str> = type_text.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile")).collect();
+    let name = words.join(" ");
+    let name = name.trim_start_matches("std::");
+    // Components of vectors: `longlong` of `longlong2`.
+    let bytes = match name {
+        "longlong" => 8,
+        "ulonglong" => 8,
+        _ => types::size_of(name).filter(|_| types::is_scalar(name))?,
+    };
+    let kind = match name {
+        "float" | "double" => Kind::Float,
+        "half" | "__half" => Kind::Half,
+        "__nv_bfloat16" | "nv_bfloat16" => Kind::Brain,
+        "bool" => return None,
+        _ if name.starts_with('u') || name == "size_t" => Kind::Unsigned,
+        _ => Kind::Signed,
+    };
+    Some(Number { kind, bytes })
+}
+
+/// A declaration of one name taken away, with its line.
+fn without_declaration(view: &SourceView, alias: &Declaration) -> Option<Edit> {
+    let mut node = view.root()?.named_descendant_for_byte_range(alias.range.0, alias.range.1)?;
+    while node.kind() != "declaration" {
+        node = node.parent()?;
+    }
+    let mut cursor = node.walk();
+    let is_alone = node.children_by_field_name("declarator", &mut cursor).count() == 1;
+    view.replacement(view.whole_line(node.byte_range()), "").filter(|_| is_alone)
+}
+
+/// What a cast's operand is in parentheses of.
+fn outer(mut node: Node<'_>) -> Node<'_> {
+    while let Some(parent) =
+        node.parent().filter(|_| matches!(node.kind(), "parenthesized_expression" | "argument_list"))
+    {
+        node = parent;
+    }
+    node
+}
+
+/// Whether a statement calls a function that may do anything.
+fn has_effects(view: &SourceView, statement: Node<'_>) -> bool {
+    let mut open = vec![statement];
+    while let Some(node) = open.pop() {
+        let is_cast = view.cast(node).is_some();
+        if node.kind() == "call_expression" && !is_cast && !is_pure_call(view, node) {
+            return true;
+        }
+        open.extend(children(node));
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::edit::apply;
+
+    fn edited(declaration: &str, body: &str) -> Option<String> {
+        let text =
+            format!("__global__ void k(const int *lane, float *out, int n) {{\n    {declaration}\n    {body}\n}}\n");
+        let view = SourceView::example("a.cu", &text);
+        let vector = Vector::at(&view, text.find(declaration)? + declaration.find(" v")? + 1)?;
+        let mut given = Vec::new();
+        let reads = vector.reads()?;
+        let mut edits: Vec<Edit> =
+            reads.iter().map(|read| vector.edit(read, &mut given)).collect::<Option<Vec<_>>>()?.concat();
+        edits.extend(vector.unused_names(&reads));
+        edits.sort();
+        let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
+        Some(edited.lines().skip(2).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn parts_are_taken_out_of_components() {
+        assert_eq!(
+            edited("uint4 v = in[0];", "out[0] = __half2float(reinterpret_cast<const __half *>(&v)[lane[n] & 7]);")
+                .as_deref(),
+            Some(
+                "const auto v_lane = lane[n] & 7; \
+                 const unsigned v_word = v_lane < 2 ? v.x : v_lane < 4 ? v.y : v_lane < 6 ? v.z : v.w; \
+                 out[0] = __half2float(__ushort_as_half(static_cast<unsigned short>(v_word >> (16 * (v_lane & 1)))));"
+            )
+        );
+        assert_eq!(edited("float4 v;", "float *p = &v.x; out[n] = p[n];").as_deref(), None, "two statements of a line");
+        assert_eq!(
+            edited("float4 v;", "float *p = &v.x;\n    out[n] = p[n];").as_deref(),
+            Some("const float v_word = n == 0 ? v.x : n == 1 ? v.y : n == 2 ? v.z : v.w; out[n] = v_word;")
+        );
+        let index = "const int *at = lane + 1;\n    float *p = &v.x;\n    out[n] = p[at[n]];";
+        assert!(
+            edited("float4 v;", index)
+                .is_some_and(|text| text.starts_with("const int *at = lane + 1; const auto v_lane"))
+        );
+        assert_eq!(
+            edited("unsigned v = n;", "out[n] = ((unsigned char *)&v)[n];").as_deref(),
+            Some("out[n] = static_cast<unsigned char>(v >> (8 * n));")
+        );
+        assert_eq!(
+            edited("float2 v;", "out[n] = reinterpret_cast<short *>(&v)[n];").as_deref(),
+            Some(
+                "const unsigned v_word = __float_as_uint(n < 2 ? v.x : v.y); \
+                 out[n] = static_cast<short>(v_word >> (16 * (n & 1)));"
+            )
+        );
+    }
+
+    #[test]
+    fn other_uses_are_left_alone() {
+        for body in [
+            "reinterpret_cast<float *>(&v)[n] = 1;",
+            "fill(&v);",
+            "float *p = &v.x;\n    fill(p);",
+            "float *p = &v.y;\n    out[0] = p[n];",
+            "float *p = &v.x;\n    ++p;\n    out[0] = p[n];",
+            "out[n++] = reinterpret_cast<float *>(&v)[n];",
+        ] {
+            assert!(edited("float4 v;", body).is_none_or(|text| text == body.replace("\n    ", " ")), "{body}");
+        }
+    }
+}

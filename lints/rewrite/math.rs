@@ -1,0 +1,218 @@
+//! Calls of trigonometric functions, by functions without a slow path.
+
+use crate::rewrite::sites::views;
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+use super::sites::offset_of;
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::base_name;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::enclosing_function;
+use lmem_base::diagnostic::Edit;
+use lmem_frame::StackObject;
+
+/// Functions whose slow path needs an array, without the ending of their `float` form.
+const FUNCTIONS: [&str; 4] = ["sin", "cos", "tan", "sincos"];
+
+/// Deeper expressions are not searched for a factor π.
+const MAX_DEPTH: usize = 16;
+
+/// `sinpi(x)` for `sin(M_PI * x)`, for all trigonometric calls in the functions that the array belongs to; empty where
+/// not all can have that form, as one that is left has the same array.
+pub fn multiples_of_pi(object: &StackObject) -> Vec<Edit> {
+    let Some(function) = &object.math_function else { return Vec::new() };
+    let mut edits = Vec::new();
+    let mut seen: Vec<(*const SourceView, usize)> = Vec::new();
+    let here = function.span.as_ref().map(|span| {
+        views(object).into_iter().filter_map(|view| Some((view, offset_of(view, span)?))).collect::<Vec<_>>()
+    });
+    let places = object.accesses.iter().flat_map(|access| &access.places).map(|place| (&place.view, place.offset));
+    for (view, offset) in here.into_iter().flatten().chain(places) {
+        let Some(node) = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset)) else {
+            continue;
+        };
+        let Some(body) = enclosing_function(node) else { continue };
+        let key = (Rc::as_ptr(view), body.start_byte());
+        if seen.contains(&key) {
+            continue;
+        }
+        seen.push(key);
+        match rewrite(view, body) {
+            Some(more) => edits.extend(more),
+            None => return Vec::new(),
+        }
+    }
+    edits.sort();
+    edits.dedup();
+    edits
+}
+
+fn rewrite(view: &SourceView, function: Node<'_>) -> Option<Vec<Edit>> {
+    let mut edits = Vec::new();
+    let mut open = vec![function];
+    while let Some(node) = open.pop() {
+        open.extend(children(node));
+        let Some(called) = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression") else {
+            continue;
+        };
+        let name = base_name(view.slice(called)).to_string();
+        if FUNCTIONS.contains(&name.trim_end_matches('f')) {
+            edits.extend(of_call(view, node, called, &name).filter(|_| view.is_plain(node))?);
+        }
+    }
+    Some(edits)
+}
+
+fn of_call(view: &SourceView, call: Node<'_>, called: Node<'_>, name: &str) -> Option<Vec<Edit>> {
+    let base = name.trim_end_matches('f');
+    // A member, or a function of the user's, only has the library's name.
+    let is_library = matches!(view.slice(called).trim_start_matches("::"), text if text == name || text == format!("std::{name}"))
+        && super::sites::functions_named(view, name).is_empty();
+    if base == "tan" || !is_library {
+        return None;
+    }
+    let new_name = format!("{base}pi{}", if base == name { "" } else { "f" });
+    let argument = call.child_by_field_name("arguments")?.named_child(0)?;
+    Some(vec![view.replacement(called.byte_range(), &new_name)?, without_pi(view, argument, base != name, 0)?])
+}
+
+/// Takes a factor π out of a product.
+fn without_pi(view: &SourceView, node: Node<'_>, is_float: bool, depth: usize) -> Option<Edit> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    if let Some(turns) = half_turns(view, node, is_float) {
+        return match literal_beside(view, node).filter(|_| turns == "1.0") {
+            // `2.0 * M_PI` becomes `2.0`.
+            Some((product, literal)) => view.replacement(product.byte_range(), view.slice(literal)),
+            None => view.replacement(node.byte_range(), turns),
+        };
+    }
+    let field =
+        |name: &str| node.child_by_field_name(name).and_then(|child| without_pi(view, child, is_float, depth + 1));
+    match node.kind() {
+        "parenthesized_expression" => without_pi(view, node.named_child(0)?, is_float, depth + 1),
+        "unary_expression" => field("argument"),
+        "binary_expression" => match view.slice(node.child_by_field_name("operator")?) {
+            "*" => field("left").or_else(|| field("right")),
+            "/" => field("left"),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `1.0` for π and `2.0` for 2π: a literal, or a constant whose value is one, as it was compiled.
+fn half_turns(view: &SourceView, node: Node<'_>, is_float: bool) -> Option<&'static str> {
+    match node.kind() {
+        "number_literal" => of_literal(view.slice(node), is_float),
+        "identifier" => of_literal(&value_text(view, node)?, is_float),
+        _ => None,
+    }
+}
+
+/// What stands for a name: the macro's text, or the initializer of the only variable of that name.
+fn value_text(view: &SourceView, name: Node<'_>) -> Option<String> {
+    let compiled = view.compiled().compiled(view.text(), name.byte_range())?;
+    let bare = |text: &str| text.trim().trim_start_matches('(').trim_end_matches(')').trim().to_string();
+    if compiled != view.slice(name) {
+        return Some(bare(&compiled));
+    }
+    definition(view, view.slice(name)).map(bare)
+}
+
+/// Whether a literal is π or 2π in the precision of the function that it is given to.
+fn of_literal(text: &str, is_float: bool) -> Option<&'static str> {
+    let value: f64 = text.trim_end_matches(['f', 'F', 'l', 'L']).parse().ok()?;
+    let error = if is_float { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let is = |turn: f64| (value - turn).abs() <= turn * error;
+    match () {
+        () if is(std::f64::consts::PI) => Some("1.0"),
+        () if is(std::f64::consts::TAU) => Some("2.0"),
+        () => None,
+    }
+}
+
+/// What `const double NAME = 3.14…;` gives a name that is declared once in the text, and is no parameter.
+fn definition<'t>(view: &'t SourceView, name: &str) -> Option<&'t str> {
+    let mut values = Vec::new();
+    let mut open = vec![view.root()?];
+    while let Some(node) = open.pop() {
+        let declared = node.child_by_field_name("declarator").filter(|it| view.slice(*it) == name);
+        match node.kind() {
+            "init_declarator" if declared.is_some() => {
+                let words = node.parent().map(children).unwrap_or_default();
+                let is_constant = words.iter().any(|word| matches!(view.slice(*word), "const" | "constexpr"));
+                values.push(node.child_by_field_name("value").filter(|_| is_constant));
+            }
+            kind if declared.is_some() && kind.contains("declaration") => values.push(None),
+            _ => {}
+        }
+        open.extend(children(node));
+    }
+    let [Some(value)] = values.as_slice() else { return None };
+    Some(view.slice(*value))
+}
+
+/// The other factor of a product with a floating-point literal.
+fn literal_beside<'t>(view: &SourceView, node: Node<'t>) -> Option<(Node<'t>, Node<'t>)> {
+    let product = node.parent().filter(|parent| parent.kind() == "binary_expression")?;
+    let (left, right) = (product.child_by_field_name("left")?, product.child_by_field_name("right")?);
+    let other = if left.id() == node.id() { right } else { left };
+    let is_product = view.slice(product.child_by_field_name("operator")?) == "*";
+    (is_product && other.kind() == "number_literal" && view.slice(other).contains('.')).then_some((product, other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::edit::apply;
+
+    fn rewritten(statement: &str) -> Option<String> {
+        let head = "#define M_PI 3.14159265358979323846\n#define TURN 6.28318530717958647692\n\
+                    const double pi = 3.14159265358979323846, rough = 3.14159;\nnamespace fast { double cos(double); }\n\
+                    __device__ double cos(State&);\n__global__ void k(double* x, int n) { ";
+        let text = format!("{head}{statement} }}");
+        let view = SourceView::example("a.cu", &text);
+        let node = view.root()?.named_descendant_for_byte_range(head.len(), head.len() + 1)?;
+        let edits = rewrite(&view, enclosing_function(node)?)?;
+        let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
+        Some(edited[head.len()..edited.len() - 2].to_string())
+    }
+
+    #[test]
+    fn a_factor_pi_is_taken_out() {
+        for (before, after) in [
+            ("x[0] = sin(M_PI * x[1]);", "x[0] = sinpi(1.0 * x[1]);"),
+            ("x[0] = sin(2.0 * M_PI * x[1] / n);", "x[0] = sinpi(2.0 * x[1] / n);"),
+            ("x[0] = std::sin(-(x[1] * pi) / n);", "x[0] = sinpi(-(x[1] * 1.0) / n);"),
+            ("x[0] = sinf(3.14159274f * n);", "x[0] = sinpif(1.0 * n);"),
+            ("sincos(TURN * x[1], x, x + 1);", "sincospi(2.0 * x[1], x, x + 1);"),
+        ] {
+            assert_eq!(rewritten(before).as_deref(), Some(after));
+        }
+    }
+
+    #[test]
+    fn what_is_no_multiple_of_pi_is_left() {
+        for statement in [
+            "x[0] = sin(x[1]);",
+            "x[0] = sin(M_PI + x[1]);",
+            "x[0] = tan(M_PI * x[1]);",
+            "x[0] = sin(x[1] / M_PI);",
+            // π is not as exact as the function.
+            "x[0] = sin(rough * x[1]);",
+            "x[0] = sin(3.14159274f * x[1]);",
+            // The user's own functions.
+            "x[0] = cos(M_PI * x[1]);",
+            "x[0] = w.sin(M_PI * x[1]);",
+            "x[0] = fast::sin(M_PI * x[1]);",
+        ] {
+            assert_eq!(rewritten(statement), None, "{statement}");
+        }
+        // One that is left has the array still.
+        assert_eq!(rewritten("x[0] = sin(M_PI * x[1]) + sin(x[2]);"), None);
+    }
+}

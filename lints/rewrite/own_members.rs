@@ -1,0 +1,131 @@
+//! Members of a kernel's parameter that are written, as variables of their own: the parameter then stays where it lies.
+
+use tree_sitter::Node;
+
+use super::sites::offset_of;
+use crate::rewrite::sites::views;
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::access_path;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::is_callee;
+use cuda_syntax::tree::role;
+use cuda_syntax::tree::{enclosing_function, first_statement};
+use cuda_syntax::words::fresh;
+use lmem_base::diagnostic::Edit;
+use lmem_base::source::Span;
+use lmem_frame::StackObject;
+
+/// The edits, and the members that they are for.
+pub struct OwnMembers {
+    pub members: Vec<String>,
+    pub edits: Vec<Edit>,
+}
+
+/// `auto next = parameter.next;` at the kernel's start, and `next` for `parameter.next` in its body; `None` where the
+/// parameter is used in any other way than by its members.
+pub fn own_members_of(object: &StackObject, parameter: &Span) -> Option<OwnMembers> {
+    views(object).into_iter().find_map(|view| own_members(view, offset_of(view, parameter)?))
+}
+
+fn own_members(view: &SourceView, parameter: usize) -> Option<OwnMembers> {
+    let name_node = view.root()?.named_descendant_for_byte_range(parameter, parameter)?;
+    let name = view.slice(name_node);
+    let body = enclosing_function(name_node)?.child_by_field_name("body")?;
+    let first = first_statement(enclosing_function(name_node)?)?;
+    let uses = uses(view, body, name)?;
+    let mut members: Vec<String> = Vec::new();
+    for (field, member) in &uses {
+        let path = access_path(*field);
+        let (_, is_written, is_handed_on) = role(path);
+        // What is written behind a subscript is not in the parameter, or an array, of which `auto` would make a pointer.
+        if is_written && !is_handed_on && !has_subscript(path, *field) && !members.contains(member) {
+            members.push(member.clone());
+        }
+    }
+    if members.is_empty() {
+        return None;
+    }
+    let own = |member: &str| fresh(view.text(), &format!("{name}_{member}"), &[]);
+    let declarations: Vec<String> =
+        members.iter().map(|member| format!("auto {} = {name}.{member};", own(member))).collect();
+    let mut edits = vec![view.line_before(first.start_byte(), &declarations.join(" "))?];
+    for (field, member) in uses.iter().filter(|(_, member)| members.contains(member)) {
+        edits.push(view.replacement(field.byte_range(), &own(member))?);
+    }
+    let is_plain = uses.iter().all(|(field, _)| view.is_plain(*field)) && view.is_plain(first);
+    is_plain.then_some(OwnMembers { members, edits })
+}
+
+/// The expressions `parameter.member` in a body, with their members; `None` where something else is done with it.
+fn uses<'t>(view: &SourceView, body: Node<'t>, name: &str) -> Option<Vec<(Node<'t>, String)>> {
+    let mut found = Vec::new();
+    let mut open = vec![body];
+    while let Some(node) = open.pop() {
+        if node.kind() == "identifier" && view.slice(node) == name {
+            let field = node.parent().filter(|parent| parent.kind() == "field_expression")?;
+            let is_member = field.child_by_field_name("argument")?.id() == node.id();
+            let is_address = field.parent().is_some_and(|parent| {
+                parent.kind() == "pointer_expression" && parent.child(0).is_some_and(|operator| operator.kind() == "&")
+            });
+            if !is_member || is_callee(field) || is_address {
+                return None;
+            }
+            found.push((field, view.slice(field.child_by_field_name("field")?).to_string()));
+        }
+        open.extend(children(node));
+    }
+    found.sort_by_key(|(field, _): &(Node<'t>, String)| field.start_byte());
+    Some(found)
+}
+
+fn has_subscript(path: Node<'_>, field: Node<'_>) -> bool {
+    let mut node = field;
+    while node.id() != path.id() {
+        let Some(parent) = node.parent() else { return true };
+        if parent.kind() == "subscript_expression" {
+            return true;
+        }
+        node = parent;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::edit::apply;
+
+    fn edited(body: &str) -> Option<String> {
+        let text = format!("__global__ void k(State s, float* out)\n{{\n  {body}\n}}\n");
+        let view = SourceView::example("a.cu", &text);
+        let own = own_members(&view, text.find("s,")?)?;
+        let edited = apply(&text, &own.edits.iter().collect::<Vec<_>>())?;
+        Some(edited.lines().skip(2).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn written_members_become_variables() {
+        assert_eq!(
+            edited("s.next += 4; s.out[0] = s.table[s.next] + s.origin.x;").as_deref(),
+            Some("auto s_next = s.next; s_next += 4; s.out[0] = s.table[s_next] + s.origin.x;")
+        );
+        assert_eq!(
+            edited("s.origin.x = 0; ++s.n; out[s.n] = s.origin.y;").as_deref(),
+            Some("auto s_origin = s.origin; auto s_n = s.n; s_origin.x = 0; ++s_n; out[s_n] = s_origin.y;")
+        );
+    }
+
+    #[test]
+    fn other_uses_are_left_alone() {
+        for body in [
+            "s.table[0] = 1;",
+            "s.next = 1; use(s);",
+            "s.next = 1; use(&s.next);",
+            "s.next = 1; s.advance();",
+            "out[0] = s.next;",
+            "State& r = s; r.next = 1; s.next = 2;",
+        ] {
+            assert_eq!(edited(body), None, "{body}");
+        }
+    }
+}

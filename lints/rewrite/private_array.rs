@@ -1,0 +1,368 @@
+//! An array that each thread has for itself, turned into shared memory: `float window[32]` into
+//! `__shared__ float window_of_block[32][256]`, and `window[k]` into `window_of_block[k][threadIdx.x]`.
+//!
+//! Each thread keeps to a column of its own, so that nothing is to be synchronised. All uses must be elements: a pointer
+//! to the array would step over the columns of the others. The new name makes the compiler refuse what was overlooked.
+
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::plain_type;
+use super::private_variable::{Columns, Declared, PrivateVariable, declared};
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::access_path;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::enclosing_function;
+use cuda_syntax::tree::resolve;
+use cuda_syntax::types;
+use cuda_syntax::words::{fresh, places_of};
+use lmem_base::diagnostic::Edit;
+
+impl PrivateVariable {
+    /// A column for each thread; `None` where the variable is no array, is used as a whole, or its elements are made by a
+    /// constructor. `argument` gives what the parameter of a template stands for.
+    pub fn columns(&self, columns: &Columns<'_>, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Edit>> {
+        let view = &*self.view;
+        let declared = declared(view, self.offset).filter(|declared| !declared.extents.is_empty())?;
+        let type_text = view.slice(declared.statement.child_by_field_name("type")?);
+        let is_plain = declared.is_of_pointers || plain_type::is_plain(view, type_text, argument);
+        let name = fresh(view.text(), &format!("{}_of_block", view.slice(declared.name)), &[]);
+        if !is_plain {
+            return None;
+        }
+        let mut edits = declaration(view, &declared, &name, columns)?;
+        if let Some(initializer) = declared.initializer {
+            let zero = zero(view, &declared, initializer)?;
+            edits.push(fill(view, &declared, &name, columns, zero)?);
+        }
+        for used in uses(view, &declared)? {
+            edits.push(view.replacement(used.name, &name)?);
+            edits.push(view.replacement(used.end - 1..used.end, &format!("][{}]", columns.own))?);
+        }
+        edits.sort();
+        Some(edits)
+    }
+}
+
+/// The declaration as one of shared memory. Other variables of the statement stay behind.
+fn declaration(view: &SourceView, declared: &Declared<'_>, name: &str, columns: &Columns<'_>) -> Option<Vec<Edit>> {
+    let Declared { statement, whole, declarator, array, .. } = declared;
+    let last = format!("][{}]", columns.count);
+    let Some(removed) = beside_others(view, declared)? else {
+        let initializer = array.end_byte()..whole.end_byte();
+        let edits = [
+            view.insertion(statement.start_byte(), "__shared__ "),
+            view.replacement(declared.name.byte_range(), name),
+            view.replacement(array.end_byte() - 1..array.end_byte(), &last),
+        ];
+        let mut edits: Vec<Edit> = edits.into_iter().collect::<Option<_>>()?;
+        if !initializer.is_empty() {
+            edits.push(view.replacement(initializer, "")?);
+        }
+        return Some(edits);
+    };
+    let first = statement.child_by_field_name("declarator")?;
+    let text = view.text();
+    let type_text = text.get(statement.start_byte()..first.start_byte())?.trim_end();
+    let before = text.get(declarator.start_byte()..declared.name.start_byte())?;
+    let extents = text.get(declared.name.end_byte()..array.end_byte() - 1)?;
+    let line = format!("__shared__ {type_text} {before}{name}{extents}{last};");
+    let inserted = before_statement(view, *statement, &line)?;
+    Some(vec![inserted, view.replacement(removed, "")?])
+}
+
+/// The bytes of a declarator with its comma; `None` inside where it is alone.
+#[allow(clippy::option_option, reason = "a declarator without a comma is not one that is not understood")]
+fn beside_others(view: &SourceView, declared: &Declared<'_>) -> Option<Option<Range<usize>>> {
+    let whole = declared.whole;
+    let (before, after) = (whole.prev_sibling()?, whole.next_sibling()?);
+    if after.kind() == "," {
+        return Some(Some(whole.start_byte()..after.next_sibling()?.start_byte()));
+    }
+    match before.kind() {
+        "," => Some(Some(before.start_byte()..whole.end_byte())),
+        _ => (view.slice(after) == ";").then_some(None),
+    }
+}
+
+/// A statement before another, on a line of its own where the other one has one.
+fn before_statement(view: &SourceView, statement: Node<'_>, text: &str) -> Option<Edit> {
+    let offset = statement.start_byte();
+    view.line_before(offset, text).or_else(|| view.insertion(offset, &format!("{text} ")))
+}
+
+/// How the elements are written that an initialiser makes zero; `None` where it does anything else.
+pub(super) fn zero(view: &SourceView, declared: &Declared<'_>, initializer: Node<'_>) -> Option<&'static str> {
+    let type_text = view.slice(declared.statement.child_by_field_name("type")?);
+    let is_number = types::is_scalar(type_text) && !declared.is_of_pointers;
+    let listed: Vec<&str> =
+        children(initializer).into_iter().filter(Node::is_named).map(|value| view.slice(value)).collect();
+    let is_list = initializer.kind() == "initializer_list";
+    match listed.as_slice() {
+        _ if !is_list => None,
+        [] if is_number => Some("0"),
+        // The number may be the first member of a structure, and is one of a template's parameter.
+        [] => Some("{}"),
+        [value] if is_number && is_zero(value) => Some("0"),
+        [value] if is_zero(value) && types::size_of(type_text).is_some() && !declared.is_of_pointers => Some("{}"),
+        ["nullptr"] if declared.is_of_pointers => Some("nullptr"),
+        _ => None,
+    }
+}
+
+fn is_zero(value: &str) -> bool {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    value == "false" || digits.parse::<f64>().is_ok_and(|number| number == 0.0 && !value.contains('-'))
+}
+
+/// The heads of loops over all elements, and an element's indices; `None` where a counter hides what an extent names.
+pub(super) fn loops_over(view: &SourceView, declared: &Declared<'_>, counters: &[&str]) -> Option<(String, String)> {
+    let mut loops = String::new();
+    for (counter, extent) in counters.iter().zip(&declared.extents) {
+        let extent = view.slice(*extent);
+        if counters.iter().any(|counter| places_of(extent, counter).next().is_some()) {
+            return None;
+        }
+        loops.push_str(&format!("for (int {counter} = 0; {counter} < {extent}; ++{counter}) "));
+    }
+    Some((loops, counters.iter().map(|counter| format!("[{counter}]")).collect()))
+}
+
+/// A loop over all elements behind the declaration.
+fn fill(view: &SourceView, declared: &Declared<'_>, name: &str, columns: &Columns<'_>, zero: &str) -> Option<Edit> {
+    let counters: &[&str] = match declared.extents.len() {
+        1 => &["element"],
+        2 => &["row", "column"],
+        _ => return None,
+    };
+    let (loops, indices) = loops_over(view, declared, counters)?;
+    let text = format!("{loops}{name}{indices}[{}] = {zero};", columns.own);
+    let row = declared.statement.end_position().row;
+    let mut next = declared.statement.next_sibling()?;
+    while next.kind() == "comment" && next.start_position().row == row {
+        next = next.next_sibling()?;
+    }
+    before_statement(view, next, &text)
+}
+
+/// An element that is named.
+struct Use {
+    /// Bytes of the array's name.
+    name: Range<usize>,
+    /// Behind the last index.
+    end: usize,
+}
+
+/// All uses of an array; `None` where one is no element.
+fn uses(view: &SourceView, declared: &Declared<'_>) -> Option<Vec<Use>> {
+    let (root, name) = (view.root()?, view.slice(declared.name));
+    let scope = declared.statement.parent()?;
+    let declarations = view.declarations(enclosing_function(declared.name)?);
+    if is_in_a_macro(view, root, name) {
+        return None;
+    }
+    let mut found = Vec::new();
+    let from = declared.statement.start_byte();
+    for at in places_of(view.text().get(from..scope.end_byte())?, name).map(|at| from + at) {
+        let range = at..at + name.len();
+        let node = root.descendant_for_byte_range(range.start, range.end)?;
+        let is_text = matches!(node.kind(), "comment" | "string_content" | "raw_string_content" | "field_identifier");
+        if is_text || node.id() == declared.name.id() {
+            continue;
+        }
+        if node.kind() != "identifier" || node.byte_range() != range {
+            return None;
+        }
+        let meant = resolve(&declarations, name, at)?;
+        if meant.range == (declared.name.start_byte(), declared.name.end_byte()) {
+            found.push(Use { end: element_end(view, declared, node)?, name: range });
+        }
+    }
+    Some(found)
+}
+
+/// The end of `a[i][j]`, where nothing takes its address.
+fn element_end(view: &SourceView, declared: &Declared<'_>, name: Node<'_>) -> Option<usize> {
+    let mut element = name;
+    for _ in &declared.extents {
+        let parent = element.parent().filter(|parent| parent.kind() == "subscript_expression")?;
+        let argument = parent.child_by_field_name("argument")?;
+        element = (argument.id() == element.id()).then_some(parent)?;
+    }
+    let whole = access_path(name);
+    let is_pointed_at = whole.parent().is_some_and(|parent| parent.kind() == "pointer_expression");
+    let is_fit = !is_pointed_at && is_shared_with_lambdas(view, declared, name) && view.is_plain(name);
+    (is_fit && view.slice(element).ends_with(']')).then(|| element.end_byte())
+}
+
+/// Whether functions within the scope that use the array use the one of the kernel, and no copy of it.
+fn is_shared_with_lambdas(view: &SourceView, declared: &Declared<'_>, used: Node<'_>) -> bool {
+    let scope = declared.statement.parent();
+    let mut node = used.parent();
+    while let Some(current) = node.filter(|current| scope.is_none_or(|scope| scope.id() != current.id())) {
+        let captures = current.child_by_field_name("captures").map_or("", |captures| view.slice(captures));
+        if current.kind() == "lambda_expression" && !captures.starts_with("[&]") && !captures.starts_with("[&,") {
+            return false;
+        }
+        node = current.parent();
+    }
+    true
+}
+
+/// Whether the body of a macro has a word.
+fn is_in_a_macro(view: &SourceView, root: Node<'_>, word: &str) -> bool {
+    let mut open = vec![root];
+    while let Some(node) = open.pop() {
+        if node.kind() == "preproc_arg" && places_of(view.slice(node), word).next().is_some() {
+            return true;
+        }
+        open.extend(children(node));
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use lmem_base::edit::apply;
+
+    const HEAD: &str = "struct Node { int child; float key[2]; float first() const { return key[0]; } };
+struct Tally { Tally() : n(0) {} int n; };
+typedef unsigned char byte;
+template <typename T> __global__ void k(float* out, int n) {
+";
+
+    /// The kernel's body with the array `w` in shared memory.
+    fn shared_in(head: &str, body: &str) -> Option<String> {
+        let text = format!("{head}{body}\n}}\n");
+        let view = Rc::new(SourceView::example("a.cu", &text));
+        let offset = head.len() + places_of(body, "w").next()?;
+        let columns = Columns { count: "256", own: "threadIdx.x" };
+        let argument = |name: &str| (name == "T").then(|| "float".to_string());
+        let edits = PrivateVariable::at(&view, offset)?.columns(&columns, &argument)?;
+        let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
+        Some(edited.strip_prefix(head)?.strip_suffix("\n}\n")?.to_string())
+    }
+
+    fn shared(body: &str) -> Option<String> {
+        shared_in(HEAD, body)
+    }
+
+    #[test]
+    fn elements_become_columns() {
+        for (before, after) in [
+            (
+                "  float w[8];\n  w[n] = w[n - 1];",
+                "  __shared__ float w_of_block[8][256];\n  w_of_block[n][threadIdx.x] = w_of_block[n - 1][threadIdx.x];",
+            ),
+            (
+                "int w[2][4]; w[w[0][n]][1]++;",
+                "__shared__ int w_of_block[2][4][256]; w_of_block[w_of_block[0][n][threadIdx.x]][1][threadIdx.x]++;",
+            ),
+            ("T w[4]; w[n] = 0;", "__shared__ T w_of_block[4][256]; w_of_block[n][threadIdx.x] = 0;"),
+            (
+                "byte w[4]; f(w[n], w_of_block);",
+                "__shared__ byte w_of_block_2[4][256]; f(w_of_block_2[n][threadIdx.x], w_of_block);",
+            ),
+            (
+                "Node w[4]; w[n].key[1] = w[0].first(); // w",
+                "__shared__ Node w_of_block[4][256]; w_of_block[n][threadIdx.x].key[1] = w_of_block[0][threadIdx.x].first(); // w",
+            ),
+            (
+                "const float* w[4]; out[0] = w[n][2] + *w[0];",
+                "__shared__ const float* w_of_block[4][256]; out[0] = w_of_block[n][threadIdx.x][2] + *w_of_block[0][threadIdx.x];",
+            ),
+            (
+                "float w[4]; f([&](int j) { w[j] = 0; });",
+                "__shared__ float w_of_block[4][256]; f([&](int j) { w_of_block[j][threadIdx.x] = 0; });",
+            ),
+            (
+                "float w[4]; { int w = 3; n = w; } w[n] = s.w;",
+                "__shared__ float w_of_block[4][256]; { int w = 3; n = w; } w_of_block[n][threadIdx.x] = s.w;",
+            ),
+        ] {
+            assert_eq!(shared(before).as_deref(), Some(after));
+        }
+    }
+
+    #[test]
+    fn other_variables_of_the_statement_stay() {
+        for (before, after) in [
+            (
+                "  int w[4], top = 0;\n  w[top++] = n;",
+                "  __shared__ int w_of_block[4][256];\n  int top = 0;\n  w_of_block[top++][threadIdx.x] = n;",
+            ),
+            (
+                "n = 0; int top = 0, w[4]; w[top] = n;",
+                "n = 0; __shared__ int w_of_block[4][256]; int top = 0; w_of_block[top][threadIdx.x] = n;",
+            ),
+            (
+                "float v, u, w[4]; w[n] = u;",
+                "__shared__ float w_of_block[4][256];\nfloat v, u; w_of_block[n][threadIdx.x] = u;",
+            ),
+        ] {
+            assert_eq!(shared(before).as_deref(), Some(after));
+        }
+    }
+
+    #[test]
+    fn initialisers_become_loops() {
+        let fill = "for (int element = 0; element < 4; ++element) w_of_block[element][threadIdx.x] = ";
+        for (before, after) in [
+            ("  float w[4] = {0.0f}; // none\n  w[n]++;", format!("  __shared__ float w_of_block[4][256]; // none\n  {fill}0;\n  w_of_block[n][threadIdx.x]++;")),
+            ("float4 w[4] = {}; w[n].x++;", format!("__shared__ float4 w_of_block[4][256]; {fill}{{}}; w_of_block[n][threadIdx.x].x++;")),
+            ("int w[2][4]{}; w[n][n]++;", "__shared__ int w_of_block[2][4][256]; for (int row = 0; row < 2; ++row) for (int column = 0; column < 4; ++column) w_of_block[row][column][threadIdx.x] = 0; w_of_block[n][n][threadIdx.x]++;".to_string()),
+        ] {
+            assert_eq!(shared(before), Some(after));
+        }
+        for body in [
+            "int w[4] = {1}; w[n]++;",
+            "int w[4] = {0, 1, 2, 3}; w[n]++;",
+            "float w[4] = {-0.0f}; w[n]++;",
+            "int w[] = {0}; w[n]++;",
+        ] {
+            assert_eq!(shared(body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_used_as_a_whole_stays() {
+        for body in [
+            "float w[4]; f(w);",
+            "float w[4]; float* p = &w[1];",
+            "Node w[4]; f(&w[1].child);",
+            "float w[4]; w[n] = sizeof(w);",
+            "float w[4]; for (float v : w) n += v;",
+            "float w[4][4]; f(w[n]);",
+            "float w[4]; *(w + n) = 0;",
+            "float w[4]; n[w] = 0;",
+            "float w[4]; f([=](int j) { return w[j]; });",
+            "float w[4]; f([w](int j) { return w[j]; });",
+            "\n#define CHECK(c) if (c) return\n float w[4]; CHECK(w[n]);",
+            "volatile float w[4]; w[n] = 0;",
+            "static float w[4]; w[n] = 0;",
+            "__shared__ float w[4]; w[n] = 0;",
+            "float (*w)[4]; w[n][n] = 0;",
+            "Tally w[4]; w[n].n = 0;",
+            "Unknown w[4]; w[n] = 0;",
+        ] {
+            assert_eq!(shared(body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn functions_of_the_host_and_macros_are_left_alone() {
+        let body = "float w[4]; w[n] = 0;";
+        assert!(shared_in("__device__ void f(int n) {\n", body).is_some());
+        for head in
+            ["__host__ __device__ void f(int n) {\n", "constexpr __device__ void f(int n) {\n", "void f(int n) {\n"]
+        {
+            assert_eq!(shared_in(head, body), None, "{head}");
+        }
+        assert_eq!(shared_in("#define TOP w[0]\n__global__ void f(int n) {\n", body), None);
+        assert!(shared_in("#define TOP x.w0[0]\n__global__ void f(int n) {\n", body).is_some());
+    }
+}

@@ -1,0 +1,239 @@
+//! Whether the rounds of a loop may run in another order.
+//!
+//! They may where each round writes elements of its own, variables of its own, or adds to what no other part of the loop
+//! reads. Sums of floating-point numbers then differ in their last digits; anything else that would differ is refused.
+
+use std::collections::BTreeMap;
+
+use tree_sitter::Node;
+
+use super::turn::is_apart;
+use crate::rewrite::purity::is_pure;
+use crate::rewrite::select_syntax::index_of;
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::access_path;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::last_name;
+
+/// Functions of which it is the same in which order they take many values.
+const COMMUTATIVE: [&str; 6] = ["max", "min", "fmax", "fmin", "fmaxf", "fminf"];
+/// Functions that add their last argument.
+const ADDING: [&str; 5] = ["fma", "fmaf", "__fmaf_rn", "__fma_rn", "__hfma"];
+
+/// Reads the body of a loop.
+pub(super) struct Rounds<'v> {
+    view: &'v SourceView,
+    /// The counter, and names that stand for the turned index.
+    counters: Vec<String>,
+    /// Variables of the body.
+    own: Vec<String>,
+    /// Variables that outlive a round and are added to, with how often their names stand where that is done.
+    sums: BTreeMap<String, usize>,
+    /// Arrays and pointers of which elements are written, with the element.
+    written: Vec<(String, String)>,
+}
+
+impl<'v> Rounds<'v> {
+    pub(super) fn new(view: &'v SourceView, counters: Vec<String>) -> Self {
+        Self { view, counters, own: Vec::new(), sums: BTreeMap::new(), written: Vec::new() }
+    }
+
+    /// Whether all rounds of a body leave the same behind, whatever their order.
+    pub(super) fn may_be_reordered(mut self, body: Node<'_>) -> bool {
+        self.statement(body).is_some() && self.has_no_other_uses(body)
+    }
+
+    /// What a statement does; `None` where that may depend on the rounds before.
+    fn statement(&mut self, node: Node<'_>) -> Option<()> {
+        let view = self.view;
+        let pure = |node: Node<'_>| is_pure(view, node).then_some(());
+        match node.kind() {
+            "compound_statement" => {
+                children(node).into_iter().filter(Node::is_named).try_for_each(|child| self.statement(child))
+            }
+            "comment" | "preproc_call" | "continue_statement" => Some(()),
+            "declaration" => self.declaration(node),
+            "expression_statement" => node.named_child(0).map_or(Some(()), |expression| self.expression(expression)),
+            "if_statement" => {
+                pure(node.child_by_field_name("condition")?)?;
+                self.statement(node.child_by_field_name("consequence")?)?;
+                node.child_by_field_name("alternative").map_or(Some(()), |other| self.statement(other))
+            }
+            "else_clause" => {
+                children(node).into_iter().filter(Node::is_named).try_for_each(|child| self.statement(child))
+            }
+            "for_statement" => {
+                let initializer = node.child_by_field_name("initializer").filter(|it| it.kind() == "declaration")?;
+                self.declaration(initializer)?;
+                pure(node.child_by_field_name("condition")?)?;
+                self.expression(node.child_by_field_name("update")?)?;
+                self.statement(node.child_by_field_name("body")?)
+            }
+            _ => None,
+        }
+    }
+
+    fn declaration(&mut self, node: Node<'_>) -> Option<()> {
+        let is_lasting = |child: &Node<'_>| matches!(self.view.slice(*child), "static" | "__shared__" | "extern");
+        if children(node).iter().any(is_lasting) {
+            return None;
+        }
+        let mut cursor = node.walk();
+        for declarator in node.children_by_field_name("declarator", &mut cursor) {
+            let (mut name, mut is_value) = (declarator, true);
+            while let Some(inner) = name.child_by_field_name("declarator") {
+                // A pointer could lead anywhere.
+                is_value &= matches!(name.kind(), "init_declarator" | "array_declarator");
+                name = inner;
+            }
+            let value = declarator.child_by_field_name("value");
+            let values = match value {
+                Some(list) if list.kind() == "initializer_list" => children(list),
+                value => value.into_iter().collect(),
+            };
+            let is_fit =
+                is_value && name.kind() == "identifier" && values.iter().all(|value| is_pure(self.view, *value));
+            self.own.push(is_fit.then(|| self.view.slice(name).to_string())?);
+        }
+        Some(())
+    }
+
+    fn expression(&mut self, node: Node<'_>) -> Option<()> {
+        let view = self.view;
+        match node.kind() {
+            "assignment_expression" => {
+                let (left, right) = (node.child_by_field_name("left")?, node.child_by_field_name("right")?);
+                let operator = view.slice(node.child_by_field_name("operator")?);
+                is_pure(view, right).then_some(())?;
+                self.write(left, Some((operator, right)))
+            }
+            "update_expression" => self.write(node.child_by_field_name("argument")?, None),
+            _ => None,
+        }
+    }
+
+    /// `x += value`, `x = max(x, value)`, `a[j] = value`; without a value `++x`.
+    fn write(&mut self, target: Node<'_>, value: Option<(&str, Node<'_>)>) -> Option<()> {
+        let view = self.view;
+        let base = leftmost(target).filter(|base| base.kind() == "identifier")?;
+        let name = view.slice(base).to_string();
+        if self.own.contains(&name) {
+            return Some(());
+        }
+        if target.kind() == "subscript_expression" {
+            is_apart(view, index_of(target)?, &self.counters).then_some(())?;
+            self.written.push((name, view.slice(target).to_string()));
+            return Some(());
+        }
+        let is_name = target.kind() == "identifier" || target.kind() == "field_expression";
+        let text = view.slice(target);
+        let uses = match value {
+            _ if !is_name => return None,
+            None => 1,
+            Some(("+=" | "-=" | "*=" | "&=" | "|=" | "^=", _)) => 1,
+            Some(("=", right)) => adds_to(view, right, text).then_some(2)?,
+            Some(_) => return None,
+        };
+        *self.sums.entry(name).or_default() += uses;
+        Some(())
+    }
+
+    /// Whether nothing but their own statements reads what the rounds change.
+    fn has_no_other_uses(&self, body: Node<'_>) -> bool {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut open = vec![body];
+        while let Some(node) = open.pop() {
+            if node.kind() == "identifier" {
+                let name = self.view.slice(node);
+                *counts.entry(name).or_default() += 1;
+                let element = self.view.slice(access_path(node));
+                if self.written.iter().any(|(base, written)| base == name && written != element) {
+                    return false;
+                }
+            }
+            open.extend(children(node));
+        }
+        self.sums.iter().all(|(name, uses)| counts.get(name.as_str()) == Some(uses))
+    }
+}
+
+/// Whether an expression is the largest, smallest, sum or product of a variable and something else.
+fn adds_to(view: &SourceView, right: Node<'_>, target: &str) -> bool {
+    let is_target = |node: Node<'_>| view.slice(node) == target;
+    let (left_side, right_side) = (right.child_by_field_name("left"), right.child_by_field_name("right"));
+    match right.kind() {
+        "binary_expression" => {
+            let operator = right.child_by_field_name("operator").map_or("", |operator| view.slice(operator));
+            let is_first = left_side.is_some_and(is_target) && matches!(operator, "+" | "-" | "*" | "&" | "|" | "^");
+            is_first || (right_side.is_some_and(is_target) && matches!(operator, "+" | "*" | "&" | "|" | "^"))
+        }
+        "call_expression" => {
+            let called = right.child_by_field_name("function").map_or("", |called| last_name(view.slice(called)));
+            let list = right.child_by_field_name("arguments").map(children).unwrap_or_default();
+            let list: Vec<Node<'_>> = list.into_iter().filter(Node::is_named).collect();
+            (COMMUTATIVE.contains(&called) && list.len() == 2 && list.iter().any(|node| is_target(*node)))
+                || (ADDING.contains(&called) && list.last().is_some_and(|node| is_target(*node)))
+        }
+        _ => false,
+    }
+}
+
+fn leftmost(target: Node<'_>) -> Option<Node<'_>> {
+    let mut node = target;
+    while matches!(node.kind(), "subscript_expression" | "field_expression") {
+        let is_pointer = node.child_by_field_name("operator").is_some_and(|operator| operator.kind() == "->");
+        node = node.child_by_field_name("argument").filter(|_| !is_pointer)?;
+    }
+    Some(node)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn may_be_reordered(body: &str) -> bool {
+        let text = format!("void f() {{ for (int j = 0; j < 8; ++j) {{ {body} }} }}");
+        let view = SourceView::example("a.cu", text.as_str());
+        let start = text.rfind(&format!("{{ {body}")).unwrap();
+        let body = view.root().unwrap().named_descendant_for_byte_range(start, start + body.len() + 4).unwrap();
+        Rounds::new(&view, vec!["j".to_string()]).may_be_reordered(body)
+    }
+
+    #[test]
+    fn sums_and_own_elements_may() {
+        for body in [
+            "sum += a[j] * c[j];",
+            "sum = fmaf(a[j], c[j], sum);",
+            "best = fmaxf(best, a[j]);",
+            "out[j * n + i] = a[j];",
+            "float v = a[j]; if (v > limit) ++count; else v = 0; sum += v * v;",
+            "const int k = (n - j) & 7; sum += a[k];",
+            "for (int k = 0; k < 4; ++k) sum += a[j] * k;",
+            "a[j] = a[j] * 2;",
+        ] {
+            assert!(may_be_reordered(body), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_looks_at_rounds_before_may_not() {
+        for body in [
+            "if (a[j] > best) { best = a[j]; at = j; }",
+            "sum = sum * x + a[j];",
+            "sum += a[j]; out[j] = sum;",
+            "out[n] = a[j];",
+            "out[j / 2] = a[j];",
+            "a[j] = a[j + 1];",
+            "if (a[j] < 0) break;",
+            "float& last = a[0]; last += a[j];",
+            "float* p = a + j; *p = 0;",
+            "static float last; last += a[j];",
+            "log(&a[j]);",
+            "atomicAdd(out, a[j]);",
+            "out[count++] = a[j];",
+            "last = a[j];",
+        ] {
+            assert!(!may_be_reordered(body), "{body}");
+        }
+    }
+}

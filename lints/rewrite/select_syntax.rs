@@ -1,0 +1,502 @@
+//! Uses of an array with an index that is computed: the parts of the expression, and the statement around it.
+
+use crate::rewrite::sites::views;
+use std::ops::Range;
+use std::rc::Rc;
+
+use tree_sitter::Node;
+
+use super::for_syntax::has_known_length;
+use super::purity::takes_values;
+use super::sites::offset_of;
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::enclosing_function;
+use cuda_syntax::tree::{Declaration, DeclarationKind, resolve};
+use cuda_syntax::types;
+use lmem_frame::Access;
+use lmem_frame::Place;
+use lmem_frame::StackObject;
+
+/// A variable under the name that one function knows it by.
+pub struct Holder {
+    pub view: Rc<SourceView>,
+    pub declaration: Declaration,
+    /// Where the function starts.
+    function: usize,
+}
+
+/// `state.key[index]`, `p[index].x`, `a[i][index]`
+#[derive(Clone)]
+pub struct IndexedUse<'t> {
+    /// The whole expression.
+    pub node: Node<'t>,
+    /// The indices that are computed, from left to right.
+    pub dimensions: Vec<Dimension<'t>>,
+    /// The type of the expression, where the declaration says it.
+    pub type_text: Option<String>,
+    pub role: Role<'t>,
+    pub statement: Node<'t>,
+    /// Evaluated only where a condition in its statement holds.
+    pub is_conditional: bool,
+}
+
+#[derive(Clone)]
+pub struct Dimension<'t> {
+    pub index: Node<'t>,
+    /// How many elements there are, as an expression.
+    pub extent: String,
+    /// The same as a number.
+    pub count: Option<u64>,
+}
+
+/// What a statement does with an element.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Role<'t> {
+    Read,
+    /// The statement is this assignment, increment or decrement.
+    Write(Node<'t>),
+    /// The statement uses the value of this increment or decrement.
+    Step(Node<'t>),
+}
+
+impl Holder {
+    fn at(view: &Rc<SourceView>, offset: usize) -> Option<Self> {
+        let node = view.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
+        let function = enclosing_function(node)?;
+        let declarations = view.declarations(function);
+        let declaration = resolve(&declarations, view.slice(node), offset)?.clone();
+        Some(Self { view: Rc::clone(view), declaration, function: function.start_byte() })
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.view, &other.view) && self.declaration.range == other.declaration.range
+    }
+
+    /// The variable itself, or a reference to an array whose extent it names; a pointer does not tell where its array ends.
+    fn is_bounded(&self) -> bool {
+        self.declaration.kind.has_parts()
+            || (self.declaration.is_parameter && !self.extents().unwrap_or_default().is_empty())
+    }
+
+    pub fn function(&self) -> Option<Node<'_>> {
+        let node =
+            self.view.root()?.named_descendant_for_byte_range(self.declaration.range.0, self.declaration.range.1)?;
+        enclosing_function(node)
+    }
+
+    fn name_node(&self) -> Option<Node<'_>> {
+        self.view.root()?.named_descendant_for_byte_range(self.declaration.range.0, self.declaration.range.1)
+    }
+
+    /// What stands between the brackets of the declaration; `None` where pointers take part.
+    pub(super) fn extents(&self) -> Option<Vec<Option<Node<'_>>>> {
+        let mut extents = Vec::new();
+        let mut node = self.name_node()?;
+        loop {
+            node = node.parent()?;
+            match node.kind() {
+                "array_declarator" => {
+                    extents.push(node.child_by_field_name("size"));
+                }
+                "parenthesized_declarator" | "reference_declarator" => {}
+                "init_declarator" | "declaration" | "parameter_declaration" => return Some(extents),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The type before the declared name.
+    fn type_node(&self) -> Option<Node<'_>> {
+        let mut node = self.name_node()?;
+        while !matches!(node.kind(), "declaration" | "parameter_declaration") {
+            node = node.parent()?;
+        }
+        node.child_by_field_name("type")
+    }
+
+    /// Uses with a computed index in the statements that have such accesses, without those within some ranges; `None` where
+    /// one of them cannot be edited.
+    pub fn uses<'h>(&'h self, object: &StackObject, done: &[Range<usize>]) -> Option<Vec<IndexedUse<'h>>> {
+        let is_done =
+            |node: Node<'_>| done.iter().any(|range| range.start <= node.start_byte() && node.end_byte() <= range.end);
+        let paths = self.computed_paths(object)?.into_iter().filter(|path| !is_done(path.node));
+        let mut uses: Vec<IndexedUse<'h>> =
+            paths.map(|path| self.indexed_use(&path, site(&self.view, path.node)?, object)).collect::<Option<_>>()?;
+        uses.sort_by_key(|found| (found.node.end_byte(), std::cmp::Reverse(found.node.start_byte())));
+        Some(uses)
+    }
+
+    /// The first subscripts of those uses that choose from the whole array: `a[index]`.
+    pub fn computed_subscripts<'h>(&'h self, object: &StackObject) -> Option<Vec<Node<'h>>> {
+        let first = |path: Path<'h>| match path.steps.first() {
+            Some(Step::Index(subscript)) => Some(*subscript),
+            _ => None,
+        };
+        Some(self.computed_paths(object)?.into_iter().filter_map(first).collect())
+    }
+
+    fn computed_paths<'h>(&'h self, object: &StackObject) -> Option<Vec<Path<'h>>> {
+        let function = self.function()?;
+        let declarations = self.view.declarations(function);
+        let mut paths = Vec::new();
+        for name in self.view.names_of(function, &declarations, &self.declaration) {
+            let path = Path::of(name).filter(|path| path.indices().any(|index| !is_static(&self.view, index)));
+            let Some(path) = path else { continue };
+            let range = site(&self.view, path.node).map_or(path.node, |(statement, _)| statement).byte_range();
+            if object.accesses.iter().any(|access| access.is_computed() && self.lies_in(access, &range)) {
+                paths.push(path);
+            }
+        }
+        Some(paths)
+    }
+
+    /// Whether an access is on the lines of a range; columns are those of whole statements, or of parts of them.
+    fn lies_in(&self, access: &Access, range: &Range<usize>) -> bool {
+        let lines = self.view.line_of(range.start)..=self.view.line_of(range.end.saturating_sub(1));
+        let is_here =
+            |place: &Place| Rc::ptr_eq(&place.view, &self.view) && lines.contains(&self.view.line_of(place.offset));
+        let span = access.span.as_ref().zip(self.view.span(range.clone()));
+        access.places.iter().any(is_here)
+            || span.is_some_and(|(span, whole)| {
+                span.file.path == whole.file.path && whole.start <= span.start && span.end <= whole.end
+            })
+    }
+
+    fn indexed_use<'t>(
+        &self,
+        path: &Path<'t>,
+        (statement, is_conditional): (Node<'t>, bool),
+        object: &StackObject,
+    ) -> Option<IndexedUse<'t>> {
+        let mut dimensions = Vec::new();
+        for (position, step) in path.steps.iter().enumerate() {
+            let Step::Index(subscript) = step else { continue };
+            let index = index_of(*subscript)?;
+            if !is_static(&self.view, index) {
+                let extent = self.extent(path, position, object)?;
+                let count = self.view.evaluate(&extent, path.node.start_byte());
+                let count = count.and_then(|count| u64::try_from(count).ok());
+                dimensions.push(Dimension { index, extent, count });
+            }
+        }
+        let is_fit = path.is_whole && self.view.is_plain(path.node);
+        let role = role(&self.view, path.node).filter(|_| is_fit)?;
+        Some(IndexedUse {
+            node: path.node,
+            dimensions,
+            type_text: self.type_of(path)?,
+            role,
+            statement,
+            is_conditional,
+        })
+    }
+
+    /// How many elements the subscript at a position of a path chooses from.
+    fn extent(&self, path: &Path<'_>, position: usize, object: &StackObject) -> Option<String> {
+        let extents = self.extents()?;
+        let is_leading = path.steps[..position].iter().all(|step| matches!(step, Step::Index(_)));
+        let declared = extents.get(position).copied().filter(|_| is_leading);
+        if let Some(size) = declared.flatten().filter(|size| is_plain_extent(self.view.slice(*size))) {
+            // Where it is used, its names may mean something else.
+            return self.view.spelled(size, path.node.start_byte());
+        }
+        if declared.is_some_and(|size| size.is_none()) && position == 0 {
+            let name = &self.declaration.name;
+            return Some(format!("sizeof({name}) / sizeof({name}[0])"));
+        }
+        if position == 0 && extents.is_empty() && self.declaration.kind == DeclarationKind::Aggregate {
+            return self.template_extent(path, object);
+        }
+        let Some(Step::Field(field)) = position.checked_sub(1).map(|before| &path.steps[before]) else { return None };
+        let Step::Index(subscript) = &path.steps[position] else { return None };
+        if let Some(count) = self.member_extent(self.view.slice(field.child_by_field_name("field")?)) {
+            return Some(count);
+        }
+        // The name of a member's extent need not be known here.
+        let argument = self.view.slice(subscript.child_by_field_name("argument")?);
+        let is_simple = !argument.contains(['[', '(']);
+        is_simple.then(|| format!("sizeof({argument}) / sizeof({argument}[0])"))
+    }
+
+    /// `16` of `Array<float, 16>`, where that is how many elements the object has.
+    fn template_extent(&self, path: &Path<'_>, object: &StackObject) -> Option<String> {
+        let text = self.view.slice(self.type_node()?);
+        let arguments = text.split_once('<')?.1.strip_suffix('>')?;
+        let last = arguments.rsplit(',').next()?.trim();
+        let count = self.view.evaluate(last, self.declaration.range.0);
+        let is_fit = count.and_then(|count| u64::try_from(count).ok()) == elements_of_type(object, arguments);
+        let is_same = self.view.means_the_same(last, self.declaration.range.0, path.node.start_byte());
+        (is_fit && is_same && is_plain_extent(last)).then(|| last.to_string())
+    }
+
+    /// The extent of the only member array of a name that the text declares.
+    fn member_extent(&self, field: &str) -> Option<String> {
+        let mut found = Vec::new();
+        let mut open = vec![self.view.root()?];
+        while let Some(node) = open.pop() {
+            let is_it = |name: Node<'_>| name.kind() == "field_identifier" && self.view.slice(name) == field;
+            if node.kind() == "array_declarator" && node.child_by_field_name("declarator").is_some_and(is_it) {
+                found.push(node.child_by_field_name("size")?);
+            }
+            open.extend(children(node));
+        }
+        let [only] = found[..] else { return None };
+        let count = self.view.value_of(only)?;
+        Some(count.to_string())
+    }
+
+    /// The type of an element: `None` inside where it has to be `auto`; `None` where the path ends before an element.
+    fn type_of(&self, path: &Path<'_>) -> Option<Option<String>> {
+        let extents = self.extents()?.len();
+        let leading = path.steps.iter().take_while(|step| matches!(step, Step::Index(_))).count();
+        if extents == 0 {
+            return Some(None);
+        }
+        if leading != extents {
+            return None;
+        }
+        let node = self.type_node().filter(|_| leading == path.steps.len());
+        let is_name = |node: &Node<'_>| children(*node).iter().all(|child| child.kind() != "field_declaration_list");
+        Some(node.filter(is_name).map(|node| self.view.slice(node).split_whitespace().collect::<Vec<_>>().join(" ")))
+    }
+}
+
+/// How many elements there are of the type that starts a list of template arguments.
+fn elements_of_type(object: &StackObject, arguments: &str) -> Option<u64> {
+    let bytes = types::size_of(arguments.split(',').next()?.trim())?;
+    Some((object.bytes - object.padding.min(object.bytes)) / bytes)
+}
+
+/// The variable in its own function, and in functions that were inlined and know it by a reference, where its
+/// computed accesses are; `None` where one of these is elsewhere.
+pub(super) fn holders(object: &StackObject) -> Option<Vec<Holder>> {
+    let variable = object.variable.as_ref()?;
+    let own = views(object).into_iter().find_map(|view| Holder::at(view, offset_of(view, &variable.span)?))?;
+    if !own.is_bounded() || own.declaration.volatility.is_some() || variable.volatility.is_some() {
+        return None;
+    }
+    let mut holders = vec![own];
+    for access in object.accesses.iter().filter(|access| access.is_computed()) {
+        let span = access.span.as_ref().filter(|_| !access.in_callee && access.copying_call().is_none())?;
+        let (view, offset) = views(object).into_iter().find_map(|view| Some((view, offset_of(view, span)?)))?;
+        match Holder::at(view, offset) {
+            Some(found) if holders.iter().any(|known| known.is_same(&found)) => {}
+            Some(found) if found.declaration.is_parameter && found.is_bounded() => holders.push(found),
+            // A statement of the function: its uses are found by their name.
+            _ if holders[0].is_around(view, offset) => {}
+            _ => return None,
+        }
+    }
+    Some(holders)
+}
+
+impl Holder {
+    fn is_around(&self, view: &Rc<SourceView>, offset: usize) -> bool {
+        let node = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+        Rc::ptr_eq(view, &self.view)
+            && node.and_then(enclosing_function).is_some_and(|function| function.start_byte() == self.function)
+    }
+}
+
+/// A variable with the subscripts and members behind it.
+struct Path<'t> {
+    node: Node<'t>,
+    steps: Vec<Step<'t>>,
+    /// Nothing else stands behind it.
+    is_whole: bool,
+}
+
+enum Step<'t> {
+    Index(Node<'t>),
+    Field(Node<'t>),
+}
+
+impl<'t> Path<'t> {
+    fn of(name: Node<'t>) -> Option<Self> {
+        let (mut node, mut steps) = (name, Vec::new());
+        loop {
+            let parent = node.parent()?;
+            let is_argument = parent.child_by_field_name("argument").is_some_and(|it| it.id() == node.id());
+            match parent.kind() {
+                "subscript_expression" if is_argument => steps.push(Step::Index(parent)),
+                "field_expression" if is_argument => {
+                    if parent.child_by_field_name("operator").is_none_or(|operator| operator.kind() != ".") {
+                        return Some(Self { node, steps, is_whole: true });
+                    }
+                    let is_name = parent.child_by_field_name("field").is_some_and(|it| it.kind() == "field_identifier");
+                    if !is_name {
+                        return Some(Self { node, steps, is_whole: false });
+                    }
+                    steps.push(Step::Field(parent));
+                }
+                _ => return Some(Self { node, steps, is_whole: true }),
+            }
+            node = parent;
+        }
+    }
+
+    fn indices(&self) -> impl Iterator<Item = Node<'t>> + '_ {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Index(subscript) => index_of(*subscript),
+            Step::Field(_) => None,
+        })
+    }
+}
+
+pub(super) fn index_of(subscript: Node<'_>) -> Option<Node<'_>> {
+    let indices = subscript.child_by_field_name("indices").or_else(|| subscript.child_by_field_name("index"))?;
+    match indices.kind() {
+        "subscript_argument_list" => indices.named_child(0).filter(|_| indices.named_child_count() == 1),
+        _ => Some(indices),
+    }
+}
+
+fn is_plain_extent(text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')');
+    !text.is_empty() && text.chars().all(is_part)
+}
+
+/// Whether an index is a constant as soon as the loops of its counters are unrolled.
+fn is_static(view: &Rc<SourceView>, index: Node<'_>) -> bool {
+    let text = view.slice(index);
+    let is_sum = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '+' | '-' | '*' | '(' | ')'));
+    let counters = view.counters_around(index.start_byte());
+    // `i % 8` of a loop of unknown length walks the array more than once.
+    let is_known = |name: &str| is_sum || has_known_length(view, index.start_byte(), name);
+    let is_fit = |name: &str| {
+        let counter = counters.iter().find(|counter| counter.name == name);
+        match counter {
+            Some(counter) => counter.walk.is_some() && is_known(name),
+            None => view.is_fixed(name, index.start_byte()),
+        }
+    };
+    let mut open = vec![index];
+    while let Some(node) = open.pop() {
+        let is_simple = match node.kind() {
+            "identifier" => is_fit(view.slice(node)),
+            "call_expression" | "subscript_expression" | "field_expression" | "pointer_expression" => false,
+            "update_expression" | "assignment_expression" => false,
+            _ => true,
+        };
+        if !is_simple {
+            return false;
+        }
+        open.extend(children(node));
+    }
+    true
+}
+
+/// The statement that evaluates an expression before anything else of it happens, and whether it always does.
+pub(super) fn site<'t>(view: &SourceView, expression: Node<'t>) -> Option<(Node<'t>, bool)> {
+    let mut node = expression;
+    let mut is_conditional = false;
+    loop {
+        let parent = node.parent()?;
+        let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|it| it.id() == node.id());
+        match parent.kind() {
+            "binary_expression" => {
+                let operator = parent.child_by_field_name("operator").map_or("", |operator| view.slice(operator));
+                is_conditional |= matches!(operator, "&&" | "||" | "and" | "or") && !is_field("left");
+            }
+            "conditional_expression" => is_conditional |= !is_field("condition"),
+            "condition_clause" if parent.child_by_field_name("initializer").is_some() => return None,
+            "if_statement" | "switch_statement" if is_field("condition") => return Some((parent, is_conditional)),
+            "expression_statement" | "return_statement" => return Some((parent, is_conditional)),
+            "declaration" => {
+                let is_statement = parent.parent().is_some_and(|around| around.kind() == "compound_statement");
+                return is_statement.then_some((parent, is_conditional));
+            }
+            "init_declarator" if is_field("value") => {}
+            "unary_expression"
+            | "parenthesized_expression"
+            | "cast_expression"
+            | "call_expression"
+            | "argument_list"
+            | "assignment_expression"
+            | "update_expression"
+            | "subscript_expression"
+            | "subscript_argument_list"
+            | "field_expression"
+            | "initializer_list"
+            | "condition_clause"
+            | "compound_literal_expression"
+            | "pointer_expression" => {}
+            _ => return None,
+        }
+        node = parent;
+    }
+}
+
+/// What becomes of an element; `None` where it may be written in a way that the statement does not show.
+fn role<'t>(view: &SourceView, expression: Node<'t>) -> Option<Role<'t>> {
+    let mut node = expression;
+    loop {
+        let parent = node.parent()?;
+        let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|it| it.id() == node.id());
+        let is_statement = parent.parent().is_some_and(|around| around.kind() == "expression_statement");
+        let is_direct = node.id() == expression.id();
+        match parent.kind() {
+            "assignment_expression" if is_field("left") => {
+                return (is_statement && is_direct).then_some(Role::Write(parent));
+            }
+            "update_expression" if is_direct && !is_statement => return Some(Role::Step(parent)),
+            "update_expression" => return is_direct.then_some(Role::Write(parent)),
+            "parenthesized_expression" => {}
+            "conditional_expression" if !is_field("condition") => {}
+            "argument_list" => return is_value_argument(view, parent).then_some(Role::Read),
+            "init_declarator" => {
+                let declarator = parent.child_by_field_name("declarator")?;
+                return (declarator.kind() != "reference_declarator").then_some(Role::Read);
+            }
+            "pointer_expression" => {
+                return parent.child(0).is_some_and(|operator| operator.kind() == "*").then_some(Role::Read);
+            }
+            "cast_expression" => {
+                let is_value = parent.child_by_field_name("type").is_some_and(|it| !view.slice(it).contains('&'));
+                return is_value.then_some(Role::Read);
+            }
+            "return_statement" => {
+                let function = enclosing_function(parent)?;
+                let head = function.child_by_field_name("declarator")?;
+                let is_value = head.kind() != "reference_declarator" && !is_in_lambda(parent);
+                return is_value.then_some(Role::Read);
+            }
+            "call_expression" | "comma_expression" => return None,
+            "binary_expression"
+            | "unary_expression"
+            | "assignment_expression"
+            | "subscript_expression"
+            | "subscript_argument_list"
+            | "field_expression"
+            | "initializer_list"
+            | "condition_clause"
+            | "conditional_expression" => return Some(Role::Read),
+            _ => return None,
+        }
+        node = parent;
+    }
+}
+
+pub(super) fn is_value_argument(view: &SourceView, list: Node<'_>) -> bool {
+    let Some(call) = list.parent() else { return false };
+    match call.kind() {
+        "call_expression" => call.child_by_field_name("function").is_some_and(|called| takes_values(view, called)),
+        // `float4 v(a[i], 0, 0, 0)`
+        "init_declarator" => true,
+        _ => false,
+    }
+}
+
+/// Whether a lambda of its function holds a node.
+pub(super) fn is_in_lambda(node: Node<'_>) -> bool {
+    let mut current = node.parent();
+    while let Some(around) = current {
+        match around.kind() {
+            "lambda_expression" => return true,
+            "function_definition" => return false,
+            _ => current = around.parent(),
+        }
+    }
+    false
+}

@@ -1,0 +1,102 @@
+//! What a statement changes, and whether an index may be evaluated before it.
+
+use tree_sitter::Node;
+
+use super::Writer;
+use crate::rewrite::purity::{is_arithmetic, is_builtin, is_pure, is_pure_call, takes_values};
+use crate::rewrite::select_syntax::IndexedUse;
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::Volatility;
+use cuda_syntax::tree::access_path;
+use cuda_syntax::tree::children;
+use cuda_syntax::tree::role;
+use cuda_syntax::tree::{DeclarationKind, resolve};
+
+/// What a statement changes beside the element that it assigns to.
+#[derive(Default)]
+pub(super) struct Effects {
+    /// Names that are written, or handed to functions that may write them.
+    written: Vec<String>,
+    /// Functions are called of which nothing is known, or memory is written by them.
+    has_unknown: bool,
+}
+
+impl Effects {
+    /// `assignment` is what the statement does last.
+    pub(super) fn of(view: &SourceView, statement: Node<'_>, assignment: Option<Node<'_>>) -> Self {
+        let mut effects = Self::default();
+        let condition = statement.child_by_field_name("condition");
+        let top = assignment.or_else(|| statement.named_child(0).filter(|node| node.kind() == "assignment_expression"));
+        let mut open = vec![condition.unwrap_or(statement)];
+        while let Some(node) = open.pop() {
+            let is_top = top.is_some_and(|top| top.id() == node.id());
+            match node.kind() {
+                // What a lambda does happens when it is called.
+                "lambda_expression" => continue,
+                "assignment_expression" | "update_expression" if !is_top => effects.has_unknown = true,
+                "call_expression" if !is_pure_call(view, node) => effects.has_unknown = true,
+                kind if kind.contains("asm") => effects.has_unknown = true,
+                "identifier" => effects.identifier(view, node, top),
+                _ => {}
+            }
+            open.extend(children(node));
+        }
+        effects
+    }
+
+    fn identifier(&mut self, view: &SourceView, name: Node<'_>, top: Option<Node<'_>>) {
+        let whole = access_path(name);
+        let parent = whole.parent();
+        let is_target = parent.is_some_and(|parent| top.is_some_and(|top| top.id() == parent.id()));
+        let call = parent.filter(|parent| parent.kind() == "argument_list").and_then(|list| list.parent());
+        let called = call.and_then(|call| call.child_by_field_name("function"));
+        let is_value = called.is_some_and(|called| takes_values(view, called));
+        let is_declared = parent.is_some_and(|parent| {
+            parent.child_by_field_name("declarator").is_some_and(|declarator| declarator.id() == whole.id())
+        });
+        let is_list = parent.is_some_and(|parent| parent.kind() == "initializer_list");
+        let is_pointed =
+            parent.is_some_and(|parent| parent.kind() == "pointer_expression" && view.slice(parent).starts_with('*'));
+        let is_written = role(whole).1 && !is_value && !is_list && !is_pointed && (!is_target || is_declared);
+        let text = view.slice(name).to_string();
+        if (is_written || is_declared) && !self.written.contains(&text) {
+            self.written.push(text);
+        }
+    }
+}
+
+impl Writer<'_> {
+    /// Whether the index of a use has the same value before its statement, and may be evaluated there.
+    pub(super) fn is_movable(&self, found: &IndexedUse<'_>, effects: &Effects) -> bool {
+        let view = self.view;
+        found.dimensions.iter().all(|dimension| {
+            let index = dimension.index;
+            let is_arithmetic = is_arithmetic(view, index);
+            let names = view.identifiers(index);
+            let is_undisturbed = names.iter().all(|name| !effects.written.contains(&view.slice(*name).to_string()));
+            let is_steady = !effects.has_unknown || (is_arithmetic && names.iter().all(|name| self.is_own(*name)));
+            is_pure(view, index) && is_undisturbed && is_steady && (is_arithmetic || !found.is_conditional)
+        }) && !effects.written.contains(&self.holder.declaration.name)
+    }
+
+    /// Whether the index of the only use in a statement counts a variable of the function's own, `stack[--top]`, which the
+    /// statement does not mention again: it may be evaluated first.
+    pub(super) fn is_taken_once(&self, found: &IndexedUse<'_>) -> bool {
+        let [dimension] = found.dimensions.as_slice() else { return false };
+        let counted = dimension.index.child_by_field_name("argument");
+        let Some(name) = counted.filter(|name| name.kind() == "identifier") else { return false };
+        let text = self.view.slice(name);
+        let below = self.view.identifiers_below(found.statement);
+        let mentions = below.into_iter().filter(|node| self.view.slice(*node) == text).count();
+        dimension.index.kind() == "update_expression" && !found.is_conditional && self.is_own(name) && mentions == 1
+    }
+
+    /// A variable that only this function can change.
+    pub(super) fn is_own(&self, name: Node<'_>) -> bool {
+        let declarations = self.view.declarations(self.function);
+        match resolve(&declarations, self.view.slice(name), name.start_byte()) {
+            Some(found) => found.kind != DeclarationKind::Alias && !matches!(found.volatility, Some(Volatility::Value)),
+            None => self.view.is_fixed(self.view.slice(name), name.start_byte()) || is_builtin(self.view.slice(name)),
+        }
+    }
+}

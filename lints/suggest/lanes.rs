@@ -1,0 +1,12 @@
+//! Parts of vectors that are chosen at run time.
+
+use crate::rewrite::lanes::lanes;
+use lmem_base::diagnostic::{Applicability, Suggestion};
+use lmem_frame::StackObject;
+
+/// A select over the components, and a shift, in place of an index.
+pub(crate) fn select_lanes(object: &StackObject) -> Option<Suggestion> {
+    let name = &object.variable.as_ref()?.name;
+    let title = format!("select the component of `{name}`, and take the part out of it");
+    Some(Suggestion::new(title, Applicability::MaybeIncorrect, lanes(object)?))
+}
