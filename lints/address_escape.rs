@@ -17,13 +17,14 @@
 //! beyond the table, which was undefined, calls the last function then. Where neither is possible, a kernel's own variable
 //! may become a part of shared memory, which has addresses too: see `dynamic_index`.
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, traffic};
-use crate::rewrite::by_value::pass_by_value;
-use crate::suggest;
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
 use lmem_frame::{Escape, EscapeKind, StackObject, StackObjectKind};
+
+use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, traffic};
+use crate::rewrite::by_value::pass_by_value;
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "address_escape",

@@ -17,12 +17,13 @@
 //! that are all defined in the file becomes a `switch`: see `address_escape`. All else is advice: calls through pointers are
 //! often deliberate.
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding};
-use crate::suggest;
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
 use lmem_base::words::plural;
 use lmem_frame::{CallArea, CallAreaKind, EscapeKind, KernelFrame, PassedTo, StackObject, StackObjectKind};
+
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding};
+use crate::suggest;
 
 pub(crate) static LINT: Lint =
     Lint { name: "call_frame", level: Level::Warn, source: include_str!("call_frame.rs"), check: Check::Object(check) };

@@ -16,14 +16,15 @@
 //! nothing does is what this lint saw in the code. The same holds for a table that assignments of constants fill, one for
 //! each element and all before the first use: the values become its initialiser.
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, origin};
-use crate::rewrite::sites::declaration_at;
-use crate::suggest;
 use lmem_base::diagnostic::{Applicability, Suggestion, Uniformity};
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
 use lmem_frame::{Access, Address, Contents, EscapeKind, StackObject, StackObjectKind};
 use nv_code::AccessKind;
+
+use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, origin};
+use crate::rewrite::sites::declaration_at;
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "constant_table",

@@ -11,10 +11,11 @@
 //! ## Fix safety
 //! Advice only: a debug build is deliberate while one debugs.
 
-use crate::framework::{Check, Finding, Lint};
 use lmem_base::level::Level;
 use lmem_base::source::Span;
 use lmem_unit::{TranslationUnit, UnitCode};
+
+use crate::framework::{Check, Finding, Lint};
 
 pub(crate) static LINT: Lint =
     Lint { name: "debug_build", level: Level::Warn, source: include_str!("debug_build.rs"), check: Check::Unit(check) };

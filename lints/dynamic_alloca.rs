@@ -13,9 +13,10 @@
 //! ## Fix safety
 //! Advice only: which bound holds is for the programmer to say.
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding, traffic};
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind};
+
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding, traffic};
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_alloca",

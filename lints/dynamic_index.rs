@@ -30,19 +30,18 @@
 //! judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. Where nothing tells the block
 //! size, the edit has a usual one that must be replaced. All other ways out are advice.
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, origin};
-use crate::rewrite::for_syntax::ForLoop;
-use crate::rewrite::rotation::Rotations;
-use crate::rewrite::rotation::rotations;
-use crate::rewrite::selection::Form;
-use crate::rewrite::selection::selection;
-use crate::suggest;
-use crate::suggest::unroll::Unrolled;
 use lmem_base::diagnostic::{Applicability, Suggestion, Uniformity};
 use lmem_base::edit::{are_apart, conflict};
 use lmem_base::level::Level;
 use lmem_frame::{Access, Address, StackObject, StackObjectKind};
-use nv_code::dataflow::flow::sources::Sources;
+use nv_code::dataflow::Sources;
+
+use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, origin};
+use crate::rewrite::ForLoop;
+use crate::rewrite::rotation::{Rotations, rotations};
+use crate::rewrite::selection::{Form, selection};
+use crate::suggest;
+use crate::suggest::Unrolled;
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_index",

@@ -21,12 +21,12 @@
 //! Leaving out what has no effect changes nothing. What has the effect that was meant changes the code: measure it.
 //! `--use_fast_math` gives results that are less exact.
 
-use crate::framework::{Check, Finding, Lint, UnitContext};
 use lmem_base::level::Level;
 use lmem_base::source::Span;
-use lmem_unit::CompilerMessage;
-use lmem_unit::{IneffectiveKind, IneffectiveOption, UnitCode};
+use lmem_unit::{CompilerMessage, IneffectiveKind, IneffectiveOption, UnitCode};
 use nv_code::PtxFunction;
+
+use crate::framework::{Check, Finding, Lint, UnitContext};
 
 pub(crate) static LINT: Lint = Lint {
     name: "ineffective_option",

@@ -12,10 +12,11 @@
 //! ## Fix safety
 //! Advice, but for small blocks, where shared memory has room for a column for each thread: see `dynamic_index`.
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, object_finding};
-use crate::suggest;
 use lmem_base::level::Level;
 use lmem_frame::{Address, StackObject, StackObjectKind};
+
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, object_finding};
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "large_array",

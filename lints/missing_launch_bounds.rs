@@ -15,13 +15,14 @@
 //! ## Fix safety
 //! A launch with a larger block than the bound fails; launches from other C++ files are not looked at.
 
-use crate::framework::{Check, Finding, Lint, LintContext, line_of};
 use cuda_syntax::Launch;
 use lmem_base::gpu::MAX_REGISTERS;
 use lmem_base::level::Level;
 use lmem_base::words::plural;
 use lmem_frame::StackObjectKind;
 use nv_code::PtxFunction;
+
+use crate::framework::{Check, Finding, Lint, LintContext, line_of};
 
 pub(crate) static LINT: Lint = Lint {
     name: "missing_launch_bounds",

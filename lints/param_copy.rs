@@ -16,11 +16,6 @@
 //! address must take a pointer to `const`. A parameter or copy of which elements are written may become a part of shared
 //! memory for each thread: see `dynamic_index`.
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, line_of, object_finding, origin};
-use crate::rewrite::own_members::own_members_of;
-use crate::rewrite::sites::DeclarationSite;
-use crate::rewrite::sites::declaration_at;
-use crate::suggest;
 use cuda_syntax::tree::DeclarationKind;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion, Uniformity};
 use lmem_base::level::Level;
@@ -28,6 +23,11 @@ use lmem_base::mangling::demangle;
 use lmem_frame::{
     Address, Contents, Escape, EscapeKind, Parameter, ParameterCopy, StackObject, StackObjectKind, Variable,
 };
+
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, line_of, object_finding, origin};
+use crate::rewrite::own_members::own_members_of;
+use crate::rewrite::sites::{DeclarationSite, declaration_at};
+use crate::suggest;
 
 pub(crate) static LINT: Lint =
     Lint { name: "param_copy", level: Level::Warn, source: include_str!("param_copy.rs"), check: Check::Object(check) };

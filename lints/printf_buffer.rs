@@ -10,9 +10,10 @@
 //! ## Fix safety
 //! Advice only: whether the text is wanted is for the programmer to say.
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding};
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind};
+
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding};
 
 pub(crate) static LINT: Lint = Lint {
     name: "printf_buffer",

@@ -15,9 +15,10 @@
 //! ## Fix safety
 //! Advice only: how deep the recursion may go is for the programmer to say.
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes};
 use lmem_base::level::Level;
 use lmem_frame::{CallAreaKind, Recursion, StackObject, StackObjectKind};
+
+use crate::framework::{Check, Finding, Lint, LintContext, bytes};
 
 pub(crate) static LINT: Lint = Lint {
     name: "recursive_call",

@@ -17,8 +17,6 @@
 //! programmer must judge. A flag that limits a whole file stays as it is: a kernel that needs more gets `__maxnreg__`, which
 //! counts in its place (CUDA 12.4 and later). Spilling to shared memory gives the same results; see `shared_spill_available`.
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, line_of};
-use crate::suggest;
 use lmem_base::diagnostic::{Applicability, Edit, ResourceUsage, Suggestion};
 use lmem_base::gpu::{Gpu, MAX_REGISTERS, WARP};
 use lmem_base::level::Level;
@@ -26,6 +24,9 @@ use lmem_base::source::Span;
 use lmem_base::words::plural;
 use lmem_frame::{KernelFrame, Limit, LimitOrigin, SpillGroup, Spills, StackObject, StackObjectKind};
 use lmem_unit::UnitCode;
+
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, line_of};
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "register_spill",

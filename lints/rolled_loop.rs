@@ -17,15 +17,16 @@
 //! turned into guarded loops only where the other side has elements of the same type. Where unrolling does not help, a kernel's own
 //! array may become a slice of shared memory, with a column for each thread: see `dynamic_index`.
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
-use crate::rewrite::element_copy::element_copies;
-use crate::rewrite::for_syntax::ForLoop;
-use crate::suggest;
-use crate::suggest::unroll::Unrolled;
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;
 use lmem_frame::{Access, Address, StackObject, StackObjectKind};
-use nv_code::dataflow::loops::Trip;
+use nv_code::dataflow::Trip;
+
+use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
+use crate::rewrite::ForLoop;
+use crate::rewrite::element_copy::element_copies;
+use crate::suggest;
+use crate::suggest::Unrolled;
 
 pub(crate) static LINT: Lint = Lint {
     name: "rolled_loop",

@@ -20,12 +20,13 @@
 //! would end a literal. Toolkits before 12.9 ignore the pragma with a
 //! warning.
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes};
-use crate::suggest;
 use lmem_base::diagnostic::ResourceUsage;
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind};
 use lmem_unit::UnitCode;
+
+use crate::framework::{Check, Finding, Lint, LintContext, bytes};
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "shared_spill_available",

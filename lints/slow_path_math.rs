@@ -13,11 +13,12 @@
 //! ## Fix safety
 //! Other functions give other results in the last digits: the programmer must judge.
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding};
-use crate::rewrite::math::multiples_of_pi;
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind};
+
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding};
+use crate::rewrite::math::multiples_of_pi;
 
 pub(crate) static LINT: Lint = Lint {
     name: "slow_path_math",

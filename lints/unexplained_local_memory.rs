@@ -11,9 +11,10 @@
 //! ## Fix safety
 //! There is no fix: the cause is not known.
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, object_finding};
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind};
+
+use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, object_finding};
 
 pub(crate) static LINT: Lint = Lint {
     name: "unexplained_local_memory",

@@ -21,10 +21,11 @@
 //! casts as they are, with what is undefined about them; see `dynamic_index`. All other ways out are advice: they change how
 //! the kernel computes.
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
-use crate::suggest;
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind};
+
+use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
+use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
     name: "vector_reinterpret",

@@ -16,13 +16,13 @@
 //! Without `volatile` the compiler may merge, reorder and drop operations, which can change the last digits of a
 //! result: the programmer must judge.
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
-use crate::rewrite::sites::declaration_at;
-use cuda_syntax::tree::DeclarationKind;
-use cuda_syntax::tree::Volatility;
+use cuda_syntax::tree::{DeclarationKind, Volatility};
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind, Variable};
+
+use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
+use crate::rewrite::sites::declaration_at;
 
 pub(crate) static LINT: Lint = Lint {
     name: "volatile_local",

@@ -4,7 +4,6 @@
 //! that the compilation read still have the content they had. Paths below the workspace are kept relative to
 //! it, so that a cache can move to another machine. An entry that is cut or broken is as if it were not there.
 
-use lmem_base::digest::Digest;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -13,13 +12,14 @@ use std::time::{Duration, SystemTime};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::compile::unit::Target;
-use crate::verify::overlay::Overlay;
 use cuda_toolkit::Toolkit;
+use lmem_base::digest::Digest;
 use lmem_base::files::write_whole;
 use lmem_base::places;
-use lmem_unit::Artifacts;
-use lmem_unit::{TranslationUnit, UnitCode};
+use lmem_unit::{Artifacts, TranslationUnit, UnitCode};
+
+use crate::compile::unit::Target;
+use crate::verify::overlay::Overlay;
 
 /// Larger files are no text that a compiler read; what depends on one is not kept.
 const MAX_INPUT_BYTES: u64 = 256 << 20;

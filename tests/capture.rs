@@ -7,9 +7,10 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-use cuda_toolkit::Request;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
+
+use cuda_toolkit::Request;
 
 fn main() {
     let arguments = Arguments::from_args();

@@ -8,8 +8,7 @@ use lmem_base::level::Level;
 use lmem_base::source::SourceFile;
 use lmem_frame::attribute;
 use lmem_lints::{Levels, LintContext, UnitContext, claims, kernel_claims, known_names, option_claims};
-use lmem_unit::{Artifacts, parse_messages};
-use lmem_unit::{NvccFlags, TranslationUnit, UnitCode};
+use lmem_unit::{Artifacts, NvccFlags, TranslationUnit, UnitCode, parse_messages};
 use nv_code::{read_machine_code, read_unit};
 
 /// Changed copies of each record; enough to reach every table, and done in seconds.

@@ -5,8 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use cuda_toolkit::{Request, Toolkit};
 use libtest_mimic::{Arguments, Failed, Trial};
+
+use cuda_toolkit::{Request, Toolkit};
 
 /// Compiles two texts, one of them twice, with a header and a template instance, and one that is broken.
 const PROGRAM: &str = r##"

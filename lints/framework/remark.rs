@@ -139,7 +139,7 @@ mod tests {
     fn every_remark_says_what_to_do() {
         for remark in &ALL {
             assert!(remark.documentation.contains("\n\nWhat to do: "), "{}", remark.name);
-            assert!(crate::framework::find(remark.name).is_none(), "{}", remark.name);
+            assert!(crate::find(remark.name).is_none(), "{}", remark.name);
         }
     }
 }

@@ -5,25 +5,20 @@
 //! `p = push(p, dt);`. All calls change with the function, so that all of them must be in sight, and the function must do
 //! nothing with the address but read and write what it leads to.
 
-use crate::rewrite::sites::located;
 use std::ops::Range;
 
 use tree_sitter::Node;
 
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::{access_path, base_name, children, is_callee, resolve, role};
+use lmem_base::diagnostic::Edit;
+use lmem_base::mangling::demangle;
+use lmem_frame::{EscapeKind, StackObject};
+
 use super::purity::{is_pure, takes_values};
 use super::select_syntax::is_in_lambda;
 use super::sites::functions_named;
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::access_path;
-use cuda_syntax::tree::base_name;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::is_callee;
-use cuda_syntax::tree::resolve;
-use cuda_syntax::tree::role;
-use lmem_base::diagnostic::Edit;
-use lmem_base::mangling::demangle;
-use lmem_frame::EscapeKind;
-use lmem_frame::StackObject;
+use crate::rewrite::sites::located;
 
 /// The edits that pass the variable by value to all functions that it is handed to; `None` where one of them does
 /// something else with the address.

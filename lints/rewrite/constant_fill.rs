@@ -1,23 +1,19 @@
 //! A table that is filled by assignments of constants, as a table of constants: `int days[12]; days[0] = 31; …` into
 //! `static constexpr int days[12] = {31, …};`.
 
-use crate::rewrite::sites::located;
 use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
+use cuda_syntax::tree::{access_path, children, enclosing_function, last_name, role};
+use cuda_syntax::{SourceView, types};
+use lmem_base::diagnostic::Edit;
+use lmem_frame::StackObject;
+
 use super::constness::reads_a_value;
 use super::private_variable::{Declared, declared};
 use super::select_syntax::index_of;
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::access_path;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::enclosing_function;
-use cuda_syntax::tree::last_name;
-use cuda_syntax::tree::role;
-use cuda_syntax::types;
-use lmem_base::diagnostic::Edit;
-use lmem_frame::StackObject;
+use crate::rewrite::sites::located;
 
 /// Tables beyond this are not written in one piece by hand.
 const MOST_ELEMENTS: i64 = 4096;

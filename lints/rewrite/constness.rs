@@ -6,14 +6,11 @@
 
 use tree_sitter::Node;
 
+use cuda_syntax::tree::{Declaration, DeclarationKind, children, enclosing_function, last_name, resolve};
+use cuda_syntax::{SourceView, types};
+
 use super::purity::is_pure_call;
 use super::select_syntax::is_in_lambda;
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::enclosing_function;
-use cuda_syntax::tree::last_name;
-use cuda_syntax::tree::{Declaration, DeclarationKind, resolve};
-use cuda_syntax::types;
 
 /// Whether all uses of the variable whose name stands at an offset mean the same with `const`.
 pub fn may_be_const(view: &SourceView, offset: usize) -> bool {

@@ -3,23 +3,20 @@
 //!
 //! The other side must hold elements of the same type, or the copy would read them in another way.
 
-use crate::rewrite::sites::located;
 use std::ops::Range;
 use std::rc::Rc;
 
 use tree_sitter::Node;
 
-use super::private_variable::{Declared, declared};
-use super::select_syntax::index_of;
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::enclosing_function;
-use cuda_syntax::tree::last_name;
-use cuda_syntax::tree::{Declaration, DeclarationKind, resolve};
-use cuda_syntax::types;
+use cuda_syntax::tree::{Declaration, DeclarationKind, children, enclosing_function, last_name, resolve};
 use cuda_syntax::words::{fresh, words};
+use cuda_syntax::{SourceView, types};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::StackObject;
+
+use super::private_variable::{Declared, declared};
+use super::select_syntax::index_of;
+use crate::rewrite::sites::located;
 
 /// Loops in place of calls.
 pub struct ElementCopies {

@@ -3,20 +3,16 @@
 
 use tree_sitter::Node;
 
-use super::purity::is_pure;
-use super::sites::{heads, offset_of};
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::base_name;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::enclosing_function;
-use cuda_syntax::tree::resolve;
+use cuda_syntax::tree::{base_name, children, enclosing_function, resolve};
 use cuda_syntax::words::{fresh, places_of, words};
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
-use lmem_frame::EscapeKind;
-use lmem_frame::StackObject;
-use lmem_unit::CompiledUnit;
-use lmem_unit::MappedText;
+use lmem_frame::{EscapeKind, StackObject};
+use lmem_unit::{CompiledUnit, MappedText};
+
+use super::purity::is_pure;
+use super::sites::{heads, offset_of};
 
 /// Longer tables are left alone.
 const MOST_FUNCTIONS: usize = 16;

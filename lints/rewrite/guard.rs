@@ -3,18 +3,14 @@
 
 use tree_sitter::Node;
 
-use super::for_syntax::ForLoop;
-use super::purity::is_pure;
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::DeclarationKind;
-use cuda_syntax::tree::Volatility;
-use cuda_syntax::tree::access_path;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::enclosing_function;
-use cuda_syntax::tree::role;
+use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, children, enclosing_function, role};
 use cuda_syntax::words::words;
 use lmem_base::diagnostic::Edit;
 use lmem_frame::Access;
+
+use super::for_syntax::ForLoop;
+use super::purity::is_pure;
 
 /// The edits of one loop.
 pub struct Guard {

@@ -2,24 +2,21 @@
 //! the component that holds it is selected, and the part is taken out of that with a shift. The vector then needs no
 //! address, and what was undefined about the cast is gone.
 
-use crate::rewrite::selection::place::place;
-use crate::rewrite::sites::located;
 use std::rc::Rc;
 
 use tree_sitter::Node;
 
+use cuda_syntax::tree::{Declaration, DeclarationKind, children, enclosing_function, resolve, role};
+use cuda_syntax::words::fresh;
+use cuda_syntax::{SourceView, types};
+use lmem_base::diagnostic::Edit;
+use lmem_frame::StackObject;
+
 use super::guard::may_write;
 use super::purity::{is_arithmetic, is_name_path, is_pure, is_pure_call};
 use super::select_syntax::{index_of, is_value_argument, site};
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::enclosing_function;
-use cuda_syntax::tree::role;
-use cuda_syntax::tree::{Declaration, DeclarationKind, resolve};
-use cuda_syntax::types;
-use cuda_syntax::words::fresh;
-use lmem_base::diagnostic::Edit;
-use lmem_frame::StackObject;
+use crate::rewrite::selection::place::place;
+use crate::rewrite::sites::located;
 
 /// A chain of selects over more components would be longer than the loads that it saves.
 const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];

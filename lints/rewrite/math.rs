@@ -1,17 +1,16 @@
 //! Calls of trigonometric functions, by functions without a slow path.
 
-use crate::rewrite::sites::views;
 use std::rc::Rc;
 
 use tree_sitter::Node;
 
-use super::sites::offset_of;
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::base_name;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::enclosing_function;
+use cuda_syntax::tree::{base_name, children, enclosing_function};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::StackObject;
+
+use super::sites::offset_of;
+use crate::rewrite::sites::views;
 
 /// Functions whose slow path needs an array, without the ending of their `float` form.
 const FUNCTIONS: [&str; 4] = ["sin", "cos", "tan", "sincos"];

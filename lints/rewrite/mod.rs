@@ -25,9 +25,6 @@ pub mod selection;
 pub mod sites;
 
 pub use for_syntax::{ForLoop, index_loops};
-pub use function_table::{FunctionTable, tables_called_near, tables_with};
+pub use function_table::{tables_called_near, tables_with};
 pub use guard::Guard;
-pub use private_variable::{Columns, PrivateVariable};
-pub use rotation::Rotations;
-pub use selection::Form;
-pub use sites::{DeclarationSite, inline_named};
+pub use sites::inline_named;

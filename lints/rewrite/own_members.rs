@@ -2,18 +2,15 @@
 
 use tree_sitter::Node;
 
-use super::sites::offset_of;
-use crate::rewrite::sites::views;
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::access_path;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::is_callee;
-use cuda_syntax::tree::role;
-use cuda_syntax::tree::{enclosing_function, first_statement};
+use cuda_syntax::tree::{access_path, children, enclosing_function, first_statement, is_callee, role};
 use cuda_syntax::words::fresh;
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
 use lmem_frame::StackObject;
+
+use super::sites::offset_of;
+use crate::rewrite::sites::views;
 
 /// The edits, and the members that they are for.
 pub struct OwnMembers {

@@ -4,9 +4,8 @@
 
 use tree_sitter::Node;
 
-use cuda_syntax::SourceView;
 use cuda_syntax::tree::children;
-use cuda_syntax::types;
+use cuda_syntax::{SourceView, types};
 
 /// Types in types, and names for names, are followed this far.
 const MAX_STEPS: usize = 6;

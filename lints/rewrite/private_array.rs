@@ -8,16 +8,13 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use cuda_syntax::tree::{access_path, children, enclosing_function, resolve};
+use cuda_syntax::words::{fresh, places_of};
+use cuda_syntax::{SourceView, types};
+use lmem_base::diagnostic::Edit;
+
 use super::plain_type;
 use super::private_variable::{Columns, Declared, PrivateVariable, declared};
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::access_path;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::enclosing_function;
-use cuda_syntax::tree::resolve;
-use cuda_syntax::types;
-use cuda_syntax::words::{fresh, places_of};
-use lmem_base::diagnostic::Edit;
 
 impl PrivateVariable {
     /// A column for each thread; `None` where the variable is no array, is used as a whole, or its elements are made by a

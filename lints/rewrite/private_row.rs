@@ -8,16 +8,15 @@
 
 use tree_sitter::Node;
 
+use cuda_syntax::tree::{children, enclosing_function, first_statement};
+use cuda_syntax::words::{fresh, places_of};
+use cuda_syntax::{SourceView, types};
+use lmem_base::diagnostic::Edit;
+use lmem_frame::StackObject;
+
 use super::plain_type;
 use super::private_array::{loops_over, zero};
 use super::private_variable::{Columns, Declared, PrivateVariable, declared};
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::{enclosing_function, first_statement};
-use cuda_syntax::types;
-use cuda_syntax::words::{fresh, places_of};
-use lmem_base::diagnostic::Edit;
-use lmem_frame::StackObject;
 
 /// Names for the counters of loops that fill an array; there are no more dimensions then.
 const COUNTERS: [&str; 3] = ["element", "column", "layer"];

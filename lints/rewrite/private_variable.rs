@@ -1,15 +1,15 @@
 //! A variable that each thread has for itself, by its declaration in a kernel or in a function that was inlined into one.
 
-use crate::rewrite::sites::located;
 use std::rc::Rc;
 
 use tree_sitter::Node;
 
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::{enclosing_function, head_start};
+use cuda_syntax::tree::{children, enclosing_function, head_start};
 use cuda_syntax::words::{places_of, words};
 use lmem_frame::StackObject;
+
+use crate::rewrite::sites::located;
 
 /// A variable of a kernel, or of a function that runs on the device alone.
 pub struct PrivateVariable {

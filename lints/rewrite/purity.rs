@@ -3,8 +3,7 @@
 use tree_sitter::Node;
 
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::last_name;
+use cuda_syntax::tree::{children, last_name};
 use lmem_unit::Expansion;
 
 /// Functions of the toolkit that take values, give one, and do nothing else; those for `float` end with an `f`.

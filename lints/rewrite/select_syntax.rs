@@ -1,22 +1,18 @@
 //! Uses of an array with an index that is computed: the parts of the expression, and the statement around it.
 
-use crate::rewrite::sites::views;
 use std::ops::Range;
 use std::rc::Rc;
 
 use tree_sitter::Node;
 
+use cuda_syntax::tree::{Declaration, DeclarationKind, children, enclosing_function, resolve};
+use cuda_syntax::{SourceView, types};
+use lmem_frame::{Access, Place, StackObject};
+
 use super::for_syntax::has_known_length;
 use super::purity::takes_values;
 use super::sites::offset_of;
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::enclosing_function;
-use cuda_syntax::tree::{Declaration, DeclarationKind, resolve};
-use cuda_syntax::types;
-use lmem_frame::Access;
-use lmem_frame::Place;
-use lmem_frame::StackObject;
+use crate::rewrite::sites::views;
 
 /// A variable under the name that one function knows it by.
 pub struct Holder {

@@ -6,15 +6,12 @@ use std::rc::Rc;
 use tree_sitter::Node;
 
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::base_name;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::enclosing_function;
+use cuda_syntax::tree::{base_name, children, enclosing_function};
 use lmem_base::diagnostic::Edit;
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use lmem_frame::StackObject;
-use lmem_unit::CompiledUnit;
-use lmem_unit::MappedText;
+use lmem_unit::{CompiledUnit, MappedText};
 
 /// A declaration of one variable or parameter.
 pub struct DeclarationSite {

@@ -1,12 +1,12 @@
 //! Functions that are called through a table, called by name.
 
-use crate::framework::LintContext;
-use crate::rewrite;
-use crate::rewrite::function_table::FunctionTable;
-use crate::rewrite::function_table::function_tables;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::source::Span;
 use lmem_frame::StackObject;
+
+use crate::framework::LintContext;
+use crate::rewrite;
+use crate::rewrite::function_table::{FunctionTable, function_tables};
 
 /// A `switch` in place of the tables whose functions get an object's address.
 pub(crate) fn call_by_name(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {

@@ -1,8 +1,9 @@
 //! Tables that assignments of constants fill.
 
-use crate::rewrite::constant_fill::constant_fill;
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_frame::StackObject;
+
+use crate::rewrite::constant_fill::constant_fill;
 
 /// The values in the declaration, which is `static constexpr` then. Where something writes to the table through a pointer,
 /// the compiler refuses that.

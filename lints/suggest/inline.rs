@@ -1,14 +1,15 @@
 //! Functions that may be inlined, and were not.
 
-use crate::rewrite::sites;
 use std::collections::BTreeSet;
 
-use crate::framework::LintContext;
-use crate::rewrite;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use lmem_frame::StackObject;
+
+use crate::framework::LintContext;
+use crate::rewrite;
+use crate::rewrite::sites;
 
 /// `__forceinline__` in place of `__noinline__` for all functions, mangled, that an object is handed to.
 pub(crate) fn inline(cx: &LintContext<'_>, object: &StackObject, functions: &[String]) -> Option<Suggestion> {

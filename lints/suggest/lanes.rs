@@ -1,8 +1,9 @@
 //! Parts of vectors that are chosen at run time.
 
-use crate::rewrite::lanes::lanes;
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_frame::StackObject;
+
+use crate::rewrite::lanes::lanes;
 
 /// A select over the components, and a shift, in place of an index.
 pub(crate) fn select_lanes(object: &StackObject) -> Option<Suggestion> {

@@ -1,6 +1,5 @@
 //! Limits that leave more registers to a thread.
 
-use crate::framework::LintContext;
 use cuda_syntax::Launch;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::source::Span;
@@ -8,6 +7,7 @@ use lmem_frame::KernelFrame;
 use lmem_unit::UnitCode;
 
 use super::split_at_commas;
+use crate::framework::LintContext;
 
 /// `__launch_bounds__(256, 1)` in place of `(256)`.
 pub(crate) fn name_blocks(frame: &KernelFrame) -> Option<Suggestion> {

@@ -1,15 +1,14 @@
 //! A private variable in shared memory, with a place for each thread of the largest block: an array as `[element][thread]`,
 //! a column each; what is used as a whole as a row each.
 
-use crate::framework::{LintContext, bytes};
-use crate::rewrite::private_variable::private_variable;
-use crate::rewrite::private_variable::{Columns, PrivateVariable};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::gpu::DECLARED_SHARED;
 use lmem_frame::{EscapeKind, StackObject};
 use nv_code::PtxFunction;
 
 use super::split_at_commas;
+use crate::framework::{LintContext, bytes};
+use crate::rewrite::private_variable::{Columns, PrivateVariable, private_variable};
 
 /// Threads of a block as a thread counts them, by the axes that they lie along.
 const OWN_COLUMNS: [&str; 3] = [

@@ -1,11 +1,11 @@
 //! The pragma with which ptxas spills to shared memory.
 
-use crate::framework::LintContext;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
-use lmem_base::source::Span;
-use lmem_base::source::has_ending;
+use lmem_base::source::{Span, has_ending};
 use lmem_frame::KernelFrame;
 use nv_code::shared_spilling::{PRAGMA, may_spill};
+
+use crate::framework::LintContext;
 
 /// The pragma as the first statement of the kernel, where ptxas does not refuse it. Toolkits that do not know it ignore it,
 /// which a recompilation shows. `advice` is what would be better still, and has no edit.

@@ -1,13 +1,13 @@
 //! Loops over an array that are unrolled, so that its indices become constants.
 
-use crate::rewrite::for_syntax::{ForLoop, index_loops};
-use crate::rewrite::guard::Guard;
-use crate::rewrite::private_variable::declared_elements;
 use cuda_syntax::types;
 use lmem_base::diagnostic::Edit;
 use lmem_base::gpu::MAX_REGISTERS;
 use lmem_frame::{Access, Address, StackObject};
-use nv_code::dataflow::loops::Trip;
+use nv_code::dataflow::Trip;
+
+use crate::rewrite::private_variable::declared_elements;
+use crate::rewrite::{ForLoop, Guard, index_loops};
 
 /// Bytes of a register; an array beyond all of them stays where it is.
 const REGISTER_BYTES: u64 = 4;

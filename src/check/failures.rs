@@ -5,14 +5,14 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::unit::{UnitReport, flag_origin};
 use cuda_toolkit::Toolkit;
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Severity};
-use lmem_base::gpu::arch::Arch;
+use lmem_base::gpu::Arch;
 use lmem_base::process;
 use lmem_base::source::Span;
-use lmem_unit::CompilerMessage;
-use lmem_unit::{TranslationUnit, UnitCode};
+use lmem_unit::{CompilerMessage, TranslationUnit, UnitCode};
+
+use super::unit::{UnitReport, flag_origin};
 
 /// Places that are named beside the first.
 const MAX_PLACES: usize = 5;

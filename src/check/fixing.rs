@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Suggestion};
+use lmem_base::words::plural;
+
 use super::{CheckError, Outcome, Talk};
 use crate::cli::CheckArgs;
 use crate::fix::vcs::VcsRules;
 use crate::fix::{self, FixedFile};
-use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Suggestion};
-use lmem_base::words::plural;
 
 /// Edits may bring up others. A run that is not at rest by then says so; the next one goes on.
 const MAX_ROUNDS: usize = 16;

@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
 
-use super::{CheckError, Talk, not_captured, select_toolkit, target};
-use crate::cli::CheckArgs;
-use crate::run::{self, RunError};
 use cuda_toolkit::{self, Toolkit};
 use lmem_extract::{Extraction, extract};
 use lmem_project::build_flags::{self, Asked, BuildFlags, CaptureError};
 use lmem_project::discover::{DiscoverError, Scope, Workspace, discover};
+
+use super::{CheckError, Talk, not_captured, select_toolkit, target};
+use crate::cli::CheckArgs;
+use crate::run::{self, RunError};
 
 /// The workspace of a run. A program that is watched may belong to none.
 pub(super) fn workspace(scope: &Scope, program: Option<&[OsString]>) -> Result<Workspace, DiscoverError> {

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use lmem_base::source::has_ending;
-use lmem_base::source::{SourceFile, normalize};
+use lmem_base::source::{SourceFile, has_ending, normalize};
 
 /// Files that kernels are written in. A cubin comes with a pull request, and may name any file; what is shown of others
 /// could be a secret.

@@ -1,15 +1,15 @@
 //! Messages of compilers as diagnostics, at their place in the file that the user edits.
 
+use std::path::Path;
+
+use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Severity};
+use lmem_base::source::{SourceFile, Span, normalize};
+use lmem_lints::explains;
+use lmem_unit::{CompilerMessage, MappedText, MessageKind, STRING_NAME, TranslationUnit, UnitCode};
+use nv_code::PtxModule;
+
 use super::failures;
 use crate::compile::unit::{CompileError, Failure};
-use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Severity};
-use lmem_base::source::normalize;
-use lmem_base::source::{SourceFile, Span};
-use lmem_lints::explains;
-use lmem_unit::{CompilerMessage, MessageKind, STRING_NAME};
-use lmem_unit::{MappedText, TranslationUnit, UnitCode};
-use nv_code::PtxModule;
-use std::path::Path;
 
 /// More messages of one unit say nothing new.
 const MAX_MESSAGES: usize = 20;

@@ -19,41 +19,38 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitStatus;
-use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use globset::Glob;
 use thiserror::Error;
 
+use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
+use lmem_base::diagnostic::{Code, Diagnostic, Report, Summary};
+use lmem_base::gpu::Arch;
+use lmem_base::level::Level;
+use lmem_extract::Extraction;
+use lmem_lints::{self, Levels, remark};
+use lmem_project::build_flags::CaptureError;
+use lmem_project::config::{ConfigError, PackageConfig};
+use lmem_project::discover::{DiscoverError, Workspace};
+use lmem_unit::{MachineCode, TranslationUnit, UnitCode, declared_target};
+
 use crate::cache::{self, Cache};
 use crate::cli::CheckArgs;
 use crate::compile::rescue::HeaderIndex;
 use crate::compile::unit::{Compiler, Shown, Target};
-use crate::fix;
 use crate::fix::vcs::{VcsError, VcsRules};
 use crate::fix::write::WriteError;
-use crate::report;
 use crate::run::RunError;
 use crate::sandbox::Sandbox;
-use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
-use lmem_base::diagnostic::{Code, Diagnostic, Report, Summary};
-use lmem_base::gpu::arch::Arch;
-use lmem_base::level::Level;
-use lmem_extract::Extraction;
-use lmem_lints::remark;
-use lmem_lints::{self, Levels};
-use lmem_project::build_flags::CaptureError;
-use lmem_project::config::{ConfigError, PackageConfig};
-use lmem_project::discover::{DiscoverError, Workspace};
-use lmem_unit::declared_target;
-use lmem_unit::{MachineCode, TranslationUnit, UnitCode};
+use crate::{fix, report};
+use progress::Progress;
+use unit::{Shared, UnitReport, check_unit};
 
 pub use fixing::Fixes;
-use progress::Progress;
 pub use unit::{ArtifactSource, Compilers, MARKS_SPILLS, Sourced, register_flag};
-use unit::{Shared, UnitReport, check_unit};
 
 /// Why a run could not start.
 #[derive(Debug, Error)]

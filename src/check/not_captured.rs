@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::unit;
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::places;
 use lmem_extract::Extraction;
-
 use lmem_project::build_flags::BuildFlags;
-use lmem_project::discover::Workspace;
-use lmem_project::discover::packages::Package;
+use lmem_project::discover::{Package, Workspace};
 use lmem_unit::UnitCode;
+
+use super::unit;
 
 /// Build scripts have a few thousand bytes.
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;

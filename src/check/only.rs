@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::unit::UnitReport;
 use lmem_base::diagnostic::Diagnostic;
-use lmem_base::gpu::arch::Arch;
+use lmem_base::gpu::Arch;
+
+use super::unit::UnitReport;
 
 /// For each function, by its mangled name, the architectures that it was looked at for.
 pub type Compiled = BTreeMap<String, BTreeSet<String>>;

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggestion};
+use lmem_base::words::plural;
+
 use super::fixing::{Fixes, accepts, is_asked};
 use super::progress::Progress;
 use super::unit::{Shared, UnitReport};
 use super::{CheckError, Job, Talk};
 use crate::cli::CheckArgs;
 use crate::verify::{self, Prover, Subject, Watcher};
-use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggestion};
-use lmem_base::words::plural;
 
 /// The run whose suggestions are compiled.
 pub struct Run<'a> {

@@ -6,7 +6,7 @@ use lmem_base::diagnostic::{Code, Diagnostic, Label, Severity};
 use lmem_base::source::{SourceFile, Span};
 use lmem_lints::Levels;
 use lmem_lints::remark::{self, COMPILER_WARNING};
-use lmem_project::discover::unmatched::Unmatched;
+use lmem_project::discover::Unmatched;
 
 /// Gives a remark its level; `None` where that is `allow`. Findings of lints have theirs.
 pub fn leveled(mut diagnostic: Diagnostic, levels: &Levels) -> Option<Diagnostic> {

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::Job;
-use super::unit::UnitReport;
 use lmem_base::diagnostic::{Code, Diagnostic, Label, Severity, Suppression};
 use lmem_base::level::Level;
 use lmem_base::source::{SourceFile, Span};
 use lmem_lints::{self, Levels};
-use lmem_project::directive::parse::Word;
-use lmem_project::directive::{Directive, DirectiveError, Directives};
+use lmem_project::directive::{Directive, DirectiveError, Directives, Word};
 use lmem_unit::{MappedText, TranslationUnit, UnitCode};
+
+use super::Job;
+use super::unit::UnitReport;
 
 /// Texts without this, in any case, have no directive, and are not looked into.
 const MARK: &[u8] = b"lmem";

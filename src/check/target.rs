@@ -5,9 +5,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::{CheckError, Talk};
-use lmem_base::gpu::arch::Arch;
+use lmem_base::gpu::Arch;
 use lmem_base::process;
+
+use super::{CheckError, Talk};
 
 /// What is assumed where nothing names an architecture and there is no GPU: the oldest that is still common.
 const FALLBACK: &str = "sm_80";

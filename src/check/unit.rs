@@ -5,6 +5,15 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
+use lmem_base::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
+use lmem_base::gpu::Arch;
+use lmem_base::mangling::demangle;
+use lmem_base::version::Version;
+use lmem_frame::{KernelFrame, SpillCheck, StackObjectKind, attribute};
+use lmem_lints::{self, Circumstances, Levels, LintContext, UnitContext};
+use lmem_unit::{Artifacts, AsCompiled, DriverOptions, TranslationUnit, UnitCode};
+use nv_code::{ReadError, UnitFacts, read_machine_code, read_unit};
+
 use super::machine::source_file;
 use super::messages;
 use crate::cache::Cache;
@@ -14,16 +23,6 @@ use crate::compile::unit::{CompileError, Compiler, Failure, Shown, Target};
 use crate::verify::OverlaySource;
 use crate::verify::measure::Measured;
 use crate::verify::overlay::Overlay;
-use lmem_base::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
-use lmem_base::gpu::arch::Arch;
-use lmem_base::mangling::demangle;
-use lmem_base::version::Version;
-use lmem_frame::{KernelFrame, SpillCheck, StackObjectKind, attribute};
-use lmem_lints::{self, Circumstances, Levels, LintContext, UnitContext};
-use lmem_unit::Artifacts;
-use lmem_unit::AsCompiled;
-use lmem_unit::{DriverOptions, TranslationUnit, UnitCode};
-use nv_code::{ReadError, UnitFacts, read_machine_code, read_unit};
 
 /// The first version whose ptxas marks spills in the cubin.
 pub const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };

@@ -2,14 +2,14 @@
 
 mod words;
 
-use cuda_toolkit::command::ToolkitCommand;
-use lmem_project::discover::Scope;
-use std::path::Path;
-use std::path::PathBuf;
-
-pub use words::{NoCommand, mistaken_command, normalized};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use cuda_toolkit::command::ToolkitCommand;
+use lmem_project::discover::Scope;
+
+pub use words::{NoCommand, mistaken_command, normalized};
 
 /// Entry for `cargo lmem …`: cargo runs `cargo-lmem lmem …`.
 #[derive(Debug, Parser)]

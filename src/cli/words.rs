@@ -5,8 +5,9 @@ use std::path::Path;
 
 use clap::CommandFactory;
 
-use super::{CheckArgs, Lmem};
 use lmem_base::words::nearest;
+
+use super::{CheckArgs, Lmem};
 
 /// The arguments as `cargo lmem …` would give them: cargo runs `cargo-lmem lmem …`, people run `cargo-lmem …`; and
 /// `help COMMAND` stands for `COMMAND --help`.

@@ -1,8 +1,8 @@
 //! Machine code that lies in the workspace: no compiler has a part in it, and what is known of it is what it says itself.
 
+use lmem_unit::{Artifacts, MachineCode, TranslationUnit};
+
 use super::unit::{CompileError, Failure};
-use lmem_unit::Artifacts;
-use lmem_unit::{MachineCode, TranslationUnit};
 
 /// What a compilation would have given.
 ///

@@ -10,7 +10,6 @@ pub mod unit;
 mod unlimited;
 
 pub use given::given;
-
 pub use nvrtc::{NVRTC_WORKER, worker as nvrtc_worker};
 pub use rescue::HeaderIndex;
 pub use unit::{CompileError, Compiler, Failure, Shown, Target};

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::ptxas::REPORTING_FLAGS;
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::source::unescape_path;
 use lmem_unit::NvccFlags;
+
+use super::ptxas::REPORTING_FLAGS;
 
 /// Variables whose flags nvcc adds to every command line.
 const ADDING_VARIABLES: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];

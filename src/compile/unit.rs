@@ -7,23 +7,22 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+use cuda_toolkit::Toolkit;
+use lmem_base::diagnostic::FlagOrigin;
+use lmem_base::gpu::Arch;
+use lmem_base::places::is_regular;
+use lmem_base::process::{End, Output};
+use lmem_base::source::{SourceFile, normalize, unescape_path};
+use lmem_unit::{
+    Artifacts, AsCompiled, CompilerMessage, Dependency, FrontEnd, MessageKind, NvccFlags, NvrtcOptions, STRING_NAME,
+    TranslationUnit, UnitCode, declared_target, parse_messages,
+};
+use nv_code::{PtxasLog, shared_spilling as shared};
+
 use super::rescue::{HeaderIndex, Rescue, rescue};
 use super::{nvcc, nvrtc, ptxas, unlimited};
 use crate::compile::given::given;
 use crate::sandbox::{OfUnit, Sandbox};
-use cuda_toolkit::Toolkit;
-use lmem_base::diagnostic::FlagOrigin;
-use lmem_base::gpu::arch::Arch;
-use lmem_base::places::is_regular;
-use lmem_base::process::{End, Output};
-use lmem_base::source::{SourceFile, normalize, unescape_path};
-use lmem_unit::AsCompiled;
-use lmem_unit::FrontEnd;
-use lmem_unit::{Artifacts, Dependency, STRING_NAME, declared_target};
-use lmem_unit::{CompilerMessage, MessageKind, parse_messages};
-use lmem_unit::{NvccFlags, NvrtcOptions, TranslationUnit, UnitCode};
-use nv_code::PtxasLog;
-use nv_code::shared_spilling as shared;
 
 /// More failures in a row than this are not for a missing flag.
 const MAX_RESCUES: usize = 12;

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use patch::patch;
-pub use vcs::{VcsError, VcsRules, refuse};
-pub use write::{WriteError, is_inside, write};
-
 use lmem_base::diagnostic::{Edit, Suggestion};
 use lmem_base::edit;
 use lmem_base::source::SourceFile;
+
+pub use patch::patch;
+pub use vcs::{VcsError, VcsRules, refuse};
+pub use write::{WriteError, is_inside, write};
 
 /// A file with all its edits.
 #[derive(Debug, Clone)]

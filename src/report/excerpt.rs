@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use codespan_reporting::files::{Error, Files, Location};
 
-use super::position::{self, Columns, Region};
 use lmem_base::source::{SourceFile, Span};
+
+use super::position::{self, Columns, Region};
 
 const CUT: &str = "…";
 

@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::Context;
-use super::position::place;
 use lmem_base::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, KernelInstance, Label, Location, Severity};
-use lmem_base::gpu::arch::Arch;
+use lmem_base::gpu::Arch;
 use lmem_base::source::Span;
 use lmem_lints::remark::{self, COMPILER_WARNING};
+
+use super::Context;
+use super::position::place;
 
 /// Rows of a table of kernels; the JSON format has all.
 const MAX_ROWS: usize = 8;

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 use std::io;
 
+use lmem_base::diagnostic::{Diagnostic, Report, Severity};
+use lmem_base::source::Span;
+
 use super::facts::{count, plain_text};
 use super::position::{Columns, Region};
 use super::{Context, facts};
-use lmem_base::diagnostic::{Diagnostic, Report, Severity};
-use lmem_base::source::Span;
 
 /// GitHub shows this many annotations of a level in one step, and drops the rest silently.
 const MAX_PER_LEVEL: usize = 10;

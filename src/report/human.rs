@@ -7,10 +7,11 @@ use codespan_reporting::files;
 use codespan_reporting::term::termcolor::{Ansi, NoColor};
 use codespan_reporting::term::{Config, emit_to_write_style};
 
-use super::excerpt::{Excerpts, clean, one_line};
-use super::{Context, facts, suggestion};
 use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity};
 use lmem_base::source::Span;
+
+use super::excerpt::{Excerpts, clean, one_line};
+use super::{Context, facts, suggestion};
 
 /// Columns for line numbers and borders.
 const GUTTER: usize = 10;

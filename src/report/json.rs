@@ -5,13 +5,14 @@ use std::io;
 
 use serde::Serialize;
 
-use super::position::{Columns, Region, range};
-use super::{Context, DEFAULT_WIDTH, PackageInfo, facts, human};
 use lmem_base::diagnostic::{
     Applicability, Code, Diagnostic, Evidence, FlagOrigin, Footprint, KernelInstance, Label, Report, Severity,
     Suggestion, Suppression, Uniformity, VerifiedKernel,
 };
 use lmem_base::source::Span;
+
+use super::position::{Columns, Region, range};
+use super::{Context, DEFAULT_WIDTH, PackageInfo, facts, human};
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
     let packages: HashMap<&str, &PackageInfo> =

@@ -20,8 +20,9 @@ pub(crate) mod samples;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::cli::MessageFormat;
 use lmem_base::diagnostic::Report;
+
+use crate::cli::MessageFormat;
 
 pub use fold::{fold, fold_units, sort};
 pub use summary::summary;

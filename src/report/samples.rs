@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Context, DEFAULT_WIDTH, PackageInfo};
 use lmem_base::diagnostic::{
     Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Report, ResourceUsage, Severity, Uniformity,
 };
 use lmem_base::source::{SourceFile, Span};
+
+use super::{Context, DEFAULT_WIDTH, PackageInfo};
 
 const RUNNING_MEAN: &str = "\
 template <int W>

@@ -10,11 +10,12 @@ use serde_sarif::sarif::{
     Result as SarifResult, ResultLevel, Run, SCHEMA_URL, Sarif, Tool, ToolComponent,
 };
 
+use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity};
+use lmem_base::source::Span;
+
 use super::Context;
 use super::facts::{self, repository_path};
 use super::position::{Columns, Region};
-use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity};
-use lmem_base::source::Span;
 
 /// The name that SARIF files use for the repository root.
 const ROOT: &str = "%SRCROOT%";

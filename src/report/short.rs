@@ -2,10 +2,11 @@
 
 use std::io;
 
+use lmem_base::diagnostic::{Diagnostic, Report};
+
 use super::excerpt::one_line;
 use super::facts::severity_word;
 use super::position::place;
-use lmem_base::diagnostic::{Diagnostic, Report};
 
 pub(super) fn render(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     report.diagnostics.iter().try_for_each(|diagnostic| writeln!(out, "{}", one_line(&line(diagnostic))))

@@ -4,11 +4,12 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::excerpt::clean;
 use lmem_base::diagnostic::{Edit, Suggestion, VerifiedKernel};
 use lmem_base::edit;
-use lmem_base::gpu::arch::Arch;
+use lmem_base::gpu::Arch;
 use lmem_base::source::SourceFile;
+
+use super::excerpt::clean;
 
 /// Rows of figures that people read; the JSON format has all.
 const MAX_ROWS: usize = 4;

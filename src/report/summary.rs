@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use codespan_reporting::term::termcolor::{Ansi, Color, ColorSpec, NoColor, WriteColor};
 
-use super::facts::count;
 use lmem_base::diagnostic::{Applicability, Summary};
+
+use super::facts::count;
 
 /// Words of cargo's progress lines stand right-aligned in this many columns.
 const STATUS_WIDTH: usize = 12;

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use super::compare;
-use super::measure::{Measured, canonical};
-use super::{Candidate, Prover, candidate_of, is_cancelled, judge_kernels, run};
-use crate::compile::unit::Failure;
 use lmem_base::diagnostic::{Diagnostic, Suggestion};
 use lmem_base::edit;
+
+use super::measure::{Measured, canonical};
+use super::{Candidate, Prover, candidate_of, compare, is_cancelled, judge_kernels, run};
+use crate::compile::unit::Failure;
 
 /// Writing nothing after all that was compiled would waste it, so the budget of the proof does not count here.
 const TIME: Duration = Duration::from_secs(24 * 60 * 60);

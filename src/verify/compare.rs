@@ -2,11 +2,12 @@
 
 use thiserror::Error;
 
+use lmem_base::diagnostic::Footprint;
+use lmem_base::gpu::Arch;
+use nv_code::ComputedCosts;
+
 use super::measure::{Function, Measured};
 use crate::verify::occupancy::{Occupancy, occupancy};
-use lmem_base::diagnostic::Footprint;
-use lmem_base::gpu::arch::Arch;
-use nv_code::ComputedCosts;
 
 /// Rounds of a loop of which nothing is known, as in the order of findings.
 const ROUNDS: u32 = 8;

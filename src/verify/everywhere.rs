@@ -1,9 +1,10 @@
 //! An edit is of one file; units with other flags, for other architectures, compile the same file to something else.
 //! It is only made where all of them compiled the same, and what the file says.
 
-use super::{Subject, reads};
 use lmem_base::diagnostic::{Diagnostic, Edit, Suggestion};
 use lmem_unit::CompiledUnit;
+
+use super::{Subject, reads};
 
 /// Takes away the suggestions whose edits are not true everywhere; says how many there were.
 pub fn keep_true_everywhere(diagnostics: &mut [Diagnostic], subjects: &[Subject<'_>]) -> usize {

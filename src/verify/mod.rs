@@ -18,27 +18,25 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-pub use combine::{Combined, combine};
-pub use everywhere::keep_true_everywhere;
-pub use measure::{Function, Measured};
-pub use occupancy::{Occupancy, occupancy};
-pub use overlay::{Mirror, Overlay};
-
-use crate::compile::unit::{CompileError, Failure, Target};
 use lmem_base::diagnostic::{
     Applicability, Diagnostic, Edit, Evidence, KernelInstance, Suggestion, Uniformity, Verification, VerifiedKernel,
 };
 use lmem_base::edit;
-use lmem_base::gpu::arch::Arch;
+use lmem_base::gpu::Arch;
 use lmem_base::source::normalize;
-use lmem_unit::AsCompiled;
-use lmem_unit::MessageKind;
-use lmem_unit::{TranslationUnit, UnitCode};
+use lmem_unit::{AsCompiled, MessageKind, TranslationUnit, UnitCode};
 use nv_code::computed_costs;
 
-pub use compare::Fault;
+use crate::compile::unit::{CompileError, Failure, Target};
 use compare::Terms;
 use measure::canonical;
+
+pub use combine::{Combined, combine};
+pub use compare::Fault;
+pub use everywhere::keep_true_everywhere;
+pub use measure::{Function, Measured};
+pub use occupancy::{Occupancy, occupancy};
+pub use overlay::{Mirror, Overlay};
 
 /// Bytes of an element, where only the object's size is known.
 const ELEMENT_BYTES: u64 = 4;

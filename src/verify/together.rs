@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::compare::Fault;
-use super::{Candidate, Outcome, Prover, Tally, candidate_of, try_all};
 use lmem_base::diagnostic::{Diagnostic, Suggestion};
 use lmem_base::edit;
+
+use super::compare::Fault;
+use super::{Candidate, Outcome, Prover, Tally, candidate_of, try_all};
 
 /// More findings of one kernel are not tried together: what helps then is seldom what a reader would take.
 const MOST: usize = 4;

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
+use libtest_mimic::Completion;
+
 use cargo_lmem::check::{ArtifactSource, Sourced, Surroundings, check_in};
 use cargo_lmem::cli::MessageFormat;
 use cargo_lmem::compile::{Failure, Target};
-use lmem_unit::TranslationUnit;
-
 use cargo_lmem::verify::{Measured, Overlay, OverlaySource};
 use cuda_toolkit::Component;
-use libtest_mimic::Completion;
+use lmem_unit::TranslationUnit;
 
 use super::crates::TestCrate;
 use super::record::Given;

@@ -16,20 +16,18 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+
 use cargo_lmem::cache::{self, Cache};
 use cargo_lmem::check::{ArtifactSource, Compilers, Sourced};
 use cargo_lmem::compile::{CompileError, Compiler, Failure, HeaderIndex, Target};
 use cargo_lmem::verify::{Measured, Overlay, OverlaySource};
 use cuda_toolkit::{Component, Request, Toolkit};
-use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
 use lmem_base::version::Version;
-use lmem_unit::AsCompiled;
-use lmem_unit::FrontEnd;
-use lmem_unit::{Artifacts, CompilerMessage};
-use lmem_unit::{TranslationUnit, UnitCode};
-use serde::{Deserialize, Serialize};
+use lmem_unit::{Artifacts, AsCompiled, CompilerMessage, FrontEnd, TranslationUnit, UnitCode};
 
 use super::crates::{self, TestCrate};
 use super::{Problem, run};

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use snapbox::{Data, IntoData};
+
 use cargo_lmem::check::Outcome;
 use cargo_lmem::cli::MessageFormat;
 use lmem_base::diagnostic::{Code, Diagnostic};
-
 use nv_code::PtxasLog;
-use snapbox::{Data, IntoData};
 
 use super::crates::TestCrate;
 use super::record::{Given, Record, no_toolkit};

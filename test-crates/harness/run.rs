@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use clap::Parser;
+
 use cargo_lmem::check::{ArtifactSource, Outcome, Surroundings, check_in};
 use cargo_lmem::cli::{Cargo, CheckArgs, Command, MessageFormat};
-use lmem_project::discover::Package;
-
 use cargo_lmem::report::{Context, DEFAULT_WIDTH, PackageInfo, render};
-use clap::Parser;
 use cuda_toolkit::Toolkit;
+use lmem_project::discover::Package;
 
 use super::Problem;
 use super::crates::TestCrate;

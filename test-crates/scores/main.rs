@@ -25,6 +25,7 @@ use std::process::ExitCode;
 use harness::crates::{self, TestCrate};
 use harness::run::ARCHITECTURES;
 use harness::{Problem, recorded};
+
 use labels::Labels;
 use matching::{Comparison, Verdict, compare};
 use truth::Truth;

@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tree_sitter::Node;
 
+use lmem_base::gpu::MAX_BLOCK_THREADS;
+use lmem_base::mangling::demangle;
+use lmem_base::source::Span;
+use lmem_unit::{CompiledUnit, DynamicShared, MappedText, RustLaunch, UnitCode};
+
 use super::types;
 use crate::tree::access_path::access_path;
 use crate::tree::children;
 use crate::tree::role::role;
 use crate::tree::view::SourceView;
-use lmem_base::gpu::MAX_BLOCK_THREADS;
-use lmem_base::mangling::demangle;
-use lmem_base::source::Span;
-use lmem_unit::CompiledUnit;
-use lmem_unit::{DynamicShared, MappedText, RustLaunch, UnitCode};
 
 /// Names that stand for names that stand for names.
 const MAX_STEPS: usize = 8;

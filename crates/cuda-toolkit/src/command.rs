@@ -5,10 +5,12 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use clap::Subcommand;
+
+use lmem_base::version::VersionRequest;
+
 use super::environment::Environment;
 use super::{Request, Selection, Toolkit, ToolkitError, discover, install, releases};
-use clap::Subcommand;
-use lmem_base::version::VersionRequest;
 
 #[derive(Debug, Subcommand)]
 pub enum ToolkitCommand {

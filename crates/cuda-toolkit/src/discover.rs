@@ -7,9 +7,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use lmem_base::version::{Version, VersionRequest};
+
 use super::environment::{Environment, is_executable};
 use super::{Component, Refused, Request, Selection, Toolkit, ToolkitError, install, process};
-use lmem_base::version::{Version, VersionRequest};
 
 /// See [`super::select`].
 pub(super) fn select(

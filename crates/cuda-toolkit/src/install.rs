@@ -23,10 +23,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use lmem_base::version::VersionRequest;
+
 use super::environment::{Environment, is_executable};
 use super::releases::{self, Package, Release};
 use super::{Component, Refused, Toolkit, ToolkitError, discover, process};
-use lmem_base::version::VersionRequest;
 
 /// Megabytes of the six wheels, and of what is in them: 179 and 483 for 13.5.37, 186 and 507 for 13.0.88.
 const TOOLKIT_MEGABYTES: (u64, u64) = (185, 495);

@@ -13,10 +13,9 @@ mod releases;
 #[cfg(all(test, unix))]
 mod testing;
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::{fmt, io};
 
 use environment::Environment;
 

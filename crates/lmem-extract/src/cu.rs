@@ -3,16 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Extraction;
-use super::rust::Strings;
 use lmem_base::diagnostic::FlagOrigin;
-use lmem_base::source::has_ending;
-use lmem_base::source::{SourceFile, Span, display_path};
+use lmem_base::source::{SourceFile, Span, display_path, has_ending};
 use lmem_project::build_flags::BuildFlags;
 use lmem_project::config::flags_for;
 use lmem_project::discover::{DiscoveredFile, Workspace};
-use lmem_unit::machine;
-use lmem_unit::{DriverOptions, MappedText, NvccFlags, TranslationUnit, UnitCode, Unresolved};
+use lmem_unit::{DriverOptions, MappedText, NvccFlags, TranslationUnit, UnitCode, Unresolved, machine};
+
+use super::Extraction;
+use super::rust::Strings;
 
 /// The `.cu` and `.ptx` files of a workspace, without those that are compiled as strings.
 pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags, strings: &Strings) -> Extraction {

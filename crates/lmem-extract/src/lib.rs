@@ -7,8 +7,7 @@ mod rust;
 
 use std::collections::BTreeSet;
 
-use lmem_base::source::SourceFile;
-use lmem_base::source::has_ending;
+use lmem_base::source::{SourceFile, has_ending};
 use lmem_project::build_flags::BuildFlags;
 use lmem_project::discover::Workspace;
 use lmem_unit::{DynamicShared, MappedText, RustLaunch, TranslationUnit, UnitCode, Unresolved};

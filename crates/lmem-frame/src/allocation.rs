@@ -1,10 +1,11 @@
 //! Memory that `alloca` takes from the stack while a kernel runs: no frame counts it.
 
+use cuda_syntax::tree::DeclarationKind;
+use lmem_base::source::Span;
+
 use super::calls::call_range;
 use crate::symbolize::name::Variable;
 use crate::symbolize::place::Place;
-use cuda_syntax::tree::DeclarationKind;
-use lmem_base::source::Span;
 
 /// A call of `alloca`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -8,13 +8,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::symbolize::place::{Place, places};
 use cuda_syntax::Views;
 use cuda_syntax::tree::last_name;
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use nv_code::dataflow::callee;
 use nv_code::{AccessKind, AddressBase, Instruction, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
+
+use crate::symbolize::place::{Place, places};
 
 /// A part of a frame that calls need.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,16 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::escape::{self, CallSites};
-use super::objects::{EscapeKind, ObjectKey, RawObject};
-use crate::symbolize::place::{Place, places};
 use cuda_syntax::Views;
 use cuda_syntax::tree::ParameterSyntax;
 use lmem_base::source::Span;
-use nv_code::dataflow::flow::Flow;
-use nv_code::dataflow::flow::operands::parameter_number;
-use nv_code::dataflow::flow::pointer::Root;
+use nv_code::dataflow::{Flow, Root, parameter_number};
 use nv_code::{AddressOperand, Instruction, PtxFunction, PtxModule, UnitFacts};
+
+use super::escape::{self, CallSites};
+use super::objects::{EscapeKind, ObjectKey, RawObject};
+use crate::symbolize::place::{Place, places};
 
 /// Definitions that are followed to find out what a stored value is.
 const MAX_DEPTH: usize = 32;

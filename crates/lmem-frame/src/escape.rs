@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use cuda_syntax::Views;
+use nv_code::dataflow::{Call, Flow, Root, registers};
+use nv_code::{Instruction, PtxFunction, PtxModule};
+
 use super::objects::{Escape, EscapeKind, ObjectKey, RawObject, key};
 use crate::symbolize::place::{Place, places};
-use cuda_syntax::Views;
-use nv_code::dataflow::flow::Flow;
-use nv_code::dataflow::flow::calls::Call;
-use nv_code::dataflow::flow::operands::registers;
-use nv_code::dataflow::flow::pointer::Root;
-use nv_code::{Instruction, PtxFunction, PtxModule};
 
 /// Functions and all that they call by name, directly or not.
 pub fn reachable<'a, 'n>(module: &'a PtxModule, roots: impl Iterator<Item = &'n str>) -> Vec<&'a PtxFunction> {

@@ -5,6 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
+use cuda_syntax::tree::{DeclarationKind, FunctionSyntax};
+use cuda_syntax::{Views, types};
+use lmem_base::diagnostic::ResourceUsage;
+use lmem_base::gpu::Gpu;
+use lmem_base::mangling::{bind, demangle, template_arguments, without_copy_number};
+use lmem_base::source::Span;
+use lmem_unit::{Artifacts, TranslationUnit};
+use nv_code::dataflow::{Circle, Circles, callee as called_name};
+use nv_code::{
+    Instruction, KernelFacts, LocalAccess, Location, PtxFunction, PtxVariable, PtxasLog, STACK_ALIGNMENT, UnitFacts,
+};
+
 use super::allocation::{self, Allocation};
 use super::calls::{self, CallArea, CallAreaKind, Sorted};
 use super::contents::{self, Contents};
@@ -14,22 +26,6 @@ use super::spill::{self, Limit, Spills};
 use crate::symbolize::mark;
 use crate::symbolize::name::{self, Variable};
 use crate::symbolize::place::Place;
-use cuda_syntax::Views;
-use cuda_syntax::tree::DeclarationKind;
-use cuda_syntax::tree::FunctionSyntax;
-use cuda_syntax::types;
-use lmem_base::diagnostic::ResourceUsage;
-use lmem_base::gpu::Gpu;
-use lmem_base::mangling::without_copy_number;
-use lmem_base::mangling::{bind, demangle, template_arguments};
-use lmem_base::source::Span;
-use lmem_unit::Artifacts;
-use lmem_unit::TranslationUnit;
-use nv_code::dataflow::callee as called_name;
-use nv_code::dataflow::recursion::{Circle, Circles};
-use nv_code::{
-    Instruction, KernelFacts, LocalAccess, Location, PtxFunction, PtxVariable, PtxasLog, STACK_ALIGNMENT, UnitFacts,
-};
 
 /// Alignment adds at most this many bytes to a frame.
 const MAX_PADDING: u64 = 15;

@@ -3,23 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
+use cuda_syntax::Views;
+use cuda_syntax::tree::{Declaration, last_name};
+use lmem_base::diagnostic::Uniformity;
+use lmem_base::source::Span;
+use nv_code::dataflow::{Flow, Root, Sources, Trip, read, registers};
+use nv_code::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
+
 use super::contents::{self, Contents};
 use super::escape::{self, CallSites};
 use super::remainder::{self, Origins};
 use crate::symbolize::passed;
 use crate::symbolize::place::{Place, places, places_of_lines};
-use cuda_syntax::Views;
-use cuda_syntax::tree::Declaration;
-use cuda_syntax::tree::last_name;
-use lmem_base::diagnostic::Uniformity;
-use lmem_base::source::Span;
-use nv_code::dataflow::flow::Flow;
-use nv_code::dataflow::flow::operands::read;
-use nv_code::dataflow::flow::operands::registers;
-use nv_code::dataflow::flow::pointer::Root;
-use nv_code::dataflow::flow::sources::Sources;
-use nv_code::dataflow::loops::Trip;
-use nv_code::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
 
 /// Functions of the math library call each other; more levels than this are none of it.
 const MAX_LIBRARY_LEVELS: usize = 8;

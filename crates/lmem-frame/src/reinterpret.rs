@@ -9,15 +9,13 @@ use std::rc::Rc;
 
 use tree_sitter::Node;
 
+use cuda_syntax::tree::{Declaration, children, enclosing_function, resolve};
+use cuda_syntax::{SourceView, types};
+use lmem_base::source::Span;
+
 use super::objects::Access;
 use crate::symbolize::name::Variable;
 use crate::symbolize::place::Place;
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::enclosing_function;
-use cuda_syntax::tree::{Declaration, resolve};
-use cuda_syntax::types;
-use lmem_base::source::Span;
 
 /// Names that are made from casts are followed this far.
 const MAX_ALIASES: usize = 4;

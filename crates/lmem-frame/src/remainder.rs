@@ -7,12 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::objects::{Access, Address, ObjectKey, RawObject, same_place};
-use nv_code::dataflow::flow::Flow;
-use nv_code::dataflow::flow::sources::Sources;
-use nv_code::dataflow::flow::terms::special_register;
-use nv_code::dataflow::loops::{PtxLoops, Trip};
+use nv_code::dataflow::{Flow, PtxLoops, Sources, Trip, special_register};
 use nv_code::{AddressOperand, Instruction};
+
+use super::objects::{Access, Address, ObjectKey, RawObject, same_place};
 
 /// Values of a run by where they come from: a parameter, a register of the hardware, or the instruction that loads them.
 /// `None` where they cannot all be told.

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use cuda_syntax::{Views, types};
+use lmem_base::gpu::{Gpu, MAX_REGISTERS};
+use lmem_base::source::Span;
+use nv_code::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
+
 use super::objects::is_spill;
 use super::value::Values;
 use crate::symbolize::mark::source_loop;
 use crate::symbolize::place::{Place, places, places_of_lines};
 use crate::symbolize::resolve::front_end;
-use cuda_syntax::Views;
-use cuda_syntax::types;
-use lmem_base::gpu::{Gpu, MAX_REGISTERS};
-use lmem_base::source::Span;
-use nv_code::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
 
 /// All spills of one kernel.
 #[derive(Debug, Clone, Default)]

@@ -2,14 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::symbolize::place::{Place, places};
-use cuda_syntax::Views;
-use cuda_syntax::tree::Mention;
-use cuda_syntax::tree::{Declaration, DeclarationKind};
-use cuda_syntax::types;
-use nv_code::dataflow::flow::operands::read;
-use nv_code::dataflow::flow::operands::{constant, written};
+use cuda_syntax::tree::{Declaration, DeclarationKind, Mention};
+use cuda_syntax::{Views, types};
+use nv_code::dataflow::{read, written};
 use nv_code::{Instruction, PtxFunction, PtxModule};
+
+use crate::symbolize::place::{Place, places};
 
 /// Copies between registers are followed this far.
 const MAX_COPIES: usize = 64;

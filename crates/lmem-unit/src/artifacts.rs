@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use lmem_base::gpu::Arch;
 use serde::{Deserialize, Serialize};
+
+use lmem_base::gpu::Arch;
 
 use crate::as_compiled::{AsCompiled, CompiledUnit};
 use crate::front_end::FrontEnd;

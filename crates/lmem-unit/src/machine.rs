@@ -4,12 +4,13 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{DriverOptions, MappedText, UnitCode, Unresolved};
-use lmem_base::gpu::arch::Arch;
+use lmem_base::gpu::Arch;
 use lmem_base::places;
 use lmem_base::source::Span;
 use nv_code::fatbin::{self, Content};
 use nv_code::{CubinError, CubinHeader};
+
+use super::{DriverOptions, MappedText, UnitCode, Unresolved};
 
 /// How an ELF file begins.
 const ELF: [u8; 4] = *b"\x7fELF";

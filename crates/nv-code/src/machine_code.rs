@@ -18,6 +18,9 @@ use std::ops::Range;
 
 use object::read::elf::SectionHeader;
 
+use lmem_base::diagnostic::ResourceUsage;
+use lmem_base::gpu::Arch;
+
 use super::cubin::{Cubin, CubinError, CubinFunction, Reader};
 use super::locate::locate;
 use super::ptx::{Instruction, PtxFunction, PtxModule};
@@ -26,8 +29,6 @@ use crate::cubin::header::CubinHeader;
 use crate::cubin::nv_info::{FRAME_SIZE, MAX_REGISTERS, MIN_STACK_SIZE, REGISTERS, Value, attributes};
 use crate::cubin::sass::{AccessKind, SassFunction};
 use crate::unit::{KernelFacts, ReadError, UnitFacts, kernel_facts};
-use lmem_base::diagnostic::ResourceUsage;
-use lmem_base::gpu::arch::Arch;
 
 /// Set in `st_other` of the symbol of a kernel.
 const ENTRY: u8 = 0x10;

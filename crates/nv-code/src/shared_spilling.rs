@@ -1,8 +1,9 @@
 //! What kernels that spill take when ptxas may spill to shared memory: one more run over the same PTX, with the pragma
 //! that CUDA 13.0 brought.
 
-use crate::{PtxFunction, PtxModule};
 use lmem_base::version::Version;
+
+use crate::{PtxFunction, PtxModule};
 
 /// The pragma; in CUDA C++ it is `asm volatile (".pragma \"enable_smem_spilling\";");`.
 pub const PRAGMA: &str = "enable_smem_spilling";

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use lmem_base::diagnostic::ResourceUsage;
+use lmem_base::gpu::Arch;
+
 use super::cubin::{Cubin, CubinError, CubinFunction, InnerFunction};
 use super::ptx::{PtxError, PtxModule};
 use super::ptxas_log::PtxasLog;
 use crate::cubin::sass::{AccessKind, LocalInstruction, LoopRange, SassFunction, ZERO_REGISTER};
-use lmem_base::diagnostic::ResourceUsage;
-use lmem_base::gpu::arch::Arch;
 
 /// All that one unit gave for one target.
 #[derive(Debug, Clone, Default)]

@@ -8,11 +8,15 @@
 mod order;
 mod turn;
 
-use crate::rewrite::select_syntax::holders;
 use std::ops::Range;
 use std::rc::Rc;
 
 use tree_sitter::Node;
+
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::{Declaration, access_path, enclosing_function, resolve, role};
+use lmem_base::diagnostic::Edit;
+use lmem_frame::StackObject;
 
 use self::order::Rounds;
 use self::turn::Turn;
@@ -20,13 +24,7 @@ use super::for_syntax::{ForLoop, for_loops, step};
 use super::guard::{is_steady, may_write};
 use super::purity::{is_arithmetic, is_builtin};
 use super::select_syntax::{Holder, index_of};
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::access_path;
-use cuda_syntax::tree::enclosing_function;
-use cuda_syntax::tree::role;
-use cuda_syntax::tree::{Declaration, resolve};
-use lmem_base::diagnostic::Edit;
-use lmem_frame::StackObject;
+use crate::rewrite::select_syntax::holders;
 
 /// The edits of all such loops over an array.
 pub struct Rotations {

@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::{access_path, children, last_name};
+
 use super::turn::is_apart;
 use crate::rewrite::purity::is_pure;
 use crate::rewrite::select_syntax::index_of;
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::access_path;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::last_name;
 
 /// Functions of which it is the same in which order they take many values.
 const COMMUTATIVE: [&str; 6] = ["max", "min", "fmax", "fmin", "fmaxf", "fminf"];

@@ -2,15 +2,12 @@
 
 use tree_sitter::Node;
 
+use cuda_syntax::SourceView;
+use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, children, resolve, role};
+
 use super::Writer;
 use crate::rewrite::purity::{is_arithmetic, is_builtin, is_pure, is_pure_call, takes_values};
 use crate::rewrite::select_syntax::IndexedUse;
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::Volatility;
-use cuda_syntax::tree::access_path;
-use cuda_syntax::tree::children;
-use cuda_syntax::tree::role;
-use cuda_syntax::tree::{DeclarationKind, resolve};
 
 /// What a statement changes beside the element that it assigns to.
 #[derive(Default)]

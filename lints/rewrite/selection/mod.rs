@@ -9,19 +9,20 @@ mod text;
 mod update;
 mod write;
 
-use crate::rewrite::select_syntax::holders;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use tree_sitter::Node;
 
-use self::effects::Effects;
-use super::select_syntax::{Holder, IndexedUse, Role};
 use cuda_syntax::SourceView;
 use cuda_syntax::tree::children;
 use lmem_base::diagnostic::Edit;
 use lmem_base::edit::are_apart;
 use lmem_frame::StackObject;
+
+use self::effects::Effects;
+use super::select_syntax::{Holder, IndexedUse, Role};
+use crate::rewrite::select_syntax::holders;
 
 /// How an element is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use tree_sitter::Node;
 
-use super::{Lines, Writer};
 use cuda_syntax::SourceView;
 use lmem_base::diagnostic::Edit;
+
+use super::{Lines, Writer};
 
 /// Indentation of a block in a block.
 const UNIT: &str = "    ";

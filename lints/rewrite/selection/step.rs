@@ -2,11 +2,12 @@
 
 use tree_sitter::Node;
 
+use lmem_base::diagnostic::Edit;
+
 use super::effects::Effects;
 use super::text::condition;
 use super::{Form, Lines, Writer, has_comment};
 use crate::rewrite::select_syntax::IndexedUse;
-use lmem_base::diagnostic::Edit;
 
 impl<'h> Writer<'h> {
     /// Lines before the statement that count the element and keep its value; `None` where the statement may see the array

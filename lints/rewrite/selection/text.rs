@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use cuda_syntax::tree::resolve;
+use cuda_syntax::words::{fresh, words};
+
 use super::{Lines, Writer};
 use crate::rewrite::purity::{is_arithmetic, is_name_path};
 use crate::rewrite::select_syntax::IndexedUse;
-use cuda_syntax::tree::resolve;
-use cuda_syntax::words::{fresh, words};
 
 /// Names for the counters of the loops over all elements.
 const COUNTERS: [&str; 8] = ["k", "j", "i", "e", "m", "r", "element", "slot"];

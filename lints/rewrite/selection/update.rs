@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use cuda_syntax::tree::children;
+
 use super::{Lines, Writer};
 use crate::rewrite::purity::{is_arithmetic, is_pure};
 use crate::rewrite::select_syntax::{IndexedUse, Role};
-use cuda_syntax::tree::children;
 
 impl Writer<'_> {
     /// `a[i] = max(a[i], value)`: the only element that is read is the one that is written.

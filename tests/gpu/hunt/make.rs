@@ -7,14 +7,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use libtest_mimic::Failed;
+
 use cargo_lmem::compile::{Compiler, HeaderIndex, Target};
 use cargo_lmem::sandbox::Sandbox;
 use lmem_extract::extract;
 use lmem_project::build_flags::BuildFlags;
 use lmem_project::discover::{Scope, discover};
 use lmem_unit::TranslationUnit;
-
-use libtest_mimic::Failed;
 
 use super::collection::{self, Edited, Form};
 use crate::make::{compile, toolkit as toolkit_folder};

@@ -7,13 +7,14 @@ use std::collections::HashMap;
 
 use tree_sitter::Node;
 
+use lmem_unit::Expansion;
+
 use super::children;
 use crate::constant;
 use crate::constant::integer::Value;
 use crate::tree::declarations::resolve;
 use crate::tree::functions::enclosing_function;
 use crate::tree::view::SourceView;
-use lmem_unit::Expansion;
 
 /// Names in names: bounds definitions that go round in circles.
 const MAX_DEPTH: usize = 16;

@@ -1,11 +1,9 @@
 //! Counters of the source's loops, and whether an index walks with them.
 
-use std::ops::Range;
 use std::rc::Rc;
 
 use tree_sitter::Node;
 
-use super::call_syntax::base_name;
 use super::view::SourceView;
 use crate::tree::access_path::access_path;
 use crate::tree::children;

@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use tree_sitter::Node;
 
+use lmem_base::diagnostic::Edit;
+use lmem_base::source::Span;
+
 use crate::tree::children;
 use crate::tree::functions::{enclosing_function, head_start};
 use crate::tree::view::SourceView;
-use lmem_base::diagnostic::Edit;
-use lmem_base::source::Span;
 
 impl SourceView {
     /// Other text in place of a range.

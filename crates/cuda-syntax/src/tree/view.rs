@@ -10,14 +10,13 @@ use std::sync::Arc;
 
 use tree_sitter::{Node, Parser, Tree};
 
+use lmem_base::source::{SourceFile, Span, normalize};
+use lmem_unit::{
+    Artifacts, CompiledText, CompiledUnit, FrontEnd, MappedText, TokenKind, TranslationUnit, UnitCode, tokens,
+};
+
 use crate::tree::Memory;
 use crate::tree::mentions::Mention;
-use lmem_base::source::{SourceFile, Span, normalize};
-use lmem_unit::Artifacts;
-use lmem_unit::FrontEnd;
-use lmem_unit::{CompiledText, CompiledUnit};
-use lmem_unit::{MappedText, TranslationUnit, UnitCode};
-use lmem_unit::{TokenKind, tokens};
 
 /// A text that the compiler read, with the way back to the file that the user edits.
 pub struct SourceView {

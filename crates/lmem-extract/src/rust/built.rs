@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Extractor;
 use lmem_base::source::has_ending;
-use lmem_project::build_flags::built::BuiltFile;
+use lmem_project::build_flags::BuiltFile;
 use lmem_unit::{DriverOptions, Unresolved};
+
+use super::Extractor;
 
 impl Extractor<'_> {
     /// A file that the build makes, and the options that it is loaded with. Which `.cu` file it is made of is known from the

@@ -5,11 +5,12 @@
 
 use syn::Expr;
 
+use lmem_base::source::Span;
+use lmem_unit::DriverOptions;
+
 use super::fold::Folder;
 use super::options::list_items;
 use crate::rust::fold::parse::path_names;
-use lmem_base::source::Span;
-use lmem_unit::DriverOptions;
 
 /// One option, as far as the code that the driver makes depends on it.
 enum JitOption {

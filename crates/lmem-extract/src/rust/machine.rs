@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use super::Extractor;
 use lmem_base::source::{Span, display_path};
 use lmem_unit::{TranslationUnit, machine};
+
+use super::Extractor;
 
 impl Extractor<'_> {
     /// The units of a file of machine code, once for all places that name it.

@@ -22,20 +22,20 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 use syn::Expr;
 
+use lmem_base::source::{SourceFile, Span, display_path, has_ending};
+use lmem_project::build_flags::{BuildFlags, BuiltFile};
+use lmem_project::discover::Workspace;
+use lmem_unit::{DriverOptions, IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, UnitNames, Unresolved};
+
 use self::fold::{Folded, Folder, Origin};
-pub(super) use self::launches::Launches;
 use self::names::{Code, FunctionId, MAX_RUST_BYTES, count_arguments, read_rust};
 use self::scan::{Call, Value};
 use self::sinks::{Driver, Options, Sink, Takes};
 use crate::rust::fold::failure::{Failure, FailureKind};
 use crate::rust::fold::frames::Frames;
+
+pub(super) use self::launches::Launches;
 pub(super) use crate::rust::texts::texts;
-use lmem_base::source::has_ending;
-use lmem_base::source::{SourceFile, Span, display_path};
-use lmem_project::build_flags::BuildFlags;
-use lmem_project::build_flags::built::BuiltFile;
-use lmem_project::discover::Workspace;
-use lmem_unit::{DriverOptions, IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, UnitNames, Unresolved};
 
 /// Parsing expressions takes stack with each level; see the bounds in `fold`, and the test of the deepest expressions.
 const STACK_BYTES: usize = 128 << 20;

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use memchr::memmem;
 use proc_macro2::{TokenStream, TokenTree};
 
+use lmem_base::places;
+use lmem_base::source::{SourceFile, has_ending};
+use lmem_project::discover::Workspace;
+
 use super::scan::{Binding, Call, Function, RustFile, Unknown, Value};
 use crate::rust::macros::workspace::Macros;
 use crate::rust::scan::tokens::split_at_commas;
-use lmem_base::places;
-use lmem_base::source::SourceFile;
-use lmem_base::source::has_ending;
-use lmem_project::discover::Workspace;
 
 /// Imports of imports of imports.
 const MAX_STEPS: usize = 16;

@@ -2,12 +2,13 @@
 
 use syn::{Expr, ExprStruct, FieldValue, Lit, Member};
 
-use super::fold::{Folder, Origin};
-use super::scan::Call;
-use crate::rust::fold::parse::{parse_list, path_names};
 use lmem_base::source::Span;
 use lmem_project::config::nvcc_flags::is_ptxas_option;
 use lmem_unit::{IneffectiveKind, IneffectiveOption, NvrtcOptions};
+
+use super::fold::{Folder, Origin};
+use super::scan::Call;
+use crate::rust::fold::parse::{parse_list, path_names};
 
 /// `..base` of a base of a base.
 const MAX_BASES: usize = 8;

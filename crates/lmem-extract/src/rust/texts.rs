@@ -1,10 +1,11 @@
 //! The texts of Rust code that kernels may be put together from.
 
-use super::names::MAX_RUST_BYTES;
-use super::scan::RustFile;
 use lmem_base::source::SourceFile;
 use lmem_project::discover::Workspace;
 use lmem_unit::MappedText;
+
+use super::names::MAX_RUST_BYTES;
+use super::scan::RustFile;
 
 /// All string literals of several lines, and those with CUDA in them, of files that have to do with kernels.
 pub(crate) fn texts(workspace: &Workspace) -> Vec<MappedText> {

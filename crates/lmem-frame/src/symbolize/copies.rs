@@ -2,12 +2,11 @@
 //!
 //! The text does not tell whether `auto` is a pointer; nvcc's front end does.
 
+use cuda_syntax::tree::{DeclarationKind, Mention};
+use cuda_syntax::{Views, types};
+
 use super::place::Place;
 use super::resolve::front_end;
-use cuda_syntax::Views;
-use cuda_syntax::tree::DeclarationKind;
-use cuda_syntax::tree::Mention;
-use cuda_syntax::types;
 
 /// Gives uses of copies to the copies, in place of what these were made from.
 pub fn settle(mentions: &mut Vec<Mention>, place: &Place, views: &Views<'_>) {

@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::CounterSyntax;
-use cuda_syntax::tree::DeclarationKind;
+use cuda_syntax::tree::{CounterSyntax, DeclarationKind};
 
 /// Variables in the values of variables are followed this far.
 const MAX_DEPTH: usize = 4;

@@ -1,11 +1,12 @@
 //! Variables of a function that a macro makes: the text has nothing but the use of the macro, all on one line. nvcc's
 //! front end lists them, and where one has a size of its own, an object of that size is it.
 
-use super::place::Place;
-use super::resolve::hidden_declaration;
 use cuda_syntax::tree::Mention;
 use cuda_syntax::types;
 use lmem_unit::FrontEndVariable;
+
+use super::place::Place;
+use super::resolve::hidden_declaration;
 
 /// Padding may make up for the difference of two sizes that are nearer.
 const MAX_PADDING: u64 = 15;

@@ -3,21 +3,18 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use cuda_syntax::tree::{CounterSyntax, Declaration, LoopSyntax, Mention, Walk, base_name};
+use cuda_syntax::{SourceView, Views};
+use lmem_base::mangling::demangle;
+use nv_code::dataflow::Trip;
+use nv_code::{AccessKind, SourceLine};
+
 use super::derived::is_of_counters;
 use super::name::resolve_access;
 use super::place::Place;
 use super::resolve::{Found, Use};
 use super::walk::walk_of;
 use crate::objects::{Access, Address};
-use cuda_syntax::tree::Declaration;
-use cuda_syntax::tree::LoopSyntax;
-use cuda_syntax::tree::Mention;
-use cuda_syntax::tree::base_name;
-use cuda_syntax::tree::{CounterSyntax, Walk};
-use cuda_syntax::{SourceView, Views};
-use lmem_base::mangling::demangle;
-use nv_code::dataflow::loops::Trip;
-use nv_code::{AccessKind, SourceLine};
 
 /// Narrows an access from its statement to the use of the variable.
 pub fn mark_use(access: &mut Access, view: usize, declaration: &Declaration, views: &Views<'_>) {

@@ -4,18 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 
+use cuda_syntax::Views;
+use cuda_syntax::tree::{Declaration, DeclarationKind, Mention, Volatility};
+use lmem_base::mangling::demangle;
+use lmem_base::source::Span;
+use nv_code::AccessKind;
+
 use super::mark::{mark_use, settle};
 use super::place::Place;
 use super::resolve::{Found, Wanted, resolve};
 use crate::contents::Contents;
 use crate::objects::{Access, Escape, EscapeKind, RawObject};
-use cuda_syntax::Views;
-use cuda_syntax::tree::Mention;
-use cuda_syntax::tree::Volatility;
-use cuda_syntax::tree::{Declaration, DeclarationKind};
-use lmem_base::mangling::demangle;
-use lmem_base::source::Span;
-use nv_code::AccessKind;
 
 /// Padding that the layout may add behind an object: alignment is 16 bytes at most.
 const MAX_PADDING: u64 = 15;

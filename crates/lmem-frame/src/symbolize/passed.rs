@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::objects::{ObjectKey, RawObject, key};
 use nv_code::Instruction;
-use nv_code::dataflow::flow::Flow;
-use nv_code::dataflow::flow::operands::registers;
+use nv_code::dataflow::{Flow, registers};
+
+use crate::objects::{ObjectKey, RawObject, key};
 
 /// Notes the objects of which all that is loaded goes to the parameters of a call.
 pub fn fill(flows: &HashMap<&str, Flow<'_>>, objects: &mut BTreeMap<ObjectKey, RawObject>) {

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::place::Place;
 use cuda_syntax::tree::{CallSyntax, base_name};
 use lmem_base::mangling::demangle;
+
+use super::place::Place;
 
 /// What the caller handed over.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,19 +7,16 @@ use std::rc::Rc;
 
 use tree_sitter::Node;
 
-use super::copies;
-use super::macro_kernel;
-use super::passed_by::{Handed, Part, parts_of_calls};
-use super::place::Place;
-use cuda_syntax::Views;
-use cuda_syntax::tree::Mention;
-use cuda_syntax::tree::{Declaration, DeclarationKind};
-use cuda_syntax::tree::{MemberSyntax, base_name};
-use cuda_syntax::types;
+use cuda_syntax::tree::{Declaration, DeclarationKind, MemberSyntax, Mention, base_name};
 use cuda_syntax::words::places_of;
+use cuda_syntax::{Views, types};
 use lmem_base::mangling::{bind, demangle, template_arguments};
 use lmem_unit::FrontEndVariable;
 use nv_code::AccessKind;
+
+use super::passed_by::{Handed, Part, parts_of_calls};
+use super::place::Place;
+use super::{copies, macro_kernel};
 
 /// A use of a variable that an access may be.
 #[derive(Clone)]

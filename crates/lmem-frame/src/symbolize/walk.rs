@@ -1,11 +1,8 @@
 //! Whether an index walks with the counters of loops around it, through inlined functions.
 
 use std::ops::Range;
-use std::rc::Rc;
 
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::Walk;
-use cuda_syntax::tree::base_name;
+use cuda_syntax::tree::{Walk, base_name};
 use lmem_base::mangling::demangle;
 
 use super::place::Place;
@@ -54,6 +51,10 @@ fn walk_of_argument(name: &str, offset: usize, level: usize, places: &[Place]) -
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
+    use cuda_syntax::SourceView;
+
     use super::*;
 
     /// How the only index of `a` in a function's body walks.

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -12,12 +13,12 @@ use std::time::Duration;
 
 use cargo_metadata::Message;
 use cargo_metadata::diagnostic::DiagnosticLevel;
-use std::os::unix::process::CommandExt;
+
+use lmem_base::process::{self, End};
 
 use super::stand_in::ShadowToolkit;
 use super::{Asked, CaptureError};
 use crate::discover::packages::Package;
-use lmem_base::process::{self, End};
 
 /// A build has no time limit of ours.
 const NO_LIMIT: Duration = Duration::MAX;

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use lmem_base::places::{self, Places, tree_of};
+
 use super::arguments::Invocation;
 use super::record::ResponseFiles;
 use crate::config::nvcc_flags;
-use lmem_base::places::{self, Places, tree_of};
 
 /// Where it lies, from the folder of a package or workspace.
 const PLACES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];

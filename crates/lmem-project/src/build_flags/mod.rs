@@ -21,8 +21,6 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::discover::Workspace;
-use crate::discover::packages::Package;
 use cuda_toolkit::Toolkit;
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::files::write_whole;
@@ -30,13 +28,16 @@ use lmem_base::places;
 use lmem_base::source::display_path;
 use lmem_unit::{DriverOptions, NvccFlags};
 
+use crate::discover::Workspace;
+use crate::discover::packages::Package;
 use arguments::Invocation;
-pub use built::BuiltFile;
 use built::Output;
 use compile_commands::Commands;
 use file_times::FileTimes;
 use record::{Records, hash};
 use stand_in::ShadowToolkit;
+
+pub use built::BuiltFile;
 pub use stand_in::{NVCC_STAND_IN, stand_in};
 
 /// Folder below that of all our cached data.

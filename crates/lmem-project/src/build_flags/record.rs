@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::arguments::Invocation;
 use lmem_base::digest::name_of;
 use lmem_base::files::write_whole;
 use lmem_base::places::{self, Places};
 use lmem_unit::CodeTarget;
+
+use super::arguments::Invocation;
 
 /// Changes with what records hold.
 const FORMAT: u32 = 1;

@@ -7,9 +7,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::record::{Record, Records, hash};
 use cuda_toolkit::{Toolkit, VARIABLES, is_on_path};
-use lmem_base::gpu::arch::Arch;
+use lmem_base::gpu::Arch;
+
+use super::record::{Record, Records, hash};
 
 /// Subcommand of our own program that the stand-in runs.
 pub const NVCC_STAND_IN: &str = "__nvcc";

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
-use lmem_base::gpu::arch::Arch;
+use lmem_base::gpu::Arch;
 
 /// The value of the key `arch`: one name or a list of them.
 #[derive(Debug, Clone, PartialEq, Eq)]

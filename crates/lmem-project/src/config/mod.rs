@@ -13,14 +13,15 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use arch::ArchList;
-pub use nvcc_flags::{FlagError, is_safe_path};
-
 use lmem_base::diagnostic::FlagOrigin;
-use lmem_base::gpu::arch::Arch;
+use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
 use lmem_base::words::nearest;
 use lmem_unit::NvccFlags;
+
+use arch::ArchList;
+
+pub use nvcc_flags::{FlagError, is_safe_path};
 
 /// What a `.cu` file is compiled as when nothing says it; nvcc's own default of 12.x and 13.x.
 const DEFAULT_STANDARD: &str = "-std=c++17";

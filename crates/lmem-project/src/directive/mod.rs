@@ -17,12 +17,13 @@ mod rust;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use code::{Code, NoScope};
-use parse::{ALL_LINTS, Parsed, directive_text, parse};
-pub use parse::{DirectiveProblem, Word};
-
 use lmem_base::source::{SourceFile, Span};
 use lmem_unit::MappedText;
+
+use code::{Code, NoScope};
+use parse::{ALL_LINTS, Parsed, directive_text, parse};
+
+pub use parse::{DirectiveProblem, Word};
 
 /// One comment that was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,10 +13,11 @@ use std::time::Duration;
 
 use cargo_metadata::{Metadata, MetadataCommand};
 
-use super::DiscoverError;
 use lmem_base::places::{Places, tree_of};
 use lmem_base::process::{self, End};
 use lmem_base::source::normalize;
+
+use super::DiscoverError;
 
 /// The folder that cargo is started in.
 const NEUTRAL: &str = "/";

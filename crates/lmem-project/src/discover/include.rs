@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 
-use super::DiscoveredFile;
 use lmem_base::source::normalize;
+
+use super::DiscoveredFile;
 
 /// Larger files are not read for their `#include` lines.
 const MAX_BYTES: u64 = 8 << 20;

@@ -11,19 +11,19 @@ pub mod unmatched;
 mod walk;
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use packages::Package;
-pub use unmatched::Unmatched;
-
-use crate::config::nvcc_flags::is_safe_path;
-use crate::config::{ConfigError, PackageConfig};
 use lmem_base::places::{Places, tree_of};
 use lmem_base::source::{display_path, has_ending, normalize};
 
+use crate::config::nvcc_flags::is_safe_path;
+use crate::config::{ConfigError, PackageConfig};
 use packages::Projects;
 use walk::Walk;
+
+pub use packages::Package;
+pub use unmatched::Unmatched;
 
 /// What the command line says about which files are meant.
 #[derive(Debug, Clone, Default)]

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use cargo_metadata::Metadata;
 use globset::Glob;
 
-use super::{DiscoverError, Scope, cargo};
-use crate::config::{ConfigError, PackageConfig, Table};
-use crate::discover::unmatched::Unmatched;
 use lmem_base::places;
 use lmem_base::source::normalize;
 use lmem_base::words::nearest;
+
+use super::{DiscoverError, Scope, cargo};
+use crate::config::{ConfigError, PackageConfig, Table};
+use crate::discover::unmatched::Unmatched;
 
 /// A package of the workspace.
 #[derive(Debug, Clone)]

@@ -1,5 +1,6 @@
-use super::*;
 use tempfile::TempDir;
+
+use super::*;
 
 fn tree(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::config::NamedPaths;
-use crate::discover::packages::Package;
 use lmem_base::source::display_path;
 use lmem_base::words::nearest;
+
+use crate::config::NamedPaths;
+use crate::discover::packages::Package;
 
 /// A setting that names nothing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

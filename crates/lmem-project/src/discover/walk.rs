@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use walkdir::{DirEntry, WalkDir};
 
+use lmem_base::source::{display_path, has_ending};
+
 use crate::config::PackageConfig;
 use crate::discover::packages::Package;
-use lmem_base::source::display_path;
-use lmem_base::source::has_ending;
 
 const HEADER_ENDINGS: &[&str] = &["cuh", "h", "hpp", "hh", "inl", "inc"];
 

@@ -20,11 +20,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use lmem_base::source::normalize;
+
 pub use self::expansion::Expansion;
 pub use self::string_text::compiled_string;
 pub use self::unit::CompiledUnit;
 pub use crate::as_compiled::tokens::{TokenKind, is_word, tokens};
-use lmem_base::source::normalize;
 
 /// The user's files of one unit, as they were compiled for one target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::as_compiled::tokens::{TokenKind, tokens};
 use lmem_base::source::{normalize, unescape_path};
+
+use crate::as_compiled::tokens::{TokenKind, tokens};
 
 /// What one inclusion of a file became: its tokens by the line of the file that they stand for.
 pub type Inclusion = BTreeMap<u32, Vec<String>>;

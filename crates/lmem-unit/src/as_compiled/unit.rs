@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 
+use lmem_base::source::{SourceFile, Span};
+
 use super::{AsCompiled, CompiledText};
 use crate::as_compiled::string_text::compiled_string;
 use crate::{TranslationUnit, UnitCode};
-use lmem_base::source::{SourceFile, Span};
 
 /// A unit, and what is known of its compilation for a target.
 #[derive(Clone, Copy)]

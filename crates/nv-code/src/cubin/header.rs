@@ -7,9 +7,10 @@
 
 use object::read::elf::{FileHeader, SectionHeader};
 
-use crate::cubin::{CubinError, Reader};
-use lmem_base::gpu::arch::Arch;
+use lmem_base::gpu::Arch;
 use lmem_base::version::Version;
+
+use crate::cubin::{CubinError, Reader};
 
 /// The version of the ABI that moved the architecture.
 const ABI_WITH_NOTES: u8 = 8;

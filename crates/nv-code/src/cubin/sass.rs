@@ -7,8 +7,7 @@
 
 use std::ops::Range;
 
-use lmem_base::gpu::Gpu;
-use lmem_base::gpu::arch::Arch;
+use lmem_base::gpu::{Arch, Gpu};
 
 /// Bytes of one instruction, from sm_70 on.
 pub const INSTRUCTION_BYTES: usize = 16;

@@ -6,8 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::dataflow::flow::operands::read;
-use crate::dataflow::flow::operands::{constant, written};
+use crate::dataflow::flow::operands::{constant, read, written};
 use crate::dataflow::flow::terms::special_register;
 use crate::ptx::{Instruction, PtxFunction};
 

@@ -2,11 +2,12 @@
 
 use syn::Expr;
 
+use lmem_unit::MappedText;
+
 use super::failure::of_part;
 use super::{Folded, Folder, MAX_CHOICES, MAX_TEXT, Texts, at_most};
 use crate::rust::fold::failure::Failure;
 use crate::rust::fold::frames::Frames;
-use lmem_unit::MappedText;
 
 impl Folder<'_, '_> {
     /// Several texts one behind the other, with others between them.

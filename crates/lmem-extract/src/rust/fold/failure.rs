@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::rust::names::{FunctionId, Lost};
 use lmem_base::source::Span;
-use lmem_project::build_flags::built::BuiltFile;
+use lmem_project::build_flags::BuiltFile;
+
+use crate::rust::names::{FunctionId, Lost};
 
 /// Why a text is not known.
 #[derive(Debug, Clone)]

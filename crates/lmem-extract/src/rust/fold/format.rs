@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use syn::Expr;
 
+use lmem_unit::MappedText;
+
 use super::concatenate::combined;
 use super::failure::unknown;
 use super::{Folded, Folder, Texts, at_most, each};
@@ -11,7 +13,6 @@ use crate::rust::fold::failure::Failure;
 use crate::rust::fold::frames::Frames;
 use crate::rust::fold::parse::path_names;
 use crate::rust::template::{self, Hole, Piece};
-use lmem_unit::MappedText;
 
 impl Folder<'_, '_> {
     /// `format!("… {} {NAME} …", arguments)`

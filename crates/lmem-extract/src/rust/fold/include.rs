@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Folded, Folder, Origin};
-use crate::rust::fold::failure::{Failure, FailureKind};
-use lmem_base::source::{SourceFile, Span};
-use lmem_base::source::{has_ending, normalize};
-use lmem_project::build_flags::built::BuiltFile;
+use lmem_base::source::{SourceFile, Span, has_ending, normalize};
+use lmem_project::build_flags::BuiltFile;
 use lmem_unit::MappedText;
 use lmem_unit::machine::is_machine_code;
+
+use super::{Folded, Folder, Origin};
+use crate::rust::fold::failure::{Failure, FailureKind};
 
 /// What `env!("OUT_DIR")` stands for here; no path begins like this.
 pub(super) const OUT_DIR: &str = "\u{0}OUT_DIR";

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use syn::Lit;
 
+use lmem_unit::MappedText;
+
 use super::failure::unknown;
 use super::{Folded, Folder, Origin};
 use crate::rust::fold::failure::Failure;
-use lmem_unit::MappedText;
 
 impl Folder<'_, '_> {
     pub(super) fn literal(&mut self, file: usize, literal: &Lit) -> Result<Folded, Failure> {

@@ -3,13 +3,14 @@
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Expr, ExprMacro, Lit};
 
+use lmem_unit::MappedText;
+
 use super::failure::unknown;
 use super::include::OUT_DIR;
 use super::{Folded, Folder, Origin, Texts};
 use crate::rust::fold::failure::Failure;
 use crate::rust::fold::frames::Frames;
 use crate::rust::fold::parse::parse_list;
-use lmem_unit::MappedText;
 
 impl Folder<'_, '_> {
     pub(super) fn expand(&mut self, file: usize, expression: &ExprMacro, frames: &Frames, steps: usize) -> Texts {

@@ -27,11 +27,12 @@ use std::sync::Arc;
 use syn::Expr;
 use syn::spanned::Spanned;
 
+use lmem_base::source::{SourceFile, Span};
+use lmem_unit::MappedText;
+
 use self::convert::is_wrapped;
 use self::failure::unknown;
 use super::names::Code;
-use lmem_base::source::{SourceFile, Span};
-use lmem_unit::MappedText;
 
 pub(super) use self::failure::Failure;
 pub(super) use self::frames::Frames;

@@ -2,9 +2,10 @@
 
 use syn::{Expr, Lit};
 
+use lmem_unit::MappedText;
+
 use super::{Folded, Folder, only};
 use crate::rust::fold::frames::Frames;
-use lmem_unit::MappedText;
 
 impl Folder<'_, '_> {
     /// The value of a constant expression of whole numbers.

@@ -2,11 +2,12 @@
 
 use syn::{Expr, ExprMethodCall};
 
+use lmem_unit::MappedText;
+
 use super::failure::of_part;
 use super::{Folded, Folder, MAX_CHOICES, MAX_TEXT, Texts, at_most, each, only};
 use crate::rust::fold::failure::Failure;
 use crate::rust::fold::frames::Frames;
-use lmem_unit::MappedText;
 
 /// Methods that make a text of others.
 pub(super) const TEXT_METHODS: [&str; 8] =

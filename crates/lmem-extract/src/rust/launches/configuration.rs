@@ -3,11 +3,12 @@
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Expr, ExprStruct, Member};
 
+use lmem_unit::DynamicShared;
+
 use crate::rust::fold::Folder;
 use crate::rust::fold::frames::Frames;
 use crate::rust::fold::parse::{parse, path_names};
 use crate::rust::scan::tokens::split_at_commas;
-use lmem_unit::DynamicShared;
 
 /// Threads along each axis of a block of cudarc's `LaunchConfig::for_num_elems`, from 0.9 to 0.19; it adds no shared memory.
 const FOR_NUM_ELEMS: [u32; 3] = [1024, 1, 1];

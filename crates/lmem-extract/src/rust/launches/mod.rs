@@ -13,8 +13,10 @@ use std::collections::{BTreeSet, VecDeque};
 use proc_macro2::TokenTree;
 use syn::Expr;
 
+use lmem_base::source::Span;
+use lmem_unit::RustLaunch;
+
 use self::configuration::Configuration;
-pub(crate) use self::modules::{ModuleText, UnknownLoad};
 use self::uses::Use;
 use super::fold::Folder;
 use super::names::FunctionId;
@@ -22,8 +24,8 @@ use super::scan::Call;
 use super::{MAX_WAYS, Way, longer_ways};
 use crate::rust::fold::failure::FailureKind;
 use crate::rust::fold::parse::parse_list;
-use lmem_base::source::Span;
-use lmem_unit::RustLaunch;
+
+pub(crate) use self::modules::{ModuleText, UnknownLoad};
 
 /// Methods that give a function of a module by its name: cudarc, cudarc up to 0.12, cust and rustacuda. With the number
 /// of arguments, and which is the name.

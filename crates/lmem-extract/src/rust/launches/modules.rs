@@ -10,14 +10,15 @@ use std::path::Path;
 
 use syn::Expr;
 
+use lmem_project::discover::Workspace;
+use lmem_unit::{TranslationUnit, UnitCode};
+
 use crate::rust::fold::failure::{Failure, FailureKind};
 use crate::rust::fold::frames::Frames;
 use crate::rust::fold::parse::{parse, path_names};
 use crate::rust::fold::{Folded, Folder, Site};
 use crate::rust::scan::Call;
 use crate::rust::sinks::{self, Takes};
-use lmem_project::discover::Workspace;
-use lmem_unit::{TranslationUnit, UnitCode};
 
 /// A load of a kernel whose name is not known.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{TokenStream, TokenTree};
 
+use lmem_base::source::Span;
+
 use super::configuration::Configuration;
 use crate::rust::fold::Folder;
 use crate::rust::fold::parse::parse_list;
 use crate::rust::scan::{Call, MacroCall, RustFile};
-use lmem_base::source::Span;
 
 /// A launch, or another use that nothing is known of.
 pub(super) struct Use {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
+use lmem_base::source::SourceFile;
+
 use super::super::scan::RustFile;
 use crate::rust::scan::tokens::is_mark;
-use lmem_base::source::SourceFile;
 
 /// Patterns within patterns, beyond which nobody writes macros.
 const MAX_DEPTH: usize = 32;

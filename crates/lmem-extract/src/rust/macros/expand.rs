@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
+use lmem_unit::MappedText;
+
 use super::definition::Definition;
 use super::matching::{choose, is_compound};
 use super::places::Expanded;
@@ -15,7 +17,6 @@ use crate::rust::fold::parse::parse;
 use crate::rust::macros::places::Places;
 use crate::rust::scan::calls::path_before;
 use crate::rust::scan::tokens::{ident, is_mark};
-use lmem_unit::MappedText;
 
 /// Macros that call macros.
 const MAX_DEPTH: usize = 32;

@@ -1,8 +1,9 @@
 //! Kernels in macros: what reaches the compiler, and where each piece of it was written.
 
+use lmem_unit::TranslationUnit;
+
 use crate::Extraction;
 use crate::rust::tests::{of_package, of_text, reasons, text_of};
-use lmem_unit::TranslationUnit;
 
 fn texts(extraction: &Extraction) -> Vec<&str> {
     extraction.units.iter().map(|unit| text_of(unit).as_str()).collect()

@@ -5,12 +5,13 @@ use std::ops::Range;
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
+use lmem_base::source::Span;
+use lmem_unit::MappedText;
+
 use super::definition::{Fragment, MacroCode, repeats};
 use super::matching::{Argument, Bindings, Bound};
 use crate::rust::scan::patterns::names_in;
 use crate::rust::scan::tokens::{is_mark, is_mark_pair, split_at_commas};
-use lmem_base::source::Span;
-use lmem_unit::MappedText;
 
 /// Repetitions of one body, within each other too.
 const MAX_ROUNDS: usize = 1 << 16;

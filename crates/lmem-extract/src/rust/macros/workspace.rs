@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use lmem_unit::MappedText;
+
 use super::definition::{Definition, is_about_text};
 use super::expand::{Expander, Expansion, Meaning};
 use crate::rust::names::Code;
 use crate::rust::scan::{Binding, RustFile, Value};
-use lmem_unit::MappedText;
 
 /// Macros in macros that are looked at for what they have to do with.
 const MAX_DEPTH: usize = 4;

@@ -22,10 +22,11 @@ use std::sync::Arc;
 
 use proc_macro2::TokenStream;
 
-use super::literals;
-use crate::rust::macros::places::Places;
 use lmem_base::source::{SourceFile, Span};
 use lmem_unit::MappedText;
+
+use super::literals;
+use crate::rust::macros::places::Places;
 
 /// Everything found in one file.
 #[derive(Debug)]

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use proc_macro2::{Group, LexError, TokenStream, TokenTree};
 
+use lmem_base::source::SourceFile;
+
 use super::items::implemented_type;
 use super::tokens::{ident, is_joint, is_mark, next_brace};
 use super::variables::opens_closure;
 use super::{Owner, RustFile};
 use crate::rust::macros::places::Places;
-use lmem_base::source::SourceFile;
 
 /// Groups within groups, beyond which nobody writes kernels.
 pub(super) const MAX_DEPTH: usize = 128;

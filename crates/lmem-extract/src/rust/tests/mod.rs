@@ -5,12 +5,15 @@ mod machine_code;
 mod options;
 mod values;
 
-use crate::{Extraction, extract};
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
 use lmem_project::build_flags::BuildFlags;
 use lmem_project::discover::{Scope, discover};
 use lmem_unit::{DynamicShared, NvrtcOptions, UnitCode};
-use std::path::PathBuf;
-use tempfile::TempDir;
+
+use crate::{Extraction, extract};
 
 const KERNEL: &str = r#"extern \"C\" __global__ void f() {}"#;
 

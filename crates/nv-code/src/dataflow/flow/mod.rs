@@ -4,11 +4,11 @@
 //! value that loops or branches merge. That is all this relies on; hand-written PTX gets the same treatment
 //! and at worst an `Unknown`.
 
-pub mod calls;
+mod calls;
 mod induction;
 pub mod operands;
-pub mod pointer;
-pub mod sources;
+mod pointer;
+mod sources;
 pub mod terms;
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -20,7 +20,7 @@ use super::reaching::{Definitions, Reaching};
 use crate::ptx::PtxFunction;
 
 pub use self::calls::Call;
-pub use self::operands::{constant, parameter_number, registers, written};
+pub use self::operands::{constant, parameter_number, read, registers, written};
 pub use self::pointer::Root;
 pub use self::sources::Sources;
 pub use self::terms::special_register;
