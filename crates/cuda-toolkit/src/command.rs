@@ -10,7 +10,7 @@ use clap::Subcommand;
 use lmem_base::version::VersionRequest;
 
 use super::environment::Environment;
-use super::{Request, Selection, Toolkit, ToolkitError, discover, install, releases};
+use super::{Request, Selection, Toolkit, ToolkitError, install, releases, select};
 
 #[derive(Debug, Subcommand)]
 pub enum ToolkitCommand {
@@ -59,7 +59,7 @@ pub fn run(command: &ToolkitCommand, configured: Option<&str>, cancel: &AtomicBo
         }
         ToolkitCommand::Which { toolkit, offline } => {
             let request = Request { choice: toolkit.as_deref(), configured, offline: *offline, quiet: false };
-            let Selection { toolkit, notes } = discover::select(environment, request, cancel)?;
+            let Selection { toolkit, notes } = select::select(environment, request, cancel)?;
             notes.iter().for_each(|note| lmem_base::say::line(&format!("note: {note}")));
             print(&format!("{}\n", toolkit.root.display()))
         }
@@ -73,7 +73,7 @@ pub fn run(command: &ToolkitCommand, configured: Option<&str>, cancel: &AtomicBo
 
 /// Toolkits in the order in which a check prefers them, places that were refused, and what can be installed.
 fn list(cx: &install::Context<'_>) -> String {
-    let (found, refused) = discover::all(cx);
+    let (found, refused) = select::all(cx);
     let mut text = String::new();
     for toolkit in &found {
         let _ = writeln!(text, "{}", line(toolkit));

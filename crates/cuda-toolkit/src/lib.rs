@@ -10,6 +10,7 @@ mod environment;
 mod install;
 mod process;
 mod releases;
+mod select;
 #[cfg(all(test, unix))]
 mod testing;
 
@@ -116,7 +117,7 @@ pub struct Selection {
 /// When nothing usable is found and nothing can be installed, when what was asked for does not work, or when `cancel` was
 /// set in the meantime.
 pub fn select(request: Request<'_>, cancel: &AtomicBool) -> Result<Selection, ToolkitError> {
-    discover::select(&Environment::of_process(), request, cancel)
+    select::select(&Environment::of_process(), request, cancel)
 }
 
 /// Whether a program lies on `PATH`.

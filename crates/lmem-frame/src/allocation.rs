@@ -4,8 +4,8 @@ use cuda_syntax::tree::DeclarationKind;
 use lmem_base::source::Span;
 
 use super::calls::call_range;
+use crate::place::Place;
 use crate::symbolize::name::Variable;
-use crate::symbolize::place::Place;
 
 /// A call of `alloca`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

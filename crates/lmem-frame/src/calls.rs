@@ -15,7 +15,7 @@ use lmem_base::source::Span;
 use nv_code::dataflow::callee;
 use nv_code::{AccessKind, AddressBase, Instruction, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
 
-use crate::symbolize::place::{Place, places};
+use crate::place::{Place, places};
 
 /// A part of a frame that calls need.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,65 +11,12 @@ use lmem_base::source::Span;
 use nv_code::dataflow::{Flow, Root, parameter_number};
 use nv_code::{AddressOperand, Instruction, PtxFunction, PtxModule, UnitFacts};
 
+use super::access::{Contents, EscapeKind, ObjectKey, Parameter, ParameterCopy, RawObject};
 use super::escape::{self, CallSites};
-use super::objects::{EscapeKind, ObjectKey, RawObject};
-use crate::symbolize::place::{Place, places};
+use crate::place::{Place, places};
 
 /// Definitions that are followed to find out what a stored value is.
 const MAX_DEPTH: usize = 32;
-
-/// What is stored into an object.
-#[derive(Clone, Default)]
-pub enum Contents {
-    /// Data of the run, or what cannot be seen.
-    #[default]
-    Data,
-    /// Constants alone, and each byte always the same.
-    Constants {
-        /// Some are the result of instructions: what made them is no constant expression.
-        is_computed: bool,
-        /// All are read from this variable in constant memory, by its mangled name.
-        copied_from: Option<String>,
-    },
-    /// Bytes of a kernel parameter, in their order.
-    Parameter(ParameterCopy),
-}
-
-/// A kernel parameter that was copied.
-#[derive(Clone)]
-pub struct ParameterCopy {
-    /// Its place in the list of parameters, from 0.
-    pub number: usize,
-    /// As the source declares it, where the list can be read off the source.
-    pub parameter: Option<Parameter>,
-    /// The object lies this far from the start of the parameter, where that is the same for all bytes.
-    pub offset: Option<i64>,
-    /// Bytes of the object that come from the parameter, as far as their addresses are constant.
-    pub bytes: u64,
-    /// Every byte of the object that is stored comes from the parameter first.
-    pub is_whole: bool,
-    /// Where the kernel writes something else to the copy.
-    pub writes: Vec<Span>,
-    /// Whether a function that was given the address, or code that is not seen, may write to it.
-    pub may_be_written: bool,
-}
-
-/// A parameter of a kernel, as declared.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parameter {
-    pub name: String,
-    pub type_text: String,
-    pub span: Span,
-}
-
-impl Contents {
-    /// Names the parameter by its place in the list.
-    pub fn name(&mut self, parameters: &[Option<Parameter>]) {
-        if let Self::Parameter(copy) = self {
-            copy.parameter = parameters.get(copy.number).cloned().flatten();
-        }
-    }
-}
 
 /// One value that is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use cuda_syntax::Views;
 use nv_code::dataflow::{Call, Flow, Root, registers};
 use nv_code::{Instruction, PtxFunction, PtxModule};
 
-use super::objects::{Escape, EscapeKind, ObjectKey, RawObject, key};
-use crate::symbolize::place::{Place, places};
+use super::access::{Escape, EscapeKind, ObjectKey, RawObject, key};
+use crate::place::{Place, places};
 
 /// Functions and all that they call by name, directly or not.
 pub fn reachable<'a, 'n>(module: &'a PtxModule, roots: impl Iterator<Item = &'n str>) -> Vec<&'a PtxFunction> {

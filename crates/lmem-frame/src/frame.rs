@@ -17,15 +17,15 @@ use nv_code::{
     Instruction, KernelFacts, LocalAccess, Location, PtxFunction, PtxVariable, PtxasLog, STACK_ALIGNMENT, UnitFacts,
 };
 
+use super::access::{Access, Contents, Escape, ObjectKey, RawObject};
 use super::allocation::{self, Allocation};
 use super::calls::{self, CallArea, CallAreaKind, Sorted};
-use super::contents::{self, Contents};
-use super::objects::{self, Access, Escape, ObjectKey, RawObject};
 use super::reinterpret::{self, Reinterpretation};
 use super::spill::{self, Limit, Spills};
+use super::{contents, objects};
+use crate::place::Place;
 use crate::symbolize::mark;
 use crate::symbolize::name::{self, Variable};
-use crate::symbolize::place::Place;
 
 /// Alignment adds at most this many bytes to a frame.
 const MAX_PADDING: u64 = 15;

@@ -1,233 +1,20 @@
 //! Local accesses of the machine code, gathered by the object of the PTX that they belong to.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::rc::Rc;
 
 use cuda_syntax::Views;
-use cuda_syntax::tree::{Declaration, last_name};
-use lmem_base::diagnostic::Uniformity;
-use lmem_base::source::Span;
-use nv_code::dataflow::{Flow, Root, Sources, Trip, read, registers};
-use nv_code::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, SourceLine, UnitFacts};
+use cuda_syntax::tree::Declaration;
+use nv_code::dataflow::{Flow, Sources, Trip, read, registers};
+use nv_code::{Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, UnitFacts};
 
-use super::contents::{self, Contents};
+use super::access::{Access, Address, ObjectKey, RawObject, same_place};
 use super::escape::{self, CallSites};
-use super::remainder::{self, Origins};
+use super::{contents, remainder};
+use crate::place::{Place, places, places_of_lines};
 use crate::symbolize::passed;
-use crate::symbolize::place::{Place, places, places_of_lines};
 
 /// Functions of the math library call each other; more levels than this are none of it.
 const MAX_LIBRARY_LEVELS: usize = 8;
-
-/// Functions that the compiler puts loops in place of.
-const COPYING: [&str; 3] = ["memcpy", "memset", "memmove"];
-
-/// An object of a function's local variables: function, variable, offset of the object in it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectKey {
-    pub function: String,
-    pub variable: usize,
-    pub offset: u64,
-}
-
-/// What the address of an access depends on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Address {
-    Constant,
-    /// A loop counter alone; the loop was not unrolled.
-    Counter(Trip),
-    /// Data takes part.
-    Computed(Sources),
-}
-
-impl Address {
-    /// Takes in another address of the same class.
-    fn join(&mut self, other: Self) {
-        if let (Self::Computed(sources), Self::Computed(others)) = (self, other) {
-            sources.merge(others);
-        }
-    }
-}
-
-/// Machine instructions that one statement of the source gave for one object.
-#[derive(Clone)]
-pub struct Access {
-    pub kind: AccessKind,
-    /// Machine instructions.
-    pub count: u64,
-    /// Bytes that one of them moves, the widest.
-    pub width: u8,
-    pub address: Address,
-    /// Bytes of the elements that the PTX moves: 2 of a `ld.local.v4.u16`; several where code was merged.
-    pub(crate) elements: BTreeSet<u64>,
-    /// What the address is computed from, or for a counter the length of its loop.
-    pub(crate) origins: Origins,
-    /// How the loop ends that this may be the rest of, after it was unrolled by a factor.
-    pub(crate) rest_of: Option<Trip>,
-    /// The PTX says `ld.volatile` or `st.volatile`.
-    pub is_volatile: bool,
-    /// The deepest of the instructions.
-    pub loop_depth: u32,
-    /// Levels of inlining that lie in the user's files, innermost first; names are found with them.
-    pub places: Vec<Place>,
-    /// The statement, or for a known variable its use: `window[k]`.
-    pub span: Option<Span>,
-    /// The variable at the call, where the access lies in a function that was inlined there: `ring` of `ring.at(i)`.
-    pub via: Option<Span>,
-    /// Bytes of the index, where the variable's use has one.
-    pub index: Option<Span>,
-    /// Source lines of the branch that closes the innermost loop around it.
-    pub(crate) loop_lines: Vec<SourceLine>,
-    /// Source of that loop.
-    pub loop_span: Option<Span>,
-    /// `#pragma unroll …` of that loop.
-    pub pragma: Option<Span>,
-    /// Condition of that loop.
-    pub condition: Option<Span>,
-    /// Objects that branches choose between, where nothing else decides on the address.
-    choice: Vec<ObjectKey>,
-    /// The access lies in a function that was given the address, not in the one that owns the object.
-    pub in_callee: bool,
-}
-
-impl Access {
-    /// A load at a place, with an index from data.
-    pub fn computed_at(place: Place) -> Self {
-        Self {
-            kind: AccessKind::Load,
-            count: 1,
-            width: 4,
-            address: Address::Computed(Sources::default()),
-            elements: BTreeSet::new(),
-            origins: None,
-            rest_of: None,
-            is_volatile: false,
-            loop_depth: 1,
-            span: place.span(),
-            places: vec![place],
-            via: None,
-            index: None,
-            loop_lines: Vec::new(),
-            loop_span: None,
-            pragma: None,
-            condition: None,
-            choice: Vec::new(),
-            in_callee: false,
-        }
-    }
-
-    pub fn is_computed(&self) -> bool {
-        self.address != Address::Constant
-    }
-
-    /// Whether two accesses belong to one statement: `a[k] = a[k] + 1` loads and stores.
-    pub fn is_beside(&self, other: &Self) -> bool {
-        same_place(self, other) && self.is_computed() == other.is_computed()
-    }
-
-    /// Bytes of one element: the smallest that the PTX moves, else what the machine moves.
-    pub fn element_bytes(&self) -> Option<u64> {
-        self.elements.first().copied().or(Some(u64::from(self.width))).filter(|bytes| *bytes > 0)
-    }
-
-    /// The function of the library whose call copies or fills the object: the compiler makes a loop of it.
-    pub fn copying_call(&self) -> Option<&'static str> {
-        let place = self.places.first()?;
-        let regions = place.view.regions(place.offset).into_iter();
-        let calls: Vec<_> = regions.flat_map(|region| place.view.calls(region)).collect();
-        COPYING.into_iter().find(|name| calls.iter().any(|(called, _)| last_name(called) == *name))
-    }
-
-    /// Places that the code of the access was inlined at, nearest first.
-    pub fn inlined_at(&self) -> Vec<Span> {
-        let mut spans: Vec<Span> =
-            self.places.iter().skip(1).filter_map(|place| place.view.line_span(place.line as usize)).collect();
-        // A line may stand for several levels: macros, and functions of headers that are not the user's.
-        spans.dedup_by_key(|span| (span.file.path.clone(), span.start_line()));
-        spans
-    }
-
-    /// Order of guilt: data before counters before constants, then deeper, then less uniform, then more.
-    pub fn guilt(&self) -> (u8, u32, u8, u64) {
-        (self.class(), self.loop_depth, self.variety(), self.count)
-    }
-
-    /// How much of the address is decided at run time.
-    fn class(&self) -> u8 {
-        match self.address {
-            Address::Constant => 0,
-            Address::Counter(_) => 1,
-            Address::Computed(_) => 2,
-        }
-    }
-
-    /// How far the threads of a warp may use different elements.
-    fn variety(&self) -> u8 {
-        let Address::Computed(sources) = &self.address else { return 0 };
-        match sources.uniformity() {
-            Some(Uniformity::Uniform) => 0,
-            None => 1,
-            Some(Uniformity::PerThread) => 2,
-        }
-    }
-}
-
-/// How the address of an object leaves its function.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EscapeKind {
-    /// To a function that was not inlined, by its mangled name.
-    Call(String),
-    /// To a function behind a pointer: virtual calls too.
-    IndirectCall,
-    /// Written to memory.
-    Stored,
-    /// Used by an instruction that takes addresses of any memory, such as inline assembly.
-    Generic(String),
-}
-
-impl EscapeKind {
-    /// To `printf`, or what it becomes: its arguments go by one pointer.
-    pub fn is_print(&self) -> bool {
-        matches!(self, Self::Call(name) if name == "vprintf")
-    }
-}
-
-/// A place where an address leaves.
-#[derive(Clone)]
-pub struct Escape {
-    pub kind: EscapeKind,
-    /// Which of how many arguments of the call it is.
-    pub argument: Option<(usize, usize)>,
-    pub places: Vec<Place>,
-    pub span: Option<Span>,
-    /// The function that is called is not in this unit.
-    pub is_external: bool,
-    /// It leaves in the function that owns the object, not in one that was given the address.
-    pub is_own: bool,
-}
-
-/// An object before it has a name.
-#[derive(Clone, Default)]
-pub struct RawObject {
-    pub bytes: u64,
-    pub accesses: Vec<Access>,
-    pub escapes: Vec<Escape>,
-    /// It holds intermediate results of the math library: what is stored comes from the library's own tables.
-    pub is_library: bool,
-    /// All that is loaded from it is an argument of this call: function and instruction.
-    pub passed_to: Option<(String, usize)>,
-    /// For memory of `alloca` the places of the call; its bytes are not in the frame.
-    pub allocation: Option<Vec<Place>>,
-    pub contents: Contents,
-}
-
-impl RawObject {
-    /// Whether the source may have a variable for it: the library's memory and the arguments of `printf` have none.
-    pub fn may_have_name(&self) -> bool {
-        let is_printed = !self.escapes.is_empty() && self.escapes.iter().all(|escape| escape.kind.is_print());
-        !(self.is_library || is_printed)
-    }
-}
 
 /// The objects of one kernel, and the accesses that belong to none that is known.
 #[derive(Default)]
@@ -556,11 +343,6 @@ fn wanted_bytes(
     Some(last.offset + bytes - key.offset)
 }
 
-pub(crate) fn same_place(left: &Access, right: &Access) -> bool {
-    let key = |place: &Place| (Rc::as_ptr(&place.view), place.line, place.offset);
-    left.places.iter().map(key).eq(right.places.iter().map(key))
-}
-
 /// From the object's start to the next object's; padding between them counts with the object before it.
 fn object_bytes(
     key: &ObjectKey,
@@ -575,19 +357,13 @@ fn object_bytes(
     end.min(variable.bytes).saturating_sub(key.offset)
 }
 
-/// The object that a root names.
-pub fn key(flow: &Flow<'_>, root: &Root) -> Option<ObjectKey> {
-    match root {
-        Root::Local { variable, offset } => {
-            Some(ObjectKey { function: flow.function.name.clone(), variable: *variable, offset: *offset })
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use lmem_base::diagnostic::Uniformity;
+    use nv_code::AccessKind;
+
+    use crate::access::{Escape, EscapeKind};
 
     /// An access that nothing is known of.
     pub fn access() -> Access {

@@ -13,9 +13,9 @@ use cuda_syntax::tree::{Declaration, children, enclosing_function, resolve};
 use cuda_syntax::{SourceView, types};
 use lmem_base::source::Span;
 
-use super::objects::Access;
+use super::access::Access;
+use crate::place::Place;
 use crate::symbolize::name::Variable;
-use crate::symbolize::place::Place;
 
 /// Names that are made from casts are followed this far.
 const MAX_ALIASES: usize = 4;

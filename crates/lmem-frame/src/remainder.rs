@@ -10,11 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use nv_code::dataflow::{Flow, PtxLoops, Sources, Trip, special_register};
 use nv_code::{AddressOperand, Instruction};
 
-use super::objects::{Access, Address, ObjectKey, RawObject, same_place};
-
-/// Values of a run by where they come from: a parameter, a register of the hardware, or the instruction that loads them.
-/// `None` where they cannot all be told.
-pub type Origins = Option<BTreeSet<String>>;
+use super::access::{Access, Address, ObjectKey, Origins, RawObject, same_place};
 
 /// What the address of instruction `at` is computed from.
 pub fn origins_of_address<'f>(flow: &'f Flow<'_>, address: &'f AddressOperand, at: usize) -> Origins {

@@ -9,8 +9,8 @@ use nv_code::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
 
 use super::objects::is_spill;
 use super::value::Values;
+use crate::place::{Place, places, places_of_lines};
 use crate::symbolize::mark::source_loop;
-use crate::symbolize::place::{Place, places, places_of_lines};
 use crate::symbolize::resolve::front_end;
 
 /// All spills of one kernel.

@@ -7,7 +7,7 @@ use cuda_syntax::{Views, types};
 use nv_code::dataflow::{read, written};
 use nv_code::{Instruction, PtxFunction, PtxModule};
 
-use crate::symbolize::place::{Place, places};
+use crate::place::{Place, places};
 
 /// Copies between registers are followed this far.
 const MAX_COPIES: usize = 64;

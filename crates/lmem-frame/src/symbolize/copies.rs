@@ -5,8 +5,8 @@
 use cuda_syntax::tree::{DeclarationKind, Mention};
 use cuda_syntax::{Views, types};
 
-use super::place::Place;
 use super::resolve::front_end;
+use crate::place::Place;
 
 /// Gives uses of copies to the copies, in place of what these were made from.
 pub fn settle(mentions: &mut Vec<Mention>, place: &Place, views: &Views<'_>) {

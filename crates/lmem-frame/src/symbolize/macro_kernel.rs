@@ -5,8 +5,8 @@ use cuda_syntax::tree::Mention;
 use cuda_syntax::types;
 use lmem_unit::FrontEndVariable;
 
-use super::place::Place;
 use super::resolve::hidden_declaration;
+use crate::place::Place;
 
 /// Padding may make up for the difference of two sizes that are nearer.
 const MAX_PADDING: u64 = 15;

@@ -11,10 +11,10 @@ use nv_code::{AccessKind, SourceLine};
 
 use super::derived::is_of_counters;
 use super::name::resolve_access;
-use super::place::Place;
 use super::resolve::{Found, Use};
 use super::walk::walk_of;
-use crate::objects::{Access, Address};
+use crate::access::{Access, Address};
+use crate::place::Place;
 
 /// Narrows an access from its statement to the use of the variable.
 pub fn mark_use(access: &mut Access, view: usize, declaration: &Declaration, views: &Views<'_>) {

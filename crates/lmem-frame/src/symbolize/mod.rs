@@ -7,6 +7,5 @@ pub mod mark;
 pub mod name;
 pub mod passed;
 pub mod passed_by;
-pub mod place;
 pub mod resolve;
 pub mod walk;

@@ -11,10 +11,9 @@ use lmem_base::source::Span;
 use nv_code::AccessKind;
 
 use super::mark::{mark_use, settle};
-use super::place::Place;
 use super::resolve::{Found, Wanted, resolve};
-use crate::contents::Contents;
-use crate::objects::{Access, Escape, EscapeKind, RawObject};
+use crate::access::{Access, Contents, Escape, EscapeKind, RawObject};
+use crate::place::Place;
 
 /// Padding that the layout may add behind an object: alignment is 16 bytes at most.
 const MAX_PADDING: u64 = 15;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use nv_code::Instruction;
 use nv_code::dataflow::{Flow, registers};
 
-use crate::objects::{ObjectKey, RawObject, key};
+use crate::access::{ObjectKey, RawObject, key};
 
 /// Notes the objects of which all that is loaded goes to the parameters of a call.
 pub fn fill(flows: &HashMap<&str, Flow<'_>>, objects: &mut BTreeMap<ObjectKey, RawObject>) {

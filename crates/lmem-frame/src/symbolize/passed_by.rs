@@ -5,7 +5,7 @@ use std::ops::Range;
 use cuda_syntax::tree::{CallSyntax, base_name};
 use lmem_base::mangling::demangle;
 
-use super::place::Place;
+use crate::place::Place;
 
 /// What the caller handed over.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

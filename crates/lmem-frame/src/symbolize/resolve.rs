@@ -15,8 +15,8 @@ use lmem_unit::FrontEndVariable;
 use nv_code::AccessKind;
 
 use super::passed_by::{Handed, Part, parts_of_calls};
-use super::place::Place;
 use super::{copies, macro_kernel};
+use crate::place::Place;
 
 /// A use of a variable that an access may be.
 #[derive(Clone)]

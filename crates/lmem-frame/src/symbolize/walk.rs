@@ -5,7 +5,7 @@ use std::ops::Range;
 use cuda_syntax::tree::{Walk, base_name};
 use lmem_base::mangling::demangle;
 
-use super::place::Place;
+use crate::place::Place;
 
 /// Parameters of inlined functions are followed this far out.
 const MAX_LEVELS: usize = 8;
