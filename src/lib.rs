@@ -6,6 +6,7 @@ pub mod check;
 pub mod cli;
 pub mod compile;
 pub mod fix;
+pub mod gate;
 pub mod report;
 pub mod run;
 pub mod sandbox;

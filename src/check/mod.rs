@@ -3,6 +3,7 @@
 mod failures;
 mod fixing;
 mod gather;
+mod known;
 mod machine;
 mod messages;
 mod not_analysed;
@@ -27,7 +28,7 @@ use globset::Glob;
 use thiserror::Error;
 
 use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
-use lmem_base::diagnostic::{Code, Diagnostic, Report, Summary};
+use lmem_base::diagnostic::{Diagnostic, Report, Summary};
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
 use lmem_extract::Extraction;
@@ -43,6 +44,7 @@ use crate::compile::rescue::HeaderIndex;
 use crate::compile::unit::{Compiler, Shown, Target};
 use crate::fix::vcs::{VcsError, VcsRules};
 use crate::fix::write::WriteError;
+use crate::gate::BaselineError;
 use crate::run::RunError;
 use crate::sandbox::Sandbox;
 use crate::{fix, report};
@@ -71,6 +73,8 @@ pub enum CheckError {
     Vcs(#[from] VcsError),
     #[error(transparent)]
     Write(#[from] WriteError),
+    #[error(transparent)]
+    Baseline(BaselineError),
     #[error("the current folder cannot be used")]
     Folder(#[source] std::io::Error),
     #[error("`--kernel {glob}` matches no kernel{}", near_kernel(.glob, .names))]
@@ -88,6 +92,7 @@ impl CheckError {
     pub fn hints(&self) -> Vec<String> {
         match self {
             Self::Toolkit(error) => error.hints(),
+            Self::Baseline(error) => error.hints(),
             Self::NoKernel { names, .. } if names.is_empty() => {
                 vec!["no kernel was compiled: templates are, where something instantiates them".to_string()]
             }
@@ -219,6 +224,7 @@ fn check_once(
     let workspace = gather::workspace(&arguments.scope(&current), surroundings.program)?;
     rules.map_or(Ok(()), |rules| fix::refuse(&workspace.root, rules, cancel))?;
     let levels = all_levels(arguments, &workspace)?;
+    let known = known::Known::of(arguments, &workspace, &current)?;
     let gatherer = gather::Gatherer {
         arguments,
         architectures: &architectures,
@@ -305,6 +311,11 @@ fn check_once(
     let compiled = only::compiled(&reports);
     let mut report = Report { suppressions, ..finish(diagnostics, remarks, &extraction, &workspace, &levels, summary) };
     report.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.notes.extend(only::note(diagnostic, &compiled)));
+    if was_interrupted && arguments.write_baseline {
+        return Err(CheckError::Interrupted);
+    }
+    let is_whole = known::is_whole(arguments) && !failed && !was_interrupted;
+    known.judge(&mut report, is_whole, &workspace, talk)?;
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
     let fixes = prove::prove(&mut report, &run)?;
     drop(jobs);
@@ -617,10 +628,7 @@ fn finish(
     units.push(remarks.filter_map(|remark| leveled_by_file(remark, workspace, levels)).collect());
     summary.not_analysed = extraction.unresolved.len();
     let diagnostics = report::fold_units(units);
-    for diagnostic in &diagnostics {
-        if let Code::Lint(name) = diagnostic.code {
-            *summary.findings.entry(name.to_string()).or_default() += 1;
-        }
-    }
-    Report { diagnostics, summary, ..Report::default() }
+    let mut report = Report { diagnostics, summary, ..Report::default() };
+    report.count_findings();
+    report
 }

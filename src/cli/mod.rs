@@ -158,6 +158,16 @@ pub struct CheckArgs {
     #[arg(short = 'F', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
     pub forbid: Vec<String>,
 
+    /// Known findings: new and worse ones are errors, and nothing else is shown
+    #[arg(long, value_name = "FILE", help_heading = "Baseline")]
+    pub baseline: Option<PathBuf>,
+    /// Write the findings of this run to the baseline [default: lmem-baseline.json in the workspace]
+    #[arg(long, help_heading = "Baseline", conflicts_with_all = ["fix", "diff", "kernel"])]
+    pub write_baseline: bool,
+    /// Show everything, whatever baseline Cargo.toml names
+    #[arg(long, help_heading = "Baseline", conflicts_with_all = ["baseline", "write_baseline"])]
+    pub no_baseline: bool,
+
     /// Write the proven suggestions that keep the meaning into the files, until nothing is left to be done
     #[arg(long, help_heading = "Suggestions", conflicts_with = "no_verify")]
     pub fix: bool,

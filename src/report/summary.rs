@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use codespan_reporting::term::termcolor::{Ansi, Color, ColorSpec, NoColor, WriteColor};
 
-use lmem_base::diagnostic::{Applicability, Summary};
+use lmem_base::diagnostic::{Applicability, BaselineTally, Summary};
 
 use super::facts::count;
 
@@ -76,6 +76,9 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
     let is_clean =
         !summary.interrupted && summary.findings.is_empty() && summary.failed_units == 0 && summary.not_analysed == 0;
     push("Found", if is_clean { Color::Green } else { Color::Yellow }, found(summary));
+    if let Some(baseline) = &summary.baseline {
+        push("Baseline", Color::Cyan, beside_baseline(baseline));
+    }
     if let Some(fixed) = &summary.fixed {
         let (problems, files) = (count(fixed.problems as u64, "problem"), count(fixed.files as u64, "file"));
         let status = match (fixed.problems, fixed.is_written) {
@@ -128,6 +131,19 @@ fn found(summary: &Summary) -> String {
     }
     let lints: Vec<String> = summary.findings.iter().map(|(lint, number)| format!("{number} {lint}")).collect();
     format!("{} ({}); {frames}", count(total as u64, "problem"), lints.join(", "))
+}
+
+/// `12 known findings, not shown; 1 new, 2 worse`
+fn beside_baseline(tally: &BaselineTally) -> String {
+    let BaselineTally { known, new, worse, smaller, gone } = *tally;
+    let mut text = format!("{}, not shown", count(known as u64, "known finding"));
+    if new + worse > 0 {
+        text.push_str(&format!("; {new} new, {worse} worse"));
+    }
+    if smaller + gone > 0 {
+        text.push_str(&format!("; {gone} gone and {smaller} smaller: `--write-baseline` tightens it"));
+    }
+    text
 }
 
 fn finished(summary: &Summary, elapsed: Duration) -> String {

@@ -398,6 +398,9 @@ pub struct Summary {
     pub suggested: BTreeMap<Applicability, usize>,
     /// What `--fix` wrote, or what it would.
     pub fixed: Option<FixTally>,
+    /// What the baseline did to the findings, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<BaselineTally>,
     /// Ctrl-C ended the run.
     pub interrupted: bool,
 }
@@ -407,6 +410,20 @@ impl Summary {
     pub fn is_nothing_checked(&self) -> bool {
         self.kernels == 0 && self.findings.is_empty()
     }
+}
+
+/// What became of a run's findings beside a baseline.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct BaselineTally {
+    /// Findings that are in it, and are not shown.
+    pub known: usize,
+    pub new: usize,
+    /// They take more bytes than it has.
+    pub worse: usize,
+    /// Entries that take less now.
+    pub smaller: usize,
+    /// Entries that nothing was found for.
+    pub gone: usize,
 }
 
 /// What edits of files amount to.
@@ -439,4 +456,16 @@ pub struct Report {
     pub diagnostics: Vec<Diagnostic>,
     pub suppressions: Vec<Suppression>,
     pub summary: Summary,
+}
+
+impl Report {
+    /// Counts the findings by their lint.
+    pub fn count_findings(&mut self) {
+        self.summary.findings.clear();
+        for diagnostic in &self.diagnostics {
+            if let Code::Lint(name) = diagnostic.code {
+                *self.summary.findings.entry(name.to_string()).or_default() += 1;
+            }
+        }
+    }
 }

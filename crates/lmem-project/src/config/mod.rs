@@ -34,6 +34,8 @@ pub struct PackageConfig {
     /// A version such as `13.5`, or `managed`.
     pub toolkit: Option<String>,
     pub lints: BTreeMap<String, Level>,
+    /// The file of known findings.
+    pub baseline: Option<PathBuf>,
     compilation: Compilation,
     exclude: Option<Patterns>,
     files: Vec<FileRule>,
@@ -138,6 +140,7 @@ impl PackageConfig {
             arch: if self.arch.is_empty() { workspace.arch.clone() } else { self.arch },
             toolkit: self.toolkit.or_else(|| workspace.toolkit.clone()),
             lints,
+            baseline: self.baseline.or_else(|| workspace.baseline.clone()),
             compilation: self.compilation.over(&workspace.compilation),
             exclude: self.exclude.or_else(|| workspace.exclude.clone()),
             files: if self.files.is_empty() { workspace.files.clone() } else { self.files },
@@ -262,7 +265,8 @@ impl NamedPaths<'_> {
     }
 }
 
-const PACKAGE_KEYS: &[&str] = &["arch", "toolkit", "lints", "nvcc-flags", "include-dirs", "defines", "exclude", "file"];
+const PACKAGE_KEYS: &[&str] =
+    &["arch", "toolkit", "lints", "baseline", "nvcc-flags", "include-dirs", "defines", "exclude", "file"];
 const FILE_KEYS: &[&str] = &["path", "arch", "nvcc-flags", "include-dirs", "defines"];
 
 /// Reads one table, and knows what it is called in messages.
@@ -280,6 +284,7 @@ impl Reader<'_> {
                 "arch" => config.arch = self.value::<ArchList>(key, value)?.0,
                 "toolkit" => config.toolkit = Some(self.toolkit(key, value)?),
                 "lints" => config.lints = self.lints(key, value)?,
+                "baseline" => config.baseline = Some(self.folder.join(self.value::<PathBuf>(key, value)?)),
                 "exclude" => config.exclude = Some(self.patterns(key, self.value(key, value)?)?),
                 "file" => config.files = self.files(key, value)?,
                 _ => self.compilation_key(key, value, &mut config.compilation, PACKAGE_KEYS)?,

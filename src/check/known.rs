@@ -1,0 +1,102 @@
+//! The baseline of a run: read before anything is compiled, and held against what was found.
+
+use std::path::{Path, PathBuf};
+
+use lmem_base::diagnostic::{Code, Report};
+use lmem_base::source::display_path;
+use lmem_base::words::plural;
+use lmem_project::discover::Workspace;
+
+use super::{CheckError, Talk};
+use crate::cli::CheckArgs;
+use crate::gate::{Baseline, BaselineError, DEFAULT_NAME};
+
+/// What a run has to do with a baseline.
+pub enum Known {
+    Nothing,
+    Compare(Baseline),
+    /// Where to write it, and what stands there now.
+    Write(PathBuf, Result<Baseline, BaselineError>),
+}
+
+impl Known {
+    /// Finds the baseline that the command line names, else the settings.
+    ///
+    /// # Errors
+    /// It cannot be read, or lies where the settings of a workspace may name no file.
+    pub fn of(arguments: &CheckArgs, workspace: &Workspace, current: &Path) -> Result<Self, BaselineError> {
+        if arguments.no_baseline {
+            return Ok(Self::Nothing);
+        }
+        let typed = arguments.baseline.as_ref().map(|path| current.join(path));
+        let configured = workspace.files.iter().find_map(|file| file.config.baseline.clone());
+        if let Some(path) = configured.as_ref().filter(|_| typed.is_none()) {
+            let folder = path.parent().unwrap_or(path);
+            if !workspace.places.hold(folder) || (path.exists() && !workspace.places.hold_file(path)) {
+                return Err(BaselineError::Outside(path.clone()));
+            }
+        }
+        let path = typed.or(configured);
+        match (arguments.write_baseline, path) {
+            (false, None) => Ok(Self::Nothing),
+            (false, Some(path)) => Baseline::read(&path).map(Self::Compare),
+            (true, path) => {
+                let path = path.unwrap_or_else(|| workspace.root.join(DEFAULT_NAME));
+                let older = Baseline::read(&path);
+                Ok(Self::Write(path, older))
+            }
+        }
+    }
+
+    /// Holds it against what was found. `is_whole` tells that the run looked at everything, and all of it compiled.
+    ///
+    /// # Errors
+    /// The baseline cannot be written, or not without losing what the old one says of the rest.
+    pub fn judge(
+        self,
+        report: &mut Report,
+        is_whole: bool,
+        workspace: &Workspace,
+        talk: &Talk,
+    ) -> Result<(), BaselineError> {
+        match self {
+            Self::Nothing => return Ok(()),
+            Self::Compare(baseline) => {
+                let mut tally = baseline.apply(&mut report.diagnostics);
+                if !is_whole {
+                    // What was not looked at is not gone.
+                    tally.gone = 0;
+                }
+                report.summary.baseline = Some(tally);
+            }
+            Self::Write(path, older) => {
+                let mut baseline = Baseline::of(&report.diagnostics);
+                match older {
+                    Ok(older) if !is_whole => baseline.keep(older),
+                    Err(error @ BaselineError::Form { .. }) if !is_whole => return Err(error),
+                    _ => {}
+                }
+                baseline.write(&path)?;
+                let (count, name) = (plural(baseline.len() as u64, "finding"), display_path(&path, &workspace.root));
+                talk.note(&format!("wrote {count} to `{name}`; `--baseline {name}` shows what is new beside them"));
+                report.diagnostics.retain(|diagnostic| !matches!(diagnostic.code, Code::Lint(_)));
+            }
+        }
+        report.count_findings();
+        Ok(())
+    }
+}
+
+/// Whether nothing narrows what the run looks at.
+pub fn is_whole(arguments: &CheckArgs) -> bool {
+    arguments.paths.is_empty()
+        && arguments.package.is_empty()
+        && arguments.exclude.is_empty()
+        && arguments.kernel.is_none()
+}
+
+impl From<BaselineError> for CheckError {
+    fn from(error: BaselineError) -> Self {
+        Self::Baseline(error)
+    }
+}

@@ -1,0 +1,341 @@
+//! Findings that are known: so that an old project starts at zero, and only goes down from there.
+//!
+//! The file has one line for each lint, file, kernel and variable, with the bytes that it may take on each architecture. Lines of
+//! source have no part in it, so that code may move. The lines are sorted, and of two for the same finding the larger bytes
+//! count: two branches conflict only where they change the same finding, and `merge=union` in `.gitattributes` settles that too.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use lmem_base::diagnostic::{BaselineTally, Code, Diagnostic, Severity};
+use lmem_base::places;
+use serde::{Deserialize, Serialize};
+
+/// The name where nobody says another, in the workspace's folder.
+pub const DEFAULT_NAME: &str = "lmem-baseline.json";
+
+/// The first line of the file.
+const HEADING: &str = r#"{"cargo-lmem baseline":1}"#;
+
+/// A file of more bytes is none of ours: a finding takes some 150.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Spills belong to a kernel: which value is parked where changes with every edit.
+const OF_A_KERNEL: [&str; 2] = ["register_spill", "call_frame"];
+
+/// Why a baseline cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BaselineError {
+    #[error("the baseline `{}` cannot be read", .path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        error: std::io::Error,
+    },
+    #[error("the baseline `{}` is not one: line {line} {problem}", .path.display())]
+    Form { path: PathBuf, line: usize, problem: String },
+    #[error("the baseline `{}` cannot be written", .path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        error: std::io::Error,
+    },
+    #[error("the baseline `{}` lies outside of the workspace: `--baseline` on the command line may name such a file", .0.display())]
+    Outside(PathBuf),
+}
+
+impl BaselineError {
+    /// What to do next.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Read { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
+                vec!["`cargo lmem --write-baseline` writes it, with what is found today".to_string()]
+            }
+            Self::Form { .. } => vec!["`cargo lmem --write-baseline` writes it anew".to_string()],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What a finding is known by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    lint: String,
+    file: String,
+    /// Demangled; empty for what is said of a file's options.
+    kernel: String,
+    variable: Option<String>,
+}
+
+/// One line of the file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    lint: String,
+    file: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    kernel: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    variable: Option<String>,
+    /// By architecture.
+    bytes: BTreeMap<String, u64>,
+}
+
+/// Bytes of each finding, by architecture.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Baseline {
+    ceilings: BTreeMap<Key, BTreeMap<String, u64>>,
+}
+
+impl Baseline {
+    /// The findings of a report.
+    pub fn of(diagnostics: &[Diagnostic]) -> Self {
+        let mut baseline = Self::default();
+        for diagnostic in diagnostics {
+            for (key, architecture, bytes) in instances(diagnostic) {
+                *baseline.ceilings.entry(key).or_default().entry(architecture).or_default() += bytes;
+            }
+        }
+        baseline
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// There is none, or it is not a baseline.
+    pub fn read(path: &Path) -> Result<Self, BaselineError> {
+        let read = places::read(path, MAX_BYTES);
+        let bytes = read.map_err(|error| BaselineError::Read { path: path.to_path_buf(), error })?;
+        let form = |line: usize, problem: String| BaselineError::Form { path: path.to_path_buf(), line, problem };
+        let text = String::from_utf8(bytes).map_err(|_| form(1, "is not text".to_string()))?;
+        let mut lines = text.lines().enumerate();
+        if lines.next().map(|(_, line)| line.trim()) != Some(HEADING) {
+            return Err(form(1, format!("is not `{HEADING}`")));
+        }
+        let mut baseline = Self::default();
+        // Both sides of a merge bring the first line.
+        for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty() && line.trim() != HEADING) {
+            if ["<<<<<<<", "=======", ">>>>>>>"].iter().any(|mark| line.starts_with(mark)) {
+                return Err(form(index + 1, "is the mark of a conflict".to_string()));
+            }
+            let line: Line = serde_json::from_str(line).map_err(|error| form(index + 1, format!("says: {error}")))?;
+            let key = Key { lint: line.lint, file: line.file, kernel: line.kernel, variable: line.variable };
+            let known = baseline.ceilings.entry(key).or_default();
+            for (architecture, bytes) in line.bytes {
+                let ceiling = known.entry(architecture).or_default();
+                *ceiling = bytes.max(*ceiling);
+            }
+        }
+        Ok(baseline)
+    }
+
+    /// Writes the file as a whole.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), BaselineError> {
+        let lines = self.ceilings.iter().filter_map(|(key, bytes)| {
+            let Key { lint, file, kernel, variable } = key.clone();
+            // A structure of texts and numbers is always written.
+            serde_json::to_string(&Line { lint, file, kernel, variable, bytes: bytes.clone() }).ok()
+        });
+        let text = std::iter::once(HEADING.to_string()).chain(lines).map(|line| line + "\n").collect::<String>();
+        let written = lmem_base::files::write_output(path, text.as_bytes());
+        written.map_err(|error| BaselineError::Write { path: path.to_path_buf(), error })
+    }
+
+    /// Takes what another baseline knows of findings that this one does not have, or has on other architectures: of files
+    /// that a run did not look at.
+    pub fn keep(&mut self, older: Self) {
+        for (key, bytes) in older.ceilings {
+            let known = self.ceilings.entry(key).or_default();
+            for (architecture, bytes) in bytes {
+                known.entry(architecture).or_insert(bytes);
+            }
+        }
+    }
+
+    /// Findings, each counted once for all its architectures.
+    pub fn len(&self) -> usize {
+        self.ceilings.len()
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.ceilings.is_empty()
+    }
+
+    /// Leaves what is new, or takes more than it did, as errors; what is known goes. A finding of several kernels keeps those
+    /// that it is new for.
+    pub fn apply(&self, diagnostics: &mut Vec<Diagnostic>) -> BaselineTally {
+        let now = Self::of(diagnostics);
+        let mut tally = BaselineTally::default();
+        for (key, bytes) in &self.ceilings {
+            match now.ceilings.get(key) {
+                None => tally.gone += 1,
+                Some(now) => {
+                    let is_less = |(name, ceiling): (&String, &u64)| now.get(name).is_some_and(|now| now < ceiling);
+                    tally.smaller += usize::from(bytes.iter().any(is_less));
+                }
+            }
+        }
+        let all = std::mem::take(diagnostics);
+        *diagnostics = all.into_iter().filter_map(|diagnostic| self.judge(diagnostic, &now, &mut tally)).collect();
+        tally
+    }
+
+    fn judge(&self, mut diagnostic: Diagnostic, now: &Self, tally: &mut BaselineTally) -> Option<Diagnostic> {
+        if !matches!(diagnostic.code, Code::Lint(_)) {
+            return Some(diagnostic);
+        }
+        let mut notes: Vec<String> = Vec::new();
+        let mut is_worse = false;
+        let mut is_too_much = |key: &Key, architecture: &str| {
+            let bytes = |baseline: &Self| baseline.ceilings.get(key)?.get(architecture).copied();
+            match (bytes(self), bytes(now).unwrap_or(0)) {
+                (Some(ceiling), now) if now <= ceiling => false,
+                (Some(ceiling), now) => {
+                    is_worse = true;
+                    notes.push(format!("{now} bytes on {architecture}: the baseline has {ceiling}"));
+                    true
+                }
+                (None, _) => true,
+            }
+        };
+        let keeps: Vec<bool> =
+            instances(&diagnostic).iter().map(|(key, architecture, _)| is_too_much(key, architecture)).collect();
+        if !keeps.contains(&true) {
+            tally.known += 1;
+            return None;
+        }
+        if let Some(evidence) = diagnostic.evidence.as_mut().filter(|evidence| !evidence.kernels.is_empty()) {
+            let mut keeps = keeps.iter();
+            evidence.kernels.retain(|_| keeps.next().copied().unwrap_or(true));
+            evidence.bytes = evidence.kernels.iter().map(|kernel| kernel.bytes).max().unwrap_or(evidence.bytes);
+        }
+        notes.sort();
+        notes.dedup();
+        match is_worse {
+            true => tally.worse += 1,
+            false => {
+                tally.new += 1;
+                notes.push("it is not in the baseline".to_string());
+            }
+        }
+        diagnostic.notes.extend(notes);
+        if diagnostic.severity == Severity::Warning {
+            diagnostic.severity = Severity::Error;
+        }
+        Some(diagnostic)
+    }
+}
+
+/// The kernels that a finding holds for, with its bytes there; a finding without kernels is one without bytes.
+fn instances(diagnostic: &Diagnostic) -> Vec<(Key, String, u64)> {
+    let Code::Lint(lint) = diagnostic.code else { return Vec::new() };
+    let file = diagnostic.primary.as_ref().map(|label| label.span.file.display.clone()).unwrap_or_default();
+    let evidence = diagnostic.evidence.as_ref();
+    let variable = evidence.and_then(|evidence| evidence.variable.clone()).filter(|_| !OF_A_KERNEL.contains(&lint));
+    let key = |kernel: &str| Key {
+        lint: lint.to_string(),
+        file: file.clone(),
+        kernel: kernel.to_string(),
+        variable: variable.clone(),
+    };
+    match evidence.map(|evidence| evidence.kernels.as_slice()) {
+        None | Some([]) => vec![(key(""), "any".to_string(), 1)],
+        Some(kernels) => kernels.iter().map(|kernel| (key(&kernel.name), kernel.arch.clone(), kernel.bytes)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples;
+
+    fn found(widths: &[(u64, &str)]) -> Vec<Diagnostic> {
+        widths.iter().map(|(width, arch)| samples::instance(*width, arch)).collect()
+    }
+
+    fn judged(known: &[(u64, &str)], now: &[(u64, &str)]) -> (BaselineTally, Vec<Diagnostic>) {
+        let mut now = found(now);
+        let tally = Baseline::of(&found(known)).apply(&mut now);
+        (tally, now)
+    }
+
+    #[test]
+    fn what_is_known_goes_and_what_is_new_is_an_error() {
+        let (tally, left) = judged(&[(32, "sm_90")], &[(32, "sm_90")]);
+        assert_eq!((tally.known, left.len()), (1, 0));
+        let (tally, left) = judged(&[], &[(32, "sm_90")]);
+        assert_eq!((tally.new, left[0].severity), (1, Severity::Error));
+        // The instances of a template are kernels of their own.
+        let (tally, left) = judged(&[(32, "sm_90")], &[(32, "sm_90"), (64, "sm_90")]);
+        assert_eq!((tally.known, tally.new, left.len()), (1, 1, 1));
+        // On another architecture it is another finding.
+        let (tally, _) = judged(&[(32, "sm_90")], &[(32, "sm_90"), (32, "sm_80")]);
+        assert_eq!((tally.known, tally.new), (1, 1));
+    }
+
+    #[test]
+    fn bytes_may_only_go_down() {
+        let with_bytes = |bytes: u64| {
+            let mut diagnostic = samples::instance(32, "sm_90");
+            let evidence = diagnostic.evidence.as_mut().unwrap();
+            evidence.kernels[0].bytes = bytes;
+            diagnostic
+        };
+        let baseline = Baseline::of(&[with_bytes(128)]);
+        let mut more = vec![with_bytes(192)];
+        let tally = baseline.apply(&mut more);
+        assert_eq!((tally.worse, more[0].severity), (1, Severity::Error));
+        assert!(more[0].notes.contains(&"192 bytes on sm_90: the baseline has 128".to_string()), "{:?}", more[0].notes);
+        let mut less = vec![with_bytes(64)];
+        let tally = baseline.apply(&mut less);
+        assert_eq!((tally.known, tally.smaller, tally.gone, less.len()), (1, 1, 0, 0));
+        assert_eq!(baseline.apply(&mut Vec::new()).gone, 1);
+        // A second array of that name takes room of its own.
+        let mut twice = vec![with_bytes(128), with_bytes(128)];
+        assert_eq!(baseline.apply(&mut twice).worse, 2);
+    }
+
+    #[test]
+    fn a_file_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(DEFAULT_NAME);
+        let baseline = Baseline::of(&found(&[(32, "sm_90"), (32, "sm_80"), (64, "sm_90")]));
+        baseline.write(&path).unwrap();
+        assert_eq!(Baseline::read(&path).unwrap(), baseline);
+        let text = fs_err::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 3);
+        // Two branches that both added a line, as git's union merge leaves them.
+        fs_err::write(&path, format!("{text}{}", text.replace("128", "256"))).unwrap();
+        let merged = Baseline::read(&path).unwrap();
+        assert_eq!((merged.len(), merged != baseline), (2, true));
+    }
+
+    #[test]
+    fn what_is_no_baseline_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("b");
+        for (text, expected) in [
+            ("", "line 1"),
+            ("[]", "line 1"),
+            (&format!("{HEADING}\n{{}}")[..], "line 2 says: missing field `lint`"),
+            (&format!("{HEADING}\n<<<<<<< HEAD\n")[..], "line 2 is the mark of a conflict"),
+        ] {
+            fs_err::write(&path, text).unwrap();
+            let error = Baseline::read(&path).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        assert!(!Baseline::read(&folder.path().join("none")).unwrap_err().hints().is_empty());
+        assert!(Baseline::read(folder.path()).is_err());
+    }
+
+    #[test]
+    fn parts_of_a_project_keep_the_rest() {
+        let mut part = Baseline::of(&found(&[(32, "sm_90")]));
+        part.keep(Baseline::of(&found(&[(32, "sm_80"), (64, "sm_90")])));
+        assert_eq!(part, Baseline::of(&found(&[(32, "sm_90"), (32, "sm_80"), (64, "sm_90")])));
+    }
+}
