@@ -120,7 +120,14 @@ fn checked(arguments: &CheckArgs, program: Option<&[OsString]>, cancel: &AtomicB
     let surroundings = Surroundings { program, ..Surroundings::default() };
     let start = Instant::now();
     set_color(arguments.color);
-    if let Some(exit) = arguments.output.as_deref().and_then(unwritable) {
+    let targets = cli::targets(&arguments.output, arguments.message_format);
+    if targets.iter().filter(|(_, path)| path.is_none()).count() > 1 {
+        say::line(
+            "error: `--output` names two formats for stdout\nhint: `--output FORMAT=FILE` writes one of them to a file",
+        );
+        return (Exit::Usage, None);
+    }
+    if let Some(exit) = targets.iter().find_map(|(_, path)| path.and_then(unwritable)) {
         return (exit, None);
     }
     match check_in(surroundings, arguments, cancel) {
@@ -183,29 +190,36 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
     let root = &outcome.workspace.root;
     let packages: Vec<report::PackageInfo> = outcome.workspace.packages.iter().filter_map(package_info).collect();
     let prefix = report::repository_prefix(root);
-    let is_terminal = arguments.output.is_none() && std::io::stdout().is_terminal();
-    let cx = report::Context {
-        packages: &packages,
-        root,
-        repository_prefix: &prefix,
-        lint_docs: lmem_lints::documentation,
-        color: match arguments.output {
-            Some(_) => arguments.color == ColorWhen::Always,
-            None => use_color(arguments.color, is_terminal),
-        },
-        width: report::DEFAULT_WIDTH,
-    };
-    let mut text = Vec::new();
-    match arguments.diff {
-        true => text.extend(fix::patch(&outcome.fixes.files).into_bytes()),
-        false => report::render(&outcome.report, arguments.message_format, &cx, &mut text)?,
+    for (format, path) in cli::targets(&arguments.output, arguments.message_format) {
+        let is_terminal = path.is_none() && std::io::stdout().is_terminal();
+        let cx = report::Context {
+            packages: &packages,
+            root,
+            repository_prefix: &prefix,
+            lint_docs: lmem_lints::documentation,
+            color: match path {
+                Some(_) => arguments.color == ColorWhen::Always,
+                None => use_color(arguments.color, is_terminal),
+            },
+            width: report::DEFAULT_WIDTH,
+        };
+        let mut text = Vec::new();
+        match arguments.diff {
+            true => text.extend(fix::patch(&outcome.fixes.files).into_bytes()),
+            false => report::render(&outcome.report, format, &cx, &mut text)?,
+        }
+        write_to(path, &text)?;
     }
-    let Some(path) = &arguments.output else {
+    Ok(())
+}
+
+fn write_to(path: Option<&Path>, text: &[u8]) -> std::io::Result<()> {
+    let Some(path) = path else {
         let mut stdout = std::io::stdout().lock();
-        stdout.write_all(&text)?;
+        stdout.write_all(text)?;
         return stdout.flush();
     };
-    files::write_output(path, &text)
+    files::write_output(path, text)
         .map_err(|error| std::io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display())))
 }
 

@@ -1,5 +1,6 @@
 //! What was typed on the command line.
 
+mod output;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use cuda_toolkit::command::ToolkitCommand;
 use lmem_project::discover::Scope;
 
+pub use output::{Output, targets};
 pub use words::{NoCommand, mistaken_command, normalized};
 
 /// Entry for `cargo lmem …`: cargo runs `cargo-lmem lmem …`.
@@ -202,9 +204,9 @@ pub struct CheckArgs {
     /// Format of the findings
     #[arg(long, value_enum, default_value_t = MessageFormat::Human, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: MessageFormat,
-    /// Write the findings to a file instead of stdout
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
+    /// Write the findings to a file instead of stdout; with a format before it beside what stdout gets (may be repeated)
+    #[arg(long, value_name = "[FORMAT=]FILE", help_heading = "Output")]
+    pub output: Vec<Output>,
     /// When to use colours
     #[arg(long, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN", help_heading = "Output")]
     pub color: ColorWhen,
@@ -266,6 +268,14 @@ pub enum MessageFormat {
     Sarif,
     /// Workflow commands that GitHub shows as annotations
     Github,
+    /// A code quality report for GitLab
+    Gitlab,
+    /// JUnit's XML
+    Junit,
+    /// A page, as for the summary of a job
+    Markdown,
+    /// Diagnostics for reviewdog
+    Rdjson,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

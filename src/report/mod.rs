@@ -6,9 +6,13 @@ mod excerpt;
 mod facts;
 mod fold;
 mod github;
+mod gitlab;
 mod human;
 mod json;
+mod junit;
+mod markdown;
 mod position;
+mod rdjson;
 mod sarif;
 mod short;
 mod suggestion;
@@ -82,6 +86,10 @@ pub fn render(report: &Report, format: MessageFormat, cx: &Context, out: &mut dy
         MessageFormat::Json => json::render(report, cx, out),
         MessageFormat::Sarif => sarif::render(report, cx, out),
         MessageFormat::Github => github::render(report, cx, out),
+        MessageFormat::Gitlab => gitlab::render(report, cx, out),
+        MessageFormat::Junit => junit::render(report, out),
+        MessageFormat::Markdown => markdown::render(report, cx, out),
+        MessageFormat::Rdjson => rdjson::render(report, cx, out),
     }
 }
 

@@ -1,0 +1,77 @@
+//! Where findings go, and in which formats.
+
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::ValueEnum;
+
+use super::MessageFormat;
+
+/// One `--output`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// `--output github`
+    Stdout(MessageFormat),
+    /// `--output sarif=FILE`; without a format the file gets what stdout would.
+    File { format: Option<MessageFormat>, path: PathBuf },
+}
+
+impl FromStr for Output {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let format = |name: &str| MessageFormat::from_str(name, false).ok();
+        if let Some(format) = format(text) {
+            return Ok(Self::Stdout(format));
+        }
+        let with_format = text.split_once('=').and_then(|(name, path)| Some((format(name)?, path)));
+        Ok(match with_format.filter(|(_, path)| !path.is_empty()) {
+            Some((format, path)) => Self::File { format: Some(format), path: path.into() },
+            None => Self::File { format: None, path: text.into() },
+        })
+    }
+}
+
+/// A report to write: its format, and its file, or stdout.
+pub type Target<'a> = (MessageFormat, Option<&'a Path>);
+
+/// All reports of a run. Stdout gets one too, unless a file without a format gets it.
+pub fn targets(outputs: &[Output], message_format: MessageFormat) -> Vec<Target<'_>> {
+    let mut targets: Vec<Target<'_>> = outputs
+        .iter()
+        .map(|output| match output {
+            Output::Stdout(format) => (*format, None),
+            Output::File { format, path } => (format.unwrap_or(message_format), Some(path.as_path())),
+        })
+        .collect();
+    let is_stdout = |output: &Output| matches!(output, Output::Stdout(_) | Output::File { format: None, .. });
+    if !outputs.iter().any(is_stdout) {
+        targets.push((message_format, None));
+    }
+    targets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(outputs: &[&str]) -> Vec<(MessageFormat, Option<String>)> {
+        let outputs: Vec<Output> = outputs.iter().map(|text| text.parse().unwrap()).collect();
+        let targets = targets(&outputs, MessageFormat::Human).into_iter();
+        targets.map(|(format, path)| (format, path.map(|path| path.display().to_string()))).collect()
+    }
+
+    #[test]
+    fn stdout_gets_one_report_at_most() {
+        let file = |name: &str| Some(name.to_string());
+        assert_eq!(all(&[]), [(MessageFormat::Human, None)]);
+        assert_eq!(all(&["report.txt"]), [(MessageFormat::Human, file("report.txt"))]);
+        assert_eq!(all(&["sarif=a.sarif"]), [(MessageFormat::Sarif, file("a.sarif")), (MessageFormat::Human, None)]);
+        let both = all(&["sarif=a.sarif", "github"]);
+        assert_eq!(both, [(MessageFormat::Sarif, file("a.sarif")), (MessageFormat::Github, None)]);
+        // What is no format is part of a name.
+        assert_eq!(all(&["a=b"]), [(MessageFormat::Human, file("a=b"))]);
+        assert_eq!(all(&["./json"]), [(MessageFormat::Human, file("./json"))]);
+    }
+}

@@ -1,0 +1,66 @@
+//! JUnit's XML: each finding is a test that failed, in a suite for its file. Notes are tests that were skipped.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use lmem_base::diagnostic::{Diagnostic, Report, Severity};
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+
+use super::facts::plain_text;
+use super::position::place;
+
+pub(super) fn render(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut suites: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
+    for diagnostic in &report.diagnostics {
+        let file = diagnostic.primary.as_ref().map_or("run", |label| label.span.file.display.as_str());
+        suites.entry(file).or_default().push(case(diagnostic));
+    }
+    if suites.is_empty() {
+        // A report without a test is an error to some who read it.
+        suites.insert("cargo lmem", vec![TestCase::new("local memory", TestCaseStatus::success())]);
+    }
+    let mut document = quick_junit::Report::new("cargo lmem");
+    document.add_test_suites(suites.into_iter().map(|(name, cases)| {
+        let mut suite = TestSuite::new(name);
+        suite.add_test_cases(cases);
+        suite
+    }));
+    let text = document.to_string().map_err(io::Error::other)?;
+    out.write_all(text.as_bytes())
+}
+
+fn case(diagnostic: &Diagnostic) -> TestCase {
+    let mut status = match diagnostic.severity {
+        Severity::Note => TestCaseStatus::skipped(),
+        Severity::Warning | Severity::Error => TestCaseStatus::non_success(NonSuccessKind::Failure),
+    };
+    status
+        .set_message(diagnostic.message.as_str())
+        .set_type(diagnostic.code.id())
+        .set_description(plain_text(diagnostic));
+    let name = diagnostic.code.name();
+    let at = diagnostic.primary.as_ref().map(|label| format!(" at {}", place(&label.span))).unwrap_or_default();
+    TestCase::new(format!("{name}{at}"), status)
+}
+
+#[cfg(test)]
+mod tests {
+    use lmem_base::diagnostic::Report;
+
+    use crate::cli::MessageFormat;
+    use crate::report::samples;
+
+    #[test]
+    fn findings_are_failures() {
+        let text = samples::rendered(&samples::report(), MessageFormat::Junit);
+        assert!(text.contains("<testsuite name=\"kernels/running_mean.cu\" tests=\"1\""), "{text}");
+        assert!(text.contains("name=\"dynamic_index at kernels/running_mean.cu:3:11\""), "{text}");
+        assert!(text.contains("type=\"lmem::register_spill\"") && text.contains("<skipped"), "{text}");
+    }
+
+    #[test]
+    fn a_clean_run_is_one_test_that_passed() {
+        let text = samples::rendered(&Report::default(), MessageFormat::Junit);
+        assert!(text.contains("tests=\"1\"") && text.contains("failures=\"0\""), "{text}");
+    }
+}

@@ -1,0 +1,126 @@
+//! A page for people who do not look at a terminal: the summary of a CI run, a comment on a pull request.
+
+use std::fmt::Write;
+use std::io;
+
+use lmem_base::diagnostic::{Code, Diagnostic, Report};
+
+use super::Context;
+use super::facts::{count, plain_text, severity_word};
+use super::position::place;
+use super::suggestion::changes;
+
+/// Findings that are shown in full below the table. GitHub takes a mebibyte for all of a job's summaries.
+const MAX_DETAILS: usize = 50;
+
+pub(super) fn render(report: &Report, _cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
+    out.write_all(page(report).as_bytes())
+}
+
+fn page(report: &Report) -> String {
+    let mut text = format!("## CUDA local memory\n\n{}\n", headline(report));
+    if report.diagnostics.is_empty() {
+        return text;
+    }
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "\n| | finding | place | bytes | kernels |\n|---|---|---|---:|---:|");
+    for diagnostic in &report.diagnostics {
+        let evidence = diagnostic.evidence.as_ref();
+        let at = diagnostic.primary.as_ref().map(|label| format!("`{}`", place(&label.span))).unwrap_or_default();
+        let bytes = evidence.map(|evidence| evidence.bytes.to_string()).unwrap_or_default();
+        let kernels = evidence.map(|evidence| evidence.kernels.len().to_string()).unwrap_or_default();
+        let severity = severity_word(diagnostic.severity);
+        let _ = writeln!(text, "| {severity} | {} | {at} | {bytes} | {kernels} |", cell(&diagnostic.message));
+    }
+    for diagnostic in report.diagnostics.iter().take(MAX_DETAILS) {
+        text.push_str(&details(diagnostic));
+    }
+    if let Some(more) = report.diagnostics.len().checked_sub(MAX_DETAILS).filter(|more| *more > 0) {
+        let _ = writeln!(text, "\n… and {} in the table alone", count(more as u64, "more finding"));
+    }
+    text
+}
+
+fn headline(report: &Report) -> String {
+    let findings = report.diagnostics.iter().filter(|diagnostic| matches!(diagnostic.code, Code::Lint(_))).count();
+    let summary = &report.summary;
+    let checked = format!("in {} for {}", count(summary.kernels as u64, "kernel"), summary.architectures.join(", "));
+    let mut text = match (findings, summary.failed_units, summary.is_nothing_checked()) {
+        (_, _, true) => "Nothing was checked.".to_string(),
+        (0, 0, false) => format!("No finding {checked}."),
+        (found, _, false) => format!("{} {checked}.", count(found as u64, "finding")),
+    };
+    if summary.failed_units > 0 {
+        let _ = write!(text, " **{} did not compile.**", count(summary.failed_units as u64, "source"));
+    }
+    if let Some(baseline) = &summary.baseline {
+        let _ = write!(text, " {} known before, not shown.", count(baseline.known as u64, "finding"));
+    }
+    text
+}
+
+fn details(diagnostic: &Diagnostic) -> String {
+    let title = match &diagnostic.primary {
+        Some(label) => format!("<code>{}</code> {}", html(&place(&label.span)), html(diagnostic.code.name())),
+        None => html(diagnostic.code.name()),
+    };
+    let mut text = format!("\n<details><summary>{title}</summary>\n\n{}", fenced("text", &plain_text(diagnostic)));
+    if let Some(suggestion) = diagnostic.suggestions.first() {
+        let _ = writeln!(text, "\n{}", cell(&suggestion.title));
+        let lines = changes(suggestion).into_iter().flat_map(|change| {
+            let head = format!("@@ {}:{} @@", change.file.display, change.line);
+            let before = change.before.into_iter().map(|line| format!("-{line}"));
+            let after = change.after.into_iter().map(|line| format!("+{line}"));
+            std::iter::once(head).chain(before).chain(after).collect::<Vec<_>>()
+        });
+        text.push_str(&fenced("diff", &lines.collect::<Vec<_>>().join("\n")));
+    }
+    text.push_str("\n</details>\n");
+    text
+}
+
+/// A block of code behind a fence that is longer than each one in it.
+fn fenced(language: &str, code: &str) -> String {
+    let longest = code.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat((longest + 1).max(3));
+    format!("{fence}{language}\n{code}\n{fence}\n")
+}
+
+/// Text for a cell of a table: no line breaks, no end of the cell, no HTML.
+fn cell(text: &str) -> String {
+    html(&text.replace(['\n', '\r'], " ")).replace('|', "\\|")
+}
+
+fn html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use lmem_base::diagnostic::{Report, Summary};
+
+    use super::*;
+    use crate::cli::MessageFormat;
+    use crate::report::samples;
+
+    #[test]
+    fn a_table_and_details() {
+        let summary = Summary { kernels: 7, architectures: vec!["sm_90".into()], ..Summary::default() };
+        let text = samples::rendered(&Report { summary, ..samples::report() }, MessageFormat::Markdown);
+        assert!(text.starts_with("## CUDA local memory\n\n3 findings in 7 kernels for sm_90.\n"), "{text}");
+        assert!(text.contains("| warning | array `window` (`float[32]`, 128 bytes)"), "{text}");
+        assert!(text.contains("| `kernels/running_mean.cu:3:11` | 128 | 1 |"), "{text}");
+        assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
+    }
+
+    #[test]
+    fn text_of_the_workspace_stays_text() {
+        assert_eq!(cell("a|b\n<img src=x>"), "a\\|b &lt;img src=x&gt;");
+        assert_eq!(fenced("text", "a ``` b"), "````text\na ``` b\n````\n");
+    }
+
+    #[test]
+    fn nothing_checked_is_not_clean() {
+        assert!(page(&Report::default()).contains("Nothing was checked."));
+    }
+}
