@@ -16,6 +16,9 @@ use crate::config::nvcc_flags;
 /// Where it lies, from the folder of a package or workspace.
 const PLACES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
 
+/// How folders begin that builds are made in, as IDEs and people name them.
+const BUILD_FOLDERS: [&str; 4] = ["build", "cmake-build", "out", "_build"];
+
 /// Larger ones are of projects without end.
 const MAX_BYTES: u64 = 64 << 20;
 
@@ -33,21 +36,42 @@ struct Entry {
 pub struct Commands {
     pub invocations: Vec<Invocation>,
     pub notes: Vec<String>,
+    is_found: bool,
+}
+
+/// The databases of a folder: those in the usual places, else that of the first build folder that has one.
+fn in_folder(folder: &Path) -> Vec<PathBuf> {
+    let usual: Vec<PathBuf> = PLACES.iter().map(|place| folder.join(place)).filter(|path| path.exists()).collect();
+    if !usual.is_empty() {
+        return usual;
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let is_build = |name: &str| BUILD_FOLDERS.iter().any(|start| name.starts_with(start));
+    let mut builds: Vec<PathBuf> = entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_build))
+        .map(|entry| entry.path().join(PLACES[0]))
+        .filter(|path| path.exists())
+        .collect();
+    builds.sort();
+    builds.truncate(1);
+    builds
 }
 
 impl Commands {
     /// Reads the databases that lie in the usual places of some folders.
     pub fn read(folders: &[&Path]) -> Self {
         let mut commands = Self::default();
-        let mut paths: Vec<PathBuf> = folders
-            .iter()
-            .flat_map(|folder| PLACES.map(|place| folder.join(place)))
-            .filter(|path| path.exists())
-            .collect();
+        let mut paths: Vec<PathBuf> = folders.iter().flat_map(|folder| in_folder(folder)).collect();
         paths.sort();
         paths.dedup();
+        commands.is_found = !paths.is_empty();
         paths.iter().for_each(|path| commands.add(path));
         commands
+    }
+
+    /// Whether no database was found.
+    pub fn is_none(&self) -> bool {
+        !self.is_found
     }
 
     fn add(&mut self, path: &Path) {

@@ -25,7 +25,7 @@ use cuda_toolkit::Toolkit;
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::files::write_whole;
 use lmem_base::places;
-use lmem_base::source::display_path;
+use lmem_base::source::{display_path, has_ending};
 use lmem_unit::{DriverOptions, NvccFlags};
 
 use crate::discover::Workspace;
@@ -224,6 +224,13 @@ fn with_compile_commands(mut flags: BuildFlags, workspace: &Workspace) -> BuildF
     let roots = workspace.packages.iter().map(|package| package.root.as_path());
     let folders: Vec<&Path> = roots.chain([workspace.root.as_path()]).collect();
     let commands = Commands::read(&folders);
+    let is_cmake = workspace.root.join("CMakeLists.txt").is_file();
+    if commands.is_none() && is_cmake && workspace.files.iter().any(|file| has_ending(&file.path, &["cu"])) {
+        flags.notes.push(
+            "there is no `compile_commands.json`, so that flags are assumed: `cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON` writes it"
+                .to_string(),
+        );
+    }
     flags.details.extend(commands.notes);
     let captured: BTreeSet<PathBuf> = flags.by_file.keys().cloned().collect();
     for mut invocation in commands.invocations {

@@ -1,4 +1,5 @@
-//! What is meant: `[workspace.metadata.lmem]` and `[package.metadata.lmem]` in `Cargo.toml`.
+//! What is meant: `[workspace.metadata.lmem]` and `[package.metadata.lmem]` in `Cargo.toml`, or a `lmem.toml` with the same keys
+//! at the root of a project without Cargo.
 //!
 //! The nearest table that sets a key wins: a `[[package.metadata.lmem.file]]`, then the package, then the workspace.
 //! Levels of lints are the exception, which are merged lint by lint.
@@ -16,12 +17,19 @@ use serde_json::Value;
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
+use lmem_base::places;
 use lmem_base::words::nearest;
 use lmem_unit::NvccFlags;
 
 use arch::ArchList;
 
 pub use nvcc_flags::{FlagError, is_safe_path};
+
+/// The settings of a project without Cargo, at its root.
+pub const FILE_NAME: &str = "lmem.toml";
+
+/// Larger settings are none.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// What a `.cu` file is compiled as when nothing says it; nvcc's own default of 12.x and 13.x.
 const DEFAULT_STANDARD: &str = "-std=c++17";
@@ -68,7 +76,7 @@ struct Patterns {
 
 /// A key of a manifest that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("`{key}` in `{}`: {problem}", .manifest.display())]
+#[error("{}`{}`: {problem}", key_in(.key), .manifest.display())]
 pub struct ConfigError {
     pub manifest: PathBuf,
     /// The whole key: `package.metadata.lmem.arch`.
@@ -85,6 +93,8 @@ pub enum ConfigProblem {
     UnknownLint { near: Option<&'static str> },
     #[error("{0}")]
     Value(#[from] serde_json::Error),
+    #[error("{0}")]
+    Toml(String),
     #[error("this must be a table")]
     NoTable,
     #[error("the key `path` is missing, which says for which files the table is")]
@@ -102,6 +112,11 @@ pub enum ConfigProblem {
     ToolkitPath(String),
     #[error("`{0}` holds a character that a shell would act on, and nvcc starts its tools through one")]
     Folder(String),
+}
+
+/// The key that is spoken of, if it is one.
+fn key_in(key: &str) -> String {
+    if key.is_empty() { String::new() } else { format!("`{key}` in ") }
 }
 
 fn did_you_mean(near: &Option<&'static str>) -> String {
@@ -130,6 +145,23 @@ impl PackageConfig {
             Some(value) => Reader { manifest, folder, prefix: prefix.to_string() }.package(value),
             None => Ok(Self::default()),
         }
+    }
+
+    /// Reads the `lmem.toml` of a project without Cargo.
+    ///
+    /// # Errors
+    /// It cannot be read, a key is not known, or its value cannot be used.
+    pub fn read_file(path: &Path) -> Result<Self, ConfigError> {
+        let broken = |text: String| ConfigError {
+            manifest: path.to_path_buf(),
+            key: String::new(),
+            problem: ConfigProblem::Toml(text),
+        };
+        let bytes = places::read(path, MAX_BYTES).map_err(|error| broken(format!("it cannot be read: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|_| broken("it is not text".to_string()))?;
+        let value: Value = toml::from_str(&text).map_err(|error| broken(error.to_string().trim_end().to_string()))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Reader { manifest: path, folder, prefix: String::new() }.package(&value)
     }
 
     /// These settings where they are set, else those of the workspace.
@@ -295,7 +327,8 @@ impl Reader<'_> {
 
     fn files(&self, key: &str, value: &Value) -> Result<Vec<FileRule>, ConfigError> {
         let tables: Vec<Value> = self.value(key, value)?;
-        let reader = Reader { prefix: format!("{}.{key}", self.prefix), ..*self };
+        let prefix = if self.prefix.is_empty() { key.to_string() } else { format!("{}.{key}", self.prefix) };
+        let reader = Reader { prefix, ..*self };
         tables.iter().map(|table| reader.file(table)).collect()
     }
 
@@ -388,7 +421,8 @@ impl Reader<'_> {
     }
 
     fn error(&self, key: Option<&str>, problem: ConfigProblem) -> ConfigError {
-        let key = key.map_or(self.prefix.clone(), |key| format!("{}.{key}", self.prefix));
+        let parts = [Some(self.prefix.as_str()), key].into_iter().flatten().filter(|part| !part.is_empty());
+        let key = parts.collect::<Vec<_>>().join(".");
         ConfigError { manifest: self.manifest.to_path_buf(), key, problem }
     }
 }
@@ -438,7 +472,7 @@ mod tests {
         let value = |key: &str| match key {
             "arch" | "toolkit" => json!("90"),
             "lints" => json!({}),
-            "path" => json!("a"),
+            "path" | "baseline" => json!("a"),
             _ => json!([]),
         };
         for key in PACKAGE_KEYS {

@@ -75,7 +75,7 @@ pub struct DiscoveredFile {
 /// Why there is nothing to check.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoverError {
-    #[error("there is no `Cargo.toml` in `{}` or above it: name files or folders, as in `cargo lmem kernels/`", .0.display())]
+    #[error("there is no `Cargo.toml` or `lmem.toml` in `{}` or above it: name files or folders, as in `cargo lmem kernels/`", .0.display())]
     NoManifest(PathBuf),
     #[error("cargo cannot read the workspace: {0}")]
     Cargo(String),
@@ -117,7 +117,13 @@ impl Workspace {
 /// # Errors
 /// A path, package or manifest does not exist or cannot be used, or a manifest has settings that cannot be.
 pub fn discover(scope: &Scope) -> Result<Workspace, DiscoverError> {
-    let mut finding = if scope.paths.is_empty() { of_packages(scope)? } else { of_paths(scope)? };
+    let mut finding = match packages::root_without_cargo(scope) {
+        Some(root) if scope.paths.is_empty() => {
+            of_paths(&Scope { paths: vec![root.clone()], current_folder: root, ..scope.clone() })?
+        }
+        _ if scope.paths.is_empty() => of_packages(scope)?,
+        _ => of_paths(scope)?,
+    };
     finding.leave_out_unsafe_paths()?;
     finding.leave_out_headers();
     Ok(finding.into_workspace(scope))

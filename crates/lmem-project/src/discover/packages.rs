@@ -12,7 +12,7 @@ use lmem_base::source::normalize;
 use lmem_base::words::nearest;
 
 use super::{DiscoverError, Scope, cargo};
-use crate::config::{ConfigError, PackageConfig, Table};
+use crate::config::{ConfigError, FILE_NAME, PackageConfig, Table};
 use crate::discover::unmatched::Unmatched;
 
 /// A package of the workspace.
@@ -115,6 +115,14 @@ pub(super) fn manifest_of(scope: &Scope) -> Result<PathBuf, DiscoverError> {
         None => nearest_manifest(&scope.current_folder)
             .ok_or_else(|| DiscoverError::NoManifest(scope.current_folder.clone())),
     }
+}
+
+/// The root of a project without Cargo: the nearest folder with settings, where no manifest is nearer.
+pub(super) fn root_without_cargo(scope: &Scope) -> Option<PathBuf> {
+    let is_asked_for_cargo = scope.manifest_path.is_some() || !scope.packages.is_empty() || scope.workspace;
+    let mut folders = scope.current_folder.ancestors().filter(|_| !is_asked_for_cargo);
+    let nearest = folders.find(|folder| folder.join("Cargo.toml").is_file() || folder.join(FILE_NAME).is_file())?;
+    (!nearest.join("Cargo.toml").is_file()).then(|| nearest.to_path_buf())
 }
 
 fn nearest_manifest(folder: &Path) -> Option<PathBuf> {
@@ -298,11 +306,15 @@ impl Projects {
         if let Some(place) = self.places.get(folder) {
             return Ok(place.clone());
         }
-        let manifest = folder.join("Cargo.toml");
-        let place = match (manifest.is_file(), folder.parent()) {
-            (true, _) => self.place_of_manifest(&manifest)?,
-            (false, Some(parent)) => self.place_of(parent)?,
-            (false, None) => self.outside(),
+        let (manifest, settings) = (folder.join("Cargo.toml"), folder.join(FILE_NAME));
+        let place = match (manifest.is_file(), settings.is_file(), folder.parent()) {
+            (true, _, _) => self.place_of_manifest(&manifest)?,
+            (false, true, _) => {
+                self.roots.push(Some(folder.to_path_buf()));
+                Place { package: None, config: Arc::new(PackageConfig::read_file(&settings)?) }
+            }
+            (false, false, Some(parent)) => self.place_of(parent)?,
+            (false, false, None) => self.outside(),
         };
         self.places.insert(folder.to_path_buf(), place.clone());
         Ok(place)

@@ -181,3 +181,35 @@ fn links_are_followed_inside_the_workspace_only() {
     assert!(!workspace.may_read(&outside.path().join("secret.cu")));
     assert!(!workspace.may_read(Path::new("/dev/zero")));
 }
+
+#[test]
+fn a_project_without_cargo_has_settings_of_its_own() {
+    let folder = tree(&[
+        ("lmem.toml", "arch = \"sm_90\"\nexclude = [\"third\"]\n[lints]\nregister_spill = \"deny\"\n"),
+        ("src/a.cu", ""),
+        ("third/b.cu", ""),
+        ("tools/Cargo.toml", &manifest("tools")),
+        ("tools/src/lib.rs", ""),
+    ]);
+    for (at, paths) in [("", &[][..]), ("src", &[]), ("", &["src"])] {
+        let workspace = discover(&scope(&folder.path().join(at), paths)).unwrap();
+        assert_eq!(workspace.root, fs_err::canonicalize(folder.path()).unwrap());
+        assert!(
+            names(&workspace).contains(&"src/a.cu".to_string()) && !names(&workspace).contains(&"third/b.cu".into())
+        );
+        let file = workspace.files.iter().find(|file| file.path.ends_with("a.cu")).unwrap();
+        assert_eq!(file.config.arch.iter().map(ToString::to_string).collect::<Vec<_>>(), ["sm_90"]);
+    }
+    // A manifest that is nearer, or that is asked for, is what counts.
+    assert_eq!(discover(&scope(&folder.path().join("tools"), &[])).unwrap().packages.len(), 1);
+    for (text, expected) in [
+        ("archs = 1", "`archs` in "),
+        ("arch = ", "lmem.toml`: TOML parse error at line 1"),
+        ("toolkit = \"./evil\"", "may not name programs"),
+        ("[[file]]\narch = \"sm_80\"", "`file` in "),
+    ] {
+        fs_err::write(folder.path().join("lmem.toml"), text).unwrap();
+        let error = discover(&scope(folder.path(), &[])).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
