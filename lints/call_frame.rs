@@ -33,7 +33,7 @@ const SHOWN: usize = 3;
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_read_only = object.escapes.iter().all(|escape| matches!(escape.kind, EscapeKind::Generic(_)));
-    if let (StackObjectKind::Variable, Some(to), None) = (&object.kind, &object.passed_to, &object.variable)
+    if let (StackObjectKind::Variable, Some(to), None) = (&object.kind, &object.passed_to(), &object.variable)
         && is_read_only
     {
         return Some(copied(cx, object, to));

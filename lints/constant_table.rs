@@ -35,7 +35,7 @@ pub(crate) static LINT: Lint = Lint {
 
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let Contents::Constants { is_computed, copied_from } = &object.contents else { return None };
-    let is_table = matches!(object.kind, StackObjectKind::Variable) && object.math_function.is_none();
+    let is_table = matches!(object.kind, StackObjectKind::Variable) && object.math_function().is_none();
     let reads = object.accesses.iter().filter(|access| is_table && access.kind == AccessKind::Load);
     let read = reads.filter(|access| access.is_computed()).max_by_key(|access| access.guilt())?;
     let what = match copied_from {

@@ -201,7 +201,7 @@ fn uniformity(sources: &Sources) -> String {
 
 fn advice(object: &StackObject, guilty: &Access, sources: &Sources) -> String {
     // What is left of a loop's counter and constants is a modulo: the elements in another order.
-    let is_rotation = sources.counter && !sources.is_data() && guilty.copying_call().is_none();
+    let is_rotation = sources.counter && !sources.is_data() && object.copying_call(guilty).is_none();
     let is_selectable = object.elements().is_some_and(|elements| elements <= SELECT_ELEMENTS);
     match sources.uniformity() {
         _ if is_rotation => {

@@ -67,7 +67,7 @@ fn module_documentation(source: &str) -> String {
 
 /// Runs all object lints over a frame: every byte of it is claimed by exactly one.
 pub fn claims(cx: &LintContext<'_>) -> Vec<Claim> {
-    cx.frame.objects.iter().filter_map(|object| claim(cx, object)).collect()
+    cx.objects().filter_map(|object| claim(cx, &object)).collect()
 }
 
 fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
@@ -101,7 +101,7 @@ const LAST_DIGITS: &str = " (last digits may differ)";
 
 /// Says whose variable it is, where it is not the kernel's own.
 fn with_owner(finding: Finding, object: &StackObject) -> Finding {
-    match object.function.as_ref().filter(|_| object.math_function.is_none()) {
+    match object.function.as_ref().filter(|_| object.math_function().is_none()) {
         Some(function) => finding.note(format!("it belongs to `{function}`, which is not inlined")),
         None => finding,
     }

@@ -19,7 +19,7 @@
 
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;
-use lmem_frame::{Access, Address, StackObject, StackObjectKind};
+use lmem_frame::{Access, Address, SourceLoop, StackObject, StackObjectKind};
 use nv_code::dataflow::Trip;
 
 use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
@@ -40,21 +40,21 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
     let guilty = own.max_by_key(|access| access.guilt())?;
     let Address::Counter(trip) = guilty.address else { return None };
-    let walk = Walk::of(guilty);
+    let walk = Walk::of(object, guilty);
     let message = format!("{} lives in local memory: {}", describe(object), walk.message());
     let finding = object_finding(object, Some(guilty), message).access(object, guilty);
-    let finding = match walk {
-        Walk::Loop => finding
-            .label(guilty.pragma.as_ref(), "this keeps the loop from being unrolled")
-            .label(guilty.loop_span.as_ref(), reason(guilty, trip)),
-        Walk::Call(_) | Walk::Hidden => finding,
+    let finding = match (&walk, object.source_loop(guilty)) {
+        (Walk::Loop, Some(found)) => finding
+            .label(found.pragma.as_ref(), "this keeps the loop from being unrolled")
+            .label(Some(&found.span), reason(&found, trip)),
+        _ => finding,
     };
     let suggestion = match walk {
         Walk::Loop => unroll(object).or_else(|| copy_elements(object)),
         Walk::Call(_) => copy_elements(object),
         Walk::Hidden => None,
     };
-    let finding = finding.help(walk.advice(guilty, trip)).suggest(suggestion);
+    let finding = finding.help(walk.advice(object.source_loop(guilty).as_ref(), trip)).suggest(suggestion);
     Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
 }
 
@@ -83,7 +83,7 @@ fn unroll(object: &StackObject) -> Option<Suggestion> {
 /// Unrolled loops over the elements in place of calls that copy so many bytes of the array, with the loops over it.
 fn copy_elements(object: &StackObject) -> Option<Suggestion> {
     let copies = element_copies(object)?;
-    let unrolled = Unrolled::of_accesses(object, |access| access.copying_call().is_none())?;
+    let unrolled = Unrolled::of_accesses(object, |access| object.copying_call(access).is_none())?;
     let title = match unrolled.edits.is_empty() {
         true => "copy element by element, with a guard, and unroll that",
         false => "copy element by element, with a guard, and unroll all loops over the array",
@@ -107,8 +107,8 @@ enum Walk {
 }
 
 impl Walk {
-    fn of(guilty: &Access) -> Self {
-        match (guilty.copying_call(), &guilty.loop_span) {
+    fn of(object: &StackObject, guilty: &Access) -> Self {
+        match (object.copying_call(guilty), object.source_loop(guilty)) {
             (Some(call), _) => Self::Call(call),
             (None, Some(_)) => Self::Loop,
             (None, None) => Self::Hidden,
@@ -123,9 +123,9 @@ impl Walk {
         }
     }
 
-    fn advice(&self, guilty: &Access, trip: Trip) -> String {
+    fn advice(&self, found: Option<&SourceLoop>, trip: Trip) -> String {
         match (self, trip) {
-            (Self::Loop, _) => advice(guilty, trip),
+            (Self::Loop, _) => advice(found, trip),
             (Self::Call(call), Trip::Constant) => format!("assign the elements one by one in place of `{call}`"),
             (Self::Call(call), _) => {
                 format!("give `{call}` a constant length: that of the array, if all of it may be touched")
@@ -138,23 +138,23 @@ impl Walk {
     }
 }
 
-fn reason(guilty: &Access, trip: Trip) -> String {
-    let condition = guilty.condition.as_ref().map(|span| span.text().split_whitespace().collect::<Vec<_>>().join(" "));
+fn reason(found: &SourceLoop, trip: Trip) -> String {
+    let condition = found.condition.as_ref().map(|span| span.text().split_whitespace().collect::<Vec<_>>().join(" "));
     let until = condition.filter(|text| text.len() <= 40).map(|text| format!(" (`{text}`)")).unwrap_or_default();
     match trip {
         Trip::RunTime => format!("not unrolled: how often it runs is known at run time only{until}"),
         Trip::SeveralExits => "not unrolled: there is more than one way out of it".to_string(),
-        Trip::Constant if guilty.pragma.is_some() => "not unrolled, though its length is known".to_string(),
+        Trip::Constant if found.pragma.is_some() => "not unrolled, though its length is known".to_string(),
         Trip::Constant => format!("not unrolled: its length is known, but too large for the compiler{until}"),
         Trip::Unknown => "not unrolled".to_string(),
     }
 }
 
-fn advice(guilty: &Access, trip: Trip) -> String {
+fn advice(found: Option<&SourceLoop>, trip: Trip) -> String {
     match trip {
         Trip::RunTime => "let the loop run to the array's extent, with the present condition as a guard inside, and put `#pragma unroll` before it",
         Trip::SeveralExits => "give the loop a constant length, skip the rest of its iterations with a flag, and put `#pragma unroll` before it",
-        _ if guilty.pragma.is_some() => "replace the pragma by `#pragma unroll`",
+        _ if found.is_some_and(|found| found.pragma.is_some()) => "replace the pragma by `#pragma unroll`",
         _ => "put `#pragma unroll` before the loop",
     }
     .to_string()

@@ -22,7 +22,7 @@
 
 use lmem_base::diagnostic::ResourceUsage;
 use lmem_base::level::Level;
-use lmem_frame::{StackObject, StackObjectKind};
+use lmem_frame::{FrameObject, StackObjectKind};
 use lmem_unit::UnitCode;
 
 use crate::framework::{Check, Finding, Lint, LintContext, bytes};
@@ -44,7 +44,7 @@ fn check(cx: &LintContext<'_>) -> Option<Finding> {
     if cx.unit.launches().dynamic_shared(&frame.name) != Some(0) {
         return None;
     }
-    let is_spills = |object: &&StackObject| matches!(object.kind, StackObjectKind::Spills(_));
+    let is_spills = |object: &&FrameObject| matches!(object.kind, StackObjectKind::Spills(_));
     let StackObjectKind::Spills(spills) = &frame.objects.iter().find(is_spills)?.kind else { return None };
     let gone = before.spilled().checked_sub(after.spilled())?;
     if after.shared <= before.shared || gone * WORTHWHILE < before.spilled() {

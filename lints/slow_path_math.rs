@@ -28,7 +28,7 @@ pub(crate) static LINT: Lint = Lint {
 };
 
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
-    let function = object.math_function.as_ref().filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
+    let function = object.math_function().filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
     let name = function.name.as_ref().map_or("a trigonometric function".to_string(), |name| format!("`{name}`"));
     let message = format!("{name} takes {} of local memory for large arguments", bytes(object.bytes));
     let finding = object_finding(object, object.guilty(), message)

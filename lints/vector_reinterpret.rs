@@ -35,7 +35,7 @@ pub(crate) static LINT: Lint = Lint {
 };
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
-    let cast = object.reinterpretation.as_ref().filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
+    let cast = object.reinterpretation().filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
     let guilty = object.guilty().filter(|access| access.is_computed())?;
     let type_text = &cast.type_text;
     let how = match cast.is_indexed {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use cuda_syntax::Views;
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
@@ -56,10 +57,11 @@ fn examine(cubin: &[u8], ptx: &str) {
     let Ok(facts) = read_unit(cubin, ptx, "", Arch::new(90), true) else { return };
     let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Default::default() };
     let unit = unit();
-    let about = UnitContext::new(&unit, &artifacts, &facts, &[], Some((32, "-maxrregcount=32".into())));
+    let views = Views::new(&unit, &artifacts, Path::new("/nowhere"));
+    let about = UnitContext::new(&unit, &artifacts, &facts, &views, &[], Some((32, "-maxrregcount=32".into())));
     let levels = everything();
     drop(option_claims(&about, &levels));
-    for frame in attribute(&unit, &facts, &artifacts, Path::new("/nowhere"), None) {
+    for frame in attribute(&views, &facts, &artifacts, None) {
         assert_eq!(frame.objects.iter().map(|object| object.bytes).sum::<u64>(), frame.usage.stack_frame);
         let cx = LintContext { unit: &about, frame: &frame, arch: Arch::new(90), has_spill_marks: true };
         drop((claims(&cx), kernel_claims(&cx, &levels)));
@@ -101,7 +103,9 @@ fn examine_alone(cubin: &[u8]) {
     let here = |name: &str, _: &std::collections::BTreeSet<u32>| Some(name.to_string());
     let Ok(facts) = read_machine_code(cubin, Arch::new(90), true, &here) else { return };
     let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Default::default() };
-    for frame in attribute(&unit(), &facts, &artifacts, Path::new("/nowhere"), None) {
+    let unit = unit();
+    let views = Views::new(&unit, &artifacts, Path::new("/nowhere"));
+    for frame in attribute(&views, &facts, &artifacts, None) {
         assert_eq!(frame.objects.iter().map(|object| object.bytes).sum::<u64>(), frame.usage.stack_frame);
     }
 }

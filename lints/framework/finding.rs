@@ -61,7 +61,7 @@ impl Finding {
             _ => finding,
         };
         let callers: Vec<String> =
-            access.inlined_at().iter().take(SHOWN_LEVELS).map(|span| line_of(span, None)).collect();
+            object.inlined_at(access).iter().take(SHOWN_LEVELS).map(|span| line_of(span, None)).collect();
         match callers.is_empty() {
             true => finding,
             false => finding.note(format!("the access was inlined at {}", callers.join(", at "))),
@@ -129,7 +129,7 @@ pub fn traffic(object: &StackObject, access: &Access) -> String {
         (loads, 0) => plural(loads, "local load"),
         (loads, stores) => format!("{} and {}", plural(loads, "local load"), plural(stores, "store")),
     };
-    let place = access.loop_span.as_ref().map(|span| line_of(span, access.span.as_ref()));
+    let place = object.source_loop(access).map(|found| line_of(&found.span, access.span.as_ref()));
     match (access.loop_depth, place) {
         (0, _) => what,
         (1, Some(place)) => format!("{what}, inside the loop at {place}"),

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use cuda_syntax::{Launch, Launches};
+use cuda_syntax::{Launch, Launches, Views};
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
 use lmem_base::source::Span;
@@ -43,10 +43,20 @@ pub struct LintContext<'a> {
     pub has_spill_marks: bool,
 }
 
+impl<'a> LintContext<'a> {
+    /// The objects of the frame, which answer what a lint asks of them.
+    pub fn objects(&self) -> impl Iterator<Item = StackObject<'a>> + use<'a> {
+        let (facts, views) = (self.unit.facts, self.unit.views);
+        self.frame.objects.iter().map(move |object| StackObject::new(object, facts, views))
+    }
+}
+
 /// What a lint may know of a unit.
 pub struct UnitContext<'a> {
     pub unit: &'a TranslationUnit,
     pub facts: &'a UnitFacts,
+    /// Its texts with their syntax trees.
+    pub views: &'a Views<'a>,
     /// Warnings of the compilers, with their places in the user's files.
     pub messages: &'a [(CompilerMessage, Option<Span>)],
     /// The `-maxrregcount` that counts.
@@ -63,12 +73,13 @@ impl<'a> UnitContext<'a> {
         unit: &'a TranslationUnit,
         artifacts: &'a Artifacts,
         facts: &'a UnitFacts,
+        views: &'a Views<'a>,
         messages: &'a [(CompilerMessage, Option<Span>)],
         register_flag: Option<(u32, String)>,
     ) -> Self {
         let (compiled, ptx_text) = (artifacts.compiled_unit(unit), artifacts.ptx.as_str());
         let (ptx, launches) = (OnceCell::new(), OnceCell::new());
-        Self { unit, facts, messages, register_flag, compiled, ptx_text, ptx, launches }
+        Self { unit, facts, views, messages, register_flag, compiled, ptx_text, ptx, launches }
     }
 
     /// A function of the PTX, by its mangled name; also in units without local memory, whose PTX nobody has read yet.

@@ -32,8 +32,8 @@ pub fn element_copies(object: &StackObject) -> Option<ElementCopies> {
     let array = Array::at(view, offset)?;
     let mut calls: Vec<Range<usize>> = Vec::new();
     for access in object.accesses.iter().filter(|access| access.is_computed()) {
-        let Some(name) = access.copying_call() else { continue };
-        let place = access.places.first().filter(|place| Rc::ptr_eq(&place.view, view))?;
+        let Some(name) = object.copying_call(access) else { continue };
+        let place = access.places.first().filter(|place| Rc::ptr_eq(object.view(place), view))?;
         let regions = view.regions(place.offset).into_iter();
         let all: Vec<_> = regions.flat_map(|region| view.calls(region)).collect();
         calls.extend(all.into_iter().filter(|(called, _)| last_name(called) == name).map(|(_, range)| range));

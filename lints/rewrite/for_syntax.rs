@@ -8,7 +8,7 @@ use tree_sitter::Node;
 use cuda_syntax::SourceView;
 use cuda_syntax::words::{is_word, words};
 use lmem_base::diagnostic::Edit;
-use lmem_frame::{Access, Address};
+use lmem_frame::{Access, Address, StackObject};
 
 /// A `for` loop of the source.
 #[derive(Clone)]
@@ -92,10 +92,12 @@ impl ForLoop {
 
 /// Loops whose counters the computed indices of accesses are made of, each once, in order; `None` where that is not known
 /// of an access.
-pub fn index_loops<'a>(accesses: impl Iterator<Item = &'a Access>) -> Option<Vec<ForLoop>> {
+pub fn index_loops<'a>(object: &StackObject, accesses: impl Iterator<Item = &'a Access>) -> Option<Vec<ForLoop>> {
     let mut loops: Vec<ForLoop> = Vec::new();
-    for access in accesses.filter(|access| matches!(access.address, Address::Counter(_)) && !is_of_compiler(access)) {
-        let found = loops_of(access);
+    for access in
+        accesses.filter(|access| matches!(access.address, Address::Counter(_)) && !is_of_compiler(object, access))
+    {
+        let found = loops_of(object, access);
         if found.is_empty() {
             return None;
         }
@@ -111,16 +113,16 @@ pub fn index_loops<'a>(accesses: impl Iterator<Item = &'a Access>) -> Option<Vec
 
 /// Whether the compiler made the loop, of an initialiser like `{}`: that is gone where no other index is computed. Its
 /// code has the place of some statement beside it.
-fn is_of_compiler(access: &Access) -> bool {
-    access.index.is_none() && access.copying_call().is_none()
+fn is_of_compiler(object: &StackObject, access: &Access) -> bool {
+    access.index.is_none() && object.copying_call(access).is_none()
 }
 
 /// Of the loops around an access those whose counter stands in its index.
-fn loops_of(access: &Access) -> Vec<ForLoop> {
+fn loops_of(object: &StackObject, access: &Access) -> Vec<ForLoop> {
     let index = access.index.as_ref().map_or("", |span| span.text());
     let words: Vec<&str> = words(index).collect();
     for place in &access.places {
-        let around = for_loops(&place.view, place.offset);
+        let around = for_loops(object.view(place), place.offset);
         let named: Vec<ForLoop> = around.into_iter().filter(|found| words.contains(&found.counter.as_str())).collect();
         if !named.is_empty() {
             return named;

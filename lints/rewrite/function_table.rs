@@ -38,7 +38,7 @@ pub fn function_tables(object: &StackObject) -> Vec<FunctionTable> {
     let called = object.escapes.iter().filter(|escape| matches!(escape.kind, EscapeKind::IndirectCall));
     let places = called.flat_map(|escape| &escape.places);
     let mut found: Vec<FunctionTable> = Vec::new();
-    for table in places.flat_map(|place| tables_called_at(&place.view, place.offset)) {
+    for table in places.flat_map(|place| tables_called_at(object.view(place), place.offset)) {
         if !found.iter().any(|known| known.name == table.name) {
             found.push(table);
         }

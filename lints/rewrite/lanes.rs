@@ -37,7 +37,10 @@ pub fn lanes(object: &StackObject) -> Option<Vec<Edit>> {
     let mut computed = object.accesses.iter().filter(|access| access.is_computed());
     let is_covered = computed.all(|access| {
         !access.in_callee
-            && access.places.iter().any(|place| Rc::ptr_eq(&place.view, view) && is_known(view.line_of(place.offset)))
+            && access
+                .places
+                .iter()
+                .any(|place| Rc::ptr_eq(object.view(place), view) && is_known(view.line_of(place.offset)))
     });
     let is_fit = !reads.is_empty() && is_covered && object.escapes.is_empty();
     let mut edits = Vec::new();

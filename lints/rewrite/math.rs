@@ -21,13 +21,14 @@ const MAX_DEPTH: usize = 16;
 /// `sinpi(x)` for `sin(M_PI * x)`, for all trigonometric calls in the functions that the array belongs to; empty where
 /// not all can have that form, as one that is left has the same array.
 pub fn multiples_of_pi(object: &StackObject) -> Vec<Edit> {
-    let Some(function) = &object.math_function else { return Vec::new() };
+    let Some(function) = object.math_function() else { return Vec::new() };
     let mut edits = Vec::new();
     let mut seen: Vec<(*const SourceView, usize)> = Vec::new();
     let here = function.span.as_ref().map(|span| {
         views(object).into_iter().filter_map(|view| Some((view, offset_of(view, span)?))).collect::<Vec<_>>()
     });
-    let places = object.accesses.iter().flat_map(|access| &access.places).map(|place| (&place.view, place.offset));
+    let places =
+        object.accesses.iter().flat_map(|access| &access.places).map(|place| (object.view(place), place.offset));
     for (view, offset) in here.into_iter().flatten().chain(places) {
         let Some(node) = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset)) else {
             continue;

@@ -273,12 +273,13 @@ fn may_lie_anywhere(object: &StackObject, view: &SourceView, name: Node<'_>, typ
     let of_accesses = object.accesses.iter().flat_map(|access| &access.places);
     let places = of_accesses.chain(object.escapes.iter().flat_map(|escape| &escape.places));
     places.into_iter().all(|place| {
-        let root = place.view.root();
+        let place_view = object.view(place);
+        let root = place_view.root();
         let node = root.and_then(|root| root.named_descendant_for_byte_range(place.offset, place.offset));
         // Where a member has a value to start with, there is none.
         let Some(function) = node.and_then(enclosing_function) else { return true };
-        let is_own = std::ptr::eq(&*place.view, view) && function.id() == own.id();
-        is_own || !has_demanding_cast(&place.view, function, alignment, &|_| true)
+        let is_own = std::ptr::eq(&**place_view, view) && function.id() == own.id();
+        is_own || !has_demanding_cast(place_view, function, alignment, &|_| true)
     })
 }
 
@@ -325,14 +326,15 @@ fn cast_to<'v>(view: &'v SourceView, node: Node<'v>) -> Option<&'v str> {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
-
     use super::*;
+    use cuda_syntax::Example;
     use lmem_base::edit::apply;
     use lmem_frame::Access;
     use lmem_frame::Place;
     use lmem_frame::StackObjectKind;
-    use lmem_frame::frame::plain;
+    use lmem_frame::{Address, FrameObject};
+    use nv_code::dataflow::Sources;
+    use nv_code::{AccessKind, UnitFacts};
 
     const HEAD: &str = "template <int N> struct Stack { int items[N]; int top = 0; __device__ void push(int x); };
 struct State { int key[3]; };
@@ -345,17 +347,22 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
     fn rows_in(callee: &str, parameters: &str, body: &str) -> Option<String> {
         let start = format!("{HEAD}__global__ void k({parameters})\n{{\n");
         let text = format!("{start}{body}\n}}\n");
-        let view = Rc::new(SourceView::example("a.cu", &text));
+        let example = Example::new(&text);
+        let (views, facts) = (example.views(), UnitFacts::default());
+        let id = views.id(Example::NAME)?;
+        let view = views.view(id);
         let kernel = HEAD.len();
         let offset = kernel + places_of(&text[kernel..], "w").next()?;
-        let mut object = plain(StackObjectKind::Variable, 64);
+        let mut object = FrameObject::new(StackObjectKind::Variable, 64);
         for at in [start.len(), text.find(&format!("{callee}(")).unwrap() + callee.len() + 20] {
             let line = u32::try_from(view.line_of(at)).unwrap();
-            let place = Place { view: Rc::clone(&view), line, offset: at, function: None, callee: None };
-            object.accesses.push(Access::computed_at(place));
+            let place = Place { view: id, line, offset: at, function: None, callee: None };
+            let address = Address::Computed(Sources::default());
+            object.accesses.push(Access::new(AccessKind::Load, address, vec![place]));
         }
         let columns = Columns { count: "256", own: "threadIdx.x" };
-        let edits = PrivateVariable::at(&view, offset)?.rows(&object, &columns, &|_| None)?;
+        let edits =
+            PrivateVariable::at(view, offset)?.rows(&StackObject::new(&object, &facts, &views), &columns, &|_| None)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited.strip_prefix(HEAD)?.strip_suffix("\n}\n")?.to_string())
     }

@@ -140,7 +140,7 @@ impl Holder {
             let path = Path::of(name).filter(|path| path.indices().any(|index| !is_static(&self.view, index)));
             let Some(path) = path else { continue };
             let range = site(&self.view, path.node).map_or(path.node, |(statement, _)| statement).byte_range();
-            if object.accesses.iter().any(|access| access.is_computed() && self.lies_in(access, &range)) {
+            if object.accesses.iter().any(|access| access.is_computed() && self.lies_in(object, access, &range)) {
                 paths.push(path);
             }
         }
@@ -148,10 +148,11 @@ impl Holder {
     }
 
     /// Whether an access is on the lines of a range; columns are those of whole statements, or of parts of them.
-    fn lies_in(&self, access: &Access, range: &Range<usize>) -> bool {
+    fn lies_in(&self, object: &StackObject, access: &Access, range: &Range<usize>) -> bool {
         let lines = self.view.line_of(range.start)..=self.view.line_of(range.end.saturating_sub(1));
-        let is_here =
-            |place: &Place| Rc::ptr_eq(&place.view, &self.view) && lines.contains(&self.view.line_of(place.offset));
+        let is_here = |place: &Place| {
+            Rc::ptr_eq(object.view(place), &self.view) && lines.contains(&self.view.line_of(place.offset))
+        };
         let span = access.span.as_ref().zip(self.view.span(range.clone()));
         access.places.iter().any(is_here)
             || span.is_some_and(|(span, whole)| {
@@ -274,7 +275,7 @@ pub(super) fn holders(object: &StackObject) -> Option<Vec<Holder>> {
     }
     let mut holders = vec![own];
     for access in object.accesses.iter().filter(|access| access.is_computed()) {
-        let span = access.span.as_ref().filter(|_| !access.in_callee && access.copying_call().is_none())?;
+        let span = access.span.as_ref().filter(|_| !access.in_callee && object.copying_call(access).is_none())?;
         let (view, offset) = views(object).into_iter().find_map(|view| Some((view, offset_of(view, span)?)))?;
         match Holder::at(view, offset) {
             Some(found) if holders.iter().any(|known| known.is_same(&found)) => {}

@@ -74,13 +74,13 @@ fn words<'v>(view: &'v SourceView, node: Node<'v>, word: &'v str) -> impl Iterat
 }
 
 /// Texts that the accesses and escapes lie in, each once.
-pub(super) fn views(object: &StackObject) -> Vec<&Rc<SourceView>> {
+pub(super) fn views<'a>(object: &StackObject<'a>) -> Vec<&'a Rc<SourceView>> {
     let of_accesses = object.accesses.iter().flat_map(|access| &access.places);
     let places = of_accesses.chain(object.escapes.iter().flat_map(|escape| &escape.places));
-    let mut views: Vec<&Rc<SourceView>> = Vec::new();
+    let mut views: Vec<&'a Rc<SourceView>> = Vec::new();
     for place in places {
-        if !views.iter().any(|known| Rc::ptr_eq(known, &place.view)) {
-            views.push(&place.view);
+        if !views.iter().any(|known| Rc::ptr_eq(known, object.view(place))) {
+            views.push(object.view(place));
         }
     }
     views
@@ -93,7 +93,7 @@ pub fn declaration_at(object: &StackObject, name: &Span) -> Option<DeclarationSi
 }
 
 /// The text that a span lies in, and where.
-pub(super) fn located<'a>(object: &'a StackObject, name: &Span) -> Option<(&'a Rc<SourceView>, usize)> {
+pub(super) fn located<'a>(object: &StackObject<'a>, name: &Span) -> Option<(&'a Rc<SourceView>, usize)> {
     views(object).into_iter().find_map(|view| Some((view, offset_of(view, name)?)))
 }
 

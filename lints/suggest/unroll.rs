@@ -43,7 +43,7 @@ impl Unrolled {
             return None;
         }
         let accesses: Vec<&Access> = object.accesses.iter().filter(|access| is_wanted(access)).collect();
-        let mut loops = index_loops(accesses.iter().copied())?;
+        let mut loops = index_loops(object, accesses.iter().copied())?;
         // Of a triangle the inner loops have a known length once the outer ones are unrolled.
         let inner: Vec<(ForLoop, Vec<ForLoop>)> = loops
             .iter()

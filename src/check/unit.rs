@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
+use cuda_syntax::Views;
 use lmem_base::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
 use lmem_base::gpu::Arch;
 use lmem_base::mangling::demangle;
@@ -202,7 +203,8 @@ fn examine(
         }
     };
     let register_flag = register_flag(unit).or_else(|| given_limit(&facts));
-    let cx = UnitContext::new(unit, artifacts, &facts, &located, register_flag.clone());
+    let views = Views::new(unit, artifacts, shared.root);
+    let cx = UnitContext::new(unit, artifacts, &facts, &views, &located, register_flag.clone());
     let toolkit = match &unit.code {
         UnitCode::Machine(code) => code.header.toolkit.map_or("unknown".to_string(), |version| version.to_string()),
         _ => target.toolkit.version.to_string(),
@@ -217,7 +219,7 @@ fn examine(
     let remarks =
         lmem_lints::option_claims(&cx, levels).into_iter().filter_map(|claim| claim.into_diagnostic(levels, &about));
     report.diagnostics.extend(remarks.map(|diagnostic| placed(diagnostic, unit)));
-    let frames = attribute(unit, &facts, artifacts, shared.root, register_flag);
+    let frames = attribute(&views, &facts, artifacts, register_flag);
     let left_out = frames.iter().filter(|frame| frame.is_entry && !is_wanted(frame, shared));
     report.left_out.extend(left_out.map(|frame| frame.name.clone()));
     for frame in frames.iter().filter(|frame| is_wanted(frame, shared)) {

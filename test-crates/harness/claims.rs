@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use cargo_lmem::check::{MARKS_SPILLS, register_flag};
-use lmem_frame::{CallAreaKind, KernelFrame, StackObject, StackObjectKind, attribute};
+use cuda_syntax::Views;
+use lmem_frame::{CallAreaKind, FrameObject, KernelFrame, StackObject, StackObjectKind, attribute};
 use lmem_lints::{LintContext, UnitContext, would_claim};
 use nv_code::read_unit;
 
@@ -41,11 +42,12 @@ fn lines_of(given: &Given, root: &std::path::Path) -> Result<Vec<String>, Proble
     let marks_spills = given.target.toolkit.version >= MARKS_SPILLS;
     let facts = read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, arch, marks_spills);
     let facts = facts.map_err(|error| format!("`{}`: {error}", given.unit.name))?;
-    let frames = attribute(&given.unit, &facts, artifacts, root, register_flag(&given.unit));
-    let unit = UnitContext::new(&given.unit, artifacts, &facts, &[], register_flag(&given.unit));
-    let line = |frame: &KernelFrame, object: &StackObject| {
+    let views = Views::new(&given.unit, artifacts, root);
+    let frames = attribute(&views, &facts, artifacts, register_flag(&given.unit));
+    let unit = UnitContext::new(&given.unit, artifacts, &facts, &views, &[], register_flag(&given.unit));
+    let line = |frame: &KernelFrame, object: &FrameObject| {
         let cx = LintContext { unit: &unit, frame, arch, has_spill_marks: facts.has_spill_marks };
-        let claims = would_claim(&cx, object).join(", ");
+        let claims = would_claim(&cx, &StackObject::new(object, &facts, &views)).join(", ");
         format!("{}: {} {} {}: {claims}", given.unit.name, frame.name, describe(object), object.bytes)
     };
     Ok(frames
@@ -55,7 +57,7 @@ fn lines_of(given: &Given, root: &std::path::Path) -> Result<Vec<String>, Proble
         .collect())
 }
 
-fn describe(object: &StackObject) -> String {
+fn describe(object: &FrameObject) -> String {
     match (&object.kind, &object.variable) {
         (StackObjectKind::Variable, Some(variable)) => format!("`{}`", variable.name),
         (StackObjectKind::Variable, None) => "unnamed".to_string(),

@@ -7,4 +7,5 @@ pub mod types;
 pub mod words;
 
 pub use launch::{Launch, Launches};
-pub use tree::view::{SourceView, Views};
+pub use tree::example::Example;
+pub use tree::view::{SourceView, ViewId, Views};

@@ -1,18 +1,13 @@
 //! Objects of the PTX in local memory, and what accesses them: the nouns that the rest of this crate fills in and asks.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
-use cuda_syntax::tree::last_name;
 use lmem_base::diagnostic::Uniformity;
 use lmem_base::source::Span;
 use nv_code::dataflow::{Flow, Root, Sources, Trip};
 use nv_code::{AccessKind, SourceLine};
 
 use crate::place::Place;
-
-/// Functions that the compiler puts loops in place of.
-const COPYING: [&str; 3] = ["memcpy", "memset", "memmove"];
 
 /// Values of a run by where they come from: a parameter, a register of the hardware, or the instruction that loads them.
 /// `None` where they cannot all be told.
@@ -46,7 +41,7 @@ impl Address {
 }
 
 /// Machine instructions that one statement of the source gave for one object.
-#[derive(Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
     pub kind: AccessKind,
     /// Machine instructions.
@@ -74,12 +69,6 @@ pub struct Access {
     pub index: Option<Span>,
     /// Source lines of the branch that closes the innermost loop around it.
     pub(crate) loop_lines: Vec<SourceLine>,
-    /// Source of that loop.
-    pub loop_span: Option<Span>,
-    /// `#pragma unroll …` of that loop.
-    pub pragma: Option<Span>,
-    /// Condition of that loop.
-    pub condition: Option<Span>,
     /// Objects that branches choose between, where nothing else decides on the address.
     pub choice: Vec<ObjectKey>,
     /// The access lies in a function that was given the address, not in the one that owns the object.
@@ -87,26 +76,23 @@ pub struct Access {
 }
 
 impl Access {
-    /// A load at a place, with an index from data.
-    pub fn computed_at(place: Place) -> Self {
+    /// One machine instruction of 4 bytes, of which nothing else is known.
+    pub fn new(kind: AccessKind, address: Address, places: Vec<Place>) -> Self {
         Self {
-            kind: AccessKind::Load,
+            kind,
             count: 1,
             width: 4,
-            address: Address::Computed(Sources::default()),
+            address,
             elements: BTreeSet::new(),
             origins: None,
             rest_of: None,
             is_volatile: false,
-            loop_depth: 1,
-            span: place.span(),
-            places: vec![place],
+            loop_depth: 0,
+            places,
+            span: None,
             via: None,
             index: None,
             loop_lines: Vec::new(),
-            loop_span: None,
-            pragma: None,
-            condition: None,
             choice: Vec::new(),
             in_callee: false,
         }
@@ -124,23 +110,6 @@ impl Access {
     /// Bytes of one element: the smallest that the PTX moves, else what the machine moves.
     pub fn element_bytes(&self) -> Option<u64> {
         self.elements.first().copied().or(Some(u64::from(self.width))).filter(|bytes| *bytes > 0)
-    }
-
-    /// The function of the library whose call copies or fills the object: the compiler makes a loop of it.
-    pub fn copying_call(&self) -> Option<&'static str> {
-        let place = self.places.first()?;
-        let regions = place.view.regions(place.offset).into_iter();
-        let calls: Vec<_> = regions.flat_map(|region| place.view.calls(region)).collect();
-        COPYING.into_iter().find(|name| calls.iter().any(|(called, _)| last_name(called) == *name))
-    }
-
-    /// Places that the code of the access was inlined at, nearest first.
-    pub fn inlined_at(&self) -> Vec<Span> {
-        let mut spans: Vec<Span> =
-            self.places.iter().skip(1).filter_map(|place| place.view.line_span(place.line as usize)).collect();
-        // A line may stand for several levels: macros, and functions of headers that are not the user's.
-        spans.dedup_by_key(|span| (span.file.path.clone(), span.start_line()));
-        spans
     }
 
     /// Order of guilt: data before counters before constants, then deeper, then less uniform, then more.
@@ -189,7 +158,7 @@ impl EscapeKind {
 }
 
 /// A place where an address leaves.
-#[derive(Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Escape {
     pub kind: EscapeKind,
     /// Which of how many arguments of the call it is.
@@ -203,7 +172,7 @@ pub struct Escape {
 }
 
 /// An object before it has a name.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct RawObject {
     pub bytes: u64,
     pub accesses: Vec<Access>,
@@ -226,7 +195,7 @@ impl RawObject {
 }
 
 /// What is stored into an object.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Contents {
     /// Data of the run, or what cannot be seen.
     #[default]
@@ -243,7 +212,7 @@ pub enum Contents {
 }
 
 /// A kernel parameter that was copied.
-#[derive(Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterCopy {
     /// Its place in the list of parameters, from 0.
     pub number: usize,
@@ -279,7 +248,7 @@ impl Contents {
 }
 
 pub(crate) fn same_place(left: &Access, right: &Access) -> bool {
-    let key = |place: &Place| (Rc::as_ptr(&place.view), place.line, place.offset);
+    let key = |place: &Place| (place.view, place.line, place.offset);
     left.places.iter().map(key).eq(right.places.iter().map(key))
 }
 

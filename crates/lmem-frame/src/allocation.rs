@@ -1,5 +1,6 @@
 //! Memory that `alloca` takes from the stack while a kernel runs: no frame counts it.
 
+use cuda_syntax::Views;
 use cuda_syntax::tree::DeclarationKind;
 use lmem_base::source::Span;
 
@@ -17,11 +18,11 @@ pub struct Allocation {
 }
 
 /// What the source tells of an allocation at `places`, innermost first, and the pointer that is initialised with it.
-pub fn describe(places: &[Place]) -> (Allocation, Option<Variable>) {
+pub fn describe(places: &[Place], views: &Views<'_>) -> (Allocation, Option<Variable>) {
     let Some(place) = places.first() else { return (Allocation::default(), None) };
-    let view = &place.view;
-    let call = call_range(place, is_alloca);
-    let Some(call) = call else { return (Allocation { span: place.span(), size: None }, None) };
+    let view = place.view(views);
+    let call = call_range(place, views, is_alloca);
+    let Some(call) = call else { return (Allocation { span: place.span(views), size: None }, None) };
     let size = view.text().get(call.clone()).and_then(|text| {
         let inner = text.split_once('(')?.1.strip_suffix(')')?;
         Some(inner.split_whitespace().collect::<Vec<_>>().join(" "))

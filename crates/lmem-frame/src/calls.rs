@@ -193,14 +193,14 @@ pub fn call_span(function: &PtxFunction, call: usize, unit: &UnitFacts, views: &
     let places = places(views, &unit.ptx, function, instruction.location);
     let place = places.first()?;
     let name = callee(instruction).map(|name| demangle(&name));
-    let range = name.and_then(|name| call_range(place, |called| last_name(called) == last_name(&name)));
-    range.and_then(|range| place.view.span(range)).or_else(|| place.span())
+    let range = name.and_then(|name| call_range(place, views, |called| last_name(called) == last_name(&name)));
+    range.and_then(|range| place.view(views).span(range)).or_else(|| place.span(views))
 }
 
 /// The call of a function at a place. Of several on one line it is that at the compiler's column, or the next one.
-pub fn call_range(place: &Place, is_function: impl Fn(&str) -> bool) -> Option<Range<usize>> {
-    let region = place.view.region(place.offset)?;
-    let calls = place.view.calls(region).into_iter().filter(|(name, _)| is_function(name));
+pub fn call_range(place: &Place, views: &Views<'_>, is_function: impl Fn(&str) -> bool) -> Option<Range<usize>> {
+    let region = place.view(views).region(place.offset)?;
+    let calls = place.view(views).calls(region).into_iter().filter(|(name, _)| is_function(name));
     let calls: Vec<Range<usize>> = calls.map(|(_, range)| range).collect();
     let holding = calls.iter().filter(|range| range.contains(&place.offset)).max_by_key(|range| range.start);
     let next = || calls.iter().find(|range| range.start >= place.offset);

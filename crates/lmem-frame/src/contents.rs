@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use cuda_syntax::Views;
 use cuda_syntax::tree::ParameterSyntax;
+use cuda_syntax::{ViewId, Views};
 use lmem_base::source::Span;
 use nv_code::dataflow::{Flow, Root, parameter_number};
 use nv_code::{AddressOperand, Instruction, PtxFunction, PtxModule, UnitFacts};
@@ -86,7 +86,7 @@ pub fn fill(
     for (key, stores) in stores {
         if let Some(object) = objects.get_mut(&key) {
             let is_hidden = has_unplaced || object.escapes.iter().any(|escape| may_write_unseen(&escape.kind, flows));
-            object.contents = summary(&stores, is_hidden);
+            object.contents = summary(&stores, is_hidden, views);
         }
     }
 }
@@ -292,13 +292,13 @@ fn number(operand: &str) -> Option<u64> {
     nv_code::dataflow::flow::operands::constant(operand).map(i64::cast_unsigned)
 }
 
-fn summary(stores: &[Store], is_hidden: bool) -> Contents {
-    if let Some(copy) = parameter_copy(stores, is_hidden) {
+fn summary(stores: &[Store], is_hidden: bool, views: &Views<'_>) -> Contents {
+    if let Some(copy) = parameter_copy(stores, is_hidden, views) {
         return Contents::Parameter(copy);
     }
     let has_data =
         stores.iter().any(|store| store.at.is_none() || matches!(store.value, Value::Data | Value::Parameter { .. }));
-    match !has_data && !is_hidden && (agree(stores.iter()) || is_several_tables(stores)) {
+    match !has_data && !is_hidden && (agree(stores.iter()) || is_several_tables(stores, views)) {
         true => Contents::Constants {
             is_computed: stores.iter().any(|store| matches!(store.value, Value::Expression(_))),
             copied_from: copied_from(stores),
@@ -354,21 +354,21 @@ fn agree<'a>(stores: impl Iterator<Item = &'a Store>) -> bool {
 }
 
 /// Tables of branches that exclude each other may share their place; each is written by its own declaration.
-fn is_several_tables(stores: &[Store]) -> bool {
-    let mut tables: BTreeMap<(usize, usize), Vec<&Store>> = BTreeMap::new();
+fn is_several_tables(stores: &[Store], views: &Views<'_>) -> bool {
+    let mut tables: BTreeMap<(ViewId, usize), Vec<&Store>> = BTreeMap::new();
     for store in stores {
         let Some(place) = store.places.first() else { return false };
-        let Some(region) = place.view.region(place.offset).filter(|region| region.kind() == "declaration") else {
+        let Some(region) = place.view(views).region(place.offset).filter(|region| region.kind() == "declaration")
+        else {
             return false;
         };
-        let view = std::rc::Rc::as_ptr(&place.view) as usize;
-        tables.entry((view, region.start_byte())).or_default().push(store);
+        tables.entry((place.view, region.start_byte())).or_default().push(store);
     }
     tables.into_values().all(|table| agree(table.into_iter()))
 }
 
 /// The parameter that most bytes come from.
-fn parameter_copy(stores: &[Store], may_be_written: bool) -> Option<ParameterCopy> {
+fn parameter_copy(stores: &[Store], may_be_written: bool, views: &Views<'_>) -> Option<ParameterCopy> {
     let mut sources: BTreeMap<(usize, Option<i64>), u64> = BTreeMap::new();
     for store in stores {
         if let Some(source) = source(store) {
@@ -379,7 +379,8 @@ fn parameter_copy(stores: &[Store], may_be_written: bool) -> Option<ParameterCop
     let is_copy = |store: &&Store| source(store) == Some((number, offset));
     let copied: BTreeSet<u64> = covered(stores.iter().filter(is_copy));
     let others = || stores.iter().filter(|store| !is_copy(store));
-    let mut writes: Vec<Span> = others().filter(|store| !store.in_callee).filter_map(written_at).collect();
+    let mut writes: Vec<Span> =
+        others().filter(|store| !store.in_callee).filter_map(|store| written_at(store, views)).collect();
     writes.sort_by_key(|span| (span.file.path.clone(), span.start));
     writes.dedup();
     Some(ParameterCopy {
@@ -388,7 +389,7 @@ fn parameter_copy(stores: &[Store], may_be_written: bool) -> Option<ParameterCop
         offset,
         bytes: copied.len() as u64,
         is_whole: offset.is_some() && covered(others()).is_subset(&copied),
-        may_be_written: may_be_written || others().any(|store| store.in_callee || written_at(store).is_none()),
+        may_be_written: may_be_written || others().any(|store| store.in_callee || written_at(store, views).is_none()),
         writes,
     })
 }
@@ -405,16 +406,16 @@ fn source(store: &Store) -> Option<(usize, Option<i64>)> {
 }
 
 /// The variable that a statement writes to, else the statement.
-fn written_at(store: &Store) -> Option<Span> {
+fn written_at(store: &Store, views: &Views<'_>) -> Option<Span> {
     let place = store.places.first()?;
-    let region = place.view.region(place.offset)?;
-    let mentions = place.view.mentions(region);
+    let region = place.view(views).region(place.offset)?;
+    let mentions = place.view(views).mentions(region);
     let mut written = mentions.iter().filter(|mention| mention.is_written && mention.declaration.kind.has_parts());
     match (written.next(), written.next()) {
-        (Some(only), None) => place.view.span(only.range.clone()),
+        (Some(only), None) => place.view(views).span(only.range.clone()),
         // The head of a function is where the compiler puts the copy itself.
         _ if region.kind() == "function_definition" => None,
-        _ => place.span(),
+        _ => place.span(views),
     }
 }
 
@@ -459,7 +460,7 @@ mod tests {
             let start = Store { at, bytes: 0, value: Value::Data, places: Vec::new(), in_callee: false };
             stores.extend(stored(&flow, index, &start));
         }
-        summary(&stores, false)
+        summary(&stores, false, &cuda_syntax::Example::new("").views())
     }
 
     fn is_constant(body: &str) -> bool {

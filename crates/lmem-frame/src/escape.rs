@@ -7,7 +7,7 @@ use nv_code::dataflow::{Call, Flow, Root, registers};
 use nv_code::{Instruction, PtxFunction, PtxModule};
 
 use super::access::{Escape, EscapeKind, ObjectKey, RawObject, key};
-use crate::place::{Place, places};
+use crate::place::places;
 
 /// Functions and all that they call by name, directly or not.
 pub fn reachable<'a, 'n>(module: &'a PtxModule, roots: impl Iterator<Item = &'n str>) -> Vec<&'a PtxFunction> {
@@ -126,7 +126,7 @@ pub fn gather(
             let roots = flow.register_pointer(&register, at).roots;
             for key in owners(flow, &roots, calls, flows) {
                 let places = places(views, module, flow.function, location);
-                let span = places.first().and_then(Place::span);
+                let span = places.first().and_then(|place| place.span(views));
                 let key_function = key.function.clone();
                 let object = objects.entry(key).or_default();
                 let is_external = matches!(&kind, EscapeKind::Call(name) if module.function(name).is_none());

@@ -5,10 +5,15 @@
 
 mod access;
 mod allocation;
+mod attribute;
+mod balance;
+mod call_objects;
 mod calls;
 mod contents;
+mod described;
 mod escape;
-pub mod frame;
+mod frame;
+mod object;
 mod objects;
 mod place;
 mod reinterpret;
@@ -19,10 +24,12 @@ mod value;
 
 pub use access::{Access, Address, Contents, Escape, EscapeKind, Parameter, ParameterCopy};
 pub use allocation::Allocation;
+pub use attribute::attribute;
 pub use calls::{CallArea, CallAreaKind};
 pub use frame::{
-    KernelFrame, LaunchBounds, MathFunction, PassedTo, Recursion, SpillCheck, StackObject, StackObjectKind, attribute,
+    FrameObject, KernelFrame, LaunchBounds, MathFunction, PassedTo, Recursion, SpillCheck, StackObjectKind,
 };
+pub use object::{SourceLoop, StackObject};
 pub use place::Place;
 pub use reinterpret::Reinterpretation;
 pub use spill::{HeldVariable, Limit, LimitOrigin, SpillGroup, Spills};

@@ -82,14 +82,20 @@ fn place_access(
         Some((flow, index))
     });
     let Some((flow, index)) = found else {
-        let stray = new_access(access, Address::Constant, places_of_lines(views, &access.source));
+        let stray = new_access(access, Address::Constant, places_of_lines(views, &access.source), views);
         return objects.stray.entry(access.callee).or_default().push(stray);
     };
     let instruction = &flow.function.instructions[index];
     let mut places = places(views, module, flow.function, instruction.location);
-    if let (true, Some(view)) = (places.is_empty(), views.ptx()) {
+    if let (true, Some(view)) = (places.is_empty(), views.ptx_id()) {
         let line = *instruction.lines.start();
-        places.extend(view.offset(line, 0).map(|offset| Place { view, line, offset, function: None, callee: None }));
+        places.extend(views.view(view).offset(line, 0).map(|offset| Place {
+            view,
+            line,
+            offset,
+            function: None,
+            callee: None,
+        }));
     }
     if places.is_empty() {
         places = places_of_value(flow, index, module, views);
@@ -102,7 +108,7 @@ fn place_access(
     }
     let is_memory = matches!(instruction.mnemonic(), "ld" | "st" | "atom" | "red");
     let Some(address) = instruction.address().filter(|_| is_memory) else {
-        let stray = new_access(access, Address::Constant, places);
+        let stray = new_access(access, Address::Constant, places, views);
         return objects.stray.entry(access.callee).or_default().push(stray);
     };
     let pointer = flow.pointer(&address, index);
@@ -124,7 +130,7 @@ fn place_access(
         Address::Counter(_) => remainder::origins_of_lengths(flow, &pointer.index, index),
         Address::Computed(_) => remainder::origins_of_address(flow, &address, index),
     };
-    let mut access = new_access(access, kind, places);
+    let mut access = new_access(access, kind, places, views);
     access.origins = origins;
     access.elements.extend(instruction.element_bytes());
     access.is_volatile = instruction.has("volatile");
@@ -205,27 +211,13 @@ fn places_of_calls(
     Vec::new()
 }
 
-fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>) -> Access {
+fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>, views: &Views<'_>) -> Access {
     Access {
-        kind: access.instruction.kind,
-        count: 1,
         width: access.instruction.bytes,
-        address,
-        elements: BTreeSet::new(),
-        origins: None,
-        rest_of: None,
-        is_volatile: false,
         loop_depth: access.loop_depth,
         loop_lines: access.loop_lines.clone(),
-        span: places.first().and_then(Place::span),
-        places,
-        via: None,
-        index: None,
-        loop_span: None,
-        pragma: None,
-        condition: None,
-        choice: Vec::new(),
-        in_callee: false,
+        span: places.first().and_then(|place| place.span(views)),
+        ..Access::new(access.instruction.kind, address, places)
     }
 }
 
@@ -367,27 +359,7 @@ pub mod tests {
 
     /// An access that nothing is known of.
     pub fn access() -> Access {
-        Access {
-            kind: AccessKind::Load,
-            count: 1,
-            width: 4,
-            address: Address::Constant,
-            elements: BTreeSet::new(),
-            origins: None,
-            rest_of: None,
-            is_volatile: false,
-            loop_depth: 0,
-            loop_lines: Vec::new(),
-            places: Vec::new(),
-            span: None,
-            via: None,
-            index: None,
-            loop_span: None,
-            pragma: None,
-            condition: None,
-            choice: Vec::new(),
-            in_callee: false,
-        }
+        Access::new(AccessKind::Load, Address::Constant, Vec::new())
     }
 
     /// An access at a computed address.

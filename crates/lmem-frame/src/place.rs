@@ -1,16 +1,18 @@
-//! From a line of the PTX to places in the user's files.
+//! From a line of the PTX to locations in the user's files.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cuda_syntax::{SourceView, Views};
+use cuda_syntax::{SourceView, ViewId, Views};
 use lmem_base::source::Span;
 use nv_code::{PtxFunction, PtxModule, SourceLine};
 
-/// A place in a text that the compiler read; levels of inlining are several of them.
-#[derive(Clone)]
+/// A source location: one level of an inline chain, as DWARF's inlined frames are.
+///
+/// It is a plain value. The syntax tree of its text is asked of the `Views` of the unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    pub view: Rc<SourceView>,
+    pub view: ViewId,
     pub line: u32,
     pub offset: usize,
     /// The function instance that the line belongs to, by its mangled name.
@@ -20,24 +22,30 @@ pub struct Place {
 }
 
 impl Place {
-    /// The statements at the place, on their first line at most; else the line.
-    pub fn span(&self) -> Option<Span> {
-        let line = self.view.line_range(self.line as usize)?;
-        let regions = self.view.regions(self.offset);
+    /// The text that the location lies in.
+    pub fn view<'v>(&self, views: &'v Views<'_>) -> &'v Rc<SourceView> {
+        views.view(self.view)
+    }
+
+    /// The statements at the location, on their first line at most; else the line.
+    pub fn span(&self, views: &Views<'_>) -> Option<Span> {
+        let view = self.view(views);
+        let line = view.line_range(self.line as usize)?;
+        let regions = view.regions(self.offset);
         let region = regions.first().zip(regions.last()).map(|(first, last)| first.start_byte()..last.end_byte());
         let range = region.filter(|region| region.start <= self.offset && line.contains(&region.start));
         match range {
             Some(range) => {
                 let end = range.end.min(line.end);
-                let text = self.view.text().get(range.start..end)?.trim_end();
-                self.view.span(range.start..range.start + text.len())
+                let text = view.text().get(range.start..end)?.trim_end();
+                view.span(range.start..range.start + text.len())
             }
-            None => self.view.line_span(self.line as usize),
+            None => view.line_span(self.line as usize),
         }
     }
 }
 
-/// The levels of one instruction of the PTX that lie in the user's files, innermost first.
+/// The inline chain of one instruction of the PTX, as far as it lies in the user's files, innermost level first.
 pub fn places(views: &Views<'_>, module: &PtxModule, function: &PtxFunction, location: Option<usize>) -> Vec<Place> {
     let chain = location.map(|index| function.location_chain(index)).unwrap_or_default();
     let inlined = |level: usize| chain.get(level).and_then(|location| location.function.clone());
@@ -48,8 +56,8 @@ pub fn places(views: &Views<'_>, module: &PtxModule, function: &PtxFunction, loc
         .enumerate()
         .filter(|(_, location)| location.line > 0)
         .filter_map(|(level, location)| {
-            let view = views.get(module.files.get(&location.file)?)?;
-            let offset = view.offset(location.line, location.column)?;
+            let view = views.id(module.files.get(&location.file)?)?;
+            let offset = views.view(view).offset(location.line, location.column)?;
             let callee = level.checked_sub(1).and_then(inlined);
             Some(Place { view, line: location.line, offset, function: name(level), callee })
         })
@@ -61,8 +69,8 @@ pub fn places_of_lines(views: &Views<'_>, lines: &[SourceLine]) -> Vec<Place> {
     lines
         .iter()
         .filter_map(|line| {
-            let view = views.get(&line.file)?;
-            let offset = view.offset(line.line, 0)?;
+            let view = views.id(&line.file)?;
+            let offset = views.view(view).offset(line.line, 0)?;
             Some(Place { view, line: line.line, offset, function: None, callee: None })
         })
         .collect()

@@ -5,12 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::rc::Rc;
 
 use tree_sitter::Node;
 
 use cuda_syntax::tree::{Declaration, children, enclosing_function, resolve};
-use cuda_syntax::{SourceView, types};
+use cuda_syntax::{SourceView, ViewId, Views, types};
 use lmem_base::source::Span;
 
 use super::access::Access;
@@ -46,14 +45,15 @@ struct Casts<'t> {
 }
 
 /// The cast that the accesses of a variable go through, where they move other elements than the variable has.
-pub fn find(variable: &Variable, accesses: &[Access]) -> Option<Reinterpretation> {
+pub fn find(variable: &Variable, accesses: &[Access], views: &Views<'_>) -> Option<Reinterpretation> {
     let (component, whole) = types::shape(variable.type_text.split('[').next()?)?;
     let guilty = accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed())?;
-    let (view, node) =
-        accesses.iter().flat_map(|access| &access.places).find_map(|place| declared_at(place, variable))?;
-    let casts = Casts::new(&view, node)?;
+    let (id, node) =
+        accesses.iter().flat_map(|access| &access.places).find_map(|place| declared_at(place, variable, views))?;
+    let view = views.view(id);
+    let casts = Casts::new(view, node)?;
     // `float` of a `float4` is no other type, unless the way there is a cast.
-    let indexed = casts.of(guilty, &view).filter(|cast| {
+    let indexed = casts.of(guilty, id, views).filter(|cast| {
         let is_same = casts.shape(*cast).is_some_and(|(_, other)| other == whole);
         !is_same && guilty.elements.iter().any(|bytes| *bytes != whole)
     });
@@ -61,7 +61,7 @@ pub fn find(variable: &Variable, accesses: &[Access]) -> Option<Reinterpretation
     let punned = accesses
         .iter()
         .filter(|access| access.elements.iter().any(|bytes| *bytes != component))
-        .filter_map(|access| casts.of(access, &view))
+        .filter_map(|access| casts.of(access, id, views))
         .find(|cast| casts.shape(*cast).is_some_and(|(other, _)| other != component));
     let cast = casts.casts.get(indexed.or(punned)?)?;
     Some(Reinterpretation {
@@ -72,13 +72,13 @@ pub fn find(variable: &Variable, accesses: &[Access]) -> Option<Reinterpretation
 }
 
 /// The view and a byte in the function that declares the variable.
-fn declared_at(place: &Place, variable: &Variable) -> Option<(Rc<SourceView>, usize)> {
-    let view = &place.view;
+fn declared_at(place: &Place, variable: &Variable, views: &Views<'_>) -> Option<(ViewId, usize)> {
+    let view = place.view(views);
     let region = view.region(place.offset)?;
     let mentions = view.mentions(region);
     let is_it = |range: (usize, usize)| view.span(range.0..range.1).as_ref() == Some(&variable.span);
     let mention = mentions.iter().find(|mention| is_it(mention.declaration.range))?;
-    Some((Rc::clone(view), mention.declaration.range.0))
+    Some((place.view, mention.declaration.range.0))
 }
 
 impl<'t> Casts<'t> {
@@ -143,9 +143,9 @@ impl<'t> Casts<'t> {
     }
 
     /// The cast that the statement of an access uses, at any level of inlining that lies in the function.
-    fn of(&self, access: &Access, view: &Rc<SourceView>) -> Option<usize> {
-        access.places.iter().filter(|place| Rc::ptr_eq(&place.view, view)).find_map(|place| {
-            let region = place.view.region(place.offset)?;
+    fn of(&self, access: &Access, view: ViewId, views: &Views<'_>) -> Option<usize> {
+        access.places.iter().filter(|place| place.view == view).find_map(|place| {
+            let region = place.view(views).region(place.offset)?;
             self.within(region.byte_range())
         })
     }

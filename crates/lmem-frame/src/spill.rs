@@ -14,7 +14,7 @@ use crate::symbolize::mark::source_loop;
 use crate::symbolize::resolve::front_end;
 
 /// All spills of one kernel.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spills {
     /// Machine instructions.
     pub stores: u64,
@@ -95,7 +95,7 @@ pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Opti
     });
     let peak = unit.ptx.function(&kernel.name).and_then(|function| {
         let location = function.instructions.get(Values::new(function).peak()?)?.location;
-        places(views, &unit.ptx, function, location).first()?.span()
+        places(views, &unit.ptx, function, location).first()?.span(views)
     });
     Some(Spills {
         peak,
@@ -229,7 +229,7 @@ fn refill(group: &mut SpillGroup, load: &LocalAccess, unit: &UnitFacts, views: &
     group.refills += 1;
     if group.refill_span.is_none() || load.loop_depth > group.refill_depth {
         group.refill_depth = load.loop_depth;
-        group.refill_span = access_places(load, unit, views).first().and_then(Place::span);
+        group.refill_span = access_places(load, unit, views).first().and_then(|place| place.span(views));
     }
 }
 
@@ -242,19 +242,19 @@ fn value<'u>(
     values: &mut HashMap<&'u str, Values<'u>>,
 ) -> (Option<HeldVariable>, Option<Span>) {
     let Some(definition) = &store.definition else {
-        return (None, access_places(store, unit, views).first().and_then(Place::span));
+        return (None, access_places(store, unit, views).first().and_then(|place| place.span(views)));
     };
     let held = ptx_instruction(definition.ptx_line, unit).and_then(|(function, index)| {
         let values = values.entry(function.name.as_str()).or_insert_with(|| Values::new(function));
         let (place, declaration) = values.variable(index, &unit.ptx, views)?;
-        let span = place.view.span(declaration.range.0..declaration.range.1)?;
+        let span = place.view(views).span(declaration.range.0..declaration.range.1)?;
         let known = front_end(&place, views, &declaration).map(|variable| variable.type_text.clone());
         let type_text = known.filter(|text| !text.contains("_Z")).unwrap_or(declaration.type_text);
         Some(HeldVariable { span, name: declaration.name, type_text })
     });
     let place = ptx_places(definition.ptx_line, unit, views);
     let place = place.or_else(|| places_of_lines(views, &definition.source).into_iter().next());
-    (held, place.and_then(|place| place.span()))
+    (held, place.and_then(|place| place.span(views)))
 }
 
 fn access_places(access: &LocalAccess, unit: &UnitFacts, views: &Views<'_>) -> Vec<Place> {

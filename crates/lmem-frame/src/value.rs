@@ -38,12 +38,12 @@ impl<'a> Values<'a> {
     pub fn variable(&self, instruction: usize, module: &PtxModule, views: &Views<'_>) -> Option<(Place, Declaration)> {
         let defining = self.function.instructions.get(instruction)?;
         let place = self.place(instruction, module, views)?;
-        let region = place.view.region(place.offset)?.byte_range();
+        let region = place.view(views).region(place.offset)?.byte_range();
         let uses = self.uses_of(instruction);
         let is_here = |index: &usize| {
             self.place(*index, module, views).is_none_or(|other| {
-                std::rc::Rc::ptr_eq(&other.view, &place.view)
-                    && other.view.region(other.offset).is_some_and(|other| other.byte_range() == region)
+                other.view == place.view
+                    && other.view(views).region(other.offset).is_some_and(|other| other.byte_range() == region)
             })
         };
         let (here, elsewhere): (Vec<usize>, Vec<usize>) = uses.into_iter().partition(is_here);
@@ -61,10 +61,10 @@ impl<'a> Values<'a> {
             elsewhere
                 .iter()
                 .filter_map(|index| self.place(*index, module, views))
-                .all(|used| !std::rc::Rc::ptr_eq(&used.view, &place.view) || declaration.is_in_scope(used.offset))
+                .all(|used| used.view != place.view || declaration.is_in_scope(used.offset))
         };
-        let regions = place.view.regions(place.offset).into_iter();
-        let mentions: Vec<Mention> = regions.flat_map(|region| place.view.mentions(region).to_vec()).collect();
+        let regions = place.view(views).regions(place.offset).into_iter();
+        let mentions: Vec<Mention> = regions.flat_map(|region| place.view(views).mentions(region).to_vec()).collect();
         let is_read = |declaration: &Declaration| {
             mentions.iter().any(|mention| mention.is_read && mention.declaration == *declaration)
         };

@@ -46,7 +46,7 @@ pub struct Selection {
 /// Accesses without a computed index in place of all those with one, but for those in some ranges of the text; `None`
 /// where it is not certain that they do the same.
 pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Option<Selection> {
-    if !object.escapes.is_empty() || object.reinterpretation.is_some() {
+    if !object.escapes.is_empty() || object.reinterpretation().is_some() {
         return None;
     }
     let holders = holders(object)?;
@@ -177,16 +177,17 @@ fn has_comment(statement: Node<'_>, uses: &[IndexedUse<'_>]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
-
     use super::*;
+    use cuda_syntax::Example;
     use cuda_syntax::tree::DeclarationKind;
     use lmem_base::edit::apply;
     use lmem_frame::Access;
     use lmem_frame::Place;
     use lmem_frame::StackObjectKind;
     use lmem_frame::Variable;
-    use lmem_frame::frame::plain;
+    use lmem_frame::{Address, FrameObject};
+    use nv_code::dataflow::Sources;
+    use nv_code::{AccessKind, UnitFacts};
 
     const HEAD: &str = "struct State { int key[4]; float x; };\n\
         template <int W> __global__ void k(float* in, int n, float* out, State state, int* p) {\n\
@@ -195,9 +196,12 @@ mod tests {
     /// The statements of a kernel after the edits for one of its arrays; `None` where there are none.
     pub(super) fn edited(name: &str, form: Form, body: &str) -> Option<String> {
         let text = format!("{HEAD}{body}\n}}\n");
-        let view = Rc::new(SourceView::example("a.cu", text.as_str()));
+        let example = Example::new(&text);
+        let (views, facts) = (example.views(), UnitFacts::default());
+        let id = views.id(Example::NAME)?;
+        let view = views.view(id);
         let declared = HEAD.rfind(&format!(" {name}"))? + 1;
-        let mut object = plain(StackObjectKind::Variable, 64);
+        let mut object = FrameObject::new(StackObjectKind::Variable, 64);
         object.variable = Some(Variable {
             name: name.to_string(),
             type_text: "float[16]".to_string(),
@@ -213,11 +217,15 @@ mod tests {
             .filter_map(|line| {
                 let line = u32::try_from(line).ok()?;
                 let offset = view.offset(line, 0)?;
-                let place = Place { view: Rc::clone(&view), line, offset, function: None, callee: None };
-                Some(Access::computed_at(place))
+                let place = Place { view: id, line, offset, function: None, callee: None };
+                let address = Address::Computed(Sources::default());
+                let span = place.span(&views);
+                let mut access = Access::new(AccessKind::Load, address, vec![place]);
+                access.span = span;
+                Some(access)
             })
             .collect();
-        let selection = selection(&object, form, &[])?;
+        let selection = selection(&StackObject::new(&object, &facts, &views), form, &[])?;
         let edited = apply(&text, &selection.edits.iter().collect::<Vec<_>>())?;
         let body = edited.strip_prefix(HEAD)?.strip_suffix("\n}\n")?;
         Some(body.to_string())

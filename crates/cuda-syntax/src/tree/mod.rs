@@ -12,6 +12,7 @@ mod constants;
 mod counters;
 mod declarations;
 mod edits;
+pub mod example;
 mod functions;
 mod line_syntax;
 mod loops;

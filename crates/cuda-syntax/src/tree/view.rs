@@ -1,7 +1,7 @@
 //! Text of a file or of a kernel string as the compiler's line tables number it, with its syntax tree.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -104,10 +104,17 @@ impl SourceView {
     }
 }
 
-/// Address of a view, bytes of a region, and function.
-pub(crate) type MentionKey = (usize, usize, usize, Option<Arc<str>>);
+/// One of the texts of a unit: they are numbered in the order in which they are first asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ViewId(u32);
+
+/// A view, bytes of a region, and function.
+pub(crate) type MentionKey = (ViewId, usize, usize, Option<Arc<str>>);
 
 /// The views of one unit: its own text, and the files of the workspace that it includes.
+///
+/// Facts about the source name a view by its `ViewId`, so that they are plain values; who needs the syntax tree asks
+/// here for it.
 pub struct Views<'a> {
     unit: CompiledUnit<'a>,
     /// Folder that relative names start from.
@@ -118,7 +125,34 @@ pub struct Views<'a> {
     pub front_end: &'a FrontEnd,
     /// Uses of variables by view, region and function, as `resolve` finds them.
     pub mentions: RefCell<HashMap<MentionKey, Rc<[Mention]>>>,
-    views: RefCell<HashMap<PathBuf, Option<Rc<SourceView>>>>,
+    /// The number of each file's view; `None` for files that are not the user's.
+    numbers: RefCell<HashMap<PathBuf, Option<ViewId>>>,
+    views: ViewList,
+    /// Stands for numbers of other units.
+    empty: Rc<SourceView>,
+}
+
+/// Views in the order of their numbers. The list only grows, so that references to its elements stay valid.
+#[derive(Default)]
+struct ViewList(OnceCell<Box<(Rc<SourceView>, ViewList)>>);
+
+impl ViewList {
+    fn get(&self, id: ViewId) -> Option<&Rc<SourceView>> {
+        let mut list = self;
+        for _ in 0..id.0 {
+            list = &list.0.get()?.1;
+        }
+        list.0.get().map(|node| &node.0)
+    }
+
+    fn push(&self, view: SourceView) -> ViewId {
+        let (mut list, mut number) = (self, 0);
+        while let Some(node) = list.0.get() {
+            (list, number) = (&node.1, number + 1);
+        }
+        list.0.get_or_init(|| Box::new((Rc::new(view), Self::default())));
+        ViewId(number)
+    }
 }
 
 impl<'a> Views<'a> {
@@ -129,28 +163,44 @@ impl<'a> Views<'a> {
             root,
             front_end: &artifacts.front_end,
             mentions: RefCell::default(),
-            views: RefCell::default(),
+            numbers: RefCell::default(),
+            views: ViewList::default(),
+            empty: Rc::new(SourceView::plain(MappedText::default())),
         }
+    }
+
+    /// The view of a number that these views gave; an empty one for any other number.
+    pub fn view(&self, id: ViewId) -> &Rc<SourceView> {
+        self.views.get(id).unwrap_or(&self.empty)
+    }
+
+    /// The number of the unit's own text, where that is the PTX itself.
+    pub fn ptx_id(&self) -> Option<ViewId> {
+        let UnitCode::Ptx { text, .. } = &self.unit.unit.code else { return None };
+        let number = || Some(self.views.push(SourceView::plain(text.clone())));
+        *self.numbers.borrow_mut().entry(PathBuf::new()).or_insert_with(number)
     }
 
     /// The unit's own text, where that is the PTX itself.
-    pub fn ptx(&self) -> Option<Rc<SourceView>> {
-        let UnitCode::Ptx { text, .. } = &self.unit.unit.code else { return None };
-        let mut views = self.views.borrow_mut();
-        let view = views.entry(PathBuf::new()).or_insert_with(|| Some(Rc::new(SourceView::plain(text.clone()))));
-        view.clone()
+    pub fn ptx(&self) -> Option<&Rc<SourceView>> {
+        self.ptx_id().map(|id| self.view(id))
     }
 
-    /// The view of a file by the name that a line table gives it; `None` for files that are not the user's. Names of one
-    /// file that differ (`a/../b`) give one view.
-    pub fn get(&self, name: &str) -> Option<Rc<SourceView>> {
+    /// The number of a file's view by the name that a line table gives the file; `None` for files that are not the
+    /// user's. Names of one file that differ (`a/../b`) give one view.
+    pub fn id(&self, name: &str) -> Option<ViewId> {
         let path = normalize(&self.folder.join(name));
-        if let Some(known) = self.views.borrow().get(&path) {
-            return known.clone();
+        if let Some(known) = self.numbers.borrow().get(&path) {
+            return *known;
         }
-        let view = self.open(&path).map(Rc::new);
-        self.views.borrow_mut().insert(path, view.clone());
-        view
+        let number = self.open(&path).map(|view| self.views.push(view));
+        self.numbers.borrow_mut().insert(path, number);
+        number
+    }
+
+    /// The view of a file by the name that a line table gives the file.
+    pub fn get(&self, name: &str) -> Option<&Rc<SourceView>> {
+        self.id(name).map(|id| self.view(id))
     }
 
     fn open(&self, path: &Path) -> Option<SourceView> {

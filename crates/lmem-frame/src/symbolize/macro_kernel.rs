@@ -2,7 +2,7 @@
 //! front end lists them, and where one has a size of its own, an object of that size is it.
 
 use cuda_syntax::tree::Mention;
-use cuda_syntax::types;
+use cuda_syntax::{Views, types};
 use lmem_unit::FrontEndVariable;
 
 use super::resolve::hidden_declaration;
@@ -12,12 +12,13 @@ use crate::place::Place;
 const MAX_PADDING: u64 = 15;
 
 /// Uses of the variables that a line outside of all functions may have.
-pub fn mentions(place: &Place, variables: &[FrontEndVariable]) -> Vec<Mention> {
-    let Some(range) = place.view.line_range(place.line as usize).filter(|_| !variables.is_empty()) else {
+pub fn mentions(place: &Place, views: &Views<'_>, variables: &[FrontEndVariable]) -> Vec<Mention> {
+    let Some(range) = place.view(views).line_range(place.line as usize).filter(|_| !variables.is_empty()) else {
         return Vec::new();
     };
     // A macro without a semicolon looks like a part of the function that follows.
-    let around = place.view.function_at(place.offset).and_then(|function| place.view.text().get(function.name));
+    let around =
+        place.view(views).function_at(place.offset).and_then(|function| place.view(views).text().get(function.name));
     if around.is_some_and(|name| place.function.as_deref().is_none_or(|function| function.contains(name))) {
         return Vec::new();
     }
@@ -34,7 +35,7 @@ pub fn mentions(place: &Place, variables: &[FrontEndVariable]) -> Vec<Mention> {
         large.iter().filter(|other| is_near(other)).count() == 1
     };
     let own = large.iter().filter(|variable| has_own_size(variable));
-    let declarations = own.filter_map(|variable| hidden_declaration(place, variable));
+    let declarations = own.filter_map(|variable| hidden_declaration(place, views, variable));
     let mention = |declaration| Mention {
         declaration,
         identifier: range.clone(),

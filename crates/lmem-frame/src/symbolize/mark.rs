@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cuda_syntax::tree::{CounterSyntax, Declaration, LoopSyntax, Mention, Walk, base_name};
-use cuda_syntax::{SourceView, Views};
+use cuda_syntax::{SourceView, ViewId, Views};
 use lmem_base::mangling::demangle;
 use nv_code::dataflow::Trip;
 use nv_code::{AccessKind, SourceLine};
@@ -17,37 +17,37 @@ use crate::access::{Access, Address};
 use crate::place::Place;
 
 /// Narrows an access from its statement to the use of the variable.
-pub fn mark_use(access: &mut Access, view: usize, declaration: &Declaration, views: &Views<'_>) {
+pub fn mark_use(access: &mut Access, view: ViewId, declaration: &Declaration, views: &Views<'_>) {
     let is_it = |mention: &&Mention| {
         mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
     };
-    let has_view = |place: &Place| Rc::as_ptr(&place.view) as usize == view;
+    let has_view = |place: &Place| place.view == view;
     let found = resolve_access(access, views).into_iter();
     let found: Vec<Found> = found.filter(|one| has_view(&access.places[one.level]) && is_it(&&one.mention)).collect();
     if let Some(level) = found.iter().map(|one| one.level).min() {
         let place = access.places[level].clone();
         let mentions = || found.iter().filter(|one| one.level == level).map(|one| &one.mention);
-        let Some(mention) = best_use(mentions(), access, &place) else { return };
+        let Some(mention) = best_use(mentions(), access, &place, views) else { return };
         let inner = found.iter().find(|one| std::ptr::eq(&one.mention, mention)).map_or(&[][..], |one| &one.inner);
         match inner {
             [_, ..] if level > 0 && !is_in_brackets(access) => {
-                access.via = place.view.span(mention.range.clone());
-                narrow_inner(access, inner);
+                access.via = place.view(views).span(mention.range.clone());
+                narrow_inner(access, inner, views);
             }
             _ => {
                 let uses: Vec<Use> = mentions().map(Use::of).collect();
-                narrow(access, level, &Use::of(mention), &uses);
+                narrow(access, level, &Use::of(mention), &uses, views);
             }
         }
         return;
     }
     // The variable won by other accesses: a mention on the way, if there is one.
     for (level, place) in access.places.clone().iter().enumerate().filter(|(_, place)| has_view(place)) {
-        let regions = place.view.regions(place.offset).into_iter();
-        let mentions: Vec<Mention> = regions.flat_map(|region| place.view.mentions(region).to_vec()).collect();
+        let regions = place.view(views).regions(place.offset).into_iter();
+        let mentions: Vec<Mention> = regions.flat_map(|region| place.view(views).mentions(region).to_vec()).collect();
         let uses: Vec<Use> = mentions.iter().filter(is_it).map(Use::of).collect();
-        if let Some(mention) = best_use(mentions.iter().filter(is_it), access, place) {
-            return narrow(access, level, &Use::of(mention), &uses);
+        if let Some(mention) = best_use(mentions.iter().filter(is_it), access, place, views) {
+            return narrow(access, level, &Use::of(mention), &uses, views);
         }
     }
 }
@@ -60,17 +60,18 @@ fn is_in_brackets(access: &Access) -> bool {
 
 /// Narrows an access to what stands for the variable in the inlined function: to its statement, where that has several
 /// such uses and nothing tells them apart.
-fn narrow_inner(access: &mut Access, inner: &[Use]) {
+fn narrow_inner(access: &mut Access, inner: &[Use], views: &Views<'_>) {
     let place = access.places[0].clone();
-    let best = inner.iter().map(|one| likeness(one, access, &place)).max();
-    let likely: Vec<&Use> = inner.iter().filter(|one| Some(likeness(one, access, &place)) == best).collect();
+    let best = inner.iter().map(|one| likeness(one, access, &place, views)).max();
+    let likely: Vec<&Use> = inner.iter().filter(|one| Some(likeness(one, access, &place, views)) == best).collect();
     let Some(first) = likely.first() else { return };
-    narrow(access, 0, first, inner);
+    narrow(access, 0, first, inner, views);
     // `taps[k].x` and `taps[k].y` are of one element.
     let element = |one: &Use| one.range.start..one.indices.last().map_or(one.range.end, |index| index.end);
-    let is_only = likely.iter().all(|other| text_of(&element(other), &place) == text_of(&element(first), &place));
+    let is_only =
+        likely.iter().all(|other| text_of(&element(other), &place, views) == text_of(&element(first), &place, views));
     if !is_only {
-        access.span = place.span();
+        access.span = place.span(views);
         access.index = None;
     }
 }
@@ -83,34 +84,39 @@ pub fn settle(access: &mut Access) {
 }
 
 /// Of several uses of a variable in a statement the one that an access most likely is.
-fn best_use<'m>(uses: impl Iterator<Item = &'m Mention>, access: &Access, place: &Place) -> Option<&'m Mention> {
-    uses.max_by_key(|mention| likeness(&Use::of(mention), access, place))
+fn best_use<'m>(
+    uses: impl Iterator<Item = &'m Mention>,
+    access: &Access,
+    place: &Place,
+    views: &Views<'_>,
+) -> Option<&'m Mention> {
+    uses.max_by_key(|mention| likeness(&Use::of(mention), access, place, views))
 }
 
 /// How far a use has what an access has: its direction, an index, and the kind of it.
-fn likeness(one: &Use, access: &Access, place: &Place) -> (bool, bool, bool, bool) {
+fn likeness(one: &Use, access: &Access, place: &Place, views: &Views<'_>) -> (bool, bool, bool, bool) {
     let direction = if access.kind == AccessKind::Load { one.is_read } else { one.is_written };
-    let text = |index: &Range<usize>| text_of(index, place);
+    let text = |index: &Range<usize>| text_of(index, place, views);
     let constant_index = one.all().all(|index| is_number(text(index)));
     // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
-    let counters = place.view.counters_around(place.offset);
-    let bare_counter = one.indices.iter().all(|index| is_of_counters(&place.view, index, &counters));
+    let counters = place.view(views).counters_around(place.offset);
+    let bare_counter = one.indices.iter().all(|index| is_of_counters(place.view(views), index, &counters));
     let is_constant = access.address == Address::Constant;
     let expected = matches!(access.address, Address::Counter(_)) == bare_counter;
     (direction, one.all().next().is_some(), constant_index == is_constant, expected)
 }
 
 /// Sets the place of an access to a use; `uses` are all that it may be.
-fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use]) {
+fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], views: &Views<'_>) {
     let place = access.places[level].clone();
-    access.span = place.view.span(chosen.range.clone()).or(access.span.take());
-    let index = guilty_index(chosen, access, &place);
+    access.span = place.view(views).span(chosen.range.clone()).or(access.span.take());
+    let index = guilty_index(chosen, access, &place, views);
     if let Address::Computed(sources) = &access.address {
         let is_own = !(sources.thread_index || sources.block_index);
-        let walk = index.clone().and_then(|index| walk_of(&index, level, &access.places));
+        let walk = index.clone().and_then(|index| walk_of(&index, level, &access.places, views));
         let objects = |used: &Use| {
-            let open = used.all().filter(|index| !is_number(text_of(index, &place)));
-            open.into_iter().any(|index| walk_of(index, level, &access.places).is_none())
+            let open = used.all().filter(|index| !is_number(text_of(index, &place, views)));
+            open.into_iter().any(|index| walk_of(index, level, &access.places, views).is_none())
         };
         match (walk, access.rest_of) {
             (Some(Walk::FromConstant), _) => access.address = Address::Counter(Trip::RunTime),
@@ -119,21 +125,21 @@ fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use]) {
             _ => {}
         }
     }
-    access.index = index.and_then(|index| place.view.span(index));
+    access.index = index.and_then(|index| place.view(views).span(index));
 }
 
 /// Of several indices the one that is no constant: not a number, and, where no counter takes part in the address, not
 /// the counter of a loop, which was unrolled then. Where that leaves several, all of them. Where the variable is used
 /// by another name, and that use has no such index, the one that the name was made with.
-fn guilty_index(used: &Use, access: &Access, place: &Place) -> Option<Range<usize>> {
+fn guilty_index(used: &Use, access: &Access, place: &Place, views: &Views<'_>) -> Option<Range<usize>> {
     let has_counter = match &access.address {
         Address::Computed(sources) => sources.counter,
         Address::Counter(_) => true,
         Address::Constant => false,
     };
-    let counters = if has_counter { Rc::default() } else { place.view.counters_around(place.offset) };
+    let counters = if has_counter { Rc::default() } else { place.view(views).counters_around(place.offset) };
     let is_open = |range: &&Range<usize>| {
-        let text = text_of(range, place);
+        let text = text_of(range, place, views);
         !is_number(text) && !is_counter(&counters, text)
     };
     for indices in [&used.indices, &used.outer] {
@@ -141,24 +147,27 @@ fn guilty_index(used: &Use, access: &Access, place: &Place) -> Option<Range<usiz
         match open.as_slice() {
             [] => {}
             [only] => return Some((*only).clone()),
-            _ => return together(indices, place),
+            _ => return together(indices, place, views),
         }
     }
-    let indices =
-        if used.indices.iter().all(|index| is_number(text_of(index, place))) { &used.outer } else { &used.indices };
+    let indices = if used.indices.iter().all(|index| is_number(text_of(index, place, views))) {
+        &used.outer
+    } else {
+        &used.indices
+    };
     match indices.as_slice() {
         [only] => Some(only.clone()),
-        _ => together(indices, place),
+        _ => together(indices, place, views),
     }
 }
 
 /// Several indices with the brackets that stand between them.
-fn together(indices: &[Range<usize>], place: &Place) -> Option<Range<usize>> {
-    Some(indices.first()?.start.saturating_sub(1)..(indices.last()?.end + 1).min(place.view.text().len()))
+fn together(indices: &[Range<usize>], place: &Place, views: &Views<'_>) -> Option<Range<usize>> {
+    Some(indices.first()?.start.saturating_sub(1)..(indices.last()?.end + 1).min(place.view(views).text().len()))
 }
 
-fn text_of<'p>(range: &Range<usize>, place: &'p Place) -> &'p str {
-    place.view.text().get(range.clone()).unwrap_or("").trim()
+fn text_of<'v>(range: &Range<usize>, place: &Place, views: &'v Views<'_>) -> &'v str {
+    place.view(views).text().get(range.clone()).unwrap_or("").trim()
 }
 
 fn is_counter(counters: &[CounterSyntax], text: &str) -> bool {
@@ -169,26 +178,13 @@ fn is_number(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_digit())
 }
 
-/// Notes the source loop around each access.
-pub fn mark_loops(accesses: &mut [Access], views: &Views<'_>) {
-    for access in accesses {
-        if access.loop_depth == 0 && access.address == Address::Constant {
-            continue;
-        }
-        if let Some((view, found)) = source_loop(&access.places, &access.loop_lines, views) {
-            access.loop_span = view.span(found.range);
-            access.pragma = found.pragma.and_then(|range| view.span(range));
-            access.condition = found.condition.and_then(|range| view.span(range));
-        }
-    }
-}
-
 /// The source of a loop of the machine code: of the loops around a place the one whose header has the line of the closing
 /// branch, else the innermost that is not unrolled on request.
 pub fn source_loop(places: &[Place], branch: &[SourceLine], views: &Views<'_>) -> Option<(Rc<SourceView>, LoopSyntax)> {
     let around = || {
         places.iter().flat_map(|place| {
-            place.view.loops_around(place.offset).into_iter().map(|found| (Rc::clone(&place.view), found))
+            let view = place.view(views);
+            view.loops_around(place.offset).into_iter().map(move |found| (Rc::clone(view), found))
         })
     };
     let closes = |view: &Rc<SourceView>, found: &LoopSyntax| {

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::rc::Rc;
 
-use cuda_syntax::Views;
 use cuda_syntax::tree::{Declaration, DeclarationKind, Mention, Volatility};
+use cuda_syntax::{ViewId, Views};
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use nv_code::AccessKind;
@@ -35,8 +34,8 @@ pub struct Variable {
     pub span: Span,
 }
 
-/// A declaration in one of the unit's texts; the text is told by the address of its view.
-type Candidate = (usize, Declaration);
+/// A declaration in one of the unit's texts; the text is told by the number of its view.
+type Candidate = (ViewId, Declaration);
 
 #[derive(Default)]
 struct Score {
@@ -213,7 +212,7 @@ fn describe(
         type_text: part.type_text,
         kind: part.kind,
         is_parameter: declaration.is_parameter,
-        volatility: declaration.volatility.clone().or_else(|| volatile_member(object, *view, declaration)),
+        volatility: declaration.volatility.clone().or_else(|| volatile_member(object, *view, declaration, views)),
         initializer: score.initializer.clone(),
         bytes: part.bytes,
         span: score.span.clone()?,
@@ -221,10 +220,15 @@ fn describe(
 }
 
 /// The `volatile` member of the variable's type, where the machine code has such accesses.
-fn volatile_member(object: &RawObject, view: usize, declaration: &Declaration) -> Option<Volatility> {
+fn volatile_member(
+    object: &RawObject,
+    view: ViewId,
+    declaration: &Declaration,
+    views: &Views<'_>,
+) -> Option<Volatility> {
     let places = object.accesses.iter().filter(|access| access.is_volatile).flat_map(|access| &access.places);
-    let mut views = places.map(|place| &place.view).filter(|candidate| Rc::as_ptr(candidate) as usize == view);
-    views.next()?.volatile_member(declaration.type_text.split('[').next()?).map(Volatility::Member)
+    let mut of_view = places.filter(|place| place.view == view);
+    of_view.next()?.view(views).volatile_member(declaration.type_text.split('[').next()?).map(Volatility::Member)
 }
 
 /// What of a variable an object is: all of it, or a member.
@@ -287,7 +291,7 @@ fn is_worth_naming(declaration: &Declaration) -> bool {
 
 /// The variables that one access may be to.
 fn candidates(access: &Access, views: &Views<'_>) -> BTreeSet<Candidate> {
-    let view = |found: &Found| Rc::as_ptr(&access.places[found.level].view) as usize;
+    let view = |found: &Found| access.places[found.level].view;
     let found = resolve_access(access, views).into_iter();
     found.map(|found| (view(&found), found.mention.declaration)).collect()
 }
@@ -322,10 +326,17 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
     // What a function does through a pointer mentions variables of its own.
     for access in object.accesses.iter().filter(|access| !access.in_callee) {
         let found = resolve_access(access, views);
-        vote(&access.places, found, access.is_computed(), is_address_of, &mut scores);
+        vote(
+            &access.places,
+            found,
+            access.is_computed(),
+            |mention, place| is_address_of(mention, place, views),
+            views,
+            &mut scores,
+        );
     }
     for escape in &object.escapes {
-        let argument = argument_range(escape);
+        let argument = argument_range(escape, views);
         let fits = |mention: &Mention, _: &Place| match &argument {
             Some(range) => range.start <= mention.range.start && mention.range.end <= range.end,
             None => match &escape.kind {
@@ -337,7 +348,7 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
             },
         };
         let found = resolve(&escape.places, views, &Wanted { fits: &fits, is_indexed: false, kind: None });
-        vote(&escape.places, found, argument.is_some(), |mention, _| mention.is_passed, &mut scores);
+        vote(&escape.places, found, argument.is_some(), |mention, _| mention.is_passed, views, &mut scores);
     }
     // A number is in memory only where its address is taken or it is `volatile`; else it only stands nearby.
     scores.retain(|(_, declaration), score| {
@@ -347,13 +358,13 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
 }
 
 /// Where the argument stands that an address leaves by, at the innermost level.
-fn argument_range(escape: &Escape) -> Option<Range<usize>> {
+fn argument_range(escape: &Escape, views: &Views<'_>) -> Option<Range<usize>> {
     let (index, count) = escape.argument?;
     let place = escape.places.first()?;
-    let region = place.view.region(place.offset)?;
+    let region = place.view(views).region(place.offset)?;
     match &escape.kind {
-        EscapeKind::Call(function) => place.view.argument(region, &demangle(function), index, count),
-        EscapeKind::IndirectCall => place.view.argument_by_count(region, index, count),
+        EscapeKind::Call(function) => place.view(views).argument(region, &demangle(function), index, count),
+        EscapeKind::IndirectCall => place.view(views).argument_by_count(region, index, count),
         EscapeKind::Stored | EscapeKind::Generic(_) => None,
     }
 }
@@ -368,6 +379,7 @@ fn vote(
     found: Vec<Found>,
     is_certain: bool,
     is_passed: impl Fn(&Mention, &Place) -> bool,
+    views: &Views<'_>,
     scores: &mut BTreeMap<Candidate, Score>,
 ) {
     let mut seen = BTreeSet::new();
@@ -375,13 +387,13 @@ fn vote(
     let indexed: BTreeSet<Declaration> = indexed.map(|found| found.mention.declaration.clone()).collect();
     for Found { level, mention, .. } in found {
         let place = &places[level];
-        let view = Rc::as_ptr(&place.view) as usize;
+        let view = place.view;
         // `state.w` beside `state.key[k]` is not where the index is.
         let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
-        let path = member_path(&mention, place);
+        let path = member_path(&mention, place, views);
         let has_index = !mention.indices.is_empty();
-        let span = place.view.span(mention.declaration.range.0..mention.declaration.range.1);
-        let initializer = mention.declaration.initializer.and_then(|(start, end)| place.view.span(start..end));
+        let span = place.view(views).span(mention.declaration.range.0..mention.declaration.range.1);
+        let initializer = mention.declaration.initializer.and_then(|(start, end)| place.view(views).span(start..end));
         let is_passed = is_passed(&mention, place);
         let is_first = seen.insert(mention.declaration.clone());
         let score = scores.entry((view, mention.declaration)).or_default();
@@ -401,18 +413,18 @@ fn vote(
 }
 
 /// `&x`: that a number is an argument does not say that its address is.
-fn is_address_of(mention: &Mention, place: &Place) -> bool {
-    mention.is_passed && place.view.text()[..mention.range.start].trim_end().ends_with('&')
+fn is_address_of(mention: &Mention, place: &Place, views: &Views<'_>) -> bool {
+    mention.is_passed && place.view(views).text()[..mention.range.start].trim_end().ends_with('&')
 }
 
 /// `key` of `state.key[k]`; empty for the variable itself.
-fn member_path(mention: &Mention, place: &Place) -> String {
-    let text = place.view.text().get(mention.range.clone()).unwrap_or("");
+fn member_path(mention: &Mention, place: &Place, views: &Views<'_>) -> String {
+    let text = place.view(views).text().get(mention.range.clone()).unwrap_or("");
     let path = text.split('[').next().unwrap_or("").trim();
     let members = path.split_once('.').map_or("", |(_, members)| members);
     let is_path = members.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
     // A method is no member that has memory.
-    let is_called = place.view.text()[mention.range.end..].trim_start().starts_with('(');
+    let is_called = place.view(views).text()[mention.range.end..].trim_start().starts_with('(');
     if is_path && !is_called && !mention.indices.is_empty() { members.to_string() } else { String::new() }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use cuda_syntax::Views;
 use cuda_syntax::tree::{CallSyntax, base_name};
 use lmem_base::mangling::demangle;
 
@@ -25,16 +26,21 @@ pub struct Part {
 
 /// The parts of a statement that the code inlined into it can have its memory from: the arguments for the parameters
 /// that it uses, or the object of a method. `None` where the call is not found, or nothing was inlined.
-pub fn parts_of_calls(place: &Place, inner: Option<&Place>, handed: &[(Handed, usize)]) -> Option<Vec<Part>> {
+pub fn parts_of_calls(
+    place: &Place,
+    views: &Views<'_>,
+    inner: Option<&Place>,
+    handed: &[(Handed, usize)],
+) -> Option<Vec<Part>> {
     let callee = demangle(place.callee.as_deref()?);
     let base = base_name(&callee);
-    let calls = place.view.calls_at(place.offset, &callee);
+    let calls = place.view(views).calls_at(place.offset, &callee);
     if calls.is_empty() {
         return None;
     }
     // The parameters are known where the function is the user's, and is the one that was called here.
     let inner = inner.filter(|inner| inner.function == place.callee);
-    let parameters = inner.and_then(|inner| inner.view.parameters_around(inner.offset));
+    let parameters = inner.and_then(|inner| inner.view(views).parameters_around(inner.offset));
     let has_object = parameters.is_some() || base == "operator[]";
     let all: Vec<(Handed, usize)> = match handed {
         [] => vec![(Handed::Object, 0)],

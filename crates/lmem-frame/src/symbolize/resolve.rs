@@ -78,8 +78,8 @@ pub fn resolve(places: &[Place], views: &Views<'_>, wanted: &Wanted<'_>) -> Vec<
     let mut inner: Vec<Use> = Vec::new();
     let mut handed: Vec<(Handed, usize)> = Vec::new();
     for (level, place) in places.iter().enumerate() {
-        let regions = place.view.regions(place.offset);
-        let parts = parts_of_calls(place, level.checked_sub(1).map(|inner| &places[inner]), &handed);
+        let regions = place.view(views).regions(place.offset);
+        let parts = parts_of_calls(place, views, level.checked_sub(1).map(|inner| &places[inner]), &handed);
         let all = mentions(place, &regions, views);
         let here = candidates(place, &all, parts.as_deref(), wanted);
         let (aliases, variables): (Vec<Here<'_>>, Vec<Here<'_>>) =
@@ -103,7 +103,7 @@ pub fn resolve(places: &[Place], views: &Views<'_>, wanted: &Wanted<'_>) -> Vec<
         }
         let aliases = if variables.is_empty() { aliases } else { indexed };
         if level == 0 {
-            (handed, inner) = innermost(place, &regions, &all, &aliases, wanted, variables.is_empty());
+            (handed, inner) = innermost((place, views), &regions, &all, &aliases, wanted, variables.is_empty());
             continue;
         }
         let parameters = aliases.iter().filter(|alias| alias.mention.declaration.is_parameter);
@@ -152,7 +152,7 @@ fn candidates<'m>(place: &Place, all: &'m [Mention], parts: Option<&[Part]>, wan
 
 /// What the innermost statement has from its caller: parameters, and where the function is a method, members.
 fn innermost(
-    place: &Place,
+    (place, views): (&Place, &Views<'_>),
     regions: &[Node<'_>],
     all: &[Mention],
     aliases: &[Here<'_>],
@@ -164,7 +164,7 @@ fn innermost(
         parameters.map(|alias| (Handed::Parameter(alias.mention.declaration.name.clone()), Use::of(alias.mention)));
     let is_known = |name: &str| all.iter().any(|mention| mention.declaration.name == name);
     let members = regions.iter().filter(|_| with_members);
-    let members = members.flat_map(|region| place.view.indexed_members(*region, &is_known));
+    let members = members.flat_map(|region| place.view(views).indexed_members(*region, &is_known));
     let is_same_way = |member: &MemberSyntax| match wanted.kind {
         Some(AccessKind::Load) => member.is_read,
         Some(AccessKind::Store) => member.is_written,
@@ -187,9 +187,8 @@ fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
 /// Uses of variables in the statement at a place, with what the front end knows of them; variables that only the front
 /// end knows, as those that a macro declares, too.
 fn mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Rc<[Mention]> {
-    let view = Rc::as_ptr(&place.view) as usize;
     let (start, end) = (regions.first().map(Node::start_byte), regions.last().map(Node::end_byte));
-    let key = (view, start.unwrap_or(place.offset), end.unwrap_or(place.offset), place.function.clone());
+    let key = (place.view, start.unwrap_or(place.offset), end.unwrap_or(place.offset), place.function.clone());
     if let Some(known) = views.mentions.borrow().get(&key) {
         return Rc::clone(known);
     }
@@ -199,12 +198,12 @@ fn mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Rc<[Menti
 }
 
 fn find_mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Vec<Mention> {
-    let mentions = regions.iter().flat_map(|region| place.view.mentions(*region).to_vec());
+    let mentions = regions.iter().flat_map(|region| place.view(views).mentions(*region).to_vec());
     let mut mentions: Vec<Mention> = mentions.collect();
     for mention in &mut mentions {
         match front_end(place, views, &mention.declaration) {
             Some(variable) => describe(&mut mention.declaration, variable),
-            None => bind_type(&mut mention.declaration, place),
+            None => bind_type(&mut mention.declaration, place, views),
         }
     }
     copies::settle(&mut mentions, place, views);
@@ -213,12 +212,12 @@ fn find_mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Vec<
         if mentions.iter().any(|mention| mention.declaration.name == variable.name) {
             continue;
         }
-        if let Some(declaration) = hidden_declaration(place, variable) {
-            regions.iter().for_each(|region| mentions.extend(place.view.uses_of(*region, &declaration)));
+        if let Some(declaration) = hidden_declaration(place, views, variable) {
+            regions.iter().for_each(|region| mentions.extend(place.view(views).uses_of(*region, &declaration)));
         }
     }
     if mentions.is_empty() {
-        mentions.extend(macro_kernel::mentions(place, hidden));
+        mentions.extend(macro_kernel::mentions(place, views, hidden));
     }
     mentions
 }
@@ -228,7 +227,7 @@ pub fn front_end<'v>(place: &Place, views: &'v Views<'_>, declaration: &Declarat
     if declaration.is_parameter {
         return None;
     }
-    let span = place.view.span(declaration.range.0..declaration.range.1)?;
+    let span = place.view(views).span(declaration.range.0..declaration.range.1)?;
     let line = u32::try_from(span.start_line()).ok()?;
     views.front_end.variable(place.function.as_deref(), &span.file.path, line, &declaration.name)
 }
@@ -252,12 +251,13 @@ fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
 
 /// What a template's parameter stands for in the instance that the place is in, where that is a number or pointer: neither
 /// is what a computed address goes into.
-fn bind_type(declaration: &mut Declaration, place: &Place) {
+fn bind_type(declaration: &mut Declaration, place: &Place, views: &Views<'_>) {
     if declaration.kind != DeclarationKind::Aggregate {
         return;
     }
     let Some(function) = place.function.as_deref() else { return };
-    let parameters = place.view.function_at(place.offset).map(|syntax| syntax.template_parameters).unwrap_or_default();
+    let parameters =
+        place.view(views).function_at(place.offset).map(|syntax| syntax.template_parameters).unwrap_or_default();
     if !parameters.contains(&declaration.type_text) {
         return;
     }
@@ -271,12 +271,12 @@ fn bind_type(declaration: &mut Declaration, place: &Place) {
 }
 
 /// A variable whose declaration the text does not show.
-pub fn hidden_declaration(place: &Place, variable: &FrontEndVariable) -> Option<Declaration> {
-    let line = place.view.line_range(variable.line as usize)?;
-    let text = place.view.text().get(line.clone())?;
-    let file = place.view.span(line.clone())?.file;
+pub fn hidden_declaration(place: &Place, views: &Views<'_>, variable: &FrontEndVariable) -> Option<Declaration> {
+    let line = place.view(views).line_range(variable.line as usize)?;
+    let text = place.view(views).text().get(line.clone())?;
+    let file = place.view(views).span(line.clone())?.file;
     let is_elsewhere = Path::new(&variable.file).file_name() != file.path.file_name();
-    if is_elsewhere || place.view.is_declared(place.offset, &variable.name) {
+    if is_elsewhere || place.view(views).is_declared(place.offset, &variable.name) {
         return None;
     }
     let word = places_of(text, &variable.name).next();
@@ -299,18 +299,20 @@ pub fn hidden_declaration(place: &Place, variable: &FrontEndVariable) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cuda_syntax::SourceView;
+    use cuda_syntax::Example;
 
     #[test]
     fn parameters_of_templates_stand_for_types() {
         let text = "template <class T, int N> __device__ float f(T v) { T x = v; return x[N]; }\n";
-        let view = Rc::new(SourceView::example("a.cu", text));
+        let example = Example::new(text);
+        let views = example.views();
+        let id = views.id(Example::NAME).unwrap();
+        let view = views.view(id);
         let offset = text.find("x =").unwrap();
         let bound = |function: &str| {
-            let place =
-                Place { view: Rc::clone(&view), line: 1, offset, function: Some(function.into()), callee: None };
+            let place = Place { view: id, line: 1, offset, function: Some(function.into()), callee: None };
             let mut declaration = view.declaration_of(&(offset..offset + 1)).unwrap();
-            bind_type(&mut declaration, &place);
+            bind_type(&mut declaration, &place, &views);
             (declaration.kind, declaration.bytes)
         };
         assert_eq!(bound("_Z1fIfLi4EEfT_"), (DeclarationKind::Scalar, Some(4)));

@@ -1,0 +1,287 @@
+//! Attribution: the frame of each kernel, made of what the machine code, the PTX and the source say.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+use cuda_syntax::Views;
+use cuda_syntax::tree::DeclarationKind;
+use lmem_base::gpu::Gpu;
+use lmem_base::mangling::{bind, demangle, template_arguments};
+use lmem_unit::Artifacts;
+use nv_code::{KernelFacts, LocalAccess, PtxFunction, PtxVariable, PtxasLog, STACK_ALIGNMENT, UnitFacts};
+
+use crate::access::{Access, Contents, ObjectKey, RawObject};
+use crate::allocation;
+use crate::balance::balance;
+use crate::call_objects::Calls;
+use crate::calls::{self, Sorted};
+use crate::described::describe;
+use crate::frame::{FrameObject, KernelFrame, SpillCheck, StackObjectKind};
+use crate::symbolize::name::{self, Variable};
+use crate::{contents, objects, spill};
+
+/// Alignment adds at most this many bytes to a frame.
+const MAX_PADDING: u64 = 15;
+
+/// Attributes all local memory of a unit to variables and calls. `flag` is a `-maxrregcount` of the compilation.
+pub fn attribute(
+    views: &Views<'_>,
+    facts: &UnitFacts,
+    artifacts: &Artifacts,
+    flag: Option<(u32, String)>,
+) -> Vec<KernelFrame> {
+    let about = Attribution {
+        facts,
+        unlimited: PtxasLog::parse(&artifacts.unlimited_log),
+        views,
+        gpu: artifacts.arch().gpu(),
+        flag,
+        calls: Calls::new(facts, views),
+    };
+    let shared = PtxasLog::parse(artifacts.shared_log.as_deref().unwrap_or(""));
+    let mut frames = Vec::new();
+    let mut functions: BTreeMap<String, KernelFrame> = BTreeMap::new();
+    for kernel in &facts.kernels {
+        let (own, callees) = about.frames(kernel);
+        let shared_spilling = shared.functions.get(&kernel.name).map(|function| function.usage);
+        frames.push(KernelFrame { shared_spilling, ..own });
+        callees.into_iter().for_each(|callee| keep_largest(&mut functions, callee));
+    }
+    frames.extend(functions.into_values());
+    frames
+}
+
+/// Several kernels have copies of a function, compiled under the limits of each: the largest frame speaks for all.
+fn keep_largest(functions: &mut BTreeMap<String, KernelFrame>, mut callee: KernelFrame) {
+    let size = |frame: &KernelFrame| (frame.usage.stack_frame, frame.usage.spill_stores);
+    match functions.entry(callee.mangled.clone()) {
+        Entry::Vacant(entry) => _ = entry.insert(callee),
+        Entry::Occupied(mut entry) => {
+            let known = entry.get_mut();
+            if size(&callee) > size(known) {
+                std::mem::swap(known, &mut callee);
+            }
+            known.kernels.extend(callee.kernels);
+        }
+    }
+}
+
+/// What the frames of one unit are made with.
+struct Attribution<'a> {
+    facts: &'a UnitFacts,
+    unlimited: PtxasLog,
+    views: &'a Views<'a>,
+    gpu: &'static Gpu,
+    /// A `-maxrregcount` of the compilation.
+    flag: Option<(u32, String)>,
+    calls: Calls<'a>,
+}
+
+impl Attribution<'_> {
+    /// The frame of a kernel, and those of functions that it has copies of and that have frames of their own.
+    fn frames(&self, kernel: &KernelFacts) -> (KernelFrame, Vec<KernelFrame>) {
+        if !kernel.has_local_memory() && !self.calls.has_recursion(&kernel.name) {
+            return (KernelFrame::new(kernel), Vec::new());
+        }
+        let mut sorted = calls::sort(kernel, self.facts);
+        let gathered = objects::gather(kernel, &sorted.others, self.facts, self.views);
+        let mut accesses: BTreeMap<Option<usize>, Vec<LocalAccess>> = BTreeMap::new();
+        for access in std::mem::take(&mut sorted.others) {
+            accesses.entry(access.callee).or_default().push(access);
+        }
+        let mut objects: BTreeMap<Option<usize>, Vec<(ObjectKey, RawObject)>> = BTreeMap::new();
+        for (key, raw) in gathered.objects {
+            let owner = kernel.callees.iter().position(|callee| callee.name == key.function);
+            objects.entry(owner).or_default().push((key, raw));
+        }
+        let mut stray = gathered.stray;
+        let mut make = |index: Option<usize>, function: KernelFacts| {
+            let function = KernelFacts { accesses: accesses.remove(&index).unwrap_or_default(), ..function };
+            let raw = objects.remove(&index).unwrap_or_default();
+            self.frame(kernel, function, index, &sorted, raw, stray.remove(&index).unwrap_or_default())
+        };
+        let own = make(None, kernel.without_code());
+        let callees = kernel.callees.iter().enumerate().map(|(index, callee)| {
+            let kernels = BTreeSet::from([kernel.name.clone()]);
+            KernelFrame { kernels, ..make(Some(index), callee.as_function()) }
+        });
+        let callees = callees.collect();
+        (own, callees)
+    }
+
+    /// One frame: `kernel` has the accesses that are no part of calls. A function is compiled under the limits of the
+    /// kernel that has the copy.
+    fn frame(
+        &self,
+        section: &KernelFacts,
+        mut kernel: KernelFacts,
+        index: Option<usize>,
+        sorted: &Sorted,
+        mut raw: Vec<(ObjectKey, RawObject)>,
+        stray: Vec<Access>,
+    ) -> KernelFrame {
+        let ptx = &self.facts.ptx;
+        let function = ptx.function(&kernel.name);
+        let limiting = ptx.function(&section.name);
+        let described = function.and_then(|function| describe(function, ptx, self.views));
+        let body = described.as_ref().and_then(|described| described.body.clone());
+        let (span, syntax) = described.map_or((None, None), |described| (described.span, described.syntax));
+        // Where the source is PTX itself, its header is the place.
+        let header = || self.views.ptx()?.line_span(*function?.lines.as_ref()?.start() as usize);
+        let span = span.or_else(header);
+        let mut frame = KernelFrame {
+            span,
+            body,
+            launch_bounds: syntax.as_ref().map(|(bounds, _)| bounds.clone()).unwrap_or_default(),
+            limit: limiting.map(|function| spill::limit(function, self.flag.clone(), self.gpu)),
+            unlimited: self.unlimited.functions.get(&kernel.name).map(|function| function.usage),
+            recursion: self.calls.recursion_of(&kernel.name),
+            is_address_taken: !kernel.is_entry && ptx.is_address_taken(&kernel.name),
+            ..KernelFrame::new(&kernel)
+        };
+        let mut incoming: Option<FrameObject> = None;
+        let mut objects = self.calls.call_objects(section, &frame, sorted.areas(index, self.facts, self.views));
+        let saved = sorted.saved_bytes.get(&index).copied().unwrap_or_default();
+        frame.saved = saved;
+        frame.spill_check = self.check_spills(&kernel, saved);
+        // What saving registers moves is no spill of the register allocator.
+        kernel.usage.spill_stores = kernel.usage.spill_stores.saturating_sub(saved.0);
+        kernel.usage.spill_loads = kernel.usage.spill_loads.saturating_sub(saved.1);
+        objects.extend(self.spilled(&kernel));
+        let mut parameters =
+            function.map(|function| contents::parameters(function, self.facts, self.views)).unwrap_or_default();
+        for parameter in parameters.iter_mut().flatten() {
+            let names = syntax.as_ref().map_or(&[][..], |(_, syntax)| &syntax.template_parameters);
+            parameter.type_text = bind(&parameter.type_text, names, &template_arguments(&frame.name));
+        }
+        let names = self.names(&mut raw);
+        for ((key, mut raw), named) in raw.into_iter().zip(names) {
+            if !kernel.is_entry && is_parameter_of(function, &key) {
+                // It lies in the frame of the caller.
+                incoming = incoming.or_else(|| self.calls.incoming(&raw)).filter(|_| kernel.usage.stack_frame == 0);
+                continue;
+            }
+            raw.contents.name(&parameters);
+            objects.push(self.variable_object(key, raw, named, function, &frame));
+        }
+        if objects.is_empty() {
+            objects.extend(incoming);
+        }
+        frame.objects = balance(objects, stray, kernel.usage.stack_frame, padding(&kernel));
+        frame
+    }
+
+    /// ptxas's own figures against the instructions that it marks, and those that save registers.
+    fn check_spills(&self, kernel: &KernelFacts, saved: (u64, u64)) -> Option<SpillCheck> {
+        let marked = kernel.marked_spill_bytes();
+        let found = (marked.0 + saved.0, marked.1 + saved.1);
+        let shared = kernel.shared_spills;
+        let reported = (kernel.usage.spill_stores + shared.0, kernel.usage.spill_loads + shared.1);
+        let is_comparable = self.facts.has_spill_marks && !self.facts.is_without_log;
+        (is_comparable && found != reported).then_some(SpillCheck { found, reported })
+    }
+
+    /// The parameter of a function that an object is, as the source names it.
+    fn parameter(&self, key: &ObjectKey) -> Option<Variable> {
+        let function = self.facts.ptx.function(&key.function)?;
+        let variable = function.local_variables.get(key.variable)?;
+        let parameters = contents::parameters(function, self.facts, self.views);
+        let parameter = parameters.into_iter().nth(variable.parameter?)??;
+        Some(Variable {
+            name: parameter.name,
+            type_text: parameter.type_text,
+            kind: DeclarationKind::Aggregate,
+            is_parameter: true,
+            volatility: None,
+            initializer: None,
+            bytes: Some(variable.bytes),
+            span: parameter.span,
+        })
+    }
+
+    fn spilled(&self, kernel: &KernelFacts) -> Option<FrameObject> {
+        let spills = spill::spills(kernel, self.facts, self.views)?;
+        let bytes = spills.slot_bytes;
+        Some(FrameObject::new(StackObjectKind::Spills(Box::new(spills)), bytes))
+    }
+
+    /// The variables of all objects, in their order.
+    fn names(&self, objects: &mut [(ObjectKey, RawObject)]) -> Vec<Option<Variable>> {
+        // Parameters in memory, and what is not of the source, have no statements to be told by.
+        let has_name = |key: &ObjectKey, raw: &RawObject| {
+            let function = self.facts.ptx.function(&key.function);
+            raw.allocation.is_none() && function.is_some_and(|function| is_of_source(function, key))
+        };
+        let are_named: Vec<bool> = objects.iter().map(|(key, raw)| has_name(key, raw)).collect();
+        let of_source = objects.iter_mut().zip(&are_named).filter(|(_, is_named)| **is_named);
+        let mut of_source: Vec<&mut RawObject> = of_source.map(|((_, raw), _)| raw).collect();
+        let mut names = name::name_all(&mut of_source, self.views).into_iter();
+        let all = objects.iter().zip(&are_named);
+        all.map(|((key, _), is_named)| if *is_named { names.next().flatten() } else { self.parameter(key) }).collect()
+    }
+
+    fn variable_object(
+        &self,
+        key: ObjectKey,
+        raw: RawObject,
+        named: Option<Variable>,
+        function: Option<&PtxFunction>,
+        frame: &KernelFrame,
+    ) -> FrameObject {
+        let allocation = raw.allocation.as_deref().map(|places| allocation::describe(places, self.views));
+        let is_own = function.is_some_and(|function| function.name == key.function);
+        let owner = demangle(&key.function);
+        let (kind, mut variable) = match allocation {
+            Some((allocation, variable)) => (StackObjectKind::Allocation(Box::new(allocation)), variable),
+            None => (StackObjectKind::Variable, named),
+        };
+        if self.facts.is_without_log {
+            // Its lines have no columns: what a line takes from a parameter, such as a pointer in a structure, may only
+            // stand beside the array.
+            let is_copy = matches!(raw.contents, Contents::Parameter(_));
+            let is_beside = |it: &Variable| !is_copy && it.is_parameter && it.bytes.is_none() && it.name.contains('.');
+            variable = variable.filter(|variable| !is_beside(variable));
+        }
+        if let Some(variable) = &mut variable {
+            let described = self
+                .facts
+                .ptx
+                .function(&key.function)
+                .and_then(|function| describe(function, &self.facts.ptx, self.views));
+            let parameters = described.and_then(|described| Some(described.syntax?.1.template_parameters));
+            variable.type_text = bind(
+                &variable.type_text,
+                &parameters.unwrap_or_default(),
+                &template_arguments(if is_own { &frame.name } else { &owner }),
+            );
+        }
+        FrameObject {
+            key: Some(key),
+            is_library: raw.is_library,
+            argument_of: raw.passed_to,
+            contents: raw.contents,
+            variable,
+            accesses: raw.accesses,
+            escapes: raw.escapes,
+            function: (!is_own).then_some(owner),
+            ..FrameObject::new(kind, raw.bytes)
+        }
+    }
+}
+
+/// Whether an object is a parameter of the function that has the frame.
+fn is_parameter_of(function: Option<&PtxFunction>, key: &ObjectKey) -> bool {
+    function.filter(|function| function.name == key.function).is_some_and(|function| {
+        function.local_variables.get(key.variable).is_some_and(|variable| variable.parameter.is_some())
+    })
+}
+
+/// Whether an object is of the source: assembly may have local variables of its own.
+fn is_of_source(function: &PtxFunction, key: &ObjectKey) -> bool {
+    function.local_variables.get(key.variable).is_some_and(PtxVariable::is_depot)
+}
+
+/// Alignment of the frame, and of the stack pointer itself where the function rounds that.
+fn padding(kernel: &KernelFacts) -> u64 {
+    MAX_PADDING + kernel.stack_alignment.saturating_sub(STACK_ALIGNMENT)
+}

@@ -1,0 +1,100 @@
+//! Objects whose bytes add up to the frame that ptxas reports.
+
+use crate::access::Access;
+use crate::frame::{FrameObject, StackObjectKind};
+
+/// Keeps what is in the frame, and adds the remainder so that the bytes add up. Up to `padding` bytes that are left are
+/// alignment.
+pub fn balance(objects: Vec<FrameObject>, stray: Vec<Access>, frame: u64, padding: u64) -> Vec<FrameObject> {
+    let mut left = frame;
+    let mut kept = Vec::new();
+    // Accesses prove an object; one whose address only escapes may have been promoted, and must fit.
+    let (proven, escaped): (Vec<_>, Vec<_>) =
+        objects.into_iter().partition(|object| !object.accesses.is_empty() || is_certain(object));
+    for mut object in proven {
+        object.bytes = object.bytes.min(left);
+        left -= object.bytes;
+        kept.push(object);
+    }
+    for object in escaped {
+        if object.bytes > 0 && object.bytes <= left {
+            left -= object.bytes;
+            kept.push(object);
+        }
+    }
+    // Objects without a byte are not in the frame: their accesses are told with what is left.
+    let (empty, mut kept): (Vec<_>, Vec<_>) =
+        kept.into_iter().partition(|object| object.bytes == 0 && !is_certain(object));
+    let stray: Vec<Access> = stray.into_iter().chain(empty.into_iter().flat_map(|object| object.accesses)).collect();
+    if left > padding
+        && let Some((spills, gaps)) = kept.iter_mut().find_map(with_gaps)
+    {
+        // Slots that were given up again: all that is known lies elsewhere.
+        let unused = gaps.min(left);
+        spills.bytes += unused;
+        left -= unused;
+    }
+    if let Some(last) = kept.iter_mut().rfind(|object| object.bytes > 0).filter(|_| left <= padding) {
+        last.bytes += left;
+        last.padding = left;
+        left = 0;
+    }
+    if left > 0 || (kept.is_empty() && !stray.is_empty()) {
+        kept.push(FrameObject { accesses: stray, ..FrameObject::new(StackObjectKind::Unknown, left) });
+    }
+    kept
+}
+
+fn with_gaps(object: &mut FrameObject) -> Option<(&mut FrameObject, u64)> {
+    let StackObjectKind::Spills(spills) = &object.kind else { return None };
+    let gaps = spills.gap_bytes;
+    Some((object, gaps))
+}
+
+/// Whether an object needs no access of its own to be there.
+fn is_certain(object: &FrameObject) -> bool {
+    match &object.kind {
+        StackObjectKind::Spills(_) | StackObjectKind::Call(_) | StackObjectKind::Recursion(_) => true,
+        // Its address may be all that is used of it.
+        StackObjectKind::Allocation(_) => true,
+        StackObjectKind::Variable | StackObjectKind::Unknown => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::objects::tests::access;
+
+    fn object(bytes: u64, accesses: usize) -> FrameObject {
+        let mut object = FrameObject::new(StackObjectKind::Unknown, bytes);
+        object.kind = StackObjectKind::Variable;
+        object.accesses = (0..accesses).map(|_| access()).collect();
+        object
+    }
+
+    const MAX_PADDING: u64 = 15;
+
+    fn sum(objects: &[FrameObject]) -> u64 {
+        objects.iter().map(|object| object.bytes).sum()
+    }
+
+    #[test]
+    fn bytes_always_add_up() {
+        for frame in [0, 8, 64, 72, 80, 100, 200] {
+            for objects in [vec![], vec![object(64, 1)], vec![object(64, 1), object(64, 0)], vec![object(16, 0)]] {
+                for stray in [vec![], vec![access()]] {
+                    assert_eq!(sum(&balance(objects.clone(), stray, frame, MAX_PADDING)), frame);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn padding_counts_with_the_object_before_it() {
+        let objects = balance(vec![object(64, 1)], Vec::new(), 72, MAX_PADDING);
+        assert_eq!((objects.len(), objects[0].bytes), (1, 72));
+        let objects = balance(vec![object(64, 1)], Vec::new(), 104, MAX_PADDING);
+        assert!(matches!(objects[1].kind, StackObjectKind::Unknown));
+    }
+}

@@ -1,0 +1,140 @@
+//! What calls put into a frame: saved registers, arguments, results, and the recursions that a kernel starts.
+
+use cuda_syntax::Views;
+use lmem_base::mangling::{demangle, without_copy_number};
+use lmem_base::source::Span;
+use nv_code::dataflow::{Circle, Circles, callee as called_name};
+use nv_code::{Instruction, KernelFacts, UnitFacts};
+
+use crate::access::RawObject;
+use crate::calls::{self, CallArea, CallAreaKind};
+use crate::described::describe;
+use crate::frame::{FrameObject, KernelFrame, Recursion, StackObjectKind};
+
+/// The calls of one unit, and its source.
+pub struct Calls<'a> {
+    pub facts: &'a UnitFacts,
+    pub views: &'a Views<'a>,
+    circles: Circles,
+}
+
+impl<'a> Calls<'a> {
+    pub fn new(facts: &'a UnitFacts, views: &'a Views<'a>) -> Self {
+        Self { facts, views, circles: Circles::new(&facts.ptx) }
+    }
+
+    /// Whether a kernel gets into a recursion.
+    pub fn has_recursion(&self, kernel: &str) -> bool {
+        !self.circles.reached_from(kernel).is_empty()
+    }
+
+    /// What calls put into the frame, and the recursions that it starts.
+    pub fn call_objects(
+        &self,
+        kernel: &KernelFacts,
+        frame: &KernelFrame,
+        areas: Vec<(CallArea, u64)>,
+    ) -> Vec<FrameObject> {
+        // What lies in the frames of callers is said there, and here only where nothing else is.
+        let is_said = |area: &CallArea| match area.kind {
+            CallAreaKind::Incoming { .. } => frame.usage.stack_frame > 0,
+            // Where functions save registers, that some routine does so too is no news.
+            CallAreaKind::Routine { .. } => frame.usage.stack_frame > 0 || !kernel.callees.is_empty(),
+            CallAreaKind::Saved { .. } | CallAreaKind::Passed { .. } => false,
+        };
+        let areas = areas.into_iter().filter(|(area, _)| !is_said(area)).map(|(mut area, bytes)| {
+            let callee = area.callees.first().and_then(|name| self.facts.ptx.function(name.as_deref()?));
+            area.callee_span = callee.and_then(|callee| describe(callee, &self.facts.ptx, self.views)?.span);
+            if matches!(area.kind, CallAreaKind::Routine { .. }) {
+                area.calls.extend(self.first_slow_instruction(kernel));
+            }
+            // A function of the library has no lines: its caller's stand for it.
+            if frame.span.is_none() && area.calls.is_empty() {
+                area.calls.extend(self.first_call(&frame.mangled));
+            }
+            FrameObject::new(StackObjectKind::Call(Box::new(area)), bytes)
+        });
+        let mut objects: Vec<FrameObject> = areas.collect();
+        if frame.is_entry {
+            let recursions = self.recursions_from(&frame.mangled).into_iter();
+            objects.extend(
+                recursions.map(|recursion| FrameObject::new(StackObjectKind::Recursion(Box::new(recursion)), 0)),
+            );
+        }
+        objects
+    }
+
+    /// What a function reads from the frames of its callers.
+    pub fn incoming(&self, raw: &RawObject) -> Option<FrameObject> {
+        if raw.accesses.is_empty() {
+            return None;
+        }
+        let area = CallArea {
+            kind: CallAreaKind::Incoming { bytes: raw.bytes },
+            callees: Vec::new(),
+            calls: Vec::new(),
+            callee_span: None,
+            loads: raw.accesses.iter().map(|access| access.count).sum(),
+            stores: 0,
+            loop_depth: raw.accesses.iter().map(|access| access.loop_depth).max().unwrap_or(0),
+        };
+        Some(FrameObject::new(StackObjectKind::Call(Box::new(area)), 0))
+    }
+
+    /// The first instruction for which ptxas has a routine: in the functions that a kernel has copies of, as a kernel
+    /// itself has no registers to save.
+    fn first_slow_instruction(&self, kernel: &KernelFacts) -> Option<Span> {
+        let functions = kernel.callees.iter().filter_map(|callee| self.facts.ptx.function(&callee.name));
+        let mut functions = functions.chain(self.facts.ptx.function(&kernel.name));
+        functions.find_map(|function| {
+            let is_slow = |instruction: &Instruction| {
+                matches!(instruction.mnemonic(), "div" | "rcp" | "sqrt" | "rem") && !instruction.has("approx")
+            };
+            let mut slow = function.instructions.iter().enumerate().filter(|(_, instruction)| is_slow(instruction));
+            slow.find_map(|(index, _)| calls::call_span(function, index, self.facts, self.views))
+        })
+    }
+
+    /// The first call of a function that the user's files show.
+    fn first_call(&self, callee: &str) -> Option<Span> {
+        self.facts.ptx.functions.iter().find_map(|function| {
+            let calls = function.instructions.iter().enumerate().filter(|(_, call)| call.mnemonic() == "call");
+            let mut calls = calls.filter(|(_, call)| called_name(call).as_deref() == Some(callee));
+            calls.find_map(|(index, _)| calls::call_span(function, index, self.facts, self.views))
+        })
+    }
+
+    pub fn recursion_of(&self, function: &str) -> Option<Recursion> {
+        let name = without_copy_number(function).unwrap_or(function);
+        self.circles.of(name).or_else(|| self.circles.of(function)).map(|circle| self.recursion(circle))
+    }
+
+    /// Recursions that a kernel gets into, where the machine code has a function that saves registers for them.
+    fn recursions_from(&self, kernel: &str) -> Vec<Recursion> {
+        let is_function = |name: &str, of: &str| of == name || without_copy_number(of) == Some(name);
+        let has_frame = |name: &String| {
+            let mut sections = self.facts.kernels.iter();
+            sections.any(|section| {
+                let own = is_function(name, &section.name) && section.usage.stack_frame > 0;
+                own || section.callees.iter().any(|callee| is_function(name, &callee.name))
+            })
+        };
+        let circles = self.circles.reached_from(kernel).into_iter();
+        circles.filter(|circle| circle.functions.iter().any(has_frame)).map(|circle| self.recursion(&circle)).collect()
+    }
+
+    fn recursion(&self, circle: &Circle) -> Recursion {
+        let first = circle.functions.first().and_then(|name| self.facts.ptx.function(name));
+        let mut closing: Vec<Span> = Vec::new();
+        for (function, call) in &circle.closing {
+            let function = self.facts.ptx.function(function);
+            let span = function.and_then(|function| calls::call_span(function, *call, self.facts, self.views));
+            closing.extend(span.filter(|span| !closing.contains(span)));
+        }
+        Recursion {
+            functions: circle.functions.iter().map(|name| demangle(name)).collect(),
+            span: first.and_then(|function| describe(function, &self.facts.ptx, self.views)?.span),
+            closing,
+        }
+    }
+}
