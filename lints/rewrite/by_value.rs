@@ -7,10 +7,9 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::{access_path, base_name, children, is_callee, resolve, role};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{access_path, base_name, is_callee, resolve, role};
 use lmem_base::diagnostic::Edit;
 use lmem_base::mangling::demangle;
 use lmem_frame::{EscapeKind, StackObject};
@@ -65,24 +64,24 @@ struct Parameter<'t> {
 
 impl<'t> Parameter<'t> {
     fn of(view: &SourceView, function: Node<'t>, argument: usize) -> Option<Self> {
-        let declarator = function.child_by_field_name("declarator").filter(|it| it.kind() == "function_declarator")?;
-        let list = children(declarator.child_by_field_name("parameters")?);
-        let whole = list.into_iter().filter(|node| node.is_named() && node.kind() != "comment").nth(argument)?;
-        let declared = whole.child_by_field_name("declarator").filter(|_| whole.kind() == "parameter_declaration")?;
+        let declarator = function.field(Field::Declarator).filter(|it| it.kind() == Kind::FunctionDeclarator)?;
+        let list = declarator.field(Field::Parameters)?.children();
+        let whole = list.into_iter().filter(|node| node.is_named() && node.kind() != Kind::Comment).nth(argument)?;
+        let declared = whole.field(Field::Declarator).filter(|_| whole.kind() == Kind::ParameterDeclaration)?;
         let way = match declared.kind() {
-            "pointer_declarator" | "abstract_pointer_declarator" => Way::Pointer,
-            "reference_declarator" | "abstract_reference_declarator" => Way::Reference,
+            Kind::PointerDeclarator | Kind::AbstractPointerDeclarator => Way::Pointer,
+            Kind::ReferenceDeclarator | Kind::AbstractReferenceDeclarator => Way::Reference,
             _ => return None,
         };
         let sign = declared.child(0).filter(|sign| matches!(view.slice(*sign), "*" | "&"))?;
-        let inner = children(declared).into_iter().filter(Node::is_named).collect::<Vec<_>>();
+        let inner = declared.named_children().collect::<Vec<_>>();
         let name = match inner.as_slice() {
             [] => None,
-            [name] if name.kind() == "identifier" => Some(*name),
+            [name] if name.kind() == Kind::Identifier => Some(*name),
             // `__restrict__`, arrays, pointers to pointers.
             _ => return None,
         };
-        let type_node = whole.child_by_field_name("type")?;
+        let type_node = whole.field(Field::Type)?;
         Some(Self { whole, type_node, way, sign: sign.byte_range(), name })
     }
 }
@@ -90,10 +89,10 @@ impl<'t> Parameter<'t> {
 /// The edits of a function and all its calls.
 fn by_value(view: &SourceView, name: &str, argument: usize) -> Option<Vec<Edit>> {
     let functions = functions_named(view, name);
-    let mut definitions = functions.iter().filter(|function| function.child_by_field_name("body").is_some());
+    let mut definitions = functions.iter().filter(|function| function.field(Field::Body).is_some());
     let definition = definitions.next().filter(|_| definitions.next().is_none())?;
     let parameter = Parameter::of(view, *definition, argument)?;
-    let body = definition.child_by_field_name("body")?;
+    let body = definition.field(Field::Body)?;
     let mut edits = Vec::new();
     let is_written = uses(view, *definition, body, &parameter, &mut edits)?;
     let type_text = view.slice(parameter.type_node);
@@ -104,11 +103,11 @@ fn by_value(view: &SourceView, name: &str, argument: usize) -> Option<Vec<Edit>>
         }
         edits.push(view.replacement(own.sign, "")?);
         if is_written {
-            let result = function.child_by_field_name("type").filter(|it| view.slice(*it) == "void")?;
+            let result = function.field(Field::Type).filter(|it| view.slice(*it) == "void")?;
             edits.push(view.replacement(result.byte_range(), type_text)?);
         }
         // A constant could not be returned changed, and what is only read may stay one.
-        let is_constant = children(own.whole).iter().any(|child| view.slice(*child) == "const");
+        let is_constant = own.whole.children().any(|child| view.slice(child) == "const");
         if is_constant && is_written {
             return None;
         }
@@ -138,17 +137,17 @@ fn uses(
         }
         if parameter.way == Way::Pointer {
             let parent = used.parent()?;
-            let is_argument = parent.child_by_field_name("argument").is_some_and(|it| it.id() == used.id());
+            let is_argument = parent.field(Field::Argument) == Some(used);
             let text = view.slice(parent);
             match parent.kind() {
-                "pointer_expression" if text.starts_with('*') => {
+                Kind::PointerExpression if text.starts_with('*') => {
                     edits.push(view.replacement(parent.byte_range(), name)?)
                 }
-                "subscript_expression" if is_argument && text.ends_with("[0]") => {
+                Kind::SubscriptExpression if is_argument && text.ends_with("[0]") => {
                     edits.push(view.replacement(parent.byte_range(), name)?);
                 }
-                "field_expression" if is_argument => {
-                    let arrow = parent.child_by_field_name("operator").filter(|it| view.slice(*it) == "->")?;
+                Kind::FieldExpression if is_argument => {
+                    let arrow = parent.field(Field::Operator).filter(|it| view.slice(*it) == "->")?;
                     edits.push(view.replacement(arrow.byte_range(), ".")?);
                 }
                 _ => return None,
@@ -159,10 +158,10 @@ fn uses(
         let parent = path.parent()?;
         match is_handed_on {
             true => {
-                let called = parent.parent().and_then(|call| call.child_by_field_name("function"));
+                let called = parent.parent().and_then(|call| call.field(Field::Function));
                 let is_value =
-                    parent.kind() == "argument_list" && called.is_some_and(|called| takes_values(view, called));
-                if !(is_value || parent.kind() == "initializer_list") {
+                    parent.kind() == Kind::ArgumentList && called.is_some_and(|called| takes_values(view, called));
+                if !(is_value || parent.kind() == Kind::InitializerList) {
                     return None;
                 }
             }
@@ -179,13 +178,13 @@ fn returns(view: &SourceView, body: Node<'_>, name: &str) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
     let mut open = vec![body];
     while let Some(node) = open.pop() {
-        if node.kind() == "return_statement" {
+        if node.kind() == Kind::ReturnStatement {
             edits.push(view.replacement(node.byte_range(), &format!("return {name};"))?);
         }
-        open.extend(children(node).into_iter().filter(|child| child.kind() != "lambda_expression"));
+        open.extend(node.children().filter(|child| child.kind() != Kind::LambdaExpression));
     }
-    let last = children(body).into_iter().rfind(|node| node.is_named() && node.kind() != "comment")?;
-    if last.kind() == "return_statement" {
+    let last = body.children().rfind(|node| node.is_named() && node.kind() != Kind::Comment)?;
+    if last.kind() == Kind::ReturnStatement {
         return Some(edits);
     }
     let end = last.end_byte();
@@ -203,24 +202,23 @@ fn calls(view: &SourceView, name: &str, argument: usize, way: Way, is_written: b
     for used in view.identifiers_below(view.root()?).into_iter().filter(|node| view.slice(*node) == name) {
         let mut called = used;
         while let Some(parent) =
-            called.parent().filter(|it| matches!(it.kind(), "qualified_identifier" | "template_function"))
+            called.parent().filter(|it| matches!(it.kind(), Kind::QualifiedIdentifier | Kind::TemplateFunction))
         {
             called = parent;
         }
         let parent = called.parent()?;
-        if parent.kind() == "function_declarator" {
+        if parent.kind() == Kind::FunctionDeclarator {
             continue;
         }
         // Anything else takes the function's address.
-        let list = parent.child_by_field_name("arguments").filter(|_| is_callee(called) && view.is_plain(parent))?;
-        let given =
-            children(list).into_iter().filter(|node| node.is_named() && node.kind() != "comment").nth(argument)?;
+        let list = parent.field(Field::Arguments).filter(|_| is_callee(called) && view.is_plain(parent))?;
+        let given = list.parts().nth(argument)?;
         let text = view.slice(given);
         let value = match way {
             Way::Reference => text.to_string(),
-            Way::Pointer => match given.child_by_field_name("argument").filter(|_| text.starts_with('&')) {
+            Way::Pointer => match given.field(Field::Argument).filter(|_| text.starts_with('&')) {
                 Some(place) => view.slice(place).to_string(),
-                None if given.kind() == "identifier" => format!("*{text}"),
+                None if given.kind() == Kind::Identifier => format!("*{text}"),
                 None => return None,
             },
         };
@@ -228,7 +226,7 @@ fn calls(view: &SourceView, name: &str, argument: usize, way: Way, is_written: b
             edits.push(view.replacement(given.byte_range(), &value)?);
         }
         if is_written {
-            let is_statement = parent.parent().is_some_and(|around| around.kind() == "expression_statement");
+            let is_statement = parent.parent().is_some_and(|around| around.kind() == Kind::ExpressionStatement);
             // The place is evaluated twice.
             if !is_statement || !is_pure(view, given) {
                 return None;
@@ -241,8 +239,8 @@ fn calls(view: &SourceView, name: &str, argument: usize, way: Way, is_written: b
 
 /// Whether a reference is made of an expression.
 fn is_bound(parent: Node<'_>) -> bool {
-    parent.kind() == "init_declarator"
-        && parent.child_by_field_name("declarator").is_some_and(|it| it.kind() == "reference_declarator")
+    parent.kind() == Kind::InitDeclarator
+        && parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::ReferenceDeclarator)
 }
 
 #[cfg(test)]

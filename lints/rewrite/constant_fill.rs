@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use tree_sitter::Node;
-
-use cuda_syntax::tree::{access_path, children, enclosing_function, last_name, role};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{access_path, enclosing_function, last_name, role};
 use cuda_syntax::{SourceView, types};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::StackObject;
@@ -51,8 +50,7 @@ impl<'v> Table<'v> {
         let declared = declared(view, offset)?;
         let count = declared.elements(view)?;
         let Declared { statement, array, name, initializer, is_of_pointers, .. } = declared;
-        let mut cursor = statement.walk();
-        let is_alone = statement.children_by_field_name("declarator", &mut cursor).count() == 1;
+        let is_alone = statement.fields(Field::Declarator).count() == 1;
         let is_fit = is_alone && initializer.is_none() && !is_of_pointers && (1..=MOST_ELEMENTS).contains(&count);
         let block = statement.parent().filter(|_| is_fit)?;
         let function = enclosing_function(statement)?;
@@ -62,7 +60,7 @@ impl<'v> Table<'v> {
             view,
             statement,
             array,
-            type_node: statement.child_by_field_name("type")?,
+            type_node: statement.field(Field::Type)?,
             values: BTreeMap::new(),
             count,
             statements: Vec::new(),
@@ -86,10 +84,10 @@ impl<'v> Table<'v> {
     /// `days[3] = 30;` as a statement of the block of the declaration.
     fn assigned(&mut self, path: Node<'v>, block: Node<'v>) -> Option<()> {
         let view = self.view;
-        let assignment = path.parent().filter(|parent| parent.kind() == "assignment_expression")?;
-        let statement = assignment.parent().filter(|parent| parent.kind() == "expression_statement")?;
-        let is_plain = view.slice(assignment.child_by_field_name("operator")?) == "=" && view.is_plain(statement);
-        let is_element = path.child_by_field_name("argument")?.kind() == "identifier";
+        let assignment = path.parent().filter(|parent| parent.kind() == Kind::AssignmentExpression)?;
+        let statement = assignment.parent().filter(|parent| parent.kind() == Kind::ExpressionStatement)?;
+        let is_plain = view.slice(assignment.field(Field::Operator)?) == "=" && view.is_plain(statement);
+        let is_element = path.field(Field::Argument)?.kind() == Kind::Identifier;
         let is_fit = is_plain && is_element && statement.parent()?.id() == block.id();
         // What is said of a value would stand alone.
         let lines = view.line_range(view.line_of(statement.start_byte()))?.start
@@ -99,7 +97,7 @@ impl<'v> Table<'v> {
         }
         let index = index_of(path).filter(|_| is_fit)?;
         let index = view.value_of(index)?;
-        let right = assignment.child_by_field_name("right")?;
+        let right = assignment.field(Field::Right)?;
         let value = constant(view, right)?;
         if !view.means_the_same(&value, right.start_byte(), self.statement.start_byte()) {
             return None;
@@ -116,7 +114,7 @@ impl<'v> Table<'v> {
         let empty = if types::is_scalar(view.slice(self.type_node)) { "0" } else { "{}" };
         let values: Vec<&str> = (0..=last).map(|index| self.values.get(&index).map_or(empty, String::as_str)).collect();
         let ending = view.line_ending(self.statement.start_byte())?;
-        let is_constant = children(self.statement).iter().any(|child| view.slice(*child) == "const");
+        let is_constant = self.statement.children().any(|child| view.slice(child) == "const");
         let head = format!(
             "static constexpr {}{} = {{",
             view.text().get(self.type_node.start_byte()..self.array.start_byte())?,
@@ -137,10 +135,10 @@ impl<'v> Table<'v> {
 /// Whether an expression is cast, which may take the `const` away.
 fn is_cast(view: &SourceView, path: Node<'_>) -> bool {
     let Some(parent) = path.parent() else { return true };
-    let called = parent.parent().and_then(|call| call.child_by_field_name("function"));
+    let called = parent.parent().and_then(|call| call.field(Field::Function));
     match parent.kind() {
-        "cast_expression" => true,
-        "argument_list" => called.is_some_and(|called| last_name(view.slice(called)).ends_with("_cast")),
+        Kind::CastExpression => true,
+        Kind::ArgumentList => called.is_some_and(|called| last_name(view.slice(called)).ends_with("_cast")),
         _ => false,
     }
 }
@@ -165,18 +163,18 @@ fn broken(values: &[&str], start: usize, ending: &str) -> String {
 fn constant(view: &SourceView, node: Node<'_>) -> Option<String> {
     let text = view.slice(node);
     match node.kind() {
-        "number_literal" | "char_literal" | "true" | "false" => Some(text.to_string()),
-        "unary_expression" => constant(view, node.child_by_field_name("argument")?).map(|_| text.to_string()),
-        "parenthesized_expression" => constant(view, node.named_child(0)?).map(|_| text.to_string()),
-        "binary_expression" => {
-            constant(view, node.child_by_field_name("left")?)?;
-            constant(view, node.child_by_field_name("right")?).map(|_| text.to_string())
+        Kind::NumberLiteral | Kind::CharLiteral | Kind::True | Kind::False => Some(text.to_string()),
+        Kind::UnaryExpression => constant(view, node.field(Field::Argument)?).map(|_| text.to_string()),
+        Kind::ParenthesizedExpression => constant(view, node.named_child(0)?).map(|_| text.to_string()),
+        Kind::BinaryExpression => {
+            constant(view, node.field(Field::Left)?)?;
+            constant(view, node.field(Field::Right)?).map(|_| text.to_string())
         }
-        "identifier" => view.is_fixed(text, node.start_byte()).then(|| text.to_string()),
-        "call_expression" => {
-            let called = last_name(view.slice(node.child_by_field_name("function")?));
+        Kind::Identifier => view.is_fixed(text, node.start_byte()).then(|| text.to_string()),
+        Kind::CallExpression => {
+            let called = last_name(view.slice(node.field(Field::Function)?));
             let vector = called.strip_prefix("make_")?;
-            let list = children(node.child_by_field_name("arguments")?);
+            let list = node.field(Field::Arguments)?.children();
             let parts: Vec<String> =
                 list.into_iter().filter(Node::is_named).map(|part| constant(view, part)).collect::<Option<_>>()?;
             types::size_of(vector).map(|_| format!("{{{}}}", parts.join(", ")))

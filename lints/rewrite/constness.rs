@@ -4,9 +4,8 @@
 //! Each use must read a value of a built-in type. What hands the variable itself on is followed only into a function that
 //! nothing else can be.
 
-use tree_sitter::Node;
-
-use cuda_syntax::tree::{Declaration, DeclarationKind, children, enclosing_function, last_name, resolve};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name, resolve};
 use cuda_syntax::{SourceView, types};
 
 use super::purity::is_pure_call;
@@ -36,35 +35,34 @@ pub(super) fn reads_a_value(view: &SourceView, used: Node<'_>) -> bool {
     // Operators of a class are functions too.
     let mut is_value = has_plain_type(view, used);
     while let Some(parent) = node.parent() {
-        let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|field| field.id() == node.id());
+        let is_field = |field: Field| parent.field(field) == Some(node);
         match parent.kind() {
-            "parenthesized_expression" | "condition_clause" | "comma_expression" => {}
+            Kind::ParenthesizedExpression | Kind::ConditionClause | Kind::CommaExpression => {}
             // Of a class this is a function.
-            "subscript_expression" if is_field("argument") => {
+            Kind::SubscriptExpression if is_field(Field::Argument) => {
                 if !is_part && !is_array(view, used) {
                     return false;
                 }
                 is_part = true;
             }
             // An index is a value.
-            "subscript_argument_list" | "subscript_expression" => return is_part,
-            "field_expression" if is_field("argument") => {
+            Kind::SubscriptArgumentList | Kind::SubscriptExpression => return is_part,
+            Kind::FieldExpression if is_field(Field::Argument) => {
                 let is_method = parent.parent().is_some_and(|call| {
-                    call.kind() == "call_expression"
-                        && call.child_by_field_name("function").is_some_and(|it| it.id() == parent.id())
+                    call.kind() == Kind::CallExpression && call.field(Field::Function) == Some(parent)
                 });
-                let field = parent.child_by_field_name("field").map_or("", |field| view.slice(field));
+                let field = parent.field(Field::Field).map_or("", |field| view.slice(field));
                 if is_method || !is_plain_member(view, used, field) {
                     return false;
                 }
                 is_part = true;
                 is_value = true;
             }
-            "sizeof_expression" => return true,
-            "binary_expression" | "conditional_expression" | "cast_expression" | "unary_expression" => {
+            Kind::SizeofExpression => return true,
+            Kind::BinaryExpression | Kind::ConditionalExpression | Kind::CastExpression | Kind::UnaryExpression => {
                 return is_part && is_value;
             }
-            "pointer_expression" => {
+            Kind::PointerExpression => {
                 if view.slice(parent).starts_with('*') {
                     // What it points to is a part.
                     is_part = true;
@@ -72,12 +70,16 @@ pub(super) fn reads_a_value(view: &SourceView, used: Node<'_>) -> bool {
                     return false;
                 }
             }
-            "assignment_expression" => return is_part && is_value,
+            Kind::AssignmentExpression => return is_part && is_value,
             // `Setup copy = s;` makes a variable of its own.
-            "init_declarator" => return is_field("value") && is_declared_value(view, parent, is_part),
-            "return_statement" | "initializer_list" => return is_part,
-            "argument_list" => return is_passed_on(view, node, parent, is_part, is_value),
-            "expression_statement" | "if_statement" | "while_statement" | "for_statement" | "switch_statement" => {
+            Kind::InitDeclarator => return is_field(Field::Value) && is_declared_value(view, parent, is_part),
+            Kind::ReturnStatement | Kind::InitializerList => return is_part,
+            Kind::ArgumentList => return is_passed_on(view, node, parent, is_part, is_value),
+            Kind::ExpressionStatement
+            | Kind::IfStatement
+            | Kind::WhileStatement
+            | Kind::ForStatement
+            | Kind::SwitchStatement => {
                 return is_part;
             }
             _ => return false,
@@ -111,15 +113,14 @@ fn is_plain_member(view: &SourceView, used: Node<'_>, name: &str) -> bool {
     let mut found = Vec::new();
     let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
     while let Some(node) = open.pop() {
-        if node.kind() == "field_declaration" {
-            let type_text = node.child_by_field_name("type").map_or("", |it| view.slice(it));
-            let mut cursor = node.walk();
-            let mut names = node.children_by_field_name("declarator", &mut cursor);
+        if node.kind() == Kind::FieldDeclaration {
+            let type_text = node.field(Field::Type).map_or("", |it| view.slice(it));
+            let mut names = node.fields(Field::Declarator);
             if names.any(|it| cuda_syntax::words::words(view.slice(it)).any(|word| word == name)) {
                 found.push(types::size_of(type_text).is_some());
             }
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     // Components of the toolkit's vectors are declared in none of the user's texts.
     let is_component = matches!(name, "x" | "y" | "z" | "w") && has_plain_type(view, used);
@@ -127,13 +128,13 @@ fn is_plain_member(view: &SourceView, used: Node<'_>, name: &str) -> bool {
 }
 
 fn is_argument(node: Node<'_>) -> bool {
-    node.parent().is_some_and(|parent| parent.kind() == "argument_list")
+    node.parent().is_some_and(|parent| parent.kind() == Kind::ArgumentList)
 }
 
 /// `const float v = tab[k];`, not `auto& v = tab[k];`. A whole variable must be copied to one whose type is written.
 fn is_declared_value(view: &SourceView, declarator: Node<'_>, is_part: bool) -> bool {
-    let is_plain = declarator.child_by_field_name("declarator").is_some_and(|it| it.kind() == "identifier");
-    let type_node = declarator.parent().and_then(|parent| parent.child_by_field_name("type"));
+    let is_plain = declarator.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier);
+    let type_node = declarator.parent().and_then(|parent| parent.field(Field::Type));
     is_plain
         && type_node.is_some_and(|it| {
             let text = view.slice(it);
@@ -143,16 +144,15 @@ fn is_declared_value(view: &SourceView, declarator: Node<'_>, is_part: bool) -> 
 
 /// Whether a function takes an argument as it did, and reads it alone.
 fn is_passed_on(view: &SourceView, argument: Node<'_>, list: Node<'_>, is_part: bool, is_value: bool) -> bool {
-    let Some(call) = list.parent().filter(|call| call.kind() == "call_expression") else { return false };
+    let Some(call) = list.parent().filter(|call| call.kind() == Kind::CallExpression) else { return false };
     if is_part && is_value && is_pure_call(view, call) {
         return true;
     }
-    let Some(position) = children(list).into_iter().filter(Node::is_named).position(|it| it.id() == argument.id())
-    else {
+    let Some(position) = list.named_children().position(|it| it == argument) else {
         return false;
     };
-    call.child_by_field_name("function")
-        .is_some_and(|called| called.kind() == "identifier" && is_only_reader(view, view.slice(called), position))
+    call.field(Field::Function)
+        .is_some_and(|called| called.kind() == Kind::Identifier && is_only_reader(view, view.slice(called), position))
 }
 
 /// Whether a name stands for one function alone, no template, that takes a parameter by value or as something constant,
@@ -164,16 +164,16 @@ fn is_only_reader(view: &SourceView, name: &str, position: usize) -> bool {
     });
     let functions = super::sites::functions_named(view, name);
     let [only] = functions.as_slice() else { return false };
-    let is_template = only.parent().is_some_and(|parent| parent.kind() == "template_declaration");
-    let Some(body) = only.child_by_field_name("body") else { return false };
+    let is_template = only.parent().is_some_and(|parent| parent.kind() == Kind::TemplateDeclaration);
+    let Some(body) = only.field(Field::Body) else { return false };
     let parameter = || {
-        let mut declarator = only.child_by_field_name("declarator")?;
-        while declarator.kind() != "function_declarator" {
-            declarator = declarator.child_by_field_name("declarator").or_else(|| declarator.named_child(0))?;
+        let mut declarator = only.field(Field::Declarator)?;
+        while declarator.kind() != Kind::FunctionDeclarator {
+            declarator = declarator.field(Field::Declarator).or_else(|| declarator.named_child(0))?;
         }
-        let declared = declarator.child_by_field_name("declarator")?;
-        let list = declarator.child_by_field_name("parameters")?;
-        let parameter = children(list).into_iter().filter(Node::is_named).nth(position)?;
+        let declared = declarator.field(Field::Declarator)?;
+        let list = declarator.field(Field::Parameters)?;
+        let parameter = list.named_children().nth(position)?;
         Some((view.slice(parameter), last_name(view.slice(declared)) == name))
     };
     let Some((text, is_it)) = parameter() else { return false };
@@ -188,15 +188,15 @@ fn keeps_constness(view: &SourceView, body: Node<'_>) -> bool {
     while let Some(node) = open.pop() {
         let text = || view.slice(node);
         let takes_away = match node.kind() {
-            "cast_expression" => node.child_by_field_name("type").is_some_and(|it| view.slice(it).contains(['*', '&'])),
-            "template_function" => ["const_cast", "reinterpret_cast"].iter().any(|name| text().starts_with(name)),
-            "identifier" => matches!(text(), "const_cast" | "reinterpret_cast"),
-            kind => kind.contains("asm"),
+            Kind::CastExpression => node.field(Field::Type).is_some_and(|it| view.slice(it).contains(['*', '&'])),
+            Kind::TemplateFunction => ["const_cast", "reinterpret_cast"].iter().any(|name| text().starts_with(name)),
+            Kind::Identifier => matches!(text(), "const_cast" | "reinterpret_cast"),
+            _ => node.is_assembly(),
         };
         if takes_away {
             return false;
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     true
 }

@@ -6,9 +6,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
-use cuda_syntax::tree::{Declaration, DeclarationKind, children, enclosing_function, last_name, resolve};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name, resolve};
 use cuda_syntax::words::{fresh, words};
 use cuda_syntax::{SourceView, types};
 use lmem_base::diagnostic::Edit;
@@ -65,7 +64,7 @@ impl<'v> Array<'v> {
         let declared = declared(view, offset)?;
         let Declared { statement, name, extents, is_of_pointers, .. } = declared;
         let [extent] = extents.as_slice() else { return None };
-        let element = normal(view.slice(statement.child_by_field_name("type")?));
+        let element = normal(view.slice(statement.field(Field::Type)?));
         let bytes = types::size_of(&element).filter(|_| !is_of_pointers)?;
         let all = view.declarations(enclosing_function(statement)?);
         let own = all.iter().find(|declaration| declaration.range.0 == name.start_byte())?.clone();
@@ -75,16 +74,15 @@ impl<'v> Array<'v> {
     /// `#pragma unroll` and a loop in place of a call that is a statement.
     fn unrolled(&self, call: Node<'_>, counter: &str) -> Option<Vec<Edit>> {
         let view = self.view;
-        let statement = call.parent().filter(|parent| parent.kind() == "expression_statement")?;
-        let is_alone = statement.parent().is_some_and(|parent| parent.kind() == "compound_statement");
-        let list: Vec<Node<'_>> = children(call.child_by_field_name("arguments")?);
-        let arguments: Vec<Node<'_>> = list.iter().copied().filter(Node::is_named).collect();
+        let statement = call.parent().filter(|parent| parent.kind() == Kind::ExpressionStatement)?;
+        let is_alone = statement.parent().is_some_and(|parent| parent.kind() == Kind::CompoundStatement);
+        let arguments: Vec<Node<'_>> = call.field(Field::Arguments)?.named_children().collect();
         let [target, source, length] = arguments.as_slice() else { return None };
-        if !is_alone || !view.is_plain(call) || arguments.iter().any(|argument| argument.kind() == "comment") {
+        if !is_alone || !view.is_plain(call) || arguments.iter().any(|argument| argument.kind() == Kind::Comment) {
             return None;
         }
         let count = self.count(view.slice(*length))?;
-        let is_set = last_name(view.slice(call.child_by_field_name("function")?)) == "memset";
+        let is_set = last_name(view.slice(call.field(Field::Function)?)) == "memset";
         let (first, to, from) = match (self.first(*target), self.first(*source), is_set) {
             (Some(first), _, true) => (first, self.element_of(first, counter), self.filling(*source)?.to_string()),
             (Some(first), None, false) => (first, self.element_of(first, counter), self.other(*source, counter)?),
@@ -148,18 +146,17 @@ impl<'v> Array<'v> {
         let view = self.view;
         let is_own = |node: Node<'_>| {
             let found = resolve(&self.all, view.slice(node), node.start_byte());
-            node.kind() == "identifier" && found.is_some_and(|found| found.range == self.own.range)
+            node.kind() == Kind::Identifier && found.is_some_and(|found| found.range == self.own.range)
         };
         let number = |node: Node<'_>| view.value_of(node).filter(|it| *it >= 0);
         match pointer.kind() {
-            "parenthesized_expression" => self.first(pointer.named_child(0)?),
-            "identifier" => is_own(pointer).then_some(0),
-            "binary_expression" if view.slice(pointer.child_by_field_name("operator")?) == "+" => {
-                number(pointer.child_by_field_name("right")?)
-                    .filter(|_| pointer.child_by_field_name("left").is_some_and(is_own))
+            Kind::ParenthesizedExpression => self.first(pointer.named_child(0)?),
+            Kind::Identifier => is_own(pointer).then_some(0),
+            Kind::BinaryExpression if view.slice(pointer.field(Field::Operator)?) == "+" => {
+                number(pointer.field(Field::Right)?).filter(|_| pointer.field(Field::Left).is_some_and(is_own))
             }
-            "pointer_expression" if view.slice(pointer).starts_with('&') => {
-                let (array, index) = subscript(pointer.child_by_field_name("argument")?)?;
+            Kind::PointerExpression if view.slice(pointer).starts_with('&') => {
+                let (array, index) = subscript(pointer.field(Field::Argument)?)?;
                 number(index).filter(|_| is_own(array))
             }
             _ => None,
@@ -169,25 +166,26 @@ impl<'v> Array<'v> {
     /// An element behind another pointer, of the same type.
     fn other(&self, pointer: Node<'_>, counter: &str) -> Option<String> {
         let view = self.view;
-        let operator = || Some(view.slice(pointer.child_by_field_name("operator")?));
+        let operator = || Some(view.slice(pointer.field(Field::Operator)?));
         let (base, element) = match pointer.kind() {
-            "parenthesized_expression" => return self.other(pointer.named_child(0)?, counter),
-            "identifier" => (pointer, format!("{}[{counter}]", view.slice(pointer))),
-            "binary_expression" if operator() == Some("+") => {
-                let (left, right) = (pointer.child_by_field_name("left")?, pointer.child_by_field_name("right")?);
+            Kind::ParenthesizedExpression => return self.other(pointer.named_child(0)?, counter),
+            Kind::Identifier => (pointer, format!("{}[{counter}]", view.slice(pointer))),
+            Kind::BinaryExpression if operator() == Some("+") => {
+                let (left, right) = (pointer.field(Field::Left)?, pointer.field(Field::Right)?);
                 (left, format!("{}[{} + {counter}]", view.slice(left), view.slice(right)))
             }
-            "pointer_expression" if view.slice(pointer).starts_with('&') => {
-                let (array, index) = subscript(pointer.child_by_field_name("argument")?)?;
+            Kind::PointerExpression if view.slice(pointer).starts_with('&') => {
+                let (array, index) = subscript(pointer.field(Field::Argument)?)?;
                 let index = match index.kind() {
-                    "identifier" | "number_literal" | "field_expression" => view.slice(index).to_string(),
+                    Kind::Identifier | Kind::NumberLiteral | Kind::FieldExpression => view.slice(index).to_string(),
                     _ => format!("({})", view.slice(index)),
                 };
                 (array, format!("{}[{index} + {counter}]", view.slice(array)))
             }
             _ => return None,
         };
-        let found = resolve(&self.all, view.slice(base), base.start_byte()).filter(|_| base.kind() == "identifier")?;
+        let found =
+            resolve(&self.all, view.slice(base), base.start_byte()).filter(|_| base.kind() == Kind::Identifier)?;
         let is_fit = found.range != self.own.range && self.has_elements(found) && is_repeatable(view, pointer);
         is_fit.then_some(element)
     }
@@ -200,11 +198,11 @@ impl<'v> Array<'v> {
             return false;
         };
         let (mut node, mut levels) = (name, 0);
-        while let Some(parent) = node.parent().filter(|parent| parent.kind().ends_with("declarator")) {
-            levels += usize::from(matches!(parent.kind(), "pointer_declarator" | "array_declarator"));
+        while let Some(parent) = node.parent().filter(|parent| parent.is_declarator()) {
+            levels += usize::from(matches!(parent.kind(), Kind::PointerDeclarator | Kind::ArrayDeclarator));
             node = parent;
         }
-        let type_node = node.parent().and_then(|parent| parent.child_by_field_name("type"));
+        let type_node = node.parent().and_then(|parent| parent.field(Field::Type));
         levels == 1
             && matches!(other.kind, DeclarationKind::Alias | DeclarationKind::Array)
             && type_node.is_some_and(|type_node| normal(self.view.slice(type_node)) == self.element)
@@ -216,25 +214,27 @@ impl<'v> Array<'v> {
         match (types::is_scalar(&self.element), text) {
             (true, "0") => Some("0"),
             (false, "0") => Some("{}"),
-            _ => (self.bytes == 1 && value.kind() == "number_literal").then_some(text),
+            _ => (self.bytes == 1 && value.kind() == Kind::NumberLiteral).then_some(text),
         }
     }
 }
 
 /// `a` and `k` of `a[k]`.
 fn subscript(node: Node<'_>) -> Option<(Node<'_>, Node<'_>)> {
-    Some((node.child_by_field_name("argument")?, index_of(node)?))
+    Some((node.field(Field::Argument)?, index_of(node)?))
 }
 
 /// Whether evaluating an expression again gives the same: nothing in it is changed or called.
 fn is_repeatable(view: &SourceView, node: Node<'_>) -> bool {
     let mut open = vec![node];
     while let Some(node) = open.pop() {
-        if matches!(node.kind(), "call_expression" | "update_expression" | "assignment_expression" | "comma_expression")
-        {
+        if matches!(
+            node.kind(),
+            Kind::CallExpression | Kind::UpdateExpression | Kind::AssignmentExpression | Kind::CommaExpression
+        ) {
             return false;
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     view.is_plain(node)
 }

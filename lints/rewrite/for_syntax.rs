@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
+use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::words::{is_word, words};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::{Access, Address};
@@ -48,8 +47,8 @@ impl ForLoop {
     /// its copies has a length that is known then.
     pub fn enclosing(&self) -> Option<Vec<ForLoop>> {
         let node = self.node()?;
-        let initializer = node.child_by_field_name("initializer")?;
-        let parts = [Some(initializer), node.child_by_field_name("condition"), node.child_by_field_name("update")];
+        let initializer = node.field(Field::Initializer)?;
+        let parts = [Some(initializer), node.field(Field::Condition), node.field(Field::Update)];
         let around: Vec<ForLoop> =
             for_loops(&self.view, self.start).into_iter().filter(|outer| !outer.is_same(self)).collect();
         let mut enclosing: Vec<ForLoop> = Vec::new();
@@ -79,7 +78,7 @@ impl ForLoop {
 
     pub(super) fn node(&self) -> Option<Node<'_>> {
         let mut node = self.view.root()?.named_descendant_for_byte_range(self.start, self.start)?;
-        while node.kind() != "for_statement" || node.start_byte() != self.start {
+        while node.kind() != Kind::ForStatement || node.start_byte() != self.start {
             node = node.parent()?;
         }
         Some(node)
@@ -134,10 +133,10 @@ pub(super) fn for_loops(view: &Rc<SourceView>, offset: usize) -> Vec<ForLoop> {
     let mut loops = Vec::new();
     let mut node = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
     while let Some(current) = node {
-        if current.kind() == "for_statement" && view.is_plain(current) {
+        if current.kind() == Kind::ForStatement && view.is_plain(current) {
             loops.extend(for_loop(view, current));
         }
-        if matches!(current.kind(), "function_definition" | "lambda_expression") {
+        if matches!(current.kind(), Kind::FunctionDefinition | Kind::LambdaExpression) {
             break;
         }
         node = current.parent();
@@ -168,30 +167,30 @@ fn for_loop(view: &Rc<SourceView>, node: Node<'_>) -> Option<ForLoop> {
 
 /// The name that the initialiser declares or sets.
 fn counter_of(node: Node<'_>) -> Option<Node<'_>> {
-    let initializer = node.child_by_field_name("initializer")?;
+    let initializer = node.field(Field::Initializer)?;
     let target = match initializer.kind() {
-        "declaration" => initializer.child_by_field_name("declarator")?.child_by_field_name("declarator")?,
-        "assignment_expression" => initializer.child_by_field_name("left")?,
+        Kind::Declaration => initializer.field(Field::Declarator)?.field(Field::Declarator)?,
+        Kind::AssignmentExpression => initializer.field(Field::Left)?,
         _ => return None,
     };
-    (target.kind() == "identifier").then_some(target)
+    (target.kind() == Kind::Identifier).then_some(target)
 }
 
 /// How often a loop runs that counts from a constant to a constant.
 fn rounds(view: &SourceView, node: Node<'_>, counter: &str) -> Option<u32> {
     let value = |node: Node<'_>| view.value_of(node);
-    let initializer = node.child_by_field_name("initializer")?;
+    let initializer = node.field(Field::Initializer)?;
     let start = match initializer.kind() {
-        "declaration" => initializer.child_by_field_name("declarator")?.child_by_field_name("value")?,
-        _ => initializer.child_by_field_name("right")?,
+        Kind::Declaration => initializer.field(Field::Declarator)?.field(Field::Value)?,
+        _ => initializer.field(Field::Right)?,
     };
-    let (start, condition) = (value(start)?, node.child_by_field_name("condition")?);
-    if condition.kind() != "binary_expression" || view.slice(condition.child_by_field_name("left")?) != counter {
+    let (start, condition) = (value(start)?, node.field(Field::Condition)?);
+    if condition.kind() != Kind::BinaryExpression || view.slice(condition.field(Field::Left)?) != counter {
         return None;
     }
-    let end = value(condition.child_by_field_name("right")?)?;
-    let step = step(view, node.child_by_field_name("update")?)?;
-    let distance = match view.slice(condition.child_by_field_name("operator")?) {
+    let end = value(condition.field(Field::Right)?)?;
+    let step = step(view, node.field(Field::Update)?)?;
+    let distance = match view.slice(condition.field(Field::Operator)?) {
         "<" | "!=" if step > 0 => end - start,
         "<=" if step > 0 => end - start + 1,
         ">" | "!=" => start - end,
@@ -203,8 +202,8 @@ fn rounds(view: &SourceView, node: Node<'_>, counter: &str) -> Option<u32> {
 
 /// `1` of `++i`, `-2` of `i -= 2`.
 pub(super) fn step(view: &SourceView, update: Node<'_>) -> Option<i64> {
-    let operator = view.slice(update.child_by_field_name("operator")?);
-    let by = || view.value_of(update.child_by_field_name("right")?);
+    let operator = view.slice(update.field(Field::Operator)?);
+    let by = || view.value_of(update.field(Field::Right)?);
     let step = match operator {
         "++" => 1,
         "--" => -1,

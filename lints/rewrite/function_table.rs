@@ -1,10 +1,9 @@
 //! A table of functions, turned into a function with a `switch`: calls by name can be inlined, and what is handed to them
 //! by address need not be in memory.
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::{base_name, children, enclosing_function, resolve};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{base_name, enclosing_function, resolve};
 use cuda_syntax::words::{fresh, places_of, words};
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
@@ -79,9 +78,9 @@ fn declared_tables(view: &SourceView) -> Vec<Declared<'_>> {
     let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
     while let Some(node) = open.pop() {
         match node.kind() {
-            "declaration" => found.extend(declared_table(view, node)),
-            "function_definition" => {}
-            _ => open.extend(children(node)),
+            Kind::Declaration => found.extend(declared_table(view, node)),
+            Kind::FunctionDefinition => {}
+            _ => open.extend(node.children()),
         }
     }
     found
@@ -89,28 +88,27 @@ fn declared_tables(view: &SourceView) -> Vec<Declared<'_>> {
 
 /// `__device__ Model models[2] = {linear, last};`
 fn declared_table<'t>(view: &SourceView, statement: Node<'t>) -> Option<Declared<'t>> {
-    let mut cursor = statement.walk();
-    let mut declarators = statement.children_by_field_name("declarator", &mut cursor);
-    let initialised = declarators.next().filter(|node| node.kind() == "init_declarator")?;
-    let value = initialised.child_by_field_name("value").filter(|value| value.kind() == "initializer_list")?;
+    let mut declarators = statement.fields(Field::Declarator);
+    let initialised = declarators.next().filter(|node| node.kind() == Kind::InitDeclarator)?;
+    let value = initialised.field(Field::Value).filter(|value| value.kind() == Kind::InitializerList)?;
     let head = view.text().get(statement.start_byte()..initialised.start_byte())?;
     let is_of_device = words(head).any(|word| matches!(word, "__device__" | "__constant__"));
-    let mut name = initialised.child_by_field_name("declarator")?;
+    let mut name = initialised.field(Field::Declarator)?;
     let mut is_array = false;
-    while name.kind() != "identifier" {
-        is_array |= name.kind() == "array_declarator";
-        name = name.child_by_field_name("declarator").or_else(|| name.named_child(0))?;
+    while name.kind() != Kind::Identifier {
+        is_array |= name.kind() == Kind::ArrayDeclarator;
+        name = name.field(Field::Declarator).or_else(|| name.named_child(0))?;
     }
     let function_of = |value: Node<'t>| match value.kind() {
-        "pointer_expression" => value.child_by_field_name("argument"),
+        Kind::PointerExpression => value.field(Field::Argument),
         _ => Some(value),
     };
-    let values = children(value).into_iter().filter(Node::is_named);
+    let values = value.named_children();
     let functions: Vec<Node<'t>> = values.map(function_of).collect::<Option<_>>()?;
     let is_fit = is_of_device
         && is_array
         && (2..=MOST_FUNCTIONS).contains(&functions.len())
-        && functions.iter().all(|function| function.kind() == "identifier");
+        && functions.iter().all(|function| function.kind() == Kind::Identifier);
     let is_constant = words(head).any(|word| matches!(word, "static" | "constexpr"));
     (is_fit && declarators.next().is_none()).then_some(Declared { statement, name, functions, is_constant })
 }
@@ -122,10 +120,11 @@ fn by_name(view: &SourceView, table: &Declared<'_>) -> Option<FunctionTable> {
     let mut edits = vec![dispatcher(view, table, &called)?];
     for at in places_of(view.text(), &name) {
         let node = view.root()?.named_descendant_for_byte_range(at, at + name.len())?;
-        if node.kind() == "comment" || node.id() == table.name.id() {
+        if node.kind() == Kind::Comment || node.id() == table.name.id() {
             continue;
         }
-        let is_use = node.kind() == "identifier" && node.byte_range() == (at..at + name.len()) && view.is_plain(node);
+        let is_use =
+            node.kind() == Kind::Identifier && node.byte_range() == (at..at + name.len()) && view.is_plain(node);
         edits.extend(call_by_name(view, node, &called).filter(|_| is_use)?);
     }
     for function in &table.functions {
@@ -165,12 +164,12 @@ fn definition<'v>(view: &'v SourceView, name: &str) -> Option<Node<'v>> {
     let mut found = None;
     let mut open: Vec<Node<'v>> = view.root().into_iter().collect();
     while let Some(node) = open.pop() {
-        if node.kind() != "function_definition" {
-            open.extend(children(node));
+        if node.kind() != Kind::FunctionDefinition {
+            open.extend(node.children());
             continue;
         }
-        let declarator = node.child_by_field_name("declarator").filter(|it| it.kind() == "function_declarator");
-        let named = declarator.and_then(|declarator| declarator.child_by_field_name("declarator"));
+        let declarator = node.field(Field::Declarator).filter(|it| it.kind() == Kind::FunctionDeclarator);
+        let named = declarator.and_then(|declarator| declarator.field(Field::Declarator));
         if named.is_some_and(|named| view.slice(named) == name) && found.replace(node).is_some() {
             return None;
         }
@@ -180,11 +179,11 @@ fn definition<'v>(view: &'v SourceView, name: &str) -> Option<Node<'v>> {
 
 /// Result, parameters and their names; `None` where one has no name.
 fn head_of(view: &SourceView, definition: Node<'_>) -> Option<(String, String, Vec<String>)> {
-    let result = view.slice(definition.child_by_field_name("type")?);
-    let list = definition.child_by_field_name("declarator")?.child_by_field_name("parameters")?;
-    let parameters: Vec<Node<'_>> = children(list).into_iter().filter(Node::is_named).collect();
-    let is_simple = parameters.iter().all(|parameter| parameter.kind() == "parameter_declaration");
-    let names = view.parameters_around(definition.child_by_field_name("body")?.start_byte())?;
+    let result = view.slice(definition.field(Field::Type)?);
+    let list = definition.field(Field::Declarator)?.field(Field::Parameters)?;
+    let parameters: Vec<Node<'_>> = list.named_children().collect();
+    let is_simple = parameters.iter().all(|parameter| parameter.kind() == Kind::ParameterDeclaration);
+    let names = view.parameters_around(definition.field(Field::Body)?.start_byte())?;
     let is_complete = names.len() == parameters.len() && names.iter().all(|name| !name.is_empty());
     let texts: Vec<String> =
         parameters.iter().map(|it| view.slice(*it).split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -193,22 +192,22 @@ fn head_of(view: &SourceView, definition: Node<'_>) -> Option<(String, String, V
 
 /// `call_models(k, x)` for `models[k](x)`, or for the calls of a variable that holds `models[k]`.
 fn call_by_name(view: &SourceView, name: Node<'_>, called: &str) -> Option<Vec<Edit>> {
-    let element = name.parent().filter(|parent| parent.kind() == "subscript_expression")?;
-    let is_base = element.child_by_field_name("argument").is_some_and(|argument| argument.id() == name.id());
-    let indices = element.child_by_field_name("indices").or_else(|| element.child_by_field_name("index"))?;
-    let index_node = indices.named_child(0).filter(|_| indices.kind() == "subscript_argument_list").unwrap_or(indices);
+    let element = name.parent().filter(|parent| parent.kind() == Kind::SubscriptExpression)?;
+    let is_base = element.field(Field::Argument) == Some(name);
+    let indices = element.field(Field::Indices)?;
+    let index_node =
+        indices.named_child(0).filter(|_| indices.kind() == Kind::SubscriptArgumentList).unwrap_or(indices);
     let index = view.slice(index_node);
     let user = element.parent().filter(|_| is_base)?;
     match user.kind() {
         // Only since C++17 the function is chosen before its arguments are evaluated, and those of one call in any order.
-        "call_expression" if is_in_any_order(view, index_node, user) => {
+        Kind::CallExpression if is_in_any_order(view, index_node, user) => {
             Some(vec![call(view, user, element, called, index)?])
         }
-        "init_declarator" => {
-            let variable = user.child_by_field_name("declarator").filter(|node| node.kind() == "identifier")?;
-            let statement = user.parent().filter(|parent| parent.kind() == "declaration")?;
-            let mut cursor = statement.walk();
-            let is_alone = statement.children_by_field_name("declarator", &mut cursor).count() == 1;
+        Kind::InitDeclarator => {
+            let variable = user.field(Field::Declarator).filter(|node| node.kind() == Kind::Identifier)?;
+            let statement = user.parent().filter(|parent| parent.kind() == Kind::Declaration)?;
+            let is_alone = statement.fields(Field::Declarator).count() == 1;
             let text = view.slice(variable);
             let function = enclosing_function(variable).filter(|_| is_alone)?;
             let mut edits = vec![view.replacement(statement.byte_range(), &format!("const int {text} = {index};"))?];
@@ -216,11 +215,12 @@ fn call_by_name(view: &SourceView, name: Node<'_>, called: &str) -> Option<Vec<E
             let own = (variable.start_byte(), variable.end_byte());
             let mut open = vec![function];
             while let Some(used) = open.pop() {
-                open.extend(children(used));
-                let is_named = used.kind() == "identifier" && view.slice(used) == text && used.start_byte() != own.0;
+                open.extend(used.children());
+                let is_named =
+                    used.kind() == Kind::Identifier && view.slice(used) == text && used.start_byte() != own.0;
                 let found = resolve(&declarations, text, used.start_byte()).filter(|_| is_named);
                 if found.is_some_and(|found| found.range == own) {
-                    let user = used.parent().filter(|parent| parent.kind() == "call_expression")?;
+                    let user = used.parent().filter(|parent| parent.kind() == Kind::CallExpression)?;
                     edits.push(call(view, user, used, called, text).filter(|_| view.is_plain(user))?);
                 }
             }
@@ -232,14 +232,14 @@ fn call_by_name(view: &SourceView, name: Node<'_>, called: &str) -> Option<Vec<E
 
 /// Whether an index may be evaluated before or after the arguments of a call.
 fn is_in_any_order(view: &SourceView, index: Node<'_>, call: Node<'_>) -> bool {
-    let Some(arguments) = call.child_by_field_name("arguments") else { return false };
-    let mut all = children(arguments).into_iter().filter(Node::is_named);
+    let Some(arguments) = call.field(Field::Arguments) else { return false };
+    let mut all = arguments.named_children();
     is_pure(view, index) && all.all(|argument| is_pure(view, argument))
 }
 
 fn call(view: &SourceView, call: Node<'_>, callee: Node<'_>, called: &str, index: &str) -> Option<Edit> {
-    let is_callee = call.child_by_field_name("function").is_some_and(|function| function.id() == callee.id());
-    let arguments = call.child_by_field_name("arguments").filter(|_| is_callee)?;
+    let is_callee = call.field(Field::Function) == Some(callee);
+    let arguments = call.field(Field::Arguments).filter(|_| is_callee)?;
     let separator = if arguments.named_child_count() == 0 { "" } else { ", " };
     view.replacement(call.start_byte()..arguments.start_byte() + 1, &format!("{called}({index}{separator}"))
 }

@@ -1,10 +1,9 @@
 //! A loop with a bound that is known at run time only, turned into one that runs to the extent of an array, with the
 //! present condition as a guard inside: such a loop can be unrolled.
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, children, enclosing_function, role};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, enclosing_function, role};
 use cuda_syntax::words::words;
 use lmem_base::diagnostic::Edit;
 use lmem_frame::Access;
@@ -25,7 +24,7 @@ impl ForLoop {
     /// The loop with a constant bound; `None` where its form does not show that this does the same.
     pub fn guarded(&self, array: &str) -> Option<Guard> {
         let view = self.view();
-        let body = self.node()?.child_by_field_name("body")?;
+        let body = self.node()?.field(Field::Body)?;
         let (extent, used) = uses(view, body, array)
             .into_iter()
             .find_map(|used| Some((extent_text(view, array, used, self.counter())?, used)))?;
@@ -50,10 +49,10 @@ impl ForLoop {
 
     fn bounded_by(&self, extent: &str) -> Option<Guard> {
         let (view, node) = (self.view(), self.node()?);
-        let is_statement = node.parent().is_some_and(|parent| parent.kind() == "compound_statement");
-        let (condition, body) = (node.child_by_field_name("condition")?, node.child_by_field_name("body")?);
-        let is_fit =
-            is_statement && matches!(body.kind(), "compound_statement" | "expression_statement" | "if_statement");
+        let is_statement = node.parent().is_some_and(|parent| parent.kind() == Kind::CompoundStatement);
+        let (condition, body) = (node.field(Field::Condition)?, node.field(Field::Body)?);
+        let is_fit = is_statement
+            && matches!(body.kind(), Kind::CompoundStatement | Kind::ExpressionStatement | Kind::IfStatement);
         let is_fit = is_fit && !has_meetings(view, body);
         let bound =
             Some(node).filter(|_| is_fit).and_then(|node| open_bound(view, node, condition, body, self.counter()))?;
@@ -91,7 +90,7 @@ fn is_called_once(view: &SourceView, function: Node<'_>) -> bool {
     let Some(root) = view.root() else { return false };
     let base = cuda_syntax::tree::last_name(name);
     let uses = view.identifiers_below(root).into_iter().filter(|node| view.slice(*node) == base);
-    let others = uses.filter(|node| node.parent().is_none_or(|parent| parent.kind() != "function_declarator"));
+    let others = uses.filter(|node| node.parent().is_none_or(|parent| parent.kind() != Kind::FunctionDeclarator));
     others.count() == 1
 }
 
@@ -99,16 +98,17 @@ fn is_called_once(view: &SourceView, function: Node<'_>) -> bool {
 fn is_compared(view: &SourceView, body: Node<'_>, counter: &str) -> bool {
     let mut open = vec![body];
     while let Some(node) = open.pop() {
-        let operator = node.child_by_field_name("operator").map_or("", |operator| view.slice(operator));
-        let compares = node.kind() == "binary_expression" && matches!(operator, "<" | "<=" | ">" | ">=" | "==" | "!=");
-        let sides = [node.child_by_field_name("left"), node.child_by_field_name("right")];
+        let operator = node.field(Field::Operator).map_or("", |operator| view.slice(operator));
+        let compares =
+            node.kind() == Kind::BinaryExpression && matches!(operator, "<" | "<=" | ">" | ">=" | "==" | "!=");
+        let sides = [node.field(Field::Left), node.field(Field::Right)];
         let names = |side: Node<'_>| view.identifiers_below(side).into_iter().any(|name| view.slice(name) == counter);
         // `in[i] > 0` asks for something else.
-        let is_direct = |side: &Node<'_>| side.kind() != "subscript_expression" && names(*side);
+        let is_direct = |side: &Node<'_>| side.kind() != Kind::SubscriptExpression && names(*side);
         if compares && sides.into_iter().flatten().any(|side| is_direct(&side)) {
             return true;
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     false
 }
@@ -117,7 +117,7 @@ fn is_compared(view: &SourceView, body: Node<'_>, counter: &str) -> bool {
 fn is_template(function: Node<'_>) -> bool {
     let mut node = Some(function);
     while let Some(current) = node {
-        if current.kind() == "template_declaration" {
+        if current.kind() == Kind::TemplateDeclaration {
             return true;
         }
         node = current.parent();
@@ -132,17 +132,17 @@ fn has_meetings(view: &SourceView, body: Node<'_>) -> bool {
         ["__sync", "__shfl", "__any", "__all", "__ballot", "__activemask", "__match", "__reduce", "__bar"];
     let mut open = vec![body];
     while let Some(node) = open.pop() {
-        let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
+        let called = node.field(Field::Function).filter(|_| node.kind() == Kind::CallExpression);
         let meets = called.is_some_and(|called| {
             let name = cuda_syntax::tree::last_name(view.slice(called));
             PREFIXES.iter().any(|prefix| name.starts_with(prefix))
                 || name.contains("sync")
                 || matches!(name, "arrive" | "wait" | "shfl" | "ballot" | "any" | "all" | "reduce")
         });
-        if meets || node.kind().contains("asm") {
+        if meets || node.is_assembly() {
             return true;
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     false
 }
@@ -164,21 +164,20 @@ fn open_bound<'t>(
     counter: &str,
 ) -> Option<Bound<'t>> {
     let constant = |node: Node<'_>| view.value_of(node);
-    let initializer = node.child_by_field_name("initializer")?;
+    let initializer = node.field(Field::Initializer)?;
     let kind = counter_kind(view, node, initializer, counter)?;
     let start = match initializer.kind() {
-        "declaration" => {
-            let mut cursor = initializer.walk();
-            let is_alone = initializer.children_by_field_name("declarator", &mut cursor).count() == 1;
-            initializer.child_by_field_name("declarator").filter(|_| is_alone)?.child_by_field_name("value")?
+        Kind::Declaration => {
+            let is_alone = initializer.fields(Field::Declarator).count() == 1;
+            initializer.field(Field::Declarator).filter(|_| is_alone)?.field(Field::Value)?
         }
-        "assignment_expression" => {
-            initializer.child_by_field_name("right").filter(|_| is_counter_of_loops(view, initializer, counter))?
+        Kind::AssignmentExpression => {
+            initializer.field(Field::Right).filter(|_| is_counter_of_loops(view, initializer, counter))?
         }
         _ => return None,
     };
-    let update = node.child_by_field_name("update")?;
-    let target = update.child_by_field_name("argument").or_else(|| update.child_by_field_name("left"))?;
+    let update = node.field(Field::Update)?;
+    let target = update.field(Field::Argument).or_else(|| update.field(Field::Left))?;
     if view.slice(target) != counter || may_write(view, body, counter) {
         return None;
     }
@@ -186,10 +185,10 @@ fn open_bound<'t>(
         (1.., Some(0..)) => is_steady_bound(view, condition, body, counter).then_some(Bound::Upper),
         // Larger steps would start from another remainder.
         (-1, None) if kind == CounterKind::Int => {
-            let is_down = condition.kind() == "binary_expression"
-                && view.slice(condition.child_by_field_name("left")?) == counter
-                && matches!(view.slice(condition.child_by_field_name("operator")?), ">" | ">=")
-                && constant(condition.child_by_field_name("right")?)? >= 0
+            let is_down = condition.kind() == Kind::BinaryExpression
+                && view.slice(condition.field(Field::Left)?) == counter
+                && matches!(view.slice(condition.field(Field::Operator)?), ">" | ">=")
+                && constant(condition.field(Field::Right)?)? >= 0
                 && is_steady_value(view, start, body, counter)
                 && is_int(view, start);
             is_down.then_some(Bound::Start(start))
@@ -209,7 +208,7 @@ enum CounterKind {
 /// `None` for counters of other types: narrow ones wrap around, and a floating-point one may step over a bound.
 fn counter_kind(view: &SourceView, node: Node<'_>, initializer: Node<'_>, counter: &str) -> Option<CounterKind> {
     let text = match initializer.kind() {
-        "declaration" => words_of(view.slice(initializer.child_by_field_name("type")?)),
+        Kind::Declaration => words_of(view.slice(initializer.field(Field::Type)?)),
         _ => {
             let all = view.declarations(enclosing_function(node)?);
             cuda_syntax::tree::resolve(&all, counter, initializer.start_byte())?.type_text.clone()
@@ -236,11 +235,11 @@ fn words_of(text: &str) -> String {
 /// as it is, and none of it wraps around.
 fn is_int(view: &SourceView, expression: Node<'_>) -> bool {
     match expression.kind() {
-        "number_literal" => {
+        Kind::NumberLiteral => {
             let value = cuda_syntax::constant::evaluate(view.slice(expression), &|_| None);
             value.is_some_and(|value| value.integer_type() == cuda_syntax::constant::integer::IntegerType::Int)
         }
-        "identifier" => {
+        Kind::Identifier => {
             let (name, at) = (view.slice(expression), expression.start_byte());
             let all = enclosing_function(expression).map(|function| view.declarations(function)).unwrap_or_default();
             match cuda_syntax::tree::resolve(&all, name, at) {
@@ -251,8 +250,8 @@ fn is_int(view: &SourceView, expression: Node<'_>) -> bool {
                 None => false,
             }
         }
-        "binary_expression" | "parenthesized_expression" => {
-            children(expression).into_iter().filter(Node::is_named).all(|part| is_int(view, part))
+        Kind::BinaryExpression | Kind::ParenthesizedExpression => {
+            expression.named_children().all(|part| is_int(view, part))
         }
         _ => false,
     }
@@ -270,17 +269,15 @@ fn is_counter_of_loops(view: &SourceView, initializer: Node<'_>, counter: &str) 
         let is_counted = |node: Node<'_>| {
             let mut around = Some(node);
             while let Some(current) = around {
-                let sets = current.child_by_field_name("initializer").filter(|it| it.kind() == "assignment_expression");
-                let (target, value) = (
-                    sets.and_then(|sets| sets.child_by_field_name("left")),
-                    sets.and_then(|sets| sets.child_by_field_name("right")),
-                );
+                let sets = current.field(Field::Initializer).filter(|it| it.kind() == Kind::AssignmentExpression);
+                let (target, value) =
+                    (sets.and_then(|sets| sets.field(Field::Left)), sets.and_then(|sets| sets.field(Field::Right)));
                 // What the counter starts from may be what the loop before left in it.
                 let is_start = value.is_some_and(|value| value.byte_range().contains(&node.start_byte()));
                 if target.is_some_and(|target| view.slice(target) == counter) && !is_start {
                     return true;
                 }
-                around = current.parent().filter(|_| current.kind() != "lambda_expression");
+                around = current.parent().filter(|_| current.kind() != Kind::LambdaExpression);
             }
             false
         };
@@ -291,8 +288,9 @@ fn is_counter_of_loops(view: &SourceView, initializer: Node<'_>, counter: &str) 
 
 /// `i < n` or `i <= n` where nothing in the loop can change `n`.
 fn is_steady_bound(view: &SourceView, condition: Node<'_>, body: Node<'_>, counter: &str) -> bool {
-    let field = |name: &str| condition.child_by_field_name(name);
-    let (Some(left), Some(operator), Some(bound)) = (field("left"), field("operator"), field("right")) else {
+    let field = |field: Field| condition.field(field);
+    let (Some(left), Some(operator), Some(bound)) = (field(Field::Left), field(Field::Operator), field(Field::Right))
+    else {
         return false;
     };
     view.slice(left) == counter
@@ -311,13 +309,11 @@ fn is_steady_value(view: &SourceView, bound: Node<'_>, body: Node<'_>, counter: 
 /// Numbers, names, members and sums and products of them.
 fn is_arithmetic(node: Node<'_>) -> bool {
     match node.kind() {
-        "identifier" | "number_literal" | "field_identifier" => true,
-        "binary_expression" | "parenthesized_expression" => {
-            children(node).into_iter().filter(Node::is_named).all(is_arithmetic)
-        }
-        "field_expression" => {
-            node.child_by_field_name("operator").is_some_and(|operator| operator.kind() == ".")
-                && node.child_by_field_name("argument").is_some_and(|argument| argument.kind() == "identifier")
+        Kind::Identifier | Kind::NumberLiteral | Kind::FieldIdentifier => true,
+        Kind::BinaryExpression | Kind::ParenthesizedExpression => node.named_children().all(is_arithmetic),
+        Kind::FieldExpression => {
+            node.field(Field::Operator).is_some_and(|operator| operator.is_token("."))
+                && node.field(Field::Argument).is_some_and(|argument| argument.kind() == Kind::Identifier)
         }
         _ => false,
     }
@@ -340,10 +336,10 @@ pub(super) fn is_steady(view: &SourceView, name: Node<'_>, body: Node<'_>) -> bo
 pub(super) fn may_write(view: &SourceView, body: Node<'_>, name: &str) -> bool {
     let mut open = vec![body];
     while let Some(node) = open.pop() {
-        if node.kind() == "identifier" && view.slice(node) == name && role(access_path(node)).1 {
+        if node.kind() == Kind::Identifier && view.slice(node) == name && role(access_path(node)).1 {
             return true;
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     false
 }
@@ -352,11 +348,11 @@ pub(super) fn may_write(view: &SourceView, body: Node<'_>, name: &str) -> bool {
 fn is_reachable(view: &SourceView, function: Node<'_>, name: &str) -> bool {
     let mut open = vec![(function, false)];
     while let Some((node, in_lambda)) = open.pop() {
-        if node.kind() == "identifier" && view.slice(node) == name && (in_lambda || hands_out(node)) {
+        if node.kind() == Kind::Identifier && view.slice(node) == name && (in_lambda || hands_out(node)) {
             return true;
         }
-        let in_lambda = in_lambda || node.kind() == "lambda_expression";
-        open.extend(children(node).into_iter().map(|child| (child, in_lambda)));
+        let in_lambda = in_lambda || node.kind() == Kind::LambdaExpression;
+        open.extend(node.children().map(|child| (child, in_lambda)));
     }
     false
 }
@@ -365,14 +361,14 @@ fn hands_out(name: Node<'_>) -> bool {
     let mut node = name;
     while let Some(parent) = node.parent() {
         match parent.kind() {
-            "field_expression" | "parenthesized_expression" => node = parent,
-            "pointer_expression" => return parent.child(0).is_some_and(|operator| operator.kind() == "&"),
-            "init_declarator" => {
-                let declarator = parent.child_by_field_name("declarator");
-                let is_value = parent.child_by_field_name("value").is_some_and(|value| value.id() == node.id());
-                return is_value && declarator.is_some_and(|declarator| declarator.kind() == "reference_declarator");
+            Kind::FieldExpression | Kind::ParenthesizedExpression => node = parent,
+            Kind::PointerExpression => return parent.child(0).is_some_and(|operator| operator.is_token("&")),
+            Kind::InitDeclarator => {
+                let declarator = parent.field(Field::Declarator);
+                let is_value = parent.field(Field::Value) == Some(node);
+                return is_value && declarator.is_some_and(|declarator| declarator.kind() == Kind::ReferenceDeclarator);
             }
-            "asm_statement" | "gnu_asm_expression" | "gnu_asm_output_operand" => return true,
+            Kind::GnuAsmExpression | Kind::GnuAsmOutputOperand => return true,
             _ => return false,
         }
     }
@@ -384,12 +380,12 @@ fn uses<'t>(view: &SourceView, region: Node<'t>, array: &str) -> Vec<Node<'t>> {
     let mut found = Vec::new();
     let mut open = vec![region];
     while let Some(node) = open.pop() {
-        if node.kind() == "subscript_expression" && base_of(node).is_some_and(|base| view.slice(base) == array) {
+        if node.kind() == Kind::SubscriptExpression && base_of(node).is_some_and(|base| view.slice(base) == array) {
             found.push(node);
         }
         let is_inner =
-            |child: &Node<'_>| node.kind() == "subscript_expression" && child.kind() == "subscript_expression";
-        open.extend(children(node).into_iter().filter(|child| !is_inner(child)).rev());
+            |child: &Node<'_>| node.kind() == Kind::SubscriptExpression && child.kind() == Kind::SubscriptExpression;
+        open.extend(node.children().filter(|child| !is_inner(child)).rev());
     }
     found
 }
@@ -397,14 +393,14 @@ fn uses<'t>(view: &SourceView, region: Node<'t>, array: &str) -> Vec<Node<'t>> {
 /// The identifier that is subscripted.
 fn base_of(subscript: Node<'_>) -> Option<Node<'_>> {
     let mut node = subscript;
-    while node.kind() == "subscript_expression" {
-        node = node.child_by_field_name("argument")?;
+    while node.kind() == Kind::SubscriptExpression {
+        node = node.field(Field::Argument)?;
     }
-    (node.kind() == "identifier").then_some(node)
+    (node.kind() == Kind::Identifier).then_some(node)
 }
 
 fn index_of(subscript: Node<'_>) -> Option<Node<'_>> {
-    let indices = subscript.child_by_field_name("indices").or_else(|| subscript.child_by_field_name("index"))?;
+    let indices = subscript.field(Field::Indices)?;
     Some(indices.named_child(0).unwrap_or(indices))
 }
 
@@ -412,9 +408,9 @@ fn index_of(subscript: Node<'_>) -> Option<Node<'_>> {
 fn extent_text(view: &SourceView, array: &str, used: Node<'_>, counter: &str) -> Option<String> {
     let mut indices = Vec::new();
     let mut node = used;
-    while node.kind() == "subscript_expression" {
+    while node.kind() == Kind::SubscriptExpression {
         indices.insert(0, view.slice(index_of(node)?).trim());
-        node = node.child_by_field_name("argument")?;
+        node = node.field(Field::Argument)?;
     }
     let position = indices.iter().position(|index| *index == counter)?;
     let declarations = view.declarations(enclosing_function(used)?);
@@ -425,7 +421,7 @@ fn extent_text(view: &SourceView, array: &str, used: Node<'_>, counter: &str) ->
     for _ in 0..position {
         declarator = declarator.parent()?;
     }
-    let size = declarator.child_by_field_name("size").filter(|_| declarator.kind() == "array_declarator")?;
+    let size = declarator.field(Field::Size).filter(|_| declarator.kind() == Kind::ArrayDeclarator)?;
     let text = view.spelled(size, used.start_byte())?;
     let is_plain = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));
     is_plain.then_some(text)
@@ -442,25 +438,23 @@ fn is_used_first(view: &SourceView, used: Node<'_>, body: Node<'_>) -> bool {
         return true;
     }
     // Statements before the one that uses the element.
-    let before = children(body).into_iter().filter(|child| child.is_named() && child.kind() != "comment");
-    body.kind() == "compound_statement"
+    let before = body.parts();
+    body.kind() == Kind::CompoundStatement
         && before.take_while(|child| child.end_byte() <= used.start_byte()).all(|child| is_idle(view, child))
 }
 
 /// `if (x > y) break;`, `const float v = in[i];`: a statement that leaves no trace but to end the round.
 fn is_idle(view: &SourceView, statement: Node<'_>) -> bool {
     match statement.kind() {
-        "break_statement" | "continue_statement" => true,
-        "declaration" => is_pure(view, statement),
-        "if_statement" => {
-            let condition = statement.child_by_field_name("condition");
-            let parts = [statement.child_by_field_name("consequence"), statement.child_by_field_name("alternative")];
+        Kind::BreakStatement | Kind::ContinueStatement => true,
+        Kind::Declaration => is_pure(view, statement),
+        Kind::IfStatement => {
+            let condition = statement.field(Field::Condition);
+            let parts = [statement.field(Field::Consequence), statement.field(Field::Alternative)];
             condition.is_some_and(|condition| is_pure(view, condition))
                 && parts.into_iter().flatten().all(|part| is_idle(view, part))
         }
-        "compound_statement" | "else_clause" => {
-            children(statement).into_iter().filter(Node::is_named).all(|child| is_idle(view, child))
-        }
+        Kind::CompoundStatement | Kind::ElseClause => statement.named_children().all(|child| is_idle(view, child)),
         _ => false,
     }
 }
@@ -468,31 +462,28 @@ fn is_idle(view: &SourceView, statement: Node<'_>) -> bool {
 /// Whether an expression is evaluated in each round.
 fn is_unconditional(used: Node<'_>, body: Node<'_>) -> bool {
     let mut node = used;
-    while node.id() != body.id() {
+    while node != body {
         let Some(parent) = node.parent() else { return false };
-        let is_first = |field: &str| parent.child_by_field_name(field).is_some_and(|child| child.id() == node.id());
+        let is_first = |field: Field| parent.field(field) == Some(node);
         let is_always = match parent.kind() {
-            "if_statement" | "conditional_expression" => is_first("condition"),
-            "binary_expression" => {
-                let operator = parent.child_by_field_name("operator").map(|operator| operator.kind());
-                !matches!(operator, Some("&&" | "||")) || is_first("left")
-            }
-            "compound_statement"
-            | "expression_statement"
-            | "declaration"
-            | "init_declarator"
-            | "assignment_expression"
-            | "update_expression"
-            | "subscript_expression"
-            | "subscript_argument_list"
-            | "field_expression"
-            | "parenthesized_expression"
-            | "condition_clause"
-            | "argument_list"
-            | "call_expression"
-            | "cast_expression"
-            | "unary_expression"
-            | "comma_expression" => true,
+            Kind::IfStatement | Kind::ConditionalExpression => is_first(Field::Condition),
+            Kind::BinaryExpression => !matches!(parent.operator(), Some("&&" | "||")) || is_first(Field::Left),
+            Kind::CompoundStatement
+            | Kind::ExpressionStatement
+            | Kind::Declaration
+            | Kind::InitDeclarator
+            | Kind::AssignmentExpression
+            | Kind::UpdateExpression
+            | Kind::SubscriptExpression
+            | Kind::SubscriptArgumentList
+            | Kind::FieldExpression
+            | Kind::ParenthesizedExpression
+            | Kind::ConditionClause
+            | Kind::ArgumentList
+            | Kind::CallExpression
+            | Kind::CastExpression
+            | Kind::UnaryExpression
+            | Kind::CommaExpression => true,
             _ => false,
         };
         if !is_always {
@@ -506,17 +497,22 @@ fn is_unconditional(used: Node<'_>, body: Node<'_>) -> bool {
 /// What in a loop's body may end it, or a round, before its bound does.
 fn exits<'t>(view: &SourceView, body: Node<'t>) -> Vec<Node<'t>> {
     let mut found = Vec::new();
-    const EXITS: [&str; 5] =
-        ["break_statement", "continue_statement", "return_statement", "goto_statement", "throw_statement"];
+    const EXITS: [Kind; 5] = [
+        Kind::BreakStatement,
+        Kind::ContinueStatement,
+        Kind::ReturnStatement,
+        Kind::GotoStatement,
+        Kind::ThrowStatement,
+    ];
     let mut open = vec![body];
     while let Some(node) = open.pop() {
-        let is_call = node.kind() == "call_expression";
-        let called = node.child_by_field_name("function").filter(|_| is_call).map_or("", |called| view.slice(called));
-        let ends = matches!(called, "assert" | "__trap" | "__brkpt") || node.kind().contains("asm");
+        let is_call = node.kind() == Kind::CallExpression;
+        let called = node.field(Field::Function).filter(|_| is_call).map_or("", |called| view.slice(called));
+        let ends = matches!(called, "assert" | "__trap" | "__brkpt") || node.is_assembly();
         if EXITS.contains(&node.kind()) || ends {
             found.push(node);
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     found
 }

@@ -4,9 +4,8 @@
 
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
-use cuda_syntax::tree::{Declaration, DeclarationKind, children, enclosing_function, resolve, role};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, resolve, role};
 use cuda_syntax::words::fresh;
 use cuda_syntax::{SourceView, types};
 use lmem_base::diagnostic::Edit;
@@ -66,12 +65,12 @@ struct Vector<'v> {
 /// A number of a known size.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Number {
-    kind: Kind,
+    kind: NumberKind,
     bytes: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum NumberKind {
     Signed,
     Unsigned,
     Float,
@@ -118,23 +117,24 @@ impl<'v> Vector<'v> {
         let mut reads = Vec::new();
         let mut open = vec![self.function];
         while let Some(node) = open.pop() {
-            open.extend(children(node));
-            let is_pointer = matches!(node.kind(), "cast_expression" | "call_expression" | "pointer_expression");
+            open.extend(node.children());
+            let is_pointer =
+                matches!(node.kind(), Kind::CastExpression | Kind::CallExpression | Kind::PointerExpression);
             let Some(type_text) = is_pointer.then(|| self.pointed(node)).flatten() else { continue };
             // `&packed` within a cast is looked at with it.
             if node.parent().is_some_and(|parent| self.pointed(outer(parent)).is_some()) {
                 continue;
             }
             let mut whole = node;
-            while let Some(parent) = whole.parent().filter(|parent| parent.kind() == "parenthesized_expression") {
+            while let Some(parent) = whole.parent().filter(|parent| parent.kind() == Kind::ParenthesizedExpression) {
                 whole = parent;
             }
             let parent = whole.parent()?;
             match parent.kind() {
-                "subscript_expression" => reads.push(self.read(parent, &type_text)?),
-                "init_declarator" => reads.extend(self.reads_of_alias(parent, &type_text)?),
+                Kind::SubscriptExpression => reads.push(self.read(parent, &type_text)?),
+                Kind::InitDeclarator => reads.extend(self.reads_of_alias(parent, &type_text)?),
                 // `*reinterpret_cast<…>(&packed)` is the first part, always.
-                "pointer_expression" if view.slice(parent).starts_with('*') => {}
+                Kind::PointerExpression if view.slice(parent).starts_with('*') => {}
                 _ => return None,
             }
         }
@@ -144,8 +144,8 @@ impl<'v> Vector<'v> {
     /// What a pointer to the variable points to: `__half` of `reinterpret_cast<__half *>(&packed)`.
     fn pointed(&self, node: Node<'_>) -> Option<String> {
         let view = self.view;
-        if node.kind() == "pointer_expression" {
-            let place = node.child_by_field_name("argument").filter(|_| view.slice(node).starts_with('&'))?;
+        if node.kind() == Kind::PointerExpression {
+            let place = node.field(Field::Argument).filter(|_| view.slice(node).starts_with('&'))?;
             let is_first = self.components.iter().take(1).any(|first| first == view.slice(place));
             let is_whole = view.slice(place) == self.own.name;
             let base = view.identifiers_below(place).into_iter().next()?;
@@ -154,9 +154,9 @@ impl<'v> Vector<'v> {
             let type_text = if is_whole { self.own.type_text.clone() } else { self.component.text()?.to_string() };
             return ((is_first || is_whole) && is_own).then_some(type_text);
         }
-        let is_macro = node.child_by_field_name("function").is_some_and(|called| called.kind() == "identifier");
+        let is_macro = node.field(Field::Function).is_some_and(|called| called.kind() == Kind::Identifier);
         let (type_text, mut operand) = view.cast(node).filter(|_| !is_macro)?;
-        while operand.kind() == "parenthesized_expression" {
+        while operand.kind() == Kind::ParenthesizedExpression {
             operand = operand.named_child(0)?;
         }
         self.pointed(operand).map(|_| type_text)
@@ -164,15 +164,15 @@ impl<'v> Vector<'v> {
 
     /// Reads through the name that a pointer gets.
     fn reads_of_alias(&self, declarator: Node<'v>, type_text: &str) -> Option<Vec<Read<'v>>> {
-        let mut name = declarator.child_by_field_name("declarator")?;
-        let is_pointer = name.kind() == "pointer_declarator";
-        while let Some(inner) = name.child_by_field_name("declarator") {
+        let mut name = declarator.field(Field::Declarator)?;
+        let is_pointer = name.kind() == Kind::PointerDeclarator;
+        while let Some(inner) = name.field(Field::Declarator) {
             name = inner;
         }
         let alias =
             self.all.iter().find(|declaration| declaration.range.0 == name.start_byte()).filter(|_| is_pointer)?;
         let uses = self.view.names_of(self.function, &self.all, alias).into_iter();
-        let subscript = |used: Node<'v>| used.parent().filter(|parent| parent.kind() == "subscript_expression");
+        let subscript = |used: Node<'v>| used.parent().filter(|parent| parent.kind() == Kind::SubscriptExpression);
         uses.map(|used| self.read(subscript(used)?, type_text)).collect()
     }
 
@@ -181,9 +181,7 @@ impl<'v> Vector<'v> {
         let view = self.view;
         let mut edits = Vec::new();
         for alias in self.all.iter().filter(|it| it.kind == DeclarationKind::Alias && !it.is_parameter) {
-            let is_base = |read: &Read<'_>, node: &Node<'_>| {
-                read.whole.child_by_field_name("argument").is_some_and(|base| base.id() == node.id())
-            };
+            let is_base = |read: &Read<'_>, node: &Node<'_>| read.whole.field(Field::Argument) == Some(*node);
             let uses = view.names_of(self.function, &self.all, alias);
             let is_unused = uses.iter().all(|node| reads.iter().any(|read| is_base(read, node)));
             if is_unused && !uses.is_empty() {
@@ -198,7 +196,7 @@ impl<'v> Vector<'v> {
         let index = index_of(whole)?;
         let (statement, is_conditional) = site(view, whole)?;
         let (_, is_written, _) = role(whole);
-        let list = whole.parent().filter(|parent| parent.kind() == "argument_list");
+        let list = whole.parent().filter(|parent| parent.kind() == Kind::ArgumentList);
         let is_value = list.is_some_and(|list| is_value_argument(view, list));
         let names = view.identifiers_below(index);
         let is_steady = names.iter().all(|name| !may_write(view, statement, view.slice(*name)));
@@ -246,8 +244,8 @@ impl<'v> Vector<'v> {
             _ => "unsigned long long",
         };
         let bits = match (is_same, self.component.kind, self.component.bytes) {
-            (false, Kind::Float, 4) => format!("__float_as_uint({selected})"),
-            (false, Kind::Float, _) => format!("__double_as_longlong({selected})"),
+            (false, NumberKind::Float, 4) => format!("__float_as_uint({selected})"),
+            (false, NumberKind::Float, _) => format!("__double_as_longlong({selected})"),
             _ => selected,
         };
         let word = match others.is_empty() && !bits.contains('(') {
@@ -278,11 +276,11 @@ impl Read<'_> {
         };
         let type_text = &self.type_text;
         Some(match (self.number.kind, self.number.bytes) {
-            (Kind::Signed | Kind::Unsigned, _) => format!("static_cast<{type_text}>({word}{position})"),
-            (Kind::Half, _) => format!("__ushort_as_half(static_cast<unsigned short>({word}{position}))"),
-            (Kind::Brain, _) => format!("__ushort_as_bfloat16(static_cast<unsigned short>({word}{position}))"),
-            (Kind::Float, 4) => format!("__uint_as_float(static_cast<unsigned>({word}{position}))"),
-            (Kind::Float, _) => format!("__longlong_as_double({word}{position})"),
+            (NumberKind::Signed | NumberKind::Unsigned, _) => format!("static_cast<{type_text}>({word}{position})"),
+            (NumberKind::Half, _) => format!("__ushort_as_half(static_cast<unsigned short>({word}{position}))"),
+            (NumberKind::Brain, _) => format!("__ushort_as_bfloat16(static_cast<unsigned short>({word}{position}))"),
+            (NumberKind::Float, 4) => format!("__uint_as_float(static_cast<unsigned>({word}{position}))"),
+            (NumberKind::Float, _) => format!("__longlong_as_double({word}{position})"),
         })
     }
 }
@@ -291,12 +289,12 @@ impl Number {
     /// A name of the type.
     fn text(self) -> Option<&'static str> {
         Some(match (self.kind, self.bytes) {
-            (Kind::Float, 4) => "float",
-            (Kind::Float, 8) => "double",
-            (Kind::Signed, 4) => "int",
-            (Kind::Signed, 8) => "long long",
-            (Kind::Unsigned, 4) => "unsigned",
-            (Kind::Unsigned, 8) => "unsigned long long",
+            (NumberKind::Float, 4) => "float",
+            (NumberKind::Float, 8) => "double",
+            (NumberKind::Signed, 4) => "int",
+            (NumberKind::Signed, 8) => "long long",
+            (NumberKind::Unsigned, 4) => "unsigned",
+            (NumberKind::Unsigned, 8) => "unsigned long long",
             _ => return None,
         })
     }
@@ -313,12 +311,12 @@ fn number(type_text: &str) -> Option<Number> {
         _ => types::size_of(name).filter(|_| types::is_scalar(name))?,
     };
     let kind = match name {
-        "float" | "double" => Kind::Float,
-        "half" | "__half" => Kind::Half,
-        "__nv_bfloat16" | "nv_bfloat16" => Kind::Brain,
+        "float" | "double" => NumberKind::Float,
+        "half" | "__half" => NumberKind::Half,
+        "__nv_bfloat16" | "nv_bfloat16" => NumberKind::Brain,
         "bool" => return None,
-        _ if name.starts_with('u') || name == "size_t" => Kind::Unsigned,
-        _ => Kind::Signed,
+        _ if name.starts_with('u') || name == "size_t" => NumberKind::Unsigned,
+        _ => NumberKind::Signed,
     };
     Some(Number { kind, bytes })
 }
@@ -326,18 +324,17 @@ fn number(type_text: &str) -> Option<Number> {
 /// A declaration of one name taken away, with its line.
 fn without_declaration(view: &SourceView, alias: &Declaration) -> Option<Edit> {
     let mut node = view.root()?.named_descendant_for_byte_range(alias.range.0, alias.range.1)?;
-    while node.kind() != "declaration" {
+    while node.kind() != Kind::Declaration {
         node = node.parent()?;
     }
-    let mut cursor = node.walk();
-    let is_alone = node.children_by_field_name("declarator", &mut cursor).count() == 1;
+    let is_alone = node.fields(Field::Declarator).count() == 1;
     view.replacement(view.whole_line(node.byte_range()), "").filter(|_| is_alone)
 }
 
 /// What a cast's operand is in parentheses of.
 fn outer(mut node: Node<'_>) -> Node<'_> {
     while let Some(parent) =
-        node.parent().filter(|_| matches!(node.kind(), "parenthesized_expression" | "argument_list"))
+        node.parent().filter(|_| matches!(node.kind(), Kind::ParenthesizedExpression | Kind::ArgumentList))
     {
         node = parent;
     }
@@ -349,10 +346,10 @@ fn has_effects(view: &SourceView, statement: Node<'_>) -> bool {
     let mut open = vec![statement];
     while let Some(node) = open.pop() {
         let is_cast = view.cast(node).is_some();
-        if node.kind() == "call_expression" && !is_cast && !is_pure_call(view, node) {
+        if node.kind() == Kind::CallExpression && !is_cast && !is_pure_call(view, node) {
             return true;
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     false
 }

@@ -2,10 +2,9 @@
 
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::{base_name, children, enclosing_function};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{base_name, enclosing_function};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::StackObject;
 
@@ -52,8 +51,8 @@ fn rewrite(view: &SourceView, function: Node<'_>) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
     let mut open = vec![function];
     while let Some(node) = open.pop() {
-        open.extend(children(node));
-        let Some(called) = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression") else {
+        open.extend(node.children());
+        let Some(called) = node.field(Field::Function).filter(|_| node.kind() == Kind::CallExpression) else {
             continue;
         };
         let name = base_name(view.slice(called)).to_string();
@@ -73,7 +72,7 @@ fn of_call(view: &SourceView, call: Node<'_>, called: Node<'_>, name: &str) -> O
         return None;
     }
     let new_name = format!("{base}pi{}", if base == name { "" } else { "f" });
-    let argument = call.child_by_field_name("arguments")?.named_child(0)?;
+    let argument = call.field(Field::Arguments)?.named_child(0)?;
     Some(vec![view.replacement(called.byte_range(), &new_name)?, without_pi(view, argument, base != name, 0)?])
 }
 
@@ -89,14 +88,13 @@ fn without_pi(view: &SourceView, node: Node<'_>, is_float: bool, depth: usize) -
             None => view.replacement(node.byte_range(), turns),
         };
     }
-    let field =
-        |name: &str| node.child_by_field_name(name).and_then(|child| without_pi(view, child, is_float, depth + 1));
+    let field = |field: Field| node.field(field).and_then(|child| without_pi(view, child, is_float, depth + 1));
     match node.kind() {
-        "parenthesized_expression" => without_pi(view, node.named_child(0)?, is_float, depth + 1),
-        "unary_expression" => field("argument"),
-        "binary_expression" => match view.slice(node.child_by_field_name("operator")?) {
-            "*" => field("left").or_else(|| field("right")),
-            "/" => field("left"),
+        Kind::ParenthesizedExpression => without_pi(view, node.named_child(0)?, is_float, depth + 1),
+        Kind::UnaryExpression => field(Field::Argument),
+        Kind::BinaryExpression => match view.slice(node.field(Field::Operator)?) {
+            "*" => field(Field::Left).or_else(|| field(Field::Right)),
+            "/" => field(Field::Left),
             _ => None,
         },
         _ => None,
@@ -106,8 +104,8 @@ fn without_pi(view: &SourceView, node: Node<'_>, is_float: bool, depth: usize) -
 /// `1.0` for π and `2.0` for 2π: a literal, or a constant whose value is one, as it was compiled.
 fn half_turns(view: &SourceView, node: Node<'_>, is_float: bool) -> Option<&'static str> {
     match node.kind() {
-        "number_literal" => of_literal(view.slice(node), is_float),
-        "identifier" => of_literal(&value_text(view, node)?, is_float),
+        Kind::NumberLiteral => of_literal(view.slice(node), is_float),
+        Kind::Identifier => of_literal(&value_text(view, node)?, is_float),
         _ => None,
     }
 }
@@ -139,17 +137,17 @@ fn definition<'t>(view: &'t SourceView, name: &str) -> Option<&'t str> {
     let mut values = Vec::new();
     let mut open = vec![view.root()?];
     while let Some(node) = open.pop() {
-        let declared = node.child_by_field_name("declarator").filter(|it| view.slice(*it) == name);
+        let declared = node.field(Field::Declarator).filter(|it| view.slice(*it) == name);
         match node.kind() {
-            "init_declarator" if declared.is_some() => {
-                let words = node.parent().map(children).unwrap_or_default();
-                let is_constant = words.iter().any(|word| matches!(view.slice(*word), "const" | "constexpr"));
-                values.push(node.child_by_field_name("value").filter(|_| is_constant));
+            Kind::InitDeclarator if declared.is_some() => {
+                let mut words = node.parent().into_iter().flat_map(Node::children);
+                let is_constant = words.any(|word| matches!(view.slice(word), "const" | "constexpr"));
+                values.push(node.field(Field::Value).filter(|_| is_constant));
             }
-            kind if declared.is_some() && kind.contains("declaration") => values.push(None),
+            _ if declared.is_some() && node.is_declaration() => values.push(None),
             _ => {}
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     let [Some(value)] = values.as_slice() else { return None };
     Some(view.slice(*value))
@@ -157,11 +155,11 @@ fn definition<'t>(view: &'t SourceView, name: &str) -> Option<&'t str> {
 
 /// The other factor of a product with a floating-point literal.
 fn literal_beside<'t>(view: &SourceView, node: Node<'t>) -> Option<(Node<'t>, Node<'t>)> {
-    let product = node.parent().filter(|parent| parent.kind() == "binary_expression")?;
-    let (left, right) = (product.child_by_field_name("left")?, product.child_by_field_name("right")?);
-    let other = if left.id() == node.id() { right } else { left };
-    let is_product = view.slice(product.child_by_field_name("operator")?) == "*";
-    (is_product && other.kind() == "number_literal" && view.slice(other).contains('.')).then_some((product, other))
+    let product = node.parent().filter(|parent| parent.kind() == Kind::BinaryExpression)?;
+    let (left, right) = (product.field(Field::Left)?, product.field(Field::Right)?);
+    let other = if left == node { right } else { left };
+    let is_product = view.slice(product.field(Field::Operator)?) == "*";
+    (is_product && other.kind() == Kind::NumberLiteral && view.slice(other).contains('.')).then_some((product, other))
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Members of a kernel's parameter that are written, as variables of their own: the parameter then stays where it lies.
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::{access_path, children, enclosing_function, first_statement, is_callee, role};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{access_path, enclosing_function, first_statement, is_callee, role};
 use cuda_syntax::words::fresh;
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
@@ -27,7 +26,7 @@ pub fn own_members_of(object: &StackObject, parameter: &Span) -> Option<OwnMembe
 fn own_members(view: &SourceView, parameter: usize) -> Option<OwnMembers> {
     let name_node = view.root()?.named_descendant_for_byte_range(parameter, parameter)?;
     let name = view.slice(name_node);
-    let body = enclosing_function(name_node)?.child_by_field_name("body")?;
+    let body = enclosing_function(name_node)?.field(Field::Body)?;
     let first = first_statement(enclosing_function(name_node)?)?;
     let uses = uses(view, body, name)?;
     let mut members: Vec<String> = Vec::new();
@@ -58,18 +57,19 @@ fn uses<'t>(view: &SourceView, body: Node<'t>, name: &str) -> Option<Vec<(Node<'
     let mut found = Vec::new();
     let mut open = vec![body];
     while let Some(node) = open.pop() {
-        if node.kind() == "identifier" && view.slice(node) == name {
-            let field = node.parent().filter(|parent| parent.kind() == "field_expression")?;
-            let is_member = field.child_by_field_name("argument")?.id() == node.id();
+        if node.kind() == Kind::Identifier && view.slice(node) == name {
+            let field = node.parent().filter(|parent| parent.kind() == Kind::FieldExpression)?;
+            let is_member = field.field(Field::Argument)?.id() == node.id();
             let is_address = field.parent().is_some_and(|parent| {
-                parent.kind() == "pointer_expression" && parent.child(0).is_some_and(|operator| operator.kind() == "&")
+                parent.kind() == Kind::PointerExpression
+                    && parent.child(0).is_some_and(|operator| operator.is_token("&"))
             });
             if !is_member || is_callee(field) || is_address {
                 return None;
             }
-            found.push((field, view.slice(field.child_by_field_name("field")?).to_string()));
+            found.push((field, view.slice(field.field(Field::Field)?).to_string()));
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     found.sort_by_key(|(field, _): &(Node<'t>, String)| field.start_byte());
     Some(found)
@@ -77,9 +77,9 @@ fn uses<'t>(view: &SourceView, body: Node<'t>, name: &str) -> Option<Vec<(Node<'
 
 fn has_subscript(path: Node<'_>, field: Node<'_>) -> bool {
     let mut node = field;
-    while node.id() != path.id() {
+    while node != path {
         let Some(parent) = node.parent() else { return true };
-        if parent.kind() == "subscript_expression" {
+        if parent.kind() == Kind::SubscriptExpression {
             return true;
         }
         node = parent;

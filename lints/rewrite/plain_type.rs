@@ -2,9 +2,7 @@
 //!
 //! Variables of shared memory are not constructed: nvcc only warns where a constructor would have something to do.
 
-use tree_sitter::Node;
-
-use cuda_syntax::tree::children;
+use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::{SourceView, types};
 
 /// Types in types, and names for names, are followed this far.
@@ -34,17 +32,19 @@ fn is_plain_within(
     let is_plain = |text: &str| is_plain_within(view, text, argument, steps);
     match definitions.as_slice() {
         [definition] => match definition.kind() {
-            "enum_specifier" => true,
-            "alias_declaration" | "type_definition" => definition.child_by_field_name("type").is_some_and(|aliased| {
-                match aliased.child_by_field_name("body") {
-                    Some(body) if aliased.kind() != "enum_specifier" => has_plain_members(view, &name, body, &is_plain),
+            Kind::EnumSpecifier => true,
+            Kind::AliasDeclaration | Kind::TypeDefinition => {
+                definition.field(Field::Type).is_some_and(|aliased| match aliased.field(Field::Body) {
+                    Some(body) if aliased.kind() != Kind::EnumSpecifier => {
+                        has_plain_members(view, &name, body, &is_plain)
+                    }
                     Some(_) => true,
                     None => is_plain(view.slice(aliased)),
-                }
-            }),
+                })
+            }
             _ => {
-                let body = definition.child_by_field_name("body");
-                let has_base = children(*definition).iter().any(|child| child.kind() == "base_class_clause");
+                let body = definition.field(Field::Body);
+                let has_base = definition.children().any(|child| child.kind() == Kind::BaseClassClause);
                 body.is_some_and(|body| !has_base && has_plain_members(view, &name, body, &is_plain))
             }
         },
@@ -58,38 +58,37 @@ fn definitions<'v>(view: &'v SourceView, name: &str) -> Vec<Node<'v>> {
     let mut open: Vec<Node<'v>> = view.root().into_iter().collect();
     while let Some(node) = open.pop() {
         let named = match node.kind() {
-            "struct_specifier" | "class_specifier" | "union_specifier" | "enum_specifier" => {
-                node.child_by_field_name("name").filter(|_| node.child_by_field_name("body").is_some())
+            Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier | Kind::EnumSpecifier => {
+                node.field(Field::Name).filter(|_| node.field(Field::Body).is_some())
             }
-            "alias_declaration" => node.child_by_field_name("name"),
-            "type_definition" => node.child_by_field_name("declarator").filter(|it| it.kind() == "type_identifier"),
+            Kind::AliasDeclaration => node.field(Field::Name),
+            Kind::TypeDefinition => node.field(Field::Declarator).filter(|it| it.kind() == Kind::TypeIdentifier),
             _ => None,
         };
-        let is_template = node.parent().is_some_and(|parent| parent.kind() == "template_declaration");
+        let is_template = node.parent().is_some_and(|parent| parent.kind() == Kind::TemplateDeclaration);
         if named.is_some_and(|named| view.slice(named) == name) && !is_template {
             found.push(node);
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     found
 }
 
 /// Whether the members are plain themselves, none has a value to start with, and no function is a constructor.
 fn has_plain_members(view: &SourceView, name: &str, body: Node<'_>, is_plain: &dyn Fn(&str) -> bool) -> bool {
-    children(body).into_iter().filter(Node::is_named).all(|member| match member.kind() {
-        "comment" | "access_specifier" => true,
-        "field_declaration" => {
-            let is_pointer =
-                member.child_by_field_name("declarator").is_some_and(|node| node.kind() == "pointer_declarator");
-            let type_node = member.child_by_field_name("type");
+    body.named_children().all(|member| match member.kind() {
+        Kind::Comment | Kind::AccessSpecifier => true,
+        Kind::FieldDeclaration => {
+            let is_pointer = member.field(Field::Declarator).is_some_and(|node| node.kind() == Kind::PointerDeclarator);
+            let type_node = member.field(Field::Type);
             let is_function =
-                member.child_by_field_name("declarator").is_some_and(|node| node.kind() == "function_declarator");
+                member.field(Field::Declarator).is_some_and(|node| node.kind() == Kind::FunctionDeclarator);
             let is_plain = type_node.is_some_and(|node| is_function || is_pointer || is_plain(view.slice(node)));
-            member.child_by_field_name("default_value").is_none() && is_plain
+            member.field(Field::DefaultValue).is_none() && is_plain
         }
-        "function_definition" => {
-            let declarator = member.child_by_field_name("declarator");
-            let called = declarator.and_then(|declarator| declarator.child_by_field_name("declarator"));
+        Kind::FunctionDefinition => {
+            let declarator = member.field(Field::Declarator);
+            let called = declarator.and_then(|declarator| declarator.field(Field::Declarator));
             called.is_some_and(|called| view.slice(called).trim_start_matches('~') != name)
         }
         _ => false,

@@ -6,9 +6,8 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
-use cuda_syntax::tree::{access_path, children, enclosing_function, resolve};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{access_path, enclosing_function, resolve};
 use cuda_syntax::words::{fresh, places_of};
 use cuda_syntax::{SourceView, types};
 use lmem_base::diagnostic::Edit;
@@ -22,7 +21,7 @@ impl PrivateVariable {
     pub fn columns(&self, columns: &Columns<'_>, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Edit>> {
         let view = &*self.view;
         let declared = declared(view, self.offset).filter(|declared| !declared.extents.is_empty())?;
-        let type_text = view.slice(declared.statement.child_by_field_name("type")?);
+        let type_text = view.slice(declared.statement.field(Field::Type)?);
         let is_plain = declared.is_of_pointers || plain_type::is_plain(view, type_text, argument);
         let name = fresh(view.text(), &format!("{}_of_block", view.slice(declared.name)), &[]);
         if !is_plain {
@@ -59,7 +58,7 @@ fn declaration(view: &SourceView, declared: &Declared<'_>, name: &str, columns: 
         }
         return Some(edits);
     };
-    let first = statement.child_by_field_name("declarator")?;
+    let first = statement.field(Field::Declarator)?;
     let text = view.text();
     let type_text = text.get(statement.start_byte()..first.start_byte())?.trim_end();
     let before = text.get(declarator.start_byte()..declared.name.start_byte())?;
@@ -74,12 +73,12 @@ fn declaration(view: &SourceView, declared: &Declared<'_>, name: &str, columns: 
 fn beside_others(view: &SourceView, declared: &Declared<'_>) -> Option<Option<Range<usize>>> {
     let whole = declared.whole;
     let (before, after) = (whole.prev_sibling()?, whole.next_sibling()?);
-    if after.kind() == "," {
+    if after.is_token(",") {
         return Some(Some(whole.start_byte()..after.next_sibling()?.start_byte()));
     }
-    match before.kind() {
-        "," => Some(Some(before.start_byte()..whole.end_byte())),
-        _ => (view.slice(after) == ";").then_some(None),
+    match before.is_token(",") {
+        true => Some(Some(before.start_byte()..whole.end_byte())),
+        false => (view.slice(after) == ";").then_some(None),
     }
 }
 
@@ -91,11 +90,10 @@ fn before_statement(view: &SourceView, statement: Node<'_>, text: &str) -> Optio
 
 /// How the elements are written that an initialiser makes zero; `None` where it does anything else.
 pub(super) fn zero(view: &SourceView, declared: &Declared<'_>, initializer: Node<'_>) -> Option<&'static str> {
-    let type_text = view.slice(declared.statement.child_by_field_name("type")?);
+    let type_text = view.slice(declared.statement.field(Field::Type)?);
     let is_number = types::is_scalar(type_text) && !declared.is_of_pointers;
-    let listed: Vec<&str> =
-        children(initializer).into_iter().filter(Node::is_named).map(|value| view.slice(value)).collect();
-    let is_list = initializer.kind() == "initializer_list";
+    let listed: Vec<&str> = initializer.named_children().map(|value| view.slice(value)).collect();
+    let is_list = initializer.kind() == Kind::InitializerList;
     match listed.as_slice() {
         _ if !is_list => None,
         [] if is_number => Some("0"),
@@ -137,7 +135,7 @@ fn fill(view: &SourceView, declared: &Declared<'_>, name: &str, columns: &Column
     let text = format!("{loops}{name}{indices}[{}] = {zero};", columns.own);
     let row = declared.statement.end_position().row;
     let mut next = declared.statement.next_sibling()?;
-    while next.kind() == "comment" && next.start_position().row == row {
+    while next.kind() == Kind::Comment && next.start_position().row == row {
         next = next.next_sibling()?;
     }
     before_statement(view, next, &text)
@@ -164,11 +162,12 @@ fn uses(view: &SourceView, declared: &Declared<'_>) -> Option<Vec<Use>> {
     for at in places_of(view.text().get(from..scope.end_byte())?, name).map(|at| from + at) {
         let range = at..at + name.len();
         let node = root.descendant_for_byte_range(range.start, range.end)?;
-        let is_text = matches!(node.kind(), "comment" | "string_content" | "raw_string_content" | "field_identifier");
+        let is_text =
+            matches!(node.kind(), Kind::Comment | Kind::StringContent | Kind::RawStringContent | Kind::FieldIdentifier);
         if is_text || node.id() == declared.name.id() {
             continue;
         }
-        if node.kind() != "identifier" || node.byte_range() != range {
+        if node.kind() != Kind::Identifier || node.byte_range() != range {
             return None;
         }
         let meant = resolve(&declarations, name, at)?;
@@ -183,12 +182,12 @@ fn uses(view: &SourceView, declared: &Declared<'_>) -> Option<Vec<Use>> {
 fn element_end(view: &SourceView, declared: &Declared<'_>, name: Node<'_>) -> Option<usize> {
     let mut element = name;
     for _ in &declared.extents {
-        let parent = element.parent().filter(|parent| parent.kind() == "subscript_expression")?;
-        let argument = parent.child_by_field_name("argument")?;
-        element = (argument.id() == element.id()).then_some(parent)?;
+        let parent = element.parent().filter(|parent| parent.kind() == Kind::SubscriptExpression)?;
+        let argument = parent.field(Field::Argument)?;
+        element = (argument == element).then_some(parent)?;
     }
     let whole = access_path(name);
-    let is_pointed_at = whole.parent().is_some_and(|parent| parent.kind() == "pointer_expression");
+    let is_pointed_at = whole.parent().is_some_and(|parent| parent.kind() == Kind::PointerExpression);
     let is_fit = !is_pointed_at && is_shared_with_lambdas(view, declared, name) && view.is_plain(name);
     (is_fit && view.slice(element).ends_with(']')).then(|| element.end_byte())
 }
@@ -197,9 +196,9 @@ fn element_end(view: &SourceView, declared: &Declared<'_>, name: Node<'_>) -> Op
 fn is_shared_with_lambdas(view: &SourceView, declared: &Declared<'_>, used: Node<'_>) -> bool {
     let scope = declared.statement.parent();
     let mut node = used.parent();
-    while let Some(current) = node.filter(|current| scope.is_none_or(|scope| scope.id() != current.id())) {
-        let captures = current.child_by_field_name("captures").map_or("", |captures| view.slice(captures));
-        if current.kind() == "lambda_expression" && !captures.starts_with("[&]") && !captures.starts_with("[&,") {
+    while let Some(current) = node.filter(|current| scope != Some(*current)) {
+        let captures = current.field(Field::Captures).map_or("", |captures| view.slice(captures));
+        if current.kind() == Kind::LambdaExpression && !captures.starts_with("[&]") && !captures.starts_with("[&,") {
             return false;
         }
         node = current.parent();
@@ -211,10 +210,10 @@ fn is_shared_with_lambdas(view: &SourceView, declared: &Declared<'_>, used: Node
 fn is_in_a_macro(view: &SourceView, root: Node<'_>, word: &str) -> bool {
     let mut open = vec![root];
     while let Some(node) = open.pop() {
-        if node.kind() == "preproc_arg" && places_of(view.slice(node), word).next().is_some() {
+        if node.kind() == Kind::PreprocArg && places_of(view.slice(node), word).next().is_some() {
             return true;
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     false
 }

@@ -6,9 +6,8 @@
 //! as aligned as its type asks: a cast to a type that asks for more is refused, since only the compiler knew that the
 //! variable lay well.
 
-use tree_sitter::Node;
-
-use cuda_syntax::tree::{children, enclosing_function, first_statement};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{enclosing_function, first_statement};
 use cuda_syntax::words::{fresh, places_of};
 use cuda_syntax::{SourceView, types};
 use lmem_base::diagnostic::Edit;
@@ -39,9 +38,8 @@ impl PrivateVariable {
             return Some(edits);
         }
         let declared = declared(view, self.offset)?;
-        let type_node = declared.statement.child_by_field_name("type")?;
-        let is_named =
-            type_node.child_by_field_name("body").is_none() && type_node.kind() != "placeholder_type_specifier";
+        let type_node = declared.statement.field(Field::Type)?;
+        let is_named = type_node.field(Field::Body).is_none() && type_node.kind() != Kind::PlaceholderTypeSpecifier;
         let is_free = has_no_comments(declared.statement)
             && may_lie_anywhere(
                 object,
@@ -53,7 +51,7 @@ impl PrivateVariable {
             return None;
         }
         // With `const` for pointers to what is constant.
-        let head = declared.statement.child_by_field_name("declarator")?.start_byte();
+        let head = declared.statement.field(Field::Declarator)?.start_byte();
         let type_text = words_of(view.text().get(declared.statement.start_byte()..head)?);
         let row = Row { view, declared: &declared, columns, type_text };
         let is_number = types::is_scalar(&row.type_text) || declared.is_of_pointers;
@@ -71,10 +69,11 @@ impl PrivateVariable {
     fn row_of_parameter(&self, object: &StackObject, columns: &Columns<'_>) -> Option<Vec<Edit>> {
         let view = &*self.view;
         let name = view.root()?.named_descendant_for_byte_range(self.offset, self.offset + 1)?;
-        let parameter = name.parent().filter(|parent| parent.kind() == "parameter_declaration")?;
-        let type_node = parameter.child_by_field_name("type")?;
+        let parameter = name.parent().filter(|parent| parent.kind() == Kind::ParameterDeclaration)?;
+        let type_node = parameter.field(Field::Type)?;
         let type_text = words_of(view.slice(type_node));
-        let is_value = name.kind() == "identifier" && parameter.named_child_count() == 2 && view.is_plain(parameter);
+        let is_value =
+            name.kind() == Kind::Identifier && parameter.named_child_count() == 2 && view.is_plain(parameter);
         let is_object = !types::is_scalar(&type_text) && !has_destructor(view, &type_text);
         if !is_value || !is_object || !may_lie_anywhere(object, view, name, &type_text) {
             return None;
@@ -169,10 +168,10 @@ impl Row<'_> {
         }
         let [extent] = extents.as_slice() else { return None };
         let count = view.value_of(*extent)?;
-        let values: Vec<Node<'_>> = children(initializer).into_iter().filter(Node::is_named).collect();
+        let values: Vec<Node<'_>> = initializer.named_children().collect();
         let is_complete = usize::try_from(count) == Ok(values.len()) && values.len() <= MOST_LISTED;
-        let is_simple = |value: &Node<'_>| !matches!(value.kind(), "initializer_list" | "initializer_pair");
-        if initializer.kind() != "initializer_list" || !is_complete || !values.iter().all(is_simple) {
+        let is_simple = |value: &Node<'_>| !matches!(value.kind(), Kind::InitializerList | Kind::InitializerPair);
+        if initializer.kind() != Kind::InitializerList || !is_complete || !values.iter().all(is_simple) {
             return None;
         }
         let assigned = values.iter().enumerate().map(|(at, value)| format!("{name}[{at}] = {};", view.slice(*value)));
@@ -191,7 +190,7 @@ impl Row<'_> {
             format!("{type_text} &{name} = {block}[{own}];"),
         ];
         match declared.initializer {
-            Some(value) if matches!(value.kind(), "initializer_list" | "argument_list") => return None,
+            Some(value) if matches!(value.kind(), Kind::InitializerList | Kind::ArgumentList) => return None,
             Some(value) => lines.push(format!("{name} = {};", view.slice(value))),
             None => {}
         }
@@ -207,7 +206,7 @@ impl Row<'_> {
         }
         let made = match declared.initializer {
             None => type_text.clone(),
-            Some(value) if matches!(value.kind(), "initializer_list" | "argument_list" | "parameter_list") => {
+            Some(value) if matches!(value.kind(), Kind::InitializerList | Kind::ArgumentList | Kind::ParameterList) => {
                 format!("{type_text}{}", words_of(view.slice(value)))
             }
             Some(value) => format!("{type_text}({})", words_of(view.slice(value))),
@@ -220,11 +219,8 @@ impl Row<'_> {
         let Self { view, declared, .. } = self;
         let (statement, whole) = (declared.statement, declared.whole);
         let text = view.text();
-        let declarators: Vec<Node<'_>> = {
-            let mut cursor = statement.walk();
-            statement.children_by_field_name("declarator", &mut cursor).collect()
-        };
-        let position = declarators.iter().position(|node| node.id() == whole.id())?;
+        let declarators: Vec<Node<'_>> = statement.fields(Field::Declarator).collect();
+        let position = declarators.iter().position(|node| *node == whole)?;
         let head = words_of(text.get(statement.start_byte()..declarators.first()?.start_byte())?);
         let listed = |nodes: &[Node<'_>]| {
             let range = nodes.first()?.start_byte()..nodes.last()?.end_byte();
@@ -252,10 +248,10 @@ fn words_of(text: &str) -> String {
 fn has_no_comments(statement: Node<'_>) -> bool {
     let mut open = vec![statement];
     while let Some(node) = open.pop() {
-        if node.kind() == "comment" {
+        if node.kind() == Kind::Comment {
             return false;
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     true
 }
@@ -277,7 +273,7 @@ fn may_lie_anywhere(object: &StackObject, view: &SourceView, name: Node<'_>, typ
         let node = root.and_then(|root| root.named_descendant_for_byte_range(place.offset, place.offset));
         // Where a member has a value to start with, there is none.
         let Some(function) = node.and_then(enclosing_function) else { return true };
-        let is_own = std::ptr::eq(&*place.view, view) && function.id() == own.id();
+        let is_own = std::ptr::eq(&*place.view, view) && function == own;
         is_own || !has_demanding_cast(&place.view, function, alignment, &|_| true)
     })
 }
@@ -298,12 +294,12 @@ fn has_demanding_cast(
     while let Some(node) = open.pop() {
         let is_demanding = match cast_to(view, node) {
             Some(pointed) => alignment(pointed).zip(own).is_none_or(|(wanted, own)| wanted > own) && pointed != "char",
-            None => node.kind().contains("asm"),
+            None => node.is_assembly(),
         };
         if is_demanding && concerns(node) {
             return true;
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     false
 }
@@ -311,9 +307,9 @@ fn has_demanding_cast(
 /// What the pointer or reference that a cast makes leads to.
 fn cast_to<'v>(view: &'v SourceView, node: Node<'v>) -> Option<&'v str> {
     let text = match node.kind() {
-        "cast_expression" => view.slice(node.child_by_field_name("type")?),
-        "call_expression" => {
-            let called = view.slice(node.child_by_field_name("function")?);
+        Kind::CastExpression => view.slice(node.field(Field::Type)?),
+        Kind::CallExpression => {
+            let called = view.slice(node.field(Field::Function)?);
             let (function, argument) = called.split_once('<')?;
             CASTS.contains(&function.trim()).then_some(argument.strip_suffix('>')?)?
         }

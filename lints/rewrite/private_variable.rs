@@ -2,10 +2,9 @@
 
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::{children, enclosing_function, head_start};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{enclosing_function, head_start};
 use cuda_syntax::words::{places_of, words};
 use lmem_frame::StackObject;
 
@@ -99,16 +98,16 @@ impl PrivateVariable {
 
 fn is_parameter(view: &SourceView, offset: usize) -> bool {
     let name = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset + 1));
-    name.and_then(|name| name.parent()).is_some_and(|parent| parent.kind() == "parameter_declaration")
+    name.and_then(|name| name.parent()).is_some_and(|parent| parent.kind() == Kind::ParameterDeclaration)
 }
 
 /// Whether a function runs on the device and nowhere else, and is no constant expression: it may have shared memory then.
 fn is_within_device_function(view: &SourceView, offset: usize) -> bool {
     let node = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
     let Some(function) = node.and_then(enclosing_function) else { return false };
-    let body = function.child_by_field_name("body").map_or(function.end_byte(), |body| body.start_byte());
+    let body = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
     let head = view.text().get(head_start(function)..body).unwrap_or("");
-    let is_whole = !children(function).iter().any(Node::is_error);
+    let is_whole = !function.children().any(Node::is_error);
     is_whole && head.contains("__device__") && !head.contains("__host__") && !head.contains("constexpr")
 }
 
@@ -120,31 +119,32 @@ pub(super) fn declared(view: &SourceView, offset: usize) -> Option<Declared<'_>>
     let statement = loop {
         let parent = node.parent()?;
         match parent.kind() {
-            "array_declarator" if !is_of_pointers => {
-                extents.push(parent.child_by_field_name("size")?);
+            Kind::ArrayDeclarator if !is_of_pointers => {
+                extents.push(parent.field(Field::Size)?);
                 (array, declarator) = (parent, parent);
             }
-            "pointer_declarator" if !extents.is_empty() => (is_of_pointers, declarator) = (true, parent),
-            "init_declarator" => initializer = Some(parent.child_by_field_name("value")?),
+            Kind::PointerDeclarator if !extents.is_empty() => (is_of_pointers, declarator) = (true, parent),
+            Kind::InitDeclarator => initializer = Some(parent.field(Field::Value)?),
             // `State state(a, b);` looks like a function that takes an `a` and a `b`.
-            "function_declarator" if node.id() == name.id() => {
-                initializer = Some(parent.child_by_field_name("parameters").filter(|list| is_of_names(*list))?);
+            Kind::FunctionDeclarator if node == name => {
+                initializer = Some(parent.field(Field::Parameters).filter(|list| is_of_names(*list))?);
                 declarator = parent;
             }
-            "declaration" => break parent,
+            Kind::Declaration => break parent,
             _ => return None,
         }
         node = parent;
     };
     let is_expected = |child: Node<'_>| {
-        let is_part = statement.child_by_field_name("type").is_some_and(|node| node.id() == child.id())
-            || child.kind().ends_with("declarator")
-            || matches!(child.kind(), "," | ";" | "identifier" | "comment");
+        let is_part = statement.field(Field::Type) == Some(child)
+            || child.is_declarator()
+            || matches!(child.kind(), Kind::Identifier | Kind::Comment)
+            || matches!(child.token(), Some("," | ";"));
         is_part || (is_of_pointers && view.slice(child) == "const")
     };
-    let is_fit = name.kind() == "identifier"
-        && statement.parent().is_some_and(|parent| parent.kind() == "compound_statement")
-        && children(statement).into_iter().all(is_expected)
+    let is_fit = name.kind() == Kind::Identifier
+        && statement.parent().is_some_and(|parent| parent.kind() == Kind::CompoundStatement)
+        && statement.children().all(is_expected)
         && view.is_plain(name);
     let declared = Declared { statement, whole: node, declarator, array, name, extents, initializer, is_of_pointers };
     is_fit.then_some(declared)
@@ -152,10 +152,10 @@ pub(super) fn declared(view: &SourceView, offset: usize) -> Option<Declared<'_>>
 
 /// Whether a list of parameters may be one of arguments: names, and nothing else.
 fn is_of_names(list: Node<'_>) -> bool {
-    children(list).into_iter().filter(Node::is_named).all(|parameter| {
-        let parts: Vec<Node<'_>> = children(parameter);
-        parameter.kind() == "parameter_declaration"
-            && matches!(parts.as_slice(), [only] if only.kind() == "type_identifier")
+    list.named_children().all(|parameter| {
+        let parts: Vec<Node<'_>> = parameter.children().collect();
+        parameter.kind() == Kind::ParameterDeclaration
+            && matches!(parts.as_slice(), [only] if only.kind() == Kind::TypeIdentifier)
     })
 }
 
@@ -165,8 +165,8 @@ fn is_at_file_level(view: &SourceView, text: &str, name: &str) -> bool {
     places_of(text, name).any(|at| {
         let node = root.named_descendant_for_byte_range(at, at + name.len());
         node.is_some_and(|node| {
-            let parent = node.parent().map_or("", |parent| parent.kind());
-            matches!(parent, "preproc_def" | "init_declarator") && enclosing_function(node).is_none()
+            let parent = node.parent().map(Node::kind);
+            matches!(parent, Some(Kind::PreprocDef | Kind::InitDeclarator)) && enclosing_function(node).is_none()
         })
     })
 }

@@ -1,9 +1,8 @@
 //! Expressions that may be evaluated earlier, or once in place of twice.
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::{children, last_name};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::last_name;
 use lmem_unit::Expansion;
 
 /// Functions of the toolkit that take values, give one, and do nothing else; those for `float` end with an `f`.
@@ -96,57 +95,66 @@ const WRITING: [&str; 3] = ["atomic", "__shfl", "__st"];
 /// Whether nothing but the value of an expression changes by its evaluation.
 pub fn is_pure(view: &SourceView, node: Node<'_>) -> bool {
     let is_known = match node.kind() {
-        "call_expression" => is_pure_call(view, node),
+        Kind::CallExpression => is_pure_call(view, node),
         // The names of functions, and types.
-        "template_function" | "qualified_identifier" | "primitive_type" | "type_descriptor" | "sizeof_expression" => {
+        Kind::TemplateFunction
+        | Kind::QualifiedIdentifier
+        | Kind::PrimitiveType
+        | Kind::TypeDescriptor
+        | Kind::SizeofExpression => {
             return true;
         }
-        "assignment_expression"
-        | "update_expression"
-        | "lambda_expression"
-        | "new_expression"
-        | "delete_expression"
-        | "comma_expression"
-        | "initializer_list"
-        | "compound_literal_expression" => false,
-        kind => !kind.contains("asm") && !node.is_error(),
+        Kind::AssignmentExpression
+        | Kind::UpdateExpression
+        | Kind::LambdaExpression
+        | Kind::NewExpression
+        | Kind::DeleteExpression
+        | Kind::CommaExpression
+        | Kind::InitializerList
+        | Kind::CompoundLiteralExpression => false,
+        _ => !node.is_assembly() && !node.is_error(),
     };
-    is_known && children(node).into_iter().all(|child| is_pure(view, child))
+    is_known && node.children().all(|child| is_pure(view, child))
 }
 
 /// Whether an expression is made of names and numbers alone: it reads no memory, and can be evaluated anywhere.
 pub fn is_arithmetic(view: &SourceView, node: Node<'_>) -> bool {
     match node.kind() {
-        "identifier" | "number_literal" | "char_literal" | "true" | "false" | "field_identifier" => true,
-        "binary_expression" => {
+        Kind::Identifier
+        | Kind::NumberLiteral
+        | Kind::CharLiteral
+        | Kind::True
+        | Kind::False
+        | Kind::FieldIdentifier => true,
+        Kind::BinaryExpression => {
             // Of a division nothing is known but that it is not done where it may not be.
-            let operator = node.child_by_field_name("operator").map_or("", |operator| view.slice(operator));
-            let right = node.child_by_field_name("right");
+            let operator = node.field(Field::Operator).map_or("", |operator| view.slice(operator));
+            let right = node.field(Field::Right);
             let is_division = matches!(operator, "/" | "%");
             let is_safe = !is_division || right.is_some_and(|right| is_fixed(view, right));
             is_safe && operands(node).all(|child| is_arithmetic(view, child))
         }
-        "unary_expression" | "parenthesized_expression" => operands(node).all(|child| is_arithmetic(view, child)),
-        "field_expression" => is_name_path(node),
+        Kind::UnaryExpression | Kind::ParenthesizedExpression => operands(node).all(|child| is_arithmetic(view, child)),
+        Kind::FieldExpression => is_name_path(node),
         _ => false,
     }
 }
 
 fn operands<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
-    children(node).into_iter().filter(Node::is_named)
+    node.named_children()
 }
 
 fn is_fixed(view: &SourceView, node: Node<'_>) -> bool {
-    matches!(node.kind(), "number_literal" | "identifier") && view.is_fixed(view.slice(node), node.start_byte())
+    matches!(node.kind(), Kind::NumberLiteral | Kind::Identifier) && view.is_fixed(view.slice(node), node.start_byte())
 }
 
 /// `a`, `threadIdx.x`, `ring.head`
 pub fn is_name_path(node: Node<'_>) -> bool {
     match node.kind() {
-        "identifier" => true,
-        "field_expression" => {
-            node.child_by_field_name("operator").is_some_and(|operator| operator.kind() == ".")
-                && node.child_by_field_name("argument").is_some_and(is_name_path)
+        Kind::Identifier => true,
+        Kind::FieldExpression => {
+            node.field(Field::Operator).is_some_and(|operator| operator.is_token("."))
+                && node.field(Field::Argument).is_some_and(is_name_path)
         }
         _ => false,
     }
@@ -168,8 +176,7 @@ pub fn takes_values(view: &SourceView, called: Node<'_>) -> bool {
 
 /// Whether a call does nothing but give a value; its arguments are not looked at.
 pub(super) fn is_pure_call(view: &SourceView, call: Node<'_>) -> bool {
-    call.child_by_field_name("function")
-        .is_some_and(|called| is_expression(view, called) || is_pure_function(view, called))
+    call.field(Field::Function).is_some_and(|called| is_expression(view, called) || is_pure_function(view, called))
 }
 
 /// Whether a call is one of a macro that stands for a value of its arguments, and does nothing else.
@@ -179,13 +186,13 @@ fn is_expression(view: &SourceView, called: Node<'_>) -> bool {
 }
 
 fn is_pure_function(view: &SourceView, called: Node<'_>) -> bool {
-    if called.kind() == "primitive_type" {
+    if called.kind() == Kind::PrimitiveType {
         return true;
     }
     let text = view.slice(called);
     let name = last_name(text);
     let is_float = name.strip_suffix('f').is_some_and(|name| PURE.contains(&name));
-    let is_free = matches!(called.kind(), "identifier" | "qualified_identifier" | "template_function");
+    let is_free = matches!(called.kind(), Kind::Identifier | Kind::QualifiedIdentifier | Kind::TemplateFunction);
     // What the user defines under such a name is the user's.
     is_free
         && (PURE.contains(&name) || is_float || PURE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
@@ -203,11 +210,11 @@ fn parameters<'v>(view: &'v SourceView, name: &str) -> Vec<&'v str> {
     let mut lists = Vec::new();
     let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
     while let Some(node) = open.pop() {
-        if node.kind() == "function_declarator" {
-            let declares = node.child_by_field_name("declarator").is_some_and(|it| last_name(view.slice(it)) == name);
-            lists.extend(node.child_by_field_name("parameters").filter(|_| declares).map(|list| view.slice(list)));
+        if node.kind() == Kind::FunctionDeclarator {
+            let declares = node.field(Field::Declarator).is_some_and(|it| last_name(view.slice(it)) == name);
+            lists.extend(node.field(Field::Parameters).filter(|_| declares).map(|list| view.slice(list)));
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     lists
 }
@@ -262,9 +269,8 @@ mod tests {
 
     #[test]
     fn references_may_be_written() {
-        let called = |expression: &str| {
-            value(expression, |view, node| takes_values(view, node.child_by_field_name("function").unwrap()))
-        };
+        let called =
+            |expression: &str| value(expression, |view, node| takes_values(view, node.field(Field::Function).unwrap()));
         assert!(called("half(x)") && called("fminf(x, y)") && called("atomicAdd(p, x)"));
         assert!(!called("add(x)") && !called("swap(x, y)") && !called("sinf(x)"));
     }

@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
-use cuda_syntax::tree::{Declaration, DeclarationKind, children, enclosing_function, resolve};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, resolve};
 use cuda_syntax::{SourceView, types};
 use lmem_frame::{Access, Place, StackObject};
 
@@ -92,11 +91,11 @@ impl Holder {
         loop {
             node = node.parent()?;
             match node.kind() {
-                "array_declarator" => {
-                    extents.push(node.child_by_field_name("size"));
+                Kind::ArrayDeclarator => {
+                    extents.push(node.field(Field::Size));
                 }
-                "parenthesized_declarator" | "reference_declarator" => {}
-                "init_declarator" | "declaration" | "parameter_declaration" => return Some(extents),
+                Kind::ParenthesizedDeclarator | Kind::ReferenceDeclarator => {}
+                Kind::InitDeclarator | Kind::Declaration | Kind::ParameterDeclaration => return Some(extents),
                 _ => return None,
             }
         }
@@ -105,10 +104,10 @@ impl Holder {
     /// The type before the declared name.
     fn type_node(&self) -> Option<Node<'_>> {
         let mut node = self.name_node()?;
-        while !matches!(node.kind(), "declaration" | "parameter_declaration") {
+        while !matches!(node.kind(), Kind::Declaration | Kind::ParameterDeclaration) {
             node = node.parent()?;
         }
-        node.child_by_field_name("type")
+        node.field(Field::Type)
     }
 
     /// Uses with a computed index in the statements that have such accesses, without those within some ranges; `None` where
@@ -206,11 +205,11 @@ impl Holder {
         }
         let Some(Step::Field(field)) = position.checked_sub(1).map(|before| &path.steps[before]) else { return None };
         let Step::Index(subscript) = &path.steps[position] else { return None };
-        if let Some(count) = self.member_extent(self.view.slice(field.child_by_field_name("field")?)) {
+        if let Some(count) = self.member_extent(self.view.slice(field.field(Field::Field)?)) {
             return Some(count);
         }
         // The name of a member's extent need not be known here.
-        let argument = self.view.slice(subscript.child_by_field_name("argument")?);
+        let argument = self.view.slice(subscript.field(Field::Argument)?);
         let is_simple = !argument.contains(['[', '(']);
         is_simple.then(|| format!("sizeof({argument}) / sizeof({argument}[0])"))
     }
@@ -231,11 +230,11 @@ impl Holder {
         let mut found = Vec::new();
         let mut open = vec![self.view.root()?];
         while let Some(node) = open.pop() {
-            let is_it = |name: Node<'_>| name.kind() == "field_identifier" && self.view.slice(name) == field;
-            if node.kind() == "array_declarator" && node.child_by_field_name("declarator").is_some_and(is_it) {
-                found.push(node.child_by_field_name("size")?);
+            let is_it = |name: Node<'_>| name.kind() == Kind::FieldIdentifier && self.view.slice(name) == field;
+            if node.kind() == Kind::ArrayDeclarator && node.field(Field::Declarator).is_some_and(is_it) {
+                found.push(node.field(Field::Size)?);
             }
-            open.extend(children(node));
+            open.extend(node.children());
         }
         let [only] = found[..] else { return None };
         let count = self.view.value_of(only)?;
@@ -253,7 +252,7 @@ impl Holder {
             return None;
         }
         let node = self.type_node().filter(|_| leading == path.steps.len());
-        let is_name = |node: &Node<'_>| children(*node).iter().all(|child| child.kind() != "field_declaration_list");
+        let is_name = |node: &Node<'_>| node.children().all(|child| child.kind() != Kind::FieldDeclarationList);
         Some(node.filter(is_name).map(|node| self.view.slice(node).split_whitespace().collect::<Vec<_>>().join(" ")))
     }
 }
@@ -313,14 +312,14 @@ impl<'t> Path<'t> {
         let (mut node, mut steps) = (name, Vec::new());
         loop {
             let parent = node.parent()?;
-            let is_argument = parent.child_by_field_name("argument").is_some_and(|it| it.id() == node.id());
+            let is_argument = parent.field(Field::Argument) == Some(node);
             match parent.kind() {
-                "subscript_expression" if is_argument => steps.push(Step::Index(parent)),
-                "field_expression" if is_argument => {
-                    if parent.child_by_field_name("operator").is_none_or(|operator| operator.kind() != ".") {
+                Kind::SubscriptExpression if is_argument => steps.push(Step::Index(parent)),
+                Kind::FieldExpression if is_argument => {
+                    if parent.field(Field::Operator).is_none_or(|operator| !operator.is_token(".")) {
                         return Some(Self { node, steps, is_whole: true });
                     }
-                    let is_name = parent.child_by_field_name("field").is_some_and(|it| it.kind() == "field_identifier");
+                    let is_name = parent.field(Field::Field).is_some_and(|it| it.kind() == Kind::FieldIdentifier);
                     if !is_name {
                         return Some(Self { node, steps, is_whole: false });
                     }
@@ -341,9 +340,9 @@ impl<'t> Path<'t> {
 }
 
 pub(super) fn index_of(subscript: Node<'_>) -> Option<Node<'_>> {
-    let indices = subscript.child_by_field_name("indices").or_else(|| subscript.child_by_field_name("index"))?;
+    let indices = subscript.field(Field::Indices)?;
     match indices.kind() {
-        "subscript_argument_list" => indices.named_child(0).filter(|_| indices.named_child_count() == 1),
+        Kind::SubscriptArgumentList => indices.named_child(0).filter(|_| indices.named_child_count() == 1),
         _ => Some(indices),
     }
 }
@@ -370,15 +369,15 @@ fn is_static(view: &Rc<SourceView>, index: Node<'_>) -> bool {
     let mut open = vec![index];
     while let Some(node) = open.pop() {
         let is_simple = match node.kind() {
-            "identifier" => is_fit(view.slice(node)),
-            "call_expression" | "subscript_expression" | "field_expression" | "pointer_expression" => false,
-            "update_expression" | "assignment_expression" => false,
+            Kind::Identifier => is_fit(view.slice(node)),
+            Kind::CallExpression | Kind::SubscriptExpression | Kind::FieldExpression | Kind::PointerExpression => false,
+            Kind::UpdateExpression | Kind::AssignmentExpression => false,
             _ => true,
         };
         if !is_simple {
             return false;
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     true
 }
@@ -389,35 +388,37 @@ pub(super) fn site<'t>(view: &SourceView, expression: Node<'t>) -> Option<(Node<
     let mut is_conditional = false;
     loop {
         let parent = node.parent()?;
-        let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|it| it.id() == node.id());
+        let is_field = |field: Field| parent.field(field) == Some(node);
         match parent.kind() {
-            "binary_expression" => {
-                let operator = parent.child_by_field_name("operator").map_or("", |operator| view.slice(operator));
-                is_conditional |= matches!(operator, "&&" | "||" | "and" | "or") && !is_field("left");
+            Kind::BinaryExpression => {
+                let operator = parent.field(Field::Operator).map_or("", |operator| view.slice(operator));
+                is_conditional |= matches!(operator, "&&" | "||" | "and" | "or") && !is_field(Field::Left);
             }
-            "conditional_expression" => is_conditional |= !is_field("condition"),
-            "condition_clause" if parent.child_by_field_name("initializer").is_some() => return None,
-            "if_statement" | "switch_statement" if is_field("condition") => return Some((parent, is_conditional)),
-            "expression_statement" | "return_statement" => return Some((parent, is_conditional)),
-            "declaration" => {
-                let is_statement = parent.parent().is_some_and(|around| around.kind() == "compound_statement");
+            Kind::ConditionalExpression => is_conditional |= !is_field(Field::Condition),
+            Kind::ConditionClause if parent.field(Field::Initializer).is_some() => return None,
+            Kind::IfStatement | Kind::SwitchStatement if is_field(Field::Condition) => {
+                return Some((parent, is_conditional));
+            }
+            Kind::ExpressionStatement | Kind::ReturnStatement => return Some((parent, is_conditional)),
+            Kind::Declaration => {
+                let is_statement = parent.parent().is_some_and(|around| around.kind() == Kind::CompoundStatement);
                 return is_statement.then_some((parent, is_conditional));
             }
-            "init_declarator" if is_field("value") => {}
-            "unary_expression"
-            | "parenthesized_expression"
-            | "cast_expression"
-            | "call_expression"
-            | "argument_list"
-            | "assignment_expression"
-            | "update_expression"
-            | "subscript_expression"
-            | "subscript_argument_list"
-            | "field_expression"
-            | "initializer_list"
-            | "condition_clause"
-            | "compound_literal_expression"
-            | "pointer_expression" => {}
+            Kind::InitDeclarator if is_field(Field::Value) => {}
+            Kind::UnaryExpression
+            | Kind::ParenthesizedExpression
+            | Kind::CastExpression
+            | Kind::CallExpression
+            | Kind::ArgumentList
+            | Kind::AssignmentExpression
+            | Kind::UpdateExpression
+            | Kind::SubscriptExpression
+            | Kind::SubscriptArgumentList
+            | Kind::FieldExpression
+            | Kind::InitializerList
+            | Kind::ConditionClause
+            | Kind::CompoundLiteralExpression
+            | Kind::PointerExpression => {}
             _ => return None,
         }
         node = parent;
@@ -429,45 +430,45 @@ fn role<'t>(view: &SourceView, expression: Node<'t>) -> Option<Role<'t>> {
     let mut node = expression;
     loop {
         let parent = node.parent()?;
-        let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|it| it.id() == node.id());
-        let is_statement = parent.parent().is_some_and(|around| around.kind() == "expression_statement");
-        let is_direct = node.id() == expression.id();
+        let is_field = |field: Field| parent.field(field) == Some(node);
+        let is_statement = parent.parent().is_some_and(|around| around.kind() == Kind::ExpressionStatement);
+        let is_direct = node == expression;
         match parent.kind() {
-            "assignment_expression" if is_field("left") => {
+            Kind::AssignmentExpression if is_field(Field::Left) => {
                 return (is_statement && is_direct).then_some(Role::Write(parent));
             }
-            "update_expression" if is_direct && !is_statement => return Some(Role::Step(parent)),
-            "update_expression" => return is_direct.then_some(Role::Write(parent)),
-            "parenthesized_expression" => {}
-            "conditional_expression" if !is_field("condition") => {}
-            "argument_list" => return is_value_argument(view, parent).then_some(Role::Read),
-            "init_declarator" => {
-                let declarator = parent.child_by_field_name("declarator")?;
-                return (declarator.kind() != "reference_declarator").then_some(Role::Read);
+            Kind::UpdateExpression if is_direct && !is_statement => return Some(Role::Step(parent)),
+            Kind::UpdateExpression => return is_direct.then_some(Role::Write(parent)),
+            Kind::ParenthesizedExpression => {}
+            Kind::ConditionalExpression if !is_field(Field::Condition) => {}
+            Kind::ArgumentList => return is_value_argument(view, parent).then_some(Role::Read),
+            Kind::InitDeclarator => {
+                let declarator = parent.field(Field::Declarator)?;
+                return (declarator.kind() != Kind::ReferenceDeclarator).then_some(Role::Read);
             }
-            "pointer_expression" => {
-                return parent.child(0).is_some_and(|operator| operator.kind() == "*").then_some(Role::Read);
+            Kind::PointerExpression => {
+                return parent.child(0).is_some_and(|operator| operator.is_token("*")).then_some(Role::Read);
             }
-            "cast_expression" => {
-                let is_value = parent.child_by_field_name("type").is_some_and(|it| !view.slice(it).contains('&'));
+            Kind::CastExpression => {
+                let is_value = parent.field(Field::Type).is_some_and(|it| !view.slice(it).contains('&'));
                 return is_value.then_some(Role::Read);
             }
-            "return_statement" => {
+            Kind::ReturnStatement => {
                 let function = enclosing_function(parent)?;
-                let head = function.child_by_field_name("declarator")?;
-                let is_value = head.kind() != "reference_declarator" && !is_in_lambda(parent);
+                let head = function.field(Field::Declarator)?;
+                let is_value = head.kind() != Kind::ReferenceDeclarator && !is_in_lambda(parent);
                 return is_value.then_some(Role::Read);
             }
-            "call_expression" | "comma_expression" => return None,
-            "binary_expression"
-            | "unary_expression"
-            | "assignment_expression"
-            | "subscript_expression"
-            | "subscript_argument_list"
-            | "field_expression"
-            | "initializer_list"
-            | "condition_clause"
-            | "conditional_expression" => return Some(Role::Read),
+            Kind::CallExpression | Kind::CommaExpression => return None,
+            Kind::BinaryExpression
+            | Kind::UnaryExpression
+            | Kind::AssignmentExpression
+            | Kind::SubscriptExpression
+            | Kind::SubscriptArgumentList
+            | Kind::FieldExpression
+            | Kind::InitializerList
+            | Kind::ConditionClause
+            | Kind::ConditionalExpression => return Some(Role::Read),
             _ => return None,
         }
         node = parent;
@@ -477,9 +478,9 @@ fn role<'t>(view: &SourceView, expression: Node<'t>) -> Option<Role<'t>> {
 pub(super) fn is_value_argument(view: &SourceView, list: Node<'_>) -> bool {
     let Some(call) = list.parent() else { return false };
     match call.kind() {
-        "call_expression" => call.child_by_field_name("function").is_some_and(|called| takes_values(view, called)),
+        Kind::CallExpression => call.field(Field::Function).is_some_and(|called| takes_values(view, called)),
         // `float4 v(a[i], 0, 0, 0)`
-        "init_declarator" => true,
+        Kind::InitDeclarator => true,
         _ => false,
     }
 }
@@ -489,8 +490,8 @@ pub(super) fn is_in_lambda(node: Node<'_>) -> bool {
     let mut current = node.parent();
     while let Some(around) = current {
         match around.kind() {
-            "lambda_expression" => return true,
-            "function_definition" => return false,
+            Kind::LambdaExpression => return true,
+            Kind::FunctionDefinition => return false,
             _ => current = around.parent(),
         }
     }

@@ -3,10 +3,9 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::{base_name, children, enclosing_function};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{base_name, enclosing_function};
 use lmem_base::diagnostic::Edit;
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
@@ -63,8 +62,8 @@ fn words<'v>(view: &'v SourceView, node: Node<'v>, word: &'v str) -> impl Iterat
     let mut open = vec![node];
     std::iter::from_fn(move || {
         while let Some(node) = open.pop() {
-            let below = children(node);
-            if view.slice(node) == word && below.iter().all(|child| view.slice(*child) != word) {
+            let below = node.children();
+            if view.slice(node) == word && below.clone().all(|child| view.slice(child) != word) {
                 return Some(node.byte_range());
             }
             open.extend(below);
@@ -122,20 +121,19 @@ pub(super) fn offset_of(view: &SourceView, span: &Span) -> Option<usize> {
 
 fn declaration(view: &Rc<SourceView>, offset: usize) -> Option<DeclarationSite> {
     let mut node = view.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
-    while !matches!(node.kind(), "declaration" | "parameter_declaration") {
+    while !matches!(node.kind(), Kind::Declaration | Kind::ParameterDeclaration) {
         node = node.parent()?;
     }
-    let mut cursor = node.walk();
-    let count = node.children_by_field_name("declarator", &mut cursor).count();
-    let first = node.child_by_field_name("declarator")?.start_byte();
-    let before = children(node).into_iter().filter(|child| child.end_byte() <= first);
+    let count = node.fields(Field::Declarator).count();
+    let first = node.field(Field::Declarator)?.start_byte();
+    let before = node.children().filter(|child| child.end_byte() <= first);
     let site = DeclarationSite {
         view: Rc::clone(view),
         range: node.byte_range(),
         name: offset,
         qualifiers: before.map(|child| view.slice(child).to_string()).collect(),
         has_others: count > 1,
-        is_statement: node.parent().is_some_and(|parent| parent.kind() == "compound_statement"),
+        is_statement: node.parent().is_some_and(|parent| parent.kind() == Kind::CompoundStatement),
     };
     view.is_plain(node).then_some(site)
 }
@@ -145,10 +143,10 @@ pub(super) fn functions_named<'v>(view: &'v SourceView, name: &str) -> Vec<Node<
     let mut found = Vec::new();
     let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
     while let Some(node) = open.pop() {
-        if matches!(node.kind(), "function_definition" | "declaration") && declares(view, node, name) {
+        if matches!(node.kind(), Kind::FunctionDefinition | Kind::Declaration) && declares(view, node, name) {
             found.push(node);
         } else if enclosing_function(node).is_none() {
-            open.extend(children(node));
+            open.extend(node.children());
         }
     }
     found
@@ -159,7 +157,7 @@ pub(super) fn heads(view: &SourceView, name: &str) -> Option<Vec<Edit>> {
     const KEYWORD: &str = "__noinline__";
     let mut edits = Vec::new();
     for node in functions_named(view, name) {
-        let body = node.child_by_field_name("body");
+        let body = node.field(Field::Body);
         let is_recursive = body.is_some_and(|body| {
             view.calls(body).iter().any(|(called, _)| base_name(called) == name) || calls_below(view, body, name)
         });
@@ -179,22 +177,22 @@ pub(super) fn heads(view: &SourceView, name: &str) -> Option<Vec<Edit>> {
 fn calls_below(view: &SourceView, body: Node<'_>, name: &str) -> bool {
     let mut open = vec![body];
     while let Some(node) = open.pop() {
-        let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
+        let called = node.field(Field::Function).filter(|_| node.kind() == Kind::CallExpression);
         if called.is_some_and(|called| base_name(view.slice(called)) == name) {
             return true;
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     false
 }
 
 /// Whether a definition or declaration is that of a function of a name.
 fn declares(view: &SourceView, node: Node<'_>, name: &str) -> bool {
-    let mut declarator = node.child_by_field_name("declarator");
+    let mut declarator = node.field(Field::Declarator);
     let mut is_function = false;
     while let Some(current) = declarator {
-        is_function |= current.kind() == "function_declarator";
-        let Some(inner) = current.child_by_field_name("declarator") else {
+        is_function |= current.kind() == Kind::FunctionDeclarator;
+        let Some(inner) = current.field(Field::Declarator) else {
             return is_function && base_name(view.slice(current)) == name;
         };
         declarator = Some(inner);

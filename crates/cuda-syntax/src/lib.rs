@@ -1,5 +1,6 @@
 //! CUDA C++ as the user wrote it, beside what was compiled of it: syntax trees, declarations, constants, types, launches.
 
+pub mod ast;
 pub mod constant;
 pub mod launch;
 pub mod tree;

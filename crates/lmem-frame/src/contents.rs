@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use cuda_syntax::Views;
+use cuda_syntax::ast::Kind;
 use cuda_syntax::tree::ParameterSyntax;
 use lmem_base::source::Span;
 use nv_code::dataflow::{Flow, Root, parameter_number};
@@ -358,7 +359,7 @@ fn is_several_tables(stores: &[Store]) -> bool {
     let mut tables: BTreeMap<(usize, usize), Vec<&Store>> = BTreeMap::new();
     for store in stores {
         let Some(place) = store.places.first() else { return false };
-        let Some(region) = place.view.region(place.offset).filter(|region| region.kind() == "declaration") else {
+        let Some(region) = place.view.region(place.offset).filter(|region| region.kind() == Kind::Declaration) else {
             return false;
         };
         let view = std::rc::Rc::as_ptr(&place.view) as usize;
@@ -413,7 +414,7 @@ fn written_at(store: &Store) -> Option<Span> {
     match (written.next(), written.next()) {
         (Some(only), None) => place.view.span(only.range.clone()),
         // The head of a function is where the compiler puts the copy itself.
-        _ if region.kind() == "function_definition" => None,
+        _ if region.kind() == Kind::FunctionDefinition => None,
         _ => place.span(),
     }
 }

@@ -7,9 +7,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
-use cuda_syntax::tree::{Declaration, children, enclosing_function, resolve};
+use cuda_syntax::ast::Node;
+use cuda_syntax::tree::{Declaration, enclosing_function, resolve};
 use cuda_syntax::{SourceView, types};
 use lmem_base::source::Span;
 
@@ -91,7 +90,7 @@ impl<'t> Casts<'t> {
         let mut open = vec![function];
         while let Some(node) = open.pop() {
             found.casts.extend(found.cast(node, &own));
-            open.extend(children(node).into_iter().rev());
+            open.extend(node.children().rev());
         }
         for _ in 0..MAX_ALIASES {
             found.follow();

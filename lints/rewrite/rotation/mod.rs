@@ -11,9 +11,8 @@ mod turn;
 use std::ops::Range;
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
+use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::tree::{Declaration, access_path, enclosing_function, resolve, role};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::StackObject;
@@ -86,12 +85,12 @@ impl<'h> Walk<'h> {
                 return None;
             }
             let (node, variable) = match index.kind() {
-                "identifier" if view.slice(index) != around.counter() => {
+                Kind::Identifier if view.slice(index) != around.counter() => {
                     (value_of(view, &around, index, &all)?, Some(view.slice(index).to_string()))
                 }
                 _ => (index, None),
             };
-            let body = around.node()?.child_by_field_name("body")?;
+            let body = around.node()?.field(Field::Body)?;
             let is_fit = |term: Node<'_>| {
                 let names = view.identifiers(term);
                 is_arithmetic(view, term)
@@ -108,7 +107,7 @@ impl<'h> Walk<'h> {
     fn edits(&self) -> Option<Vec<Edit>> {
         let Self { view, around, indices } = self;
         let node = around.node()?;
-        let body = node.child_by_field_name("body")?;
+        let body = node.field(Field::Body)?;
         let counter = around.counter();
         let mut names = vec![counter.to_string()];
         names.extend(indices.iter().filter_map(|index| index.variable.clone()));
@@ -134,7 +133,7 @@ impl<'h> Walk<'h> {
 /// What a variable of the loop's body is made as, and stays.
 fn value_of<'h>(view: &'h SourceView, around: &ForLoop, name: Node<'_>, all: &[Declaration]) -> Option<Node<'h>> {
     let found = resolve(all, view.slice(name), name.start_byte())?;
-    let body = around.node()?.child_by_field_name("body")?;
+    let body = around.node()?.field(Field::Body)?;
     let is_within = body.start_byte() <= found.range.0 && found.range.1 <= body.end_byte();
     let (start, end) = found.initializer.filter(|_| is_within)?;
     let is_written = |name: &Node<'_>| role(access_path(*name)).1;
@@ -148,15 +147,15 @@ fn value_of<'h>(view: &'h SourceView, around: &ForLoop, name: Node<'_>, all: &[D
 fn visits_all(view: &SourceView, around: &ForLoop, extent: &str) -> bool {
     let visits = || {
         let node = around.node()?;
-        let initializer = node.child_by_field_name("initializer").filter(|it| it.kind() == "declaration")?;
-        let start = initializer.child_by_field_name("declarator")?.child_by_field_name("value")?;
-        let condition = node.child_by_field_name("condition")?;
-        let (left, right) = (condition.child_by_field_name("left")?, condition.child_by_field_name("right")?);
+        let initializer = node.field(Field::Initializer).filter(|it| it.kind() == Kind::Declaration)?;
+        let start = initializer.field(Field::Declarator)?.field(Field::Value)?;
+        let condition = node.field(Field::Condition)?;
+        let (left, right) = (condition.field(Field::Left)?, condition.field(Field::Right)?);
         let end = view.slice(right);
         let is_extent = end == extent
             || view.value_of(right).is_some_and(|it| Some(it) == view.evaluate(extent, right.start_byte()));
-        let is_below = matches!(view.slice(condition.child_by_field_name("operator")?), "<" | "!=");
-        let is_by_one = step(view, node.child_by_field_name("update")?) == Some(1);
+        let is_below = matches!(view.slice(condition.field(Field::Operator)?), "<" | "!=");
+        let is_by_one = step(view, node.field(Field::Update)?) == Some(1);
         let is_counter = view.slice(left) == around.counter() && initializer.named_child_count() == 2;
         Some(is_extent && is_below && is_by_one && is_counter && view.value_of(start) == Some(0))
     };

@@ -5,10 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::{access_path, children, last_name};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{access_path, last_name};
 
 use super::turn::is_apart;
 use crate::rewrite::purity::is_pure;
@@ -47,51 +46,46 @@ impl<'v> Rounds<'v> {
         let view = self.view;
         let pure = |node: Node<'_>| is_pure(view, node).then_some(());
         match node.kind() {
-            "compound_statement" => {
-                children(node).into_iter().filter(Node::is_named).try_for_each(|child| self.statement(child))
+            Kind::CompoundStatement => node.named_children().try_for_each(|child| self.statement(child)),
+            Kind::Comment | Kind::PreprocCall | Kind::ContinueStatement => Some(()),
+            Kind::Declaration => self.declaration(node),
+            Kind::ExpressionStatement => node.named_child(0).map_or(Some(()), |expression| self.expression(expression)),
+            Kind::IfStatement => {
+                pure(node.field(Field::Condition)?)?;
+                self.statement(node.field(Field::Consequence)?)?;
+                node.field(Field::Alternative).map_or(Some(()), |other| self.statement(other))
             }
-            "comment" | "preproc_call" | "continue_statement" => Some(()),
-            "declaration" => self.declaration(node),
-            "expression_statement" => node.named_child(0).map_or(Some(()), |expression| self.expression(expression)),
-            "if_statement" => {
-                pure(node.child_by_field_name("condition")?)?;
-                self.statement(node.child_by_field_name("consequence")?)?;
-                node.child_by_field_name("alternative").map_or(Some(()), |other| self.statement(other))
-            }
-            "else_clause" => {
-                children(node).into_iter().filter(Node::is_named).try_for_each(|child| self.statement(child))
-            }
-            "for_statement" => {
-                let initializer = node.child_by_field_name("initializer").filter(|it| it.kind() == "declaration")?;
+            Kind::ElseClause => node.named_children().try_for_each(|child| self.statement(child)),
+            Kind::ForStatement => {
+                let initializer = node.field(Field::Initializer).filter(|it| it.kind() == Kind::Declaration)?;
                 self.declaration(initializer)?;
-                pure(node.child_by_field_name("condition")?)?;
-                self.expression(node.child_by_field_name("update")?)?;
-                self.statement(node.child_by_field_name("body")?)
+                pure(node.field(Field::Condition)?)?;
+                self.expression(node.field(Field::Update)?)?;
+                self.statement(node.field(Field::Body)?)
             }
             _ => None,
         }
     }
 
     fn declaration(&mut self, node: Node<'_>) -> Option<()> {
-        let is_lasting = |child: &Node<'_>| matches!(self.view.slice(*child), "static" | "__shared__" | "extern");
-        if children(node).iter().any(is_lasting) {
+        let is_lasting = |child: Node<'_>| matches!(self.view.slice(child), "static" | "__shared__" | "extern");
+        if node.children().any(is_lasting) {
             return None;
         }
-        let mut cursor = node.walk();
-        for declarator in node.children_by_field_name("declarator", &mut cursor) {
+        for declarator in node.fields(Field::Declarator) {
             let (mut name, mut is_value) = (declarator, true);
-            while let Some(inner) = name.child_by_field_name("declarator") {
+            while let Some(inner) = name.field(Field::Declarator) {
                 // A pointer could lead anywhere.
-                is_value &= matches!(name.kind(), "init_declarator" | "array_declarator");
+                is_value &= matches!(name.kind(), Kind::InitDeclarator | Kind::ArrayDeclarator);
                 name = inner;
             }
-            let value = declarator.child_by_field_name("value");
-            let values = match value {
-                Some(list) if list.kind() == "initializer_list" => children(list),
+            let value = declarator.field(Field::Value);
+            let values: Vec<Node<'_>> = match value {
+                Some(list) if list.kind() == Kind::InitializerList => list.children().collect(),
                 value => value.into_iter().collect(),
             };
             let is_fit =
-                is_value && name.kind() == "identifier" && values.iter().all(|value| is_pure(self.view, *value));
+                is_value && name.kind() == Kind::Identifier && values.iter().all(|value| is_pure(self.view, *value));
             self.own.push(is_fit.then(|| self.view.slice(name).to_string())?);
         }
         Some(())
@@ -100,13 +94,13 @@ impl<'v> Rounds<'v> {
     fn expression(&mut self, node: Node<'_>) -> Option<()> {
         let view = self.view;
         match node.kind() {
-            "assignment_expression" => {
-                let (left, right) = (node.child_by_field_name("left")?, node.child_by_field_name("right")?);
-                let operator = view.slice(node.child_by_field_name("operator")?);
+            Kind::AssignmentExpression => {
+                let (left, right) = (node.field(Field::Left)?, node.field(Field::Right)?);
+                let operator = view.slice(node.field(Field::Operator)?);
                 is_pure(view, right).then_some(())?;
                 self.write(left, Some((operator, right)))
             }
-            "update_expression" => self.write(node.child_by_field_name("argument")?, None),
+            Kind::UpdateExpression => self.write(node.field(Field::Argument)?, None),
             _ => None,
         }
     }
@@ -114,17 +108,17 @@ impl<'v> Rounds<'v> {
     /// `x += value`, `x = max(x, value)`, `a[j] = value`; without a value `++x`.
     fn write(&mut self, target: Node<'_>, value: Option<(&str, Node<'_>)>) -> Option<()> {
         let view = self.view;
-        let base = leftmost(target).filter(|base| base.kind() == "identifier")?;
+        let base = leftmost(target).filter(|base| base.kind() == Kind::Identifier)?;
         let name = view.slice(base).to_string();
         if self.own.contains(&name) {
             return Some(());
         }
-        if target.kind() == "subscript_expression" {
+        if target.kind() == Kind::SubscriptExpression {
             is_apart(view, index_of(target)?, &self.counters).then_some(())?;
             self.written.push((name, view.slice(target).to_string()));
             return Some(());
         }
-        let is_name = target.kind() == "identifier" || target.kind() == "field_expression";
+        let is_name = target.kind() == Kind::Identifier || target.kind() == Kind::FieldExpression;
         let text = view.slice(target);
         let uses = match value {
             _ if !is_name => return None,
@@ -142,7 +136,7 @@ impl<'v> Rounds<'v> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         let mut open = vec![body];
         while let Some(node) = open.pop() {
-            if node.kind() == "identifier" {
+            if node.kind() == Kind::Identifier {
                 let name = self.view.slice(node);
                 *counts.entry(name).or_default() += 1;
                 let element = self.view.slice(access_path(node));
@@ -150,7 +144,7 @@ impl<'v> Rounds<'v> {
                     return false;
                 }
             }
-            open.extend(children(node));
+            open.extend(node.children());
         }
         self.sums.iter().all(|(name, uses)| counts.get(name.as_str()) == Some(uses))
     }
@@ -159,16 +153,16 @@ impl<'v> Rounds<'v> {
 /// Whether an expression is the largest, smallest, sum or product of a variable and something else.
 fn adds_to(view: &SourceView, right: Node<'_>, target: &str) -> bool {
     let is_target = |node: Node<'_>| view.slice(node) == target;
-    let (left_side, right_side) = (right.child_by_field_name("left"), right.child_by_field_name("right"));
+    let (left_side, right_side) = (right.field(Field::Left), right.field(Field::Right));
     match right.kind() {
-        "binary_expression" => {
-            let operator = right.child_by_field_name("operator").map_or("", |operator| view.slice(operator));
+        Kind::BinaryExpression => {
+            let operator = right.field(Field::Operator).map_or("", |operator| view.slice(operator));
             let is_first = left_side.is_some_and(is_target) && matches!(operator, "+" | "-" | "*" | "&" | "|" | "^");
             is_first || (right_side.is_some_and(is_target) && matches!(operator, "+" | "*" | "&" | "|" | "^"))
         }
-        "call_expression" => {
-            let called = right.child_by_field_name("function").map_or("", |called| last_name(view.slice(called)));
-            let list = right.child_by_field_name("arguments").map(children).unwrap_or_default();
+        Kind::CallExpression => {
+            let called = right.field(Field::Function).map_or("", |called| last_name(view.slice(called)));
+            let list = right.field(Field::Arguments).into_iter().flat_map(Node::children);
             let list: Vec<Node<'_>> = list.into_iter().filter(Node::is_named).collect();
             (COMMUTATIVE.contains(&called) && list.len() == 2 && list.iter().any(|node| is_target(*node)))
                 || (ADDING.contains(&called) && list.last().is_some_and(|node| is_target(*node)))
@@ -179,9 +173,9 @@ fn adds_to(view: &SourceView, right: Node<'_>, target: &str) -> bool {
 
 fn leftmost(target: Node<'_>) -> Option<Node<'_>> {
     let mut node = target;
-    while matches!(node.kind(), "subscript_expression" | "field_expression") {
-        let is_pointer = node.child_by_field_name("operator").is_some_and(|operator| operator.kind() == "->");
-        node = node.child_by_field_name("argument").filter(|_| !is_pointer)?;
+    while matches!(node.kind(), Kind::SubscriptExpression | Kind::FieldExpression) {
+        let is_pointer = node.field(Field::Operator).is_some_and(|operator| operator.is_token("->"));
+        node = node.field(Field::Argument).filter(|_| !is_pointer)?;
     }
     Some(node)
 }

@@ -1,9 +1,7 @@
 //! `(j + head) % 16` and its like: a counter that is turned by a value.
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::children;
+use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::words::words;
 
 /// An index that takes every value below the extent once while a counter does.
@@ -31,8 +29,8 @@ impl Turn {
         is_fit: &dyn Fn(Node<'_>) -> bool,
     ) -> Option<Self> {
         let index = bare(index);
-        let operator = view.slice(index.child_by_field_name("operator")?);
-        let (sum, right) = (index.child_by_field_name("left")?, index.child_by_field_name("right")?);
+        let operator = view.slice(index.field(Field::Operator)?);
+        let (sum, right) = (index.field(Field::Left)?, index.field(Field::Right)?);
         let size = view.evaluate(extent, index.start_byte());
         let by = view.value_of(right);
         let right_text = view.slice(right).to_string();
@@ -56,17 +54,17 @@ impl Turn {
 
 /// Without the parentheses around it.
 fn bare(mut node: Node<'_>) -> Node<'_> {
-    while let Some(inner) = node.named_child(0).filter(|_| node.kind() == "parenthesized_expression") {
+    while let Some(inner) = node.named_child(0).filter(|_| node.kind() == Kind::ParenthesizedExpression) {
         node = inner;
     }
     node
 }
 
 fn terms<'t>(view: &SourceView, sum: Node<'t>) -> Vec<Term<'t>> {
-    let operator = sum.child_by_field_name("operator").map_or("", |operator| view.slice(operator));
-    let sides = sum.child_by_field_name("left").zip(sum.child_by_field_name("right"));
+    let operator = sum.field(Field::Operator).map_or("", |operator| view.slice(operator));
+    let sides = sum.field(Field::Left).zip(sum.field(Field::Right));
     match (sum.kind(), operator, sides) {
-        ("binary_expression", "+" | "-", Some((left, right))) => {
+        (Kind::BinaryExpression, "+" | "-", Some((left, right))) => {
             let mut found = terms(view, bare(left));
             let is_added = operator == "+";
             let more = terms(view, bare(right)).into_iter();
@@ -96,15 +94,15 @@ pub(super) fn is_apart(view: &SourceView, index: Node<'_>, names: &[String]) -> 
     let mut found = 0;
     let mut open = vec![index];
     while let Some(node) = open.pop() {
-        let operator = node.child_by_field_name("operator").map_or("", |operator| view.slice(operator));
+        let operator = node.field(Field::Operator).map_or("", |operator| view.slice(operator));
         match node.kind() {
-            "identifier" => found += usize::from(names.iter().any(|name| name == view.slice(node))),
-            "number_literal" | "parenthesized_expression" | "field_expression" | "field_identifier" => {}
-            "binary_expression" if matches!(operator, "+" | "-" | "*") => {}
-            kind if node.is_named() && kind != "subscript_argument_list" => return false,
+            Kind::Identifier => found += usize::from(names.iter().any(|name| name == view.slice(node))),
+            Kind::NumberLiteral | Kind::ParenthesizedExpression | Kind::FieldExpression | Kind::FieldIdentifier => {}
+            Kind::BinaryExpression if matches!(operator, "+" | "-" | "*") => {}
+            kind if node.is_named() && kind != Kind::SubscriptArgumentList => return false,
             _ => {}
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     found == 1
 }

@@ -1,9 +1,8 @@
 //! What a statement changes, and whether an index may be evaluated before it.
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, children, resolve, role};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, resolve, role};
 
 use super::Writer;
 use crate::rewrite::purity::{is_arithmetic, is_builtin, is_pure, is_pure_call, takes_values};
@@ -22,21 +21,22 @@ impl Effects {
     /// `assignment` is what the statement does last.
     pub(super) fn of(view: &SourceView, statement: Node<'_>, assignment: Option<Node<'_>>) -> Self {
         let mut effects = Self::default();
-        let condition = statement.child_by_field_name("condition");
-        let top = assignment.or_else(|| statement.named_child(0).filter(|node| node.kind() == "assignment_expression"));
+        let condition = statement.field(Field::Condition);
+        let top =
+            assignment.or_else(|| statement.named_child(0).filter(|node| node.kind() == Kind::AssignmentExpression));
         let mut open = vec![condition.unwrap_or(statement)];
         while let Some(node) = open.pop() {
-            let is_top = top.is_some_and(|top| top.id() == node.id());
+            let is_top = top.is_some_and(|top| top == node);
             match node.kind() {
                 // What a lambda does happens when it is called.
-                "lambda_expression" => continue,
-                "assignment_expression" | "update_expression" if !is_top => effects.has_unknown = true,
-                "call_expression" if !is_pure_call(view, node) => effects.has_unknown = true,
-                kind if kind.contains("asm") => effects.has_unknown = true,
-                "identifier" => effects.identifier(view, node, top),
+                Kind::LambdaExpression => continue,
+                Kind::AssignmentExpression | Kind::UpdateExpression if !is_top => effects.has_unknown = true,
+                Kind::CallExpression if !is_pure_call(view, node) => effects.has_unknown = true,
+                _ if node.is_assembly() => effects.has_unknown = true,
+                Kind::Identifier => effects.identifier(view, node, top),
                 _ => {}
             }
-            open.extend(children(node));
+            open.extend(node.children());
         }
         effects
     }
@@ -44,16 +44,14 @@ impl Effects {
     fn identifier(&mut self, view: &SourceView, name: Node<'_>, top: Option<Node<'_>>) {
         let whole = access_path(name);
         let parent = whole.parent();
-        let is_target = parent.is_some_and(|parent| top.is_some_and(|top| top.id() == parent.id()));
-        let call = parent.filter(|parent| parent.kind() == "argument_list").and_then(|list| list.parent());
-        let called = call.and_then(|call| call.child_by_field_name("function"));
+        let is_target = parent.is_some_and(|parent| top.is_some_and(|top| top == parent));
+        let call = parent.filter(|parent| parent.kind() == Kind::ArgumentList).and_then(|list| list.parent());
+        let called = call.and_then(|call| call.field(Field::Function));
         let is_value = called.is_some_and(|called| takes_values(view, called));
-        let is_declared = parent.is_some_and(|parent| {
-            parent.child_by_field_name("declarator").is_some_and(|declarator| declarator.id() == whole.id())
-        });
-        let is_list = parent.is_some_and(|parent| parent.kind() == "initializer_list");
-        let is_pointed =
-            parent.is_some_and(|parent| parent.kind() == "pointer_expression" && view.slice(parent).starts_with('*'));
+        let is_declared = parent.is_some_and(|parent| parent.field(Field::Declarator) == Some(whole));
+        let is_list = parent.is_some_and(|parent| parent.kind() == Kind::InitializerList);
+        let is_pointed = parent
+            .is_some_and(|parent| parent.kind() == Kind::PointerExpression && view.slice(parent).starts_with('*'));
         let is_written = role(whole).1 && !is_value && !is_list && !is_pointed && (!is_target || is_declared);
         let text = view.slice(name).to_string();
         if (is_written || is_declared) && !self.written.contains(&text) {
@@ -80,12 +78,12 @@ impl Writer<'_> {
     /// statement does not mention again: it may be evaluated first.
     pub(super) fn is_taken_once(&self, found: &IndexedUse<'_>) -> bool {
         let [dimension] = found.dimensions.as_slice() else { return false };
-        let counted = dimension.index.child_by_field_name("argument");
-        let Some(name) = counted.filter(|name| name.kind() == "identifier") else { return false };
+        let counted = dimension.index.field(Field::Argument);
+        let Some(name) = counted.filter(|name| name.kind() == Kind::Identifier) else { return false };
         let text = self.view.slice(name);
         let below = self.view.identifiers_below(found.statement);
         let mentions = below.into_iter().filter(|node| self.view.slice(*node) == text).count();
-        dimension.index.kind() == "update_expression" && !found.is_conditional && self.is_own(name) && mentions == 1
+        dimension.index.kind() == Kind::UpdateExpression && !found.is_conditional && self.is_own(name) && mentions == 1
     }
 
     /// A variable that only this function can change.

@@ -12,10 +12,8 @@ mod write;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
-use cuda_syntax::tree::children;
+use cuda_syntax::ast::{Kind, Node};
 use lmem_base::diagnostic::Edit;
 use lmem_base::edit::are_apart;
 use lmem_frame::StackObject;
@@ -167,10 +165,10 @@ fn has_comment(statement: Node<'_>, uses: &[IndexedUse<'_>]) -> bool {
     let is_replaced = uses.iter().any(|found| matches!(found.role, Role::Write(_)));
     let mut open: Vec<Node<'_>> = if is_replaced { vec![statement] } else { uses.iter().map(|it| it.node).collect() };
     while let Some(node) = open.pop() {
-        if node.kind() == "comment" {
+        if node.kind() == Kind::Comment {
             return true;
         }
-        open.extend(children(node));
+        open.extend(node.children());
     }
     false
 }

@@ -1,8 +1,7 @@
 //! Puts new lines before a statement or in its place, with braces where it stands alone.
 
-use tree_sitter::Node;
-
 use cuda_syntax::SourceView;
+use cuda_syntax::ast::{Kind, Node};
 use lmem_base::diagnostic::Edit;
 
 use super::{Lines, Writer};
@@ -39,7 +38,7 @@ pub(crate) fn place(
         let lines = lines.iter().map(|(depth, line)| format!("{}{line}", UNIT.repeat(*depth)));
         lines.collect::<Vec<_>>().join(ending)
     };
-    if around.kind() == "compound_statement" && is_first {
+    if around.kind() == Kind::CompoundStatement && is_first {
         let text = joined(&base);
         let target = if replaces { range } else { range.start..range.start };
         let text = if replaces { text } else { format!("{text}{base}") };
@@ -48,11 +47,13 @@ pub(crate) fn place(
     }
     // A block of one line has the statement alone in it.
     let is_only = around.named_child_count() == 1 && around.start_position().row == around.end_position().row;
-    let is_body = matches!(around.kind(), "if_statement" | "else_clause" | "for_statement" | "while_statement");
-    if (around.kind() == "compound_statement" && !is_only) || (around.kind() != "compound_statement" && !is_body) {
+    let is_body =
+        matches!(around.kind(), Kind::IfStatement | Kind::ElseClause | Kind::ForStatement | Kind::WhileStatement);
+    if (around.kind() == Kind::CompoundStatement && !is_only) || (around.kind() != Kind::CompoundStatement && !is_body)
+    {
         return None;
     }
-    if around.kind() == "compound_statement" {
+    if around.kind() == Kind::CompoundStatement {
         // Blanks between the braces and the statement go.
         let inner = format!("{base}{UNIT}");
         let (open, close) = (around.start_byte() + 1, around.end_byte() - 1);
@@ -68,7 +69,7 @@ pub(crate) fn place(
     }
     let outer = match is_first {
         true => {
-            let before = statement.prev_sibling().filter(|before| before.kind() != "comment")?;
+            let before = statement.prev_sibling().filter(|before| before.kind() != Kind::Comment)?;
             let end = before.end_byte();
             let last = view.text().get(end - 1..end)?;
             edits.push(view.replacement(end - 1..end, &format!("{last} {{"))?);

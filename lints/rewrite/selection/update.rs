@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
-use cuda_syntax::tree::children;
+use cuda_syntax::ast::{Field, Kind, Node};
 
 use super::{Lines, Writer};
 use crate::rewrite::purity::{is_arithmetic, is_pure};
@@ -13,8 +11,8 @@ use crate::rewrite::select_syntax::{IndexedUse, Role};
 impl Writer<'_> {
     /// `a[i] = max(a[i], value)`: the only element that is read is the one that is written.
     pub(super) fn is_update(&self, target: &IndexedUse<'_>, assignment: Node<'_>, uses: &[IndexedUse<'_>]) -> bool {
-        let right = assignment.child_by_field_name("right").filter(|right| is_pure(self.view, *right));
-        let is_plain = assignment.child_by_field_name("operator").is_some_and(|it| self.view.slice(it) == "=");
+        let right = assignment.field(Field::Right).filter(|right| is_pure(self.view, *right));
+        let is_plain = assignment.field(Field::Operator).is_some_and(|it| self.view.slice(it) == "=");
         let is_inside = |found: &IndexedUse<'_>| {
             right.is_some_and(|right| {
                 right.start_byte() <= found.node.start_byte() && found.node.end_byte() <= right.end_byte()
@@ -29,18 +27,18 @@ impl Writer<'_> {
     /// Whether all that an expression evaluates beside an element can be evaluated before.
     fn can_update(&self, node: Node<'_>, target: &IndexedUse<'_>) -> bool {
         let is_free = !self.mentions(node, target);
-        let below = || children(node).into_iter().filter(Node::is_named);
+        let below = || node.named_children();
         match node.kind() {
             _ if is_free || self.is_same_text(node, target.node) => true,
-            "binary_expression" => {
-                let operator = node.child_by_field_name("operator").map_or("", |operator| self.view.slice(operator));
+            Kind::BinaryExpression => {
+                let operator = node.field(Field::Operator).map_or("", |operator| self.view.slice(operator));
                 !matches!(operator, "&&" | "||") && below().all(|child| self.can_update(child, target))
             }
-            "parenthesized_expression"
-            | "unary_expression"
-            | "cast_expression"
-            | "call_expression"
-            | "argument_list" => below().all(|child| self.can_update(child, target)),
+            Kind::ParenthesizedExpression
+            | Kind::UnaryExpression
+            | Kind::CastExpression
+            | Kind::CallExpression
+            | Kind::ArgumentList => below().all(|child| self.can_update(child, target)),
             _ => false,
         }
     }
@@ -58,10 +56,8 @@ impl Writer<'_> {
             return;
         }
         if !self.mentions(node, found) {
-            let is_name = matches!(node.kind(), "type_descriptor" | "primitive_type" | "template_function");
-            let is_called = node.parent().is_some_and(|parent| {
-                parent.child_by_field_name("function").is_some_and(|called| called.id() == node.id())
-            });
+            let is_name = matches!(node.kind(), Kind::TypeDescriptor | Kind::PrimitiveType | Kind::TemplateFunction);
+            let is_called = node.parent().is_some_and(|parent| parent.field(Field::Function) == Some(node));
             if !(is_name || is_called || is_arithmetic(self.view, node)) {
                 let name = self.fresh(&format!("{base}_value"));
                 lines.push((0, format!("const auto {name} = {};", self.view.slice(node))));
@@ -69,7 +65,7 @@ impl Writer<'_> {
             }
             return;
         }
-        for child in children(node).into_iter().filter(Node::is_named) {
+        for child in node.named_children() {
             self.hoist(child, found, base, parts, lines);
         }
     }

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
 use super::text::condition;
 use super::{Form, Lines, Writer};
 use crate::rewrite::select_syntax::IndexedUse;
+use cuda_syntax::ast::{Field, Kind, Node};
 
 impl Writer<'_> {
     /// Lines in place of an assignment, increment or decrement of an element.
@@ -20,7 +19,7 @@ impl Writer<'_> {
     ) -> Option<()> {
         let base = self.base_name(found);
         let indices = self.indices(found, &base, replaced, lines);
-        let right = node.child_by_field_name("right");
+        let right = node.field(Field::Right);
         let mut parts = Vec::new();
         if let Some(right) = right.filter(|_| is_update) {
             self.hoist(right, found, &base, &mut parts, lines);
@@ -37,7 +36,7 @@ impl Writer<'_> {
             false => value,
         });
         let condition = condition(&counters, &indices);
-        let operator = self.view.slice(node.child_by_field_name("operator")?);
+        let operator = self.view.slice(node.field(Field::Operator)?);
         let body = match (self.form, value) {
             (Form::Branch, Some(value)) => format!("if ({condition}) {element} {operator} {value};"),
             (Form::Branch, None) if node.child(0)?.is_named() => format!("if ({condition}) {element}{operator};"),
@@ -76,15 +75,15 @@ impl Writer<'_> {
     ) -> Option<String> {
         let text = self.text(right.byte_range(), replaced);
         let is_read = replaced.iter().any(|(range, _)| *range == right.byte_range());
-        let is_number = matches!(right.kind(), "number_literal" | "char_literal" | "true" | "false");
-        let is_local = right.kind() == "identifier" && self.is_own(right);
+        let is_number = matches!(right.kind(), Kind::NumberLiteral | Kind::CharLiteral | Kind::True | Kind::False);
+        let is_local = right.kind() == Kind::Identifier && self.is_own(right);
         if is_read || (self.form == Form::Branch && (is_number || is_local)) {
             return Some(text);
         }
-        let is_assignment = node.child_by_field_name("operator").is_some_and(|it| self.view.slice(it) == "=");
+        let is_assignment = node.field(Field::Operator).is_some_and(|it| self.view.slice(it) == "=");
         let type_text = match &found.type_text {
             Some(type_text) if is_assignment => type_text.clone(),
-            _ if right.kind() == "initializer_list" => return None,
+            _ if right.kind() == Kind::InitializerList => return None,
             _ => "auto".to_string(),
         };
         let name = self.fresh(&format!("{base}_value"));

@@ -3,9 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
-use super::children;
+use crate::ast::{Field, Kind, Node};
 use crate::tree::access_path::{access_path, index_range, subscripts};
 use crate::tree::declarations::{Declaration, DeclarationKind, resolve};
 use crate::tree::functions::enclosing_function;
@@ -79,15 +77,15 @@ impl SourceView {
         let mut found = Vec::new();
         let mut open = vec![function];
         while let Some(node) = open.pop() {
-            let left = node.child_by_field_name("left").filter(|left| left.kind() == "identifier");
-            let is_plain = node.child_by_field_name("operator").is_none_or(|operator| operator.kind() == "=");
-            if let (Some(left), Some(right), true) = (left, node.child_by_field_name("right"), is_plain)
-                && node.kind() == "assignment_expression"
+            let left = node.field(Field::Left).filter(|left| left.kind() == Kind::Identifier);
+            let is_plain = node.field(Field::Operator).is_none_or(|operator| operator.is_token("="));
+            if let (Some(left), Some(right), true) = (left, node.field(Field::Right), is_plain)
+                && node.kind() == Kind::AssignmentExpression
             {
                 let value = (right.start_byte(), right.end_byte());
                 found.push(Assignment { name: self.slice(left).to_string(), value });
             }
-            open.extend(children(node));
+            open.extend(node.children());
         }
         found.sort_by_key(|assignment| assignment.value);
         found
@@ -99,10 +97,10 @@ fn distance(identifier: Node<'_>) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = subscripts(identifier).filter_map(index_range).collect();
     let mut node = access_path(identifier);
     let is_pointer = found.is_empty();
-    while let Some(sum) = node.parent().filter(|parent| is_pointer && parent.kind() == "binary_expression") {
-        let (left, right) = (sum.child_by_field_name("left"), sum.child_by_field_name("right"));
-        let is_sum = sum.child_by_field_name("operator").is_some_and(|operator| matches!(operator.kind(), "+" | "-"));
-        let other = if left.is_some_and(|left| left.id() == node.id()) { right } else { left };
+    while let Some(sum) = node.parent().filter(|parent| is_pointer && parent.kind() == Kind::BinaryExpression) {
+        let (left, right) = (sum.field(Field::Left), sum.field(Field::Right));
+        let is_sum = matches!(sum.operator(), Some("+" | "-"));
+        let other = if left.is_some_and(|left| left == node) { right } else { left };
         let (true, Some(other)) = (is_sum, other) else { break };
         found.push(other.byte_range());
         node = sum;

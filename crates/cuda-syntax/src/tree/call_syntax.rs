@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
 use super::view::SourceView;
+use crate::ast::{Field, Kind, Node};
 use crate::tree::access_path::access_path;
 use crate::tree::calls::argument_of;
-use crate::tree::children;
 use crate::tree::region::is_separate_block;
 use crate::tree::role::role;
 
@@ -37,7 +35,7 @@ impl SourceView {
         let mut open = vec![region];
         while let Some(node) = open.pop() {
             calls.extend(self.call_of(node, base));
-            open.extend(children(node).into_iter().filter(|child| !is_separate_block(node, *child)));
+            open.extend(node.children().filter(|child| !is_separate_block(node, *child)));
         }
         calls.sort_by_key(|call: &CallSyntax| (call.range.start, call.range.end));
         calls
@@ -46,31 +44,31 @@ impl SourceView {
     fn call_of(&self, node: Node<'_>, base: &str) -> Option<CallSyntax> {
         let range = node.byte_range();
         match node.kind() {
-            "subscript_expression" if base == "operator[]" => {
-                let object = node.child_by_field_name("argument")?.byte_range();
-                let indices = node.child_by_field_name("indices").or_else(|| node.child_by_field_name("index"))?;
+            Kind::SubscriptExpression if base == "operator[]" => {
+                let object = node.field(Field::Argument)?.byte_range();
+                let indices = node.field(Field::Indices)?;
                 let arguments = vec![indices.named_child(0).unwrap_or(indices).byte_range()];
                 Some(CallSyntax { range, object: Some(object), arguments })
             }
-            "call_expression" => {
-                let called = node.child_by_field_name("function")?;
-                let arguments = children(node.child_by_field_name("arguments")?);
+            Kind::CallExpression => {
+                let called = node.field(Field::Function)?;
+                let arguments = node.field(Field::Arguments)?.children();
                 let arguments = arguments.into_iter().filter(Node::is_named).map(|node| node.byte_range()).collect();
                 let object = match called.kind() {
-                    "field_expression" => called.child_by_field_name("argument").map(|object| object.byte_range()),
-                    "identifier" if base == "operator()" => Some(called.byte_range()),
+                    Kind::FieldExpression => called.field(Field::Argument).map(|object| object.byte_range()),
+                    Kind::Identifier if base == "operator()" => Some(called.byte_range()),
                     _ => None,
                 };
                 let is_called = base == "operator()" || base_name(self.slice(called)) == base;
                 is_called.then_some(CallSyntax { range, object, arguments })
             }
-            "binary_expression" | "assignment_expression" if self.is_operator(node, base) => {
-                let object = node.child_by_field_name("left")?.byte_range();
-                let arguments = vec![node.child_by_field_name("right")?.byte_range()];
+            Kind::BinaryExpression | Kind::AssignmentExpression if self.is_operator(node, base) => {
+                let object = node.field(Field::Left)?.byte_range();
+                let arguments = vec![node.field(Field::Right)?.byte_range()];
                 Some(CallSyntax { range, object: Some(object), arguments })
             }
-            "unary_expression" | "pointer_expression" if self.is_operator(node, base) => {
-                let object = node.child_by_field_name("argument")?.byte_range();
+            Kind::UnaryExpression | Kind::PointerExpression if self.is_operator(node, base) => {
+                let object = node.field(Field::Argument)?.byte_range();
                 Some(CallSyntax { range, object: Some(object), arguments: Vec::new() })
             }
             _ => None,
@@ -80,7 +78,7 @@ impl SourceView {
     /// Whether `-` of an expression is the function `operator-`.
     fn is_operator(&self, node: Node<'_>, base: &str) -> bool {
         let wanted = base.strip_prefix("operator").map(str::trim);
-        wanted.is_some() && node.child_by_field_name("operator").map(|operator| self.slice(operator)) == wanted
+        wanted.is_some() && node.field(Field::Operator).map(|operator| self.slice(operator)) == wanted
     }
 
     /// Bytes of an argument of the only call in a region that has so many: what is called through a pointer has no name.
@@ -88,12 +86,12 @@ impl SourceView {
         let mut found = Vec::new();
         let mut open = vec![region];
         while let Some(node) = open.pop() {
-            let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
-            let arguments = node.child_by_field_name("arguments").map_or(0, |list| list.named_child_count());
-            let is_method = |called: &Node<'_>| called.kind() == "field_expression";
+            let called = node.field(Field::Function).filter(|_| node.kind() == Kind::CallExpression);
+            let arguments = node.field(Field::Arguments).map_or(0, |list| list.named_child_count());
+            let is_method = |called: &Node<'_>| called.kind() == Kind::FieldExpression;
             let called = called.filter(|called| arguments == count || is_method(called));
             found.extend(called.and_then(|called| argument_of(node, called, index, count)));
-            open.extend(children(node).into_iter().filter(|child| !is_separate_block(node, *child)));
+            open.extend(node.children().filter(|child| !is_separate_block(node, *child)));
         }
         let [only] = found.as_slice() else { return None };
         Some(only.clone())
@@ -102,25 +100,25 @@ impl SourceView {
     /// Names of the parameters of the function or closure around an offset, in order; unnamed ones are empty.
     pub fn parameters_around(&self, offset: usize) -> Option<Vec<String>> {
         let mut function = self.root()?.named_descendant_for_byte_range(offset, offset)?;
-        while !matches!(function.kind(), "function_definition" | "lambda_expression") {
+        while !matches!(function.kind(), Kind::FunctionDefinition | Kind::LambdaExpression) {
             function = function.parent()?;
         }
-        let mut declarator = function.child_by_field_name("declarator")?;
-        while !matches!(declarator.kind(), "function_declarator" | "lambda_declarator") {
-            declarator = declarator.child_by_field_name("declarator").or_else(|| declarator.named_child(0))?;
+        let mut declarator = function.field(Field::Declarator)?;
+        while !matches!(declarator.kind(), Kind::FunctionDeclarator | Kind::LambdaDeclarator) {
+            declarator = declarator.field(Field::Declarator).or_else(|| declarator.named_child(0))?;
         }
-        let list = children(declarator.child_by_field_name("parameters")?);
-        let parameters = list.into_iter().filter(|node| node.kind().ends_with("parameter_declaration"));
+        let list = declarator.field(Field::Parameters)?.children();
+        let parameters = list.into_iter().filter(|node| node.is_parameter_declaration());
         Some(parameters.map(|parameter| self.declared_name(parameter)).collect())
     }
 
     fn declared_name(&self, parameter: Node<'_>) -> String {
-        let mut open: Vec<Node<'_>> = parameter.child_by_field_name("declarator").into_iter().collect();
+        let mut open: Vec<Node<'_>> = parameter.field(Field::Declarator).into_iter().collect();
         while let Some(node) = open.pop() {
-            if node.kind() == "identifier" {
+            if node.kind() == Kind::Identifier {
                 return self.slice(node).to_string();
             }
-            open.extend(children(node).into_iter().filter(|child| !child.kind().contains("parameter")));
+            open.extend(node.children().filter(|child| !child.is_parameter()));
         }
         String::new()
     }
@@ -130,10 +128,10 @@ impl SourceView {
         let mut members = Vec::new();
         let mut open = vec![region];
         while let Some(node) = open.pop() {
-            if node.kind() == "subscript_expression" {
+            if node.kind() == Kind::SubscriptExpression {
                 members.extend(self.indexed_member(node, is_known));
             }
-            open.extend(children(node).into_iter().filter(|child| !is_separate_block(node, *child)));
+            open.extend(node.children().filter(|child| !is_separate_block(node, *child)));
         }
         members.sort_by_key(|member: &MemberSyntax| (member.range.start, member.range.end));
         members
@@ -141,8 +139,7 @@ impl SourceView {
 
     fn indexed_member(&self, subscript: Node<'_>, is_known: &dyn Fn(&str) -> bool) -> Option<MemberSyntax> {
         let is_inner = subscript.parent().is_some_and(|parent| {
-            parent.kind() == "subscript_expression"
-                && parent.child_by_field_name("argument").is_some_and(|argument| argument.id() == subscript.id())
+            parent.kind() == Kind::SubscriptExpression && parent.field(Field::Argument) == Some(subscript)
         });
         if is_inner {
             return None;
@@ -151,15 +148,15 @@ impl SourceView {
         let mut node = subscript;
         loop {
             match node.kind() {
-                "subscript_expression" => {
-                    let list = node.child_by_field_name("indices").or_else(|| node.child_by_field_name("index"))?;
+                Kind::SubscriptExpression => {
+                    let list = node.field(Field::Indices)?;
                     indices.insert(0, list.named_child(0).unwrap_or(list).byte_range());
-                    node = node.child_by_field_name("argument")?;
+                    node = node.field(Field::Argument)?;
                 }
-                "field_expression" => node = node.child_by_field_name("argument")?,
-                "parenthesized_expression" => node = node.named_child(0)?,
-                "this" => break,
-                "identifier" if !is_known(self.slice(node)) => break,
+                Kind::FieldExpression => node = node.field(Field::Argument)?,
+                Kind::ParenthesizedExpression => node = node.named_child(0)?,
+                Kind::This => break,
+                Kind::Identifier if !is_known(self.slice(node)) => break,
                 _ => return None,
             }
         }

@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
-use super::children;
+use crate::ast::{Field, Kind, Node};
 use crate::tree::declarations::resolve;
 use crate::tree::functions::enclosing_function;
 use crate::tree::view::SourceView;
@@ -15,12 +13,13 @@ impl SourceView {
         let identifiers = self.identifiers(region).into_iter();
         let calls = identifiers.filter_map(|identifier| {
             let mut function = identifier;
-            while let Some(parent) =
-                function.parent().filter(|parent| matches!(parent.kind(), "qualified_identifier" | "template_function"))
+            while let Some(parent) = function
+                .parent()
+                .filter(|parent| matches!(parent.kind(), Kind::QualifiedIdentifier | Kind::TemplateFunction))
             {
                 function = parent;
             }
-            let call = function.parent().filter(|parent| parent.kind() == "call_expression")?;
+            let call = function.parent().filter(|parent| parent.kind() == Kind::CallExpression)?;
             is_callee(function).then(|| (self.slice(function).to_string(), call.byte_range()))
         });
         calls.collect()
@@ -41,7 +40,7 @@ impl SourceView {
         let mut found = None;
         let mut open = vec![region];
         while let Some(node) = open.pop() {
-            let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
+            let called = node.field(Field::Function).filter(|_| node.kind() == Kind::CallExpression);
             if let Some(called) = called.filter(is_called) {
                 // Calls of one lambda have the same object.
                 let is_other = |(_, known): (Node<'_>, Node<'_>)| {
@@ -52,7 +51,7 @@ impl SourceView {
                 }
                 found = Some((node, called));
             }
-            open.extend(children(node));
+            open.extend(node.children());
         }
         let (call, called) = found?;
         argument_of(call, called, index, count)
@@ -61,16 +60,13 @@ impl SourceView {
 
 /// Whether an expression is what a call calls.
 pub fn is_callee(node: Node<'_>) -> bool {
-    node.parent().is_some_and(|parent| {
-        parent.kind() == "call_expression"
-            && parent.child_by_field_name("function").is_some_and(|called| called.id() == node.id())
-    })
+    node.parent()
+        .is_some_and(|parent| parent.kind() == Kind::CallExpression && parent.field(Field::Function) == Some(node))
 }
 
 /// One of `count` arguments of a call; a method has one that stands before the dot.
 pub fn argument_of(call: Node<'_>, called: Node<'_>, index: usize, count: usize) -> Option<Range<usize>> {
-    let list: Vec<Node<'_>> =
-        children(call.child_by_field_name("arguments")?).into_iter().filter(Node::is_named).collect();
+    let list: Vec<Node<'_>> = call.field(Field::Arguments)?.named_children().collect();
     if list.len() == count {
         return list.get(index).map(Node::byte_range);
     }

@@ -5,11 +5,9 @@
 
 use std::collections::HashMap;
 
-use tree_sitter::Node;
-
+use crate::ast::{Field, Kind, Node};
 use lmem_unit::Expansion;
 
-use super::children;
 use crate::constant;
 use crate::constant::integer::Value;
 use crate::tree::declarations::resolve;
@@ -168,7 +166,7 @@ impl SourceView {
         let Some(mut node) = self.root().and_then(|root| root.named_descendant_for_byte_range(name, name + 1)) else {
             return false;
         };
-        while node.kind() != "declaration" {
+        while node.kind() != Kind::Declaration {
             match node.parent() {
                 Some(parent) => node = parent,
                 None => return false,
@@ -178,7 +176,7 @@ impl SourceView {
     }
 
     fn has_constant(&self, declaration: Node<'_>) -> bool {
-        children(declaration).into_iter().any(|child| matches!(self.slice(child), "const" | "constexpr"))
+        declaration.children().any(|child| matches!(self.slice(child), "const" | "constexpr"))
     }
 
     /// The one declaration outside of functions that a name may mean at an offset.
@@ -196,10 +194,10 @@ impl SourceView {
     fn is_in_derived_class(&self, at: usize) -> bool {
         let mut node = self.root().and_then(|root| root.named_descendant_for_byte_range(at, at));
         while let Some(current) = node {
-            let has_bases = children(current).iter().any(|child| child.kind() == "base_class_clause");
+            let has_bases = current.children().any(|child| child.kind() == Kind::BaseClassClause);
             // `void State::step()` outside of its class.
-            let is_member = current.kind() == "function_definition" && {
-                let head = current.child_by_field_name("body").map_or(current.end_byte(), |body| body.start_byte());
+            let is_member = current.kind() == Kind::FunctionDefinition && {
+                let head = current.field(Field::Body).map_or(current.end_byte(), |body| body.start_byte());
                 let head = self.text().get(current.start_byte()..head).unwrap_or("");
                 head.split('(').next().is_some_and(|name| name.contains("::"))
             };
@@ -219,7 +217,7 @@ impl SourceView {
         open.extend(self.root().map(|root| (root, (root.start_byte(), root.end_byte()))));
         while let Some((node, scope)) = open.pop() {
             let inner = match node.kind() {
-                "declaration_list" | "field_declaration_list" => (node.start_byte(), node.end_byte()),
+                Kind::DeclarationList | Kind::FieldDeclarationList => (node.start_byte(), node.end_byte()),
                 _ => scope,
             };
             let mut add = |name: Node<'_>, value: Option<Node<'_>>, type_text: &str| {
@@ -232,27 +230,26 @@ impl SourceView {
             };
             match node.kind() {
                 // What a function declares is its own; its parameters are of no interest either.
-                "compound_statement" | "parameter_list" => continue,
-                "declaration" | "field_declaration" => {
+                Kind::CompoundStatement | Kind::ParameterList => continue,
+                Kind::Declaration | Kind::FieldDeclaration => {
                     let is_constant = self.has_constant(node);
-                    let type_text = node.child_by_field_name("type").map_or("", |it| self.slice(it));
-                    let of_members = node.child_by_field_name("default_value");
-                    let mut cursor = node.walk();
-                    for declarator in node.children_by_field_name("declarator", &mut cursor) {
-                        let value = declarator.child_by_field_name("value").or(of_members).filter(|_| is_constant);
-                        let name = declarator.child_by_field_name("declarator").unwrap_or(declarator);
-                        let is_plain = matches!(name.kind(), "identifier" | "field_identifier");
+                    let type_text = node.field(Field::Type).map_or("", |it| self.slice(it));
+                    let of_members = node.field(Field::DefaultValue);
+                    for declarator in node.fields(Field::Declarator) {
+                        let value = declarator.field(Field::Value).or(of_members).filter(|_| is_constant);
+                        let name = declarator.field(Field::Declarator).unwrap_or(declarator);
+                        let is_plain = matches!(name.kind(), Kind::Identifier | Kind::FieldIdentifier);
                         add(name, value.filter(|_| is_plain), type_text);
                     }
                 }
-                "enumerator" => {
-                    if let Some(name) = node.child_by_field_name("name") {
+                Kind::Enumerator => {
+                    if let Some(name) = node.field(Field::Name) {
                         add(name, None, "");
                     }
                 }
                 _ => {}
             }
-            open.extend(children(node).into_iter().map(|child| (child, inner)));
+            open.extend(node.children().map(|child| (child, inner)));
         }
         names
     }

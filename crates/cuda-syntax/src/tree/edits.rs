@@ -7,12 +7,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tree_sitter::Node;
-
+use crate::ast::{Field, Kind, Node};
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
 
-use crate::tree::children;
 use crate::tree::functions::{enclosing_function, head_start};
 use crate::tree::view::SourceView;
 
@@ -50,7 +48,7 @@ impl SourceView {
         let node = self.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
         let (start, end) = match enclosing_function(node) {
             Some(function) => {
-                let body = function.child_by_field_name("body")?;
+                let body = function.field(Field::Body)?;
                 let parameters = parameters(function)?;
                 if body.has_error() || parameters.has_error() {
                     return None;
@@ -144,16 +142,12 @@ impl SourceView {
     pub fn is_plain(&self, node: Node<'_>) -> bool {
         let mut current = Some(node);
         while let Some(node) = current {
-            let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
+            let called = node.field(Field::Function).filter(|_| node.kind() == Kind::CallExpression);
             let is_macro = called.is_some_and(|called| !self.compiled().is_verbatim(&called.byte_range()));
-            if node.is_error()
-                || is_macro
-                || node.kind().starts_with("preproc_def")
-                || node.kind().starts_with("preproc_function")
-            {
+            if node.is_error() || is_macro || node.is_macro_definition() {
                 return false;
             }
-            current = node.parent().filter(|_| node.kind() != "function_definition");
+            current = node.parent().filter(|_| node.kind() != Kind::FunctionDefinition);
         }
         true
     }
@@ -162,26 +156,26 @@ impl SourceView {
     pub fn is_within_kernel(&self, offset: usize) -> bool {
         let node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
         let Some(function) = node.and_then(enclosing_function) else { return false };
-        let body = function.child_by_field_name("body").map_or(function.end_byte(), |body| body.start_byte());
+        let body = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
         let head = self.text().get(head_start(function)..body).unwrap_or("");
-        head.contains("__global__") && !children(function).iter().any(Node::is_error)
+        head.contains("__global__") && !function.children().any(Node::is_error)
     }
 }
 
 /// The list of a function's parameters.
 fn parameters(function: Node<'_>) -> Option<Node<'_>> {
-    let mut node = function.child_by_field_name("declarator")?;
-    while node.kind() != "function_declarator" {
-        node = node.child_by_field_name("declarator").or_else(|| node.named_child(0))?;
+    let mut node = function.field(Field::Declarator)?;
+    while node.kind() != Kind::FunctionDeclarator {
+        node = node.field(Field::Declarator).or_else(|| node.named_child(0))?;
     }
-    node.child_by_field_name("parameters")
+    node.field(Field::Parameters)
 }
 
 /// The declaration at file level, or in a namespace, that a node is part of.
 fn top_level(node: Node<'_>) -> Node<'_> {
     let mut node = node;
     while let Some(parent) = node.parent() {
-        if matches!(parent.kind(), "translation_unit" | "declaration_list") {
+        if matches!(parent.kind(), Kind::TranslationUnit | Kind::DeclarationList) {
             break;
         }
         node = parent;

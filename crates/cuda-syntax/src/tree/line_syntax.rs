@@ -3,11 +3,9 @@
 //! nvcc's front end marks lines, not statements: what stands behind the first statement of a line has the column of
 //! that one.
 
-use tree_sitter::Node;
-
 use super::call_syntax::CallSyntax;
 use super::view::SourceView;
-use crate::tree::children;
+use crate::ast::{Kind, Node};
 use crate::tree::declarations::Declaration;
 
 impl SourceView {
@@ -21,7 +19,7 @@ impl SourceView {
         let row = first.start_position().row;
         let behind = std::iter::successors(first.next_named_sibling(), Node::next_named_sibling);
         let behind = behind.take_while(|next| next.start_position().row == row);
-        std::iter::once(first).chain(behind.filter(|next| next.kind() != "comment")).collect()
+        std::iter::once(first).chain(behind.filter(|next| next.kind() != Kind::Comment)).collect()
     }
 
     /// Whether a variable is declared `const` or `constexpr`.
@@ -29,8 +27,8 @@ impl SourceView {
         let (start, end) = declaration.range;
         let name = self.root().and_then(|root| root.named_descendant_for_byte_range(start, end));
         let mut around = std::iter::successors(name, |node| node.parent());
-        let declared = around.find(|node| node.kind() == "declaration");
-        let words = declared.map(children).unwrap_or_default();
+        let declared = around.find(|node| node.kind() == Kind::Declaration);
+        let words = declared.into_iter().flat_map(Node::children);
         words.into_iter().any(|word| matches!(self.slice(word), "const" | "constexpr"))
     }
 
@@ -42,7 +40,7 @@ impl SourceView {
 
 /// Whether a node is a statement among others, rather than a part of the header of a loop.
 fn is_in_list(node: Node<'_>) -> bool {
-    node.parent().is_some_and(|parent| matches!(parent.kind(), "compound_statement" | "case_statement"))
+    node.parent().is_some_and(|parent| matches!(parent.kind(), Kind::CompoundStatement | Kind::CaseStatement))
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
+use crate::ast::{Field, Kind, Node};
 use crate::tree::view::SourceView;
 
 /// A loop of the source.
@@ -25,7 +24,7 @@ impl SourceView {
             if is_loop(current) {
                 loops.extend(self.loop_syntax(current));
             }
-            if matches!(current.kind(), "function_definition" | "lambda_expression") {
+            if matches!(current.kind(), Kind::FunctionDefinition | Kind::LambdaExpression) {
                 break;
             }
             node = current.parent();
@@ -34,14 +33,14 @@ impl SourceView {
     }
 
     fn loop_syntax(&self, node: Node<'_>) -> Option<LoopSyntax> {
-        let body = node.child_by_field_name("body")?;
-        let header_end = if node.kind() == "do_statement" { node.start_byte() + 2 } else { body.start_byte() };
+        let body = node.field(Field::Body)?;
+        let header_end = if node.kind() == Kind::DoStatement { node.start_byte() + 2 } else { body.start_byte() };
         let header = self.text().get(node.start_byte()..header_end)?.trim_end().len();
         let pragma = node.prev_named_sibling().filter(|before| self.slice(*before).trim_start().starts_with("#pragma"));
         let pragma = pragma.filter(|pragma| self.slice(*pragma).contains("unroll"));
         Some(LoopSyntax {
             range: node.start_byte()..node.start_byte() + header,
-            condition: node.child_by_field_name("condition").map(|condition| condition.byte_range()),
+            condition: node.field(Field::Condition).map(|condition| condition.byte_range()),
             pragma: pragma.map(|pragma| {
                 let text = self.slice(pragma);
                 pragma.start_byte()..pragma.start_byte() + text.trim_end().len()
@@ -51,7 +50,7 @@ impl SourceView {
 }
 
 pub fn is_loop(node: Node<'_>) -> bool {
-    matches!(node.kind(), "for_statement" | "while_statement" | "do_statement" | "for_range_loop")
+    matches!(node.kind(), Kind::ForStatement | Kind::WhileStatement | Kind::DoStatement | Kind::ForRangeLoop)
 }
 
 #[cfg(test)]

@@ -3,10 +3,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
 use super::aliases::MAX_ALIASES;
-use super::children;
+use crate::ast::{Field, Kind, Node};
 use crate::tree::access_path::{access_path, index_range, subscripts};
 use crate::tree::declarations::{Declaration, resolve};
 use crate::tree::functions::enclosing_function;
@@ -84,10 +82,10 @@ impl SourceView {
         let mut found = Vec::new();
         let mut open = vec![region];
         while let Some(node) = open.pop() {
-            if node.kind() == "identifier" {
+            if node.kind() == Kind::Identifier {
                 found.push(node);
             }
-            open.extend(children(node).into_iter().rev().filter(|child| !is_separate_block(node, *child)));
+            open.extend(node.children().rev().filter(|child| !is_separate_block(node, *child)));
         }
         found.sort_by_key(|node| node.start_byte());
         found
@@ -97,8 +95,8 @@ impl SourceView {
     pub fn identifiers_below<'t>(&self, node: Node<'t>) -> Vec<Node<'t>> {
         let (mut found, mut open) = (Vec::new(), vec![node]);
         while let Some(node) = open.pop() {
-            found.extend(Some(node).filter(|node| node.kind() == "identifier"));
-            open.extend(children(node).into_iter().rev());
+            found.extend(Some(node).filter(|node| node.kind() == Kind::Identifier));
+            open.extend(node.children().rev());
         }
         found
     }
@@ -134,12 +132,11 @@ impl SourceView {
 /// Whether an identifier is the name of a parameter in the head of a function that is one region with its body.
 fn is_parameter_name(identifier: Node<'_>) -> bool {
     let mut node = identifier;
-    while let Some(parent) = node.parent().filter(|parent| parent.kind().ends_with("declarator")) {
+    while let Some(parent) = node.parent().filter(|parent| parent.is_declarator()) {
         node = parent;
     }
-    let is_name =
-        |parent: Node<'_>| parent.child_by_field_name("declarator").is_some_and(|name| name.id() == node.id());
-    node.parent().is_some_and(|parent| parent.kind().ends_with("parameter_declaration") && is_name(parent))
+    let is_name = |parent: Node<'_>| parent.field(Field::Declarator) == Some(node);
+    node.parent().is_some_and(|parent| parent.is_parameter_declaration() && is_name(parent))
 }
 
 #[cfg(test)]

@@ -25,8 +25,6 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
 use self::aliases::Assignment;
 
 pub use self::access_path::access_path;
@@ -56,11 +54,6 @@ pub struct Memory {
 }
 
 type Answers<Question, Answer> = RefCell<HashMap<Question, Rc<[Answer]>>>;
-
-/// All children; asking for them one by one would cost the square of their number.
-pub fn children(node: Node<'_>) -> Vec<Node<'_>> {
-    node.children(&mut node.walk()).collect()
-}
 
 #[cfg(test)]
 mod tests {

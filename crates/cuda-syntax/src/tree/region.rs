@@ -1,7 +1,6 @@
 //! The statement, or part of a head, that a place belongs to.
 
-use tree_sitter::Node;
-
+use crate::ast::{Field, Kind, Node};
 use crate::tree::loops::is_loop;
 use crate::tree::view::SourceView;
 
@@ -15,12 +14,12 @@ impl SourceView {
                 return Some(node);
             }
             let parent = node.parent()?;
-            if has_header(parent) && parent.child_by_field_name("body").is_none_or(|body| body.id() != node.id()) {
+            if has_header(parent) && parent.field(Field::Body) != Some(node) {
                 // A part of the header; the keyword itself belongs to the whole header.
                 return Some(node);
             }
-            if node.kind() == "function_definition"
-                || matches!(parent.kind(), "compound_statement" | "translation_unit" | "declaration_list")
+            if node.kind() == Kind::FunctionDefinition
+                || matches!(parent.kind(), Kind::CompoundStatement | Kind::TranslationUnit | Kind::DeclarationList)
             {
                 return Some(node);
             }
@@ -33,23 +32,23 @@ impl SourceView {
 /// nor is a block on one line, whose statements the compiler does not tell apart.
 pub fn is_separate_block(parent: Node<'_>, child: Node<'_>) -> bool {
     let is_long = child.start_position().row != child.end_position().row;
-    child.kind() == "compound_statement" && is_long && parent.kind() != "lambda_expression"
+    child.kind() == Kind::CompoundStatement && is_long && parent.kind() != Kind::LambdaExpression
 }
 
 fn has_header(node: Node<'_>) -> bool {
-    is_loop(node) || node.kind() == "switch_statement"
+    is_loop(node) || node.kind() == Kind::SwitchStatement
 }
 
 fn is_statement(node: Node<'_>) -> bool {
     let is_for_part = node.parent().is_some_and(has_header);
     match node.kind() {
-        "expression_statement"
-        | "return_statement"
-        | "throw_statement"
-        | "if_statement"
-        | "switch_statement"
-        | "case_statement" => true,
-        "declaration" => !is_for_part,
+        Kind::ExpressionStatement
+        | Kind::ReturnStatement
+        | Kind::ThrowStatement
+        | Kind::IfStatement
+        | Kind::SwitchStatement
+        | Kind::CaseStatement => true,
+        Kind::Declaration => !is_for_part,
         _ => is_loop(node),
     }
 }

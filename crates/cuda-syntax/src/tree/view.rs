@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tree_sitter::{Node, Parser, Tree};
+use tree_sitter::{Parser, Tree};
 
+use crate::ast::{Node, language};
 use lmem_base::source::{SourceFile, Span, normalize};
 use lmem_unit::{
     Artifacts, CompiledText, CompiledUnit, FrontEnd, MappedText, TokenKind, TranslationUnit, UnitCode, tokens,
@@ -33,9 +34,8 @@ impl SourceView {
         let mut view = Self::plain(text);
         view.compiled = compiled;
         let mut parser = Parser::new();
-        let language = tree_sitter_cuda::LANGUAGE.into();
         let parsed = without_pragmas_within_statements(view.text.as_str());
-        view.tree = parser.set_language(&language).ok().and_then(|()| parser.parse(parsed.as_ref(), None));
+        view.tree = parser.set_language(language()).ok().and_then(|()| parser.parse(parsed.as_ref(), None));
         view
     }
 
@@ -61,7 +61,7 @@ impl SourceView {
     }
 
     pub fn root(&self) -> Option<Node<'_>> {
-        self.tree.as_ref().map(Tree::root_node)
+        self.tree.as_ref().map(Node::root)
     }
 
     /// The source bytes of a range of the text.
@@ -205,6 +205,7 @@ fn is_program(path: &Path, folder: &Path, name: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ast::Kind;
 
     #[test]
     fn lines_and_columns() {
@@ -223,7 +224,7 @@ mod tests {
         assert!(!root.has_error());
         let inner =
             root.named_descendant_for_byte_range(text.rfind("for").unwrap(), text.rfind(";)").unwrap()).unwrap();
-        assert_eq!(inner.parent().map(|parent| parent.kind()), Some("for_statement"));
-        assert_eq!(root.to_sexp().matches("preproc_call").count(), 1);
+        assert_eq!(inner.parent().map(|parent| parent.kind()), Some(Kind::ForStatement));
+        assert_eq!(root.descendants().filter(|node| node.kind() == Kind::PreprocCall).count(), 1);
     }
 }

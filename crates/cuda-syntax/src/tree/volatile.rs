@@ -1,9 +1,7 @@
 //! What `volatile` makes volatile: a value, a pointer, a member.
 
-use tree_sitter::Node;
-
-use super::children;
 use super::declarations::POINTER_BYTES;
+use crate::ast::{Field, Kind, Node};
 use crate::tree::declarations::{Declaration, DeclarationKind};
 use crate::tree::view::SourceView;
 
@@ -24,10 +22,10 @@ impl SourceView {
         let mut innermost = None;
         let mut node = Some(declarator);
         while let Some(current) = node {
-            if matches!(current.kind(), "pointer_declarator" | "reference_declarator") {
+            if matches!(current.kind(), Kind::PointerDeclarator | Kind::ReferenceDeclarator) {
                 innermost = Some(current);
             }
-            node = current.child_by_field_name("declarator");
+            node = current.field(Field::Declarator);
         }
         let is_volatile_pointer = innermost.is_some_and(|pointer| self.has_volatile(pointer));
         match (is_volatile_pointer, innermost.is_some() || declaration.kind == DeclarationKind::Alias) {
@@ -47,26 +45,25 @@ impl SourceView {
     pub fn volatile_member(&self, type_name: &str) -> Option<String> {
         let mut open: Vec<Node<'_>> = self.root().into_iter().collect();
         while let Some(node) = open.pop() {
-            let is_it = matches!(node.kind(), "struct_specifier" | "class_specifier" | "union_specifier")
-                && node.child_by_field_name("name").is_some_and(|name| self.slice(name) == type_name);
-            if let Some(body) = node.child_by_field_name("body").filter(|_| is_it) {
-                let mut members = children(body).into_iter().filter(|member| member.kind() == "field_declaration");
+            let is_it = matches!(node.kind(), Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier)
+                && node.field(Field::Name).is_some_and(|name| self.slice(name) == type_name);
+            if let Some(body) = node.field(Field::Body).filter(|_| is_it) {
+                let mut members = body.children().filter(|member| member.kind() == Kind::FieldDeclaration);
                 return members.find_map(|member| self.volatile_name(member));
             }
-            open.extend(children(node));
+            open.extend(node.children());
         }
         None
     }
 
     /// The name that a member's declaration makes volatile itself.
     fn volatile_name(&self, member: Node<'_>) -> Option<String> {
-        let mut cursor = member.walk();
-        let mut declarators = member.children_by_field_name("declarator", &mut cursor);
+        let mut declarators = member.fields(Field::Declarator);
         declarators.find_map(|declarator| {
             let mut node = declarator;
             let mut pointer = None;
-            while let Some(inner) = node.child_by_field_name("declarator") {
-                pointer = (node.kind() == "pointer_declarator").then_some(node).or(pointer);
+            while let Some(inner) = node.field(Field::Declarator) {
+                pointer = (node.kind() == Kind::PointerDeclarator).then_some(node).or(pointer);
                 node = inner;
             }
             self.has_volatile(pointer.unwrap_or(member)).then(|| self.slice(node).to_string())
@@ -75,6 +72,6 @@ impl SourceView {
 
     /// Whether the word itself stands in a declaration or declarator.
     pub(super) fn has_volatile(&self, node: Node<'_>) -> bool {
-        children(node).into_iter().any(|child| self.slice(child) == "volatile")
+        node.children().any(|child| self.slice(child) == "volatile")
     }
 }

@@ -5,8 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
+use cuda_syntax::ast::Node;
 use cuda_syntax::tree::{Declaration, DeclarationKind, MemberSyntax, Mention, base_name};
 use cuda_syntax::words::places_of;
 use cuda_syntax::{Views, types};
