@@ -176,12 +176,10 @@ fn uses(
 /// `return p;` in place of `return;`, and at the end.
 fn returns(view: &SourceView, body: Node<'_>, name: &str) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
-    let mut open = vec![body];
-    while let Some(node) = open.pop() {
+    for node in body.descendants_through(|_, child| child.kind() != Kind::LambdaExpression) {
         if node.kind() == Kind::ReturnStatement {
             edits.push(view.replacement(node.byte_range(), &format!("return {name};"))?);
         }
-        open.extend(node.children().filter(|child| child.kind() != Kind::LambdaExpression));
     }
     let last = body.children().rfind(|node| node.is_named() && node.kind() != Kind::Comment)?;
     if last.kind() == Kind::ReturnStatement {

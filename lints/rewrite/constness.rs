@@ -110,18 +110,13 @@ fn has_plain_type(view: &SourceView, used: Node<'_>) -> bool {
 /// Whether all members of a name that the text declares are numbers, pointers to them, or arrays of them; one that a header
 /// declares may be anything.
 fn is_plain_member(view: &SourceView, used: Node<'_>, name: &str) -> bool {
-    let mut found = Vec::new();
-    let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
-    while let Some(node) = open.pop() {
-        if node.kind() == Kind::FieldDeclaration {
-            let type_text = node.field(Field::Type).map_or("", |it| view.slice(it));
-            let mut names = node.fields(Field::Declarator);
-            if names.any(|it| cuda_syntax::words::words(view.slice(it)).any(|word| word == name)) {
-                found.push(types::size_of(type_text).is_some());
-            }
-        }
-        open.extend(node.children());
-    }
+    let declares = |member: &Node<'_>| {
+        let mut names = member.fields(Field::Declarator);
+        names.any(|it| cuda_syntax::words::words(view.slice(it)).any(|word| word == name))
+    };
+    let members = view.nodes().filter(|node| node.kind() == Kind::FieldDeclaration).filter(declares);
+    let type_text = |member: Node<'_>| member.field(Field::Type).map_or("", |it| view.slice(it));
+    let found: Vec<bool> = members.map(|member| types::size_of(type_text(member)).is_some()).collect();
     // Components of the toolkit's vectors are declared in none of the user's texts.
     let is_component = matches!(name, "x" | "y" | "z" | "w") && has_plain_type(view, used);
     is_component || (!found.is_empty() && found.into_iter().all(|is_plain| is_plain))
@@ -184,21 +179,16 @@ fn is_only_reader(view: &SourceView, name: &str, position: usize) -> bool {
 
 /// Whether no cast and no assembly in a function can write to what it gets as constant.
 fn keeps_constness(view: &SourceView, body: Node<'_>) -> bool {
-    let mut open = vec![body];
-    while let Some(node) = open.pop() {
+    let takes_away = |node: Node<'_>| {
         let text = || view.slice(node);
-        let takes_away = match node.kind() {
+        match node.kind() {
             Kind::CastExpression => node.field(Field::Type).is_some_and(|it| view.slice(it).contains(['*', '&'])),
             Kind::TemplateFunction => ["const_cast", "reinterpret_cast"].iter().any(|name| text().starts_with(name)),
             Kind::Identifier => matches!(text(), "const_cast" | "reinterpret_cast"),
             _ => node.is_assembly(),
-        };
-        if takes_away {
-            return false;
         }
-        open.extend(node.children());
-    }
-    true
+    };
+    !body.descendants().any(takes_away)
 }
 
 #[cfg(test)]

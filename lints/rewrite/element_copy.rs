@@ -226,17 +226,13 @@ fn subscript(node: Node<'_>) -> Option<(Node<'_>, Node<'_>)> {
 
 /// Whether evaluating an expression again gives the same: nothing in it is changed or called.
 fn is_repeatable(view: &SourceView, node: Node<'_>) -> bool {
-    let mut open = vec![node];
-    while let Some(node) = open.pop() {
-        if matches!(
+    let has_effect = |node: Node<'_>| {
+        matches!(
             node.kind(),
             Kind::CallExpression | Kind::UpdateExpression | Kind::AssignmentExpression | Kind::CommaExpression
-        ) {
-            return false;
-        }
-        open.extend(node.children());
-    }
-    view.is_plain(node)
+        )
+    };
+    !node.descendants().any(has_effect) && view.is_plain(node)
 }
 
 /// The factors of a product, as far as they stand in no parentheses; one where there is anything else.

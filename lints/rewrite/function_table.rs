@@ -2,7 +2,7 @@
 //! by address need not be in memory.
 
 use cuda_syntax::SourceView;
-use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::ast::{Field, Function, Kind, Node};
 use cuda_syntax::tree::{base_name, enclosing_function, resolve};
 use cuda_syntax::words::{fresh, places_of, words};
 use lmem_base::diagnostic::Edit;
@@ -74,16 +74,8 @@ fn tables_called_at(view: &SourceView, offset: usize) -> Vec<FunctionTable> {
 
 /// All tables of functions at file level.
 fn declared_tables(view: &SourceView) -> Vec<Declared<'_>> {
-    let mut found = Vec::new();
-    let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
-    while let Some(node) = open.pop() {
-        match node.kind() {
-            Kind::Declaration => found.extend(declared_table(view, node)),
-            Kind::FunctionDefinition => {}
-            _ => open.extend(node.children()),
-        }
-    }
-    found
+    let declarations = outside_of_functions(view).filter(|node| node.kind() == Kind::Declaration);
+    declarations.filter_map(|node| declared_table(view, node)).collect()
 }
 
 /// `__device__ Model models[2] = {linear, last};`
@@ -161,20 +153,19 @@ fn dispatcher(view: &SourceView, table: &Declared<'_>, called: &str) -> Option<E
 
 /// The only definition of a function of a name.
 fn definition<'v>(view: &'v SourceView, name: &str) -> Option<Node<'v>> {
-    let mut found = None;
-    let mut open: Vec<Node<'v>> = view.root().into_iter().collect();
-    while let Some(node) = open.pop() {
-        if node.kind() != Kind::FunctionDefinition {
-            open.extend(node.children());
-            continue;
-        }
-        let declarator = node.field(Field::Declarator).filter(|it| it.kind() == Kind::FunctionDeclarator);
+    let is_it = |function: &Function<'_>| {
+        let declarator = function.declarator().filter(|it| it.kind() == Kind::FunctionDeclarator);
         let named = declarator.and_then(|declarator| declarator.field(Field::Declarator));
-        if named.is_some_and(|named| view.slice(named) == name) && found.replace(node).is_some() {
-            return None;
-        }
-    }
-    found
+        named.is_some_and(|named| view.slice(named) == name)
+    };
+    let mut found = outside_of_functions(view).filter_map(Function::of).filter(is_it);
+    found.next().filter(|_| found.next().is_none()).map(Function::node)
+}
+
+/// All nodes but those within functions.
+fn outside_of_functions(view: &SourceView) -> impl Iterator<Item = Node<'_>> {
+    let enters = |node: Node<'_>, _: Node<'_>| node.kind() != Kind::FunctionDefinition;
+    view.root().into_iter().flat_map(move |root| root.descendants_through(enters))
 }
 
 /// Result, parameters and their names; `None` where one has no name.

@@ -2,7 +2,7 @@
 //! present condition as a guard inside: such a loop can be unrolled.
 
 use cuda_syntax::SourceView;
-use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::ast::{Binary, Call, Field, Kind, Node};
 use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, enclosing_function, role};
 use cuda_syntax::words::words;
 use lmem_base::diagnostic::Edit;
@@ -96,33 +96,17 @@ fn is_called_once(view: &SourceView, function: Node<'_>) -> bool {
 
 /// Whether something in a loop's body compares the counter.
 fn is_compared(view: &SourceView, body: Node<'_>, counter: &str) -> bool {
-    let mut open = vec![body];
-    while let Some(node) = open.pop() {
-        let operator = node.field(Field::Operator).map_or("", |operator| view.slice(operator));
-        let compares =
-            node.kind() == Kind::BinaryExpression && matches!(operator, "<" | "<=" | ">" | ">=" | "==" | "!=");
-        let sides = [node.field(Field::Left), node.field(Field::Right)];
-        let names = |side: Node<'_>| view.identifiers_below(side).into_iter().any(|name| view.slice(name) == counter);
-        // `in[i] > 0` asks for something else.
-        let is_direct = |side: &Node<'_>| side.kind() != Kind::SubscriptExpression && names(*side);
-        if compares && sides.into_iter().flatten().any(|side| is_direct(&side)) {
-            return true;
-        }
-        open.extend(node.children());
-    }
-    false
+    // `in[i] > 0` asks for something else.
+    let is_direct =
+        |side: Node<'_>| side.kind() != Kind::SubscriptExpression && view.named(side, counter).next().is_some();
+    let operations = body.descendants().filter_map(Binary::of);
+    let mut comparisons = operations.filter(|it| matches!(it.operator(), Some("<" | "<=" | ">" | ">=" | "==" | "!=")));
+    comparisons.any(|it| [it.left(), it.right()].into_iter().flatten().any(is_direct))
 }
 
 /// Whether a function, or a class or function around it, is a template.
 fn is_template(function: Node<'_>) -> bool {
-    let mut node = Some(function);
-    while let Some(current) = node {
-        if current.kind() == Kind::TemplateDeclaration {
-            return true;
-        }
-        node = current.parent();
-    }
-    false
+    function.enclosing(Kind::TemplateDeclaration).is_some()
 }
 
 /// Whether threads meet in a loop's body, or ask which of them run it: which threads do so depends on where those wait
@@ -130,21 +114,13 @@ fn is_template(function: Node<'_>) -> bool {
 fn has_meetings(view: &SourceView, body: Node<'_>) -> bool {
     const PREFIXES: [&str; 9] =
         ["__sync", "__shfl", "__any", "__all", "__ballot", "__activemask", "__match", "__reduce", "__bar"];
-    let mut open = vec![body];
-    while let Some(node) = open.pop() {
-        let called = node.field(Field::Function).filter(|_| node.kind() == Kind::CallExpression);
-        let meets = called.is_some_and(|called| {
-            let name = cuda_syntax::tree::last_name(view.slice(called));
-            PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-                || name.contains("sync")
-                || matches!(name, "arrive" | "wait" | "shfl" | "ballot" | "any" | "all" | "reduce")
-        });
-        if meets || node.is_assembly() {
-            return true;
-        }
-        open.extend(node.children());
-    }
-    false
+    let meets = |called: Node<'_>| {
+        let name = cuda_syntax::tree::last_name(view.slice(called));
+        PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || name.contains("sync")
+            || matches!(name, "arrive" | "wait" | "shfl" | "ballot" | "any" | "all" | "reduce")
+    };
+    body.descendants().any(|node| node.is_assembly() || Call::of(node).and_then(Call::function).is_some_and(meets))
 }
 
 /// What of a loop's header is known at run time only.
@@ -334,27 +310,15 @@ pub(super) fn is_steady(view: &SourceView, name: Node<'_>, body: Node<'_>) -> bo
 
 /// Whether a statement writes to a variable, or hands it to a function, which may take it by reference.
 pub(super) fn may_write(view: &SourceView, body: Node<'_>, name: &str) -> bool {
-    let mut open = vec![body];
-    while let Some(node) = open.pop() {
-        if node.kind() == Kind::Identifier && view.slice(node) == name && role(access_path(node)).1 {
-            return true;
-        }
-        open.extend(node.children());
-    }
-    false
+    view.named(body, name).any(|node| role(access_path(node)).1)
 }
 
 /// Whether a name's address is taken, a reference bound to it, or a lambda mentions it.
 fn is_reachable(view: &SourceView, function: Node<'_>, name: &str) -> bool {
-    let mut open = vec![(function, false)];
-    while let Some((node, in_lambda)) = open.pop() {
-        if node.kind() == Kind::Identifier && view.slice(node) == name && (in_lambda || hands_out(node)) {
-            return true;
-        }
-        let in_lambda = in_lambda || node.kind() == Kind::LambdaExpression;
-        open.extend(node.children().map(|child| (child, in_lambda)));
-    }
-    false
+    let is_in_lambda = |node: Node<'_>| {
+        node.ancestors().take_while(|it| *it != function).any(|it| it.kind() == Kind::LambdaExpression)
+    };
+    view.named(function, name).any(|node| hands_out(node) || is_in_lambda(node))
 }
 
 fn hands_out(name: Node<'_>) -> bool {
@@ -377,17 +341,12 @@ fn hands_out(name: Node<'_>) -> bool {
 
 /// The outermost subscripts of an array in a region: `a[i][j]`.
 fn uses<'t>(view: &SourceView, region: Node<'t>, array: &str) -> Vec<Node<'t>> {
-    let mut found = Vec::new();
-    let mut open = vec![region];
-    while let Some(node) = open.pop() {
-        if node.kind() == Kind::SubscriptExpression && base_of(node).is_some_and(|base| view.slice(base) == array) {
-            found.push(node);
-        }
-        let is_inner =
-            |child: &Node<'_>| node.kind() == Kind::SubscriptExpression && child.kind() == Kind::SubscriptExpression;
-        open.extend(node.children().filter(|child| !is_inner(child)).rev());
-    }
-    found
+    let is_inner = |node: Node<'_>, child: Node<'_>| {
+        node.kind() == Kind::SubscriptExpression && child.kind() == Kind::SubscriptExpression
+    };
+    let subscripts = region.descendants_through(|node, child| !is_inner(node, child));
+    let is_of_array = |node: &Node<'_>| base_of(*node).is_some_and(|base| view.slice(base) == array);
+    subscripts.filter(|node| node.kind() == Kind::SubscriptExpression).filter(is_of_array).collect()
 }
 
 /// The identifier that is subscripted.
@@ -496,7 +455,6 @@ fn is_unconditional(used: Node<'_>, body: Node<'_>) -> bool {
 
 /// What in a loop's body may end it, or a round, before its bound does.
 fn exits<'t>(view: &SourceView, body: Node<'t>) -> Vec<Node<'t>> {
-    let mut found = Vec::new();
     const EXITS: [Kind; 5] = [
         Kind::BreakStatement,
         Kind::ContinueStatement,
@@ -504,17 +462,11 @@ fn exits<'t>(view: &SourceView, body: Node<'t>) -> Vec<Node<'t>> {
         Kind::GotoStatement,
         Kind::ThrowStatement,
     ];
-    let mut open = vec![body];
-    while let Some(node) = open.pop() {
-        let is_call = node.kind() == Kind::CallExpression;
-        let called = node.field(Field::Function).filter(|_| is_call).map_or("", |called| view.slice(called));
-        let ends = matches!(called, "assert" | "__trap" | "__brkpt") || node.is_assembly();
-        if EXITS.contains(&node.kind()) || ends {
-            found.push(node);
-        }
-        open.extend(node.children());
-    }
-    found
+    let is_exit = |node: &Node<'_>| {
+        let called = Call::of(*node).and_then(Call::function).map_or("", |called| view.slice(called));
+        EXITS.contains(&node.kind()) || matches!(called, "assert" | "__trap" | "__brkpt") || node.is_assembly()
+    };
+    body.descendants().filter(is_exit).collect()
 }
 
 #[cfg(test)]

@@ -115,9 +115,7 @@ impl<'v> Vector<'v> {
     fn reads(&self) -> Option<Vec<Read<'v>>> {
         let view = self.view;
         let mut reads = Vec::new();
-        let mut open = vec![self.function];
-        while let Some(node) = open.pop() {
-            open.extend(node.children());
+        for node in self.function.descendants() {
             let is_pointer =
                 matches!(node.kind(), Kind::CastExpression | Kind::CallExpression | Kind::PointerExpression);
             let Some(type_text) = is_pointer.then(|| self.pointed(node)).flatten() else { continue };
@@ -125,11 +123,7 @@ impl<'v> Vector<'v> {
             if node.parent().is_some_and(|parent| self.pointed(outer(parent)).is_some()) {
                 continue;
             }
-            let mut whole = node;
-            while let Some(parent) = whole.parent().filter(|parent| parent.kind() == Kind::ParenthesizedExpression) {
-                whole = parent;
-            }
-            let parent = whole.parent()?;
+            let parent = node.with_parentheses().parent()?;
             match parent.kind() {
                 Kind::SubscriptExpression => reads.push(self.read(parent, &type_text)?),
                 Kind::InitDeclarator => reads.extend(self.reads_of_alias(parent, &type_text)?),
@@ -343,15 +337,8 @@ fn outer(mut node: Node<'_>) -> Node<'_> {
 
 /// Whether a statement calls a function that may do anything.
 fn has_effects(view: &SourceView, statement: Node<'_>) -> bool {
-    let mut open = vec![statement];
-    while let Some(node) = open.pop() {
-        let is_cast = view.cast(node).is_some();
-        if node.kind() == Kind::CallExpression && !is_cast && !is_pure_call(view, node) {
-            return true;
-        }
-        open.extend(node.children());
-    }
-    false
+    let mut calls = statement.descendants().filter(|node| node.kind() == Kind::CallExpression);
+    calls.any(|call| view.cast(call).is_none() && !is_pure_call(view, call))
 }
 
 #[cfg(test)]

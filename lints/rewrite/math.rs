@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use cuda_syntax::SourceView;
-use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::ast::{Call, Field, Kind, Node};
 use cuda_syntax::tree::{base_name, enclosing_function};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::StackObject;
@@ -49,12 +49,8 @@ pub fn multiples_of_pi(object: &StackObject) -> Vec<Edit> {
 
 fn rewrite(view: &SourceView, function: Node<'_>) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
-    let mut open = vec![function];
-    while let Some(node) = open.pop() {
-        open.extend(node.children());
-        let Some(called) = node.field(Field::Function).filter(|_| node.kind() == Kind::CallExpression) else {
-            continue;
-        };
+    for node in function.descendants() {
+        let Some(called) = Call::of(node).and_then(Call::function) else { continue };
         let name = base_name(view.slice(called)).to_string();
         if FUNCTIONS.contains(&name.trim_end_matches('f')) {
             edits.extend(of_call(view, node, called, &name).filter(|_| view.is_plain(node))?);
@@ -135,8 +131,7 @@ fn of_literal(text: &str, is_float: bool) -> Option<&'static str> {
 /// What `const double NAME = 3.14…;` gives a name that is declared once in the text, and is no parameter.
 fn definition<'t>(view: &'t SourceView, name: &str) -> Option<&'t str> {
     let mut values = Vec::new();
-    let mut open = vec![view.root()?];
-    while let Some(node) = open.pop() {
+    for node in view.nodes() {
         let declared = node.field(Field::Declarator).filter(|it| view.slice(*it) == name);
         match node.kind() {
             Kind::InitDeclarator if declared.is_some() => {
@@ -147,7 +142,6 @@ fn definition<'t>(view: &'t SourceView, name: &str) -> Option<&'t str> {
             _ if declared.is_some() && node.is_declaration() => values.push(None),
             _ => {}
         }
-        open.extend(node.children());
     }
     let [Some(value)] = values.as_slice() else { return None };
     Some(view.slice(*value))

@@ -1,7 +1,7 @@
 //! Members of a kernel's parameter that are written, as variables of their own: the parameter then stays where it lies.
 
 use cuda_syntax::SourceView;
-use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::ast::{Field, Kind, Member, Node, Pointer};
 use cuda_syntax::tree::{access_path, enclosing_function, first_statement, is_callee, role};
 use cuda_syntax::words::fresh;
 use lmem_base::diagnostic::Edit;
@@ -55,23 +55,15 @@ fn own_members(view: &SourceView, parameter: usize) -> Option<OwnMembers> {
 /// The expressions `parameter.member` in a body, with their members; `None` where something else is done with it.
 fn uses<'t>(view: &SourceView, body: Node<'t>, name: &str) -> Option<Vec<(Node<'t>, String)>> {
     let mut found = Vec::new();
-    let mut open = vec![body];
-    while let Some(node) = open.pop() {
-        if node.kind() == Kind::Identifier && view.slice(node) == name {
-            let field = node.parent().filter(|parent| parent.kind() == Kind::FieldExpression)?;
-            let is_member = field.field(Field::Argument)?.id() == node.id();
-            let is_address = field.parent().is_some_and(|parent| {
-                parent.kind() == Kind::PointerExpression
-                    && parent.child(0).is_some_and(|operator| operator.is_token("&"))
-            });
-            if !is_member || is_callee(field) || is_address {
-                return None;
-            }
-            found.push((field, view.slice(field.field(Field::Field)?).to_string()));
+    for node in view.named(body, name) {
+        let member = Member::of(node.parent()?)?;
+        let field = member.node();
+        let is_address = field.parent().and_then(Pointer::of).is_some_and(Pointer::is_address);
+        if member.object()? != node || is_callee(field) || is_address {
+            return None;
         }
-        open.extend(node.children());
+        found.push((field, view.slice(member.name()?).to_string()));
     }
-    found.sort_by_key(|(field, _): &(Node<'t>, String)| field.start_byte());
     Some(found)
 }
 

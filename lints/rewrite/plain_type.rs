@@ -54,9 +54,7 @@ fn is_plain_within(
 
 /// What the text defines as a type of a name, templates aside.
 fn definitions<'v>(view: &'v SourceView, name: &str) -> Vec<Node<'v>> {
-    let mut found = Vec::new();
-    let mut open: Vec<Node<'v>> = view.root().into_iter().collect();
-    while let Some(node) = open.pop() {
+    let defines = |node: &Node<'_>| {
         let named = match node.kind() {
             Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier | Kind::EnumSpecifier => {
                 node.field(Field::Name).filter(|_| node.field(Field::Body).is_some())
@@ -66,12 +64,9 @@ fn definitions<'v>(view: &'v SourceView, name: &str) -> Vec<Node<'v>> {
             _ => None,
         };
         let is_template = node.parent().is_some_and(|parent| parent.kind() == Kind::TemplateDeclaration);
-        if named.is_some_and(|named| view.slice(named) == name) && !is_template {
-            found.push(node);
-        }
-        open.extend(node.children());
-    }
-    found
+        named.is_some_and(|named| view.slice(named) == name) && !is_template
+    };
+    view.nodes().filter(defines).collect()
 }
 
 /// Whether the members are plain themselves, none has a value to start with, and no function is a constructor.

@@ -208,14 +208,8 @@ fn is_shared_with_lambdas(view: &SourceView, declared: &Declared<'_>, used: Node
 
 /// Whether the body of a macro has a word.
 fn is_in_a_macro(view: &SourceView, root: Node<'_>, word: &str) -> bool {
-    let mut open = vec![root];
-    while let Some(node) = open.pop() {
-        if node.kind() == Kind::PreprocArg && places_of(view.slice(node), word).next().is_some() {
-            return true;
-        }
-        open.extend(node.children());
-    }
-    false
+    let mut bodies = root.descendants().filter(|node| node.kind() == Kind::PreprocArg);
+    bodies.any(|body| places_of(view.slice(body), word).next().is_some())
 }
 
 #[cfg(test)]

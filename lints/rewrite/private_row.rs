@@ -246,14 +246,7 @@ fn words_of(text: &str) -> String {
 
 /// A comment would go.
 fn has_no_comments(statement: Node<'_>) -> bool {
-    let mut open = vec![statement];
-    while let Some(node) = open.pop() {
-        if node.kind() == Kind::Comment {
-            return false;
-        }
-        open.extend(node.children());
-    }
-    true
+    statement.descendants().all(|node| node.kind() != Kind::Comment)
 }
 
 /// Whether nothing counts on more than the alignment of the variable's type: no cast to a type that asks for more, and no
@@ -290,18 +283,11 @@ fn has_demanding_cast(
     own: Option<u64>,
     concerns: &dyn Fn(Node<'_>) -> bool,
 ) -> bool {
-    let mut open = vec![function];
-    while let Some(node) = open.pop() {
-        let is_demanding = match cast_to(view, node) {
-            Some(pointed) => alignment(pointed).zip(own).is_none_or(|(wanted, own)| wanted > own) && pointed != "char",
-            None => node.is_assembly(),
-        };
-        if is_demanding && concerns(node) {
-            return true;
-        }
-        open.extend(node.children());
-    }
-    false
+    let is_demanding = |node: &Node<'_>| match cast_to(view, *node) {
+        Some(pointed) => alignment(pointed).zip(own).is_none_or(|(wanted, own)| wanted > own) && pointed != "char",
+        None => node.is_assembly(),
+    };
+    function.descendants().filter(is_demanding).any(concerns)
 }
 
 /// What the pointer or reference that a cast makes leads to.

@@ -207,16 +207,10 @@ fn is_defined_with_values(view: &SourceView, name: &str) -> bool {
 
 /// The lists of parameters of the functions that a text declares under a name.
 fn parameters<'v>(view: &'v SourceView, name: &str) -> Vec<&'v str> {
-    let mut lists = Vec::new();
-    let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
-    while let Some(node) = open.pop() {
-        if node.kind() == Kind::FunctionDeclarator {
-            let declares = node.field(Field::Declarator).is_some_and(|it| last_name(view.slice(it)) == name);
-            lists.extend(node.field(Field::Parameters).filter(|_| declares).map(|list| view.slice(list)));
-        }
-        open.extend(node.children());
-    }
-    lists
+    let declarators = view.nodes().filter(|node| node.kind() == Kind::FunctionDeclarator);
+    let is_it = |node: &Node<'_>| node.field(Field::Declarator).is_some_and(|it| last_name(view.slice(it)) == name);
+    let lists = declarators.filter(is_it).filter_map(|node| node.field(Field::Parameters));
+    lists.map(|list| view.slice(list)).collect()
 }
 
 #[cfg(test)]

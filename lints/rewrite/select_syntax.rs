@@ -227,17 +227,11 @@ impl Holder {
 
     /// The extent of the only member array of a name that the text declares.
     fn member_extent(&self, field: &str) -> Option<String> {
-        let mut found = Vec::new();
-        let mut open = vec![self.view.root()?];
-        while let Some(node) = open.pop() {
-            let is_it = |name: Node<'_>| name.kind() == Kind::FieldIdentifier && self.view.slice(name) == field;
-            if node.kind() == Kind::ArrayDeclarator && node.field(Field::Declarator).is_some_and(is_it) {
-                found.push(node.field(Field::Size)?);
-            }
-            open.extend(node.children());
-        }
-        let [only] = found[..] else { return None };
-        let count = self.view.value_of(only)?;
+        let is_it = |name: Node<'_>| name.kind() == Kind::FieldIdentifier && self.view.slice(name) == field;
+        let arrays = self.view.nodes().filter(|node| node.kind() == Kind::ArrayDeclarator);
+        let mut found = arrays.filter(|array| array.field(Field::Declarator).is_some_and(is_it));
+        let only = found.next().filter(|_| found.next().is_none())?;
+        let count = self.view.value_of(only.field(Field::Size)?)?;
         Some(count.to_string())
     }
 
@@ -366,20 +360,12 @@ fn is_static(view: &Rc<SourceView>, index: Node<'_>) -> bool {
             None => view.is_fixed(name, index.start_byte()),
         }
     };
-    let mut open = vec![index];
-    while let Some(node) = open.pop() {
-        let is_simple = match node.kind() {
-            Kind::Identifier => is_fit(view.slice(node)),
-            Kind::CallExpression | Kind::SubscriptExpression | Kind::FieldExpression | Kind::PointerExpression => false,
-            Kind::UpdateExpression | Kind::AssignmentExpression => false,
-            _ => true,
-        };
-        if !is_simple {
-            return false;
-        }
-        open.extend(node.children());
-    }
-    true
+    index.descendants().all(|node| match node.kind() {
+        Kind::Identifier => is_fit(view.slice(node)),
+        Kind::CallExpression | Kind::SubscriptExpression | Kind::FieldExpression | Kind::PointerExpression => false,
+        Kind::UpdateExpression | Kind::AssignmentExpression => false,
+        _ => true,
+    })
 }
 
 /// The statement that evaluates an expression before anything else of it happens, and whether it always does.

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cuda_syntax::SourceView;
-use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::tree::{base_name, enclosing_function};
+use cuda_syntax::ast::{Call, Field, Kind, Node};
+use cuda_syntax::tree::base_name;
 use lmem_base::diagnostic::Edit;
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
@@ -59,17 +59,9 @@ impl DeclarationSite {
 
 /// Nodes below a node that are a word.
 fn words<'v>(view: &'v SourceView, node: Node<'v>, word: &'v str) -> impl Iterator<Item = Range<usize>> + 'v {
-    let mut open = vec![node];
-    std::iter::from_fn(move || {
-        while let Some(node) = open.pop() {
-            let below = node.children();
-            if view.slice(node) == word && below.clone().all(|child| view.slice(child) != word) {
-                return Some(node.byte_range());
-            }
-            open.extend(below);
-        }
-        None
-    })
+    let is_word = move |node: &Node<'v>| view.slice(*node) == word;
+    let words = node.descendants().filter(move |node| is_word(node) && !node.children().any(|child| is_word(&child)));
+    words.map(|node| node.byte_range())
 }
 
 /// Texts that the accesses and escapes lie in, each once.
@@ -140,16 +132,12 @@ fn declaration(view: &Rc<SourceView>, offset: usize) -> Option<DeclarationSite> 
 
 /// Definitions and declarations of a function in a text.
 pub(super) fn functions_named<'v>(view: &'v SourceView, name: &str) -> Vec<Node<'v>> {
-    let mut found = Vec::new();
-    let mut open: Vec<Node<'_>> = view.root().into_iter().collect();
-    while let Some(node) = open.pop() {
-        if matches!(node.kind(), Kind::FunctionDefinition | Kind::Declaration) && declares(view, node, name) {
-            found.push(node);
-        } else if enclosing_function(node).is_none() {
-            open.extend(node.children());
-        }
-    }
-    found
+    let is_it = |node: Node<'_>| {
+        matches!(node.kind(), Kind::FunctionDefinition | Kind::Declaration) && declares(view, node, name)
+    };
+    let outside = |node: Node<'_>, _: Node<'_>| node.kind() != Kind::FunctionDefinition && !is_it(node);
+    let nodes = view.root().into_iter().flat_map(|root| root.descendants_through(outside));
+    nodes.filter(|node| is_it(*node)).collect()
 }
 
 /// `__forceinline__` for `__noinline__` at all declarations of a function in a text; `None` where it calls itself.
@@ -175,15 +163,8 @@ pub(super) fn heads(view: &SourceView, name: &str) -> Option<Vec<Edit>> {
 
 /// `calls` leaves out blocks within blocks.
 fn calls_below(view: &SourceView, body: Node<'_>, name: &str) -> bool {
-    let mut open = vec![body];
-    while let Some(node) = open.pop() {
-        let called = node.field(Field::Function).filter(|_| node.kind() == Kind::CallExpression);
-        if called.is_some_and(|called| base_name(view.slice(called)) == name) {
-            return true;
-        }
-        open.extend(node.children());
-    }
-    false
+    let mut called = body.descendants().filter_map(Call::of).filter_map(Call::function);
+    called.any(|called| base_name(view.slice(called)) == name)
 }
 
 /// Whether a definition or declaration is that of a function of a name.

@@ -371,13 +371,7 @@ fn body_start(function: Node<'_>) -> usize {
 }
 
 fn all_nodes(root: Node<'_>) -> Vec<Node<'_>> {
-    let mut nodes = Vec::new();
-    let mut open = vec![root];
-    while let Some(node) = open.pop() {
-        nodes.push(node);
-        open.extend(node.children().rev());
-    }
-    nodes
+    root.descendants().collect()
 }
 
 fn has_word(text: &str, word: &str) -> bool {

@@ -87,10 +87,8 @@ impl<'t> Casts<'t> {
         let declarations = view.declarations(function);
         let own = declarations.iter().find(|declaration| declaration.range.0 == declared)?.clone();
         let mut found = Self { view, declarations, casts: Vec::new(), aliases: Vec::new() };
-        let mut open = vec![function];
-        while let Some(node) = open.pop() {
+        for node in function.descendants() {
             found.casts.extend(found.cast(node, &own));
-            open.extend(node.children().rev());
         }
         for _ in 0..MAX_ALIASES {
             found.follow();

@@ -134,8 +134,7 @@ impl<'v> Rounds<'v> {
     /// Whether nothing but their own statements reads what the rounds change.
     fn has_no_other_uses(&self, body: Node<'_>) -> bool {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut open = vec![body];
-        while let Some(node) = open.pop() {
+        for node in body.descendants() {
             if node.kind() == Kind::Identifier {
                 let name = self.view.slice(node);
                 *counts.entry(name).or_default() += 1;
@@ -144,7 +143,6 @@ impl<'v> Rounds<'v> {
                     return false;
                 }
             }
-            open.extend(node.children());
         }
         self.sums.iter().all(|(name, uses)| counts.get(name.as_str()) == Some(uses))
     }

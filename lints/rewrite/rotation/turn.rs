@@ -92,17 +92,14 @@ fn is_same(one: &str, other: &str) -> bool {
 /// Whether an element is another one in each round: its index is the counter, with something added or as a multiple.
 pub(super) fn is_apart(view: &SourceView, index: Node<'_>, names: &[String]) -> bool {
     let mut found = 0;
-    let mut open = vec![index];
-    while let Some(node) = open.pop() {
-        let operator = node.field(Field::Operator).map_or("", |operator| view.slice(operator));
+    for node in index.descendants() {
         match node.kind() {
             Kind::Identifier => found += usize::from(names.iter().any(|name| name == view.slice(node))),
             Kind::NumberLiteral | Kind::ParenthesizedExpression | Kind::FieldExpression | Kind::FieldIdentifier => {}
-            Kind::BinaryExpression if matches!(operator, "+" | "-" | "*") => {}
+            Kind::BinaryExpression if matches!(node.operator(), Some("+" | "-" | "*")) => {}
             kind if node.is_named() && kind != Kind::SubscriptArgumentList => return false,
             _ => {}
         }
-        open.extend(node.children());
     }
     found == 1
 }

@@ -24,19 +24,17 @@ impl Effects {
         let condition = statement.field(Field::Condition);
         let top =
             assignment.or_else(|| statement.named_child(0).filter(|node| node.kind() == Kind::AssignmentExpression));
-        let mut open = vec![condition.unwrap_or(statement)];
-        while let Some(node) = open.pop() {
-            let is_top = top.is_some_and(|top| top == node);
+        // What a lambda does happens when it is called.
+        let evaluated = |node: Node<'_>, _: Node<'_>| node.kind() != Kind::LambdaExpression;
+        for node in condition.unwrap_or(statement).descendants_through(evaluated) {
+            let is_top = top == Some(node);
             match node.kind() {
-                // What a lambda does happens when it is called.
-                Kind::LambdaExpression => continue,
                 Kind::AssignmentExpression | Kind::UpdateExpression if !is_top => effects.has_unknown = true,
                 Kind::CallExpression if !is_pure_call(view, node) => effects.has_unknown = true,
                 _ if node.is_assembly() => effects.has_unknown = true,
                 Kind::Identifier => effects.identifier(view, node, top),
                 _ => {}
             }
-            open.extend(node.children());
         }
         effects
     }

@@ -163,14 +163,8 @@ impl<'h> Writer<'h> {
 /// A comment would go, or stand at another place.
 fn has_comment(statement: Node<'_>, uses: &[IndexedUse<'_>]) -> bool {
     let is_replaced = uses.iter().any(|found| matches!(found.role, Role::Write(_)));
-    let mut open: Vec<Node<'_>> = if is_replaced { vec![statement] } else { uses.iter().map(|it| it.node).collect() };
-    while let Some(node) = open.pop() {
-        if node.kind() == Kind::Comment {
-            return true;
-        }
-        open.extend(node.children());
-    }
-    false
+    let has_comment = |node: Node<'_>| node.descendants().any(|node| node.kind() == Kind::Comment);
+    if is_replaced { has_comment(statement) } else { uses.iter().any(|it| has_comment(it.node)) }
 }
 
 #[cfg(test)]

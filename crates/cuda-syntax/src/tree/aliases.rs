@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::ast::{Field, Kind, Node};
+use crate::ast::{self, Field, Kind, Node};
 use crate::tree::access_path::{access_path, index_range, subscripts};
 use crate::tree::declarations::{Declaration, DeclarationKind, resolve};
 use crate::tree::functions::enclosing_function;
@@ -74,19 +74,14 @@ impl SourceView {
 
     /// All plain assignments to names in a function.
     fn assignments(&self, function: Node<'_>) -> Vec<Assignment> {
-        let mut found = Vec::new();
-        let mut open = vec![function];
-        while let Some(node) = open.pop() {
-            let left = node.field(Field::Left).filter(|left| left.kind() == Kind::Identifier);
-            let is_plain = node.field(Field::Operator).is_none_or(|operator| operator.is_token("="));
-            if let (Some(left), Some(right), true) = (left, node.field(Field::Right), is_plain)
-                && node.kind() == Kind::AssignmentExpression
-            {
-                let value = (right.start_byte(), right.end_byte());
-                found.push(Assignment { name: self.slice(left).to_string(), value });
-            }
-            open.extend(node.children());
-        }
+        let read = |assignment: ast::Assignment<'_>| {
+            let left = assignment.left().filter(|left| left.kind() == Kind::Identifier)?;
+            let right = assignment.right()?;
+            let value = (right.start_byte(), right.end_byte());
+            Some(Assignment { name: self.slice(left).to_string(), value })
+        };
+        let plain = function.descendants().filter_map(ast::Assignment::of).filter(|it| it.is_plain());
+        let mut found: Vec<Assignment> = plain.filter_map(read).collect();
         found.sort_by_key(|assignment| assignment.value);
         found
     }

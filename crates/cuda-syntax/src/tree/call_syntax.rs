@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::view::SourceView;
-use crate::ast::{Field, Kind, Node};
+use crate::ast::{Call, Field, Kind, Node, Subscript};
 use crate::tree::access_path::access_path;
 use crate::tree::calls::argument_of;
-use crate::tree::region::is_separate_block;
+use crate::tree::region::nodes_of;
 use crate::tree::role::role;
 
 /// A call, or the use of an operator that is a function.
@@ -31,12 +31,7 @@ impl SourceView {
     /// Calls of a function in a region, by its demangled name.
     pub fn calls_of(&self, region: Node<'_>, function: &str) -> Vec<CallSyntax> {
         let base = base_name(function);
-        let mut calls = Vec::new();
-        let mut open = vec![region];
-        while let Some(node) = open.pop() {
-            calls.extend(self.call_of(node, base));
-            open.extend(node.children().filter(|child| !is_separate_block(node, *child)));
-        }
+        let mut calls: Vec<CallSyntax> = nodes_of(region).filter_map(|node| self.call_of(node, base)).collect();
         calls.sort_by_key(|call: &CallSyntax| (call.range.start, call.range.end));
         calls
     }
@@ -83,18 +78,13 @@ impl SourceView {
 
     /// Bytes of an argument of the only call in a region that has so many: what is called through a pointer has no name.
     pub fn argument_by_count(&self, region: Node<'_>, index: usize, count: usize) -> Option<Range<usize>> {
-        let mut found = Vec::new();
-        let mut open = vec![region];
-        while let Some(node) = open.pop() {
-            let called = node.field(Field::Function).filter(|_| node.kind() == Kind::CallExpression);
-            let arguments = node.field(Field::Arguments).map_or(0, |list| list.named_child_count());
-            let is_method = |called: &Node<'_>| called.kind() == Kind::FieldExpression;
-            let called = called.filter(|called| arguments == count || is_method(called));
-            found.extend(called.and_then(|called| argument_of(node, called, index, count)));
-            open.extend(node.children().filter(|child| !is_separate_block(node, *child)));
-        }
-        let [only] = found.as_slice() else { return None };
-        Some(only.clone())
+        let mut found = nodes_of(region).filter_map(Call::of).filter_map(|call| {
+            let called = call.function()?;
+            let arguments = call.argument_list().map_or(0, Node::named_child_count);
+            let is_fit = arguments == count || called.kind() == Kind::FieldExpression;
+            argument_of(call.node(), called, index, count).filter(|_| is_fit)
+        });
+        found.next().filter(|_| found.next().is_none())
     }
 
     /// Names of the parameters of the function or closure around an offset, in order; unnamed ones are empty.
@@ -113,34 +103,24 @@ impl SourceView {
     }
 
     fn declared_name(&self, parameter: Node<'_>) -> String {
-        let mut open: Vec<Node<'_>> = parameter.field(Field::Declarator).into_iter().collect();
-        while let Some(node) = open.pop() {
-            if node.kind() == Kind::Identifier {
-                return self.slice(node).to_string();
-            }
-            open.extend(node.children().filter(|child| !child.is_parameter()));
-        }
-        String::new()
+        let declarator = parameter.field(Field::Declarator).into_iter();
+        let mut parts = declarator.flat_map(|it| it.descendants_through(|_, child| !child.is_parameter()));
+        let name = parts.find(|node| node.kind() == Kind::Identifier);
+        name.map_or(String::new(), |name| self.slice(name).to_string())
     }
 
     /// Indexed expressions of a region that begin with `this` or with a name for which `is_known` does not hold.
     pub fn indexed_members(&self, region: Node<'_>, is_known: &dyn Fn(&str) -> bool) -> Vec<MemberSyntax> {
-        let mut members = Vec::new();
-        let mut open = vec![region];
-        while let Some(node) = open.pop() {
-            if node.kind() == Kind::SubscriptExpression {
-                members.extend(self.indexed_member(node, is_known));
-            }
-            open.extend(node.children().filter(|child| !is_separate_block(node, *child)));
-        }
+        let subscripts = nodes_of(region).filter(|node| node.kind() == Kind::SubscriptExpression);
+        let mut members: Vec<MemberSyntax> =
+            subscripts.filter_map(|node| self.indexed_member(node, is_known)).collect();
         members.sort_by_key(|member: &MemberSyntax| (member.range.start, member.range.end));
         members
     }
 
     fn indexed_member(&self, subscript: Node<'_>, is_known: &dyn Fn(&str) -> bool) -> Option<MemberSyntax> {
-        let is_inner = subscript.parent().is_some_and(|parent| {
-            parent.kind() == Kind::SubscriptExpression && parent.field(Field::Argument) == Some(subscript)
-        });
+        let around = subscript.parent().and_then(Subscript::of);
+        let is_inner = around.is_some_and(|around| around.base() == Some(subscript));
         if is_inner {
             return None;
         }

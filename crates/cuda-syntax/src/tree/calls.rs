@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::ast::{Field, Kind, Node};
+use crate::ast::{Call, Field, Kind, Node};
 use crate::tree::declarations::resolve;
 use crate::tree::functions::enclosing_function;
 use crate::tree::view::SourceView;
@@ -37,31 +37,21 @@ impl SourceView {
         };
         let is_variable = |called: Node<'_>| resolve(&variables, self.slice(called), called.start_byte()).is_some();
         let is_called = |called: &Node<'_>| last_name(self.slice(*called)) == base || is_variable(*called);
-        let mut found = None;
-        let mut open = vec![region];
-        while let Some(node) = open.pop() {
-            let called = node.field(Field::Function).filter(|_| node.kind() == Kind::CallExpression);
-            if let Some(called) = called.filter(is_called) {
-                // Calls of one lambda have the same object.
-                let is_other = |(_, known): (Node<'_>, Node<'_>)| {
-                    index > 0 || variables.is_empty() || self.slice(known) != self.slice(called)
-                };
-                if found.is_some_and(is_other) {
-                    return None;
-                }
-                found = Some((node, called));
-            }
-            open.extend(node.children());
+        let calls = region.descendants().filter_map(Call::of);
+        let mut calls = calls.filter_map(|call| Some((call.node(), call.function().filter(is_called)?)));
+        let (call, called) = calls.next()?;
+        // Calls of one lambda have the same object.
+        let is_one = |other: Node<'_>| index == 0 && !variables.is_empty() && self.slice(other) == self.slice(called);
+        if !calls.all(|(_, other)| is_one(other)) {
+            return None;
         }
-        let (call, called) = found?;
         argument_of(call, called, index, count)
     }
 }
 
 /// Whether an expression is what a call calls.
 pub fn is_callee(node: Node<'_>) -> bool {
-    node.parent()
-        .is_some_and(|parent| parent.kind() == Kind::CallExpression && parent.field(Field::Function) == Some(node))
+    node.parent().and_then(Call::of).is_some_and(|call| call.function() == Some(node))
 }
 
 /// One of `count` arguments of a call; a method has one that stands before the dot.

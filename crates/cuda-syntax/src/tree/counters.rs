@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::view::SourceView;
-use crate::ast::{Field, Kind, Node};
+use crate::ast::{Binary, Field, Kind, Node};
 use crate::tree::access_path::access_path;
 use crate::tree::loops::is_loop;
 use crate::tree::role::role;
@@ -144,17 +144,9 @@ impl SourceView {
 
     /// Whether a condition compares a variable itself, and not what it leads to.
     fn bounds(&self, condition: Node<'_>, name: &str) -> bool {
-        let mut open = vec![condition];
-        while let Some(node) = open.pop() {
-            let operator = node.field(Field::Operator).map_or("", |operator| self.slice(operator));
-            let is_comparison = matches!(operator, "<" | "<=" | ">" | ">=" | "!=");
-            let sides = [node.field(Field::Left), node.field(Field::Right)];
-            if is_comparison && sides.into_iter().flatten().any(|side| self.is_sum_with(side, name)) {
-                return true;
-            }
-            open.extend(node.children());
-        }
-        false
+        let operations = condition.descendants().filter_map(Binary::of);
+        let mut comparisons = operations.filter(|it| matches!(it.operator(), Some("<" | "<=" | ">" | ">=" | "!=")));
+        comparisons.any(|it| [it.left(), it.right()].into_iter().flatten().any(|side| self.is_sum_with(side, name)))
     }
 
     /// `k`, `k + 1`, `(k)`.
@@ -170,19 +162,13 @@ impl SourceView {
 
     /// How often a statement writes to a variable, or hands it on.
     fn writes(&self, body: Node<'_>, name: &str) -> usize {
-        let mut found = 0;
-        let mut open = vec![body];
-        while let Some(node) = open.pop() {
-            let is_written = || {
-                let (_, is_written, is_passed) = role(access_path(node));
-                // An argument is passed by value, unless its address is taken.
-                let is_argument = node.parent().is_some_and(|parent| parent.kind() == Kind::ArgumentList);
-                is_written && !(is_passed && is_argument)
-            };
-            found += usize::from(node.kind() == Kind::Identifier && self.slice(node) == name && is_written());
-            open.extend(node.children());
-        }
-        found
+        let is_written = |node: &Node<'_>| {
+            let (_, is_written, is_passed) = role(access_path(*node));
+            // An argument is passed by value, unless its address is taken.
+            let is_argument = node.parent().is_some_and(|parent| parent.kind() == Kind::ArgumentList);
+            is_written && !(is_passed && is_argument)
+        };
+        self.named(body, name).filter(is_written).count()
     }
 }
 

@@ -118,8 +118,7 @@ impl SourceView {
 
     fn read_declarations(&self, function: Node<'_>, with_sizes: bool) -> Vec<Declaration> {
         let mut declarations = Vec::new();
-        let mut open = vec![function];
-        while let Some(node) = open.pop() {
+        for node in function.descendants() {
             match node.kind() {
                 Kind::Declaration | Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration => {
                     self.declared(node, function, with_sizes, &mut declarations)
@@ -127,7 +126,6 @@ impl SourceView {
                 Kind::ForRangeLoop => self.declared(node, function, with_sizes, &mut declarations),
                 _ => {}
             }
-            open.extend(node.children().rev());
         }
         declarations
     }

@@ -8,7 +8,7 @@ use crate::ast::{Field, Kind, Node};
 use crate::tree::access_path::{access_path, index_range, subscripts};
 use crate::tree::declarations::{Declaration, resolve};
 use crate::tree::functions::enclosing_function;
-use crate::tree::region::is_separate_block;
+use crate::tree::region::nodes_of;
 use crate::tree::role::{is_operand, role};
 use crate::tree::view::SourceView;
 use crate::tree::volatile::Volatility;
@@ -79,26 +79,17 @@ impl SourceView {
 
     /// Identifiers of a region in order.
     pub fn identifiers<'t>(&self, region: Node<'t>) -> Vec<Node<'t>> {
-        let mut found = Vec::new();
-        let mut open = vec![region];
-        while let Some(node) = open.pop() {
-            if node.kind() == Kind::Identifier {
-                found.push(node);
-            }
-            open.extend(node.children().rev().filter(|child| !is_separate_block(node, *child)));
-        }
-        found.sort_by_key(|node| node.start_byte());
-        found
+        nodes_of(region).filter(|node| node.kind() == Kind::Identifier).collect()
     }
 
     /// Identifiers of a node and all blocks in it, in order.
     pub fn identifiers_below<'t>(&self, node: Node<'t>) -> Vec<Node<'t>> {
-        let (mut found, mut open) = (Vec::new(), vec![node]);
-        while let Some(node) = open.pop() {
-            found.extend(Some(node).filter(|node| node.kind() == Kind::Identifier));
-            open.extend(node.children().rev());
-        }
-        found
+        node.descendants().filter(|node| node.kind() == Kind::Identifier).collect()
+    }
+
+    /// Identifiers below a node that are spelled so, in order.
+    pub fn named<'t>(&self, node: Node<'t>, name: &str) -> impl Iterator<Item = Node<'t>> {
+        node.descendants().filter(move |node| node.kind() == Kind::Identifier && self.slice(*node) == name)
     }
 
     /// Names below a node that stand for one of the declarations around them, in order; the declared name is none.

@@ -35,6 +35,11 @@ pub fn is_separate_block(parent: Node<'_>, child: Node<'_>) -> bool {
     child.kind() == Kind::CompoundStatement && is_long && parent.kind() != Kind::LambdaExpression
 }
 
+/// The nodes of a region, without those of blocks that are regions of their own.
+pub fn nodes_of(region: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    region.descendants_through(|node, child| !is_separate_block(node, child))
+}
+
 fn has_header(node: Node<'_>) -> bool {
     is_loop(node) || node.kind() == Kind::SwitchStatement
 }

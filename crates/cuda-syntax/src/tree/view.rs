@@ -64,6 +64,11 @@ impl SourceView {
         self.tree.as_ref().map(Node::root)
     }
 
+    /// All nodes in the order of the text.
+    pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
+        self.root().into_iter().flat_map(Node::descendants)
+    }
+
     /// The source bytes of a range of the text.
     pub fn span(&self, range: Range<usize>) -> Option<Span> {
         self.text.span(range)

@@ -43,17 +43,13 @@ impl SourceView {
 
     /// The first `volatile` member of a structure that the text defines.
     pub fn volatile_member(&self, type_name: &str) -> Option<String> {
-        let mut open: Vec<Node<'_>> = self.root().into_iter().collect();
-        while let Some(node) = open.pop() {
-            let is_it = matches!(node.kind(), Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier)
-                && node.field(Field::Name).is_some_and(|name| self.slice(name) == type_name);
-            if let Some(body) = node.field(Field::Body).filter(|_| is_it) {
-                let mut members = body.children().filter(|member| member.kind() == Kind::FieldDeclaration);
-                return members.find_map(|member| self.volatile_name(member));
-            }
-            open.extend(node.children());
-        }
-        None
+        let is_it = |node: &Node<'_>| {
+            matches!(node.kind(), Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier)
+                && node.field(Field::Name).is_some_and(|name| self.slice(name) == type_name)
+        };
+        let body = self.nodes().filter(is_it).find_map(|node| node.field(Field::Body))?;
+        let mut members = body.children().filter(|member| member.kind() == Kind::FieldDeclaration);
+        members.find_map(|member| self.volatile_name(member))
     }
 
     /// The name that a member's declaration makes volatile itself.
