@@ -86,7 +86,7 @@ impl<'v> Table<'v> {
         let view = self.view;
         let assignment = path.parent().filter(|parent| parent.kind() == Kind::AssignmentExpression)?;
         let statement = assignment.parent().filter(|parent| parent.kind() == Kind::ExpressionStatement)?;
-        let is_plain = view.slice(assignment.field(Field::Operator)?) == "=" && view.is_plain(statement);
+        let is_plain = assignment.operator()? == "=" && view.is_plain(statement);
         let is_element = path.field(Field::Argument)?.kind() == Kind::Identifier;
         let is_fit = is_plain && is_element && statement.parent()?.id() == block.id();
         // What is said of a value would stand alone.

@@ -152,7 +152,7 @@ impl<'v> Array<'v> {
         match pointer.kind() {
             Kind::ParenthesizedExpression => self.first(pointer.named_child(0)?),
             Kind::Identifier => is_own(pointer).then_some(0),
-            Kind::BinaryExpression if view.slice(pointer.field(Field::Operator)?) == "+" => {
+            Kind::BinaryExpression if pointer.operator()? == "+" => {
                 number(pointer.field(Field::Right)?).filter(|_| pointer.field(Field::Left).is_some_and(is_own))
             }
             Kind::PointerExpression if view.slice(pointer).starts_with('&') => {
@@ -166,7 +166,7 @@ impl<'v> Array<'v> {
     /// An element behind another pointer, of the same type.
     fn other(&self, pointer: Node<'_>, counter: &str) -> Option<String> {
         let view = self.view;
-        let operator = || Some(view.slice(pointer.field(Field::Operator)?));
+        let operator = || Some(pointer.operator()?);
         let (base, element) = match pointer.kind() {
             Kind::ParenthesizedExpression => return self.other(pointer.named_child(0)?, counter),
             Kind::Identifier => (pointer, format!("{}[{counter}]", view.slice(pointer))),

@@ -77,7 +77,7 @@ impl ForLoop {
     }
 
     pub(super) fn node(&self) -> Option<Node<'_>> {
-        let mut node = self.view.root()?.named_descendant_for_byte_range(self.start, self.start)?;
+        let mut node = self.view.node_at(self.start)?;
         while node.kind() != Kind::ForStatement || node.start_byte() != self.start {
             node = node.parent()?;
         }
@@ -131,7 +131,7 @@ fn loops_of(access: &Access) -> Vec<ForLoop> {
 /// The `for` loops around an offset that an edit can be made at.
 pub(super) fn for_loops(view: &Rc<SourceView>, offset: usize) -> Vec<ForLoop> {
     let mut loops = Vec::new();
-    let mut node = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+    let mut node = view.node_at(offset);
     while let Some(current) = node {
         if current.kind() == Kind::ForStatement && view.is_plain(current) {
             loops.extend(for_loop(view, current));
@@ -190,7 +190,7 @@ fn rounds(view: &SourceView, node: Node<'_>, counter: &str) -> Option<u32> {
     }
     let end = value(condition.field(Field::Right)?)?;
     let step = step(view, node.field(Field::Update)?)?;
-    let distance = match view.slice(condition.field(Field::Operator)?) {
+    let distance = match condition.operator()? {
         "<" | "!=" if step > 0 => end - start,
         "<=" if step > 0 => end - start + 1,
         ">" | "!=" => start - end,
@@ -202,7 +202,7 @@ fn rounds(view: &SourceView, node: Node<'_>, counter: &str) -> Option<u32> {
 
 /// `1` of `++i`, `-2` of `i -= 2`.
 pub(super) fn step(view: &SourceView, update: Node<'_>) -> Option<i64> {
-    let operator = view.slice(update.field(Field::Operator)?);
+    let operator = update.operator()?;
     let by = || view.value_of(update.field(Field::Right)?);
     let step = match operator {
         "++" => 1,

@@ -65,7 +65,7 @@ fn file_view(unit: CompiledUnit<'_>, span: &Span) -> Option<SourceView> {
 }
 
 fn tables_called_at(view: &SourceView, offset: usize) -> Vec<FunctionTable> {
-    let node = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+    let node = view.node_at(offset);
     let Some(function) = node.and_then(enclosing_function) else { return Vec::new() };
     let body = view.slice(function);
     let is_used = |table: &&Declared<'_>| places_of(body, view.slice(table.name)).next().is_some();

@@ -163,7 +163,7 @@ fn open_bound<'t>(
         (-1, None) if kind == CounterKind::Int => {
             let is_down = condition.kind() == Kind::BinaryExpression
                 && view.slice(condition.field(Field::Left)?) == counter
-                && matches!(view.slice(condition.field(Field::Operator)?), ">" | ">=")
+                && matches!(condition.operator()?, ">" | ">=")
                 && constant(condition.field(Field::Right)?)? >= 0
                 && is_steady_value(view, start, body, counter)
                 && is_int(view, start);

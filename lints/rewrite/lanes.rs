@@ -188,7 +188,7 @@ impl<'v> Vector<'v> {
     fn read(&self, whole: Node<'v>, type_text: &str) -> Option<Read<'v>> {
         let view = self.view;
         let index = index_of(whole)?;
-        let (statement, is_conditional) = site(view, whole)?;
+        let (statement, is_conditional) = site(whole)?;
         let (_, is_written, _) = role(whole);
         let list = whole.parent().filter(|parent| parent.kind() == Kind::ArgumentList);
         let is_value = list.is_some_and(|list| is_value_argument(view, list));

@@ -28,7 +28,7 @@ pub fn multiples_of_pi(object: &StackObject) -> Vec<Edit> {
     });
     let places = object.accesses.iter().flat_map(|access| &access.places).map(|place| (&place.view, place.offset));
     for (view, offset) in here.into_iter().flatten().chain(places) {
-        let Some(node) = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset)) else {
+        let Some(node) = view.node_at(offset) else {
             continue;
         };
         let Some(body) = enclosing_function(node) else { continue };
@@ -88,7 +88,7 @@ fn without_pi(view: &SourceView, node: Node<'_>, is_float: bool, depth: usize) -
     match node.kind() {
         Kind::ParenthesizedExpression => without_pi(view, node.named_child(0)?, is_float, depth + 1),
         Kind::UnaryExpression => field(Field::Argument),
-        Kind::BinaryExpression => match view.slice(node.field(Field::Operator)?) {
+        Kind::BinaryExpression => match node.operator()? {
             "*" => field(Field::Left).or_else(|| field(Field::Right)),
             "/" => field(Field::Left),
             _ => None,
@@ -152,7 +152,7 @@ fn literal_beside<'t>(view: &SourceView, node: Node<'t>) -> Option<(Node<'t>, No
     let product = node.parent().filter(|parent| parent.kind() == Kind::BinaryExpression)?;
     let (left, right) = (product.field(Field::Left)?, product.field(Field::Right)?);
     let other = if left == node { right } else { left };
-    let is_product = view.slice(product.field(Field::Operator)?) == "*";
+    let is_product = product.operator()? == "*";
     (is_product && other.kind() == Kind::NumberLiteral && view.slice(other).contains('.')).then_some((product, other))
 }
 

@@ -24,7 +24,7 @@ pub fn own_members_of(object: &StackObject, parameter: &Span) -> Option<OwnMembe
 }
 
 fn own_members(view: &SourceView, parameter: usize) -> Option<OwnMembers> {
-    let name_node = view.root()?.named_descendant_for_byte_range(parameter, parameter)?;
+    let name_node = view.node_at(parameter)?;
     let name = view.slice(name_node);
     let body = enclosing_function(name_node)?.field(Field::Body)?;
     let first = first_statement(enclosing_function(name_node)?)?;

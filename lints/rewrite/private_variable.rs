@@ -76,7 +76,7 @@ impl PrivateVariable {
 
     /// Whether an expression means the same in the variable's place as in the head of the kernel.
     pub fn can_spell(&self, expression: &str) -> bool {
-        let node = self.view.root().and_then(|root| root.named_descendant_for_byte_range(self.offset, self.offset));
+        let node = self.view.node_at(self.offset);
         let Some(function) = node.and_then(enclosing_function) else { return false };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || " _+-*/()".contains(c);
         let own = self.view.declarations(function);
@@ -103,7 +103,7 @@ fn is_parameter(view: &SourceView, offset: usize) -> bool {
 
 /// Whether a function runs on the device and nowhere else, and is no constant expression: it may have shared memory then.
 fn is_within_device_function(view: &SourceView, offset: usize) -> bool {
-    let node = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+    let node = view.node_at(offset);
     let Some(function) = node.and_then(enclosing_function) else { return false };
     let body = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
     let head = view.text().get(head_start(function)..body).unwrap_or("");

@@ -128,7 +128,7 @@ pub fn is_arithmetic(view: &SourceView, node: Node<'_>) -> bool {
         | Kind::FieldIdentifier => true,
         Kind::BinaryExpression => {
             // Of a division nothing is known but that it is not done where it may not be.
-            let operator = node.field(Field::Operator).map_or("", |operator| view.slice(operator));
+            let operator = node.operator().unwrap_or_default();
             let right = node.field(Field::Right);
             let is_division = matches!(operator, "/" | "%");
             let is_safe = !is_division || right.is_some_and(|right| is_fixed(view, right));

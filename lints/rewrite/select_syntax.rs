@@ -282,7 +282,7 @@ pub(super) fn holders(object: &StackObject) -> Option<Vec<Holder>> {
 
 impl Holder {
     fn is_around(&self, view: &Rc<SourceView>, offset: usize) -> bool {
-        let node = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+        let node = view.node_at(offset);
         Rc::ptr_eq(view, &self.view)
             && node.and_then(enclosing_function).is_some_and(|function| function.start_byte() == self.function)
     }
@@ -369,7 +369,7 @@ fn is_static(view: &Rc<SourceView>, index: Node<'_>) -> bool {
 }
 
 /// The statement that evaluates an expression before anything else of it happens, and whether it always does.
-pub(super) fn site<'t>(view: &SourceView, expression: Node<'t>) -> Option<(Node<'t>, bool)> {
+pub(super) fn site(expression: Node<'_>) -> Option<(Node<'_>, bool)> {
     let mut node = expression;
     let mut is_conditional = false;
     loop {
@@ -377,7 +377,7 @@ pub(super) fn site<'t>(view: &SourceView, expression: Node<'t>) -> Option<(Node<
         let is_field = |field: Field| parent.field(field) == Some(node);
         match parent.kind() {
             Kind::BinaryExpression => {
-                let operator = parent.field(Field::Operator).map_or("", |operator| view.slice(operator));
+                let operator = parent.operator().unwrap_or_default();
                 is_conditional |= matches!(operator, "&&" | "||" | "and" | "or") && !is_field(Field::Left);
             }
             Kind::ConditionalExpression => is_conditional |= !is_field(Field::Condition),

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{Field, Kind, Node};
+use crate::ast::{Field, Function, Kind, Node};
 use lmem_base::gpu::MAX_BLOCK_THREADS;
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
@@ -176,11 +176,8 @@ impl<'a> Reader<'a> {
 
     /// The name of a kernel, where a node is its definition.
     fn defined_kernel(&self, node: Node<'a>) -> Option<&'a str> {
-        let mut name = (node.kind() == Kind::FunctionDefinition).then(|| node.field(Field::Declarator))??;
+        let name = Function::of(node)?.declarator()?.declared_name();
         let head = self.view.text().get(node.start_byte()..name.start_byte())?;
-        while let Some(inner) = name.field(Field::Declarator) {
-            name = inner;
-        }
         head.contains("__global__").then(|| self.view.slice(name))
     }
 

@@ -154,7 +154,7 @@ fn visits_all(view: &SourceView, around: &ForLoop, extent: &str) -> bool {
         let end = view.slice(right);
         let is_extent = end == extent
             || view.value_of(right).is_some_and(|it| Some(it) == view.evaluate(extent, right.start_byte()));
-        let is_below = matches!(view.slice(condition.field(Field::Operator)?), "<" | "!=");
+        let is_below = matches!(condition.operator()?, "<" | "!=");
         let is_by_one = step(view, node.field(Field::Update)?) == Some(1);
         let is_counter = view.slice(left) == around.counter() && initializer.named_child_count() == 2;
         Some(is_extent && is_below && is_by_one && is_counter && view.value_of(start) == Some(0))

@@ -96,7 +96,7 @@ impl<'v> Rounds<'v> {
         match node.kind() {
             Kind::AssignmentExpression => {
                 let (left, right) = (node.field(Field::Left)?, node.field(Field::Right)?);
-                let operator = view.slice(node.field(Field::Operator)?);
+                let operator = node.operator()?;
                 is_pure(view, right).then_some(())?;
                 self.write(left, Some((operator, right)))
             }
@@ -154,7 +154,7 @@ fn adds_to(view: &SourceView, right: Node<'_>, target: &str) -> bool {
     let (left_side, right_side) = (right.field(Field::Left), right.field(Field::Right));
     match right.kind() {
         Kind::BinaryExpression => {
-            let operator = right.field(Field::Operator).map_or("", |operator| view.slice(operator));
+            let operator = right.operator().unwrap_or_default();
             let is_first = left_side.is_some_and(is_target) && matches!(operator, "+" | "-" | "*" | "&" | "|" | "^");
             is_first || (right_side.is_some_and(is_target) && matches!(operator, "+" | "*" | "&" | "|" | "^"))
         }

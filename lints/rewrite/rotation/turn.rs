@@ -29,7 +29,7 @@ impl Turn {
         is_fit: &dyn Fn(Node<'_>) -> bool,
     ) -> Option<Self> {
         let index = bare(index);
-        let operator = view.slice(index.field(Field::Operator)?);
+        let operator = index.operator()?;
         let (sum, right) = (index.field(Field::Left)?, index.field(Field::Right)?);
         let size = view.evaluate(extent, index.start_byte());
         let by = view.value_of(right);
@@ -61,7 +61,7 @@ fn bare(mut node: Node<'_>) -> Node<'_> {
 }
 
 fn terms<'t>(view: &SourceView, sum: Node<'t>) -> Vec<Term<'t>> {
-    let operator = sum.field(Field::Operator).map_or("", |operator| view.slice(operator));
+    let operator = sum.operator().unwrap_or_default();
     let sides = sum.field(Field::Left).zip(sum.field(Field::Right));
     match (sum.kind(), operator, sides) {
         (Kind::BinaryExpression, "+" | "-", Some((left, right))) => {

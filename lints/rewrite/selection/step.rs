@@ -1,6 +1,6 @@
 //! `int slot = next[key]++;`: the element is read and counted before its statement.
 
-use cuda_syntax::ast::{Field, Node};
+use cuda_syntax::ast::Node;
 use lmem_base::diagnostic::Edit;
 
 use super::effects::Effects;
@@ -31,7 +31,7 @@ impl<'h> Writer<'h> {
         let counters = self.counters(found, &indices)?;
         let zeros: Vec<String> = counters.iter().map(|_| "0".to_string()).collect();
         let (element, condition) = (self.element(found, &counters, &[]), condition(&counters, &indices));
-        let operator = view.slice(node.field(Field::Operator)?).get(..1)?;
+        let operator = node.operator()?.get(..1)?;
         let changed = format!("static_cast<{type_text}>({candidate} {operator} 1)");
         // `++a[k]` is what it was counted to.
         let is_before = !node.child(0)?.is_named();

@@ -31,7 +31,7 @@ impl Writer<'_> {
         match node.kind() {
             _ if is_free || self.is_same_text(node, target.node) => true,
             Kind::BinaryExpression => {
-                let operator = node.field(Field::Operator).map_or("", |operator| self.view.slice(operator));
+                let operator = node.operator().unwrap_or_default();
                 !matches!(operator, "&&" | "||") && below().all(|child| self.can_update(child, target))
             }
             Kind::ParenthesizedExpression

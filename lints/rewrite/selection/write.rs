@@ -36,7 +36,7 @@ impl Writer<'_> {
             false => value,
         });
         let condition = condition(&counters, &indices);
-        let operator = self.view.slice(node.field(Field::Operator)?);
+        let operator = node.operator()?;
         let body = match (self.form, value) {
             (Form::Branch, Some(value)) => format!("if ({condition}) {element} {operator} {value};"),
             (Form::Branch, None) if node.child(0)?.is_named() => format!("if ({condition}) {element}{operator};"),

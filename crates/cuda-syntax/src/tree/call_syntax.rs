@@ -89,7 +89,7 @@ impl SourceView {
 
     /// Names of the parameters of the function or closure around an offset, in order; unnamed ones are empty.
     pub fn parameters_around(&self, offset: usize) -> Option<Vec<String>> {
-        let mut function = self.root()?.named_descendant_for_byte_range(offset, offset)?;
+        let mut function = self.node_at(offset)?;
         while !matches!(function.kind(), Kind::FunctionDefinition | Kind::LambdaExpression) {
             function = function.parent()?;
         }

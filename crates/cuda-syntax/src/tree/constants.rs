@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::ast::{Field, Kind, Node};
+use crate::ast::{Field, Function, Kind, Node};
 use lmem_unit::Expansion;
 
 use crate::constant;
@@ -54,14 +54,8 @@ impl SourceView {
 
     /// Whether a name is a parameter of a template around an offset.
     pub fn is_template_parameter(&self, word: &str, offset: usize) -> bool {
-        let mut node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
-        while let Some(current) = node {
-            if self.template_parameters(current).iter().any(|parameter| parameter == word) {
-                return true;
-            }
-            node = current.parent();
-        }
-        false
+        let mut around = self.node_at(offset).into_iter().flat_map(Node::ancestors);
+        around.any(|node| self.template_parameters(node).iter().any(|parameter| parameter == word))
     }
 
     /// Whether a text means the same at two places: each of its names is the same macro, or the same declaration.
@@ -103,7 +97,7 @@ impl SourceView {
     }
 
     fn local_at(&self, name: &str, at: usize) -> Option<crate::tree::declarations::Declaration> {
-        let node = self.root()?.named_descendant_for_byte_range(at, at)?;
+        let node = self.node_at(at)?;
         resolve(&self.unsized_declarations(enclosing_function(node)?), name, at).cloned()
     }
 
@@ -148,7 +142,7 @@ impl SourceView {
         if all.is_empty() {
             return None;
         }
-        let function = self.root().and_then(|root| root.named_descendant_for_byte_range(at, at));
+        let function = self.node_at(at);
         let function = function.and_then(enclosing_function).map(|function| function.byte_range());
         let is_near = |start: usize| function.as_ref().is_none_or(|range| range.contains(&start));
         let near: Vec<_> = all.iter().filter(|found| is_near(found.start)).copied().collect();
@@ -163,16 +157,10 @@ impl SourceView {
 
     /// Whether a local declaration is of a constant.
     fn is_constant_declaration(&self, name: usize) -> bool {
-        let Some(mut node) = self.root().and_then(|root| root.named_descendant_for_byte_range(name, name + 1)) else {
+        let Some(node) = self.root().and_then(|root| root.named_descendant_for_byte_range(name, name + 1)) else {
             return false;
         };
-        while node.kind() != Kind::Declaration {
-            match node.parent() {
-                Some(parent) => node = parent,
-                None => return false,
-            }
-        }
-        self.has_constant(node)
+        node.enclosing(Kind::Declaration).is_some_and(|declaration| self.has_constant(declaration))
     }
 
     fn has_constant(&self, declaration: Node<'_>) -> bool {
@@ -192,21 +180,16 @@ impl SourceView {
 
     /// What a member function of a class with bases names may be a member of those.
     fn is_in_derived_class(&self, at: usize) -> bool {
-        let mut node = self.root().and_then(|root| root.named_descendant_for_byte_range(at, at));
-        while let Some(current) = node {
-            let has_bases = current.children().any(|child| child.kind() == Kind::BaseClassClause);
-            // `void State::step()` outside of its class.
-            let is_member = current.kind() == Kind::FunctionDefinition && {
-                let head = current.field(Field::Body).map_or(current.end_byte(), |body| body.start_byte());
-                let head = self.text().get(current.start_byte()..head).unwrap_or("");
-                head.split('(').next().is_some_and(|name| name.contains("::"))
-            };
-            if has_bases || is_member {
-                return true;
-            }
-            node = current.parent();
-        }
-        false
+        let has_bases = |node: Node<'_>| node.children().any(|child| child.kind() == Kind::BaseClassClause);
+        // `void State::step()` outside of its class.
+        let is_member = |function: Function<'_>| {
+            let node = function.node();
+            let head = function.body().map_or(node.end_byte(), |body| body.start_byte());
+            let head = self.text().get(node.start_byte()..head).unwrap_or("");
+            head.split('(').next().is_some_and(|name| name.contains("::"))
+        };
+        let mut around = self.node_at(at).into_iter().flat_map(Node::ancestors);
+        around.any(|node| has_bases(node) || Function::of(node).is_some_and(is_member))
     }
 
     /// All names that are declared outside of functions. A class's and an enumeration's are among them: they may hide

@@ -78,7 +78,7 @@ impl Declaration {
 impl SourceView {
     /// The variable whose initialiser stands at an offset.
     pub fn initialized_at(&self, offset: usize) -> Option<Declaration> {
-        let function = enclosing_function(self.root()?.named_descendant_for_byte_range(offset, offset)?)?;
+        let function = enclosing_function(self.node_at(offset)?)?;
         let holds = |declaration: &Declaration| {
             declaration.initializer.is_some_and(|(start, end)| (start..end).contains(&offset))
         };
@@ -95,7 +95,7 @@ impl SourceView {
 
     /// Whether the function around an offset declares a name where the tree shows it.
     pub fn is_declared(&self, offset: usize, name: &str) -> bool {
-        let node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+        let node = self.node_at(offset);
         let function = node.and_then(enclosing_function);
         function.is_some_and(|function| self.declarations(function).iter().any(|declaration| declaration.name == name))
     }

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::ast::{Field, Kind, Node};
+use crate::ast::{Call, Field, Kind, Node};
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
 
@@ -140,21 +140,19 @@ impl SourceView {
     /// Whether the syntax around a node is understood, and is not the argument of a macro, whose text is no place for
     /// directives and may be used in other ways.
     pub fn is_plain(&self, node: Node<'_>) -> bool {
-        let mut current = Some(node);
-        while let Some(node) = current {
-            let called = node.field(Field::Function).filter(|_| node.kind() == Kind::CallExpression);
-            let is_macro = called.is_some_and(|called| !self.compiled().is_verbatim(&called.byte_range()));
-            if node.is_error() || is_macro || node.is_macro_definition() {
-                return false;
-            }
-            current = node.parent().filter(|_| node.kind() != Kind::FunctionDefinition);
-        }
-        true
+        let is_macro = |node: Node<'_>| {
+            let called = Call::of(node).and_then(Call::function);
+            called.is_some_and(|called| !self.compiled().is_verbatim(&called.byte_range()))
+        };
+        let is_odd = |node: Node<'_>| node.is_error() || is_macro(node) || node.is_macro_definition();
+        let function = node.enclosing(Kind::FunctionDefinition);
+        let mut within = node.ancestors().take_while(|around| Some(*around) != function);
+        !within.any(is_odd) && !function.is_some_and(is_odd)
     }
 
     /// Whether an offset lies in a kernel, so that an edit there changes no other function.
     pub fn is_within_kernel(&self, offset: usize) -> bool {
-        let node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+        let node = self.node_at(offset);
         let Some(function) = node.and_then(enclosing_function) else { return false };
         let body = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
         let head = self.text().get(head_start(function)..body).unwrap_or("");
@@ -173,14 +171,8 @@ fn parameters(function: Node<'_>) -> Option<Node<'_>> {
 
 /// The declaration at file level, or in a namespace, that a node is part of.
 fn top_level(node: Node<'_>) -> Node<'_> {
-    let mut node = node;
-    while let Some(parent) = node.parent() {
-        if matches!(parent.kind(), Kind::TranslationUnit | Kind::DeclarationList) {
-            break;
-        }
-        node = parent;
-    }
-    node
+    let is_within = |node: &Node<'_>| !matches!(node.kind(), Kind::TranslationUnit | Kind::DeclarationList);
+    node.ancestors().skip(1).take_while(is_within).last().unwrap_or(node)
 }
 
 /// Longer than any line ending with an indentation: blank lines stand between.

@@ -33,7 +33,7 @@ impl SourceView {
         let end = (offset + 1).min(self.text().len());
         let node = self.root()?.named_descendant_for_byte_range(offset, end)?;
         let function = enclosing_function(node)?;
-        let name = innermost_declarator(function.field(Field::Declarator)?);
+        let name = function.field(Field::Declarator)?.declared_name();
         let child = |kind: Kind| function.children().find(|node| node.kind() == kind);
         let start = head_start(function);
         let max_registers = self.text().get(start..name.start_byte()).and_then(|head| {
@@ -92,7 +92,7 @@ impl SourceView {
     }
 
     fn parameter(&self, node: Node<'_>) -> ParameterSyntax {
-        let name = innermost_declarator(node);
+        let name = node.declared_name();
         let is_named = name.kind() == Kind::Identifier;
         let type_text = node.field(Field::Type).map_or("", |node| self.slice(node));
         ParameterSyntax {
@@ -104,14 +104,7 @@ impl SourceView {
 }
 
 pub fn enclosing_function(node: Node<'_>) -> Option<Node<'_>> {
-    let mut current = Some(node);
-    while let Some(node) = current {
-        if node.kind() == Kind::FunctionDefinition {
-            return Some(node);
-        }
-        current = node.parent();
-    }
-    None
+    node.enclosing(Kind::FunctionDefinition)
 }
 
 /// What a function does first; comments may stand before it.
@@ -125,14 +118,6 @@ pub fn head_start(function: Node<'_>) -> usize {
     let before = function.prev_sibling().filter(|node| node.kind() == Kind::Declaration);
     let torn = before.filter(|node| node.children().last().is_some_and(Node::is_missing));
     torn.unwrap_or(function).start_byte()
-}
-
-/// The name, for all that has one: declarators stand within each other.
-fn innermost_declarator(mut node: Node<'_>) -> Node<'_> {
-    while let Some(inner) = node.field(Field::Declarator) {
-        node = inner;
-    }
-    node
 }
 
 #[cfg(test)]

@@ -18,18 +18,9 @@ pub struct LoopSyntax {
 impl SourceView {
     /// Loops around an offset, innermost first, within its function.
     pub fn loops_around(&self, offset: usize) -> Vec<LoopSyntax> {
-        let mut loops = Vec::new();
-        let mut node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
-        while let Some(current) = node {
-            if is_loop(current) {
-                loops.extend(self.loop_syntax(current));
-            }
-            if matches!(current.kind(), Kind::FunctionDefinition | Kind::LambdaExpression) {
-                break;
-            }
-            node = current.parent();
-        }
-        loops
+        let is_function = |node: &Node<'_>| matches!(node.kind(), Kind::FunctionDefinition | Kind::LambdaExpression);
+        let around = self.node_at(offset).into_iter().flat_map(Node::ancestors).take_while(|node| !is_function(node));
+        around.filter(|node| is_loop(*node)).filter_map(|node| self.loop_syntax(node)).collect()
     }
 
     fn loop_syntax(&self, node: Node<'_>) -> Option<LoopSyntax> {
@@ -50,7 +41,7 @@ impl SourceView {
 }
 
 pub fn is_loop(node: Node<'_>) -> bool {
-    matches!(node.kind(), Kind::ForStatement | Kind::WhileStatement | Kind::DoStatement | Kind::ForRangeLoop)
+    node.kind().is_loop()
 }
 
 #[cfg(test)]

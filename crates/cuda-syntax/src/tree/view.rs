@@ -64,6 +64,11 @@ impl SourceView {
         self.tree.as_ref().map(Node::root)
     }
 
+    /// The smallest node at an offset that is no operator, bracket or keyword.
+    pub fn node_at(&self, offset: usize) -> Option<Node<'_>> {
+        self.root()?.named_descendant_for_byte_range(offset, offset)
+    }
+
     /// All nodes in the order of the text.
     pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
         self.root().into_iter().flat_map(Node::descendants)
