@@ -15,7 +15,7 @@ use lmem_unit::{CompiledUnit, DynamicShared, MappedText, RustLaunch, UnitCode};
 use super::types;
 use crate::tree::access_path::access_path;
 use crate::tree::role::role;
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
 /// Names that stand for names that stand for names.
 const MAX_STEPS: usize = 8;
@@ -104,8 +104,8 @@ impl Launches {
     fn of_own_text(unit: CompiledUnit<'_>) -> Self {
         match &unit.unit.code {
             UnitCode::CudaFile { file, .. } if file.text().contains("<<<") => {
-                let view = SourceView::new(MappedText::from_file(file), unit.file(file));
-                Reader { view: &view }.read()
+                let tree = SyntaxTree::new(MappedText::from_file(file), unit.file(file));
+                Reader { tree: &tree }.read()
             }
             _ => Self::default(),
         }
@@ -145,20 +145,20 @@ fn base_name(name: &str) -> &str {
 }
 
 struct Reader<'a> {
-    view: &'a SourceView,
+    tree: &'a SyntaxTree,
 }
 
 impl<'a> Reader<'a> {
     fn read(&self) -> Launches {
         let mut launches = Launches::default();
-        let Some(root) = self.view.root() else { return launches };
+        let Some(root) = self.tree.root() else { return launches };
         let nodes = all_nodes(root);
         let defined: BTreeSet<&str> = nodes.iter().filter_map(|node| self.defined_kernel(*node)).collect();
         for node in nodes.iter().filter(|node| node.kind() == Kind::CallExpression) {
             let Some((kernel, configuration)) = self.launch(*node).filter(|(name, _)| defined.contains(name)) else {
                 continue;
             };
-            let span = self.view.span(node.start_byte()..configuration.end_byte());
+            let span = self.tree.span(node.start_byte()..configuration.end_byte());
             let parts: Vec<Node<'a>> = configuration.named_children().collect();
             launches.add_shared(kernel, parts.get(2).map_or(DynamicShared::Bytes(0), |bytes| self.bytes(*bytes)));
             match parts.get(1).and_then(|block| self.block(*block)) {
@@ -177,25 +177,25 @@ impl<'a> Reader<'a> {
     /// The name of a kernel, where a node is its definition.
     fn defined_kernel(&self, node: Node<'a>) -> Option<&'a str> {
         let name = Function::of(node)?.declarator()?.declared_name();
-        let head = self.view.text().get(node.start_byte()..name.start_byte())?;
-        head.contains("__global__").then(|| self.view.slice(name))
+        let head = self.tree.text().get(node.start_byte()..name.start_byte())?;
+        head.contains("__global__").then(|| self.tree.slice(name))
     }
 
     /// The kernel that a call launches, and what stands in `<<<…>>>`.
     fn launch(&self, call: Node<'a>) -> Option<(&'a str, Node<'a>)> {
         let configuration = call.children().find(|child| child.kind() == Kind::KernelCallSyntax)?;
         let function = call.field(Field::Function)?;
-        Some((base_name(self.view.slice(function)), configuration))
+        Some((base_name(self.tree.slice(function)), configuration))
     }
 
     /// Kernels whose names stand in places that may launch them: handed to a function, taken the address of, or in a
     /// macro.
     fn launched_otherwise(&self, nodes: &[Node<'a>], launches: &Launches) -> Vec<String> {
         let macros: Vec<&str> =
-            nodes.iter().filter(|node| node.kind() == Kind::PreprocArg).map(|node| self.view.slice(*node)).collect();
+            nodes.iter().filter(|node| node.kind() == Kind::PreprocArg).map(|node| self.tree.slice(*node)).collect();
         let is_in_macro = |name: &str| macros.iter().any(|text| text.contains("<<<") || has_word(text, name));
         let identifiers = nodes.iter().filter(|node| matches!(node.kind(), Kind::Identifier | Kind::TypeIdentifier));
-        let odd = identifiers.map(|node| (self.view.slice(*node), node));
+        let odd = identifiers.map(|node| (self.tree.slice(*node), node));
         let odd: BTreeSet<&str> = odd
             .filter(|(name, _)| launches.known.contains_key(*name))
             .filter(|(_, node)| !self.is_harmless(**node))
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
                 Kind::ArgumentList => {
                     let function = parent.parent().and_then(|call| call.field(Field::Function));
                     let asks = |name: &str| name.starts_with("cudaFunc") || name.starts_with("cudaOccupancy");
-                    return function.is_some_and(|function| asks(base_name(self.view.slice(function))));
+                    return function.is_some_and(|function| asks(base_name(self.tree.slice(function))));
                 }
                 _ => return false,
             }
@@ -238,18 +238,18 @@ impl<'a> Reader<'a> {
     fn product(&self, expression: Node<'a>, steps: usize) -> Option<Block> {
         let steps = steps.checked_sub(1)?;
         match expression.kind() {
-            Kind::Identifier => match self.variable(expression, self.view.slice(expression))? {
+            Kind::Identifier => match self.variable(expression, self.tree.slice(expression))? {
                 Some(value) => self.product(value, steps),
                 None => self.line(expression, steps),
             },
             Kind::ParenthesizedExpression => self.product(expression.named_child(0)?, steps),
             Kind::CallExpression => {
-                let function = self.view.slice(expression.field(Field::Function)?);
+                let function = self.tree.slice(expression.field(Field::Function)?);
                 let arguments = expression.field(Field::Arguments)?;
                 (base_name(function) == "dim3").then(|| self.product(arguments, steps))?
             }
             Kind::CompoundLiteralExpression => {
-                let type_name = expression.field(Field::Type).map_or("", |node| self.view.slice(node));
+                let type_name = expression.field(Field::Type).map_or("", |node| self.tree.slice(node));
                 let value = expression.field(Field::Value)?;
                 matches!(type_name, "" | "dim3").then(|| self.product(value, steps))?
             }
@@ -281,11 +281,11 @@ impl<'a> Reader<'a> {
     /// The value of an expression, as it was compiled.
     fn value(&self, at: Node<'a>, steps: usize) -> Option<i64> {
         let steps = steps.checked_sub(1)?;
-        let text = self.view.compiled().compiled(self.view.text(), at.byte_range())?;
+        let text = self.tree.compiled().compiled(self.tree.text(), at.byte_range())?;
         types::evaluate(text.trim(), &|name| {
             let value = match self.variable(at, name)? {
                 Some(value) => self.value(value, steps)?,
-                None => self.view.evaluate(name, at.start_byte())?,
+                None => self.tree.evaluate(name, at.start_byte())?,
             };
             Some(format!("({value})"))
         })
@@ -301,7 +301,7 @@ impl<'a> Reader<'a> {
                 // Parameters of the function or of its template.
                 let end =
                     if parent.kind() == Kind::TemplateDeclaration { node.start_byte() } else { body_start(parent) };
-                let head = self.view.text().get(parent.start_byte()..end).unwrap_or("");
+                let head = self.tree.text().get(parent.start_byte()..end).unwrap_or("");
                 if has_word(head, name) {
                     return None;
                 }
@@ -310,7 +310,7 @@ impl<'a> Reader<'a> {
                 parent.kind(),
                 Kind::LambdaExpression | Kind::ForRangeLoop | Kind::ForStatement | Kind::IfStatement
             ) {
-                let head = self.view.text().get(parent.start_byte()..node.start_byte()).unwrap_or("");
+                let head = self.tree.text().get(parent.start_byte()..node.start_byte()).unwrap_or("");
                 let declares = parent.kind() != Kind::IfStatement && has_word(head, name);
                 if declares && node != at {
                     return None;
@@ -332,14 +332,14 @@ impl<'a> Reader<'a> {
         if node.kind() != Kind::Declaration {
             return None;
         }
-        let is_constant = node.children().any(|child| matches!(self.view.slice(child), "const" | "constexpr"));
+        let is_constant = node.children().any(|child| matches!(self.tree.slice(child), "const" | "constexpr"));
         node.fields(Field::Declarator).find_map(|declarator| {
             let inner = declarator.field(Field::Declarator).unwrap_or(declarator);
-            if self.view.slice(inner) != name {
+            if self.tree.slice(inner) != name {
                 // Pointers, references, arrays and bindings of that name are not read.
-                return has_word(self.view.slice(inner), name).then_some((None, false));
+                return has_word(self.tree.slice(inner), name).then_some((None, false));
             }
-            let is_dim3 = node.field(Field::Type).is_some_and(|kind| self.view.slice(kind) == "dim3");
+            let is_dim3 = node.field(Field::Type).is_some_and(|kind| self.tree.slice(kind) == "dim3");
             let value = match declarator.kind() {
                 Kind::InitDeclarator => declarator.field(Field::Value),
                 Kind::FunctionDeclarator if is_dim3 => declarator.field(Field::Parameters),
@@ -352,7 +352,7 @@ impl<'a> Reader<'a> {
     /// Whether a variable is written, or handed to something that may write it, after its declaration.
     fn changes(&self, scope: Node<'a>, name: &str) -> bool {
         let identifiers = all_nodes(scope).into_iter().filter(|node| node.kind() == Kind::Identifier);
-        identifiers.filter(|node| self.view.slice(*node) == name).any(|node| {
+        identifiers.filter(|node| self.tree.slice(*node) == name).any(|node| {
             let whole = access_path(node);
             let is_declarator = whole.parent().is_some_and(|parent| {
                 matches!(parent.kind(), Kind::InitDeclarator | Kind::FunctionDeclarator)

@@ -2,10 +2,10 @@
 
 pub mod ast;
 pub mod constant;
+pub mod identifiers;
 pub mod launch;
 pub mod tree;
 pub mod types;
-pub mod words;
 
 pub use launch::{Launch, Launches};
-pub use tree::view::{SourceView, Views};
+pub use tree::syntax_tree::{SyntaxTree, SyntaxTrees};

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use cuda_syntax::Views;
+use cuda_syntax::SyntaxTrees;
 use cuda_syntax::ast::Kind;
 use cuda_syntax::tree::ParameterSyntax;
 use lmem_base::source::Span;
@@ -56,7 +56,7 @@ pub fn fill(
     module: &PtxModule,
     flows: &HashMap<&str, Flow<'_>>,
     calls: &CallSites,
-    views: &Views<'_>,
+    views: &SyntaxTrees<'_>,
     objects: &mut BTreeMap<ObjectKey, RawObject>,
 ) {
     let mut stores: BTreeMap<ObjectKey, Vec<Store>> = BTreeMap::new();
@@ -420,7 +420,7 @@ fn written_at(store: &Store) -> Option<Span> {
 }
 
 /// The parameters of a kernel in order; `None` for those that the source does not tell apart.
-pub fn parameters(function: &PtxFunction, facts: &UnitFacts, views: &Views<'_>) -> Vec<Option<Parameter>> {
+pub fn parameters(function: &PtxFunction, facts: &UnitFacts, views: &SyntaxTrees<'_>) -> Vec<Option<Parameter>> {
     let location = function.locations.iter().find(|location| location.inlined_at.is_none() && location.line > 0);
     let found = location.and_then(|location| {
         let view = views.get(facts.ptx.files.get(&location.file)?)?;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use cuda_syntax::tree::{DeclarationKind, FunctionSyntax};
-use cuda_syntax::{Views, types};
+use cuda_syntax::{SyntaxTrees, types};
 use lmem_base::diagnostic::ResourceUsage;
 use lmem_base::gpu::Gpu;
 use lmem_base::mangling::{bind, demangle, template_arguments, without_copy_number};
@@ -206,7 +206,7 @@ pub fn attribute(
     let about = Attribution {
         facts,
         unlimited: PtxasLog::parse(&artifacts.unlimited_log),
-        views: &Views::new(unit, artifacts, root),
+        views: &SyntaxTrees::new(unit, artifacts, root),
         gpu: artifacts.arch().gpu(),
         flag,
         circles: Circles::new(&facts.ptx),
@@ -243,7 +243,7 @@ fn keep_largest(functions: &mut BTreeMap<String, KernelFrame>, mut callee: Kerne
 struct Attribution<'a> {
     facts: &'a UnitFacts,
     unlimited: PtxasLog,
-    views: &'a Views<'a>,
+    views: &'a SyntaxTrees<'a>,
     gpu: &'static Gpu,
     /// A `-maxrregcount` of the compilation.
     flag: Option<(u32, String)>,

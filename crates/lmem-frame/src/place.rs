@@ -3,14 +3,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cuda_syntax::{SourceView, Views};
+use cuda_syntax::{SyntaxTree, SyntaxTrees};
 use lmem_base::source::Span;
 use nv_code::{PtxFunction, PtxModule, SourceLine};
 
 /// A place in a text that the compiler read; levels of inlining are several of them.
 #[derive(Clone)]
 pub struct Place {
-    pub view: Rc<SourceView>,
+    pub view: Rc<SyntaxTree>,
     pub line: u32,
     pub offset: usize,
     /// The function instance that the line belongs to, by its mangled name.
@@ -38,7 +38,12 @@ impl Place {
 }
 
 /// The levels of one instruction of the PTX that lie in the user's files, innermost first.
-pub fn places(views: &Views<'_>, module: &PtxModule, function: &PtxFunction, location: Option<usize>) -> Vec<Place> {
+pub fn places(
+    views: &SyntaxTrees<'_>,
+    module: &PtxModule,
+    function: &PtxFunction,
+    location: Option<usize>,
+) -> Vec<Place> {
     let chain = location.map(|index| function.location_chain(index)).unwrap_or_default();
     let inlined = |level: usize| chain.get(level).and_then(|location| location.function.clone());
     let name =
@@ -57,7 +62,7 @@ pub fn places(views: &Views<'_>, module: &PtxModule, function: &PtxFunction, loc
 }
 
 /// The same from a line table without columns.
-pub fn places_of_lines(views: &Views<'_>, lines: &[SourceLine]) -> Vec<Place> {
+pub fn places_of_lines(views: &SyntaxTrees<'_>, lines: &[SourceLine]) -> Vec<Place> {
     lines
         .iter()
         .filter_map(|line| {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use cuda_syntax::ast::Node;
 use cuda_syntax::tree::{Declaration, enclosing_function, resolve};
-use cuda_syntax::{SourceView, types};
+use cuda_syntax::{SyntaxTree, types};
 use lmem_base::source::Span;
 
 use super::access::Access;
@@ -37,7 +37,7 @@ struct Cast {
 
 /// The casts of one variable in its function.
 struct Casts<'t> {
-    view: &'t SourceView,
+    view: &'t SyntaxTree,
     declarations: Vec<Declaration>,
     casts: Vec<Cast>,
     /// Names that stand for a cast, with the cast's number.
@@ -71,7 +71,7 @@ pub fn find(variable: &Variable, accesses: &[Access]) -> Option<Reinterpretation
 }
 
 /// The view and a byte in the function that declares the variable.
-fn declared_at(place: &Place, variable: &Variable) -> Option<(Rc<SourceView>, usize)> {
+fn declared_at(place: &Place, variable: &Variable) -> Option<(Rc<SyntaxTree>, usize)> {
     let view = &place.view;
     let region = view.region(place.offset)?;
     let mentions = view.mentions(region);
@@ -81,7 +81,7 @@ fn declared_at(place: &Place, variable: &Variable) -> Option<(Rc<SourceView>, us
 }
 
 impl<'t> Casts<'t> {
-    fn new(view: &'t SourceView, declared: usize) -> Option<Self> {
+    fn new(view: &'t SyntaxTree, declared: usize) -> Option<Self> {
         let node = view.root()?.named_descendant_for_byte_range(declared, declared + 1)?;
         let function = enclosing_function(node)?;
         let declarations = view.declarations(function);
@@ -140,7 +140,7 @@ impl<'t> Casts<'t> {
     }
 
     /// The cast that the statement of an access uses, at any level of inlining that lies in the function.
-    fn of(&self, access: &Access, view: &Rc<SourceView>) -> Option<usize> {
+    fn of(&self, access: &Access, view: &Rc<SyntaxTree>) -> Option<usize> {
         access.places.iter().filter(|place| Rc::ptr_eq(&place.view, view)).find_map(|place| {
             let region = place.view.region(place.offset)?;
             self.within(region.byte_range())
@@ -165,7 +165,7 @@ __global__ void k(const float4* in, float* out) {
 ";
 
     fn casts(name: &str) -> Vec<String> {
-        let view = SourceView::example("a.cu", TEXT);
+        let view = SyntaxTree::example("a.cu", TEXT);
         let at = TEXT.find(&format!("{name}[8]")).or_else(|| TEXT.find(&format!("{name} ="))).unwrap();
         let casts = Casts::new(&view, at).unwrap();
         let aliases = casts.aliases.iter().map(|(alias, _)| alias.name.clone());

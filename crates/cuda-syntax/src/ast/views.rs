@@ -150,8 +150,11 @@ impl<'t> Call<'t> {
 impl<'t> Subscript<'t> {
     /// The index, where there is one and no more.
     pub fn index(self) -> Option<Node<'t>> {
-        let mut parts = self.indices()?.parts();
-        parts.next().filter(|_| parts.next().is_none())
+        let list = self.indices()?;
+        match list.kind() {
+            Kind::SubscriptArgumentList => list.named_child(0).filter(|_| list.named_child_count() == 1),
+            _ => Some(list),
+        }
     }
 }
 
@@ -214,17 +217,17 @@ impl Member<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::view::SourceView;
+    use crate::tree::syntax_tree::SyntaxTree;
 
     /// The first view of a kind in a text.
-    fn first<'t, View>(view: &'t SourceView, of: impl Fn(Node<'t>) -> Option<View>) -> View {
+    fn first<'t, View>(view: &'t SyntaxTree, of: impl Fn(Node<'t>) -> Option<View>) -> View {
         view.root().unwrap().descendants().find_map(of).unwrap()
     }
 
     #[test]
     fn parts_have_names() {
         let text = "void f(float* a) { for (int i = 0; i < 4; ++i) { if (i) a[i + 1] += g(/* x */ a[0], i); else p->x = (int)*a; } }";
-        let view = SourceView::example("a.cu", text);
+        let view = SyntaxTree::example("a.cu", text);
         let slice = |node: Option<Node<'_>>| node.map_or("", |node| &text[node.byte_range()]);
         let around = first(&view, For::of);
         assert_eq!((slice(around.initializer()), slice(around.condition())), ("int i = 0;", "i < 4"));
@@ -244,7 +247,7 @@ mod tests {
     #[test]
     fn walks_go_in_the_order_of_the_text() {
         let text = "void f() { a(b); { c(); } d(); }";
-        let view = SourceView::example("a.cu", text);
+        let view = SyntaxTree::example("a.cu", text);
         let names = |nodes: Vec<Node<'_>>| {
             let names = nodes.into_iter().filter(|node| node.kind() == Kind::Identifier);
             names.map(|node| text[node.byte_range()].to_string()).collect::<String>()

@@ -7,7 +7,7 @@ use crate::ast::{self, Field, Kind, Node};
 use crate::tree::access_path::{access_path, index_range, subscripts};
 use crate::tree::declarations::{Declaration, DeclarationKind, resolve};
 use crate::tree::functions::enclosing_function;
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
 /// Aliases are followed this far: `float* p = a; float* q = p + 1;`.
 pub(super) const MAX_ALIASES: usize = 4;
@@ -21,7 +21,7 @@ pub(super) struct Assignment {
     value: (usize, usize),
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// The variable itself, or for an alias the variables that its initialiser mentions, with the indices there.
     pub fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Target> {
         // An array of pointers is a variable of its own, and stands for what they point to.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::view::SourceView;
+use super::syntax_tree::SyntaxTree;
 use crate::ast::{Call, Field, Kind, Node, Subscript};
 use crate::tree::access_path::access_path;
 use crate::tree::calls::argument_of;
@@ -27,7 +27,7 @@ pub struct MemberSyntax {
     pub is_written: bool,
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// Calls of a function in a region, by its demangled name.
     pub fn calls_of(&self, region: Node<'_>, function: &str) -> Vec<CallSyntax> {
         let base = base_name(function);
@@ -188,35 +188,35 @@ __global__ void k(float* out, int n) {
 }
 ";
 
-    fn view() -> SourceView {
-        SourceView::example("a.cu", TEXT)
+    fn tree() -> SyntaxTree {
+        SyntaxTree::example("a.cu", TEXT)
     }
 
-    fn texts(view: &SourceView, ranges: &[Range<usize>]) -> Vec<String> {
-        ranges.iter().map(|range| view.text()[range.clone()].to_string()).collect()
+    fn texts(tree: &SyntaxTree, ranges: &[Range<usize>]) -> Vec<String> {
+        ranges.iter().map(|range| tree.text()[range.clone()].to_string()).collect()
     }
 
     #[test]
     fn calls_have_objects_and_arguments() {
-        let view = view();
-        let region = |column| view.region(view.offset(10, column).unwrap()).unwrap();
-        let push = view.calls_of(region(3), "Ring<float, 8>::push");
-        assert_eq!(texts(&view, push[0].object.as_slice()), ["ring"]);
-        assert_eq!(texts(&view, &push[0].arguments), ["out[n]", "1"]);
-        let index = view.calls_of(region(25), "Array<float>::operator[]");
-        assert_eq!(texts(&view, index[0].object.as_slice()), ["acc"]);
-        let fill = view.calls_of(region(50), "fill");
-        assert_eq!(texts(&view, &fill[0].arguments), ["acc", "counts", "n"]);
-        assert!(view.calls_of(region(3), "fill").is_empty());
+        let tree = tree();
+        let region = |column| tree.region(tree.offset(10, column).unwrap()).unwrap();
+        let push = tree.calls_of(region(3), "Ring<float, 8>::push");
+        assert_eq!(texts(&tree, push[0].object.as_slice()), ["ring"]);
+        assert_eq!(texts(&tree, &push[0].arguments), ["out[n]", "1"]);
+        let index = tree.calls_of(region(25), "Array<float>::operator[]");
+        assert_eq!(texts(&tree, index[0].object.as_slice()), ["acc"]);
+        let fill = tree.calls_of(region(50), "fill");
+        assert_eq!(texts(&tree, &fill[0].arguments), ["acc", "counts", "n"]);
+        assert!(tree.calls_of(region(3), "fill").is_empty());
     }
 
     #[test]
     fn calls_through_pointers_are_told_by_their_arguments() {
         let text = "__device__ void f(State s, Force* force) {\n  table[s.k](&s.x, &s.v, min(s.a, 2));\n  s.x += force->at(s.x);\n}\n";
-        let view = SourceView::example("a.cu", text);
+        let tree = SyntaxTree::example("a.cu", text);
         let argument = |line, index, count| {
-            let range = view.argument_by_count(view.region(view.offset(line, 3).unwrap()).unwrap(), index, count)?;
-            Some(&view.text()[range])
+            let range = tree.argument_by_count(tree.region(tree.offset(line, 3).unwrap()).unwrap(), index, count)?;
+            Some(&tree.text()[range])
         };
         assert_eq!((argument(2, 0, 3), argument(2, 1, 3)), (Some("&s.x"), Some("&s.v")));
         assert_eq!((argument(3, 0, 2), argument(3, 1, 2), argument(3, 0, 4)), (Some("force->at"), Some("s.x"), None));
@@ -224,16 +224,16 @@ __global__ void k(float* out, int n) {
 
     #[test]
     fn parameters_are_named_in_order() {
-        let view = view();
-        assert_eq!(view.parameters_around(view.offset(6, 65).unwrap()).unwrap(), ["row", "counts", "n"]);
-        assert_eq!(view.parameters_around(view.offset(3, 50).unwrap()).unwrap(), ["v", "step"]);
+        let tree = tree();
+        assert_eq!(tree.parameters_around(tree.offset(6, 65).unwrap()).unwrap(), ["row", "counts", "n"]);
+        assert_eq!(tree.parameters_around(tree.offset(3, 50).unwrap()).unwrap(), ["v", "step"]);
     }
 
     #[test]
     fn closures_have_parameters_of_their_own() {
         let text = "__device__ void f(int n) { auto get = [&](int i, int) { return n; }; get(n, 0); }\n";
-        let view = SourceView::example("a.cu", text);
-        let parameters = |word: &str| view.parameters_around(text.find(word).unwrap()).unwrap();
+        let tree = SyntaxTree::example("a.cu", text);
+        let parameters = |word: &str| tree.parameters_around(text.find(word).unwrap()).unwrap();
         assert_eq!(
             (parameters("return"), parameters("get(")),
             (vec!["i".to_string(), String::new()], vec!["n".to_string()])
@@ -242,13 +242,13 @@ __global__ void k(float* out, int n) {
 
     #[test]
     fn members_are_indexed() {
-        let view = view();
-        let region = |line, column| view.region(view.offset(line, column).unwrap()).unwrap();
-        let members = view.indexed_members(region(3, 50), &|_| false);
-        assert_eq!(texts(&view, &[members[0].range.clone()]), ["this->slot[head]"]);
-        let members = view.indexed_members(region(4, 36), &|_| false);
-        assert_eq!(texts(&view, &members[0].indices), ["(head + i) % W"]);
-        assert!(view.indexed_members(region(6, 65), &|name| name == "row" || name == "counts").is_empty());
+        let tree = tree();
+        let region = |line, column| tree.region(tree.offset(line, column).unwrap()).unwrap();
+        let members = tree.indexed_members(region(3, 50), &|_| false);
+        assert_eq!(texts(&tree, &[members[0].range.clone()]), ["this->slot[head]"]);
+        let members = tree.indexed_members(region(4, 36), &|_| false);
+        assert_eq!(texts(&tree, &members[0].indices), ["(head + i) % W"]);
+        assert!(tree.indexed_members(region(6, 65), &|name| name == "row" || name == "counts").is_empty());
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::ast::{Call, Field, Kind, Node};
 use crate::tree::declarations::resolve;
 use crate::tree::functions::enclosing_function;
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
-impl SourceView {
+impl SyntaxTree {
     /// Calls in a region by the function's name, with the bytes of the whole call.
     pub fn calls(&self, region: Node<'_>) -> Vec<(String, Range<usize>)> {
         let identifiers = self.identifiers(region).into_iter();

@@ -1,9 +1,9 @@
 //! Casts to pointers and references, and what they are made of.
 
-use super::view::SourceView;
+use super::syntax_tree::SyntaxTree;
 use crate::ast::{Field, Kind, Node};
 
-impl SourceView {
+impl SyntaxTree {
     /// Type and operand of a cast to a pointer or reference; a macro that is one counts.
     pub fn cast<'t>(&self, node: Node<'t>) -> Option<(String, Node<'t>)> {
         match node.kind() {

@@ -12,7 +12,7 @@ use crate::constant;
 use crate::constant::integer::Value;
 use crate::tree::declarations::resolve;
 use crate::tree::functions::enclosing_function;
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
 /// Names in names: bounds definitions that go round in circles.
 const MAX_DEPTH: usize = 16;
@@ -30,7 +30,7 @@ pub struct OuterName {
     scope: (usize, usize),
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// The value of an expression that stands in the text.
     pub fn value_of(&self, node: Node<'_>) -> Option<i64> {
         self.value_in(node.start_byte(), node.end_byte(), MAX_DEPTH)?.as_i64()
@@ -83,7 +83,7 @@ impl SourceView {
         let between = self.text().get(one.min(other)..one.max(other)).unwrap_or("");
         between.lines().map(str::trim_start).filter_map(|line| line.strip_prefix('#')).map(str::trim_start).any(
             |line| {
-                let is_of_name = crate::words::words(line).any(|word| word == name);
+                let is_of_name = crate::identifiers::identifiers(line).any(|word| word == name);
                 line.starts_with("include") || line.starts_with("pragma pop_macro") || is_of_name
             },
         )
@@ -241,7 +241,7 @@ impl SourceView {
 /// Names in an expression; of `ring.head` and `Traits::N` the first.
 fn words_of(expression: &str) -> impl Iterator<Item = &str> {
     let starts_a_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
-    crate::words::words(expression).filter(starts_a_name)
+    crate::identifiers::identifiers(expression).filter(starts_a_name)
 }
 
 /// `4` of `{4}`
@@ -262,12 +262,12 @@ fn typed(type_text: &str, value: Value) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use crate::tree::view::SourceView;
+    use crate::tree::syntax_tree::SyntaxTree;
 
     /// The value of `N` at the mark `HERE`.
     fn value(text: &str) -> Option<i64> {
-        let view = SourceView::example("a.cu", text);
-        view.evaluate("N", text.find("HERE").expect("the text has a mark"))
+        let tree = SyntaxTree::example("a.cu", text);
+        tree.evaluate("N", text.find("HERE").expect("the text has a mark"))
     }
 
     #[test]
@@ -317,9 +317,9 @@ mod tests {
             ("#define N 4\nvoid f() { int ONE[N]; int HERE; }", true),
             ("#define N 4\nvoid f() { int ONE[N];\n#undef N\n#define N 8\nint HERE[N]; }", false),
         ] {
-            let view = SourceView::example("a.cu", text);
+            let tree = SyntaxTree::example("a.cu", text);
             let at = |mark: &str| text.find(mark).unwrap();
-            assert_eq!(view.means_the_same("N", at("ONE"), at("HERE")), expected, "{text}");
+            assert_eq!(tree.means_the_same("N", at("ONE"), at("HERE")), expected, "{text}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::view::SourceView;
+use super::syntax_tree::SyntaxTree;
 use crate::ast::{Binary, Field, Kind, Node};
 use crate::tree::access_path::access_path;
 use crate::tree::loops::is_loop;
@@ -25,7 +25,7 @@ pub enum Walk {
     FromValue,
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// Counters of the loops around an offset, innermost first.
     pub fn counters_around(&self, offset: usize) -> Rc<[CounterSyntax]> {
         if let Some(known) = self.memory.counters.borrow().get(&offset) {

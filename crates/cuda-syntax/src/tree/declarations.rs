@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::ast::{Field, Kind, Node};
 use crate::tree::functions::enclosing_function;
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 use crate::tree::volatile::Volatility;
 use crate::types;
 
@@ -75,7 +75,7 @@ impl Declaration {
     }
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// The variable whose initialiser stands at an offset.
     pub fn initialized_at(&self, offset: usize) -> Option<Declaration> {
         let function = enclosing_function(self.node_at(offset)?)?;
@@ -269,17 +269,17 @@ fn scope_of(node: Node<'_>, function: Node<'_>) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::view;
+    use super::super::tests::tree;
 
     #[test]
     fn declarations_know_type_and_size() {
-        let view = view();
-        let region = view.region(view.offset(6, 3).unwrap()).unwrap();
+        let tree = tree();
+        let region = tree.region(tree.offset(6, 3).unwrap()).unwrap();
         let found: Vec<_> =
-            view.mentions(region).iter().cloned().map(|m| (m.declaration.type_text, m.declaration.bytes)).collect();
+            tree.mentions(region).iter().cloned().map(|m| (m.declaration.type_text, m.declaration.bytes)).collect();
         assert_eq!(found, [("float[32]".to_string(), Some(128)), ("float[2][3]".to_string(), Some(24))]);
-        let region = view.region(view.offset(5, 3).unwrap()).unwrap();
-        assert_eq!(view.mentions(region)[0].declaration.bytes, None);
-        assert_eq!(view.mentions(region)[0].declaration.type_text, "float[W]");
+        let region = tree.region(tree.offset(5, 3).unwrap()).unwrap();
+        assert_eq!(tree.mentions(region)[0].declaration.bytes, None);
+        assert_eq!(tree.mentions(region)[0].declaration.type_text, "float[W]");
     }
 }

@@ -12,9 +12,9 @@ use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
 
 use crate::tree::functions::{enclosing_function, head_start};
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
-impl SourceView {
+impl SyntaxTree {
     /// Other text in place of a range.
     pub fn replacement(&self, range: Range<usize>, replacement: &str) -> Option<Edit> {
         let context = self.context(range.start)?;
@@ -185,8 +185,8 @@ mod tests {
     use lmem_base::source::{SourceFile, Span};
     use lmem_unit::MappedText;
 
-    fn view(name: &str, text: &str) -> SourceView {
-        SourceView::example(name, text)
+    fn tree(name: &str, text: &str) -> SyntaxTree {
+        SyntaxTree::example(name, text)
     }
 
     #[test]
@@ -196,12 +196,12 @@ mod tests {
             ("{\r\n\tfor (;;);\r\n}", "{\r\n\t#pragma unroll\r\n\tfor (;;);\r\n}"),
             ("{\nfor (;;);\n}", "{\n#pragma unroll\nfor (;;);\n}"),
         ] {
-            let view = view("a.cu", text);
-            let edit = view.line_before(text.find("for").unwrap(), "#pragma unroll").unwrap();
+            let tree = tree("a.cu", text);
+            let edit = tree.line_before(text.find("for").unwrap(), "#pragma unroll").unwrap();
             assert_eq!(apply(text, &[&edit]).as_deref(), Some(expected));
         }
         let text = "{ for (;;); }";
-        assert_eq!(view("a.cu", text).line_before(2, "#pragma unroll"), None);
+        assert_eq!(tree("a.cu", text).line_before(2, "#pragma unroll"), None);
     }
 
     #[test]
@@ -213,22 +213,22 @@ mod tests {
         text.push("\n", Span::new(&file, 2..4));
         let start = rust.find("for").unwrap();
         text.push("for (;;);", Span::new(&file, start..start + 9));
-        let view = SourceView::new(text.clone(), lmem_unit::CompiledText::Unknown);
-        let edit = view.neutral_line_before(2, "#pragma unroll").unwrap();
+        let tree = SyntaxTree::new(text.clone(), lmem_unit::CompiledText::Unknown);
+        let edit = tree.neutral_line_before(2, "#pragma unroll").unwrap();
         assert_eq!(edit.replacement, "#pragma unroll\\n\\\n    ");
         assert_eq!(text.edited(&[&edit]).as_deref(), Some("{\n#pragma unroll\nfor (;;);"));
-        assert_eq!(view.insertion(2, "_Pragma(\"unroll\") "), None);
+        assert_eq!(tree.insertion(2, "_Pragma(\"unroll\") "), None);
     }
 
     #[test]
     fn arguments_of_macros_are_no_place_for_edits() {
         let text = "#define CHECK(c) if (c) f(c)\n__global__ void k(int n) { CHECK(n + 1); f([&] { return n; }); }";
-        let view = view("a.cu", text);
+        let tree = tree("a.cu", text);
         let at = |needle: &str| {
             let start = text.find(needle).unwrap();
-            view.root().unwrap().named_descendant_for_byte_range(start, start + 1).unwrap()
+            tree.root().unwrap().named_descendant_for_byte_range(start, start + 1).unwrap()
         };
-        assert!(!view.is_plain(at("n + 1")) && view.is_plain(at("n; }")));
-        assert!(view.is_within_kernel(text.rfind("CHECK").unwrap()));
+        assert!(!tree.is_plain(at("n + 1")) && tree.is_plain(at("n; }")));
+        assert!(tree.is_within_kernel(text.rfind("CHECK").unwrap()));
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::ast::{Field, Kind, Node};
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
 /// A function: its name, and its launch bounds where it has some.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct ParameterSyntax {
     pub range: Range<usize>,
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// The function whose definition holds an offset.
     pub fn function_at(&self, offset: usize) -> Option<FunctionSyntax> {
         let end = (offset + 1).min(self.text().len());
@@ -122,25 +122,25 @@ pub fn head_start(function: Node<'_>) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::view;
-    use crate::tree::view::SourceView;
+    use super::super::tests::tree;
+    use crate::tree::syntax_tree::SyntaxTree;
 
     #[test]
     fn a_head_that_the_grammar_tears_apart_is_one() {
         let text = "int a;\n__global__ void __maxnreg__(32) k(int n) { n; }\n__device__ void f(int m) { m; }\n";
-        let view = SourceView::example("a.cu", text);
-        let limit = |at: &str| view.function_at(text.find(at).unwrap()).unwrap().max_registers;
+        let tree = SyntaxTree::example("a.cu", text);
+        let limit = |at: &str| tree.function_at(text.find(at).unwrap()).unwrap().max_registers;
         assert_eq!(limit("n;").map(|range| &text[range]), Some("__maxnreg__(32)"));
         assert_eq!(limit("m;"), None);
-        assert!(view.is_within_kernel(text.find("n;").unwrap()) && !view.is_within_kernel(text.find("m;").unwrap()));
+        assert!(tree.is_within_kernel(text.find("n;").unwrap()) && !tree.is_within_kernel(text.find("m;").unwrap()));
     }
 
     #[test]
     fn functions_are_found() {
-        let view = view();
-        let function = view.function_at(view.offset(8, 5).unwrap()).unwrap();
-        assert_eq!(&view.text()[function.name], "kernel");
-        assert_eq!(&view.text()[function.launch_bounds.unwrap()], "__launch_bounds__(1024, 2)");
+        let tree = tree();
+        let function = tree.function_at(tree.offset(8, 5).unwrap()).unwrap();
+        assert_eq!(&tree.text()[function.name], "kernel");
+        assert_eq!(&tree.text()[function.launch_bounds.unwrap()], "__launch_bounds__(1024, 2)");
         assert_eq!(function.template_parameters, ["T", "W"]);
     }
 }

@@ -4,11 +4,11 @@
 //! that one.
 
 use super::call_syntax::CallSyntax;
-use super::view::SourceView;
+use super::syntax_tree::SyntaxTree;
 use crate::ast::{Kind, Node};
 use crate::tree::declarations::Declaration;
 
-impl SourceView {
+impl SyntaxTree {
     /// The statement at an offset, and those behind it that begin on the same line.
     pub fn regions(&self, offset: usize) -> Vec<Node<'_>> {
         let Some(first) = self.region(offset) else { return Vec::new() };
@@ -57,8 +57,8 @@ mod tests {
 
     #[test]
     fn statements_of_a_line_go_together() {
-        let view = SourceView::example("a.cu", TEXT);
-        let count = |line, column| view.regions(view.offset(line, column).unwrap()).len();
+        let tree = SyntaxTree::example("a.cu", TEXT);
+        let count = |line, column| tree.regions(tree.offset(line, column).unwrap()).len();
         assert_eq!((count(3, 5), count(3, 21), count(4, 5), count(2, 19)), (3, 2, 1, 1));
     }
 }

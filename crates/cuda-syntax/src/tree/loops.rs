@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::ast::{Field, Kind, Node};
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
 /// A loop of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct LoopSyntax {
     pub pragma: Option<Range<usize>>,
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// Loops around an offset, innermost first, within its function.
     pub fn loops_around(&self, offset: usize) -> Vec<LoopSyntax> {
         let is_function = |node: &Node<'_>| matches!(node.kind(), Kind::FunctionDefinition | Kind::LambdaExpression);
@@ -46,13 +46,13 @@ pub fn is_loop(node: Node<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::view;
+    use super::super::tests::tree;
 
     #[test]
     fn loops_are_found() {
-        let view = view();
-        let loops = view.loops_around(view.offset(13, 31).unwrap());
-        assert_eq!(&view.text()[loops[0].range.clone()], "for (int k = 0; k < 4; ++k)");
-        assert_eq!(&view.text()[loops[0].pragma.clone().unwrap()], "#pragma unroll 1");
+        let tree = tree();
+        let loops = tree.loops_around(tree.offset(13, 31).unwrap());
+        assert_eq!(&tree.text()[loops[0].range.clone()], "for (int k = 0; k < 4; ++k)");
+        assert_eq!(&tree.text()[loops[0].pragma.clone().unwrap()], "#pragma unroll 1");
     }
 }

@@ -10,7 +10,7 @@ use crate::tree::declarations::{Declaration, resolve};
 use crate::tree::functions::enclosing_function;
 use crate::tree::region::nodes_of;
 use crate::tree::role::{is_operand, role};
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 use crate::tree::volatile::Volatility;
 
 /// A use of a variable.
@@ -40,7 +40,7 @@ impl Mention {
     }
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// Uses of local variables and parameters in a region, aliases resolved to what they stand for.
     pub fn mentions(&self, region: Node<'_>) -> Rc<[Mention]> {
         let range = (region.start_byte(), region.end_byte());

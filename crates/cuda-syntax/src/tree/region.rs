@@ -2,9 +2,9 @@
 
 use crate::ast::{Field, Kind, Node};
 use crate::tree::loops::is_loop;
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
-impl SourceView {
+impl SyntaxTree {
     /// The statement, or the part of a loop's or branch's header, that starts or stands at an offset.
     pub fn region(&self, offset: usize) -> Option<Node<'_>> {
         let end = (offset + 1).min(self.text().len());
@@ -60,22 +60,22 @@ fn is_statement(node: Node<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::tree::view::SourceView;
+    use crate::tree::syntax_tree::SyntaxTree;
 
     #[test]
     fn functions_on_one_line_are_one_region() {
         let text = "__global__ void dbl(double* p) { volatile int acc = 0; p[threadIdx.x] = sin(p[acc]); }\nint a;\n";
-        let view = SourceView::example("a.cu", text);
+        let tree = SyntaxTree::example("a.cu", text);
         for column in [1, 56] {
-            let region = view.region(view.offset(1, column).unwrap()).unwrap();
-            let calls: Vec<String> = view.calls(region).into_iter().map(|(name, _)| name).collect();
+            let region = tree.region(tree.offset(1, column).unwrap()).unwrap();
+            let calls: Vec<String> = tree.calls(region).into_iter().map(|(name, _)| name).collect();
             let names: Vec<String> =
-                view.mentions(region).iter().map(|mention| mention.declaration.name.clone()).collect();
+                tree.mentions(region).iter().map(|mention| mention.declaration.name.clone()).collect();
             assert_eq!(
                 (calls, names.contains(&"acc".to_string())),
                 (vec!["sin".to_string()], true),
                 "column {column}: {}",
-                view.slice(region)
+                tree.slice(region)
             );
         }
     }

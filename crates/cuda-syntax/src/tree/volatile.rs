@@ -3,7 +3,7 @@
 use super::declarations::POINTER_BYTES;
 use crate::ast::{Field, Kind, Node};
 use crate::tree::declarations::{Declaration, DeclarationKind};
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
 /// What `volatile` makes volatile.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,7 +16,7 @@ pub enum Volatility {
     Member(String),
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// Tells what is volatile. A pointer that is itself volatile is a variable as others are, and no alias.
     pub(super) fn qualified(&self, declaration: Declaration, declarator: Node<'_>, is_volatile: bool) -> Declaration {
         let mut innermost = None;

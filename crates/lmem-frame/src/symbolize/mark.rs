@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cuda_syntax::tree::{CounterSyntax, Declaration, LoopSyntax, Mention, Walk, base_name};
-use cuda_syntax::{SourceView, Views};
+use cuda_syntax::{SyntaxTree, SyntaxTrees};
 use lmem_base::mangling::demangle;
 use nv_code::dataflow::Trip;
 use nv_code::{AccessKind, SourceLine};
@@ -17,7 +17,7 @@ use crate::access::{Access, Address};
 use crate::place::Place;
 
 /// Narrows an access from its statement to the use of the variable.
-pub fn mark_use(access: &mut Access, view: usize, declaration: &Declaration, views: &Views<'_>) {
+pub fn mark_use(access: &mut Access, view: usize, declaration: &Declaration, views: &SyntaxTrees<'_>) {
     let is_it = |mention: &&Mention| {
         mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
     };
@@ -170,7 +170,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Notes the source loop around each access.
-pub fn mark_loops(accesses: &mut [Access], views: &Views<'_>) {
+pub fn mark_loops(accesses: &mut [Access], views: &SyntaxTrees<'_>) {
     for access in accesses {
         if access.loop_depth == 0 && access.address == Address::Constant {
             continue;
@@ -185,20 +185,24 @@ pub fn mark_loops(accesses: &mut [Access], views: &Views<'_>) {
 
 /// The source of a loop of the machine code: of the loops around a place the one whose header has the line of the closing
 /// branch, else the innermost that is not unrolled on request.
-pub fn source_loop(places: &[Place], branch: &[SourceLine], views: &Views<'_>) -> Option<(Rc<SourceView>, LoopSyntax)> {
+pub fn source_loop(
+    places: &[Place],
+    branch: &[SourceLine],
+    views: &SyntaxTrees<'_>,
+) -> Option<(Rc<SyntaxTree>, LoopSyntax)> {
     let around = || {
         places.iter().flat_map(|place| {
             place.view.loops_around(place.offset).into_iter().map(|found| (Rc::clone(&place.view), found))
         })
     };
-    let closes = |view: &Rc<SourceView>, found: &LoopSyntax| {
+    let closes = |view: &Rc<SyntaxTree>, found: &LoopSyntax| {
         let header = view.line_of(found.range.start)..=view.line_of(found.range.end);
         branch.iter().any(|line| {
             header.contains(&(line.line as usize))
                 && views.get(&line.file).is_some_and(|other| Rc::ptr_eq(&other, view))
         })
     };
-    let is_unrolled = |view: &SourceView, found: &LoopSyntax| {
+    let is_unrolled = |view: &SyntaxTree, found: &LoopSyntax| {
         found
             .pragma
             .clone()

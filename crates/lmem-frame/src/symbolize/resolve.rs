@@ -6,9 +6,9 @@ use std::path::Path;
 use std::rc::Rc;
 
 use cuda_syntax::ast::Node;
+use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::tree::{Declaration, DeclarationKind, MemberSyntax, Mention, base_name};
-use cuda_syntax::words::places_of;
-use cuda_syntax::{Views, types};
+use cuda_syntax::{SyntaxTrees, types};
 use lmem_base::mangling::{bind, demangle, template_arguments};
 use lmem_unit::FrontEndVariable;
 use nv_code::AccessKind;
@@ -71,7 +71,7 @@ pub struct Wanted<'a> {
 }
 
 /// Finds the uses of variables that an access may be, none where there are none.
-pub fn resolve(places: &[Place], views: &Views<'_>, wanted: &Wanted<'_>) -> Vec<Found> {
+pub fn resolve(places: &[Place], views: &SyntaxTrees<'_>, wanted: &Wanted<'_>) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     let mut beside: Vec<Found> = Vec::new();
     let mut inner: Vec<Use> = Vec::new();
@@ -185,7 +185,7 @@ fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
 
 /// Uses of variables in the statement at a place, with what the front end knows of them; variables that only the front
 /// end knows, as those that a macro declares, too.
-fn mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Rc<[Mention]> {
+fn mentions(place: &Place, regions: &[Node<'_>], views: &SyntaxTrees<'_>) -> Rc<[Mention]> {
     let view = Rc::as_ptr(&place.view) as usize;
     let (start, end) = (regions.first().map(Node::start_byte), regions.last().map(Node::end_byte));
     let key = (view, start.unwrap_or(place.offset), end.unwrap_or(place.offset), place.function.clone());
@@ -197,7 +197,7 @@ fn mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Rc<[Menti
     found
 }
 
-fn find_mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Vec<Mention> {
+fn find_mentions(place: &Place, regions: &[Node<'_>], views: &SyntaxTrees<'_>) -> Vec<Mention> {
     let mentions = regions.iter().flat_map(|region| place.view.mentions(*region).to_vec());
     let mut mentions: Vec<Mention> = mentions.collect();
     for mention in &mut mentions {
@@ -223,7 +223,11 @@ fn find_mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Vec<
 }
 
 /// What the front end knows of a declaration, for the instance of the function that the place is in.
-pub fn front_end<'v>(place: &Place, views: &'v Views<'_>, declaration: &Declaration) -> Option<&'v FrontEndVariable> {
+pub fn front_end<'v>(
+    place: &Place,
+    views: &'v SyntaxTrees<'_>,
+    declaration: &Declaration,
+) -> Option<&'v FrontEndVariable> {
     if declaration.is_parameter {
         return None;
     }
@@ -278,7 +282,7 @@ pub fn hidden_declaration(place: &Place, variable: &FrontEndVariable) -> Option<
     if is_elsewhere || place.view.is_declared(place.offset, &variable.name) {
         return None;
     }
-    let word = places_of(text, &variable.name).next();
+    let word = occurrences(text, &variable.name).next();
     let blank = text.len() - text.trim_start().len();
     let range = match word {
         Some(at) => line.start + at..line.start + at + variable.name.len(),
@@ -298,12 +302,12 @@ pub fn hidden_declaration(place: &Place, variable: &FrontEndVariable) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cuda_syntax::SourceView;
+    use cuda_syntax::SyntaxTree;
 
     #[test]
     fn parameters_of_templates_stand_for_types() {
         let text = "template <class T, int N> __device__ float f(T v) { T x = v; return x[N]; }\n";
-        let view = Rc::new(SourceView::example("a.cu", text));
+        let view = Rc::new(SyntaxTree::example("a.cu", text));
         let offset = text.find("x =").unwrap();
         let bound = |function: &str| {
             let place =

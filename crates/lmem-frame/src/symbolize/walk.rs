@@ -53,7 +53,7 @@ fn walk_of_argument(name: &str, offset: usize, level: usize, places: &[Place]) -
 mod tests {
     use std::rc::Rc;
 
-    use cuda_syntax::SourceView;
+    use cuda_syntax::SyntaxTree;
 
     use super::*;
 
@@ -61,7 +61,7 @@ mod tests {
     fn walk(body: &str) -> Option<Walk> {
         let text =
             format!("constexpr int W = 4;\ntemplate <int T> __global__ void k(int n, int degree) {{\n{body}\n}}\n");
-        let view = Rc::new(SourceView::example("a.cu", text.as_str()));
+        let view = Rc::new(SyntaxTree::example("a.cu", text.as_str()));
         let start = view.text().rfind("a[").unwrap() + 2;
         let end = start + view.text()[start..].find(']').unwrap();
         let place = Place { view, line: 3, offset: start, function: None, callee: None };
