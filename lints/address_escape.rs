@@ -17,14 +17,12 @@
 //! beyond the table, which was undefined, calls the last function then. Where neither is possible, a kernel's own variable
 //! may become a part of shared memory, which has addresses too: see `dynamic_index`.
 
-use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
 use lmem_frame::{Escape, EscapeKind, StackObject, StackObjectKind};
 
 use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, traffic};
-use crate::rewrite::by_value::pass_by_value;
-use crate::suggest;
+use crate::rewrite::{by_value, devirtualize, inline, shared};
 
 pub(crate) static LINT: Lint = Lint {
     name: "address_escape",
@@ -53,18 +51,10 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     };
     // What a function of another unit does with an address is not seen: it may want one of local memory.
     let is_known = !object.escapes.iter().any(|escape| escape.is_external);
-    let shared = is_known.then(|| suggest::keep_in_shared_memory(cx, object)).flatten();
-    let inlined = callees(object).and_then(|callees| suggest::inline(cx, object, &callees));
-    let finding = finding.help(advice(escape)).suggest(inlined).suggest(by_value(cx, object));
-    Some(finding.suggest(suggest::call_by_name(cx, object)).suggest(shared))
-}
-
-/// The variable as an argument and a result of the functions that get its address. With `-rdc=true` other files may call them
-/// by their own declarations, which only the linker would miss.
-fn by_value(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
-    let name = &object.variable.as_ref().filter(|_| !cx.unit.is_relocatable())?.name;
-    let title = format!("pass `{name}` by value, and return what is changed");
-    Some(Suggestion::new(title, Applicability::MaybeIncorrect, pass_by_value(object)?))
+    let shared = is_known.then(|| shared::suggestion(cx, object)).flatten();
+    let inlined = callees(object).and_then(|callees| inline::suggestion(cx, object, &callees));
+    let finding = finding.help(advice(escape)).suggest(inlined).suggest(by_value::suggestion(cx, object));
+    Some(finding.suggest(devirtualize::suggestion(cx, object)).suggest(shared))
 }
 
 /// The functions that the address is passed to, where it leaves in no other way.

@@ -23,7 +23,7 @@ use lmem_base::words::plural;
 use lmem_frame::{CallArea, CallAreaKind, EscapeKind, KernelFrame, PassedTo, StackObject, StackObjectKind};
 
 use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding};
-use crate::suggest;
+use crate::rewrite::{devirtualize, inline};
 
 pub(crate) static LINT: Lint =
     Lint { name: "call_frame", level: Level::Warn, source: include_str!("call_frame.rs"), check: Check::Object(check) };
@@ -66,9 +66,9 @@ fn saved(cx: &LintContext<'_>, area: &CallArea, registers: u64, size: u64) -> Fi
             .note(format!("{} may call it: no frame that ptxas reports for a kernel counts this one", kernels(frame)));
     }
     let is_named = !frame.is_address_taken && !frame.kernels.is_empty();
-    let inlined = frame.span.as_ref().filter(|_| is_named).and_then(|name| suggest::inline_named(cx, name));
+    let inlined = frame.span.as_ref().filter(|_| is_named).and_then(|name| inline::of_function(cx, name));
     let by_name = frame.span.as_ref().filter(|_| frame.is_address_taken);
-    let by_name = by_name.and_then(|name| suggest::call_function_by_name(cx, name));
+    let by_name = by_name.and_then(|name| devirtualize::of_function(cx, name));
     finding.help(help).suggest(inlined).suggest(by_name)
 }
 
@@ -127,8 +127,8 @@ fn passed(cx: &LintContext<'_>, area: &CallArea, arguments: u64, result: u64) ->
         finding = finding.note(format!("{} more use the same memory", plural(others as u64, "function")));
     }
     let is_named = matches!(area.callees.as_slice(), [Some(_)]);
-    let inlined = area.callee_span.as_ref().filter(|_| is_named).and_then(|name| suggest::inline_named(cx, name));
-    let by_name = area.calls.first().filter(|_| !is_named).and_then(|call| suggest::call_by_name_near(cx, call));
+    let inlined = area.callee_span.as_ref().filter(|_| is_named).and_then(|name| inline::of_function(cx, name));
+    let by_name = area.calls.first().filter(|_| !is_named).and_then(|call| devirtualize::near_call(cx, call));
     finding
         .suggest(inlined)
         .suggest(by_name)
@@ -148,7 +148,7 @@ fn copied(cx: &LintContext<'_>, object: &StackObject, to: &PassedTo) -> Finding 
         .primary(to.call.as_ref(), "passed by value here")
         .primary(cx.frame.span.as_ref(), "in this kernel")
         .help("pass only the members that are needed, or let the function be inlined (`__forceinline__`)")
-        .suggest(suggest::inline(cx, object, to.callee.as_slice()))
+        .suggest(inline::suggestion(cx, object, to.callee.as_slice()))
 }
 
 fn incoming(frame: &KernelFrame, count: u64) -> Finding {

@@ -23,8 +23,8 @@ use lmem_frame::{Access, Address, Contents, EscapeKind, StackObject, StackObject
 use nv_code::AccessKind;
 
 use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, origin};
-use crate::rewrite::sites::declaration_at;
-use crate::suggest;
+use crate::rewrite::facts::sites::declaration_at;
+use crate::rewrite::static_table;
 
 pub(crate) static LINT: Lint = Lint {
     name: "constant_table",
@@ -58,7 +58,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         None => finding
             .help(advice(object, read, *is_computed))
             .suggest(make_static(object))
-            .suggest(suggest::declare_with_values(object)),
+            .suggest(static_table::suggestion(object)),
     })
 }
 

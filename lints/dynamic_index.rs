@@ -30,18 +30,14 @@
 //! judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. Where nothing tells the block
 //! size, the edit has a usual one that must be replaced. All other ways out are advice.
 
-use lmem_base::diagnostic::{Applicability, Suggestion, Uniformity};
-use lmem_base::edit::{are_apart, conflict};
+use lmem_base::diagnostic::{Applicability, Uniformity};
 use lmem_base::level::Level;
 use lmem_frame::{Access, Address, StackObject, StackObjectKind};
 use nv_code::dataflow::Sources;
 
 use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, origin};
-use crate::rewrite::ForLoop;
-use crate::rewrite::rotation::{Rotations, rotations};
-use crate::rewrite::selection::{Form, selection};
-use crate::suggest;
-use crate::suggest::Unrolled;
+use crate::rewrite::select::{FORMS, worth::SELECT_ELEMENTS};
+use crate::rewrite::{component, ring_order, select, shared, static_table};
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_index",
@@ -49,19 +45,6 @@ pub(crate) static LINT: Lint = Lint {
     source: include_str!("dynamic_index.rs"),
     check: Check::Object(check),
 };
-
-/// A chain of selects beats local memory up to this many elements, when the index differs from thread to thread.
-const SELECT_ELEMENTS: u64 = 16;
-/// Up to here it is as fast.
-const MOST_ELEMENTS: u64 = 32;
-/// The same for an array that is only read with such an index: it stays in the cache. On an H200 a loop of reads from 16
-/// elements took 0.228 ms, and 0.542 ms with selects.
-const READ_ELEMENTS: u64 = 8;
-/// The same for an index that is the same in the whole warp.
-const UNIFORM_ELEMENTS: u64 = 4;
-
-/// How elements are written, in the order in which that is tried.
-const FORMS: [Form; 2] = [Form::Branch, Form::Select];
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
@@ -75,110 +58,17 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .note(uniformity(sources));
     let finding = finding.help(advice(object, guilty, sources));
     // Shared memory is as fast as selects for few elements, and faster for more; but not for a block of unknown size.
-    let (shared, of_some_block) = match suggest::keep_in_shared_memory(cx, object) {
+    let (shared, of_some_block) = match shared::suggestion(cx, object) {
         Some(suggestion) if suggestion.applicability == Applicability::HasPlaceholders => (None, Some(suggestion)),
         suggestion => (suggestion, None),
     };
-    let finding = match rotations(object) {
-        Some(rotations) => {
-            FORMS.iter().fold(finding, |finding, form| finding.suggest(visit_in_order(object, &rotations, *form)))
-        }
-        None => finding,
-    };
+    let in_order = ring_order::suggestions(object).into_iter();
+    let finding = in_order.fold(finding, |finding, suggestion| finding.suggest(Some(suggestion)));
     // Where variables share memory, the machine code does not tell what is constant.
-    let finding = finding.suggest(suggest::declare_with_values(object)).suggest(suggest::select_lanes(object));
-    let finding = FORMS.iter().fold(finding.suggest(shared), |finding, form| finding.suggest(select(object, *form)));
+    let finding = finding.suggest(static_table::suggestion(object)).suggest(component::suggestion(object));
+    let finding =
+        FORMS.iter().fold(finding.suggest(shared), |finding, form| finding.suggest(select::suggestion(object, *form)));
     Some(finding.suggest(of_some_block))
-}
-
-/// Accesses of all elements, of which one is chosen, in place of all accesses with a computed index; loops over the array
-/// are unrolled with them, since one index that is no constant is enough to keep all of it in memory.
-fn select(object: &StackObject, form: Form) -> Option<Suggestion> {
-    let selection = selection(object, form, &[])?;
-    // Without an access that writes, the forms are one.
-    let limit = match selection.has_writes {
-        _ if is_walked_deeper(object) => MOST_ELEMENTS,
-        true => limit(object),
-        false => limit(object).min(READ_ELEMENTS),
-    };
-    let is_worth = selection.elements.is_some_and(|elements| elements <= limit);
-    if !is_worth || (form == Form::Select && !selection.has_writes) {
-        return None;
-    }
-    let unrolled = Unrolled::of(object)?;
-    let is_apart = |edit| selection.edits.iter().all(|other| !conflict(edit, other));
-    let is_within_kernel = selection.is_within_kernel && unrolled.loops.iter().all(ForLoop::is_within_kernel);
-    if !unrolled.edits.iter().all(is_apart) {
-        return None;
-    }
-    let title = match unrolled.edits.is_empty() {
-        true => "select the element in an unrolled loop over all of them",
-        false => "select the element in an unrolled loop over all of them, and unroll the loops over it",
-    };
-    let keeps_loops = unrolled.edits.is_empty();
-    let mut edits = selection.edits;
-    edits.extend(unrolled.edits);
-    edits.sort();
-    let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits).rounds(unrolled.rounds);
-    Some(suggestion.keeping_loops(keeps_loops).within_kernel(is_within_kernel))
-}
-
-/// Whether loops over the elements go round more often than any element is chosen: all of their accesses are saved for one
-/// select.
-fn is_walked_deeper(object: &StackObject) -> bool {
-    let deepest = |is_wanted: &dyn Fn(&Address) -> bool| {
-        let accesses = object.accesses.iter().filter(|access| is_wanted(&access.address));
-        accesses.map(|access| access.loop_depth).max()
-    };
-    let chosen = deepest(&|address| matches!(address, Address::Computed(_)));
-    deepest(&|address| matches!(address, Address::Counter(_))) > chosen
-}
-
-fn is_floating(type_text: &str) -> bool {
-    ["float", "double", "half", "__half", "__nv_bfloat16", "nv_bfloat16"].iter().any(|name| type_text.starts_with(name))
-}
-
-/// Loops that visit all elements from some element on, in the order of the elements; what is left with a computed index
-/// selects its element.
-fn visit_in_order(object: &StackObject, rotations: &Rotations, form: Form) -> Option<Suggestion> {
-    let selection = selection(object, form, &rotations.loops)?;
-    // Each of the loops saves an access to every element, so that a select of one costs no more than it.
-    let is_worth = selection.edits.is_empty() || selection.elements.is_some_and(|elements| elements <= MOST_ELEMENTS);
-    if !is_worth || (form == Form::Select && !selection.has_writes) {
-        return None;
-    }
-    let unrolled = Unrolled::of(object)?;
-    let is_within_kernel = rotations.is_within_kernel
-        && selection.is_within_kernel
-        && unrolled.loops.iter().all(ForLoop::is_within_kernel);
-    let title = match selection.edits.is_empty() {
-        true => "visit the elements in their own order, in an unrolled loop",
-        false => "visit the elements in their own order, in an unrolled loop, and select the one that is used alone",
-    };
-    let rounds_anew = object.variable.as_ref().is_some_and(|variable| is_floating(&variable.type_text));
-    let title = format!("{title}{}", if rounds_anew { " (sums round in another order)" } else { "" });
-    let mut edits = rotations.edits.clone();
-    edits.extend(selection.edits);
-    edits.extend(unrolled.edits);
-    edits.sort();
-    edits.dedup();
-    let is_apart = are_apart(&edits);
-    let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits);
-    is_apart.then(|| suggestion.rounds(rotations.rounds.max(unrolled.rounds)).within_kernel(is_within_kernel))
-}
-
-/// How many elements a chain of selects may have that is not slower than local memory.
-fn limit(object: &StackObject) -> u64 {
-    let sources = object.accesses.iter().filter_map(|access| match &access.address {
-        Address::Computed(sources) => Some(sources.uniformity()),
-        _ => None,
-    });
-    let is_uniform = |uniformity| uniformity == Some(Uniformity::Uniform);
-    match sources.fold((true, true), |(all, known), it| (all && is_uniform(it), known && it.is_some())) {
-        (true, _) => UNIFORM_ELEMENTS,
-        (false, true) => MOST_ELEMENTS,
-        (false, false) => SELECT_ELEMENTS,
-    }
 }
 
 fn reason(guilty: &Access, sources: &Sources) -> String {

@@ -16,7 +16,7 @@ use lmem_base::level::Level;
 use lmem_frame::{Address, StackObject, StackObjectKind};
 
 use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, object_finding};
-use crate::suggest;
+use crate::rewrite::shared;
 
 pub(crate) static LINT: Lint = Lint {
     name: "large_array",
@@ -39,5 +39,5 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let room = format!("a thread of this kernel may use {registers} registers, {}", bytes(registers * REGISTER_BYTES));
     let finding = object_finding(object, Some(guilty), message).access(object, guilty).note(room);
     let finding = finding.help("process the data in pieces that fit, or keep it in shared memory");
-    Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
+    Some(finding.suggest(shared::suggestion(cx, object)))
 }

@@ -2,7 +2,7 @@
 //!
 //! A lint looks at one object of a stack frame, a kernel, or the options of a unit, and answers with a finding. `framework` has what
 //! all lints are made of, `registry` their order: the first lint that answers claims the object, so that the most specific
-//! cause is named and the bytes add up. `rewrite` and `suggest` have the edits.
+//! cause is named and the bytes add up. `rewrite` has the edits.
 
 mod address_escape;
 mod call_frame;
@@ -23,7 +23,6 @@ mod rewrite;
 mod rolled_loop;
 mod shared_spill_available;
 mod slow_path_math;
-mod suggest;
 mod unexplained_local_memory;
 mod vector_reinterpret;
 mod volatile_local;

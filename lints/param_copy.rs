@@ -25,9 +25,9 @@ use lmem_frame::{
 };
 
 use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, line_of, object_finding, origin};
-use crate::rewrite::own_members::own_members_of;
-use crate::rewrite::sites::{DeclarationSite, declaration_at};
-use crate::suggest;
+use crate::rewrite::facts::sites::{DeclarationSite, declaration_at};
+use crate::rewrite::sroa::scalar_replacement;
+use crate::rewrite::{Rewrite, shared};
 
 pub(crate) static LINT: Lint =
     Lint { name: "param_copy", level: Level::Warn, source: include_str!("param_copy.rs"), check: Check::Object(check) };
@@ -78,9 +78,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         finding = finding.label(guilty.span.as_ref(), format!("the address depends on {}", origin(sources)));
     }
     let finding = finding.help(advice(cx, object, copy, copied)).suggest(grid_constant(cx, object, copy, copied));
-    let own = own_members(cx, object, copy, copied).into_iter().flatten();
+    let own = written_members(cx, object, copy, copied).into_iter().flatten();
     let finding = own.fold(finding, |finding, own| finding.suggest(Some(own)));
-    Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
+    Some(finding.suggest(shared::suggestion(cx, object)))
 }
 
 /// `const __grid_constant__` before the parameter. Where something is seen to write to it, the compiler refuses that; a
@@ -103,7 +103,7 @@ fn grid_constant(
     };
     let edits = constant_in_place(cx, &site).into_iter().collect();
     let title = format!("declare `{}` as `const __grid_constant__`, so that it is used where it lies", parameter.name);
-    Some(Suggestion::new(title, applicability, edits).within_kernel(site.is_within_kernel()))
+    Some(Rewrite::new(applicability, edits).within_kernel(site.is_within_kernel()).suggestion(title))
 }
 
 /// Whether the kernel reads elements that may differ from thread to thread: constant memory serves those one after the
@@ -126,28 +126,24 @@ fn constant_in_place(cx: &LintContext<'_>, site: &DeclarationSite) -> Option<Edi
 
 /// Variables for the members that are written; where the compiler makes a copy for the others all the same, the parameter
 /// is declared constant too.
-fn own_members(
+fn written_members(
     cx: &LintContext<'_>,
     object: &StackObject,
     copy: &ParameterCopy,
     copied: Copied,
 ) -> Option<Vec<Suggestion>> {
     let parameter = copy.parameter.as_ref().filter(|_| copied == Copied::Itself && cx.frame.is_entry)?;
-    let own = own_members_of(object, &parameter.span)?;
-    let names: Vec<String> = own.members.iter().map(|member| format!("`{member}`")).collect();
+    let (members, rewrite) = scalar_replacement(object, &parameter.span)?;
+    let names: Vec<String> = members.iter().map(|member| format!("`{member}`")).collect();
     let title = format!("let what changes of `{}` be variables: {}", parameter.name, names.join(", "));
-    let suggestion = |title: String, edits: Vec<Edit>| {
-        Suggestion::new(title, Applicability::MaybeIncorrect, edits).within_kernel(true)
-    };
-    let site = declaration_at(object, &parameter.span);
-    let mut with_constant = own.edits.clone();
-    with_constant.extend(site.as_ref().and_then(|site| constant_in_place(cx, site)));
-    with_constant.sort();
     if is_read_apart(object) {
-        return Some(vec![suggestion(title, own.edits)]);
+        return Some(vec![rewrite.suggestion(title)]);
     }
+    let constant = declaration_at(object, &parameter.span).and_then(|site| constant_in_place(cx, &site));
+    let constant = Rewrite::new(Applicability::MaybeIncorrect, constant.into_iter().collect()).within_kernel(true);
+    let with_constant = rewrite.clone().and(constant)?;
     let constant_title = format!("{title}, and declare it as `const __grid_constant__`");
-    Some(vec![suggestion(title, own.edits), suggestion(constant_title, with_constant)])
+    Some(vec![rewrite.suggestion(title), with_constant.suggestion(constant_title)])
 }
 
 fn copied(object: &StackObject, copy: &ParameterCopy) -> Option<Copied> {

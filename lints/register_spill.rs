@@ -26,7 +26,8 @@ use lmem_frame::{KernelFrame, Limit, LimitOrigin, SpillGroup, Spills, StackObjec
 use lmem_unit::UnitCode;
 
 use crate::framework::{Check, Finding, Lint, LintContext, bytes, line_of};
-use crate::suggest;
+use crate::rewrite::launch_bounds;
+use crate::rewrite::shared::spilling;
 
 pub(crate) static LINT: Lint = Lint {
     name: "register_spill",
@@ -100,14 +101,14 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         let finding = finding.note(unused_note(used, allowed)).help(format!(
             "name the number of blocks too: `__launch_bounds__({threads}, 1)` makes `ptxas` use up to {allowed} registers"
         ));
-        return Some(finding.suggest(suggest::name_blocks(frame)).suggest(suggest::spill_to_shared_memory(cx, None)));
+        return Some(finding.suggest(launch_bounds::name_blocks(frame)).suggest(spilling::suggestion(cx, None)));
     }
     let advice = launched(cx, &mut finding).unwrap_or_else(|| advice(cx.arch.gpu(), frame.limit.as_ref(), need(frame)));
     let finding = finding.suggest(fit_launches(cx));
     let finding = raise_limit(cx).into_iter().fold(finding, |finding, more| finding.suggest(Some(more)));
     // It makes spills cheaper; advice that avoids them is not to be lost for it.
     let is_only = finding.suggestions.is_empty();
-    let in_shared_memory = suggest::spill_to_shared_memory(cx, is_only.then_some(&advice));
+    let in_shared_memory = spilling::suggestion(cx, is_only.then_some(&advice));
     Some(finding.suggest(in_shared_memory).help(advice))
 }
 
@@ -118,7 +119,7 @@ fn fit_launches(cx: &LintContext<'_>) -> Option<Suggestion> {
     let launch = cx.unit.launch(cx.frame)?;
     let allowed = cx.arch.gpu().registers_for(launch.threads, min_blocks);
     let names_blocks = min_blocks == 1 && !fits(cx, allowed);
-    (allowed > limit.registers).then(|| suggest::as_launched(cx.frame, launch, names_blocks))?
+    (allowed > limit.registers).then(|| launch_bounds::as_launched(cx.frame, launch, names_blocks))?
 }
 
 /// Limits that allow more registers, the one that is enough first.
@@ -134,7 +135,7 @@ fn raise_limit(cx: &LintContext<'_>) -> Vec<Suggestion> {
             choices.into_iter().map(|blocks| ask_fewer_blocks(frame, *min_blocks, blocks)).collect()
         }
         Some(LimitOrigin::MaxRegisters) => vec![more_registers(cx, needed)],
-        Some(LimitOrigin::Flag(flag)) => vec![suggest::name_registers(cx, flag, allowed(cx.arch.gpu(), needed))],
+        Some(LimitOrigin::Flag(flag)) => vec![launch_bounds::name_registers(cx, flag, allowed(cx.arch.gpu(), needed))],
         _ => Vec::new(),
     };
     suggestions.into_iter().flatten().collect()

@@ -17,16 +17,12 @@
 //! turned into guarded loops only where the other side has elements of the same type. Where unrolling does not help, a kernel's own
 //! array may become a slice of shared memory, with a column for each thread: see `dynamic_index`.
 
-use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;
 use lmem_frame::{Access, Address, SourceLoop, StackObject, StackObjectKind};
 use nv_code::dataflow::Trip;
 
 use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
-use crate::rewrite::ForLoop;
-use crate::rewrite::element_copy::element_copies;
-use crate::suggest;
-use crate::suggest::Unrolled;
+use crate::rewrite::{memcpy, shared, unroll};
 
 pub(crate) static LINT: Lint = Lint {
     name: "rolled_loop",
@@ -50,50 +46,12 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         _ => finding,
     };
     let suggestion = match walk {
-        Walk::Loop => unroll(object).or_else(|| copy_elements(object)),
-        Walk::Call(_) => copy_elements(object),
+        Walk::Loop => unroll::suggestion(object).or_else(|| memcpy::suggestion(object)),
+        Walk::Call(_) => memcpy::suggestion(object),
         Walk::Hidden => None,
     };
     let finding = finding.help(walk.advice(object.source_loop(guilty).as_ref(), trip)).suggest(suggestion);
-    Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
-}
-
-/// `#pragma unroll` at all loops that walk the array. Where a length is known at run time only, the loop runs to the
-/// array's extent first, with a guard.
-fn unroll(object: &StackObject) -> Option<Suggestion> {
-    let unrolled = Unrolled::of(object)?;
-    let title = match (unrolled.loops.len(), unrolled.has_guards, unrolled.is_certain) {
-        (1, false, _) => "unroll the loop, its length is known",
-        (_, false, _) => "unroll the loops over it, their lengths are known",
-        (1, true, true) => "let the loop run to the array's extent, with a guard inside, and unroll it",
-        (_, true, true) => "let the loops over it run to its extent, with a guard inside, and unroll them",
-        (1, true, false) => {
-            "if the loop never runs beyond the array's extent: run to it, with a guard inside, and unroll"
-        }
-        (_, true, false) => "if no loop runs beyond the array's extent: run to it, with guards inside, and unroll",
-    };
-    let applicability = match unrolled.is_certain {
-        true => Applicability::MachineApplicable,
-        false => Applicability::MaybeIncorrect,
-    };
-    let suggestion = Suggestion::new(title, applicability, unrolled.edits).rounds(unrolled.rounds);
-    Some(suggestion.within_kernel(unrolled.loops.iter().all(ForLoop::is_within_kernel)))
-}
-
-/// Unrolled loops over the elements in place of calls that copy so many bytes of the array, with the loops over it.
-fn copy_elements(object: &StackObject) -> Option<Suggestion> {
-    let copies = element_copies(object)?;
-    let unrolled = Unrolled::of_accesses(object, |access| object.copying_call(access).is_none())?;
-    let title = match unrolled.edits.is_empty() {
-        true => "copy element by element, with a guard, and unroll that",
-        false => "copy element by element, with a guard, and unroll all loops over the array",
-    };
-    let is_within_kernel = copies.is_within_kernel && unrolled.loops.iter().all(ForLoop::is_within_kernel);
-    let mut edits = copies.edits;
-    edits.extend(unrolled.edits);
-    edits.sort();
-    let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, edits);
-    Some(suggestion.rounds(copies.rounds.max(unrolled.rounds)).within_kernel(is_within_kernel))
+    Some(finding.suggest(shared::suggestion(cx, object)))
 }
 
 /// What walks over the array.

@@ -26,7 +26,7 @@ use lmem_frame::{FrameObject, StackObjectKind};
 use lmem_unit::UnitCode;
 
 use crate::framework::{Check, Finding, Lint, LintContext, bytes};
-use crate::suggest;
+use crate::rewrite::shared::spilling;
 
 pub(crate) static LINT: Lint = Lint {
     name: "shared_spill_available",
@@ -67,8 +67,8 @@ fn check(cx: &LintContext<'_>) -> Option<Finding> {
     if let UnitCode::CudaText { .. } = &cx.unit.unit.code {
         finding = finding.note("the driver compiles this text: one before CUDA 13 may ignore the pragma");
     }
-    let finding = finding.help(format!("write `{}` as the first statement", suggest::shared_spilling_statement()));
-    Some(finding.suggest(suggest::spill_to_shared_memory(cx, None)))
+    let finding = finding.help(format!("write `{}` as the first statement", spilling::statement()));
+    Some(finding.suggest(spilling::suggestion(cx, None)))
 }
 
 fn with_pragma(before: &ResourceUsage, after: &ResourceUsage) -> String {

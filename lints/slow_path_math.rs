@@ -13,12 +13,11 @@
 //! ## Fix safety
 //! Other functions give other results in the last digits: the programmer must judge.
 
-use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind};
 
 use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding};
-use crate::rewrite::math::multiples_of_pi;
+use crate::rewrite::math;
 
 pub(crate) static LINT: Lint = Lint {
     name: "slow_path_math",
@@ -35,9 +34,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .primary(function.span.as_ref(), "its slow path needs an array")
         .note("the array is used only for large arguments, but every thread has the frame");
     let finding = finding.help(advice(function.name.as_deref().unwrap_or_default()));
-    // Single for double precision, or a fast function, loses more than last digits: that is advice, and no edit.
-    let title = "take the factor π out, and call the functions of multiples of π (more exact: last digits and results near zero differ)";
-    Some(finding.suggest(Some(Suggestion::new(title, Applicability::MaybeIncorrect, multiples_of_pi(object)))))
+    Some(finding.suggest(Some(math::suggestion(object))))
 }
 
 fn advice(function: &str) -> String {

@@ -25,7 +25,7 @@ use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind};
 
 use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
-use crate::suggest;
+use crate::rewrite::{component, shared};
 
 pub(crate) static LINT: Lint = Lint {
     name: "vector_reinterpret",
@@ -51,5 +51,5 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         true => "select the component without an index, and take the part out of it with shifts or intrinsics",
         false => "load and store the vector as a vector, and unpack it into an array whose indices are constants",
     });
-    Some(finding.suggest(suggest::select_lanes(object)).suggest(suggest::keep_in_shared_memory(cx, object)))
+    Some(finding.suggest(component::suggestion(object)).suggest(shared::suggestion(cx, object)))
 }

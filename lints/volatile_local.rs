@@ -22,7 +22,7 @@ use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind, Variable};
 
 use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
-use crate::rewrite::sites::declaration_at;
+use crate::rewrite::facts::sites::declaration_at;
 
 pub(crate) static LINT: Lint = Lint {
     name: "volatile_local",

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cuda_syntax::Views;
+use cuda_syntax::SyntaxTrees;
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
@@ -57,7 +57,7 @@ fn examine(cubin: &[u8], ptx: &str) {
     let Ok(facts) = read_unit(cubin, ptx, "", Arch::new(90), true) else { return };
     let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Default::default() };
     let unit = unit();
-    let views = Views::new(&unit, &artifacts, Path::new("/nowhere"));
+    let views = SyntaxTrees::new(&unit, &artifacts, Path::new("/nowhere"));
     let about = UnitContext::new(&unit, &artifacts, &facts, &views, &[], Some((32, "-maxrregcount=32".into())));
     let levels = everything();
     drop(option_claims(&about, &levels));
@@ -104,7 +104,7 @@ fn examine_alone(cubin: &[u8]) {
     let Ok(facts) = read_machine_code(cubin, Arch::new(90), true, &here) else { return };
     let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Default::default() };
     let unit = unit();
-    let views = Views::new(&unit, &artifacts, Path::new("/nowhere"));
+    let views = SyntaxTrees::new(&unit, &artifacts, Path::new("/nowhere"));
     for frame in attribute(&views, &facts, &artifacts, None) {
         assert_eq!(frame.objects.iter().map(|object| object.bytes).sum::<u64>(), frame.usage.stack_frame);
     }

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use cuda_syntax::{Launch, Launches, Views};
+use cuda_syntax::{Launch, Launches, SyntaxTrees};
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
 use lmem_base::source::Span;
@@ -56,7 +56,7 @@ pub struct UnitContext<'a> {
     pub unit: &'a TranslationUnit,
     pub facts: &'a UnitFacts,
     /// Its texts with their syntax trees.
-    pub views: &'a Views<'a>,
+    pub views: &'a SyntaxTrees<'a>,
     /// Warnings of the compilers, with their places in the user's files.
     pub messages: &'a [(CompilerMessage, Option<Span>)],
     /// The `-maxrregcount` that counts.
@@ -73,7 +73,7 @@ impl<'a> UnitContext<'a> {
         unit: &'a TranslationUnit,
         artifacts: &'a Artifacts,
         facts: &'a UnitFacts,
-        views: &'a Views<'a>,
+        views: &'a SyntaxTrees<'a>,
         messages: &'a [(CompilerMessage, Option<Span>)],
         register_flag: Option<(u32, String)>,
     ) -> Self {

@@ -7,22 +7,30 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::{access_path, base_name, children, is_callee, resolve, role};
-use lmem_base::diagnostic::Edit;
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{access_path, base_name, is_callee, resolve, role};
+use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::mangling::demangle;
 use lmem_frame::{EscapeKind, StackObject};
 
-use super::purity::{is_pure, takes_values};
-use super::select_syntax::is_in_lambda;
-use super::sites::functions_named;
-use crate::rewrite::sites::located;
+use super::Rewrite;
+use super::facts::evaluation::is_in_lambda;
+use super::facts::purity::{is_pure, takes_values};
+use super::facts::sites::{functions_named, located};
+use crate::framework::LintContext;
+
+/// The variable as an argument and a result of the functions that get its address. With `-rdc=true` other files may call them
+/// by their own declarations, which only the linker would miss.
+pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
+    let name = &object.variable.as_ref().filter(|_| !cx.unit.is_relocatable())?.name;
+    let title = format!("pass `{name}` by value, and return what is changed");
+    Some(Rewrite::new(Applicability::MaybeIncorrect, pass_by_value(object)?).suggestion(title))
+}
 
 /// The edits that pass the variable by value to all functions that it is handed to; `None` where one of them does
 /// something else with the address.
-pub fn pass_by_value(object: &StackObject) -> Option<Vec<Edit>> {
+fn pass_by_value(object: &StackObject) -> Option<Vec<Edit>> {
     let mut functions: Vec<(String, usize)> = Vec::new();
     for escape in &object.escapes {
         let EscapeKind::Call(name) = &escape.kind else { return None };
@@ -35,10 +43,10 @@ pub fn pass_by_value(object: &StackObject) -> Option<Vec<Edit>> {
             None => functions.push((name, argument)),
         }
     }
-    let (view, _) = located(object, &object.variable.as_ref()?.span)?;
+    let (tree, _) = located(object, &object.variable.as_ref()?.span)?;
     let mut edits = Vec::new();
     for (name, argument) in &functions {
-        edits.extend(by_value(view, name, *argument)?);
+        edits.extend(by_value(tree, name, *argument)?);
     }
     edits.sort();
     edits.dedup();
@@ -64,92 +72,92 @@ struct Parameter<'t> {
 }
 
 impl<'t> Parameter<'t> {
-    fn of(view: &SourceView, function: Node<'t>, argument: usize) -> Option<Self> {
-        let declarator = function.child_by_field_name("declarator").filter(|it| it.kind() == "function_declarator")?;
-        let list = children(declarator.child_by_field_name("parameters")?);
-        let whole = list.into_iter().filter(|node| node.is_named() && node.kind() != "comment").nth(argument)?;
-        let declared = whole.child_by_field_name("declarator").filter(|_| whole.kind() == "parameter_declaration")?;
+    fn of(tree: &SyntaxTree, function: Node<'t>, argument: usize) -> Option<Self> {
+        let declarator = function.field(Field::Declarator).filter(|it| it.kind() == Kind::FunctionDeclarator)?;
+        let list = declarator.field(Field::Parameters)?.children();
+        let whole = list.into_iter().filter(|node| node.is_named() && node.kind() != Kind::Comment).nth(argument)?;
+        let declared = whole.field(Field::Declarator).filter(|_| whole.kind() == Kind::ParameterDeclaration)?;
         let way = match declared.kind() {
-            "pointer_declarator" | "abstract_pointer_declarator" => Way::Pointer,
-            "reference_declarator" | "abstract_reference_declarator" => Way::Reference,
+            Kind::PointerDeclarator | Kind::AbstractPointerDeclarator => Way::Pointer,
+            Kind::ReferenceDeclarator | Kind::AbstractReferenceDeclarator => Way::Reference,
             _ => return None,
         };
-        let sign = declared.child(0).filter(|sign| matches!(view.slice(*sign), "*" | "&"))?;
-        let inner = children(declared).into_iter().filter(Node::is_named).collect::<Vec<_>>();
+        let sign = declared.child(0).filter(|sign| matches!(tree.slice(*sign), "*" | "&"))?;
+        let inner = declared.named_children().collect::<Vec<_>>();
         let name = match inner.as_slice() {
             [] => None,
-            [name] if name.kind() == "identifier" => Some(*name),
+            [name] if name.kind() == Kind::Identifier => Some(*name),
             // `__restrict__`, arrays, pointers to pointers.
             _ => return None,
         };
-        let type_node = whole.child_by_field_name("type")?;
+        let type_node = whole.field(Field::Type)?;
         Some(Self { whole, type_node, way, sign: sign.byte_range(), name })
     }
 }
 
 /// The edits of a function and all its calls.
-fn by_value(view: &SourceView, name: &str, argument: usize) -> Option<Vec<Edit>> {
-    let functions = functions_named(view, name);
-    let mut definitions = functions.iter().filter(|function| function.child_by_field_name("body").is_some());
+fn by_value(tree: &SyntaxTree, name: &str, argument: usize) -> Option<Vec<Edit>> {
+    let functions = functions_named(tree, name);
+    let mut definitions = functions.iter().filter(|function| function.field(Field::Body).is_some());
     let definition = definitions.next().filter(|_| definitions.next().is_none())?;
-    let parameter = Parameter::of(view, *definition, argument)?;
-    let body = definition.child_by_field_name("body")?;
+    let parameter = Parameter::of(tree, *definition, argument)?;
+    let body = definition.field(Field::Body)?;
     let mut edits = Vec::new();
-    let is_written = uses(view, *definition, body, &parameter, &mut edits)?;
-    let type_text = view.slice(parameter.type_node);
+    let is_written = uses(tree, *definition, body, &parameter, &mut edits)?;
+    let type_text = tree.slice(parameter.type_node);
     for function in &functions {
-        let own = Parameter::of(view, *function, argument).filter(|_| view.is_plain(*function))?;
-        if own.way != parameter.way || view.slice(own.type_node) != type_text {
+        let own = Parameter::of(tree, *function, argument).filter(|_| tree.is_plain(*function))?;
+        if own.way != parameter.way || tree.slice(own.type_node) != type_text {
             return None;
         }
-        edits.push(view.replacement(own.sign, "")?);
+        edits.push(tree.replacement(own.sign, "")?);
         if is_written {
-            let result = function.child_by_field_name("type").filter(|it| view.slice(*it) == "void")?;
-            edits.push(view.replacement(result.byte_range(), type_text)?);
+            let result = function.field(Field::Type).filter(|it| tree.slice(*it) == "void")?;
+            edits.push(tree.replacement(result.byte_range(), type_text)?);
         }
         // A constant could not be returned changed, and what is only read may stay one.
-        let is_constant = children(own.whole).iter().any(|child| view.slice(*child) == "const");
+        let is_constant = own.whole.children().any(|child| tree.slice(child) == "const");
         if is_constant && is_written {
             return None;
         }
     }
     if is_written {
-        edits.extend(returns(view, body, view.slice(parameter.name?))?);
+        edits.extend(returns(tree, body, tree.slice(parameter.name?))?);
     }
-    edits.extend(calls(view, name, argument, parameter.way, is_written)?);
+    edits.extend(calls(tree, name, argument, parameter.way, is_written)?);
     Some(edits)
 }
 
 /// Turns all uses of a parameter into uses of a value, and tells whether one of them writes.
 fn uses(
-    view: &SourceView,
+    tree: &SyntaxTree,
     function: Node<'_>,
     body: Node<'_>,
     parameter: &Parameter<'_>,
     edits: &mut Vec<Edit>,
 ) -> Option<bool> {
-    let name = view.slice(parameter.name?);
-    let all = view.declarations(function);
+    let name = tree.slice(parameter.name?);
+    let all = tree.declarations(function);
     let mut is_written = false;
-    for used in view.identifiers_below(body).into_iter().filter(|node| view.slice(*node) == name) {
+    for used in tree.identifiers_below(body).into_iter().filter(|node| tree.slice(*node) == name) {
         let is_it = resolve(&all, name, used.start_byte()).is_some_and(|found| found.is_parameter);
         if !is_it || is_in_lambda(used) {
             return None;
         }
         if parameter.way == Way::Pointer {
             let parent = used.parent()?;
-            let is_argument = parent.child_by_field_name("argument").is_some_and(|it| it.id() == used.id());
-            let text = view.slice(parent);
+            let is_argument = parent.field(Field::Argument) == Some(used);
+            let text = tree.slice(parent);
             match parent.kind() {
-                "pointer_expression" if text.starts_with('*') => {
-                    edits.push(view.replacement(parent.byte_range(), name)?)
+                Kind::PointerExpression if text.starts_with('*') => {
+                    edits.push(tree.replacement(parent.byte_range(), name)?)
                 }
-                "subscript_expression" if is_argument && text.ends_with("[0]") => {
-                    edits.push(view.replacement(parent.byte_range(), name)?);
+                Kind::SubscriptExpression if is_argument && text.ends_with("[0]") => {
+                    edits.push(tree.replacement(parent.byte_range(), name)?);
                 }
-                "field_expression" if is_argument => {
-                    let arrow = parent.child_by_field_name("operator").filter(|it| view.slice(*it) == "->")?;
-                    edits.push(view.replacement(arrow.byte_range(), ".")?);
+                Kind::FieldExpression if is_argument => {
+                    let arrow = parent.field(Field::Operator).filter(|it| tree.slice(*it) == "->")?;
+                    edits.push(tree.replacement(arrow.byte_range(), ".")?);
                 }
                 _ => return None,
             }
@@ -159,10 +167,10 @@ fn uses(
         let parent = path.parent()?;
         match is_handed_on {
             true => {
-                let called = parent.parent().and_then(|call| call.child_by_field_name("function"));
+                let called = parent.parent().and_then(|call| call.field(Field::Function));
                 let is_value =
-                    parent.kind() == "argument_list" && called.is_some_and(|called| takes_values(view, called));
-                if !(is_value || parent.kind() == "initializer_list") {
+                    parent.kind() == Kind::ArgumentList && called.is_some_and(|called| takes_values(tree, called));
+                if !(is_value || parent.kind() == Kind::InitializerList) {
                     return None;
                 }
             }
@@ -171,69 +179,66 @@ fn uses(
             false => is_written |= writes,
         }
     }
-    view.is_plain(body).then_some(is_written)
+    tree.is_plain(body).then_some(is_written)
 }
 
 /// `return p;` in place of `return;`, and at the end.
-fn returns(view: &SourceView, body: Node<'_>, name: &str) -> Option<Vec<Edit>> {
+fn returns(tree: &SyntaxTree, body: Node<'_>, name: &str) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
-    let mut open = vec![body];
-    while let Some(node) = open.pop() {
-        if node.kind() == "return_statement" {
-            edits.push(view.replacement(node.byte_range(), &format!("return {name};"))?);
+    for node in body.descendants_through(|_, child| child.kind() != Kind::LambdaExpression) {
+        if node.kind() == Kind::ReturnStatement {
+            edits.push(tree.replacement(node.byte_range(), &format!("return {name};"))?);
         }
-        open.extend(children(node).into_iter().filter(|child| child.kind() != "lambda_expression"));
     }
-    let last = children(body).into_iter().rfind(|node| node.is_named() && node.kind() != "comment")?;
-    if last.kind() == "return_statement" {
+    let last = body.children().rfind(|node| node.is_named() && node.kind() != Kind::Comment)?;
+    if last.kind() == Kind::ReturnStatement {
         return Some(edits);
     }
     let end = last.end_byte();
     let is_on_line = last.start_position().row != body.start_position().row;
-    edits.push(match view.line_ending(last.start_byte()).filter(|_| is_on_line) {
-        Some(ending) => view.lines_instead(end..end, &format!("{ending}return {name};"), &ending)?,
-        None => view.insertion(end, &format!(" return {name};"))?,
+    edits.push(match tree.line_ending(last.start_byte()).filter(|_| is_on_line) {
+        Some(ending) => tree.lines_instead(end..end, &format!("{ending}return {name};"), &ending)?,
+        None => tree.insertion(end, &format!(" return {name};"))?,
     });
     Some(edits)
 }
 
 /// `p = push(p, dt);` for `push(&p, dt);`
-fn calls(view: &SourceView, name: &str, argument: usize, way: Way, is_written: bool) -> Option<Vec<Edit>> {
+fn calls(tree: &SyntaxTree, name: &str, argument: usize, way: Way, is_written: bool) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
-    for used in view.identifiers_below(view.root()?).into_iter().filter(|node| view.slice(*node) == name) {
+    for used in tree.identifiers_below(tree.root()?).into_iter().filter(|node| tree.slice(*node) == name) {
         let mut called = used;
         while let Some(parent) =
-            called.parent().filter(|it| matches!(it.kind(), "qualified_identifier" | "template_function"))
+            called.parent().filter(|it| matches!(it.kind(), Kind::QualifiedIdentifier | Kind::TemplateFunction))
         {
             called = parent;
         }
         let parent = called.parent()?;
-        if parent.kind() == "function_declarator" {
+        if parent.kind() == Kind::FunctionDeclarator {
             continue;
         }
         // Anything else takes the function's address.
-        let list = parent.child_by_field_name("arguments").filter(|_| is_callee(called) && view.is_plain(parent))?;
-        let given =
-            children(list).into_iter().filter(|node| node.is_named() && node.kind() != "comment").nth(argument)?;
-        let text = view.slice(given);
+        let list = parent.field(Field::Arguments).filter(|_| is_callee(called) && tree.is_plain(parent))?;
+        let given = list.parts().nth(argument)?;
+        let text = tree.slice(given);
         let value = match way {
             Way::Reference => text.to_string(),
-            Way::Pointer => match given.child_by_field_name("argument").filter(|_| text.starts_with('&')) {
-                Some(place) => view.slice(place).to_string(),
-                None if given.kind() == "identifier" => format!("*{text}"),
+            Way::Pointer => match given.field(Field::Argument).filter(|_| text.starts_with('&')) {
+                Some(place) => tree.slice(place).to_string(),
+                None if given.kind() == Kind::Identifier => format!("*{text}"),
                 None => return None,
             },
         };
         if way == Way::Pointer {
-            edits.push(view.replacement(given.byte_range(), &value)?);
+            edits.push(tree.replacement(given.byte_range(), &value)?);
         }
         if is_written {
-            let is_statement = parent.parent().is_some_and(|around| around.kind() == "expression_statement");
+            let is_statement = parent.parent().is_some_and(|around| around.kind() == Kind::ExpressionStatement);
             // The place is evaluated twice.
-            if !is_statement || !is_pure(view, given) {
+            if !is_statement || !is_pure(tree, given) {
                 return None;
             }
-            edits.push(view.insertion(parent.start_byte(), &format!("{value} = "))?);
+            edits.push(tree.insertion(parent.start_byte(), &format!("{value} = "))?);
         }
     }
     Some(edits)
@@ -241,8 +246,8 @@ fn calls(view: &SourceView, name: &str, argument: usize, way: Way, is_written: b
 
 /// Whether a reference is made of an expression.
 fn is_bound(parent: Node<'_>) -> bool {
-    parent.kind() == "init_declarator"
-        && parent.child_by_field_name("declarator").is_some_and(|it| it.kind() == "reference_declarator")
+    parent.kind() == Kind::InitDeclarator
+        && parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::ReferenceDeclarator)
 }
 
 #[cfg(test)]
@@ -251,8 +256,8 @@ mod tests {
     use lmem_base::edit::apply;
 
     fn edited(text: &str, argument: usize) -> Option<String> {
-        let view = SourceView::example("a.cu", text);
-        let mut edits = by_value(&view, "f", argument)?;
+        let tree = SyntaxTree::example("a.cu", text);
+        let mut edits = by_value(&tree, "f", argument)?;
         edits.sort();
         apply(text, &edits.iter().collect::<Vec<_>>())
     }

@@ -2,15 +2,14 @@
 
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
-use cuda_syntax::SourceView;
-use cuda_syntax::tree::{base_name, children, enclosing_function};
-use lmem_base::diagnostic::Edit;
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Call, Field, Kind, Node};
+use cuda_syntax::tree::{base_name, enclosing_function};
+use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
-use super::sites::offset_of;
-use crate::rewrite::sites::views;
+use super::Rewrite;
+use super::facts::sites::{functions_named, offset_of, trees};
 
 /// Functions whose slow path needs an array, without the ending of their `float` form.
 const FUNCTIONS: [&str; 4] = ["sin", "cos", "tan", "sincos"];
@@ -18,28 +17,35 @@ const FUNCTIONS: [&str; 4] = ["sin", "cos", "tan", "sincos"];
 /// Deeper expressions are not searched for a factor π.
 const MAX_DEPTH: usize = 16;
 
+/// Functions of multiples of π in place of the others. Single for double precision, or a fast function, loses more than last digits: that is
+/// advice, and no edit.
+pub fn suggestion(object: &StackObject) -> Suggestion {
+    let title = "take the factor π out, and call the functions of multiples of π (more exact: last digits and results near zero differ)";
+    Rewrite::new(Applicability::MaybeIncorrect, multiples_of_pi(object)).suggestion(title)
+}
+
 /// `sinpi(x)` for `sin(M_PI * x)`, for all trigonometric calls in the functions that the array belongs to; empty where
 /// not all can have that form, as one that is left has the same array.
-pub fn multiples_of_pi(object: &StackObject) -> Vec<Edit> {
+fn multiples_of_pi(object: &StackObject) -> Vec<Edit> {
     let Some(function) = object.math_function() else { return Vec::new() };
     let mut edits = Vec::new();
-    let mut seen: Vec<(*const SourceView, usize)> = Vec::new();
+    let mut seen: Vec<(*const SyntaxTree, usize)> = Vec::new();
     let here = function.span.as_ref().map(|span| {
-        views(object).into_iter().filter_map(|view| Some((view, offset_of(view, span)?))).collect::<Vec<_>>()
+        trees(object).into_iter().filter_map(|tree| Some((tree, offset_of(tree, span)?))).collect::<Vec<_>>()
     });
-    let places =
-        object.accesses.iter().flat_map(|access| &access.places).map(|place| (object.view(place), place.offset));
-    for (view, offset) in here.into_iter().flatten().chain(places) {
-        let Some(node) = view.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset)) else {
+    let places = object.accesses.iter().flat_map(|access| &access.places);
+    let places = places.map(|place| (object.view(place), place.offset));
+    for (tree, offset) in here.into_iter().flatten().chain(places) {
+        let Some(node) = tree.node_at(offset) else {
             continue;
         };
         let Some(body) = enclosing_function(node) else { continue };
-        let key = (Rc::as_ptr(view), body.start_byte());
+        let key = (Rc::as_ptr(tree), body.start_byte());
         if seen.contains(&key) {
             continue;
         }
         seen.push(key);
-        match rewrite(view, body) {
+        match rewrite(tree, body) {
             Some(more) => edits.extend(more),
             None => return Vec::new(),
         }
@@ -49,55 +55,50 @@ pub fn multiples_of_pi(object: &StackObject) -> Vec<Edit> {
     edits
 }
 
-fn rewrite(view: &SourceView, function: Node<'_>) -> Option<Vec<Edit>> {
+fn rewrite(tree: &SyntaxTree, function: Node<'_>) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
-    let mut open = vec![function];
-    while let Some(node) = open.pop() {
-        open.extend(children(node));
-        let Some(called) = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression") else {
-            continue;
-        };
-        let name = base_name(view.slice(called)).to_string();
+    for node in function.descendants() {
+        let Some(called) = Call::of(node).and_then(Call::function) else { continue };
+        let name = base_name(tree.slice(called)).to_string();
         if FUNCTIONS.contains(&name.trim_end_matches('f')) {
-            edits.extend(of_call(view, node, called, &name).filter(|_| view.is_plain(node))?);
+            edits.extend(of_call(tree, node, called, &name).filter(|_| tree.is_plain(node))?);
         }
     }
     Some(edits)
 }
 
-fn of_call(view: &SourceView, call: Node<'_>, called: Node<'_>, name: &str) -> Option<Vec<Edit>> {
+fn of_call(tree: &SyntaxTree, call: Node<'_>, called: Node<'_>, name: &str) -> Option<Vec<Edit>> {
     let base = name.trim_end_matches('f');
     // A member, or a function of the user's, only has the library's name.
-    let is_library = matches!(view.slice(called).trim_start_matches("::"), text if text == name || text == format!("std::{name}"))
-        && super::sites::functions_named(view, name).is_empty();
+    let is_library = matches!(tree.slice(called).trim_start_matches("::"), text if text == name || text == format!("std::{name}"))
+        && functions_named(tree, name).is_empty();
     if base == "tan" || !is_library {
         return None;
     }
     let new_name = format!("{base}pi{}", if base == name { "" } else { "f" });
-    let argument = call.child_by_field_name("arguments")?.named_child(0)?;
-    Some(vec![view.replacement(called.byte_range(), &new_name)?, without_pi(view, argument, base != name, 0)?])
+    let argument = call.field(Field::Arguments)?.named_child(0)?;
+    Some(vec![tree.replacement(called.byte_range(), &new_name)?, without_pi(tree, argument, base != name, 0)?])
 }
 
 /// Takes a factor π out of a product.
-fn without_pi(view: &SourceView, node: Node<'_>, is_float: bool, depth: usize) -> Option<Edit> {
+fn without_pi(tree: &SyntaxTree, node: Node<'_>, is_float: bool, depth: usize) -> Option<Edit> {
     if depth > MAX_DEPTH {
         return None;
     }
-    if let Some(turns) = half_turns(view, node, is_float) {
-        return match literal_beside(view, node).filter(|_| turns == "1.0") {
+    if let Some(turns) = half_turns(tree, node, is_float) {
+        return match literal_beside(tree, node).filter(|_| turns == "1.0") {
             // `2.0 * M_PI` becomes `2.0`.
-            Some((product, literal)) => view.replacement(product.byte_range(), view.slice(literal)),
-            None => view.replacement(node.byte_range(), turns),
+            Some((product, literal)) => tree.replacement(product.byte_range(), tree.slice(literal)),
+            None => tree.replacement(node.byte_range(), turns),
         };
     }
-    let field =
-        |name: &str| node.child_by_field_name(name).and_then(|child| without_pi(view, child, is_float, depth + 1));
+    let field = |field: Field| node.field(field).and_then(|child| without_pi(tree, child, is_float, depth + 1));
     match node.kind() {
-        "parenthesized_expression" => without_pi(view, node.named_child(0)?, is_float, depth + 1),
-        "unary_expression" => field("argument"),
-        "binary_expression" => match view.slice(node.child_by_field_name("operator")?) {
-            "*" => field("left").or_else(|| field("right")),
-            "/" => field("left"),
+        Kind::ParenthesizedExpression => without_pi(tree, node.named_child(0)?, is_float, depth + 1),
+        Kind::UnaryExpression => field(Field::Argument),
+        Kind::BinaryExpression => match node.operator()? {
+            "*" => field(Field::Left).or_else(|| field(Field::Right)),
+            "/" => field(Field::Left),
             _ => None,
         },
         _ => None,
@@ -105,22 +106,22 @@ fn without_pi(view: &SourceView, node: Node<'_>, is_float: bool, depth: usize) -
 }
 
 /// `1.0` for π and `2.0` for 2π: a literal, or a constant whose value is one, as it was compiled.
-fn half_turns(view: &SourceView, node: Node<'_>, is_float: bool) -> Option<&'static str> {
+fn half_turns(tree: &SyntaxTree, node: Node<'_>, is_float: bool) -> Option<&'static str> {
     match node.kind() {
-        "number_literal" => of_literal(view.slice(node), is_float),
-        "identifier" => of_literal(&value_text(view, node)?, is_float),
+        Kind::NumberLiteral => of_literal(tree.slice(node), is_float),
+        Kind::Identifier => of_literal(&value_text(tree, node)?, is_float),
         _ => None,
     }
 }
 
 /// What stands for a name: the macro's text, or the initializer of the only variable of that name.
-fn value_text(view: &SourceView, name: Node<'_>) -> Option<String> {
-    let compiled = view.compiled().compiled(view.text(), name.byte_range())?;
+fn value_text(tree: &SyntaxTree, name: Node<'_>) -> Option<String> {
+    let compiled = tree.compiled().compiled(tree.text(), name.byte_range())?;
     let bare = |text: &str| text.trim().trim_start_matches('(').trim_end_matches(')').trim().to_string();
-    if compiled != view.slice(name) {
+    if compiled != tree.slice(name) {
         return Some(bare(&compiled));
     }
-    definition(view, view.slice(name)).map(bare)
+    definition(tree, tree.slice(name)).map(bare)
 }
 
 /// Whether a literal is π or 2π in the precision of the function that it is given to.
@@ -136,33 +137,31 @@ fn of_literal(text: &str, is_float: bool) -> Option<&'static str> {
 }
 
 /// What `const double NAME = 3.14…;` gives a name that is declared once in the text, and is no parameter.
-fn definition<'t>(view: &'t SourceView, name: &str) -> Option<&'t str> {
+fn definition<'t>(tree: &'t SyntaxTree, name: &str) -> Option<&'t str> {
     let mut values = Vec::new();
-    let mut open = vec![view.root()?];
-    while let Some(node) = open.pop() {
-        let declared = node.child_by_field_name("declarator").filter(|it| view.slice(*it) == name);
+    for node in tree.nodes() {
+        let declared = node.field(Field::Declarator).filter(|it| tree.slice(*it) == name);
         match node.kind() {
-            "init_declarator" if declared.is_some() => {
-                let words = node.parent().map(children).unwrap_or_default();
-                let is_constant = words.iter().any(|word| matches!(view.slice(*word), "const" | "constexpr"));
-                values.push(node.child_by_field_name("value").filter(|_| is_constant));
+            Kind::InitDeclarator if declared.is_some() => {
+                let mut words = node.parent().into_iter().flat_map(Node::children);
+                let is_constant = words.any(|word| matches!(tree.slice(word), "const" | "constexpr"));
+                values.push(node.field(Field::Value).filter(|_| is_constant));
             }
-            kind if declared.is_some() && kind.contains("declaration") => values.push(None),
+            _ if declared.is_some() && node.is_declaration() => values.push(None),
             _ => {}
         }
-        open.extend(children(node));
     }
     let [Some(value)] = values.as_slice() else { return None };
-    Some(view.slice(*value))
+    Some(tree.slice(*value))
 }
 
 /// The other factor of a product with a floating-point literal.
-fn literal_beside<'t>(view: &SourceView, node: Node<'t>) -> Option<(Node<'t>, Node<'t>)> {
-    let product = node.parent().filter(|parent| parent.kind() == "binary_expression")?;
-    let (left, right) = (product.child_by_field_name("left")?, product.child_by_field_name("right")?);
-    let other = if left.id() == node.id() { right } else { left };
-    let is_product = view.slice(product.child_by_field_name("operator")?) == "*";
-    (is_product && other.kind() == "number_literal" && view.slice(other).contains('.')).then_some((product, other))
+fn literal_beside<'t>(tree: &SyntaxTree, node: Node<'t>) -> Option<(Node<'t>, Node<'t>)> {
+    let product = node.parent().filter(|parent| parent.kind() == Kind::BinaryExpression)?;
+    let (left, right) = (product.field(Field::Left)?, product.field(Field::Right)?);
+    let other = if left == node { right } else { left };
+    let is_product = product.operator()? == "*";
+    (is_product && other.kind() == Kind::NumberLiteral && tree.slice(other).contains('.')).then_some((product, other))
 }
 
 #[cfg(test)]
@@ -175,9 +174,9 @@ mod tests {
                     const double pi = 3.14159265358979323846, rough = 3.14159;\nnamespace fast { double cos(double); }\n\
                     __device__ double cos(State&);\n__global__ void k(double* x, int n) { ";
         let text = format!("{head}{statement} }}");
-        let view = SourceView::example("a.cu", &text);
-        let node = view.root()?.named_descendant_for_byte_range(head.len(), head.len() + 1)?;
-        let edits = rewrite(&view, enclosing_function(node)?)?;
+        let tree = SyntaxTree::example("a.cu", &text);
+        let node = tree.root()?.named_descendant_for_byte_range(head.len(), head.len() + 1)?;
+        let edits = rewrite(&tree, enclosing_function(node)?)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited[head.len()..edited.len() - 2].to_string())
     }

@@ -1,30 +1,23 @@
-//! Edits that keep private data in registers or in shared memory, found in the syntax tree: for each cause what removes it.
+//! Edits that keep private data in registers or in shared memory, found in the syntax tree: one module for each family of rewrites, with its
+//! suggestion beside its edits.
 //!
-//! An edit is made only where the text shows that it means the same, or what it would change; whether it helps is for `verify`.
-//! What is not understood is left alone.
+//! An edit is made only where the text shows that it means the same, or what it would change; whether it helps is for `verify`. What is not
+//! understood is left alone. `facts` has what several families ask of the source, `edits` the type that all of them give.
 
 pub mod by_value;
-pub mod constant_fill;
-mod constness;
-
-pub mod element_copy;
-pub mod for_syntax;
-pub mod function_table;
-pub mod guard;
-pub mod lanes;
+pub mod component;
+pub mod devirtualize;
+mod edits;
+pub mod facts;
+pub mod inline;
+pub mod launch_bounds;
 pub mod math;
-pub mod own_members;
-mod plain_type;
-mod private_array;
-mod private_row;
-pub mod private_variable;
-mod purity;
-pub mod rotation;
-mod select_syntax;
-pub mod selection;
-pub mod sites;
+pub mod memcpy;
+pub mod ring_order;
+pub mod select;
+pub mod shared;
+pub mod sroa;
+pub mod static_table;
+pub mod unroll;
 
-pub use for_syntax::{ForLoop, index_loops};
-pub use function_table::{tables_called_near, tables_with};
-pub use guard::Guard;
-pub use sites::inline_named;
+pub use edits::Rewrite;

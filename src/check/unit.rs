@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
-use cuda_syntax::Views;
+use cuda_syntax::SyntaxTrees;
 use lmem_base::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
 use lmem_base::gpu::Arch;
 use lmem_base::mangling::demangle;
@@ -203,7 +203,7 @@ fn examine(
         }
     };
     let register_flag = register_flag(unit).or_else(|| given_limit(&facts));
-    let views = Views::new(unit, artifacts, shared.root);
+    let views = SyntaxTrees::new(unit, artifacts, shared.root);
     let cx = UnitContext::new(unit, artifacts, &facts, &views, &located, register_flag.clone());
     let toolkit = match &unit.code {
         UnitCode::Machine(code) => code.header.toolkit.map_or("unknown".to_string(), |version| version.to_string()),

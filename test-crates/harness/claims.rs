@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cargo_lmem::check::{MARKS_SPILLS, register_flag};
-use cuda_syntax::Views;
+use cuda_syntax::SyntaxTrees;
 use lmem_frame::{CallAreaKind, FrameObject, KernelFrame, StackObject, StackObjectKind, attribute};
 use lmem_lints::{LintContext, UnitContext, would_claim};
 use nv_code::read_unit;
@@ -42,7 +42,7 @@ fn lines_of(given: &Given, root: &std::path::Path) -> Result<Vec<String>, Proble
     let marks_spills = given.target.toolkit.version >= MARKS_SPILLS;
     let facts = read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, arch, marks_spills);
     let facts = facts.map_err(|error| format!("`{}`: {error}", given.unit.name))?;
-    let views = Views::new(&given.unit, artifacts, root);
+    let views = SyntaxTrees::new(&given.unit, artifacts, root);
     let frames = attribute(&views, &facts, artifacts, register_flag(&given.unit));
     let unit = UnitContext::new(&given.unit, artifacts, &facts, &views, &[], register_flag(&given.unit));
     let line = |frame: &KernelFrame, object: &FrameObject| {

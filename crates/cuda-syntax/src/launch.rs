@@ -6,8 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tree_sitter::Node;
-
+use crate::ast::{Field, Function, Kind, Node};
 use lmem_base::gpu::MAX_BLOCK_THREADS;
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
@@ -15,9 +14,8 @@ use lmem_unit::{CompiledUnit, DynamicShared, MappedText, RustLaunch, UnitCode};
 
 use super::types;
 use crate::tree::access_path::access_path;
-use crate::tree::children;
 use crate::tree::role::role;
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
 /// Names that stand for names that stand for names.
 const MAX_STEPS: usize = 8;
@@ -106,8 +104,8 @@ impl Launches {
     fn of_own_text(unit: CompiledUnit<'_>) -> Self {
         match &unit.unit.code {
             UnitCode::CudaFile { file, .. } if file.text().contains("<<<") => {
-                let view = SourceView::new(MappedText::from_file(file), unit.file(file));
-                Reader { view: &view }.read()
+                let tree = SyntaxTree::new(MappedText::from_file(file), unit.file(file));
+                Reader { tree: &tree }.read()
             }
             _ => Self::default(),
         }
@@ -147,21 +145,21 @@ fn base_name(name: &str) -> &str {
 }
 
 struct Reader<'a> {
-    view: &'a SourceView,
+    tree: &'a SyntaxTree,
 }
 
 impl<'a> Reader<'a> {
     fn read(&self) -> Launches {
         let mut launches = Launches::default();
-        let Some(root) = self.view.root() else { return launches };
+        let Some(root) = self.tree.root() else { return launches };
         let nodes = all_nodes(root);
         let defined: BTreeSet<&str> = nodes.iter().filter_map(|node| self.defined_kernel(*node)).collect();
-        for node in nodes.iter().filter(|node| node.kind() == "call_expression") {
+        for node in nodes.iter().filter(|node| node.kind() == Kind::CallExpression) {
             let Some((kernel, configuration)) = self.launch(*node).filter(|(name, _)| defined.contains(name)) else {
                 continue;
             };
-            let span = self.view.span(node.start_byte()..configuration.end_byte());
-            let parts: Vec<Node<'a>> = children(configuration).into_iter().filter(Node::is_named).collect();
+            let span = self.tree.span(node.start_byte()..configuration.end_byte());
+            let parts: Vec<Node<'a>> = configuration.named_children().collect();
             launches.add_shared(kernel, parts.get(2).map_or(DynamicShared::Bytes(0), |bytes| self.bytes(*bytes)));
             match parts.get(1).and_then(|block| self.block(*block)) {
                 Some((threads, axes)) => launches
@@ -178,29 +176,26 @@ impl<'a> Reader<'a> {
 
     /// The name of a kernel, where a node is its definition.
     fn defined_kernel(&self, node: Node<'a>) -> Option<&'a str> {
-        let mut name = (node.kind() == "function_definition").then(|| node.child_by_field_name("declarator"))??;
-        let head = self.view.text().get(node.start_byte()..name.start_byte())?;
-        while let Some(inner) = name.child_by_field_name("declarator") {
-            name = inner;
-        }
-        head.contains("__global__").then(|| self.view.slice(name))
+        let name = Function::of(node)?.declarator()?.declared_name();
+        let head = self.tree.text().get(node.start_byte()..name.start_byte())?;
+        head.contains("__global__").then(|| self.tree.slice(name))
     }
 
     /// The kernel that a call launches, and what stands in `<<<…>>>`.
     fn launch(&self, call: Node<'a>) -> Option<(&'a str, Node<'a>)> {
-        let configuration = children(call).into_iter().find(|child| child.kind() == "kernel_call_syntax")?;
-        let function = call.child_by_field_name("function")?;
-        Some((base_name(self.view.slice(function)), configuration))
+        let configuration = call.children().find(|child| child.kind() == Kind::KernelCallSyntax)?;
+        let function = call.field(Field::Function)?;
+        Some((base_name(self.tree.slice(function)), configuration))
     }
 
     /// Kernels whose names stand in places that may launch them: handed to a function, taken the address of, or in a
     /// macro.
     fn launched_otherwise(&self, nodes: &[Node<'a>], launches: &Launches) -> Vec<String> {
         let macros: Vec<&str> =
-            nodes.iter().filter(|node| node.kind() == "preproc_arg").map(|node| self.view.slice(*node)).collect();
+            nodes.iter().filter(|node| node.kind() == Kind::PreprocArg).map(|node| self.tree.slice(*node)).collect();
         let is_in_macro = |name: &str| macros.iter().any(|text| text.contains("<<<") || has_word(text, name));
-        let identifiers = nodes.iter().filter(|node| matches!(node.kind(), "identifier" | "type_identifier"));
-        let odd = identifiers.map(|node| (self.view.slice(*node), node));
+        let identifiers = nodes.iter().filter(|node| matches!(node.kind(), Kind::Identifier | Kind::TypeIdentifier));
+        let odd = identifiers.map(|node| (self.tree.slice(*node), node));
         let odd: BTreeSet<&str> = odd
             .filter(|(name, _)| launches.known.contains_key(*name))
             .filter(|(_, node)| !self.is_harmless(**node))
@@ -213,19 +208,19 @@ impl<'a> Reader<'a> {
     fn is_harmless(&self, identifier: Node<'a>) -> bool {
         let mut node = identifier;
         while let Some(parent) = node.parent() {
-            let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|field| field.id() == node.id());
+            let is_field = |field: Field| parent.field(field) == Some(node);
             match parent.kind() {
-                "template_function"
-                | "qualified_identifier"
-                | "parenthesized_expression"
-                | "pointer_expression"
-                | "cast_expression" => node = parent,
-                "function_declarator" => return is_field("declarator"),
-                "call_expression" => return is_field("function") && self.launch(parent).is_some(),
-                "argument_list" => {
-                    let function = parent.parent().and_then(|call| call.child_by_field_name("function"));
+                Kind::TemplateFunction
+                | Kind::QualifiedIdentifier
+                | Kind::ParenthesizedExpression
+                | Kind::PointerExpression
+                | Kind::CastExpression => node = parent,
+                Kind::FunctionDeclarator => return is_field(Field::Declarator),
+                Kind::CallExpression => return is_field(Field::Function) && self.launch(parent).is_some(),
+                Kind::ArgumentList => {
+                    let function = parent.parent().and_then(|call| call.field(Field::Function));
                     let asks = |name: &str| name.starts_with("cudaFunc") || name.starts_with("cudaOccupancy");
-                    return function.is_some_and(|function| asks(base_name(self.view.slice(function))));
+                    return function.is_some_and(|function| asks(base_name(self.tree.slice(function))));
                 }
                 _ => return false,
             }
@@ -243,24 +238,24 @@ impl<'a> Reader<'a> {
     fn product(&self, expression: Node<'a>, steps: usize) -> Option<Block> {
         let steps = steps.checked_sub(1)?;
         match expression.kind() {
-            "identifier" => match self.variable(expression, self.view.slice(expression))? {
+            Kind::Identifier => match self.variable(expression, self.tree.slice(expression))? {
                 Some(value) => self.product(value, steps),
                 None => self.line(expression, steps),
             },
-            "parenthesized_expression" => self.product(expression.named_child(0)?, steps),
-            "call_expression" => {
-                let function = self.view.slice(expression.child_by_field_name("function")?);
-                let arguments = expression.child_by_field_name("arguments")?;
+            Kind::ParenthesizedExpression => self.product(expression.named_child(0)?, steps),
+            Kind::CallExpression => {
+                let function = self.tree.slice(expression.field(Field::Function)?);
+                let arguments = expression.field(Field::Arguments)?;
                 (base_name(function) == "dim3").then(|| self.product(arguments, steps))?
             }
-            "compound_literal_expression" => {
-                let type_name = expression.child_by_field_name("type").map_or("", |node| self.view.slice(node));
-                let value = expression.child_by_field_name("value")?;
+            Kind::CompoundLiteralExpression => {
+                let type_name = expression.field(Field::Type).map_or("", |node| self.tree.slice(node));
+                let value = expression.field(Field::Value)?;
                 matches!(type_name, "" | "dim3").then(|| self.product(value, steps))?
             }
             // `dim3 block(X, Y)` reads like a function's declaration.
-            "argument_list" | "initializer_list" | "parameter_list" => {
-                let values = children(expression).into_iter().filter(|child| child.is_named() && !child.is_extra());
+            Kind::ArgumentList | Kind::InitializerList | Kind::ParameterList => {
+                let values = expression.children().filter(|child| child.is_named() && !child.is_extra());
                 let values: Vec<i64> = values.take(4).map(|value| self.value(value, steps)).collect::<Option<_>>()?;
                 let threads = values.iter().try_fold(1i64, |product, value| product.checked_mul(*value))?;
                 let last = values.iter().rposition(|value| *value != 1).unwrap_or(0);
@@ -286,11 +281,11 @@ impl<'a> Reader<'a> {
     /// The value of an expression, as it was compiled.
     fn value(&self, at: Node<'a>, steps: usize) -> Option<i64> {
         let steps = steps.checked_sub(1)?;
-        let text = self.view.compiled().compiled(self.view.text(), at.byte_range())?;
+        let text = self.tree.compiled().compiled(self.tree.text(), at.byte_range())?;
         types::evaluate(text.trim(), &|name| {
             let value = match self.variable(at, name)? {
                 Some(value) => self.value(value, steps)?,
-                None => self.view.evaluate(name, at.start_byte())?,
+                None => self.tree.evaluate(name, at.start_byte())?,
             };
             Some(format!("({value})"))
         })
@@ -302,22 +297,26 @@ impl<'a> Reader<'a> {
     fn variable(&self, at: Node<'a>, name: &str) -> Option<Option<Node<'a>>> {
         let mut node = at;
         while let Some(parent) = node.parent() {
-            if parent.kind() == "template_declaration" || parent.kind() == "function_definition" {
+            if parent.kind() == Kind::TemplateDeclaration || parent.kind() == Kind::FunctionDefinition {
                 // Parameters of the function or of its template.
-                let end = if parent.kind() == "template_declaration" { node.start_byte() } else { body_start(parent) };
-                let head = self.view.text().get(parent.start_byte()..end).unwrap_or("");
+                let end =
+                    if parent.kind() == Kind::TemplateDeclaration { node.start_byte() } else { body_start(parent) };
+                let head = self.tree.text().get(parent.start_byte()..end).unwrap_or("");
                 if has_word(head, name) {
                     return None;
                 }
             }
-            if matches!(parent.kind(), "lambda_expression" | "for_range_loop" | "for_statement" | "if_statement") {
-                let head = self.view.text().get(parent.start_byte()..node.start_byte()).unwrap_or("");
-                let declares = parent.kind() != "if_statement" && has_word(head, name);
-                if declares && node.id() != at.id() {
+            if matches!(
+                parent.kind(),
+                Kind::LambdaExpression | Kind::ForRangeLoop | Kind::ForStatement | Kind::IfStatement
+            ) {
+                let head = self.tree.text().get(parent.start_byte()..node.start_byte()).unwrap_or("");
+                let declares = parent.kind() != Kind::IfStatement && has_word(head, name);
+                if declares && node != at {
                     return None;
                 }
             }
-            let earlier = children(parent).into_iter().take_while(|child| child.start_byte() < node.start_byte());
+            let earlier = parent.children().take_while(|child| child.start_byte() < node.start_byte());
             let declaration = earlier.filter_map(|child| self.declares(child, name)).last();
             if let Some((value, is_constant)) = declaration {
                 let value = value.filter(|_| is_constant || !self.changes(parent, name));
@@ -330,22 +329,20 @@ impl<'a> Reader<'a> {
 
     /// The initialiser of a variable, where a node declares it, and whether the variable is constant.
     fn declares(&self, node: Node<'a>, name: &str) -> Option<(Option<Node<'a>>, bool)> {
-        if node.kind() != "declaration" {
+        if node.kind() != Kind::Declaration {
             return None;
         }
-        let is_constant =
-            children(node).into_iter().any(|child| matches!(self.view.slice(child), "const" | "constexpr"));
-        let mut cursor = node.walk();
-        node.children_by_field_name("declarator", &mut cursor).find_map(|declarator| {
-            let inner = declarator.child_by_field_name("declarator").unwrap_or(declarator);
-            if self.view.slice(inner) != name {
+        let is_constant = node.children().any(|child| matches!(self.tree.slice(child), "const" | "constexpr"));
+        node.fields(Field::Declarator).find_map(|declarator| {
+            let inner = declarator.field(Field::Declarator).unwrap_or(declarator);
+            if self.tree.slice(inner) != name {
                 // Pointers, references, arrays and bindings of that name are not read.
-                return has_word(self.view.slice(inner), name).then_some((None, false));
+                return has_word(self.tree.slice(inner), name).then_some((None, false));
             }
-            let is_dim3 = node.child_by_field_name("type").is_some_and(|kind| self.view.slice(kind) == "dim3");
+            let is_dim3 = node.field(Field::Type).is_some_and(|kind| self.tree.slice(kind) == "dim3");
             let value = match declarator.kind() {
-                "init_declarator" => declarator.child_by_field_name("value"),
-                "function_declarator" if is_dim3 => declarator.child_by_field_name("parameters"),
+                Kind::InitDeclarator => declarator.field(Field::Value),
+                Kind::FunctionDeclarator if is_dim3 => declarator.field(Field::Parameters),
                 _ => None,
             };
             Some((value, is_constant))
@@ -354,12 +351,12 @@ impl<'a> Reader<'a> {
 
     /// Whether a variable is written, or handed to something that may write it, after its declaration.
     fn changes(&self, scope: Node<'a>, name: &str) -> bool {
-        let identifiers = all_nodes(scope).into_iter().filter(|node| node.kind() == "identifier");
-        identifiers.filter(|node| self.view.slice(*node) == name).any(|node| {
+        let identifiers = all_nodes(scope).into_iter().filter(|node| node.kind() == Kind::Identifier);
+        identifiers.filter(|node| self.tree.slice(*node) == name).any(|node| {
             let whole = access_path(node);
             let is_declarator = whole.parent().is_some_and(|parent| {
-                matches!(parent.kind(), "init_declarator" | "function_declarator")
-                    && parent.child_by_field_name("declarator").is_some_and(|declarator| declarator.id() == whole.id())
+                matches!(parent.kind(), Kind::InitDeclarator | Kind::FunctionDeclarator)
+                    && parent.field(Field::Declarator) == Some(whole)
             });
             !is_declarator && role(whole).1
         })
@@ -367,17 +364,11 @@ impl<'a> Reader<'a> {
 }
 
 fn body_start(function: Node<'_>) -> usize {
-    function.child_by_field_name("body").map_or(function.start_byte(), |body| body.start_byte())
+    function.field(Field::Body).map_or(function.start_byte(), |body| body.start_byte())
 }
 
 fn all_nodes(root: Node<'_>) -> Vec<Node<'_>> {
-    let mut nodes = Vec::new();
-    let mut open = vec![root];
-    while let Some(node) = open.pop() {
-        nodes.push(node);
-        open.extend(children(node).into_iter().rev());
-    }
-    nodes
+    root.descendants().collect()
 }
 
 fn has_word(text: &str, word: &str) -> bool {

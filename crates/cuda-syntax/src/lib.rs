@@ -1,11 +1,12 @@
 //! CUDA C++ as the user wrote it, beside what was compiled of it: syntax trees, declarations, constants, types, launches.
 
+pub mod ast;
 pub mod constant;
+pub mod identifiers;
 pub mod launch;
 pub mod tree;
 pub mod types;
-pub mod words;
 
 pub use launch::{Launch, Launches};
 pub use tree::example::Example;
-pub use tree::view::{SourceView, ViewId, Views};
+pub use tree::syntax_tree::{SyntaxTree, SyntaxTrees, TreeId};

@@ -1,6 +1,6 @@
 //! Memory that `alloca` takes from the stack while a kernel runs: no frame counts it.
 
-use cuda_syntax::Views;
+use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::DeclarationKind;
 use lmem_base::source::Span;
 
@@ -18,7 +18,7 @@ pub struct Allocation {
 }
 
 /// What the source tells of an allocation at `places`, innermost first, and the pointer that is initialised with it.
-pub fn describe(places: &[Place], views: &Views<'_>) -> (Allocation, Option<Variable>) {
+pub fn describe(places: &[Place], views: &SyntaxTrees<'_>) -> (Allocation, Option<Variable>) {
     let Some(place) = places.first() else { return (Allocation::default(), None) };
     let view = place.view(views);
     let call = call_range(place, views, is_alloca);

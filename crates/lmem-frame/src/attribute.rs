@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use cuda_syntax::Views;
+use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::DeclarationKind;
 use lmem_base::gpu::Gpu;
 use lmem_base::mangling::{bind, demangle, template_arguments};
@@ -25,7 +25,7 @@ const MAX_PADDING: u64 = 15;
 
 /// Attributes all local memory of a unit to variables and calls. `flag` is a `-maxrregcount` of the compilation.
 pub fn attribute(
-    views: &Views<'_>,
+    views: &SyntaxTrees<'_>,
     facts: &UnitFacts,
     artifacts: &Artifacts,
     flag: Option<(u32, String)>,
@@ -70,7 +70,7 @@ fn keep_largest(functions: &mut BTreeMap<String, KernelFrame>, mut callee: Kerne
 struct Attribution<'a> {
     facts: &'a UnitFacts,
     unlimited: PtxasLog,
-    views: &'a Views<'a>,
+    views: &'a SyntaxTrees<'a>,
     gpu: &'static Gpu,
     /// A `-maxrregcount` of the compilation.
     flag: Option<(u32, String)>,

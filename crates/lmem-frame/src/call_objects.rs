@@ -1,6 +1,6 @@
 //! What calls put into a frame: saved registers, arguments, results, and the recursions that a kernel starts.
 
-use cuda_syntax::Views;
+use cuda_syntax::SyntaxTrees;
 use lmem_base::mangling::{demangle, without_copy_number};
 use lmem_base::source::Span;
 use nv_code::dataflow::{Circle, Circles, callee as called_name};
@@ -14,12 +14,12 @@ use crate::frame::{FrameObject, KernelFrame, Recursion, StackObjectKind};
 /// The calls of one unit, and its source.
 pub struct Calls<'a> {
     pub facts: &'a UnitFacts,
-    pub views: &'a Views<'a>,
+    pub views: &'a SyntaxTrees<'a>,
     circles: Circles,
 }
 
 impl<'a> Calls<'a> {
-    pub fn new(facts: &'a UnitFacts, views: &'a Views<'a>) -> Self {
+    pub fn new(facts: &'a UnitFacts, views: &'a SyntaxTrees<'a>) -> Self {
         Self { facts, views, circles: Circles::new(&facts.ptx) }
     }
 

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use cuda_syntax::Views;
+use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::last_name;
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
@@ -120,7 +120,7 @@ impl Sorted {
     }
 
     /// The areas of one frame with their bytes.
-    pub fn areas(&self, frame: Option<usize>, unit: &UnitFacts, views: &Views<'_>) -> Vec<(CallArea, u64)> {
+    pub fn areas(&self, frame: Option<usize>, unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Vec<(CallArea, u64)> {
         let raw = |kind| self.areas.get(&(frame, kind));
         let saved = raw(RoleKind::Save).map(|raw| {
             let kind = CallAreaKind::Saved { registers: raw.registers.len() as u64 };
@@ -144,7 +144,7 @@ impl Sorted {
     }
 }
 
-fn area(kind: CallAreaKind, raw: &[&RawArea], unit: &UnitFacts, views: &Views<'_>) -> CallArea {
+fn area(kind: CallAreaKind, raw: &[&RawArea], unit: &UnitFacts, views: &SyntaxTrees<'_>) -> CallArea {
     let mut ends: BTreeMap<&(String, usize), i64> = BTreeMap::new();
     for (call, end) in raw.iter().flat_map(|raw| &raw.calls) {
         let known = ends.entry(call).or_insert(*end);
@@ -188,7 +188,7 @@ fn returned_bytes(raw: &RawArea, unit: &UnitFacts) -> u64 {
 }
 
 /// The call in the user's files that an instruction stands for; the statement where the call cannot be told.
-pub fn call_span(function: &PtxFunction, call: usize, unit: &UnitFacts, views: &Views<'_>) -> Option<Span> {
+pub fn call_span(function: &PtxFunction, call: usize, unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Option<Span> {
     let instruction = function.instructions.get(call)?;
     let places = places(views, &unit.ptx, function, instruction.location);
     let place = places.first()?;
@@ -198,7 +198,7 @@ pub fn call_span(function: &PtxFunction, call: usize, unit: &UnitFacts, views: &
 }
 
 /// The call of a function at a place. Of several on one line it is that at the compiler's column, or the next one.
-pub fn call_range(place: &Place, views: &Views<'_>, is_function: impl Fn(&str) -> bool) -> Option<Range<usize>> {
+pub fn call_range(place: &Place, views: &SyntaxTrees<'_>, is_function: impl Fn(&str) -> bool) -> Option<Range<usize>> {
     let region = place.view(views).region(place.offset)?;
     let calls = place.view(views).calls(region).into_iter().filter(|(name, _)| is_function(name));
     let calls: Vec<Range<usize>> = calls.map(|(_, range)| range).collect();

@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use cuda_syntax::ast::Kind;
 use cuda_syntax::tree::ParameterSyntax;
-use cuda_syntax::{ViewId, Views};
+use cuda_syntax::{SyntaxTrees, TreeId};
 use lmem_base::source::Span;
 use nv_code::dataflow::{Flow, Root, parameter_number};
 use nv_code::{AddressOperand, Instruction, PtxFunction, PtxModule, UnitFacts};
@@ -55,7 +56,7 @@ pub fn fill(
     module: &PtxModule,
     flows: &HashMap<&str, Flow<'_>>,
     calls: &CallSites,
-    views: &Views<'_>,
+    views: &SyntaxTrees<'_>,
     objects: &mut BTreeMap<ObjectKey, RawObject>,
 ) {
     let mut stores: BTreeMap<ObjectKey, Vec<Store>> = BTreeMap::new();
@@ -292,7 +293,7 @@ fn number(operand: &str) -> Option<u64> {
     nv_code::dataflow::flow::operands::constant(operand).map(i64::cast_unsigned)
 }
 
-fn summary(stores: &[Store], is_hidden: bool, views: &Views<'_>) -> Contents {
+fn summary(stores: &[Store], is_hidden: bool, views: &SyntaxTrees<'_>) -> Contents {
     if let Some(copy) = parameter_copy(stores, is_hidden, views) {
         return Contents::Parameter(copy);
     }
@@ -354,11 +355,11 @@ fn agree<'a>(stores: impl Iterator<Item = &'a Store>) -> bool {
 }
 
 /// Tables of branches that exclude each other may share their place; each is written by its own declaration.
-fn is_several_tables(stores: &[Store], views: &Views<'_>) -> bool {
-    let mut tables: BTreeMap<(ViewId, usize), Vec<&Store>> = BTreeMap::new();
+fn is_several_tables(stores: &[Store], views: &SyntaxTrees<'_>) -> bool {
+    let mut tables: BTreeMap<(TreeId, usize), Vec<&Store>> = BTreeMap::new();
     for store in stores {
         let Some(place) = store.places.first() else { return false };
-        let Some(region) = place.view(views).region(place.offset).filter(|region| region.kind() == "declaration")
+        let Some(region) = place.view(views).region(place.offset).filter(|region| region.kind() == Kind::Declaration)
         else {
             return false;
         };
@@ -368,7 +369,7 @@ fn is_several_tables(stores: &[Store], views: &Views<'_>) -> bool {
 }
 
 /// The parameter that most bytes come from.
-fn parameter_copy(stores: &[Store], may_be_written: bool, views: &Views<'_>) -> Option<ParameterCopy> {
+fn parameter_copy(stores: &[Store], may_be_written: bool, views: &SyntaxTrees<'_>) -> Option<ParameterCopy> {
     let mut sources: BTreeMap<(usize, Option<i64>), u64> = BTreeMap::new();
     for store in stores {
         if let Some(source) = source(store) {
@@ -406,7 +407,7 @@ fn source(store: &Store) -> Option<(usize, Option<i64>)> {
 }
 
 /// The variable that a statement writes to, else the statement.
-fn written_at(store: &Store, views: &Views<'_>) -> Option<Span> {
+fn written_at(store: &Store, views: &SyntaxTrees<'_>) -> Option<Span> {
     let place = store.places.first()?;
     let region = place.view(views).region(place.offset)?;
     let mentions = place.view(views).mentions(region);
@@ -414,13 +415,13 @@ fn written_at(store: &Store, views: &Views<'_>) -> Option<Span> {
     match (written.next(), written.next()) {
         (Some(only), None) => place.view(views).span(only.range.clone()),
         // The head of a function is where the compiler puts the copy itself.
-        _ if region.kind() == "function_definition" => None,
+        _ if region.kind() == Kind::FunctionDefinition => None,
         _ => place.span(views),
     }
 }
 
 /// The parameters of a kernel in order; `None` for those that the source does not tell apart.
-pub fn parameters(function: &PtxFunction, facts: &UnitFacts, views: &Views<'_>) -> Vec<Option<Parameter>> {
+pub fn parameters(function: &PtxFunction, facts: &UnitFacts, views: &SyntaxTrees<'_>) -> Vec<Option<Parameter>> {
     let location = function.locations.iter().find(|location| location.inlined_at.is_none() && location.line > 0);
     let found = location.and_then(|location| {
         let view = views.get(facts.ptx.files.get(&location.file)?)?;

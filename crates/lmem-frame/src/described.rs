@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cuda_syntax::Views;
+use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::FunctionSyntax;
 use lmem_base::source::Span;
 use nv_code::{Location, PtxFunction, PtxModule};
@@ -18,7 +18,7 @@ pub struct Described {
 }
 
 /// Finds a function's own lines in the source.
-pub fn describe(function: &PtxFunction, module: &PtxModule, views: &Views<'_>) -> Option<Described> {
+pub fn describe(function: &PtxFunction, module: &PtxModule, views: &SyntaxTrees<'_>) -> Option<Described> {
     let location = function.locations.iter().find(|location| location.inlined_at.is_none() && location.line > 0)?;
     let view = views.get(module.files.get(&location.file)?)?;
     let range = view.line_range(location.line as usize)?;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use cuda_syntax::Views;
+use cuda_syntax::SyntaxTrees;
 use nv_code::dataflow::{Call, Flow, Root, registers};
 use nv_code::{Instruction, PtxFunction, PtxModule};
 
@@ -113,7 +113,7 @@ pub fn gather(
     module: &PtxModule,
     flows: &HashMap<&str, Flow<'_>>,
     calls: &CallSites,
-    views: &Views<'_>,
+    views: &SyntaxTrees<'_>,
     objects: &mut BTreeMap<ObjectKey, RawObject>,
 ) {
     let mut names: Vec<&&str> = flows.keys().collect();

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use cuda_syntax::tree::last_name;
-use cuda_syntax::{SourceView, Views};
+use cuda_syntax::{SyntaxTree, SyntaxTrees};
 use lmem_base::source::Span;
 use nv_code::UnitFacts;
 use nv_code::dataflow::callee;
@@ -24,7 +24,7 @@ const COPYING: [&str; 3] = ["memcpy", "memset", "memmove"];
 pub struct StackObject<'a> {
     object: &'a FrameObject,
     facts: &'a UnitFacts,
-    views: &'a Views<'a>,
+    views: &'a SyntaxTrees<'a>,
 }
 
 /// The loop of the source that an access lies in.
@@ -45,13 +45,13 @@ impl Deref for StackObject<'_> {
 }
 
 impl<'a> StackObject<'a> {
-    pub fn new(object: &'a FrameObject, facts: &'a UnitFacts, views: &'a Views<'a>) -> Self {
+    pub fn new(object: &'a FrameObject, facts: &'a UnitFacts, views: &'a SyntaxTrees<'a>) -> Self {
         Self { object, facts, views }
     }
 
     /// The text that a location lies in.
-    pub fn view(&self, place: &Place) -> &'a Rc<SourceView> {
-        self.views.view(place.view)
+    pub fn view(&self, place: &Place) -> &'a Rc<SyntaxTree> {
+        self.views.tree(place.view)
     }
 
     /// The cast through which the variable is accessed as another type.
@@ -107,7 +107,7 @@ impl<'a> StackObject<'a> {
 }
 
 /// The call that the library's own memory belongs to, where the source shows one.
-fn math_function(object: &FrameObject, views: &Views<'_>) -> Option<MathFunction> {
+fn math_function(object: &FrameObject, views: &SyntaxTrees<'_>) -> Option<MathFunction> {
     let place = object.accesses.iter().find_map(|access| access.places.first());
     let called = place.and_then(|place| {
         let regions = place.view(views).regions(place.offset).into_iter();

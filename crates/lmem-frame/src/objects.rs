@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use cuda_syntax::Views;
+use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::Declaration;
 use nv_code::dataflow::{Flow, Sources, Trip, read, registers};
 use nv_code::{Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, UnitFacts};
@@ -25,7 +25,7 @@ pub struct Objects {
 }
 
 /// Sorts accesses of a kernel and its callees by object. Spills are not among them.
-pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, views: &Views<'_>) -> Objects {
+pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Objects {
     let module = &unit.ptx;
     // Callees that are called through pointers are not reached by name.
     let roots = std::iter::once(kernel.name.as_str()).chain(kernel.callees.iter().map(|callee| callee.name.as_str()));
@@ -72,7 +72,7 @@ fn place_access(
     module: &PtxModule,
     flows: &HashMap<&str, Flow<'_>>,
     calls: &CallSites,
-    views: &Views<'_>,
+    views: &SyntaxTrees<'_>,
     objects: &mut Objects,
 ) {
     let found = access.ptx_line.and_then(|line| {
@@ -89,7 +89,7 @@ fn place_access(
     let mut places = places(views, module, flow.function, instruction.location);
     if let (true, Some(view)) = (places.is_empty(), views.ptx_id()) {
         let line = *instruction.lines.start();
-        places.extend(views.view(view).offset(line, 0).map(|offset| Place {
+        places.extend(views.tree(view).offset(line, 0).map(|offset| Place {
             view,
             line,
             offset,
@@ -165,7 +165,7 @@ fn allocation_places(
     key: &ObjectKey,
     flows: &HashMap<&str, Flow<'_>>,
     module: &PtxModule,
-    views: &Views<'_>,
+    views: &SyntaxTrees<'_>,
 ) -> Option<Vec<Place>> {
     let function = flows.get(key.function.as_str())?.function;
     let instruction = function.instructions.get(function.local_variables.get(key.variable)?.allocated_by?)?;
@@ -174,7 +174,7 @@ fn allocation_places(
 
 /// Code that was moved out of a loop has no line: a load then stands for what uses its value first, a store for what
 /// made it.
-fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, views: &Views<'_>) -> Vec<Place> {
+fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, views: &SyntaxTrees<'_>) -> Vec<Place> {
     let all = &flow.function.instructions;
     let has_value = |at: usize| read(&all[at]).any(|register| flow.definitions(register, at).contains(&index));
     let others: Vec<usize> = match all[index].mnemonic() {
@@ -196,7 +196,7 @@ fn places_of_calls(
     module: &PtxModule,
     flows: &HashMap<&str, Flow<'_>>,
     calls: &CallSites,
-    views: &Views<'_>,
+    views: &SyntaxTrees<'_>,
 ) -> Vec<Place> {
     // A library function may be called by another one.
     let mut callee = callee;
@@ -211,7 +211,7 @@ fn places_of_calls(
     Vec::new()
 }
 
-fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>, views: &Views<'_>) -> Access {
+fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>, views: &SyntaxTrees<'_>) -> Access {
     Access {
         width: access.instruction.bytes,
         loop_depth: access.loop_depth,
@@ -252,7 +252,7 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
 
 /// Puts together what only looks like several objects: the compiler may name elements of one array by their own
 /// distance from the frame pointer, as it names objects.
-fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, views: &Views<'_>) {
+fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, views: &SyntaxTrees<'_>) {
     let keys: Vec<ObjectKey> = objects.keys().cloned().collect();
     let mut index = 0;
     while let Some(key) = keys.get(index) {

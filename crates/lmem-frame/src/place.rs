@@ -3,16 +3,16 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cuda_syntax::{SourceView, ViewId, Views};
+use cuda_syntax::{SyntaxTree, SyntaxTrees, TreeId};
 use lmem_base::source::Span;
 use nv_code::{PtxFunction, PtxModule, SourceLine};
 
 /// A source location: one level of an inline chain, as DWARF's inlined frames are.
 ///
-/// It is a plain value. The syntax tree of its text is asked of the `Views` of the unit.
+/// It is a plain value. The syntax tree of its text is asked of the `SyntaxTrees` of the unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    pub view: ViewId,
+    pub view: TreeId,
     pub line: u32,
     pub offset: usize,
     /// The function instance that the line belongs to, by its mangled name.
@@ -23,12 +23,12 @@ pub struct Place {
 
 impl Place {
     /// The text that the location lies in.
-    pub fn view<'v>(&self, views: &'v Views<'_>) -> &'v Rc<SourceView> {
-        views.view(self.view)
+    pub fn view<'v>(&self, views: &'v SyntaxTrees<'_>) -> &'v Rc<SyntaxTree> {
+        views.tree(self.view)
     }
 
     /// The statements at the location, on their first line at most; else the line.
-    pub fn span(&self, views: &Views<'_>) -> Option<Span> {
+    pub fn span(&self, views: &SyntaxTrees<'_>) -> Option<Span> {
         let view = self.view(views);
         let line = view.line_range(self.line as usize)?;
         let regions = view.regions(self.offset);
@@ -46,7 +46,12 @@ impl Place {
 }
 
 /// The inline chain of one instruction of the PTX, as far as it lies in the user's files, innermost level first.
-pub fn places(views: &Views<'_>, module: &PtxModule, function: &PtxFunction, location: Option<usize>) -> Vec<Place> {
+pub fn places(
+    views: &SyntaxTrees<'_>,
+    module: &PtxModule,
+    function: &PtxFunction,
+    location: Option<usize>,
+) -> Vec<Place> {
     let chain = location.map(|index| function.location_chain(index)).unwrap_or_default();
     let inlined = |level: usize| chain.get(level).and_then(|location| location.function.clone());
     let name =
@@ -57,7 +62,7 @@ pub fn places(views: &Views<'_>, module: &PtxModule, function: &PtxFunction, loc
         .filter(|(_, location)| location.line > 0)
         .filter_map(|(level, location)| {
             let view = views.id(module.files.get(&location.file)?)?;
-            let offset = views.view(view).offset(location.line, location.column)?;
+            let offset = views.tree(view).offset(location.line, location.column)?;
             let callee = level.checked_sub(1).and_then(inlined);
             Some(Place { view, line: location.line, offset, function: name(level), callee })
         })
@@ -65,12 +70,12 @@ pub fn places(views: &Views<'_>, module: &PtxModule, function: &PtxFunction, loc
 }
 
 /// The same from a line table without columns.
-pub fn places_of_lines(views: &Views<'_>, lines: &[SourceLine]) -> Vec<Place> {
+pub fn places_of_lines(views: &SyntaxTrees<'_>, lines: &[SourceLine]) -> Vec<Place> {
     lines
         .iter()
         .filter_map(|line| {
             let view = views.id(&line.file)?;
-            let offset = views.view(view).offset(line.line, 0)?;
+            let offset = views.tree(view).offset(line.line, 0)?;
             Some(Place { view, line: line.line, offset, function: None, callee: None })
         })
         .collect()

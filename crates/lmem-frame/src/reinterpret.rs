@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use tree_sitter::Node;
+use cuda_syntax::ast::Node;
 
-use cuda_syntax::tree::{Declaration, children, enclosing_function, resolve};
-use cuda_syntax::{SourceView, ViewId, Views, types};
+use cuda_syntax::tree::{Declaration, enclosing_function, resolve};
+use cuda_syntax::{SyntaxTree, SyntaxTrees, TreeId, types};
 use lmem_base::source::Span;
 
 use super::access::Access;
@@ -37,7 +37,7 @@ struct Cast {
 
 /// The casts of one variable in its function.
 struct Casts<'t> {
-    view: &'t SourceView,
+    view: &'t SyntaxTree,
     declarations: Vec<Declaration>,
     casts: Vec<Cast>,
     /// Names that stand for a cast, with the cast's number.
@@ -45,12 +45,12 @@ struct Casts<'t> {
 }
 
 /// The cast that the accesses of a variable go through, where they move other elements than the variable has.
-pub fn find(variable: &Variable, accesses: &[Access], views: &Views<'_>) -> Option<Reinterpretation> {
+pub fn find(variable: &Variable, accesses: &[Access], views: &SyntaxTrees<'_>) -> Option<Reinterpretation> {
     let (component, whole) = types::shape(variable.type_text.split('[').next()?)?;
     let guilty = accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed())?;
     let (id, node) =
         accesses.iter().flat_map(|access| &access.places).find_map(|place| declared_at(place, variable, views))?;
-    let view = views.view(id);
+    let view = views.tree(id);
     let casts = Casts::new(view, node)?;
     // `float` of a `float4` is no other type, unless the way there is a cast.
     let indexed = casts.of(guilty, id, views).filter(|cast| {
@@ -72,7 +72,7 @@ pub fn find(variable: &Variable, accesses: &[Access], views: &Views<'_>) -> Opti
 }
 
 /// The view and a byte in the function that declares the variable.
-fn declared_at(place: &Place, variable: &Variable, views: &Views<'_>) -> Option<(ViewId, usize)> {
+fn declared_at(place: &Place, variable: &Variable, views: &SyntaxTrees<'_>) -> Option<(TreeId, usize)> {
     let view = place.view(views);
     let region = view.region(place.offset)?;
     let mentions = view.mentions(region);
@@ -82,16 +82,14 @@ fn declared_at(place: &Place, variable: &Variable, views: &Views<'_>) -> Option<
 }
 
 impl<'t> Casts<'t> {
-    fn new(view: &'t SourceView, declared: usize) -> Option<Self> {
+    fn new(view: &'t SyntaxTree, declared: usize) -> Option<Self> {
         let node = view.root()?.named_descendant_for_byte_range(declared, declared + 1)?;
         let function = enclosing_function(node)?;
         let declarations = view.declarations(function);
         let own = declarations.iter().find(|declaration| declaration.range.0 == declared)?.clone();
         let mut found = Self { view, declarations, casts: Vec::new(), aliases: Vec::new() };
-        let mut open = vec![function];
-        while let Some(node) = open.pop() {
+        for node in function.descendants() {
             found.casts.extend(found.cast(node, &own));
-            open.extend(children(node).into_iter().rev());
         }
         for _ in 0..MAX_ALIASES {
             found.follow();
@@ -143,7 +141,7 @@ impl<'t> Casts<'t> {
     }
 
     /// The cast that the statement of an access uses, at any level of inlining that lies in the function.
-    fn of(&self, access: &Access, view: ViewId, views: &Views<'_>) -> Option<usize> {
+    fn of(&self, access: &Access, view: TreeId, views: &SyntaxTrees<'_>) -> Option<usize> {
         access.places.iter().filter(|place| place.view == view).find_map(|place| {
             let region = place.view(views).region(place.offset)?;
             self.within(region.byte_range())
@@ -168,7 +166,7 @@ __global__ void k(const float4* in, float* out) {
 ";
 
     fn casts(name: &str) -> Vec<String> {
-        let view = SourceView::example("a.cu", TEXT);
+        let view = SyntaxTree::example("a.cu", TEXT);
         let at = TEXT.find(&format!("{name}[8]")).or_else(|| TEXT.find(&format!("{name} ="))).unwrap();
         let casts = Casts::new(&view, at).unwrap();
         let aliases = casts.aliases.iter().map(|(alias, _)| alias.name.clone());

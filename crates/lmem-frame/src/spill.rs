@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use cuda_syntax::{Views, types};
+use cuda_syntax::{SyntaxTrees, types};
 use lmem_base::gpu::{Gpu, MAX_REGISTERS};
 use lmem_base::source::Span;
 use nv_code::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
@@ -82,7 +82,7 @@ pub enum LimitOrigin {
 }
 
 /// The spills of a kernel; `None` where it has none.
-pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &Views<'_>) -> Option<Spills> {
+pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Option<Spills> {
     let spilled: Vec<&LocalAccess> = kernel.accesses.iter().filter(|access| is_spill(access, unit)).collect();
     if spilled.is_empty() && kernel.usage.spill_stores == 0 && kernel.usage.spill_loads == 0 {
         return None;
@@ -148,7 +148,7 @@ impl Parked<'_> {
     }
 }
 
-fn groups(spilled: &[&LocalAccess], unit: &UnitFacts, views: &Views<'_>) -> Vec<SpillGroup> {
+fn groups(spilled: &[&LocalAccess], unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Vec<SpillGroup> {
     let mut values: HashMap<&str, Values<'_>> = HashMap::new();
     let stores = spilled.iter().filter(|access| access.instruction.kind == AccessKind::Store);
     let parked = stores.map(|store| {
@@ -225,7 +225,7 @@ impl Sorting {
 }
 
 /// Counts a load that brings a value of a group back.
-fn refill(group: &mut SpillGroup, load: &LocalAccess, unit: &UnitFacts, views: &Views<'_>) {
+fn refill(group: &mut SpillGroup, load: &LocalAccess, unit: &UnitFacts, views: &SyntaxTrees<'_>) {
     group.refills += 1;
     if group.refill_span.is_none() || load.loop_depth > group.refill_depth {
         group.refill_depth = load.loop_depth;
@@ -238,7 +238,7 @@ fn refill(group: &mut SpillGroup, load: &LocalAccess, unit: &UnitFacts, views: &
 fn value<'u>(
     store: &LocalAccess,
     unit: &'u UnitFacts,
-    views: &Views<'_>,
+    views: &SyntaxTrees<'_>,
     values: &mut HashMap<&'u str, Values<'u>>,
 ) -> (Option<HeldVariable>, Option<Span>) {
     let Some(definition) = &store.definition else {
@@ -257,11 +257,11 @@ fn value<'u>(
     (held, place.and_then(|place| place.span(views)))
 }
 
-fn access_places(access: &LocalAccess, unit: &UnitFacts, views: &Views<'_>) -> Vec<Place> {
+fn access_places(access: &LocalAccess, unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Vec<Place> {
     ptx_places(access.ptx_line, unit, views).map_or_else(|| places_of_lines(views, &access.source), |place| vec![place])
 }
 
-fn ptx_places(line: Option<u32>, unit: &UnitFacts, views: &Views<'_>) -> Option<Place> {
+fn ptx_places(line: Option<u32>, unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Option<Place> {
     let (function, index) = ptx_instruction(line, unit)?;
     places(views, &unit.ptx, function, function.instructions[index].location).into_iter().next()
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use cuda_syntax::tree::{Declaration, DeclarationKind, Mention};
-use cuda_syntax::{Views, types};
+use cuda_syntax::{SyntaxTrees, types};
 use nv_code::dataflow::{read, written};
 use nv_code::{Instruction, PtxFunction, PtxModule};
 
@@ -35,7 +35,12 @@ impl<'a> Values<'a> {
 
     /// The variable that holds what an instruction computes, at the instruction's place. Only a value that other
     /// statements use is held by a variable; the parts of an expression are not.
-    pub fn variable(&self, instruction: usize, module: &PtxModule, views: &Views<'_>) -> Option<(Place, Declaration)> {
+    pub fn variable(
+        &self,
+        instruction: usize,
+        module: &PtxModule,
+        views: &SyntaxTrees<'_>,
+    ) -> Option<(Place, Declaration)> {
         let defining = self.function.instructions.get(instruction)?;
         let place = self.place(instruction, module, views)?;
         let region = place.view(views).region(place.offset)?.byte_range();
@@ -83,7 +88,7 @@ impl<'a> Values<'a> {
         Some((place, declaration))
     }
 
-    fn place(&self, instruction: usize, module: &PtxModule, views: &Views<'_>) -> Option<Place> {
+    fn place(&self, instruction: usize, module: &PtxModule, views: &SyntaxTrees<'_>) -> Option<Place> {
         let location = self.function.instructions.get(instruction)?.location;
         places(views, module, self.function, location).into_iter().next()
     }

@@ -1,8 +1,7 @@
 //! The expression that names a part of a variable: `s.a[i].x`.
+use crate::ast::{Field, Kind, Node};
 
 use std::ops::Range;
-
-use tree_sitter::Node;
 
 /// The longest expression that names a part of the variable: `s.a[i].x`.
 pub fn access_path(identifier: Node<'_>) -> Node<'_> {
@@ -14,11 +13,11 @@ pub fn access_path(identifier: Node<'_>) -> Node<'_> {
 }
 
 fn continues_path(parent: Node<'_>, child: Node<'_>) -> bool {
-    let is_argument = parent.child_by_field_name("argument").is_some_and(|argument| argument.id() == child.id());
+    let is_argument = parent.field(Field::Argument) == Some(child);
     match parent.kind() {
-        "subscript_expression" | "field_expression" => is_argument,
-        "parenthesized_expression" => true,
-        "pointer_expression" => is_argument && parent.child(0).is_some_and(|operator| operator.kind() == "*"),
+        Kind::SubscriptExpression | Kind::FieldExpression => is_argument,
+        Kind::ParenthesizedExpression => true,
+        Kind::PointerExpression => is_argument && parent.child(0).is_some_and(|operator| operator.is_token("*")),
         _ => false,
     }
 }
@@ -33,7 +32,7 @@ pub(super) fn subscripts(identifier: Node<'_>) -> impl Iterator<Item = Node<'_>>
                 return None;
             }
             current = parent;
-            if parent.kind() == "subscript_expression" {
+            if parent.kind() == Kind::SubscriptExpression {
                 return Some(parent);
             }
         }
@@ -41,7 +40,7 @@ pub(super) fn subscripts(identifier: Node<'_>) -> impl Iterator<Item = Node<'_>>
 }
 
 pub(super) fn index_range(subscript: Node<'_>) -> Option<Range<usize>> {
-    let indices = subscript.child_by_field_name("indices").or_else(|| subscript.child_by_field_name("index"))?;
+    let indices = subscript.field(Field::Indices)?;
     let inner = indices.named_child(0).unwrap_or(indices);
     Some(inner.byte_range())
 }

@@ -3,13 +3,11 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
-use super::children;
+use crate::ast::{self, Field, Kind, Node};
 use crate::tree::access_path::{access_path, index_range, subscripts};
 use crate::tree::declarations::{Declaration, DeclarationKind, resolve};
 use crate::tree::functions::enclosing_function;
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
 /// Aliases are followed this far: `float* p = a; float* q = p + 1;`.
 pub(super) const MAX_ALIASES: usize = 4;
@@ -23,7 +21,7 @@ pub(super) struct Assignment {
     value: (usize, usize),
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// The variable itself, or for an alias the variables that its initialiser mentions, with the indices there.
     pub fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Target> {
         // An array of pointers is a variable of its own, and stands for what they point to.
@@ -76,19 +74,14 @@ impl SourceView {
 
     /// All plain assignments to names in a function.
     fn assignments(&self, function: Node<'_>) -> Vec<Assignment> {
-        let mut found = Vec::new();
-        let mut open = vec![function];
-        while let Some(node) = open.pop() {
-            let left = node.child_by_field_name("left").filter(|left| left.kind() == "identifier");
-            let is_plain = node.child_by_field_name("operator").is_none_or(|operator| operator.kind() == "=");
-            if let (Some(left), Some(right), true) = (left, node.child_by_field_name("right"), is_plain)
-                && node.kind() == "assignment_expression"
-            {
-                let value = (right.start_byte(), right.end_byte());
-                found.push(Assignment { name: self.slice(left).to_string(), value });
-            }
-            open.extend(children(node));
-        }
+        let read = |assignment: ast::Assignment<'_>| {
+            let left = assignment.left().filter(|left| left.kind() == Kind::Identifier)?;
+            let right = assignment.right()?;
+            let value = (right.start_byte(), right.end_byte());
+            Some(Assignment { name: self.slice(left).to_string(), value })
+        };
+        let plain = function.descendants().filter_map(ast::Assignment::of).filter(|it| it.is_plain());
+        let mut found: Vec<Assignment> = plain.filter_map(read).collect();
         found.sort_by_key(|assignment| assignment.value);
         found
     }
@@ -99,10 +92,10 @@ fn distance(identifier: Node<'_>) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = subscripts(identifier).filter_map(index_range).collect();
     let mut node = access_path(identifier);
     let is_pointer = found.is_empty();
-    while let Some(sum) = node.parent().filter(|parent| is_pointer && parent.kind() == "binary_expression") {
-        let (left, right) = (sum.child_by_field_name("left"), sum.child_by_field_name("right"));
-        let is_sum = sum.child_by_field_name("operator").is_some_and(|operator| matches!(operator.kind(), "+" | "-"));
-        let other = if left.is_some_and(|left| left.id() == node.id()) { right } else { left };
+    while let Some(sum) = node.parent().filter(|parent| is_pointer && parent.kind() == Kind::BinaryExpression) {
+        let (left, right) = (sum.field(Field::Left), sum.field(Field::Right));
+        let is_sum = matches!(sum.operator(), Some("+" | "-"));
+        let other = if left.is_some_and(|left| left == node) { right } else { left };
         let (true, Some(other)) = (is_sum, other) else { break };
         found.push(other.byte_range());
         node = sum;

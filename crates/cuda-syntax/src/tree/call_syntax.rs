@@ -2,13 +2,11 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
-use super::view::SourceView;
+use super::syntax_tree::SyntaxTree;
+use crate::ast::{Call, Field, Kind, Node, Subscript};
 use crate::tree::access_path::access_path;
 use crate::tree::calls::argument_of;
-use crate::tree::children;
-use crate::tree::region::is_separate_block;
+use crate::tree::region::nodes_of;
 use crate::tree::role::role;
 
 /// A call, or the use of an operator that is a function.
@@ -29,16 +27,11 @@ pub struct MemberSyntax {
     pub is_written: bool,
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// Calls of a function in a region, by its demangled name.
     pub fn calls_of(&self, region: Node<'_>, function: &str) -> Vec<CallSyntax> {
         let base = base_name(function);
-        let mut calls = Vec::new();
-        let mut open = vec![region];
-        while let Some(node) = open.pop() {
-            calls.extend(self.call_of(node, base));
-            open.extend(children(node).into_iter().filter(|child| !is_separate_block(node, *child)));
-        }
+        let mut calls: Vec<CallSyntax> = nodes_of(region).filter_map(|node| self.call_of(node, base)).collect();
         calls.sort_by_key(|call: &CallSyntax| (call.range.start, call.range.end));
         calls
     }
@@ -46,31 +39,31 @@ impl SourceView {
     fn call_of(&self, node: Node<'_>, base: &str) -> Option<CallSyntax> {
         let range = node.byte_range();
         match node.kind() {
-            "subscript_expression" if base == "operator[]" => {
-                let object = node.child_by_field_name("argument")?.byte_range();
-                let indices = node.child_by_field_name("indices").or_else(|| node.child_by_field_name("index"))?;
+            Kind::SubscriptExpression if base == "operator[]" => {
+                let object = node.field(Field::Argument)?.byte_range();
+                let indices = node.field(Field::Indices)?;
                 let arguments = vec![indices.named_child(0).unwrap_or(indices).byte_range()];
                 Some(CallSyntax { range, object: Some(object), arguments })
             }
-            "call_expression" => {
-                let called = node.child_by_field_name("function")?;
-                let arguments = children(node.child_by_field_name("arguments")?);
+            Kind::CallExpression => {
+                let called = node.field(Field::Function)?;
+                let arguments = node.field(Field::Arguments)?.children();
                 let arguments = arguments.into_iter().filter(Node::is_named).map(|node| node.byte_range()).collect();
                 let object = match called.kind() {
-                    "field_expression" => called.child_by_field_name("argument").map(|object| object.byte_range()),
-                    "identifier" if base == "operator()" => Some(called.byte_range()),
+                    Kind::FieldExpression => called.field(Field::Argument).map(|object| object.byte_range()),
+                    Kind::Identifier if base == "operator()" => Some(called.byte_range()),
                     _ => None,
                 };
                 let is_called = base == "operator()" || base_name(self.slice(called)) == base;
                 is_called.then_some(CallSyntax { range, object, arguments })
             }
-            "binary_expression" | "assignment_expression" if self.is_operator(node, base) => {
-                let object = node.child_by_field_name("left")?.byte_range();
-                let arguments = vec![node.child_by_field_name("right")?.byte_range()];
+            Kind::BinaryExpression | Kind::AssignmentExpression if self.is_operator(node, base) => {
+                let object = node.field(Field::Left)?.byte_range();
+                let arguments = vec![node.field(Field::Right)?.byte_range()];
                 Some(CallSyntax { range, object: Some(object), arguments })
             }
-            "unary_expression" | "pointer_expression" if self.is_operator(node, base) => {
-                let object = node.child_by_field_name("argument")?.byte_range();
+            Kind::UnaryExpression | Kind::PointerExpression if self.is_operator(node, base) => {
+                let object = node.field(Field::Argument)?.byte_range();
                 Some(CallSyntax { range, object: Some(object), arguments: Vec::new() })
             }
             _ => None,
@@ -80,70 +73,54 @@ impl SourceView {
     /// Whether `-` of an expression is the function `operator-`.
     fn is_operator(&self, node: Node<'_>, base: &str) -> bool {
         let wanted = base.strip_prefix("operator").map(str::trim);
-        wanted.is_some() && node.child_by_field_name("operator").map(|operator| self.slice(operator)) == wanted
+        wanted.is_some() && node.field(Field::Operator).map(|operator| self.slice(operator)) == wanted
     }
 
     /// Bytes of an argument of the only call in a region that has so many: what is called through a pointer has no name.
     pub fn argument_by_count(&self, region: Node<'_>, index: usize, count: usize) -> Option<Range<usize>> {
-        let mut found = Vec::new();
-        let mut open = vec![region];
-        while let Some(node) = open.pop() {
-            let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
-            let arguments = node.child_by_field_name("arguments").map_or(0, |list| list.named_child_count());
-            let is_method = |called: &Node<'_>| called.kind() == "field_expression";
-            let called = called.filter(|called| arguments == count || is_method(called));
-            found.extend(called.and_then(|called| argument_of(node, called, index, count)));
-            open.extend(children(node).into_iter().filter(|child| !is_separate_block(node, *child)));
-        }
-        let [only] = found.as_slice() else { return None };
-        Some(only.clone())
+        let mut found = nodes_of(region).filter_map(Call::of).filter_map(|call| {
+            let called = call.function()?;
+            let arguments = call.argument_list().map_or(0, Node::named_child_count);
+            let is_fit = arguments == count || called.kind() == Kind::FieldExpression;
+            argument_of(call.node(), called, index, count).filter(|_| is_fit)
+        });
+        found.next().filter(|_| found.next().is_none())
     }
 
     /// Names of the parameters of the function or closure around an offset, in order; unnamed ones are empty.
     pub fn parameters_around(&self, offset: usize) -> Option<Vec<String>> {
-        let mut function = self.root()?.named_descendant_for_byte_range(offset, offset)?;
-        while !matches!(function.kind(), "function_definition" | "lambda_expression") {
+        let mut function = self.node_at(offset)?;
+        while !matches!(function.kind(), Kind::FunctionDefinition | Kind::LambdaExpression) {
             function = function.parent()?;
         }
-        let mut declarator = function.child_by_field_name("declarator")?;
-        while !matches!(declarator.kind(), "function_declarator" | "lambda_declarator") {
-            declarator = declarator.child_by_field_name("declarator").or_else(|| declarator.named_child(0))?;
+        let mut declarator = function.field(Field::Declarator)?;
+        while !matches!(declarator.kind(), Kind::FunctionDeclarator | Kind::LambdaDeclarator) {
+            declarator = declarator.field(Field::Declarator).or_else(|| declarator.named_child(0))?;
         }
-        let list = children(declarator.child_by_field_name("parameters")?);
-        let parameters = list.into_iter().filter(|node| node.kind().ends_with("parameter_declaration"));
+        let list = declarator.field(Field::Parameters)?.children();
+        let parameters = list.into_iter().filter(|node| node.is_parameter_declaration());
         Some(parameters.map(|parameter| self.declared_name(parameter)).collect())
     }
 
     fn declared_name(&self, parameter: Node<'_>) -> String {
-        let mut open: Vec<Node<'_>> = parameter.child_by_field_name("declarator").into_iter().collect();
-        while let Some(node) = open.pop() {
-            if node.kind() == "identifier" {
-                return self.slice(node).to_string();
-            }
-            open.extend(children(node).into_iter().filter(|child| !child.kind().contains("parameter")));
-        }
-        String::new()
+        let declarator = parameter.field(Field::Declarator).into_iter();
+        let mut parts = declarator.flat_map(|it| it.descendants_through(|_, child| !child.is_parameter()));
+        let name = parts.find(|node| node.kind() == Kind::Identifier);
+        name.map_or(String::new(), |name| self.slice(name).to_string())
     }
 
     /// Indexed expressions of a region that begin with `this` or with a name for which `is_known` does not hold.
     pub fn indexed_members(&self, region: Node<'_>, is_known: &dyn Fn(&str) -> bool) -> Vec<MemberSyntax> {
-        let mut members = Vec::new();
-        let mut open = vec![region];
-        while let Some(node) = open.pop() {
-            if node.kind() == "subscript_expression" {
-                members.extend(self.indexed_member(node, is_known));
-            }
-            open.extend(children(node).into_iter().filter(|child| !is_separate_block(node, *child)));
-        }
+        let subscripts = nodes_of(region).filter(|node| node.kind() == Kind::SubscriptExpression);
+        let mut members: Vec<MemberSyntax> =
+            subscripts.filter_map(|node| self.indexed_member(node, is_known)).collect();
         members.sort_by_key(|member: &MemberSyntax| (member.range.start, member.range.end));
         members
     }
 
     fn indexed_member(&self, subscript: Node<'_>, is_known: &dyn Fn(&str) -> bool) -> Option<MemberSyntax> {
-        let is_inner = subscript.parent().is_some_and(|parent| {
-            parent.kind() == "subscript_expression"
-                && parent.child_by_field_name("argument").is_some_and(|argument| argument.id() == subscript.id())
-        });
+        let around = subscript.parent().and_then(Subscript::of);
+        let is_inner = around.is_some_and(|around| around.base() == Some(subscript));
         if is_inner {
             return None;
         }
@@ -151,15 +128,15 @@ impl SourceView {
         let mut node = subscript;
         loop {
             match node.kind() {
-                "subscript_expression" => {
-                    let list = node.child_by_field_name("indices").or_else(|| node.child_by_field_name("index"))?;
+                Kind::SubscriptExpression => {
+                    let list = node.field(Field::Indices)?;
                     indices.insert(0, list.named_child(0).unwrap_or(list).byte_range());
-                    node = node.child_by_field_name("argument")?;
+                    node = node.field(Field::Argument)?;
                 }
-                "field_expression" => node = node.child_by_field_name("argument")?,
-                "parenthesized_expression" => node = node.named_child(0)?,
-                "this" => break,
-                "identifier" if !is_known(self.slice(node)) => break,
+                Kind::FieldExpression => node = node.field(Field::Argument)?,
+                Kind::ParenthesizedExpression => node = node.named_child(0)?,
+                Kind::This => break,
+                Kind::Identifier if !is_known(self.slice(node)) => break,
                 _ => return None,
             }
         }
@@ -211,35 +188,35 @@ __global__ void k(float* out, int n) {
 }
 ";
 
-    fn view() -> SourceView {
-        SourceView::example("a.cu", TEXT)
+    fn tree() -> SyntaxTree {
+        SyntaxTree::example("a.cu", TEXT)
     }
 
-    fn texts(view: &SourceView, ranges: &[Range<usize>]) -> Vec<String> {
-        ranges.iter().map(|range| view.text()[range.clone()].to_string()).collect()
+    fn texts(tree: &SyntaxTree, ranges: &[Range<usize>]) -> Vec<String> {
+        ranges.iter().map(|range| tree.text()[range.clone()].to_string()).collect()
     }
 
     #[test]
     fn calls_have_objects_and_arguments() {
-        let view = view();
-        let region = |column| view.region(view.offset(10, column).unwrap()).unwrap();
-        let push = view.calls_of(region(3), "Ring<float, 8>::push");
-        assert_eq!(texts(&view, push[0].object.as_slice()), ["ring"]);
-        assert_eq!(texts(&view, &push[0].arguments), ["out[n]", "1"]);
-        let index = view.calls_of(region(25), "Array<float>::operator[]");
-        assert_eq!(texts(&view, index[0].object.as_slice()), ["acc"]);
-        let fill = view.calls_of(region(50), "fill");
-        assert_eq!(texts(&view, &fill[0].arguments), ["acc", "counts", "n"]);
-        assert!(view.calls_of(region(3), "fill").is_empty());
+        let tree = tree();
+        let region = |column| tree.region(tree.offset(10, column).unwrap()).unwrap();
+        let push = tree.calls_of(region(3), "Ring<float, 8>::push");
+        assert_eq!(texts(&tree, push[0].object.as_slice()), ["ring"]);
+        assert_eq!(texts(&tree, &push[0].arguments), ["out[n]", "1"]);
+        let index = tree.calls_of(region(25), "Array<float>::operator[]");
+        assert_eq!(texts(&tree, index[0].object.as_slice()), ["acc"]);
+        let fill = tree.calls_of(region(50), "fill");
+        assert_eq!(texts(&tree, &fill[0].arguments), ["acc", "counts", "n"]);
+        assert!(tree.calls_of(region(3), "fill").is_empty());
     }
 
     #[test]
     fn calls_through_pointers_are_told_by_their_arguments() {
         let text = "__device__ void f(State s, Force* force) {\n  table[s.k](&s.x, &s.v, min(s.a, 2));\n  s.x += force->at(s.x);\n}\n";
-        let view = SourceView::example("a.cu", text);
+        let tree = SyntaxTree::example("a.cu", text);
         let argument = |line, index, count| {
-            let range = view.argument_by_count(view.region(view.offset(line, 3).unwrap()).unwrap(), index, count)?;
-            Some(&view.text()[range])
+            let range = tree.argument_by_count(tree.region(tree.offset(line, 3).unwrap()).unwrap(), index, count)?;
+            Some(&tree.text()[range])
         };
         assert_eq!((argument(2, 0, 3), argument(2, 1, 3)), (Some("&s.x"), Some("&s.v")));
         assert_eq!((argument(3, 0, 2), argument(3, 1, 2), argument(3, 0, 4)), (Some("force->at"), Some("s.x"), None));
@@ -247,16 +224,16 @@ __global__ void k(float* out, int n) {
 
     #[test]
     fn parameters_are_named_in_order() {
-        let view = view();
-        assert_eq!(view.parameters_around(view.offset(6, 65).unwrap()).unwrap(), ["row", "counts", "n"]);
-        assert_eq!(view.parameters_around(view.offset(3, 50).unwrap()).unwrap(), ["v", "step"]);
+        let tree = tree();
+        assert_eq!(tree.parameters_around(tree.offset(6, 65).unwrap()).unwrap(), ["row", "counts", "n"]);
+        assert_eq!(tree.parameters_around(tree.offset(3, 50).unwrap()).unwrap(), ["v", "step"]);
     }
 
     #[test]
     fn closures_have_parameters_of_their_own() {
         let text = "__device__ void f(int n) { auto get = [&](int i, int) { return n; }; get(n, 0); }\n";
-        let view = SourceView::example("a.cu", text);
-        let parameters = |word: &str| view.parameters_around(text.find(word).unwrap()).unwrap();
+        let tree = SyntaxTree::example("a.cu", text);
+        let parameters = |word: &str| tree.parameters_around(text.find(word).unwrap()).unwrap();
         assert_eq!(
             (parameters("return"), parameters("get(")),
             (vec!["i".to_string(), String::new()], vec!["n".to_string()])
@@ -265,13 +242,13 @@ __global__ void k(float* out, int n) {
 
     #[test]
     fn members_are_indexed() {
-        let view = view();
-        let region = |line, column| view.region(view.offset(line, column).unwrap()).unwrap();
-        let members = view.indexed_members(region(3, 50), &|_| false);
-        assert_eq!(texts(&view, &[members[0].range.clone()]), ["this->slot[head]"]);
-        let members = view.indexed_members(region(4, 36), &|_| false);
-        assert_eq!(texts(&view, &members[0].indices), ["(head + i) % W"]);
-        assert!(view.indexed_members(region(6, 65), &|name| name == "row" || name == "counts").is_empty());
+        let tree = tree();
+        let region = |line, column| tree.region(tree.offset(line, column).unwrap()).unwrap();
+        let members = tree.indexed_members(region(3, 50), &|_| false);
+        assert_eq!(texts(&tree, &[members[0].range.clone()]), ["this->slot[head]"]);
+        let members = tree.indexed_members(region(4, 36), &|_| false);
+        assert_eq!(texts(&tree, &members[0].indices), ["(head + i) % W"]);
+        assert!(tree.indexed_members(region(6, 65), &|name| name == "row" || name == "counts").is_empty());
     }
 
     #[test]

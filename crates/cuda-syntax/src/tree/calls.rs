@@ -2,25 +2,24 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
-use super::children;
+use crate::ast::{Call, Field, Kind, Node};
 use crate::tree::declarations::resolve;
 use crate::tree::functions::enclosing_function;
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
-impl SourceView {
+impl SyntaxTree {
     /// Calls in a region by the function's name, with the bytes of the whole call.
     pub fn calls(&self, region: Node<'_>) -> Vec<(String, Range<usize>)> {
         let identifiers = self.identifiers(region).into_iter();
         let calls = identifiers.filter_map(|identifier| {
             let mut function = identifier;
-            while let Some(parent) =
-                function.parent().filter(|parent| matches!(parent.kind(), "qualified_identifier" | "template_function"))
+            while let Some(parent) = function
+                .parent()
+                .filter(|parent| matches!(parent.kind(), Kind::QualifiedIdentifier | Kind::TemplateFunction))
             {
                 function = parent;
             }
-            let call = function.parent().filter(|parent| parent.kind() == "call_expression")?;
+            let call = function.parent().filter(|parent| parent.kind() == Kind::CallExpression)?;
             is_callee(function).then(|| (self.slice(function).to_string(), call.byte_range()))
         });
         calls.collect()
@@ -38,39 +37,26 @@ impl SourceView {
         };
         let is_variable = |called: Node<'_>| resolve(&variables, self.slice(called), called.start_byte()).is_some();
         let is_called = |called: &Node<'_>| last_name(self.slice(*called)) == base || is_variable(*called);
-        let mut found = None;
-        let mut open = vec![region];
-        while let Some(node) = open.pop() {
-            let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
-            if let Some(called) = called.filter(is_called) {
-                // Calls of one lambda have the same object.
-                let is_other = |(_, known): (Node<'_>, Node<'_>)| {
-                    index > 0 || variables.is_empty() || self.slice(known) != self.slice(called)
-                };
-                if found.is_some_and(is_other) {
-                    return None;
-                }
-                found = Some((node, called));
-            }
-            open.extend(children(node));
+        let calls = region.descendants().filter_map(Call::of);
+        let mut calls = calls.filter_map(|call| Some((call.node(), call.function().filter(is_called)?)));
+        let (call, called) = calls.next()?;
+        // Calls of one lambda have the same object.
+        let is_one = |other: Node<'_>| index == 0 && !variables.is_empty() && self.slice(other) == self.slice(called);
+        if !calls.all(|(_, other)| is_one(other)) {
+            return None;
         }
-        let (call, called) = found?;
         argument_of(call, called, index, count)
     }
 }
 
 /// Whether an expression is what a call calls.
 pub fn is_callee(node: Node<'_>) -> bool {
-    node.parent().is_some_and(|parent| {
-        parent.kind() == "call_expression"
-            && parent.child_by_field_name("function").is_some_and(|called| called.id() == node.id())
-    })
+    node.parent().and_then(Call::of).is_some_and(|call| call.function() == Some(node))
 }
 
 /// One of `count` arguments of a call; a method has one that stands before the dot.
 pub fn argument_of(call: Node<'_>, called: Node<'_>, index: usize, count: usize) -> Option<Range<usize>> {
-    let list: Vec<Node<'_>> =
-        children(call.child_by_field_name("arguments")?).into_iter().filter(Node::is_named).collect();
+    let list: Vec<Node<'_>> = call.field(Field::Arguments)?.named_children().collect();
     if list.len() == count {
         return list.get(index).map(Node::byte_range);
     }

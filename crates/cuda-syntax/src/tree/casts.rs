@@ -1,30 +1,28 @@
 //! Casts to pointers and references, and what they are made of.
 
-use tree_sitter::Node;
+use super::syntax_tree::SyntaxTree;
+use crate::ast::{Field, Kind, Node};
 
-use super::children;
-use super::view::SourceView;
-
-impl SourceView {
+impl SyntaxTree {
     /// Type and operand of a cast to a pointer or reference; a macro that is one counts.
     pub fn cast<'t>(&self, node: Node<'t>) -> Option<(String, Node<'t>)> {
         match node.kind() {
-            "cast_expression" => {
-                let type_text = self.pointed_type(node.child_by_field_name("type")?)?;
-                Some((type_text, node.child_by_field_name("value")?))
+            Kind::CastExpression => {
+                let type_text = self.pointed_type(node.field(Field::Type)?)?;
+                Some((type_text, node.field(Field::Value)?))
             }
-            "call_expression" => {
-                let function = node.child_by_field_name("function")?;
-                let operand = node.child_by_field_name("arguments")?.named_child(0)?;
+            Kind::CallExpression => {
+                let function = node.field(Field::Function)?;
+                let operand = node.field(Field::Arguments)?.named_child(0)?;
                 match function.kind() {
-                    "template_function" => {
-                        let name = function.child_by_field_name("name")?;
-                        let arguments = function.child_by_field_name("arguments")?;
+                    Kind::TemplateFunction => {
+                        let name = function.field(Field::Name)?;
+                        let arguments = function.field(Field::Arguments)?;
                         let is_cast = self.slice(name) == "reinterpret_cast";
                         let type_text = self.pointed_type(arguments.named_child(0)?).filter(|_| is_cast)?;
                         Some((type_text, operand))
                     }
-                    "identifier" => Some((self.macro_cast(self.slice(function))?, operand)),
+                    Kind::Identifier => Some((self.macro_cast(self.slice(function))?, operand)),
                     _ => None,
                 }
             }
@@ -34,20 +32,21 @@ impl SourceView {
 
     /// `float4` of the type `const float4*`.
     fn pointed_type(&self, descriptor: Node<'_>) -> Option<String> {
-        let declarator = descriptor.child_by_field_name("declarator")?;
-        let is_pointer = matches!(declarator.kind(), "abstract_pointer_declarator" | "abstract_reference_declarator");
-        let type_node = descriptor.child_by_field_name("type").filter(|_| is_pointer)?;
+        let declarator = descriptor.field(Field::Declarator)?;
+        let is_pointer =
+            matches!(declarator.kind(), Kind::AbstractPointerDeclarator | Kind::AbstractReferenceDeclarator);
+        let type_node = descriptor.field(Field::Type).filter(|_| is_pointer)?;
         Some(self.slice(type_node).split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
     /// The type that a macro such as `#define FLOAT4(x) (reinterpret_cast<float4*>(&(x))[0])` casts to.
     fn macro_cast(&self, name: &str) -> Option<String> {
-        let definitions = self.root().map(children).unwrap_or_default().into_iter();
+        let definitions = self.root().into_iter().flat_map(Node::children);
         let mut named = definitions.filter(|node| {
-            node.kind() == "preproc_function_def"
-                && node.child_by_field_name("name").is_some_and(|node| self.slice(node) == name)
+            node.kind() == Kind::PreprocFunctionDef
+                && node.field(Field::Name).is_some_and(|node| self.slice(node) == name)
         });
-        let body = named.next().filter(|_| named.next().is_none())?.child_by_field_name("value")?;
+        let body = named.next().filter(|_| named.next().is_none())?.field(Field::Value)?;
         let (_, rest) = self.slice(body).split_once("reinterpret_cast<")?;
         let (type_text, _) = rest.split_once(['*', '&'])?;
         let words: Vec<&str> =
@@ -58,16 +57,16 @@ impl SourceView {
     /// `v` of `&v`, `v + 4`, `&v[4 * k]`, `(void*)&v`.
     pub fn address_base<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
         let inner = match node.kind() {
-            "identifier" => return Some(node),
-            "parenthesized_expression" => node.named_child(0)?,
-            "pointer_expression" if node.child(0).is_some_and(|operator| operator.kind() == "&") => {
-                node.child_by_field_name("argument")?
+            Kind::Identifier => return Some(node),
+            Kind::ParenthesizedExpression => node.named_child(0)?,
+            Kind::PointerExpression if node.child(0).is_some_and(|operator| operator.is_token("&")) => {
+                node.field(Field::Argument)?
             }
-            "subscript_expression" => node.child_by_field_name("argument")?,
-            "field_expression" if node.child_by_field_name("operator").is_none_or(|node| node.kind() == ".") => {
-                node.child_by_field_name("argument")?
+            Kind::SubscriptExpression => node.field(Field::Argument)?,
+            Kind::FieldExpression if node.field(Field::Operator).is_none_or(|node| node.is_token(".")) => {
+                node.field(Field::Argument)?
             }
-            "binary_expression" => node.child_by_field_name("left")?,
+            Kind::BinaryExpression => node.field(Field::Left)?,
             _ => self.cast(node)?.1,
         };
         self.address_base(inner)

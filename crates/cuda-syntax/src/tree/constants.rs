@@ -5,16 +5,14 @@
 
 use std::collections::HashMap;
 
-use tree_sitter::Node;
-
+use crate::ast::{Field, Function, Kind, Node};
 use lmem_unit::Expansion;
 
-use super::children;
 use crate::constant;
 use crate::constant::integer::Value;
 use crate::tree::declarations::resolve;
 use crate::tree::functions::enclosing_function;
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
 /// Names in names: bounds definitions that go round in circles.
 const MAX_DEPTH: usize = 16;
@@ -32,7 +30,7 @@ pub struct OuterName {
     scope: (usize, usize),
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// The value of an expression that stands in the text.
     pub fn value_of(&self, node: Node<'_>) -> Option<i64> {
         self.value_in(node.start_byte(), node.end_byte(), MAX_DEPTH)?.as_i64()
@@ -56,14 +54,8 @@ impl SourceView {
 
     /// Whether a name is a parameter of a template around an offset.
     pub fn is_template_parameter(&self, word: &str, offset: usize) -> bool {
-        let mut node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
-        while let Some(current) = node {
-            if self.template_parameters(current).iter().any(|parameter| parameter == word) {
-                return true;
-            }
-            node = current.parent();
-        }
-        false
+        let mut around = self.node_at(offset).into_iter().flat_map(Node::ancestors);
+        around.any(|node| self.template_parameters(node).iter().any(|parameter| parameter == word))
     }
 
     /// Whether a text means the same at two places: each of its names is the same macro, or the same declaration.
@@ -91,7 +83,7 @@ impl SourceView {
         let between = self.text().get(one.min(other)..one.max(other)).unwrap_or("");
         between.lines().map(str::trim_start).filter_map(|line| line.strip_prefix('#')).map(str::trim_start).any(
             |line| {
-                let is_of_name = crate::words::words(line).any(|word| word == name);
+                let is_of_name = crate::identifiers::identifiers(line).any(|word| word == name);
                 line.starts_with("include") || line.starts_with("pragma pop_macro") || is_of_name
             },
         )
@@ -105,7 +97,7 @@ impl SourceView {
     }
 
     fn local_at(&self, name: &str, at: usize) -> Option<crate::tree::declarations::Declaration> {
-        let node = self.root()?.named_descendant_for_byte_range(at, at)?;
+        let node = self.node_at(at)?;
         resolve(&self.unsized_declarations(enclosing_function(node)?), name, at).cloned()
     }
 
@@ -150,7 +142,7 @@ impl SourceView {
         if all.is_empty() {
             return None;
         }
-        let function = self.root().and_then(|root| root.named_descendant_for_byte_range(at, at));
+        let function = self.node_at(at);
         let function = function.and_then(enclosing_function).map(|function| function.byte_range());
         let is_near = |start: usize| function.as_ref().is_none_or(|range| range.contains(&start));
         let near: Vec<_> = all.iter().filter(|found| is_near(found.start)).copied().collect();
@@ -165,20 +157,14 @@ impl SourceView {
 
     /// Whether a local declaration is of a constant.
     fn is_constant_declaration(&self, name: usize) -> bool {
-        let Some(mut node) = self.root().and_then(|root| root.named_descendant_for_byte_range(name, name + 1)) else {
+        let Some(node) = self.root().and_then(|root| root.named_descendant_for_byte_range(name, name + 1)) else {
             return false;
         };
-        while node.kind() != "declaration" {
-            match node.parent() {
-                Some(parent) => node = parent,
-                None => return false,
-            }
-        }
-        self.has_constant(node)
+        node.enclosing(Kind::Declaration).is_some_and(|declaration| self.has_constant(declaration))
     }
 
     fn has_constant(&self, declaration: Node<'_>) -> bool {
-        children(declaration).into_iter().any(|child| matches!(self.slice(child), "const" | "constexpr"))
+        declaration.children().any(|child| matches!(self.slice(child), "const" | "constexpr"))
     }
 
     /// The one declaration outside of functions that a name may mean at an offset.
@@ -194,21 +180,16 @@ impl SourceView {
 
     /// What a member function of a class with bases names may be a member of those.
     fn is_in_derived_class(&self, at: usize) -> bool {
-        let mut node = self.root().and_then(|root| root.named_descendant_for_byte_range(at, at));
-        while let Some(current) = node {
-            let has_bases = children(current).iter().any(|child| child.kind() == "base_class_clause");
-            // `void State::step()` outside of its class.
-            let is_member = current.kind() == "function_definition" && {
-                let head = current.child_by_field_name("body").map_or(current.end_byte(), |body| body.start_byte());
-                let head = self.text().get(current.start_byte()..head).unwrap_or("");
-                head.split('(').next().is_some_and(|name| name.contains("::"))
-            };
-            if has_bases || is_member {
-                return true;
-            }
-            node = current.parent();
-        }
-        false
+        let has_bases = |node: Node<'_>| node.children().any(|child| child.kind() == Kind::BaseClassClause);
+        // `void State::step()` outside of its class.
+        let is_member = |function: Function<'_>| {
+            let node = function.node();
+            let head = function.body().map_or(node.end_byte(), |body| body.start_byte());
+            let head = self.text().get(node.start_byte()..head).unwrap_or("");
+            head.split('(').next().is_some_and(|name| name.contains("::"))
+        };
+        let mut around = self.node_at(at).into_iter().flat_map(Node::ancestors);
+        around.any(|node| has_bases(node) || Function::of(node).is_some_and(is_member))
     }
 
     /// All names that are declared outside of functions. A class's and an enumeration's are among them: they may hide
@@ -219,7 +200,7 @@ impl SourceView {
         open.extend(self.root().map(|root| (root, (root.start_byte(), root.end_byte()))));
         while let Some((node, scope)) = open.pop() {
             let inner = match node.kind() {
-                "declaration_list" | "field_declaration_list" => (node.start_byte(), node.end_byte()),
+                Kind::DeclarationList | Kind::FieldDeclarationList => (node.start_byte(), node.end_byte()),
                 _ => scope,
             };
             let mut add = |name: Node<'_>, value: Option<Node<'_>>, type_text: &str| {
@@ -232,27 +213,26 @@ impl SourceView {
             };
             match node.kind() {
                 // What a function declares is its own; its parameters are of no interest either.
-                "compound_statement" | "parameter_list" => continue,
-                "declaration" | "field_declaration" => {
+                Kind::CompoundStatement | Kind::ParameterList => continue,
+                Kind::Declaration | Kind::FieldDeclaration => {
                     let is_constant = self.has_constant(node);
-                    let type_text = node.child_by_field_name("type").map_or("", |it| self.slice(it));
-                    let of_members = node.child_by_field_name("default_value");
-                    let mut cursor = node.walk();
-                    for declarator in node.children_by_field_name("declarator", &mut cursor) {
-                        let value = declarator.child_by_field_name("value").or(of_members).filter(|_| is_constant);
-                        let name = declarator.child_by_field_name("declarator").unwrap_or(declarator);
-                        let is_plain = matches!(name.kind(), "identifier" | "field_identifier");
+                    let type_text = node.field(Field::Type).map_or("", |it| self.slice(it));
+                    let of_members = node.field(Field::DefaultValue);
+                    for declarator in node.fields(Field::Declarator) {
+                        let value = declarator.field(Field::Value).or(of_members).filter(|_| is_constant);
+                        let name = declarator.field(Field::Declarator).unwrap_or(declarator);
+                        let is_plain = matches!(name.kind(), Kind::Identifier | Kind::FieldIdentifier);
                         add(name, value.filter(|_| is_plain), type_text);
                     }
                 }
-                "enumerator" => {
-                    if let Some(name) = node.child_by_field_name("name") {
+                Kind::Enumerator => {
+                    if let Some(name) = node.field(Field::Name) {
                         add(name, None, "");
                     }
                 }
                 _ => {}
             }
-            open.extend(children(node).into_iter().map(|child| (child, inner)));
+            open.extend(node.children().map(|child| (child, inner)));
         }
         names
     }
@@ -261,7 +241,7 @@ impl SourceView {
 /// Names in an expression; of `ring.head` and `Traits::N` the first.
 fn words_of(expression: &str) -> impl Iterator<Item = &str> {
     let starts_a_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
-    crate::words::words(expression).filter(starts_a_name)
+    crate::identifiers::identifiers(expression).filter(starts_a_name)
 }
 
 /// `4` of `{4}`
@@ -282,12 +262,12 @@ fn typed(type_text: &str, value: Value) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use crate::tree::view::SourceView;
+    use crate::tree::syntax_tree::SyntaxTree;
 
     /// The value of `N` at the mark `HERE`.
     fn value(text: &str) -> Option<i64> {
-        let view = SourceView::example("a.cu", text);
-        view.evaluate("N", text.find("HERE").expect("the text has a mark"))
+        let tree = SyntaxTree::example("a.cu", text);
+        tree.evaluate("N", text.find("HERE").expect("the text has a mark"))
     }
 
     #[test]
@@ -337,9 +317,9 @@ mod tests {
             ("#define N 4\nvoid f() { int ONE[N]; int HERE; }", true),
             ("#define N 4\nvoid f() { int ONE[N];\n#undef N\n#define N 8\nint HERE[N]; }", false),
         ] {
-            let view = SourceView::example("a.cu", text);
+            let tree = SyntaxTree::example("a.cu", text);
             let at = |mark: &str| text.find(mark).unwrap();
-            assert_eq!(view.means_the_same("N", at("ONE"), at("HERE")), expected, "{text}");
+            assert_eq!(tree.means_the_same("N", at("ONE"), at("HERE")), expected, "{text}");
         }
     }
 }

@@ -2,11 +2,9 @@
 
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
-use super::view::SourceView;
+use super::syntax_tree::SyntaxTree;
+use crate::ast::{Binary, Field, Kind, Node};
 use crate::tree::access_path::access_path;
-use crate::tree::children;
 use crate::tree::loops::is_loop;
 use crate::tree::role::role;
 
@@ -27,7 +25,7 @@ pub enum Walk {
     FromValue,
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// Counters of the loops around an offset, innermost first.
     pub fn counters_around(&self, offset: usize) -> Rc<[CounterSyntax]> {
         if let Some(known) = self.memory.counters.borrow().get(&offset) {
@@ -49,17 +47,17 @@ impl SourceView {
     }
 
     fn counters_of(&self, node: Node<'_>) -> Vec<CounterSyntax> {
-        let Some(body) = node.child_by_field_name("body") else { return Vec::new() };
-        let steps = match node.child_by_field_name("update") {
+        let Some(body) = node.field(Field::Body) else { return Vec::new() };
+        let steps = match node.field(Field::Update) {
             Some(update) => self.steps(update),
             // `while (k >= 0) { …; --k; }`
-            None if node.kind() == "while_statement" => {
-                let statements = children(body).into_iter().filter(|node| node.kind() == "expression_statement");
+            None if node.kind() == Kind::WhileStatement => {
+                let statements = body.children().filter(|node| node.kind() == Kind::ExpressionStatement);
                 statements.flat_map(|statement| self.steps(statement)).collect()
             }
             None => Vec::new(),
         };
-        let changes_in_body = usize::from(node.kind() == "while_statement");
+        let changes_in_body = usize::from(node.kind() == Kind::WhileStatement);
         let mut counters: Vec<CounterSyntax> = steps
             .into_iter()
             .map(|step| CounterSyntax {
@@ -82,27 +80,26 @@ impl SourceView {
             return Some(Walk::FromConstant);
         }
         // `for (k = hash(x); key[k] != x; ++k)` searches: no bound of the counter ends it.
-        let is_bounded =
-            node.child_by_field_name("condition").is_some_and(|condition| self.bounds(condition, &step.name));
+        let is_bounded = node.field(Field::Condition).is_some_and(|condition| self.bounds(condition, &step.name));
         (step.is_sum && is_bounded).then_some(Walk::FromValue)
     }
 
     /// Names that a `for` loop's header gives a value, with the value.
     fn started<'t>(&self, node: Node<'t>) -> Vec<(String, Option<Node<'t>>)> {
-        let Some(initializer) = node.child_by_field_name("initializer") else { return Vec::new() };
+        let Some(initializer) = node.field(Field::Initializer) else { return Vec::new() };
         let mut started = Vec::new();
         let mut open = vec![initializer];
         while let Some(node) = open.pop() {
             let sides = match node.kind() {
-                "init_declarator" => ("declarator", "value"),
-                "assignment_expression" => ("left", "right"),
+                Kind::InitDeclarator => (Field::Declarator, Field::Value),
+                Kind::AssignmentExpression => (Field::Left, Field::Right),
                 _ => {
-                    open.extend(children(node));
+                    open.extend(node.children());
                     continue;
                 }
             };
-            let name = node.child_by_field_name(sides.0).filter(|name| name.kind() == "identifier");
-            started.extend(name.map(|name| (self.slice(name).to_string(), node.child_by_field_name(sides.1))));
+            let name = node.field(sides.0).filter(|name| name.kind() == Kind::Identifier);
+            started.extend(name.map(|name| (self.slice(name).to_string(), node.field(sides.1))));
         }
         started
     }
@@ -110,28 +107,28 @@ impl SourceView {
     /// Variables that an expression changes by a constant, each of them the whole of a comma's side.
     fn steps(&self, node: Node<'_>) -> Vec<Step> {
         match node.kind() {
-            "comma_expression" | "expression_statement" => {
-                children(node).into_iter().flat_map(|child| self.steps(child)).collect()
+            Kind::CommaExpression | Kind::ExpressionStatement => {
+                node.children().flat_map(|child| self.steps(child)).collect()
             }
-            "update_expression" => {
-                let name = node.child_by_field_name("argument").filter(|name| name.kind() == "identifier");
+            Kind::UpdateExpression => {
+                let name = node.field(Field::Argument).filter(|name| name.kind() == Kind::Identifier);
                 name.map(|name| Step { name: self.slice(name).to_string(), is_sum: true }).into_iter().collect()
             }
-            "assignment_expression" => self.assigned_step(node).into_iter().collect(),
+            Kind::AssignmentExpression => self.assigned_step(node).into_iter().collect(),
             _ => Vec::new(),
         }
     }
 
     /// `k += 2`, `k >>= 1`, `k = k + 2`.
     fn assigned_step(&self, node: Node<'_>) -> Option<Step> {
-        let name = node.child_by_field_name("left").filter(|left| left.kind() == "identifier")?;
+        let name = node.field(Field::Left).filter(|left| left.kind() == Kind::Identifier)?;
         let name = self.slice(name).to_string();
-        let right = node.child_by_field_name("right")?;
-        let operator = node.child_by_field_name("operator").map_or("=", |operator| self.slice(operator));
+        let right = node.field(Field::Right)?;
+        let operator = node.field(Field::Operator).map_or("=", |operator| self.slice(operator));
         let (operator, distance) = match operator {
-            "=" if right.kind() == "binary_expression" => {
-                let (one, other) = (right.child_by_field_name("left")?, right.child_by_field_name("right")?);
-                let operator = self.slice(right.child_by_field_name("operator")?);
+            "=" if right.kind() == Kind::BinaryExpression => {
+                let (one, other) = (right.field(Field::Left)?, right.field(Field::Right)?);
+                let operator = self.slice(right.field(Field::Operator)?);
                 match (self.slice(one) == name, self.slice(other) == name) {
                     (true, false) => (operator, other),
                     (false, true) if operator != "-" => (operator, one),
@@ -147,25 +144,17 @@ impl SourceView {
 
     /// Whether a condition compares a variable itself, and not what it leads to.
     fn bounds(&self, condition: Node<'_>, name: &str) -> bool {
-        let mut open = vec![condition];
-        while let Some(node) = open.pop() {
-            let operator = node.child_by_field_name("operator").map_or("", |operator| self.slice(operator));
-            let is_comparison = matches!(operator, "<" | "<=" | ">" | ">=" | "!=");
-            let sides = [node.child_by_field_name("left"), node.child_by_field_name("right")];
-            if is_comparison && sides.into_iter().flatten().any(|side| self.is_sum_with(side, name)) {
-                return true;
-            }
-            open.extend(children(node));
-        }
-        false
+        let operations = condition.descendants().filter_map(Binary::of);
+        let mut comparisons = operations.filter(|it| matches!(it.operator(), Some("<" | "<=" | ">" | ">=" | "!=")));
+        comparisons.any(|it| [it.left(), it.right()].into_iter().flatten().any(|side| self.is_sum_with(side, name)))
     }
 
     /// `k`, `k + 1`, `(k)`.
     fn is_sum_with(&self, node: Node<'_>, name: &str) -> bool {
         match node.kind() {
-            "identifier" => self.slice(node) == name,
-            "binary_expression" | "parenthesized_expression" => {
-                children(node).into_iter().any(|child| self.is_sum_with(child, name))
+            Kind::Identifier => self.slice(node) == name,
+            Kind::BinaryExpression | Kind::ParenthesizedExpression => {
+                node.children().any(|child| self.is_sum_with(child, name))
             }
             _ => false,
         }
@@ -173,19 +162,13 @@ impl SourceView {
 
     /// How often a statement writes to a variable, or hands it on.
     fn writes(&self, body: Node<'_>, name: &str) -> usize {
-        let mut found = 0;
-        let mut open = vec![body];
-        while let Some(node) = open.pop() {
-            let is_written = || {
-                let (_, is_written, is_passed) = role(access_path(node));
-                // An argument is passed by value, unless its address is taken.
-                let is_argument = node.parent().is_some_and(|parent| parent.kind() == "argument_list");
-                is_written && !(is_passed && is_argument)
-            };
-            found += usize::from(node.kind() == "identifier" && self.slice(node) == name && is_written());
-            open.extend(children(node));
-        }
-        found
+        let is_written = |node: &Node<'_>| {
+            let (_, is_written, is_passed) = role(access_path(*node));
+            // An argument is passed by value, unless its address is taken.
+            let is_argument = node.parent().is_some_and(|parent| parent.kind() == Kind::ArgumentList);
+            is_written && !(is_passed && is_argument)
+        };
+        self.named(body, name).filter(is_written).count()
     }
 }
 

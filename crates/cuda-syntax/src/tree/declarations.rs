@@ -3,11 +3,9 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
-use super::children;
+use crate::ast::{Field, Kind, Node};
 use crate::tree::functions::enclosing_function;
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 use crate::tree::volatile::Volatility;
 use crate::types;
 
@@ -77,10 +75,10 @@ impl Declaration {
     }
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// The variable whose initialiser stands at an offset.
     pub fn initialized_at(&self, offset: usize) -> Option<Declaration> {
-        let function = enclosing_function(self.root()?.named_descendant_for_byte_range(offset, offset)?)?;
+        let function = enclosing_function(self.node_at(offset)?)?;
         let holds = |declaration: &Declaration| {
             declaration.initializer.is_some_and(|(start, end)| (start..end).contains(&offset))
         };
@@ -97,7 +95,7 @@ impl SourceView {
 
     /// Whether the function around an offset declares a name where the tree shows it.
     pub fn is_declared(&self, offset: usize, name: &str) -> bool {
-        let node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+        let node = self.node_at(offset);
         let function = node.and_then(enclosing_function);
         function.is_some_and(|function| self.declarations(function).iter().any(|declaration| declaration.name == name))
     }
@@ -120,34 +118,31 @@ impl SourceView {
 
     fn read_declarations(&self, function: Node<'_>, with_sizes: bool) -> Vec<Declaration> {
         let mut declarations = Vec::new();
-        let mut open = vec![function];
-        while let Some(node) = open.pop() {
+        for node in function.descendants() {
             match node.kind() {
-                "declaration" | "parameter_declaration" | "optional_parameter_declaration" => {
+                Kind::Declaration | Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration => {
                     self.declared(node, function, with_sizes, &mut declarations)
                 }
-                "for_range_loop" => self.declared(node, function, with_sizes, &mut declarations),
+                Kind::ForRangeLoop => self.declared(node, function, with_sizes, &mut declarations),
                 _ => {}
             }
-            open.extend(children(node).into_iter().rev());
         }
         declarations
     }
 
     fn declared(&self, node: Node<'_>, function: Node<'_>, with_sizes: bool, declarations: &mut Vec<Declaration>) {
-        let Some(type_node) = node.child_by_field_name("type") else { return };
-        let is_shared = children(node)
-            .into_iter()
+        let Some(type_node) = node.field(Field::Type) else { return };
+        let is_shared = node
+            .children()
             .any(|child| matches!(self.slice(child), "__shared__" | "__constant__" | "static" | "extern"));
         if is_shared {
             return;
         }
         let scope = scope_of(node, function);
         let is_volatile = self.has_volatile(node);
-        let is_parameter = node.kind().contains("parameter");
-        let mut cursor = node.walk();
-        for declarator in node.children_by_field_name("declarator", &mut cursor) {
-            let right = node.child_by_field_name("right").filter(|_| node.kind() == "for_range_loop");
+        let is_parameter = node.is_parameter();
+        for declarator in node.fields(Field::Declarator) {
+            let right = node.field(Field::Right).filter(|_| node.kind() == Kind::ForRangeLoop);
             let declaration = self.declarator(declarator, type_node, scope, right, is_parameter, with_sizes);
             declarations.extend(declaration.map(|declaration| self.qualified(declaration, declarator, is_volatile)));
         }
@@ -167,20 +162,20 @@ impl SourceView {
         let mut has_pointers = false;
         let mut initializer = right;
         let mut node = declarator;
-        while node.kind() != "identifier" {
+        while node.kind() != Kind::Identifier {
             match node.kind() {
-                "init_declarator" => initializer = node.child_by_field_name("value"),
-                "array_declarator" => {
-                    extents.insert(0, node.child_by_field_name("size").map(|size| self.slice(size).to_string()));
+                Kind::InitDeclarator => initializer = node.field(Field::Value),
+                Kind::ArrayDeclarator => {
+                    extents.insert(0, node.field(Field::Size).map(|size| self.slice(size).to_string()));
                     // `float* rows[4]` is an array; `float (*rows)[4]` is a pointer.
                     has_pointers = std::mem::take(&mut is_alias);
                 }
-                "pointer_declarator" | "reference_declarator" => is_alias = true,
-                "parenthesized_declarator" | "attributed_declarator" => {}
+                Kind::PointerDeclarator | Kind::ReferenceDeclarator => is_alias = true,
+                Kind::ParenthesizedDeclarator | Kind::AttributedDeclarator => {}
                 // Functions, bindings and what else may stand here.
                 _ => return None,
             }
-            node = node.child_by_field_name("declarator").or_else(|| node.named_child(0))?;
+            node = node.field(Field::Declarator).or_else(|| node.named_child(0))?;
         }
         let type_text = self.slice(type_node).split_whitespace().collect::<Vec<_>>().join(" ");
         let is_array = !extents.is_empty() && !is_parameter;
@@ -189,7 +184,7 @@ impl SourceView {
             (_, true) => DeclarationKind::Alias,
             (false, false) if types::is_scalar(&type_text) => DeclarationKind::Scalar,
             // What a lambda captures is a structure.
-            (false, false) if initializer.is_some_and(|value| value.kind() == "lambda_expression") => {
+            (false, false) if initializer.is_some_and(|value| value.kind() == Kind::LambdaExpression) => {
                 DeclarationKind::Aggregate
             }
             (false, false) if type_text == "auto" => DeclarationKind::Alias,
@@ -217,7 +212,7 @@ impl SourceView {
             let count = match extent {
                 Some(text) => u64::try_from(self.evaluate(text, at)?).ok()?,
                 None => initializer
-                    .filter(|list| list.kind() == "initializer_list")
+                    .filter(|list| list.kind() == Kind::InitializerList)
                     .map(|list| list.named_child_count() as u64)?,
             };
             product.checked_mul(count)
@@ -250,17 +245,21 @@ pub fn resolve<'d>(declarations: &'d [Declaration], name: &str, at: usize) -> Op
 
 fn scope_of(node: Node<'_>, function: Node<'_>) -> (usize, usize) {
     let mut current = node;
-    if current.kind() == "for_range_loop" {
+    if current.kind() == Kind::ForRangeLoop {
         return (current.start_byte(), current.end_byte());
     }
     while let Some(parent) = current.parent() {
         if matches!(
             parent.kind(),
-            "compound_statement" | "for_statement" | "if_statement" | "while_statement" | "lambda_expression"
+            Kind::CompoundStatement
+                | Kind::ForStatement
+                | Kind::IfStatement
+                | Kind::WhileStatement
+                | Kind::LambdaExpression
         ) {
             return (parent.start_byte(), parent.end_byte());
         }
-        if parent.id() == function.id() {
+        if parent == function {
             break;
         }
         current = parent;
@@ -270,17 +269,17 @@ fn scope_of(node: Node<'_>, function: Node<'_>) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::view;
+    use super::super::tests::tree;
 
     #[test]
     fn declarations_know_type_and_size() {
-        let view = view();
-        let region = view.region(view.offset(6, 3).unwrap()).unwrap();
+        let tree = tree();
+        let region = tree.region(tree.offset(6, 3).unwrap()).unwrap();
         let found: Vec<_> =
-            view.mentions(region).iter().cloned().map(|m| (m.declaration.type_text, m.declaration.bytes)).collect();
+            tree.mentions(region).iter().cloned().map(|m| (m.declaration.type_text, m.declaration.bytes)).collect();
         assert_eq!(found, [("float[32]".to_string(), Some(128)), ("float[2][3]".to_string(), Some(24))]);
-        let region = view.region(view.offset(5, 3).unwrap()).unwrap();
-        assert_eq!(view.mentions(region)[0].declaration.bytes, None);
-        assert_eq!(view.mentions(region)[0].declaration.type_text, "float[W]");
+        let region = tree.region(tree.offset(5, 3).unwrap()).unwrap();
+        assert_eq!(tree.mentions(region)[0].declaration.bytes, None);
+        assert_eq!(tree.mentions(region)[0].declaration.type_text, "float[W]");
     }
 }

@@ -7,16 +7,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tree_sitter::Node;
-
+use crate::ast::{Call, Field, Kind, Node};
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
 
-use crate::tree::children;
 use crate::tree::functions::{enclosing_function, head_start};
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
-impl SourceView {
+impl SyntaxTree {
     /// Other text in place of a range.
     pub fn replacement(&self, range: Range<usize>, replacement: &str) -> Option<Edit> {
         let context = self.context(range.start)?;
@@ -50,7 +48,7 @@ impl SourceView {
         let node = self.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
         let (start, end) = match enclosing_function(node) {
             Some(function) => {
-                let body = function.child_by_field_name("body")?;
+                let body = function.field(Field::Body)?;
                 let parameters = parameters(function)?;
                 if body.has_error() || parameters.has_error() {
                     return None;
@@ -142,51 +140,39 @@ impl SourceView {
     /// Whether the syntax around a node is understood, and is not the argument of a macro, whose text is no place for
     /// directives and may be used in other ways.
     pub fn is_plain(&self, node: Node<'_>) -> bool {
-        let mut current = Some(node);
-        while let Some(node) = current {
-            let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
-            let is_macro = called.is_some_and(|called| !self.compiled().is_verbatim(&called.byte_range()));
-            if node.is_error()
-                || is_macro
-                || node.kind().starts_with("preproc_def")
-                || node.kind().starts_with("preproc_function")
-            {
-                return false;
-            }
-            current = node.parent().filter(|_| node.kind() != "function_definition");
-        }
-        true
+        let is_macro = |node: Node<'_>| {
+            let called = Call::of(node).and_then(Call::function);
+            called.is_some_and(|called| !self.compiled().is_verbatim(&called.byte_range()))
+        };
+        let is_odd = |node: Node<'_>| node.is_error() || is_macro(node) || node.is_macro_definition();
+        let function = node.enclosing(Kind::FunctionDefinition);
+        let mut within = node.ancestors().take_while(|around| Some(*around) != function);
+        !within.any(is_odd) && !function.is_some_and(is_odd)
     }
 
     /// Whether an offset lies in a kernel, so that an edit there changes no other function.
     pub fn is_within_kernel(&self, offset: usize) -> bool {
-        let node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
+        let node = self.node_at(offset);
         let Some(function) = node.and_then(enclosing_function) else { return false };
-        let body = function.child_by_field_name("body").map_or(function.end_byte(), |body| body.start_byte());
+        let body = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
         let head = self.text().get(head_start(function)..body).unwrap_or("");
-        head.contains("__global__") && !children(function).iter().any(Node::is_error)
+        head.contains("__global__") && !function.children().any(Node::is_error)
     }
 }
 
 /// The list of a function's parameters.
 fn parameters(function: Node<'_>) -> Option<Node<'_>> {
-    let mut node = function.child_by_field_name("declarator")?;
-    while node.kind() != "function_declarator" {
-        node = node.child_by_field_name("declarator").or_else(|| node.named_child(0))?;
+    let mut node = function.field(Field::Declarator)?;
+    while node.kind() != Kind::FunctionDeclarator {
+        node = node.field(Field::Declarator).or_else(|| node.named_child(0))?;
     }
-    node.child_by_field_name("parameters")
+    node.field(Field::Parameters)
 }
 
 /// The declaration at file level, or in a namespace, that a node is part of.
 fn top_level(node: Node<'_>) -> Node<'_> {
-    let mut node = node;
-    while let Some(parent) = node.parent() {
-        if matches!(parent.kind(), "translation_unit" | "declaration_list") {
-            break;
-        }
-        node = parent;
-    }
-    node
+    let is_within = |node: &Node<'_>| !matches!(node.kind(), Kind::TranslationUnit | Kind::DeclarationList);
+    node.ancestors().skip(1).take_while(is_within).last().unwrap_or(node)
 }
 
 /// Longer than any line ending with an indentation: blank lines stand between.
@@ -199,8 +185,8 @@ mod tests {
     use lmem_base::source::{SourceFile, Span};
     use lmem_unit::MappedText;
 
-    fn view(name: &str, text: &str) -> SourceView {
-        SourceView::example(name, text)
+    fn tree(name: &str, text: &str) -> SyntaxTree {
+        SyntaxTree::example(name, text)
     }
 
     #[test]
@@ -210,12 +196,12 @@ mod tests {
             ("{\r\n\tfor (;;);\r\n}", "{\r\n\t#pragma unroll\r\n\tfor (;;);\r\n}"),
             ("{\nfor (;;);\n}", "{\n#pragma unroll\nfor (;;);\n}"),
         ] {
-            let view = view("a.cu", text);
-            let edit = view.line_before(text.find("for").unwrap(), "#pragma unroll").unwrap();
+            let tree = tree("a.cu", text);
+            let edit = tree.line_before(text.find("for").unwrap(), "#pragma unroll").unwrap();
             assert_eq!(apply(text, &[&edit]).as_deref(), Some(expected));
         }
         let text = "{ for (;;); }";
-        assert_eq!(view("a.cu", text).line_before(2, "#pragma unroll"), None);
+        assert_eq!(tree("a.cu", text).line_before(2, "#pragma unroll"), None);
     }
 
     #[test]
@@ -227,22 +213,22 @@ mod tests {
         text.push("\n", Span::new(&file, 2..4));
         let start = rust.find("for").unwrap();
         text.push("for (;;);", Span::new(&file, start..start + 9));
-        let view = SourceView::new(text.clone(), lmem_unit::CompiledText::Unknown);
-        let edit = view.neutral_line_before(2, "#pragma unroll").unwrap();
+        let tree = SyntaxTree::new(text.clone(), lmem_unit::CompiledText::Unknown);
+        let edit = tree.neutral_line_before(2, "#pragma unroll").unwrap();
         assert_eq!(edit.replacement, "#pragma unroll\\n\\\n    ");
         assert_eq!(text.edited(&[&edit]).as_deref(), Some("{\n#pragma unroll\nfor (;;);"));
-        assert_eq!(view.insertion(2, "_Pragma(\"unroll\") "), None);
+        assert_eq!(tree.insertion(2, "_Pragma(\"unroll\") "), None);
     }
 
     #[test]
     fn arguments_of_macros_are_no_place_for_edits() {
         let text = "#define CHECK(c) if (c) f(c)\n__global__ void k(int n) { CHECK(n + 1); f([&] { return n; }); }";
-        let view = view("a.cu", text);
+        let tree = tree("a.cu", text);
         let at = |needle: &str| {
             let start = text.find(needle).unwrap();
-            view.root().unwrap().named_descendant_for_byte_range(start, start + 1).unwrap()
+            tree.root().unwrap().named_descendant_for_byte_range(start, start + 1).unwrap()
         };
-        assert!(!view.is_plain(at("n + 1")) && view.is_plain(at("n; }")));
-        assert!(view.is_within_kernel(text.rfind("CHECK").unwrap()));
+        assert!(!tree.is_plain(at("n + 1")) && tree.is_plain(at("n; }")));
+        assert!(tree.is_within_kernel(text.rfind("CHECK").unwrap()));
     }
 }

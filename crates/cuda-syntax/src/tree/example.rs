@@ -5,7 +5,7 @@ use std::path::Path;
 use lmem_base::source::SourceFile;
 use lmem_unit::{Artifacts, FrontEnd, MappedText, NvrtcOptions, STRING_NAME, TranslationUnit, UnitCode};
 
-use super::view::Views;
+use super::syntax_tree::SyntaxTrees;
 
 /// A unit of one text. Line tables name the text [`Example::NAME`].
 pub struct Example {
@@ -37,7 +37,7 @@ impl Example {
         self
     }
 
-    pub fn views(&self) -> Views<'_> {
-        Views::new(&self.unit, &self.artifacts, Path::new("/nowhere"))
+    pub fn views(&self) -> SyntaxTrees<'_> {
+        SyntaxTrees::new(&self.unit, &self.artifacts, Path::new("/nowhere"))
     }
 }

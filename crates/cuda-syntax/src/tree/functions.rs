@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
-use super::children;
-use crate::tree::view::SourceView;
+use crate::ast::{Field, Kind, Node};
+use crate::tree::syntax_tree::SyntaxTree;
 
 /// A function: its name, and its launch bounds where it has some.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,14 +27,14 @@ pub struct ParameterSyntax {
     pub range: Range<usize>,
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// The function whose definition holds an offset.
     pub fn function_at(&self, offset: usize) -> Option<FunctionSyntax> {
         let end = (offset + 1).min(self.text().len());
         let node = self.root()?.named_descendant_for_byte_range(offset, end)?;
         let function = enclosing_function(node)?;
-        let name = innermost_declarator(function.child_by_field_name("declarator")?);
-        let child = |kind: &str| children(function).into_iter().find(|node| node.kind() == kind);
+        let name = function.field(Field::Declarator)?.declared_name();
+        let child = |kind: Kind| function.children().find(|node| node.kind() == kind);
         let start = head_start(function);
         let max_registers = self.text().get(start..name.start_byte()).and_then(|head| {
             let at = head.find("__maxnreg__")?;
@@ -45,9 +43,9 @@ impl SourceView {
         });
         Some(FunctionSyntax {
             name: name.byte_range(),
-            launch_bounds: child("launch_bounds").map(|bounds| self.launch_bounds_range(bounds, function)),
+            launch_bounds: child(Kind::LaunchBounds).map(|bounds| self.launch_bounds_range(bounds, function)),
             max_registers,
-            body: function.child_by_field_name("body").map(|body| body.start_byte()),
+            body: function.field(Field::Body).map(|body| body.start_byte()),
             template_parameters: self.template_parameters(function),
         })
     }
@@ -60,15 +58,14 @@ impl SourceView {
     }
 
     pub(super) fn template_parameters(&self, function: Node<'_>) -> Vec<String> {
-        let template = function.parent().filter(|parent| parent.kind() == "template_declaration");
-        let Some(list) = template.and_then(|template| template.child_by_field_name("parameters")) else {
+        let template = function.parent().filter(|parent| parent.kind() == Kind::TemplateDeclaration);
+        let Some(list) = template.and_then(|template| template.field(Field::Parameters)) else {
             return Vec::new();
         };
-        let parameters = children(list).into_iter().filter(Node::is_named);
+        let parameters = list.named_children();
         parameters
             .map(|parameter| {
-                let name =
-                    parameter.child_by_field_name("declarator").or_else(|| parameter.child_by_field_name("name"));
+                let name = parameter.field(Field::Declarator).or_else(|| parameter.field(Field::Name));
                 let name =
                     name.or_else(|| parameter.named_child(parameter.named_child_count().saturating_sub(1) as u32));
                 name.map_or(String::new(), |name| self.slice(name).to_string())
@@ -81,23 +78,23 @@ impl SourceView {
         let end = (offset + 1).min(self.text().len());
         let node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, end));
         let Some(function) = node.and_then(enclosing_function) else { return Vec::new() };
-        let mut declarator = function.child_by_field_name("declarator");
-        while let Some(current) = declarator.filter(|current| current.kind() != "function_declarator") {
-            declarator = current.child_by_field_name("declarator");
+        let mut declarator = function.field(Field::Declarator);
+        while let Some(current) = declarator.filter(|current| current.kind() != Kind::FunctionDeclarator) {
+            declarator = current.field(Field::Declarator);
         }
-        let list = declarator.and_then(|declarator| declarator.child_by_field_name("parameters"));
-        let parameters = list.map(children).unwrap_or_default().into_iter().filter(Node::is_named);
+        let list = declarator.and_then(|declarator| declarator.field(Field::Parameters));
+        let parameters = list.into_iter().flat_map(Node::named_children);
         parameters
-            .filter(|node| node.kind() != "comment")
-            .take_while(|node| matches!(node.kind(), "parameter_declaration" | "optional_parameter_declaration"))
+            .filter(|node| node.kind() != Kind::Comment)
+            .take_while(|node| matches!(node.kind(), Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration))
             .map(|node| self.parameter(node))
             .collect()
     }
 
     fn parameter(&self, node: Node<'_>) -> ParameterSyntax {
-        let name = innermost_declarator(node);
-        let is_named = name.kind() == "identifier";
-        let type_text = node.child_by_field_name("type").map_or("", |node| self.slice(node));
+        let name = node.declared_name();
+        let is_named = name.kind() == Kind::Identifier;
+        let type_text = node.field(Field::Type).map_or("", |node| self.slice(node));
         ParameterSyntax {
             name: if is_named { self.slice(name).to_string() } else { String::new() },
             type_text: type_text.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -107,58 +104,43 @@ impl SourceView {
 }
 
 pub fn enclosing_function(node: Node<'_>) -> Option<Node<'_>> {
-    let mut current = Some(node);
-    while let Some(node) = current {
-        if node.kind() == "function_definition" {
-            return Some(node);
-        }
-        current = node.parent();
-    }
-    None
+    node.enclosing(Kind::FunctionDefinition)
 }
 
 /// What a function does first; comments may stand before it.
 pub fn first_statement(function: Node<'_>) -> Option<Node<'_>> {
-    let body = function.child_by_field_name("body")?;
-    children(body).into_iter().find(|child| child.is_named() && child.kind() != "comment")
+    let body = function.field(Field::Body)?;
+    body.children().find(|child| child.is_named() && child.kind() != Kind::Comment)
 }
 
 /// Where the head of a function starts. The grammar does not know `__maxnreg__(32)`, and ends a declaration there.
 pub fn head_start(function: Node<'_>) -> usize {
-    let before = function.prev_sibling().filter(|node| node.kind() == "declaration");
-    let torn = before.filter(|node| children(*node).last().is_some_and(Node::is_missing));
+    let before = function.prev_sibling().filter(|node| node.kind() == Kind::Declaration);
+    let torn = before.filter(|node| node.children().last().is_some_and(Node::is_missing));
     torn.unwrap_or(function).start_byte()
-}
-
-/// The name, for all that has one: declarators stand within each other.
-fn innermost_declarator(mut node: Node<'_>) -> Node<'_> {
-    while let Some(inner) = node.child_by_field_name("declarator") {
-        node = inner;
-    }
-    node
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::view;
-    use crate::tree::view::SourceView;
+    use super::super::tests::tree;
+    use crate::tree::syntax_tree::SyntaxTree;
 
     #[test]
     fn a_head_that_the_grammar_tears_apart_is_one() {
         let text = "int a;\n__global__ void __maxnreg__(32) k(int n) { n; }\n__device__ void f(int m) { m; }\n";
-        let view = SourceView::example("a.cu", text);
-        let limit = |at: &str| view.function_at(text.find(at).unwrap()).unwrap().max_registers;
+        let tree = SyntaxTree::example("a.cu", text);
+        let limit = |at: &str| tree.function_at(text.find(at).unwrap()).unwrap().max_registers;
         assert_eq!(limit("n;").map(|range| &text[range]), Some("__maxnreg__(32)"));
         assert_eq!(limit("m;"), None);
-        assert!(view.is_within_kernel(text.find("n;").unwrap()) && !view.is_within_kernel(text.find("m;").unwrap()));
+        assert!(tree.is_within_kernel(text.find("n;").unwrap()) && !tree.is_within_kernel(text.find("m;").unwrap()));
     }
 
     #[test]
     fn functions_are_found() {
-        let view = view();
-        let function = view.function_at(view.offset(8, 5).unwrap()).unwrap();
-        assert_eq!(&view.text()[function.name], "kernel");
-        assert_eq!(&view.text()[function.launch_bounds.unwrap()], "__launch_bounds__(1024, 2)");
+        let tree = tree();
+        let function = tree.function_at(tree.offset(8, 5).unwrap()).unwrap();
+        assert_eq!(&tree.text()[function.name], "kernel");
+        assert_eq!(&tree.text()[function.launch_bounds.unwrap()], "__launch_bounds__(1024, 2)");
         assert_eq!(function.template_parameters, ["T", "W"]);
     }
 }

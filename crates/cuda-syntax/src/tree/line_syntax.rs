@@ -3,14 +3,12 @@
 //! nvcc's front end marks lines, not statements: what stands behind the first statement of a line has the column of
 //! that one.
 
-use tree_sitter::Node;
-
 use super::call_syntax::CallSyntax;
-use super::view::SourceView;
-use crate::tree::children;
+use super::syntax_tree::SyntaxTree;
+use crate::ast::{Kind, Node};
 use crate::tree::declarations::Declaration;
 
-impl SourceView {
+impl SyntaxTree {
     /// The statement at an offset, and those behind it that begin on the same line.
     pub fn regions(&self, offset: usize) -> Vec<Node<'_>> {
         let Some(first) = self.region(offset) else { return Vec::new() };
@@ -21,7 +19,7 @@ impl SourceView {
         let row = first.start_position().row;
         let behind = std::iter::successors(first.next_named_sibling(), Node::next_named_sibling);
         let behind = behind.take_while(|next| next.start_position().row == row);
-        std::iter::once(first).chain(behind.filter(|next| next.kind() != "comment")).collect()
+        std::iter::once(first).chain(behind.filter(|next| next.kind() != Kind::Comment)).collect()
     }
 
     /// Whether a variable is declared `const` or `constexpr`.
@@ -29,8 +27,8 @@ impl SourceView {
         let (start, end) = declaration.range;
         let name = self.root().and_then(|root| root.named_descendant_for_byte_range(start, end));
         let mut around = std::iter::successors(name, |node| node.parent());
-        let declared = around.find(|node| node.kind() == "declaration");
-        let words = declared.map(children).unwrap_or_default();
+        let declared = around.find(|node| node.kind() == Kind::Declaration);
+        let words = declared.into_iter().flat_map(Node::children);
         words.into_iter().any(|word| matches!(self.slice(word), "const" | "constexpr"))
     }
 
@@ -42,7 +40,7 @@ impl SourceView {
 
 /// Whether a node is a statement among others, rather than a part of the header of a loop.
 fn is_in_list(node: Node<'_>) -> bool {
-    node.parent().is_some_and(|parent| matches!(parent.kind(), "compound_statement" | "case_statement"))
+    node.parent().is_some_and(|parent| matches!(parent.kind(), Kind::CompoundStatement | Kind::CaseStatement))
 }
 
 #[cfg(test)]
@@ -59,8 +57,8 @@ mod tests {
 
     #[test]
     fn statements_of_a_line_go_together() {
-        let view = SourceView::example("a.cu", TEXT);
-        let count = |line, column| view.regions(view.offset(line, column).unwrap()).len();
+        let tree = SyntaxTree::example("a.cu", TEXT);
+        let count = |line, column| tree.regions(tree.offset(line, column).unwrap()).len();
         assert_eq!((count(3, 5), count(3, 21), count(4, 5), count(2, 19)), (3, 2, 1, 1));
     }
 }

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
-use crate::tree::view::SourceView;
+use crate::ast::{Field, Kind, Node};
+use crate::tree::syntax_tree::SyntaxTree;
 
 /// A loop of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,32 +15,23 @@ pub struct LoopSyntax {
     pub pragma: Option<Range<usize>>,
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// Loops around an offset, innermost first, within its function.
     pub fn loops_around(&self, offset: usize) -> Vec<LoopSyntax> {
-        let mut loops = Vec::new();
-        let mut node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset));
-        while let Some(current) = node {
-            if is_loop(current) {
-                loops.extend(self.loop_syntax(current));
-            }
-            if matches!(current.kind(), "function_definition" | "lambda_expression") {
-                break;
-            }
-            node = current.parent();
-        }
-        loops
+        let is_function = |node: &Node<'_>| matches!(node.kind(), Kind::FunctionDefinition | Kind::LambdaExpression);
+        let around = self.node_at(offset).into_iter().flat_map(Node::ancestors).take_while(|node| !is_function(node));
+        around.filter(|node| is_loop(*node)).filter_map(|node| self.loop_syntax(node)).collect()
     }
 
     fn loop_syntax(&self, node: Node<'_>) -> Option<LoopSyntax> {
-        let body = node.child_by_field_name("body")?;
-        let header_end = if node.kind() == "do_statement" { node.start_byte() + 2 } else { body.start_byte() };
+        let body = node.field(Field::Body)?;
+        let header_end = if node.kind() == Kind::DoStatement { node.start_byte() + 2 } else { body.start_byte() };
         let header = self.text().get(node.start_byte()..header_end)?.trim_end().len();
         let pragma = node.prev_named_sibling().filter(|before| self.slice(*before).trim_start().starts_with("#pragma"));
         let pragma = pragma.filter(|pragma| self.slice(*pragma).contains("unroll"));
         Some(LoopSyntax {
             range: node.start_byte()..node.start_byte() + header,
-            condition: node.child_by_field_name("condition").map(|condition| condition.byte_range()),
+            condition: node.field(Field::Condition).map(|condition| condition.byte_range()),
             pragma: pragma.map(|pragma| {
                 let text = self.slice(pragma);
                 pragma.start_byte()..pragma.start_byte() + text.trim_end().len()
@@ -51,18 +41,18 @@ impl SourceView {
 }
 
 pub fn is_loop(node: Node<'_>) -> bool {
-    matches!(node.kind(), "for_statement" | "while_statement" | "do_statement" | "for_range_loop")
+    node.kind().is_loop()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::view;
+    use super::super::tests::tree;
 
     #[test]
     fn loops_are_found() {
-        let view = view();
-        let loops = view.loops_around(view.offset(13, 31).unwrap());
-        assert_eq!(&view.text()[loops[0].range.clone()], "for (int k = 0; k < 4; ++k)");
-        assert_eq!(&view.text()[loops[0].pragma.clone().unwrap()], "#pragma unroll 1");
+        let tree = tree();
+        let loops = tree.loops_around(tree.offset(13, 31).unwrap());
+        assert_eq!(&tree.text()[loops[0].range.clone()], "for (int k = 0; k < 4; ++k)");
+        assert_eq!(&tree.text()[loops[0].pragma.clone().unwrap()], "#pragma unroll 1");
     }
 }

@@ -3,16 +3,14 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
 use super::aliases::MAX_ALIASES;
-use super::children;
+use crate::ast::{Field, Kind, Node};
 use crate::tree::access_path::{access_path, index_range, subscripts};
 use crate::tree::declarations::{Declaration, resolve};
 use crate::tree::functions::enclosing_function;
-use crate::tree::region::is_separate_block;
+use crate::tree::region::nodes_of;
 use crate::tree::role::{is_operand, role};
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 use crate::tree::volatile::Volatility;
 
 /// A use of a variable.
@@ -42,7 +40,7 @@ impl Mention {
     }
 }
 
-impl SourceView {
+impl SyntaxTree {
     /// Uses of local variables and parameters in a region, aliases resolved to what they stand for.
     pub fn mentions(&self, region: Node<'_>) -> Rc<[Mention]> {
         let range = (region.start_byte(), region.end_byte());
@@ -81,26 +79,17 @@ impl SourceView {
 
     /// Identifiers of a region in order.
     pub fn identifiers<'t>(&self, region: Node<'t>) -> Vec<Node<'t>> {
-        let mut found = Vec::new();
-        let mut open = vec![region];
-        while let Some(node) = open.pop() {
-            if node.kind() == "identifier" {
-                found.push(node);
-            }
-            open.extend(children(node).into_iter().rev().filter(|child| !is_separate_block(node, *child)));
-        }
-        found.sort_by_key(|node| node.start_byte());
-        found
+        nodes_of(region).filter(|node| node.kind() == Kind::Identifier).collect()
     }
 
     /// Identifiers of a node and all blocks in it, in order.
     pub fn identifiers_below<'t>(&self, node: Node<'t>) -> Vec<Node<'t>> {
-        let (mut found, mut open) = (Vec::new(), vec![node]);
-        while let Some(node) = open.pop() {
-            found.extend(Some(node).filter(|node| node.kind() == "identifier"));
-            open.extend(children(node).into_iter().rev());
-        }
-        found
+        node.descendants().filter(|node| node.kind() == Kind::Identifier).collect()
+    }
+
+    /// Identifiers below a node that are spelled so, in order.
+    pub fn named<'t>(&self, node: Node<'t>, name: &str) -> impl Iterator<Item = Node<'t>> {
+        node.descendants().filter(move |node| node.kind() == Kind::Identifier && self.slice(*node) == name)
     }
 
     /// Names below a node that stand for one of the declarations around them, in order; the declared name is none.
@@ -134,12 +123,11 @@ impl SourceView {
 /// Whether an identifier is the name of a parameter in the head of a function that is one region with its body.
 fn is_parameter_name(identifier: Node<'_>) -> bool {
     let mut node = identifier;
-    while let Some(parent) = node.parent().filter(|parent| parent.kind().ends_with("declarator")) {
+    while let Some(parent) = node.parent().filter(|parent| parent.is_declarator()) {
         node = parent;
     }
-    let is_name =
-        |parent: Node<'_>| parent.child_by_field_name("declarator").is_some_and(|name| name.id() == node.id());
-    node.parent().is_some_and(|parent| parent.kind().ends_with("parameter_declaration") && is_name(parent))
+    let is_name = |parent: Node<'_>| parent.field(Field::Declarator) == Some(node);
+    node.parent().is_some_and(|parent| parent.is_parameter_declaration() && is_name(parent))
 }
 
 #[cfg(test)]

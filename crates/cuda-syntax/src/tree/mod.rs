@@ -19,14 +19,12 @@ mod loops;
 mod mentions;
 mod region;
 pub mod role;
-pub mod view;
+pub mod syntax_tree;
 mod volatile;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-
-use tree_sitter::Node;
 
 use self::aliases::Assignment;
 
@@ -58,15 +56,10 @@ pub struct Memory {
 
 type Answers<Question, Answer> = RefCell<HashMap<Question, Rc<[Answer]>>>;
 
-/// All children; asking for them one by one would cost the square of their number.
-pub fn children(node: Node<'_>) -> Vec<Node<'_>> {
-    node.children(&mut node.walk()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::view::SourceView;
+    use crate::tree::syntax_tree::SyntaxTree;
 
     const TEXT: &str = "#define N 4
 constexpr int M = 8;
@@ -85,20 +78,20 @@ __global__ void __launch_bounds__(1024, 2) kernel(const float* in, State s, int 
 }
 ";
 
-    pub fn view() -> SourceView {
-        SourceView::example("a.cu", TEXT)
+    pub fn tree() -> SyntaxTree {
+        SyntaxTree::example("a.cu", TEXT)
     }
 
     pub fn mentions_at(line: u32, column: u32) -> Vec<(String, Option<String>, bool, bool)> {
-        let view = view();
-        let region = view.region(view.offset(line, column).unwrap()).unwrap();
-        view.mentions(region)
+        let tree = tree();
+        let region = tree.region(tree.offset(line, column).unwrap()).unwrap();
+        tree.mentions(region)
             .iter()
             .filter(|mention| mention.declaration.kind != DeclarationKind::Scalar)
             .map(|m| {
                 (
                     m.declaration.name.clone(),
-                    m.indices.first().map(|range| view.text()[range.clone()].to_string()),
+                    m.indices.first().map(|range| tree.text()[range.clone()].to_string()),
                     m.is_read,
                     m.is_written,
                 )

@@ -1,11 +1,10 @@
 //! The statement, or part of a head, that a place belongs to.
 
-use tree_sitter::Node;
-
+use crate::ast::{Field, Kind, Node};
 use crate::tree::loops::is_loop;
-use crate::tree::view::SourceView;
+use crate::tree::syntax_tree::SyntaxTree;
 
-impl SourceView {
+impl SyntaxTree {
     /// The statement, or the part of a loop's or branch's header, that starts or stands at an offset.
     pub fn region(&self, offset: usize) -> Option<Node<'_>> {
         let end = (offset + 1).min(self.text().len());
@@ -15,12 +14,12 @@ impl SourceView {
                 return Some(node);
             }
             let parent = node.parent()?;
-            if has_header(parent) && parent.child_by_field_name("body").is_none_or(|body| body.id() != node.id()) {
+            if has_header(parent) && parent.field(Field::Body) != Some(node) {
                 // A part of the header; the keyword itself belongs to the whole header.
                 return Some(node);
             }
-            if node.kind() == "function_definition"
-                || matches!(parent.kind(), "compound_statement" | "translation_unit" | "declaration_list")
+            if node.kind() == Kind::FunctionDefinition
+                || matches!(parent.kind(), Kind::CompoundStatement | Kind::TranslationUnit | Kind::DeclarationList)
             {
                 return Some(node);
             }
@@ -33,45 +32,50 @@ impl SourceView {
 /// nor is a block on one line, whose statements the compiler does not tell apart.
 pub fn is_separate_block(parent: Node<'_>, child: Node<'_>) -> bool {
     let is_long = child.start_position().row != child.end_position().row;
-    child.kind() == "compound_statement" && is_long && parent.kind() != "lambda_expression"
+    child.kind() == Kind::CompoundStatement && is_long && parent.kind() != Kind::LambdaExpression
+}
+
+/// The nodes of a region, without those of blocks that are regions of their own.
+pub fn nodes_of(region: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    region.descendants_through(|node, child| !is_separate_block(node, child))
 }
 
 fn has_header(node: Node<'_>) -> bool {
-    is_loop(node) || node.kind() == "switch_statement"
+    is_loop(node) || node.kind() == Kind::SwitchStatement
 }
 
 fn is_statement(node: Node<'_>) -> bool {
     let is_for_part = node.parent().is_some_and(has_header);
     match node.kind() {
-        "expression_statement"
-        | "return_statement"
-        | "throw_statement"
-        | "if_statement"
-        | "switch_statement"
-        | "case_statement" => true,
-        "declaration" => !is_for_part,
+        Kind::ExpressionStatement
+        | Kind::ReturnStatement
+        | Kind::ThrowStatement
+        | Kind::IfStatement
+        | Kind::SwitchStatement
+        | Kind::CaseStatement => true,
+        Kind::Declaration => !is_for_part,
         _ => is_loop(node),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::tree::view::SourceView;
+    use crate::tree::syntax_tree::SyntaxTree;
 
     #[test]
     fn functions_on_one_line_are_one_region() {
         let text = "__global__ void dbl(double* p) { volatile int acc = 0; p[threadIdx.x] = sin(p[acc]); }\nint a;\n";
-        let view = SourceView::example("a.cu", text);
+        let tree = SyntaxTree::example("a.cu", text);
         for column in [1, 56] {
-            let region = view.region(view.offset(1, column).unwrap()).unwrap();
-            let calls: Vec<String> = view.calls(region).into_iter().map(|(name, _)| name).collect();
+            let region = tree.region(tree.offset(1, column).unwrap()).unwrap();
+            let calls: Vec<String> = tree.calls(region).into_iter().map(|(name, _)| name).collect();
             let names: Vec<String> =
-                view.mentions(region).iter().map(|mention| mention.declaration.name.clone()).collect();
+                tree.mentions(region).iter().map(|mention| mention.declaration.name.clone()).collect();
             assert_eq!(
                 (calls, names.contains(&"acc".to_string())),
                 (vec!["sin".to_string()], true),
                 "column {column}: {}",
-                view.slice(region)
+                tree.slice(region)
             );
         }
     }

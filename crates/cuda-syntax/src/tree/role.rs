@@ -1,27 +1,28 @@
 //! What is done with an expression: it is read, written, handed on, calculated with.
-
-use tree_sitter::Node;
+use crate::ast::{Field, Kind, Node};
 
 /// Whether an expression is read, written, or handed on.
 pub fn role(whole: Node<'_>) -> (bool, bool, bool) {
     let Some(parent) = whole.parent() else { return (true, false, false) };
-    let is_field = |name: &str| parent.child_by_field_name(name).is_some_and(|node| node.id() == whole.id());
+    let is_field = |field: Field| parent.field(field) == Some(whole);
     match parent.kind() {
-        "assignment_expression" if is_field("left") => {
-            let is_plain = parent.child_by_field_name("operator").is_none_or(|operator| operator.kind() == "=");
+        Kind::AssignmentExpression if is_field(Field::Left) => {
+            let is_plain = parent.field(Field::Operator).is_none_or(|operator| operator.is_token("="));
             (!is_plain, true, false)
         }
-        "update_expression" => (true, true, false),
-        "init_declarator" if is_field("declarator") => (false, true, false),
-        "array_declarator" | "declaration" | "pointer_declarator" | "reference_declarator" => (false, true, false),
+        Kind::UpdateExpression => (true, true, false),
+        Kind::InitDeclarator if is_field(Field::Declarator) => (false, true, false),
+        Kind::ArrayDeclarator | Kind::Declaration | Kind::PointerDeclarator | Kind::ReferenceDeclarator => {
+            (false, true, false)
+        }
         // `strength(s)` in the head of a constructor gives a member its value.
-        "argument_list" if parent.parent().is_some_and(|parent| parent.kind() == "field_initializer") => {
+        Kind::ArgumentList if parent.parent().is_some_and(|parent| parent.kind() == Kind::FieldInitializer) => {
             (true, false, false)
         }
-        "argument_list" | "pointer_expression" | "initializer_list" => (true, true, true),
-        "for_range_loop" => (true, true, false),
+        Kind::ArgumentList | Kind::PointerExpression | Kind::InitializerList => (true, true, true),
+        Kind::ForRangeLoop => (true, true, false),
         // `line.at(k) = x`
-        "call_expression" if is_field("function") && is_assigned(parent) => (true, true, false),
+        Kind::CallExpression if is_field(Field::Function) && is_assigned(parent) => (true, true, false),
         _ => (true, false, false),
     }
 }
@@ -29,8 +30,8 @@ pub fn role(whole: Node<'_>) -> (bool, bool, bool) {
 /// Whether an expression is the left side of an assignment.
 fn is_assigned(whole: Node<'_>) -> bool {
     whole.parent().is_some_and(|parent| {
-        let left = parent.child_by_field_name("left").filter(|_| parent.kind() == "assignment_expression");
-        left.is_some_and(|left| left.id() == whole.id())
+        let left = parent.field(Field::Left).filter(|_| parent.kind() == Kind::AssignmentExpression);
+        left.is_some_and(|left| left == whole)
     })
 }
 
@@ -39,8 +40,8 @@ pub(super) fn is_operand(whole: Node<'_>) -> bool {
     let mut node = whole;
     while let Some(parent) = node.parent() {
         match parent.kind() {
-            "binary_expression" | "unary_expression" => return true,
-            "cast_expression" | "parenthesized_expression" => node = parent,
+            Kind::BinaryExpression | Kind::UnaryExpression => return true,
+            Kind::CastExpression | Kind::ParenthesizedExpression => node = parent,
             _ => return false,
         }
     }

@@ -3,13 +3,13 @@
 //! The text does not tell whether `auto` is a pointer; nvcc's front end does.
 
 use cuda_syntax::tree::{DeclarationKind, Mention};
-use cuda_syntax::{Views, types};
+use cuda_syntax::{SyntaxTrees, types};
 
 use super::resolve::front_end;
 use crate::place::Place;
 
 /// Gives uses of copies to the copies, in place of what these were made from.
-pub fn settle(mentions: &mut Vec<Mention>, place: &Place, views: &Views<'_>) {
+pub fn settle(mentions: &mut Vec<Mention>, place: &Place, views: &SyntaxTrees<'_>) {
     for mention in mentions.iter_mut().filter(|mention| mention.is_by_other_name(place.view(views).text())) {
         let Some(named) = place.view(views).declaration_of(&mention.identifier) else { continue };
         let Some(variable) = front_end(place, views, &named).filter(|variable| is_value(&variable.type_text)) else {

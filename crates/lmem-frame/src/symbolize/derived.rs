@@ -2,18 +2,18 @@
 
 use std::ops::Range;
 
-use cuda_syntax::SourceView;
+use cuda_syntax::SyntaxTree;
 use cuda_syntax::tree::{CounterSyntax, DeclarationKind};
 
 /// Variables in the values of variables are followed this far.
 const MAX_DEPTH: usize = 4;
 
 /// Whether an expression is computed from nothing but counters and constants.
-pub fn is_of_counters(view: &SourceView, range: &Range<usize>, counters: &[CounterSyntax]) -> bool {
+pub fn is_of_counters(view: &SyntaxTree, range: &Range<usize>, counters: &[CounterSyntax]) -> bool {
     is_derived(view, range, counters, MAX_DEPTH)
 }
 
-fn is_derived(view: &SourceView, range: &Range<usize>, counters: &[CounterSyntax], depth: usize) -> bool {
+fn is_derived(view: &SyntaxTree, range: &Range<usize>, counters: &[CounterSyntax], depth: usize) -> bool {
     let text = view.text().get(range.clone()).unwrap_or("");
     // What is loaded or called for is data.
     if depth == 0 || text.contains(['[', '(', '*', '.', '>', '=', '?']) {
@@ -31,7 +31,7 @@ fn is_derived(view: &SourceView, range: &Range<usize>, counters: &[CounterSyntax
 }
 
 /// A variable that gets its only value from counters where it is declared.
-fn is_made_of_counters(view: &SourceView, word: Range<usize>, counters: &[CounterSyntax], depth: usize) -> bool {
+fn is_made_of_counters(view: &SyntaxTree, word: Range<usize>, counters: &[CounterSyntax], depth: usize) -> bool {
     let declaration = view.declaration_of(&word).filter(|declaration| declaration.kind == DeclarationKind::Scalar);
     let Some((start, end)) = declaration.as_ref().and_then(|declaration| declaration.initializer) else {
         return false;
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn counters_decide_on_what_is_made_of_them() {
-        let view = SourceView::example("a.cu", TEXT);
+        let view = SyntaxTree::example("a.cu", TEXT);
         let counters = view.counters_around(view.offset(5, 5).unwrap());
         let is_of = |index: &str| {
             let at = TEXT.find(&format!("a[{index}]")).unwrap() + 2;

@@ -2,7 +2,7 @@
 //! front end lists them, and where one has a size of its own, an object of that size is it.
 
 use cuda_syntax::tree::Mention;
-use cuda_syntax::{Views, types};
+use cuda_syntax::{SyntaxTrees, types};
 use lmem_unit::FrontEndVariable;
 
 use super::resolve::hidden_declaration;
@@ -12,7 +12,7 @@ use crate::place::Place;
 const MAX_PADDING: u64 = 15;
 
 /// Uses of the variables that a line outside of all functions may have.
-pub fn mentions(place: &Place, views: &Views<'_>, variables: &[FrontEndVariable]) -> Vec<Mention> {
+pub fn mentions(place: &Place, views: &SyntaxTrees<'_>, variables: &[FrontEndVariable]) -> Vec<Mention> {
     let Some(range) = place.view(views).line_range(place.line as usize).filter(|_| !variables.is_empty()) else {
         return Vec::new();
     };

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cuda_syntax::tree::{CounterSyntax, Declaration, LoopSyntax, Mention, Walk, base_name};
-use cuda_syntax::{SourceView, ViewId, Views};
+use cuda_syntax::{SyntaxTree, SyntaxTrees, TreeId};
 use lmem_base::mangling::demangle;
 use nv_code::dataflow::Trip;
 use nv_code::{AccessKind, SourceLine};
@@ -17,7 +17,7 @@ use crate::access::{Access, Address};
 use crate::place::Place;
 
 /// Narrows an access from its statement to the use of the variable.
-pub fn mark_use(access: &mut Access, view: ViewId, declaration: &Declaration, views: &Views<'_>) {
+pub fn mark_use(access: &mut Access, view: TreeId, declaration: &Declaration, views: &SyntaxTrees<'_>) {
     let is_it = |mention: &&Mention| {
         mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
     };
@@ -60,7 +60,7 @@ fn is_in_brackets(access: &Access) -> bool {
 
 /// Narrows an access to what stands for the variable in the inlined function: to its statement, where that has several
 /// such uses and nothing tells them apart.
-fn narrow_inner(access: &mut Access, inner: &[Use], views: &Views<'_>) {
+fn narrow_inner(access: &mut Access, inner: &[Use], views: &SyntaxTrees<'_>) {
     let place = access.places[0].clone();
     let best = inner.iter().map(|one| likeness(one, access, &place, views)).max();
     let likely: Vec<&Use> = inner.iter().filter(|one| Some(likeness(one, access, &place, views)) == best).collect();
@@ -88,13 +88,13 @@ fn best_use<'m>(
     uses: impl Iterator<Item = &'m Mention>,
     access: &Access,
     place: &Place,
-    views: &Views<'_>,
+    views: &SyntaxTrees<'_>,
 ) -> Option<&'m Mention> {
     uses.max_by_key(|mention| likeness(&Use::of(mention), access, place, views))
 }
 
 /// How far a use has what an access has: its direction, an index, and the kind of it.
-fn likeness(one: &Use, access: &Access, place: &Place, views: &Views<'_>) -> (bool, bool, bool, bool) {
+fn likeness(one: &Use, access: &Access, place: &Place, views: &SyntaxTrees<'_>) -> (bool, bool, bool, bool) {
     let direction = if access.kind == AccessKind::Load { one.is_read } else { one.is_written };
     let text = |index: &Range<usize>| text_of(index, place, views);
     let constant_index = one.all().all(|index| is_number(text(index)));
@@ -107,7 +107,7 @@ fn likeness(one: &Use, access: &Access, place: &Place, views: &Views<'_>) -> (bo
 }
 
 /// Sets the place of an access to a use; `uses` are all that it may be.
-fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], views: &Views<'_>) {
+fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], views: &SyntaxTrees<'_>) {
     let place = access.places[level].clone();
     access.span = place.view(views).span(chosen.range.clone()).or(access.span.take());
     let index = guilty_index(chosen, access, &place, views);
@@ -131,7 +131,7 @@ fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], views: 
 /// Of several indices the one that is no constant: not a number, and, where no counter takes part in the address, not
 /// the counter of a loop, which was unrolled then. Where that leaves several, all of them. Where the variable is used
 /// by another name, and that use has no such index, the one that the name was made with.
-fn guilty_index(used: &Use, access: &Access, place: &Place, views: &Views<'_>) -> Option<Range<usize>> {
+fn guilty_index(used: &Use, access: &Access, place: &Place, views: &SyntaxTrees<'_>) -> Option<Range<usize>> {
     let has_counter = match &access.address {
         Address::Computed(sources) => sources.counter,
         Address::Counter(_) => true,
@@ -162,11 +162,11 @@ fn guilty_index(used: &Use, access: &Access, place: &Place, views: &Views<'_>) -
 }
 
 /// Several indices with the brackets that stand between them.
-fn together(indices: &[Range<usize>], place: &Place, views: &Views<'_>) -> Option<Range<usize>> {
+fn together(indices: &[Range<usize>], place: &Place, views: &SyntaxTrees<'_>) -> Option<Range<usize>> {
     Some(indices.first()?.start.saturating_sub(1)..(indices.last()?.end + 1).min(place.view(views).text().len()))
 }
 
-fn text_of<'v>(range: &Range<usize>, place: &Place, views: &'v Views<'_>) -> &'v str {
+fn text_of<'v>(range: &Range<usize>, place: &Place, views: &'v SyntaxTrees<'_>) -> &'v str {
     place.view(views).text().get(range.clone()).unwrap_or("").trim()
 }
 
@@ -180,21 +180,25 @@ fn is_number(text: &str) -> bool {
 
 /// The source of a loop of the machine code: of the loops around a place the one whose header has the line of the closing
 /// branch, else the innermost that is not unrolled on request.
-pub fn source_loop(places: &[Place], branch: &[SourceLine], views: &Views<'_>) -> Option<(Rc<SourceView>, LoopSyntax)> {
+pub fn source_loop(
+    places: &[Place],
+    branch: &[SourceLine],
+    views: &SyntaxTrees<'_>,
+) -> Option<(Rc<SyntaxTree>, LoopSyntax)> {
     let around = || {
         places.iter().flat_map(|place| {
             let view = place.view(views);
             view.loops_around(place.offset).into_iter().map(move |found| (Rc::clone(view), found))
         })
     };
-    let closes = |view: &Rc<SourceView>, found: &LoopSyntax| {
+    let closes = |view: &Rc<SyntaxTree>, found: &LoopSyntax| {
         let header = view.line_of(found.range.start)..=view.line_of(found.range.end);
         branch.iter().any(|line| {
             header.contains(&(line.line as usize))
                 && views.get(&line.file).is_some_and(|other| Rc::ptr_eq(&other, view))
         })
     };
-    let is_unrolled = |view: &SourceView, found: &LoopSyntax| {
+    let is_unrolled = |view: &SyntaxTree, found: &LoopSyntax| {
         found
             .pragma
             .clone()

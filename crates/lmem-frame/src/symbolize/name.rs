@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use cuda_syntax::tree::{Declaration, DeclarationKind, Mention, Volatility};
-use cuda_syntax::{ViewId, Views};
+use cuda_syntax::{SyntaxTrees, TreeId};
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use nv_code::AccessKind;
@@ -35,7 +35,7 @@ pub struct Variable {
 }
 
 /// A declaration in one of the unit's texts; the text is told by the number of its view.
-type Candidate = (ViewId, Declaration);
+type Candidate = (TreeId, Declaration);
 
 #[derive(Default)]
 struct Score {
@@ -56,7 +56,7 @@ struct Score {
 
 /// Names the objects of a function, in the order of the frame, and marks the uses of the variables in their accesses;
 /// nothing is named that is not the only choice.
-pub fn name_all(objects: &mut [&mut RawObject], views: &Views<'_>) -> Vec<Option<Variable>> {
+pub fn name_all(objects: &mut [&mut RawObject], views: &SyntaxTrees<'_>) -> Vec<Option<Variable>> {
     let strict: Vec<Vec<Winner>> = objects.iter().map(|object| winners(object, views, rank)).collect();
     // One variable cannot be two objects: then pointers stand for several, and only the sure votes count.
     let is_sole = |winners: &[Winner], candidate: &Candidate| matches!(winners, [(only, _)] if only == candidate);
@@ -128,7 +128,7 @@ fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject]) -> Opti
 }
 
 /// The variables that an object may be: one if its accesses tell, several that nothing tells apart, or none.
-fn winners(object: &RawObject, views: &Views<'_>, rank: fn(&Score) -> (u64, u64)) -> Vec<Winner> {
+fn winners(object: &RawObject, views: &SyntaxTrees<'_>, rank: fn(&Score) -> (u64, u64)) -> Vec<Winner> {
     if !object.may_have_name() {
         return Vec::new();
     }
@@ -156,7 +156,7 @@ fn winners(object: &RawObject, views: &Views<'_>, rank: fn(&Score) -> (u64, u64)
 type Test<'a> = &'a dyn Fn(&Candidate, &Score) -> bool;
 
 /// The candidates that can be the object: those that fit in size and, where there is a run-time index, that it is to.
-fn eligible(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
+fn eligible(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores = votes(object, views);
     let guilty = object.accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed());
     let of_guilty = guilty.map(|guilty| candidates(guilty, views)).unwrap_or_default();
@@ -200,7 +200,7 @@ fn describe(
     object: &mut RawObject,
     (view, declaration): Candidate,
     score: &Score,
-    views: &Views<'_>,
+    views: &SyntaxTrees<'_>,
 ) -> Option<Variable> {
     let (view, declaration) = (&view, &declaration);
     let part = fitting(declaration, score, object.bytes).unwrap_or_else(|| Part::whole(declaration));
@@ -222,9 +222,9 @@ fn describe(
 /// The `volatile` member of the variable's type, where the machine code has such accesses.
 fn volatile_member(
     object: &RawObject,
-    view: ViewId,
+    view: TreeId,
     declaration: &Declaration,
-    views: &Views<'_>,
+    views: &SyntaxTrees<'_>,
 ) -> Option<Volatility> {
     let places = object.accesses.iter().filter(|access| access.is_volatile).flat_map(|access| &access.places);
     let mut of_view = places.filter(|place| place.view == view);
@@ -290,21 +290,21 @@ fn is_worth_naming(declaration: &Declaration) -> bool {
 }
 
 /// The variables that one access may be to.
-fn candidates(access: &Access, views: &Views<'_>) -> BTreeSet<Candidate> {
+fn candidates(access: &Access, views: &SyntaxTrees<'_>) -> BTreeSet<Candidate> {
     let view = |found: &Found| access.places[found.level].view;
     let found = resolve_access(access, views).into_iter();
     found.map(|found| (view(&found), found.mention.declaration)).collect()
 }
 
 /// The uses of variables that one access may be.
-pub fn resolve_access(access: &Access, views: &Views<'_>) -> Vec<Found> {
+pub fn resolve_access(access: &Access, views: &SyntaxTrees<'_>) -> Vec<Found> {
     let fits = |mention: &Mention, place: &Place| fits_access(mention, place, access);
     let wanted = Wanted { fits: &fits, is_indexed: access.is_computed(), kind: Some(access.kind) };
     resolve(&access.places, views, &wanted)
 }
 
 /// The array or structure that an object is, where all accesses agree on one.
-pub fn declared(object: &RawObject, views: &Views<'_>) -> Option<Declaration> {
+pub fn declared(object: &RawObject, views: &SyntaxTrees<'_>) -> Option<Declaration> {
     let scores = votes(object, views);
     let best = scores.values().map(rank).max()?;
     let mut winners =
@@ -321,7 +321,7 @@ fn is_lambda(function: &str) -> bool {
     function.starts_with("_Z") && function.contains("Ul") && function.contains("_cl")
 }
 
-fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
+fn votes(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
     // What a function does through a pointer mentions variables of its own.
     for access in object.accesses.iter().filter(|access| !access.in_callee) {
@@ -358,7 +358,7 @@ fn votes(object: &RawObject, views: &Views<'_>) -> BTreeMap<Candidate, Score> {
 }
 
 /// Where the argument stands that an address leaves by, at the innermost level.
-fn argument_range(escape: &Escape, views: &Views<'_>) -> Option<Range<usize>> {
+fn argument_range(escape: &Escape, views: &SyntaxTrees<'_>) -> Option<Range<usize>> {
     let (index, count) = escape.argument?;
     let place = escape.places.first()?;
     let region = place.view(views).region(place.offset)?;
@@ -379,7 +379,7 @@ fn vote(
     found: Vec<Found>,
     is_certain: bool,
     is_passed: impl Fn(&Mention, &Place) -> bool,
-    views: &Views<'_>,
+    views: &SyntaxTrees<'_>,
     scores: &mut BTreeMap<Candidate, Score>,
 ) {
     let mut seen = BTreeSet::new();
@@ -413,12 +413,12 @@ fn vote(
 }
 
 /// `&x`: that a number is an argument does not say that its address is.
-fn is_address_of(mention: &Mention, place: &Place, views: &Views<'_>) -> bool {
+fn is_address_of(mention: &Mention, place: &Place, views: &SyntaxTrees<'_>) -> bool {
     mention.is_passed && place.view(views).text()[..mention.range.start].trim_end().ends_with('&')
 }
 
 /// `key` of `state.key[k]`; empty for the variable itself.
-fn member_path(mention: &Mention, place: &Place, views: &Views<'_>) -> String {
+fn member_path(mention: &Mention, place: &Place, views: &SyntaxTrees<'_>) -> String {
     let text = place.view(views).text().get(mention.range.clone()).unwrap_or("");
     let path = text.split('[').next().unwrap_or("").trim();
     let members = path.split_once('.').map_or("", |(_, members)| members);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cuda_syntax::Views;
+use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::{CallSyntax, base_name};
 use lmem_base::mangling::demangle;
 
@@ -28,7 +28,7 @@ pub struct Part {
 /// that it uses, or the object of a method. `None` where the call is not found, or nothing was inlined.
 pub fn parts_of_calls(
     place: &Place,
-    views: &Views<'_>,
+    views: &SyntaxTrees<'_>,
     inner: Option<&Place>,
     handed: &[(Handed, usize)],
 ) -> Option<Vec<Part>> {

@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 
-use tree_sitter::Node;
+use cuda_syntax::ast::Node;
 
+use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::tree::{Declaration, DeclarationKind, MemberSyntax, Mention, base_name};
-use cuda_syntax::words::places_of;
-use cuda_syntax::{Views, types};
+use cuda_syntax::{SyntaxTrees, types};
 use lmem_base::mangling::{bind, demangle, template_arguments};
 use lmem_unit::FrontEndVariable;
 use nv_code::AccessKind;
@@ -72,7 +72,7 @@ pub struct Wanted<'a> {
 }
 
 /// Finds the uses of variables that an access may be, none where there are none.
-pub fn resolve(places: &[Place], views: &Views<'_>, wanted: &Wanted<'_>) -> Vec<Found> {
+pub fn resolve(places: &[Place], views: &SyntaxTrees<'_>, wanted: &Wanted<'_>) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     let mut beside: Vec<Found> = Vec::new();
     let mut inner: Vec<Use> = Vec::new();
@@ -152,7 +152,7 @@ fn candidates<'m>(place: &Place, all: &'m [Mention], parts: Option<&[Part]>, wan
 
 /// What the innermost statement has from its caller: parameters, and where the function is a method, members.
 fn innermost(
-    (place, views): (&Place, &Views<'_>),
+    (place, views): (&Place, &SyntaxTrees<'_>),
     regions: &[Node<'_>],
     all: &[Mention],
     aliases: &[Here<'_>],
@@ -186,7 +186,7 @@ fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
 
 /// Uses of variables in the statement at a place, with what the front end knows of them; variables that only the front
 /// end knows, as those that a macro declares, too.
-fn mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Rc<[Mention]> {
+fn mentions(place: &Place, regions: &[Node<'_>], views: &SyntaxTrees<'_>) -> Rc<[Mention]> {
     let (start, end) = (regions.first().map(Node::start_byte), regions.last().map(Node::end_byte));
     let key = (place.view, start.unwrap_or(place.offset), end.unwrap_or(place.offset), place.function.clone());
     if let Some(known) = views.mentions.borrow().get(&key) {
@@ -197,7 +197,7 @@ fn mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Rc<[Menti
     found
 }
 
-fn find_mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Vec<Mention> {
+fn find_mentions(place: &Place, regions: &[Node<'_>], views: &SyntaxTrees<'_>) -> Vec<Mention> {
     let mentions = regions.iter().flat_map(|region| place.view(views).mentions(*region).to_vec());
     let mut mentions: Vec<Mention> = mentions.collect();
     for mention in &mut mentions {
@@ -223,7 +223,11 @@ fn find_mentions(place: &Place, regions: &[Node<'_>], views: &Views<'_>) -> Vec<
 }
 
 /// What the front end knows of a declaration, for the instance of the function that the place is in.
-pub fn front_end<'v>(place: &Place, views: &'v Views<'_>, declaration: &Declaration) -> Option<&'v FrontEndVariable> {
+pub fn front_end<'v>(
+    place: &Place,
+    views: &'v SyntaxTrees<'_>,
+    declaration: &Declaration,
+) -> Option<&'v FrontEndVariable> {
     if declaration.is_parameter {
         return None;
     }
@@ -251,7 +255,7 @@ fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
 
 /// What a template's parameter stands for in the instance that the place is in, where that is a number or pointer: neither
 /// is what a computed address goes into.
-fn bind_type(declaration: &mut Declaration, place: &Place, views: &Views<'_>) {
+fn bind_type(declaration: &mut Declaration, place: &Place, views: &SyntaxTrees<'_>) {
     if declaration.kind != DeclarationKind::Aggregate {
         return;
     }
@@ -271,7 +275,7 @@ fn bind_type(declaration: &mut Declaration, place: &Place, views: &Views<'_>) {
 }
 
 /// A variable whose declaration the text does not show.
-pub fn hidden_declaration(place: &Place, views: &Views<'_>, variable: &FrontEndVariable) -> Option<Declaration> {
+pub fn hidden_declaration(place: &Place, views: &SyntaxTrees<'_>, variable: &FrontEndVariable) -> Option<Declaration> {
     let line = place.view(views).line_range(variable.line as usize)?;
     let text = place.view(views).text().get(line.clone())?;
     let file = place.view(views).span(line.clone())?.file;
@@ -279,7 +283,7 @@ pub fn hidden_declaration(place: &Place, views: &Views<'_>, variable: &FrontEndV
     if is_elsewhere || place.view(views).is_declared(place.offset, &variable.name) {
         return None;
     }
-    let word = places_of(text, &variable.name).next();
+    let word = occurrences(text, &variable.name).next();
     let blank = text.len() - text.trim_start().len();
     let range = match word {
         Some(at) => line.start + at..line.start + at + variable.name.len(),
@@ -307,7 +311,7 @@ mod tests {
         let example = Example::new(text);
         let views = example.views();
         let id = views.id(Example::NAME).unwrap();
-        let view = views.view(id);
+        let view = views.tree(id);
         let offset = text.find("x =").unwrap();
         let bound = |function: &str| {
             let place = Place { view: id, line: 1, offset, function: Some(function.into()), callee: None };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cuda_syntax::Views;
+use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::{Walk, base_name};
 use lmem_base::mangling::demangle;
 
@@ -14,7 +14,7 @@ const MAX_LEVELS: usize = 8;
 /// How an index walks, where it is made of loop counters and constants alone. The remainder of a loop that was unrolled
 /// by a factor has no counter in the machine code, only what is left of the loop's bound: the source tells that it is a
 /// walk all the same. Parameters of an inlined function stand for what its caller passes.
-pub fn walk_of(index: &Range<usize>, level: usize, places: &[Place], views: &Views<'_>) -> Option<Walk> {
+pub fn walk_of(index: &Range<usize>, level: usize, places: &[Place], views: &SyntaxTrees<'_>) -> Option<Walk> {
     let place = places.get(level)?;
     let text = place.view(views).text().get(index.clone())?;
     let is_plain =
@@ -35,7 +35,13 @@ pub fn walk_of(index: &Range<usize>, level: usize, places: &[Place], views: &Vie
 }
 
 /// How the argument walks that a parameter stands for.
-fn walk_of_argument(name: &str, offset: usize, level: usize, places: &[Place], views: &Views<'_>) -> Option<Walk> {
+fn walk_of_argument(
+    name: &str,
+    offset: usize,
+    level: usize,
+    places: &[Place],
+    views: &SyntaxTrees<'_>,
+) -> Option<Walk> {
     let (place, caller) = (places.get(level)?, places.get(level + 1)?);
     if level >= MAX_LEVELS || place.function != caller.callee {
         return None;
@@ -63,7 +69,7 @@ mod tests {
         let example = Example::new(&text);
         let views = example.views();
         let id = views.id(Example::NAME).unwrap();
-        let view = views.view(id);
+        let view = views.tree(id);
         let start = view.text().rfind("a[").unwrap() + 2;
         let end = start + view.text()[start..].find(']').unwrap();
         let place = Place { view: id, line: 3, offset: start, function: None, callee: None };

@@ -1,0 +1,262 @@
+//! Nodes of one kind, with methods for their parts.
+
+use super::kind::{Field, Kind};
+use super::node::Node;
+
+macro_rules! views {
+    ($($(#[$doc:meta])* $view:ident of $($kind:ident)|+ { $($(#[$part_doc:meta])* $part:ident: $field:ident,)* })+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $view<'t>(Node<'t>);
+
+        impl<'t> $view<'t> {
+            /// `None` for nodes of other kinds.
+            pub fn of(node: Node<'t>) -> Option<Self> {
+                matches!(node.kind(), $(Kind::$kind)|+).then_some(Self(node))
+            }
+
+            /// The node itself.
+            pub fn node(self) -> Node<'t> {
+                self.0
+            }
+
+            $($(#[$part_doc])*
+            pub fn $part(self) -> Option<Node<'t>> {
+                self.0.field(Field::$field)
+            })*
+        }
+    )+};
+}
+
+views! {
+    /// `f(a, b)`
+    Call of CallExpression {
+        /// What is called: `f`, `p->f`, `a::f<int>`.
+        function: Function,
+        /// The list, with its parentheses.
+        argument_list: Arguments,
+    }
+
+    /// `a[i]`
+    Subscript of SubscriptExpression {
+        /// `a`
+        base: Argument,
+        /// The list, with its brackets.
+        indices: Indices,
+    }
+
+    /// `a + b`
+    Binary of BinaryExpression {
+        /// The first operand.
+        left: Left,
+        /// The second operand.
+        right: Right,
+    }
+
+    /// `a = b`, `a += b`
+    Assignment of AssignmentExpression {
+        /// What is written.
+        left: Left,
+        /// The value.
+        right: Right,
+    }
+
+    /// `++i`, `i--`
+    Update of UpdateExpression {
+        /// What is counted.
+        operand: Argument,
+    }
+
+    /// `*p`, `&x`
+    Pointer of PointerExpression {
+        /// What is read through, or taken the address of.
+        operand: Argument,
+    }
+
+    /// `x.f`, `p->f`
+    Member of FieldExpression {
+        /// What has the member.
+        object: Argument,
+        /// The member's name.
+        name: Field,
+    }
+
+    /// `(float*)p`
+    Cast of CastExpression {
+        /// What is converted.
+        value: Value,
+        /// The type that it gets.
+        type_node: Type,
+    }
+
+    /// `a ? b : c`
+    Conditional of ConditionalExpression {
+        /// What is asked.
+        condition: Condition,
+        /// The value where that holds.
+        consequence: Consequence,
+        /// The value where it does not.
+        alternative: Alternative,
+    }
+
+    /// `if (a) b else c`
+    Branch of IfStatement {
+        /// The clause, with its parentheses.
+        condition: Condition,
+        /// What is done where that holds.
+        consequence: Consequence,
+        /// The clause with what is done where it does not.
+        alternative: Alternative,
+    }
+
+    /// `for (a; b; c) d`
+    For of ForStatement {
+        /// `int i = 0`
+        initializer: Initializer,
+        /// `i < n`
+        condition: Condition,
+        /// `++i`
+        update: Update,
+        /// What is repeated.
+        body: Body,
+    }
+
+    /// `x = 3` in a declaration
+    Initialized of InitDeclarator {
+        /// The declarator without its value.
+        declarator: Declarator,
+        /// The initial value.
+        value: Value,
+    }
+
+    /// A function with its body
+    Function of FunctionDefinition {
+        /// Name and parameters.
+        declarator: Declarator,
+        /// The block.
+        body: Body,
+        /// The result.
+        type_node: Type,
+    }
+}
+
+impl<'t> Call<'t> {
+    /// The arguments in order.
+    pub fn arguments(self) -> impl Iterator<Item = Node<'t>> {
+        self.argument_list().into_iter().flat_map(Node::parts)
+    }
+}
+
+impl<'t> Subscript<'t> {
+    /// The index, where there is one and no more.
+    pub fn index(self) -> Option<Node<'t>> {
+        let list = self.indices()?;
+        match list.kind() {
+            Kind::SubscriptArgumentList => list.named_child(0).filter(|_| list.named_child_count() == 1),
+            _ => Some(list),
+        }
+    }
+}
+
+impl Binary<'_> {
+    /// `+`, `<`, …
+    pub fn operator(self) -> Option<&'static str> {
+        self.0.operator()
+    }
+}
+
+impl<'t> Assignment<'t> {
+    /// The assignment of which a node is the left side.
+    pub fn to(target: Node<'t>) -> Option<Self> {
+        let assignment = target.parent().and_then(Self::of)?;
+        (assignment.left() == Some(target)).then_some(assignment)
+    }
+
+    /// `=`, `+=`, …
+    pub fn operator(self) -> Option<&'static str> {
+        self.0.operator()
+    }
+
+    /// Whether the old value is not read: `=`.
+    pub fn is_plain(self) -> bool {
+        self.operator().is_none_or(|operator| operator == "=")
+    }
+}
+
+impl Update<'_> {
+    /// `++` or `--`.
+    pub fn operator(self) -> Option<&'static str> {
+        self.0.operator()
+    }
+
+    /// Whether the operator stands before what it counts.
+    pub fn is_prefix(self) -> bool {
+        self.0.child(0).is_some_and(|first| !first.is_named())
+    }
+}
+
+impl Pointer<'_> {
+    /// Whether it takes an address: `&x`.
+    pub fn is_address(self) -> bool {
+        self.0.child(0).is_some_and(|sign| sign.is_token("&"))
+    }
+
+    /// Whether it reads or writes through a pointer: `*p`.
+    pub fn is_dereference(self) -> bool {
+        self.0.child(0).is_some_and(|sign| sign.is_token("*"))
+    }
+}
+
+impl Member<'_> {
+    /// Whether the object itself has the member, rather than what it points to: `x.f`.
+    pub fn is_of_object(self) -> bool {
+        self.0.operator().is_none_or(|operator| operator == ".")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::syntax_tree::SyntaxTree;
+
+    /// The first view of a kind in a text.
+    fn first<'t, View>(view: &'t SyntaxTree, of: impl Fn(Node<'t>) -> Option<View>) -> View {
+        view.root().unwrap().descendants().find_map(of).unwrap()
+    }
+
+    #[test]
+    fn parts_have_names() {
+        let text = "void f(float* a) { for (int i = 0; i < 4; ++i) { if (i) a[i + 1] += g(/* x */ a[0], i); else p->x = (int)*a; } }";
+        let view = SyntaxTree::example("a.cu", text);
+        let slice = |node: Option<Node<'_>>| node.map_or("", |node| &text[node.byte_range()]);
+        let around = first(&view, For::of);
+        assert_eq!((slice(around.initializer()), slice(around.condition())), ("int i = 0;", "i < 4"));
+        let update = first(&view, Update::of);
+        assert_eq!((update.operator(), update.is_prefix(), slice(update.operand())), (Some("++"), true, "i"));
+        let assignment = first(&view, Assignment::of);
+        assert_eq!((assignment.operator(), assignment.is_plain()), (Some("+="), false));
+        assert_eq!(slice(Subscript::of(assignment.left().unwrap()).unwrap().index()), "i + 1");
+        let call = first(&view, Call::of);
+        assert_eq!((slice(call.function()), call.arguments().count()), ("g", 2));
+        assert!(!first(&view, Member::of).is_of_object());
+        assert!(first(&view, Pointer::of).is_dereference());
+        assert_eq!(slice(first(&view, Cast::of).value()), "*a");
+        assert_eq!(slice(first(&view, Function::of).declarator().map(Node::declared_name)), "f");
+    }
+
+    #[test]
+    fn walks_go_in_the_order_of_the_text() {
+        let text = "void f() { a(b); { c(); } d(); }";
+        let view = SyntaxTree::example("a.cu", text);
+        let names = |nodes: Vec<Node<'_>>| {
+            let names = nodes.into_iter().filter(|node| node.kind() == Kind::Identifier);
+            names.map(|node| text[node.byte_range()].to_string()).collect::<String>()
+        };
+        let body = first(&view, Function::of).body().unwrap();
+        assert_eq!(names(body.descendants().collect()), "abcd");
+        let outer = body.descendants_through(|_, child| child.kind() != Kind::CompoundStatement);
+        assert_eq!(names(outer.collect()), "abd");
+        let inner = body.descendants().find(|node| node.kind() == Kind::ArgumentList).unwrap();
+        assert_eq!(inner.enclosing(Kind::FunctionDefinition).map(|node| node.start_byte()), Some(0));
+    }
+}

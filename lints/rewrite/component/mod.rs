@@ -1,0 +1,373 @@
+//! A part of a vector that is chosen at run time through a pointer to it, `reinterpret_cast<const __half *>(&packed)[lane]`:
+//! the component that holds it is selected, and the part is taken out of that with a shift. The vector then needs no
+//! address, and what was undefined about the cast is gone.
+
+mod number;
+
+use std::rc::Rc;
+
+use cuda_syntax::ast::{Field, Kind, Node, Subscript};
+use cuda_syntax::identifiers::fresh;
+use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, resolve, role};
+use cuda_syntax::{SyntaxTree, types};
+use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
+use lmem_frame::StackObject;
+
+use self::number::{Number, NumberKind, number};
+use crate::rewrite::Rewrite;
+use crate::rewrite::facts::evaluation::{is_value_argument, site};
+use crate::rewrite::facts::purity::{is_arithmetic, is_name_path, is_pure, is_pure_call};
+use crate::rewrite::facts::sites::located;
+use crate::rewrite::facts::steady::may_write;
+use crate::rewrite::select::place::place;
+
+/// A chain of selects over more components would be longer than the loads that it saves.
+const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
+
+/// A select over the components, and a shift, in place of an index.
+pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
+    let name = &object.variable.as_ref()?.name;
+    let title = format!("select the component of `{name}`, and take the part out of it");
+    Some(Rewrite::new(Applicability::MaybeIncorrect, selects(object)?).suggestion(title))
+}
+
+/// Selects and shifts in place of all reads of parts that are chosen at run time; `None` where there is any other access
+/// with a computed index.
+fn selects(object: &StackObject) -> Option<Vec<Edit>> {
+    let (tree, offset) = located(object, &object.variable.as_ref()?.span)?;
+    let vector = Vector::at(tree, offset)?;
+    let mut reads = vector.reads()?;
+    // What is always the same part costs nothing.
+    reads.retain(|read| tree.value_of(read.index).is_none());
+    let lines: Vec<(usize, usize)> = reads
+        .iter()
+        .map(|read| (tree.line_of(read.statement.start_byte()), tree.line_of(read.statement.end_byte())))
+        .collect();
+    let is_known = |line: usize| lines.iter().any(|(first, last)| (*first..=*last).contains(&line));
+    let mut computed = object.accesses.iter().filter(|access| access.is_computed());
+    let is_covered = computed.all(|access| {
+        !access.in_callee
+            && access
+                .places
+                .iter()
+                .any(|place| Rc::ptr_eq(object.view(place), tree) && is_known(tree.line_of(place.offset)))
+    });
+    let is_fit = !reads.is_empty() && is_covered && object.escapes.is_empty();
+    let mut edits = Vec::new();
+    let mut given = Vec::new();
+    for read in reads.iter().filter(|_| is_fit) {
+        edits.extend(vector.edit(read, &mut given)?);
+    }
+    if is_fit {
+        edits.extend(vector.unused_names(&reads));
+    }
+    edits.sort();
+    (!edits.is_empty()).then_some(edits)
+}
+
+/// A variable of a vector type, or one number.
+struct Vector<'v> {
+    tree: &'v SyntaxTree,
+    own: Declaration,
+    all: Vec<Declaration>,
+    function: Node<'v>,
+    /// Components as the source writes them: `packed.x`.
+    components: Vec<String>,
+    component: Number,
+}
+
+/// `half[lane]`
+struct Read<'v> {
+    whole: Node<'v>,
+    index: Node<'v>,
+    /// The type that is read, as the source writes it.
+    type_text: String,
+    number: Number,
+    statement: Node<'v>,
+}
+
+impl<'v> Vector<'v> {
+    fn at(tree: &'v SyntaxTree, offset: usize) -> Option<Self> {
+        let name = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
+        let function = enclosing_function(name)?;
+        let all = tree.declarations(function);
+        let own = all.iter().find(|declaration| declaration.range.0 == offset)?.clone();
+        let type_text = own.type_text.as_str();
+        let (component_bytes, whole) = types::shape(type_text)?;
+        let count = usize::try_from(whole / component_bytes).ok()?;
+        let element = match types::is_scalar(type_text) {
+            true => type_text,
+            false => type_text.strip_suffix(|c: char| c.is_ascii_digit())?,
+        };
+        let component = number(element)?;
+        let components = match (types::is_scalar(type_text), COMPONENTS.get(..count)) {
+            (true, _) => vec![own.name.clone()],
+            (false, Some(names)) => names.iter().map(|name| format!("{}.{name}", own.name)).collect(),
+            (false, None) => return None,
+        };
+        let is_fit = component.bytes == component_bytes && component.bytes >= 4 && !own.type_text.contains(['*', '[']);
+        is_fit.then_some(Self { tree, own, all, function, components, component })
+    }
+
+    /// All reads through pointers to the variable; `None` where something else is done with such a pointer.
+    fn reads(&self) -> Option<Vec<Read<'v>>> {
+        let tree = self.tree;
+        let mut reads = Vec::new();
+        for node in self.function.descendants() {
+            let is_pointer =
+                matches!(node.kind(), Kind::CastExpression | Kind::CallExpression | Kind::PointerExpression);
+            let Some(type_text) = is_pointer.then(|| self.pointed(node)).flatten() else { continue };
+            // `&packed` within a cast is looked at with it.
+            if node.parent().is_some_and(|parent| self.pointed(outer(parent)).is_some()) {
+                continue;
+            }
+            let parent = node.with_parentheses().parent()?;
+            match parent.kind() {
+                Kind::SubscriptExpression => reads.push(self.read(parent, &type_text)?),
+                Kind::InitDeclarator => reads.extend(self.reads_of_alias(parent, &type_text)?),
+                // `*reinterpret_cast<…>(&packed)` is the first part, always.
+                Kind::PointerExpression if tree.slice(parent).starts_with('*') => {}
+                _ => return None,
+            }
+        }
+        Some(reads)
+    }
+
+    /// What a pointer to the variable points to: `__half` of `reinterpret_cast<__half *>(&packed)`.
+    fn pointed(&self, node: Node<'_>) -> Option<String> {
+        let tree = self.tree;
+        if node.kind() == Kind::PointerExpression {
+            let place = node.field(Field::Argument).filter(|_| tree.slice(node).starts_with('&'))?;
+            let is_first = self.components.iter().take(1).any(|first| first == tree.slice(place));
+            let is_whole = tree.slice(place) == self.own.name;
+            let base = tree.identifiers_below(place).into_iter().next()?;
+            let is_own =
+                resolve(&self.all, tree.slice(base), base.start_byte()).is_some_and(|it| it.range == self.own.range);
+            let type_text = if is_whole { self.own.type_text.clone() } else { self.component.text()?.to_string() };
+            return ((is_first || is_whole) && is_own).then_some(type_text);
+        }
+        let is_macro = node.field(Field::Function).is_some_and(|called| called.kind() == Kind::Identifier);
+        let (type_text, mut operand) = tree.cast(node).filter(|_| !is_macro)?;
+        while operand.kind() == Kind::ParenthesizedExpression {
+            operand = operand.named_child(0)?;
+        }
+        self.pointed(operand).map(|_| type_text)
+    }
+
+    /// Reads through the name that a pointer gets.
+    fn reads_of_alias(&self, declarator: Node<'v>, type_text: &str) -> Option<Vec<Read<'v>>> {
+        let mut name = declarator.field(Field::Declarator)?;
+        let is_pointer = name.kind() == Kind::PointerDeclarator;
+        while let Some(inner) = name.field(Field::Declarator) {
+            name = inner;
+        }
+        let alias =
+            self.all.iter().find(|declaration| declaration.range.0 == name.start_byte()).filter(|_| is_pointer)?;
+        let uses = self.tree.names_of(self.function, &self.all, alias).into_iter();
+        let subscript = |used: Node<'v>| used.parent().filter(|parent| parent.kind() == Kind::SubscriptExpression);
+        uses.map(|used| self.read(subscript(used)?, type_text)).collect()
+    }
+
+    /// The declarations of pointers that nothing uses any more, with their lines, taken away.
+    fn unused_names(&self, reads: &[Read<'v>]) -> Vec<Edit> {
+        let tree = self.tree;
+        let mut edits = Vec::new();
+        for alias in self.all.iter().filter(|it| it.kind == DeclarationKind::Alias && !it.is_parameter) {
+            let is_base = |read: &Read<'_>, node: &Node<'_>| read.whole.field(Field::Argument) == Some(*node);
+            let uses = tree.names_of(self.function, &self.all, alias);
+            let is_unused = uses.iter().all(|node| reads.iter().any(|read| is_base(read, node)));
+            if is_unused && !uses.is_empty() {
+                edits.extend(without_declaration(tree, alias));
+            }
+        }
+        edits
+    }
+
+    fn read(&self, whole: Node<'v>, type_text: &str) -> Option<Read<'v>> {
+        let tree = self.tree;
+        let index = Subscript::of(whole).and_then(Subscript::index)?;
+        let (statement, is_conditional) = site(whole)?;
+        let (_, is_written, _) = role(whole);
+        let list = whole.parent().filter(|parent| parent.kind() == Kind::ArgumentList);
+        let is_value = list.is_some_and(|list| is_value_argument(tree, list));
+        let names = tree.identifiers_below(index);
+        let is_steady = names.iter().all(|name| !may_write(tree, statement, tree.slice(*name)));
+        let is_fit = is_pure(tree, index)
+            && is_steady
+            && (is_arithmetic(tree, index) || !(is_conditional || has_effects(tree, statement)))
+            && (!is_written || is_value)
+            && tree.is_plain(whole);
+        let number = number(type_text)?;
+        let is_part = number.bytes <= self.component.bytes;
+        (is_fit && is_part).then(|| Read { whole, index, type_text: type_text.to_string(), number, statement })
+    }
+
+    /// Lines before the statement that select the component, and what is taken out of it.
+    fn edit(&self, read: &Read<'v>, given: &mut Vec<String>) -> Option<Vec<Edit>> {
+        let tree = self.tree;
+        let mut name = |wanted: &str| {
+            let name = fresh(tree.text(), &format!("{}_{wanted}", self.own.name), given);
+            given.push(name.clone());
+            name
+        };
+        let mut lines = Vec::new();
+        let index = match is_name_path(read.index) {
+            true => tree.slice(read.index).to_string(),
+            false => {
+                let lane = name("lane");
+                lines.push((0, format!("const auto {lane} = {};", tree.slice(read.index))));
+                lane
+            }
+        };
+        let parts = self.component.bytes / read.number.bytes;
+        let (last, others) = self.components.split_last()?;
+        let mut selected: String = (1u64..)
+            .zip(others)
+            .map(|(number, component)| match parts {
+                1 => format!("{index} == {} ? {component} : ", number - 1),
+                _ => format!("{index} < {} ? {component} : ", number * parts),
+            })
+            .collect();
+        selected.push_str(last);
+        let is_same = read.number == self.component;
+        let word_type = match self.component.bytes {
+            _ if is_same => read.type_text.as_str(),
+            4 => "unsigned",
+            _ => "unsigned long long",
+        };
+        let bits = match (is_same, self.component.kind, self.component.bytes) {
+            (false, NumberKind::Float, 4) => format!("__float_as_uint({selected})"),
+            (false, NumberKind::Float, _) => format!("__double_as_longlong({selected})"),
+            _ => selected,
+        };
+        let word = match others.is_empty() && !bits.contains('(') {
+            true => bits,
+            false => {
+                let word = name("word");
+                lines.push((0, format!("const {word_type} {word} = {bits};")));
+                word
+            }
+        };
+        let value = if is_same { word } else { read.taken_out(&word, &index, parts, others.is_empty())? };
+        let edits = vec![tree.replacement(read.whole.byte_range(), &value)?];
+        match lines.is_empty() {
+            true => Some(edits),
+            false => place(tree, read.statement, &lines, edits, false),
+        }
+    }
+}
+
+impl Read<'_> {
+    /// The part of a word of which there are so many in it.
+    fn taken_out(&self, word: &str, index: &str, parts: u64, is_whole: bool) -> Option<String> {
+        let bits = 8 * self.number.bytes;
+        let position = match (parts, is_whole) {
+            (1, _) => String::new(),
+            (_, true) => format!(" >> ({bits} * {index})"),
+            (_, false) => format!(" >> ({bits} * ({index} & {}))", parts - 1),
+        };
+        let type_text = &self.type_text;
+        Some(match (self.number.kind, self.number.bytes) {
+            (NumberKind::Signed | NumberKind::Unsigned, _) => format!("static_cast<{type_text}>({word}{position})"),
+            (NumberKind::Half, _) => format!("__ushort_as_half(static_cast<unsigned short>({word}{position}))"),
+            (NumberKind::Brain, _) => format!("__ushort_as_bfloat16(static_cast<unsigned short>({word}{position}))"),
+            (NumberKind::Float, 4) => format!("__uint_as_float(static_cast<unsigned>({word}{position}))"),
+            (NumberKind::Float, _) => format!("__longlong_as_double({word}{position})"),
+        })
+    }
+}
+
+/// A declaration of one name taken away, with its line.
+fn without_declaration(tree: &SyntaxTree, alias: &Declaration) -> Option<Edit> {
+    let mut node = tree.root()?.named_descendant_for_byte_range(alias.range.0, alias.range.1)?;
+    while node.kind() != Kind::Declaration {
+        node = node.parent()?;
+    }
+    let is_alone = node.fields(Field::Declarator).count() == 1;
+    tree.replacement(tree.whole_line(node.byte_range()), "").filter(|_| is_alone)
+}
+
+/// What a cast's operand is in parentheses of.
+fn outer(mut node: Node<'_>) -> Node<'_> {
+    while let Some(parent) =
+        node.parent().filter(|_| matches!(node.kind(), Kind::ParenthesizedExpression | Kind::ArgumentList))
+    {
+        node = parent;
+    }
+    node
+}
+
+/// Whether a statement calls a function that may do anything.
+fn has_effects(tree: &SyntaxTree, statement: Node<'_>) -> bool {
+    let mut calls = statement.descendants().filter(|node| node.kind() == Kind::CallExpression);
+    calls.any(|call| tree.cast(call).is_none() && !is_pure_call(tree, call))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::edit::apply;
+
+    fn edited(declaration: &str, body: &str) -> Option<String> {
+        let text =
+            format!("__global__ void k(const int *lane, float *out, int n) {{\n    {declaration}\n    {body}\n}}\n");
+        let tree = SyntaxTree::example("a.cu", &text);
+        let vector = Vector::at(&tree, text.find(declaration)? + declaration.find(" v")? + 1)?;
+        let mut given = Vec::new();
+        let reads = vector.reads()?;
+        let mut edits: Vec<Edit> =
+            reads.iter().map(|read| vector.edit(read, &mut given)).collect::<Option<Vec<_>>>()?.concat();
+        edits.extend(vector.unused_names(&reads));
+        edits.sort();
+        let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
+        Some(edited.lines().skip(2).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn parts_are_taken_out_of_components() {
+        assert_eq!(
+            edited("uint4 v = in[0];", "out[0] = __half2float(reinterpret_cast<const __half *>(&v)[lane[n] & 7]);")
+                .as_deref(),
+            Some(
+                "const auto v_lane = lane[n] & 7; \
+                 const unsigned v_word = v_lane < 2 ? v.x : v_lane < 4 ? v.y : v_lane < 6 ? v.z : v.w; \
+                 out[0] = __half2float(__ushort_as_half(static_cast<unsigned short>(v_word >> (16 * (v_lane & 1)))));"
+            )
+        );
+        assert_eq!(edited("float4 v;", "float *p = &v.x; out[n] = p[n];").as_deref(), None, "two statements of a line");
+        assert_eq!(
+            edited("float4 v;", "float *p = &v.x;\n    out[n] = p[n];").as_deref(),
+            Some("const float v_word = n == 0 ? v.x : n == 1 ? v.y : n == 2 ? v.z : v.w; out[n] = v_word;")
+        );
+        let index = "const int *at = lane + 1;\n    float *p = &v.x;\n    out[n] = p[at[n]];";
+        assert!(
+            edited("float4 v;", index)
+                .is_some_and(|text| text.starts_with("const int *at = lane + 1; const auto v_lane"))
+        );
+        assert_eq!(
+            edited("unsigned v = n;", "out[n] = ((unsigned char *)&v)[n];").as_deref(),
+            Some("out[n] = static_cast<unsigned char>(v >> (8 * n));")
+        );
+        assert_eq!(
+            edited("float2 v;", "out[n] = reinterpret_cast<short *>(&v)[n];").as_deref(),
+            Some(
+                "const unsigned v_word = __float_as_uint(n < 2 ? v.x : v.y); \
+                 out[n] = static_cast<short>(v_word >> (16 * (n & 1)));"
+            )
+        );
+    }
+
+    #[test]
+    fn other_uses_are_left_alone() {
+        for body in [
+            "reinterpret_cast<float *>(&v)[n] = 1;",
+            "fill(&v);",
+            "float *p = &v.x;\n    fill(p);",
+            "float *p = &v.y;\n    out[0] = p[n];",
+            "float *p = &v.x;\n    ++p;\n    out[0] = p[n];",
+            "out[n++] = reinterpret_cast<float *>(&v)[n];",
+        ] {
+            assert!(edited("float4 v;", body).is_none_or(|text| text == body.replace("\n    ", " ")), "{body}");
+        }
+    }
+}

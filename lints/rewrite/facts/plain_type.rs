@@ -1,0 +1,91 @@
+//! Types whose variables are made without running any code, as far as the text shows it.
+//!
+//! Variables of shared memory are not constructed: nvcc only warns where a constructor would have something to do.
+
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::{SyntaxTree, types};
+
+/// Types in types, and names for names, are followed this far.
+const MAX_STEPS: usize = 6;
+
+/// Whether a type has no constructor with anything to do. `argument` gives what the parameter of a template stands for.
+pub fn is_plain(tree: &SyntaxTree, type_text: &str, argument: &dyn Fn(&str) -> Option<String>) -> bool {
+    is_plain_within(tree, type_text, argument, MAX_STEPS)
+}
+
+fn is_plain_within(
+    tree: &SyntaxTree,
+    type_text: &str,
+    argument: &dyn Fn(&str) -> Option<String>,
+    steps: usize,
+) -> bool {
+    let words: Vec<&str> = type_text.split_whitespace().filter(|word| !matches!(*word, "struct" | "enum")).collect();
+    let name = words.join(" ");
+    if types::size_of(&name).is_some() {
+        return true;
+    }
+    let Some(steps) = steps.checked_sub(1) else { return false };
+    if let Some(argument) = argument(&name) {
+        return types::size_of(&argument).is_some();
+    }
+    let definitions = definitions(tree, &name);
+    let is_plain = |text: &str| is_plain_within(tree, text, argument, steps);
+    match definitions.as_slice() {
+        [definition] => match definition.kind() {
+            Kind::EnumSpecifier => true,
+            Kind::AliasDeclaration | Kind::TypeDefinition => {
+                definition.field(Field::Type).is_some_and(|aliased| match aliased.field(Field::Body) {
+                    Some(body) if aliased.kind() != Kind::EnumSpecifier => {
+                        has_plain_members(tree, &name, body, &is_plain)
+                    }
+                    Some(_) => true,
+                    None => is_plain(tree.slice(aliased)),
+                })
+            }
+            _ => {
+                let body = definition.field(Field::Body);
+                let has_base = definition.children().any(|child| child.kind() == Kind::BaseClassClause);
+                body.is_some_and(|body| !has_base && has_plain_members(tree, &name, body, &is_plain))
+            }
+        },
+        _ => false,
+    }
+}
+
+/// What the text defines as a type of a name, templates aside.
+fn definitions<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<Node<'v>> {
+    let defines = |node: &Node<'_>| {
+        let named = match node.kind() {
+            Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier | Kind::EnumSpecifier => {
+                node.field(Field::Name).filter(|_| node.field(Field::Body).is_some())
+            }
+            Kind::AliasDeclaration => node.field(Field::Name),
+            Kind::TypeDefinition => node.field(Field::Declarator).filter(|it| it.kind() == Kind::TypeIdentifier),
+            _ => None,
+        };
+        let is_template = node.parent().is_some_and(|parent| parent.kind() == Kind::TemplateDeclaration);
+        named.is_some_and(|named| tree.slice(named) == name) && !is_template
+    };
+    tree.nodes().filter(defines).collect()
+}
+
+/// Whether the members are plain themselves, none has a value to start with, and no function is a constructor.
+fn has_plain_members(tree: &SyntaxTree, name: &str, body: Node<'_>, is_plain: &dyn Fn(&str) -> bool) -> bool {
+    body.named_children().all(|member| match member.kind() {
+        Kind::Comment | Kind::AccessSpecifier => true,
+        Kind::FieldDeclaration => {
+            let is_pointer = member.field(Field::Declarator).is_some_and(|node| node.kind() == Kind::PointerDeclarator);
+            let type_node = member.field(Field::Type);
+            let is_function =
+                member.field(Field::Declarator).is_some_and(|node| node.kind() == Kind::FunctionDeclarator);
+            let is_plain = type_node.is_some_and(|node| is_function || is_pointer || is_plain(tree.slice(node)));
+            member.field(Field::DefaultValue).is_none() && is_plain
+        }
+        Kind::FunctionDefinition => {
+            let declarator = member.field(Field::Declarator);
+            let called = declarator.and_then(|declarator| declarator.field(Field::Declarator));
+            called.is_some_and(|called| tree.slice(called).trim_start_matches('~') != name)
+        }
+        _ => false,
+    })
+}

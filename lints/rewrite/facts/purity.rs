@@ -1,0 +1,271 @@
+//! Expressions that may be evaluated earlier, or once in place of twice.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::last_name;
+use lmem_unit::Expansion;
+
+/// Functions of the toolkit that take values, give one, and do nothing else; those for `float` end with an `f`.
+const PURE: [&str; 52] = [
+    "abs",
+    "acos",
+    "asin",
+    "atan",
+    "atan2",
+    "cbrt",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "cospi",
+    "erf",
+    "erfc",
+    "exp",
+    "exp10",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fdividef",
+    "floor",
+    "fma",
+    "fmax",
+    "fmin",
+    "fmod",
+    "hypot",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "j0",
+    "j1",
+    "ldexp",
+    "lgamma",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "lrint",
+    "max",
+    "min",
+    "norm3d",
+    "pow",
+    "rint",
+    "round",
+    "rsqrt",
+    "sin",
+    "sinh",
+    "sinpi",
+    "sqrt",
+    "static_cast",
+    "tan",
+    "tanh",
+    "trunc",
+];
+
+/// Beginnings of the names of others.
+const PURE_PREFIXES: [&str; 24] = [
+    "make_",
+    "__popc",
+    "__clz",
+    "__ffs",
+    "__brev",
+    "__byte_perm",
+    "__float_as_",
+    "__int_as_",
+    "__uint_as_",
+    "__float2",
+    "__half2",
+    "__int2",
+    "__uint2",
+    "__hadd",
+    "__hsub",
+    "__hmul",
+    "__hfma",
+    "__hmax",
+    "__hmin",
+    "__fadd",
+    "__fmul",
+    "__fma",
+    "__exp",
+    "__ldg",
+];
+
+/// Functions that take their last arguments as values, and write to what the first one points to.
+const WRITING: [&str; 3] = ["atomic", "__shfl", "__st"];
+
+/// Whether nothing but the value of an expression changes by its evaluation.
+pub fn is_pure(tree: &SyntaxTree, node: Node<'_>) -> bool {
+    let is_known = match node.kind() {
+        Kind::CallExpression => is_pure_call(tree, node),
+        // The names of functions, and types.
+        Kind::TemplateFunction
+        | Kind::QualifiedIdentifier
+        | Kind::PrimitiveType
+        | Kind::TypeDescriptor
+        | Kind::SizeofExpression => {
+            return true;
+        }
+        Kind::AssignmentExpression
+        | Kind::UpdateExpression
+        | Kind::LambdaExpression
+        | Kind::NewExpression
+        | Kind::DeleteExpression
+        | Kind::CommaExpression
+        | Kind::InitializerList
+        | Kind::CompoundLiteralExpression => false,
+        _ => !node.is_assembly() && !node.is_error(),
+    };
+    is_known && node.children().all(|child| is_pure(tree, child))
+}
+
+/// Whether an expression is made of names and numbers alone: it reads no memory, and can be evaluated anywhere.
+pub fn is_arithmetic(tree: &SyntaxTree, node: Node<'_>) -> bool {
+    match node.kind() {
+        Kind::Identifier
+        | Kind::NumberLiteral
+        | Kind::CharLiteral
+        | Kind::True
+        | Kind::False
+        | Kind::FieldIdentifier => true,
+        Kind::BinaryExpression => {
+            // Of a division nothing is known but that it is not done where it may not be.
+            let operator = node.operator().unwrap_or_default();
+            let right = node.field(Field::Right);
+            let is_division = matches!(operator, "/" | "%");
+            let is_safe = !is_division || right.is_some_and(|right| is_fixed(tree, right));
+            is_safe && operands(node).all(|child| is_arithmetic(tree, child))
+        }
+        Kind::UnaryExpression | Kind::ParenthesizedExpression => operands(node).all(|child| is_arithmetic(tree, child)),
+        Kind::FieldExpression => is_name_path(node),
+        _ => false,
+    }
+}
+
+fn operands<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
+    node.named_children()
+}
+
+fn is_fixed(tree: &SyntaxTree, node: Node<'_>) -> bool {
+    matches!(node.kind(), Kind::NumberLiteral | Kind::Identifier) && tree.is_fixed(tree.slice(node), node.start_byte())
+}
+
+/// `a`, `threadIdx.x`, `ring.head`
+pub fn is_name_path(node: Node<'_>) -> bool {
+    match node.kind() {
+        Kind::Identifier => true,
+        Kind::FieldExpression => {
+            node.field(Field::Operator).is_some_and(|operator| operator.is_token("."))
+                && node.field(Field::Argument).is_some_and(is_name_path)
+        }
+        _ => false,
+    }
+}
+
+/// What CUDA calls a thread and its neighbours.
+pub fn is_builtin(name: &str) -> bool {
+    matches!(name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "warpSize")
+}
+
+/// Whether a function takes its arguments as values, so that none of them can be written.
+pub fn takes_values(tree: &SyntaxTree, called: Node<'_>) -> bool {
+    let name = last_name(tree.slice(called));
+    is_expression(tree, called)
+        || is_pure_function(tree, called)
+        || WRITING.iter().any(|prefix| name.starts_with(prefix))
+        || is_defined_with_values(tree, name)
+}
+
+/// Whether a call does nothing but give a value; its arguments are not looked at.
+pub fn is_pure_call(tree: &SyntaxTree, call: Node<'_>) -> bool {
+    call.field(Field::Function).is_some_and(|called| is_expression(tree, called) || is_pure_function(tree, called))
+}
+
+/// Whether a call is one of a macro that stands for a value of its arguments, and does nothing else.
+fn is_expression(tree: &SyntaxTree, called: Node<'_>) -> bool {
+    let call = called.parent().map_or(called.byte_range(), |call| call.byte_range());
+    tree.compiled().expansion(tree.text(), &call) == Some(Expansion::Expression)
+}
+
+fn is_pure_function(tree: &SyntaxTree, called: Node<'_>) -> bool {
+    if called.kind() == Kind::PrimitiveType {
+        return true;
+    }
+    let text = tree.slice(called);
+    let name = last_name(text);
+    let is_float = name.strip_suffix('f').is_some_and(|name| PURE.contains(&name));
+    let is_free = matches!(called.kind(), Kind::Identifier | Kind::QualifiedIdentifier | Kind::TemplateFunction);
+    // What the user defines under such a name is the user's.
+    is_free
+        && (PURE.contains(&name) || is_float || PURE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+        && parameters(tree, name).is_empty()
+}
+
+/// All functions of that name in the text, and there is one, take no references.
+fn is_defined_with_values(tree: &SyntaxTree, name: &str) -> bool {
+    let lists = parameters(tree, name);
+    !lists.is_empty() && lists.iter().all(|list| !list.contains('&'))
+}
+
+/// The lists of parameters of the functions that a text declares under a name.
+fn parameters<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<&'v str> {
+    let declarators = tree.nodes().filter(|node| node.kind() == Kind::FunctionDeclarator);
+    let is_it = |node: &Node<'_>| node.field(Field::Declarator).is_some_and(|it| last_name(tree.slice(it)) == name);
+    let lists = declarators.filter(is_it).filter_map(|node| node.field(Field::Parameters));
+    lists.map(|list| tree.slice(list)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value<Answer>(expression: &str, ask: impl Fn(&SyntaxTree, Node<'_>) -> Answer) -> Answer {
+        let text = format!(
+            "__device__ float half(float x) {{ return x / 2; }}\n__device__ void add(float& x) {{ ++x; }}\n\
+             __device__ float sinf(float& x) {{ return ++x; }}\ntemplate <int W> __global__ void k(int n) {{ f = {expression}; }}\n"
+        );
+        let tree = SyntaxTree::example("a.cu", text.as_str());
+        let start = text.rfind("f = ").unwrap() + 4;
+        let node = tree.root().unwrap().named_descendant_for_byte_range(start, start + expression.len()).unwrap();
+        ask(&tree, node)
+    }
+
+    #[test]
+    fn evaluations_without_traces() {
+        for (expression, expected) in [
+            ("a + in[i] * 2", true),
+            ("fmaxf(a, (int)b) + float(c)", true),
+            ("static_cast<int>(x) & 15", true),
+            ("31 - __clz(degree | 1)", true),
+            ("top++", false),
+            ("(a = 3)", false),
+            ("next(seed)", false),
+            ("s.next()", false),
+            // The user's own.
+            ("sinf(x)", false),
+        ] {
+            assert_eq!(value(expression, is_pure), expected, "{expression}");
+        }
+    }
+
+    #[test]
+    fn arithmetic_reads_no_memory() {
+        for (expression, expected) in [
+            ("(a >> 2) & 15", true),
+            ("ring.head + threadIdx.x", true),
+            ("a % W", true),
+            ("a % n", false),
+            ("a[3]", false),
+            ("p->i", false),
+            ("*p", false),
+        ] {
+            assert_eq!(value(expression, is_arithmetic), expected, "{expression}");
+        }
+    }
+
+    #[test]
+    fn references_may_be_written() {
+        let called =
+            |expression: &str| value(expression, |tree, node| takes_values(tree, node.field(Field::Function).unwrap()));
+        assert!(called("half(x)") && called("fminf(x, y)") && called("atomicAdd(p, x)"));
+        assert!(!called("add(x)") && !called("swap(x, y)") && !called("sinf(x)"));
+    }
+}

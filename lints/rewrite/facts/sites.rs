@@ -1,0 +1,162 @@
+//! Places of the source that an edit would change: declarations of variables and parameters, and heads of functions.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::base_name;
+use lmem_base::diagnostic::Edit;
+use lmem_base::source::Span;
+use lmem_frame::StackObject;
+
+/// A declaration of one variable or parameter.
+pub struct DeclarationSite {
+    tree: Rc<SyntaxTree>,
+    /// The whole declaration.
+    range: Range<usize>,
+    /// Where the name starts.
+    name: usize,
+    /// Words before the type: `static`, `const`.
+    pub qualifiers: Vec<String>,
+    /// Declared in one statement with others.
+    pub has_others: bool,
+    /// A statement of a block: no part of a loop's header.
+    pub is_statement: bool,
+}
+
+impl DeclarationSite {
+    pub fn has(&self, qualifier: &str) -> bool {
+        self.qualifiers.iter().any(|known| known == qualifier)
+    }
+
+    pub fn is_within_kernel(&self) -> bool {
+        self.tree.is_within_kernel(self.range.start)
+    }
+
+    /// Whether nothing else is chosen or written where the variable is `const`.
+    pub fn may_be_const(&self) -> bool {
+        self.has("const") || self.has("constexpr") || super::constness::may_be_const(&self.tree, self.name)
+    }
+
+    /// Words before the declaration.
+    pub fn prefix(&self, words: &str) -> Option<Edit> {
+        self.tree.insertion(self.range.start, words)
+    }
+
+    /// The declaration without a qualifier that stands in it once.
+    pub fn without(&self, qualifier: &str) -> Option<Edit> {
+        let node = self.tree.root()?.named_descendant_for_byte_range(self.range.start, self.range.end)?;
+        let mut found = words(&self.tree, node, qualifier);
+        let word = found.next().filter(|_| found.next().is_none())?;
+        let rest = &self.tree.text()[word.end..];
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        self.tree.replacement(word.start..word.end + blanks, "")
+    }
+}
+
+/// Nodes below a node that are a word.
+fn words<'v>(tree: &'v SyntaxTree, node: Node<'v>, word: &'v str) -> impl Iterator<Item = Range<usize>> + 'v {
+    let is_word = move |node: &Node<'v>| tree.slice(*node) == word;
+    let words = node.descendants().filter(move |node| is_word(node) && !node.children().any(|child| is_word(&child)));
+    words.map(|node| node.byte_range())
+}
+
+/// Texts that the accesses and escapes lie in, each once.
+pub fn trees<'a>(object: &StackObject<'a>) -> Vec<&'a Rc<SyntaxTree>> {
+    let of_accesses = object.accesses.iter().flat_map(|access| &access.places);
+    let places = of_accesses.chain(object.escapes.iter().flat_map(|escape| &escape.places));
+    let mut trees: Vec<&'a Rc<SyntaxTree>> = Vec::new();
+    for place in places {
+        if !trees.iter().any(|known| Rc::ptr_eq(known, object.view(place))) {
+            trees.push(object.view(place));
+        }
+    }
+    trees
+}
+
+/// The declaration whose name stands at a span.
+pub fn declaration_at(object: &StackObject, name: &Span) -> Option<DeclarationSite> {
+    let (tree, offset) = located(object, name)?;
+    declaration(tree, offset)
+}
+
+/// The text that a span lies in, and where.
+pub fn located<'a>(object: &StackObject<'a>, name: &Span) -> Option<(&'a Rc<SyntaxTree>, usize)> {
+    trees(object).into_iter().find_map(|tree| Some((tree, offset_of(tree, name)?)))
+}
+
+/// The offset of a span in a text.
+pub fn offset_of(tree: &SyntaxTree, span: &Span) -> Option<usize> {
+    let name = span.text();
+    let mut found = tree.text().match_indices(name).map(|(offset, _)| offset).filter(|_| !name.is_empty());
+    found.find(|offset| tree.span(*offset..offset + name.len()).as_ref() == Some(span))
+}
+
+fn declaration(tree: &Rc<SyntaxTree>, offset: usize) -> Option<DeclarationSite> {
+    let mut node = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
+    while !matches!(node.kind(), Kind::Declaration | Kind::ParameterDeclaration) {
+        node = node.parent()?;
+    }
+    let count = node.fields(Field::Declarator).count();
+    let first = node.field(Field::Declarator)?.start_byte();
+    let before = node.children().filter(|child| child.end_byte() <= first);
+    let site = DeclarationSite {
+        tree: Rc::clone(tree),
+        range: node.byte_range(),
+        name: offset,
+        qualifiers: before.map(|child| tree.slice(child).to_string()).collect(),
+        has_others: count > 1,
+        is_statement: node.parent().is_some_and(|parent| parent.kind() == Kind::CompoundStatement),
+    };
+    tree.is_plain(node).then_some(site)
+}
+
+/// Definitions and declarations of a function in a text.
+pub fn functions_named<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<Node<'v>> {
+    let is_it = |node: Node<'_>| {
+        matches!(node.kind(), Kind::FunctionDefinition | Kind::Declaration) && declares(tree, node, name)
+    };
+    let outside = |node: Node<'_>, _: Node<'_>| node.kind() != Kind::FunctionDefinition && !is_it(node);
+    let nodes = tree.root().into_iter().flat_map(|root| root.descendants_through(outside));
+    nodes.filter(|node| is_it(*node)).collect()
+}
+
+/// Whether a definition or declaration is that of a function of a name.
+fn declares(tree: &SyntaxTree, node: Node<'_>, name: &str) -> bool {
+    let mut declarator = node.field(Field::Declarator);
+    let mut is_function = false;
+    while let Some(current) = declarator {
+        is_function |= current.kind() == Kind::FunctionDeclarator;
+        let Some(inner) = current.field(Field::Declarator) else {
+            return is_function && base_name(tree.slice(current)) == name;
+        };
+        declarator = Some(inner);
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::edit::apply;
+
+    fn tree(text: &str) -> Rc<SyntaxTree> {
+        Rc::new(SyntaxTree::example("a.cu", text))
+    }
+
+    #[test]
+    fn declarations_know_their_words() {
+        let text =
+            "__global__ void k(const S s, T t) { const float table[2] = {1, 2}; int a = 1, b; volatile float v; }";
+        let tree = tree(text);
+        let site = |needle: &str| declaration(&tree, text.find(needle).unwrap()).unwrap();
+        assert!(site("table").has("const") && site("table").is_statement && !site("table").has_others);
+        assert!(site("a = 1").has_others);
+        assert!(site("s, T").has("const") && !site("t)").has("const"));
+        let edit = site("v; }").without("volatile").unwrap();
+        assert!(apply(text, &[&edit]).unwrap().ends_with("b; float v; }"));
+        let edit = site("t)").prefix("const __grid_constant__ ").unwrap();
+        assert!(apply(text, &[&edit]).unwrap().contains("S s, const __grid_constant__ T t)"));
+    }
+}

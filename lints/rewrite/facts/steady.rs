@@ -1,0 +1,49 @@
+//! Values that stay: nothing in a loop's body, and nothing outside of the function, can change them.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Field, Kind, Node, Pointer};
+use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, enclosing_function, resolve, role};
+
+/// A variable of the function's own that the loop does not write, and that nothing else can reach.
+pub fn is_steady(tree: &SyntaxTree, name: Node<'_>, body: Node<'_>) -> bool {
+    let Some(function) = enclosing_function(name) else { return false };
+    let text = tree.slice(name);
+    let declarations = tree.declarations(function);
+    let Some(declaration) = resolve(&declarations, text, name.start_byte()) else {
+        // A constant, or a variable that others may write.
+        return tree.is_constant(text, name.start_byte());
+    };
+    let is_own = declaration.kind != DeclarationKind::Alias && declaration.volatility != Some(Volatility::Value);
+    is_own && !may_write(tree, body, text) && !is_reachable(tree, function, text)
+}
+
+/// Whether a statement writes to a variable, or hands it to a function, which may take it by reference.
+pub fn may_write(tree: &SyntaxTree, body: Node<'_>, name: &str) -> bool {
+    tree.named(body, name).any(|node| role(access_path(node)).1)
+}
+
+/// Whether a name's address is taken, a reference bound to it, or a lambda mentions it.
+pub fn is_reachable(tree: &SyntaxTree, function: Node<'_>, name: &str) -> bool {
+    let is_in_lambda = |node: Node<'_>| {
+        node.ancestors().take_while(|it| *it != function).any(|it| it.kind() == Kind::LambdaExpression)
+    };
+    tree.named(function, name).any(|node| hands_out(node) || is_in_lambda(node))
+}
+
+fn hands_out(name: Node<'_>) -> bool {
+    let mut node = name;
+    while let Some(parent) = node.parent() {
+        match parent.kind() {
+            Kind::FieldExpression | Kind::ParenthesizedExpression => node = parent,
+            Kind::PointerExpression => return Pointer::of(parent).is_some_and(Pointer::is_address),
+            Kind::InitDeclarator => {
+                let declarator = parent.field(Field::Declarator);
+                let is_value = parent.field(Field::Value) == Some(node);
+                return is_value && declarator.is_some_and(|declarator| declarator.kind() == Kind::ReferenceDeclarator);
+            }
+            Kind::GnuAsmExpression | Kind::GnuAsmOutputOperand => return true,
+            _ => return false,
+        }
+    }
+    false
+}

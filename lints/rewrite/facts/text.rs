@@ -1,0 +1,31 @@
+//! Texts that are no syntax tree: arguments of attributes and of templates.
+
+/// Parts between commas that stand in no parentheses.
+pub fn split_at_commas(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0_i32, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '<' | '{' | '[' => depth += 1,
+            ')' | '>' | '}' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_in_parentheses_part_nothing() {
+        assert_eq!(split_at_commas("f(a, b), Pair<int, 2>, c"), ["f(a, b)", " Pair<int, 2>", " c"]);
+        assert_eq!(split_at_commas(""), [""]);
+    }
+}

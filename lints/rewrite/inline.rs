@@ -1,0 +1,102 @@
+//! Functions that may be inlined, and were not.
+
+use std::collections::BTreeSet;
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Call, Field, Node};
+use cuda_syntax::tree::base_name;
+use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
+use lmem_base::mangling::demangle;
+use lmem_base::source::Span;
+use lmem_frame::StackObject;
+use lmem_unit::{CompiledUnit, MappedText};
+
+use crate::framework::LintContext;
+use crate::rewrite::Rewrite;
+use crate::rewrite::facts::sites::{functions_named, trees};
+
+/// `__forceinline__` in place of `__noinline__` for all functions, mangled, that an object is handed to.
+pub fn suggestion(cx: &LintContext<'_>, object: &StackObject, functions: &[String]) -> Option<Suggestion> {
+    let names: BTreeSet<String> = functions.iter().map(|function| format!("`{}`", demangle(function))).collect();
+    let edits = functions.iter().flat_map(|function| in_trees(object, function)).collect();
+    offer(cx, &names.into_iter().collect::<Vec<_>>(), edits)
+}
+
+/// The same for one function, by the place of its name.
+pub fn of_function(cx: &LintContext<'_>, name: &Span) -> Option<Suggestion> {
+    offer(cx, &[format!("`{}`", name.text())], in_file(cx.unit.compiled, name))
+}
+
+fn offer(cx: &LintContext<'_>, names: &[String], edits: Vec<Edit>) -> Option<Suggestion> {
+    // An inline function is not there for other files that are linked with this one.
+    let applicability = match cx.unit.is_relocatable() {
+        true => Applicability::MaybeIncorrect,
+        false => Applicability::MachineApplicable,
+    };
+    let title = format!("let {} be inlined", names.join(" and "));
+    (!edits.is_empty()).then(|| Rewrite::new(applicability, edits).suggestion(title))
+}
+
+/// Edits that let a function be inlined which is declared `__noinline__`; none where it calls itself, or its
+/// definition is not in the user's files.
+fn in_trees(object: &StackObject, function: &str) -> Vec<Edit> {
+    let demangled = demangle(function);
+    let name = base_name(&demangled);
+    let edits = trees(object).into_iter().map(|tree| heads(tree, name).unwrap_or_default());
+    edits.flatten().collect()
+}
+
+/// Edits that let a function be inlined whose name stands at a span, by its file alone: none for kernel strings.
+fn in_file(unit: CompiledUnit<'_>, name: &Span) -> Vec<Edit> {
+    let is_text = name.file.path.extension().is_some_and(|ending| ending == "rs");
+    let tree = (!is_text).then(|| SyntaxTree::new(MappedText::from_file(&name.file), unit.file(&name.file)));
+    tree.and_then(|tree| heads(&tree, base_name(name.text()))).unwrap_or_default()
+}
+
+/// `__forceinline__` for `__noinline__` at all declarations of a function in a text; `None` where it calls itself.
+pub fn heads(tree: &SyntaxTree, name: &str) -> Option<Vec<Edit>> {
+    const KEYWORD: &str = "__noinline__";
+    let mut edits = Vec::new();
+    for node in functions_named(tree, name) {
+        let body = node.field(Field::Body);
+        let is_recursive = body.is_some_and(|body| {
+            tree.calls(body).iter().any(|(called, _)| base_name(called) == name) || calls_below(tree, body, name)
+        });
+        if is_recursive || !tree.is_plain(node) {
+            return None;
+        }
+        let end = body.map_or(node.end_byte(), |body| body.start_byte());
+        // The grammar does not know all of CUDA's words, so that the head is searched as text.
+        let head = tree.text().get(node.start_byte()..end)?;
+        let words = head.match_indices(KEYWORD).map(|(at, _)| node.start_byte() + at);
+        edits.extend(words.filter_map(|at| tree.neutral_replacement(at..at + KEYWORD.len(), "__forceinline__")));
+    }
+    Some(edits)
+}
+
+/// `calls` leaves out blocks within blocks.
+fn calls_below(tree: &SyntaxTree, body: Node<'_>, name: &str) -> bool {
+    let mut called = body.descendants().filter_map(Call::of).filter_map(Call::function);
+    called.any(|called| base_name(tree.slice(called)) == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::edit::apply;
+
+    #[test]
+    fn functions_lose_their_noinline() {
+        let text = "__device__ __noinline__ void f(float* p);\n\
+            template <int N> __noinline__ __device__ void f(float* p) { p[0] = N; }\n\
+            __device__ __noinline__ void g(float* p) { f<3>(p); }\n\
+            __device__ __noinline__ int r(int n) { if (n) { return r(n - 1); } return 0; }\n";
+        let tree = SyntaxTree::example("a.cu", text);
+        let edits = heads(&tree, "f").unwrap();
+        let edited = apply(text, &edits.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(edited.matches("__forceinline__").count(), 2);
+        assert!(edited.contains("__device__ __noinline__ void g"), "{edited}");
+        assert_eq!(heads(&tree, "r"), None);
+        assert_eq!(heads(&tree, "nothing"), Some(Vec::new()));
+    }
+}

@@ -1,0 +1,412 @@
+//! Uses of an array with an index that is computed: the parts of the expression, and the statement around it.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use cuda_syntax::ast::{Field, Kind, Node, Subscript};
+use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, resolve};
+use cuda_syntax::{SyntaxTree, types};
+use lmem_frame::{Access, Place, StackObject};
+
+use crate::rewrite::facts::evaluation::{is_in_lambda, is_value_argument, site};
+use crate::rewrite::facts::sites::offset_of;
+use crate::rewrite::facts::sites::trees;
+use crate::rewrite::unroll::for_loop::has_known_length;
+
+/// A variable under the name that one function knows it by.
+pub struct Holder {
+    pub tree: Rc<SyntaxTree>,
+    pub declaration: Declaration,
+    /// Where the function starts.
+    function: usize,
+}
+
+/// `state.key[index]`, `p[index].x`, `a[i][index]`
+#[derive(Clone)]
+pub struct IndexedUse<'t> {
+    /// The whole expression.
+    pub node: Node<'t>,
+    /// The indices that are computed, from left to right.
+    pub dimensions: Vec<Dimension<'t>>,
+    /// The type of the expression, where the declaration says it.
+    pub type_text: Option<String>,
+    pub role: Role<'t>,
+    pub statement: Node<'t>,
+    /// Evaluated only where a condition in its statement holds.
+    pub is_conditional: bool,
+}
+
+#[derive(Clone)]
+pub struct Dimension<'t> {
+    pub index: Node<'t>,
+    /// How many elements there are, as an expression.
+    pub extent: String,
+    /// The same as a number.
+    pub count: Option<u64>,
+}
+
+/// What a statement does with an element.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Role<'t> {
+    Read,
+    /// The statement is this assignment, increment or decrement.
+    Write(Node<'t>),
+    /// The statement uses the value of this increment or decrement.
+    Step(Node<'t>),
+}
+
+impl Holder {
+    fn at(tree: &Rc<SyntaxTree>, offset: usize) -> Option<Self> {
+        let node = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
+        let function = enclosing_function(node)?;
+        let declarations = tree.declarations(function);
+        let declaration = resolve(&declarations, tree.slice(node), offset)?.clone();
+        Some(Self { tree: Rc::clone(tree), declaration, function: function.start_byte() })
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.tree, &other.tree) && self.declaration.range == other.declaration.range
+    }
+
+    /// The variable itself, or a reference to an array whose extent it names; a pointer does not tell where its array ends.
+    fn is_bounded(&self) -> bool {
+        self.declaration.kind.has_parts()
+            || (self.declaration.is_parameter && !self.extents().unwrap_or_default().is_empty())
+    }
+
+    pub fn function(&self) -> Option<Node<'_>> {
+        let node =
+            self.tree.root()?.named_descendant_for_byte_range(self.declaration.range.0, self.declaration.range.1)?;
+        enclosing_function(node)
+    }
+
+    fn name_node(&self) -> Option<Node<'_>> {
+        self.tree.root()?.named_descendant_for_byte_range(self.declaration.range.0, self.declaration.range.1)
+    }
+
+    /// What stands between the brackets of the declaration; `None` where pointers take part.
+    pub fn extents(&self) -> Option<Vec<Option<Node<'_>>>> {
+        let mut extents = Vec::new();
+        let mut node = self.name_node()?;
+        loop {
+            node = node.parent()?;
+            match node.kind() {
+                Kind::ArrayDeclarator => {
+                    extents.push(node.field(Field::Size));
+                }
+                Kind::ParenthesizedDeclarator | Kind::ReferenceDeclarator => {}
+                Kind::InitDeclarator | Kind::Declaration | Kind::ParameterDeclaration => return Some(extents),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The type before the declared name.
+    fn type_node(&self) -> Option<Node<'_>> {
+        let mut node = self.name_node()?;
+        while !matches!(node.kind(), Kind::Declaration | Kind::ParameterDeclaration) {
+            node = node.parent()?;
+        }
+        node.field(Field::Type)
+    }
+
+    /// Uses with a computed index in the statements that have such accesses, without those within some ranges; `None` where
+    /// one of them cannot be edited.
+    pub fn uses<'h>(&'h self, object: &StackObject, done: &[Range<usize>]) -> Option<Vec<IndexedUse<'h>>> {
+        let is_done =
+            |node: Node<'_>| done.iter().any(|range| range.start <= node.start_byte() && node.end_byte() <= range.end);
+        let paths = self.computed_paths(object)?.into_iter().filter(|path| !is_done(path.node));
+        let mut uses: Vec<IndexedUse<'h>> =
+            paths.map(|path| self.indexed_use(&path, site(path.node)?, object)).collect::<Option<_>>()?;
+        uses.sort_by_key(|found| (found.node.end_byte(), std::cmp::Reverse(found.node.start_byte())));
+        Some(uses)
+    }
+
+    /// The first subscripts of those uses that choose from the whole array: `a[index]`.
+    pub fn computed_subscripts<'h>(&'h self, object: &StackObject) -> Option<Vec<Node<'h>>> {
+        let first = |path: Path<'h>| match path.steps.first() {
+            Some(Step::Index(subscript)) => Some(*subscript),
+            _ => None,
+        };
+        Some(self.computed_paths(object)?.into_iter().filter_map(first).collect())
+    }
+
+    fn computed_paths<'h>(&'h self, object: &StackObject) -> Option<Vec<Path<'h>>> {
+        let function = self.function()?;
+        let declarations = self.tree.declarations(function);
+        let mut paths = Vec::new();
+        for name in self.tree.names_of(function, &declarations, &self.declaration) {
+            let path = Path::of(name).filter(|path| path.indices().any(|index| !is_static(&self.tree, index)));
+            let Some(path) = path else { continue };
+            let range = site(path.node).map_or(path.node, |(statement, _)| statement).byte_range();
+            if object.accesses.iter().any(|access| access.is_computed() && self.lies_in(object, access, &range)) {
+                paths.push(path);
+            }
+        }
+        Some(paths)
+    }
+
+    /// Whether an access is on the lines of a range; columns are those of whole statements, or of parts of them.
+    fn lies_in(&self, object: &StackObject, access: &Access, range: &Range<usize>) -> bool {
+        let lines = self.tree.line_of(range.start)..=self.tree.line_of(range.end.saturating_sub(1));
+        let is_here = |place: &Place| {
+            Rc::ptr_eq(object.view(place), &self.tree) && lines.contains(&self.tree.line_of(place.offset))
+        };
+        let span = access.span.as_ref().zip(self.tree.span(range.clone()));
+        access.places.iter().any(is_here)
+            || span.is_some_and(|(span, whole)| {
+                span.file.path == whole.file.path && whole.start <= span.start && span.end <= whole.end
+            })
+    }
+
+    fn indexed_use<'t>(
+        &self,
+        path: &Path<'t>,
+        (statement, is_conditional): (Node<'t>, bool),
+        object: &StackObject,
+    ) -> Option<IndexedUse<'t>> {
+        let mut dimensions = Vec::new();
+        for (position, step) in path.steps.iter().enumerate() {
+            let Step::Index(subscript) = step else { continue };
+            let index = Subscript::of(*subscript).and_then(Subscript::index)?;
+            if !is_static(&self.tree, index) {
+                let extent = self.extent(path, position, object)?;
+                let count = self.tree.evaluate(&extent, path.node.start_byte());
+                let count = count.and_then(|count| u64::try_from(count).ok());
+                dimensions.push(Dimension { index, extent, count });
+            }
+        }
+        let is_fit = path.is_whole && self.tree.is_plain(path.node);
+        let role = role(&self.tree, path.node).filter(|_| is_fit)?;
+        Some(IndexedUse {
+            node: path.node,
+            dimensions,
+            type_text: self.type_of(path)?,
+            role,
+            statement,
+            is_conditional,
+        })
+    }
+
+    /// How many elements the subscript at a position of a path chooses from.
+    fn extent(&self, path: &Path<'_>, position: usize, object: &StackObject) -> Option<String> {
+        let extents = self.extents()?;
+        let is_leading = path.steps[..position].iter().all(|step| matches!(step, Step::Index(_)));
+        let declared = extents.get(position).copied().filter(|_| is_leading);
+        if let Some(size) = declared.flatten().filter(|size| is_plain_extent(self.tree.slice(*size))) {
+            // Where it is used, its names may mean something else.
+            return self.tree.spelled(size, path.node.start_byte());
+        }
+        if declared.is_some_and(|size| size.is_none()) && position == 0 {
+            let name = &self.declaration.name;
+            return Some(format!("sizeof({name}) / sizeof({name}[0])"));
+        }
+        if position == 0 && extents.is_empty() && self.declaration.kind == DeclarationKind::Aggregate {
+            return self.template_extent(path, object);
+        }
+        let Some(Step::Field(field)) = position.checked_sub(1).map(|before| &path.steps[before]) else { return None };
+        let Step::Index(subscript) = &path.steps[position] else { return None };
+        if let Some(count) = self.member_extent(self.tree.slice(field.field(Field::Field)?)) {
+            return Some(count);
+        }
+        // The name of a member's extent need not be known here.
+        let argument = self.tree.slice(subscript.field(Field::Argument)?);
+        let is_simple = !argument.contains(['[', '(']);
+        is_simple.then(|| format!("sizeof({argument}) / sizeof({argument}[0])"))
+    }
+
+    /// `16` of `Array<float, 16>`, where that is how many elements the object has.
+    fn template_extent(&self, path: &Path<'_>, object: &StackObject) -> Option<String> {
+        let text = self.tree.slice(self.type_node()?);
+        let arguments = text.split_once('<')?.1.strip_suffix('>')?;
+        let last = arguments.rsplit(',').next()?.trim();
+        let count = self.tree.evaluate(last, self.declaration.range.0);
+        let is_fit = count.and_then(|count| u64::try_from(count).ok()) == elements_of_type(object, arguments);
+        let is_same = self.tree.means_the_same(last, self.declaration.range.0, path.node.start_byte());
+        (is_fit && is_same && is_plain_extent(last)).then(|| last.to_string())
+    }
+
+    /// The extent of the only member array of a name that the text declares.
+    fn member_extent(&self, field: &str) -> Option<String> {
+        let is_it = |name: Node<'_>| name.kind() == Kind::FieldIdentifier && self.tree.slice(name) == field;
+        let arrays = self.tree.nodes().filter(|node| node.kind() == Kind::ArrayDeclarator);
+        let mut found = arrays.filter(|array| array.field(Field::Declarator).is_some_and(is_it));
+        let only = found.next().filter(|_| found.next().is_none())?;
+        let count = self.tree.value_of(only.field(Field::Size)?)?;
+        Some(count.to_string())
+    }
+
+    /// The type of an element: `None` inside where it has to be `auto`; `None` where the path ends before an element.
+    fn type_of(&self, path: &Path<'_>) -> Option<Option<String>> {
+        let extents = self.extents()?.len();
+        let leading = path.steps.iter().take_while(|step| matches!(step, Step::Index(_))).count();
+        if extents == 0 {
+            return Some(None);
+        }
+        if leading != extents {
+            return None;
+        }
+        let node = self.type_node().filter(|_| leading == path.steps.len());
+        let is_name = |node: &Node<'_>| node.children().all(|child| child.kind() != Kind::FieldDeclarationList);
+        Some(node.filter(is_name).map(|node| self.tree.slice(node).split_whitespace().collect::<Vec<_>>().join(" ")))
+    }
+}
+
+/// How many elements there are of the type that starts a list of template arguments.
+fn elements_of_type(object: &StackObject, arguments: &str) -> Option<u64> {
+    let bytes = types::size_of(arguments.split(',').next()?.trim())?;
+    Some((object.bytes - object.padding.min(object.bytes)) / bytes)
+}
+
+/// The variable in its own function, and in functions that were inlined and know it by a reference, where its
+/// computed accesses are; `None` where one of these is elsewhere.
+pub fn holders(object: &StackObject) -> Option<Vec<Holder>> {
+    let variable = object.variable.as_ref()?;
+    let own = trees(object).into_iter().find_map(|tree| Holder::at(tree, offset_of(tree, &variable.span)?))?;
+    if !own.is_bounded() || own.declaration.volatility.is_some() || variable.volatility.is_some() {
+        return None;
+    }
+    let mut holders = vec![own];
+    for access in object.accesses.iter().filter(|access| access.is_computed()) {
+        let span = access.span.as_ref().filter(|_| !access.in_callee && object.copying_call(access).is_none())?;
+        let (tree, offset) = trees(object).into_iter().find_map(|tree| Some((tree, offset_of(tree, span)?)))?;
+        match Holder::at(tree, offset) {
+            Some(found) if holders.iter().any(|known| known.is_same(&found)) => {}
+            Some(found) if found.declaration.is_parameter && found.is_bounded() => holders.push(found),
+            // A statement of the function: its uses are found by their name.
+            _ if holders[0].is_around(tree, offset) => {}
+            _ => return None,
+        }
+    }
+    Some(holders)
+}
+
+impl Holder {
+    fn is_around(&self, tree: &Rc<SyntaxTree>, offset: usize) -> bool {
+        let node = tree.node_at(offset);
+        Rc::ptr_eq(tree, &self.tree)
+            && node.and_then(enclosing_function).is_some_and(|function| function.start_byte() == self.function)
+    }
+}
+
+/// A variable with the subscripts and members behind it.
+struct Path<'t> {
+    node: Node<'t>,
+    steps: Vec<Step<'t>>,
+    /// Nothing else stands behind it.
+    is_whole: bool,
+}
+
+enum Step<'t> {
+    Index(Node<'t>),
+    Field(Node<'t>),
+}
+
+impl<'t> Path<'t> {
+    fn of(name: Node<'t>) -> Option<Self> {
+        let (mut node, mut steps) = (name, Vec::new());
+        loop {
+            let parent = node.parent()?;
+            let is_argument = parent.field(Field::Argument) == Some(node);
+            match parent.kind() {
+                Kind::SubscriptExpression if is_argument => steps.push(Step::Index(parent)),
+                Kind::FieldExpression if is_argument => {
+                    if parent.field(Field::Operator).is_none_or(|operator| !operator.is_token(".")) {
+                        return Some(Self { node, steps, is_whole: true });
+                    }
+                    let is_name = parent.field(Field::Field).is_some_and(|it| it.kind() == Kind::FieldIdentifier);
+                    if !is_name {
+                        return Some(Self { node, steps, is_whole: false });
+                    }
+                    steps.push(Step::Field(parent));
+                }
+                _ => return Some(Self { node, steps, is_whole: true }),
+            }
+            node = parent;
+        }
+    }
+
+    fn indices(&self) -> impl Iterator<Item = Node<'t>> + '_ {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Index(subscript) => Subscript::of(*subscript).and_then(Subscript::index),
+            Step::Field(_) => None,
+        })
+    }
+}
+
+fn is_plain_extent(text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')');
+    !text.is_empty() && text.chars().all(is_part)
+}
+
+/// Whether an index is a constant as soon as the loops of its counters are unrolled.
+fn is_static(tree: &Rc<SyntaxTree>, index: Node<'_>) -> bool {
+    let text = tree.slice(index);
+    let is_sum = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '+' | '-' | '*' | '(' | ')'));
+    let counters = tree.counters_around(index.start_byte());
+    // `i % 8` of a loop of unknown length walks the array more than once.
+    let is_known = |name: &str| is_sum || has_known_length(tree, index.start_byte(), name);
+    let is_fit = |name: &str| {
+        let counter = counters.iter().find(|counter| counter.name == name);
+        match counter {
+            Some(counter) => counter.walk.is_some() && is_known(name),
+            None => tree.is_fixed(name, index.start_byte()),
+        }
+    };
+    index.descendants().all(|node| match node.kind() {
+        Kind::Identifier => is_fit(tree.slice(node)),
+        Kind::CallExpression | Kind::SubscriptExpression | Kind::FieldExpression | Kind::PointerExpression => false,
+        Kind::UpdateExpression | Kind::AssignmentExpression => false,
+        _ => true,
+    })
+}
+
+/// What becomes of an element; `None` where it may be written in a way that the statement does not show.
+fn role<'t>(tree: &SyntaxTree, expression: Node<'t>) -> Option<Role<'t>> {
+    let mut node = expression;
+    loop {
+        let parent = node.parent()?;
+        let is_field = |field: Field| parent.field(field) == Some(node);
+        let is_statement = parent.parent().is_some_and(|around| around.kind() == Kind::ExpressionStatement);
+        let is_direct = node == expression;
+        match parent.kind() {
+            Kind::AssignmentExpression if is_field(Field::Left) => {
+                return (is_statement && is_direct).then_some(Role::Write(parent));
+            }
+            Kind::UpdateExpression if is_direct && !is_statement => return Some(Role::Step(parent)),
+            Kind::UpdateExpression => return is_direct.then_some(Role::Write(parent)),
+            Kind::ParenthesizedExpression => {}
+            Kind::ConditionalExpression if !is_field(Field::Condition) => {}
+            Kind::ArgumentList => return is_value_argument(tree, parent).then_some(Role::Read),
+            Kind::InitDeclarator => {
+                let declarator = parent.field(Field::Declarator)?;
+                return (declarator.kind() != Kind::ReferenceDeclarator).then_some(Role::Read);
+            }
+            Kind::PointerExpression => {
+                return parent.child(0).is_some_and(|operator| operator.is_token("*")).then_some(Role::Read);
+            }
+            Kind::CastExpression => {
+                let is_value = parent.field(Field::Type).is_some_and(|it| !tree.slice(it).contains('&'));
+                return is_value.then_some(Role::Read);
+            }
+            Kind::ReturnStatement => {
+                let function = enclosing_function(parent)?;
+                let head = function.field(Field::Declarator)?;
+                let is_value = head.kind() != Kind::ReferenceDeclarator && !is_in_lambda(parent);
+                return is_value.then_some(Role::Read);
+            }
+            Kind::CallExpression | Kind::CommaExpression => return None,
+            Kind::BinaryExpression
+            | Kind::UnaryExpression
+            | Kind::AssignmentExpression
+            | Kind::SubscriptExpression
+            | Kind::SubscriptArgumentList
+            | Kind::FieldExpression
+            | Kind::InitializerList
+            | Kind::ConditionClause
+            | Kind::ConditionalExpression => return Some(Role::Read),
+            _ => return None,
+        }
+        node = parent;
+    }
+}

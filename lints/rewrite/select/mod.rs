@@ -1,0 +1,305 @@
+//! An access with a computed index, turned into accesses of all elements, of which one is chosen: indices are constants
+//! then, and the array can live in registers.
+
+mod effects;
+pub mod holder;
+pub mod place;
+mod read;
+mod step;
+mod text;
+mod update;
+pub mod worth;
+mod write;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Kind, Node};
+use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
+use lmem_base::edit::are_apart;
+use lmem_frame::StackObject;
+
+use self::effects::Effects;
+use self::holder::{Holder, IndexedUse, Role, holders};
+use super::Rewrite;
+use super::unroll::Unrolled;
+
+/// How an element is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `if (k == index) a[k] = value;`
+    Branch,
+    /// `a[k] = k == index ? value : a[k];`
+    Select,
+}
+
+/// All accesses of an object that have a computed index, as selects.
+pub struct Selection {
+    pub rewrite: Rewrite,
+    /// The most elements that one access chooses from, where the source tells.
+    pub elements: Option<u64>,
+    /// There are accesses that write.
+    pub has_writes: bool,
+}
+
+/// How elements are written, in the order in which that is tried.
+pub const FORMS: [Form; 2] = [Form::Branch, Form::Select];
+
+/// Accesses of all elements, of which one is chosen, in place of all accesses with a computed index; loops over the array
+/// are unrolled with them, since one index that is no constant is enough to keep all of it in memory.
+pub fn suggestion(object: &StackObject, form: Form) -> Option<Suggestion> {
+    let selection = selection(object, form, &[])?;
+    // Without an access that writes, the forms are one.
+    if !worth::is_worth(object, &selection) || (form == Form::Select && !selection.has_writes) {
+        return None;
+    }
+    let unrolled = Unrolled::of(object)?;
+    let title = match unrolled.rewrite.edits.is_empty() {
+        true => "select the element in an unrolled loop over all of them",
+        false => "select the element in an unrolled loop over all of them, and unroll the loops over it",
+    };
+    Some(selection.rewrite.and(unrolled.rewrite)?.suggestion(title))
+}
+
+/// Accesses without a computed index in place of all those with one, but for those in some ranges of the text; `None`
+/// where it is not certain that they do the same.
+pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Option<Selection> {
+    if !object.escapes.is_empty() || object.reinterpretation().is_some() {
+        return None;
+    }
+    let holders = holders(object)?;
+    let (mut edits, mut elements) = (Vec::new(), None);
+    let (mut is_any, mut has_writes, mut is_within_kernel) = (false, false, true);
+    for holder in &holders {
+        let uses = holder.uses(object, done)?;
+        is_any |= !uses.is_empty();
+        for found in &uses {
+            let count = found.dimensions.iter().try_fold(1u64, |all, one| all.checked_mul(one.count?));
+            elements = elements.max(count.or_else(|| object.elements()));
+            has_writes |= found.role != Role::Read;
+            is_within_kernel &= holder.tree.is_within_kernel(found.node.start_byte());
+        }
+        let mut writer = Writer::new(holder, form)?;
+        for statement in by_statement(uses) {
+            edits.extend(writer.statement(&statement)?);
+        }
+    }
+    let rewrite = Rewrite::new(Applicability::MaybeIncorrect, edits);
+    let rewrite = rewrite.within_kernel(is_within_kernel).keeping_loops(true);
+    let is_fit = (is_any || !done.is_empty()) && are_apart(&rewrite.edits);
+    is_fit.then_some(Selection { rewrite, elements, has_writes })
+}
+
+/// The uses of each statement, inner ones first.
+fn by_statement(uses: Vec<IndexedUse<'_>>) -> Vec<Vec<IndexedUse<'_>>> {
+    let mut statements: BTreeMap<(usize, usize), Vec<IndexedUse<'_>>> = BTreeMap::new();
+    for found in uses {
+        let range = found.statement.byte_range();
+        statements.entry((range.start, range.end)).or_default().push(found);
+    }
+    statements.into_values().collect()
+}
+
+/// Writes the edits of one function.
+struct Writer<'h> {
+    holder: &'h Holder,
+    tree: &'h SyntaxTree,
+    function: Node<'h>,
+    form: Form,
+    /// Names that were given.
+    given: Vec<String>,
+}
+
+/// Lines of new code, each with its depth.
+type Lines = Vec<(usize, String)>;
+
+impl<'h> Writer<'h> {
+    fn new(holder: &'h Holder, form: Form) -> Option<Self> {
+        Some(Self { holder, tree: &holder.tree, function: holder.function()?, form, given: Vec::new() })
+    }
+
+    /// The edits of a statement; `None` where an element cannot be read before it.
+    fn statement(&mut self, uses: &[IndexedUse<'h>]) -> Option<Vec<Edit>> {
+        let statement = uses.first()?.statement;
+        let written = uses.iter().find_map(|found| match found.role {
+            Role::Write(node) => Some((found, node)),
+            Role::Read | Role::Step(_) => None,
+        });
+        if let [found] = uses
+            && let Role::Step(node) = found.role
+        {
+            return self.step(found, node);
+        }
+        let effects = Effects::of(self.tree, statement, written.map(|(_, node)| node));
+        let is_movable = |found| self.is_movable(found, &effects) || (uses.len() == 1 && self.is_taken_once(found));
+        let has_steps = uses.iter().any(|found| matches!(found.role, Role::Step(_)));
+        if has_steps || has_comment(statement, uses) || !uses.iter().all(is_movable) {
+            return None;
+        }
+        let mut lines = Lines::new();
+        let mut replaced: Vec<(Range<usize>, String)> = Vec::new();
+        let is_updated = |found: &&IndexedUse<'_>| match written {
+            Some((target, node)) => self.is_update(target, node, uses) && self.is_same_text(found.node, target.node),
+            None => false,
+        };
+        let is_read = |found: &&IndexedUse<'_>| found.role == Role::Read && !is_updated(found);
+        let reads: Vec<&IndexedUse<'h>> = uses.iter().filter(is_read).collect();
+        for found in reads {
+            let known = uses.iter().find_map(|other| {
+                let is_same = self.is_same_text(other.node, found.node);
+                let is_before = other.node.end_byte() < found.node.end_byte();
+                replaced.iter().find(|(range, _)| is_same && is_before && *range == other.node.byte_range())
+            });
+            let name = match known.map(|(_, name)| name.clone()) {
+                Some(name) => name,
+                None => self.read(found, &replaced, &mut lines)?,
+            };
+            replaced.push((found.node.byte_range(), name));
+        }
+        match written {
+            Some((found, node)) => {
+                let is_update = self.is_update(found, node, uses);
+                self.write(found, node, is_update, &replaced, &mut lines)?;
+                self.place(statement, &lines, Vec::new(), true)
+            }
+            None => {
+                let is_outer = |range: &Range<usize>| {
+                    !replaced
+                        .iter()
+                        .any(|(other, _)| other != range && other.start <= range.start && range.end <= other.end)
+                };
+                let outer = replaced.iter().filter(|(range, _)| is_outer(range));
+                let edits =
+                    outer.map(|(range, name)| self.tree.replacement(range.clone(), name)).collect::<Option<_>>()?;
+                self.place(statement, &lines, edits, false)
+            }
+        }
+    }
+
+    fn is_same_text(&self, one: Node<'_>, other: Node<'_>) -> bool {
+        self.tree.slice(one) == self.tree.slice(other)
+    }
+}
+
+/// A comment would go, or stand at another place.
+fn has_comment(statement: Node<'_>, uses: &[IndexedUse<'_>]) -> bool {
+    let is_replaced = uses.iter().any(|found| matches!(found.role, Role::Write(_)));
+    let has_comment = |node: Node<'_>| node.descendants().any(|node| node.kind() == Kind::Comment);
+    if is_replaced { has_comment(statement) } else { uses.iter().any(|it| has_comment(it.node)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuda_syntax::Example;
+    use cuda_syntax::tree::DeclarationKind;
+    use lmem_base::edit::apply;
+    use lmem_frame::Access;
+    use lmem_frame::Place;
+    use lmem_frame::StackObjectKind;
+    use lmem_frame::Variable;
+    use lmem_frame::{Address, FrameObject};
+    use nv_code::dataflow::Sources;
+    use nv_code::{AccessKind, UnitFacts};
+
+    const HEAD: &str = "struct State { int key[4]; float x; };\n\
+        template <int W> __global__ void k(float* in, int n, float* out, State state, int* p) {\n\
+        \x20   float a[W], b[4][8];\n    int c[6];\n    float3 v[5];\n";
+
+    /// The statements of a kernel after the edits for one of its arrays; `None` where there are none.
+    pub(super) fn edited(name: &str, form: Form, body: &str) -> Option<String> {
+        let text = format!("{HEAD}{body}\n}}\n");
+        let example = Example::new(&text);
+        let (views, facts) = (example.views(), UnitFacts::default());
+        let id = views.id(Example::NAME)?;
+        let tree = views.tree(id);
+        let declared = HEAD.rfind(&format!(" {name}"))? + 1;
+        let mut object = FrameObject::new(StackObjectKind::Variable, 64);
+        object.variable = Some(Variable {
+            name: name.to_string(),
+            type_text: "float[16]".to_string(),
+            kind: DeclarationKind::Array,
+            is_parameter: false,
+            volatility: None,
+            initializer: None,
+            bytes: Some(64),
+            span: tree.span(declared..declared + name.len())?,
+        });
+        let lines = body.lines().enumerate().map(|(number, _)| HEAD.lines().count() + 1 + number);
+        object.accesses = lines
+            .filter_map(|line| {
+                let line = u32::try_from(line).ok()?;
+                let offset = tree.offset(line, 0)?;
+                let place = Place { view: id, line, offset, function: None, callee: None };
+                let address = Address::Computed(Sources::default());
+                let span = place.span(&views);
+                let mut access = Access::new(AccessKind::Load, address, vec![place]);
+                access.span = span;
+                Some(access)
+            })
+            .collect();
+        let selection = selection(&StackObject::new(&object, &facts, &views), form, &[])?;
+        let edited = apply(&text, &selection.rewrite.edits.iter().collect::<Vec<_>>())?;
+        let body = edited.strip_prefix(HEAD)?.strip_suffix("\n}\n")?;
+        Some(body.to_string())
+    }
+
+    #[track_caller]
+    pub(super) fn check(name: &str, body: &str, expected: &str) {
+        assert_eq!(edited(name, Form::Branch, body).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn members_and_more_dimensions() {
+        check("v", "    v[n].x += 2;", "    #pragma unroll\n    for (int k = 0; k < 5; ++k) if (k == n) v[k].x += 2;");
+        check(
+            "state",
+            "    state.key[n] = 0;",
+            "    #pragma unroll\n    for (int k = 0; k < 4; ++k) if (k == n) state.key[k] = 0;",
+        );
+        check("b", "    b[2][n] = 0;", "    #pragma unroll\n    for (int k = 0; k < 8; ++k) if (k == n) b[2][k] = 0;");
+        check(
+            "b",
+            "    b[n][p[0]] = 0;",
+            "    const auto b_index = p[0];
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        #pragma unroll
+        for (int k = 0; k < 8; ++k) if (j == n && k == b_index) b[j][k] = 0;
+    }",
+        );
+    }
+
+    #[test]
+    fn what_may_mean_something_else_is_left_alone() {
+        for body in [
+            // The index changes something, or may not be evaluated.
+            "    c[n++] = n;",
+            "    c[*p++] = 1;",
+            "    if (p && c[--n] > 0) out[0] = 1;",
+            "    c[next(n)] = 1;",
+            "    if (p && c[p[0]] > 0) out[0] = 1;",
+            "    if (n && c[8 / n] > 0) out[0] = 1;",
+            // The element may be written where it is not seen.
+            "    swap(c[n], c[0]);",
+            "    int& r = c[n];",
+            "    out[0] = atomicAdd(&c[n], 1);",
+            "    int old = c[n]++ + c[0];",
+            "    if (p && c[n]++ > 0) out[0] = 1;",
+            // The statement changes the index.
+            "    out[n++] = c[n];",
+            "    int i = n, x = c[i];",
+            // It is evaluated more than once.
+            "    while (c[n] > 0) --n;",
+            "    for (int i = 0; i < c[n]; ++i) out[i] = 0;",
+            // There is no place for statements.
+            "\n#define CHECK(c) if (!(c)) return\n    CHECK(c[n] > 0);",
+            "    int x = 1; c[n] = x;",
+            "    c[n] = 1; // first\n    /* why */ c[n] = 2;",
+            "    c[n] = /* one */ 1;",
+        ] {
+            assert_eq!(edited("c", Form::Branch, body), None, "{body}");
+        }
+    }
+}

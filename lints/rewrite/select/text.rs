@@ -1,0 +1,124 @@
+//! Pieces that reads and writes are put together from: names, indices, elements, loops.
+
+use std::ops::Range;
+
+use cuda_syntax::identifiers::{fresh, identifiers};
+use cuda_syntax::tree::resolve;
+
+use super::{Lines, Writer};
+use crate::rewrite::facts::purity::{is_arithmetic, is_name_path};
+use crate::rewrite::select::holder::IndexedUse;
+
+/// Names for the counters of the loops over all elements.
+const COUNTERS: [&str; 8] = ["k", "j", "i", "e", "m", "r", "element", "slot"];
+
+impl Writer<'_> {
+    /// The indices as expressions that can be compared, and are evaluated once.
+    pub(super) fn indices(
+        &mut self,
+        found: &IndexedUse<'_>,
+        base: &str,
+        replaced: &[(Range<usize>, String)],
+        lines: &mut Lines,
+    ) -> Vec<String> {
+        let mut indices = Vec::new();
+        for dimension in &found.dimensions {
+            let text = self.text(dimension.index.byte_range(), replaced);
+            if is_arithmetic(self.tree, dimension.index) {
+                indices.push(if is_name_path(dimension.index) { text } else { format!("({text})") });
+                continue;
+            }
+            let name = self.fresh(&format!("{base}_index"));
+            lines.push((0, format!("const auto {name} = {text};")));
+            indices.push(name);
+        }
+        indices
+    }
+
+    pub(super) fn loops(
+        &self,
+        found: &IndexedUse<'_>,
+        counters: &[String],
+        start: usize,
+        body: &[String],
+        lines: &mut Lines,
+    ) {
+        let last = counters.len() - 1;
+        for (depth, (counter, dimension)) in counters.iter().zip(&found.dimensions).enumerate() {
+            let (extent, has_block) = (&dimension.extent, depth < last || body.len() > 1);
+            lines.push((depth, "#pragma unroll".to_string()));
+            let header = format!("for (int {counter} = {start}; {counter} < {extent}; ++{counter})");
+            lines.push((depth, if has_block { format!("{header} {{") } else { format!("{header} {}", body[0]) }));
+        }
+        if body.len() > 1 {
+            lines.extend(body.iter().map(|line| (last + 1, line.clone())));
+            lines.push((last, "}".to_string()));
+        }
+        lines.extend((0..last).rev().map(|depth| (depth, "}".to_string())));
+    }
+
+    /// The expression with other indices.
+    pub(super) fn element(
+        &self,
+        found: &IndexedUse<'_>,
+        indices: &[String],
+        replaced: &[(Range<usize>, String)],
+    ) -> String {
+        let mut all = replaced.to_vec();
+        let own = found.dimensions.iter().zip(indices);
+        all.extend(own.map(|(dimension, index)| (dimension.index.byte_range(), index.clone())));
+        // The whole of the expression is not what is asked for.
+        all.retain(|(range, _)| *range != found.node.byte_range());
+        self.text(found.node.byte_range(), &all)
+    }
+
+    /// Text of a range with parts of it replaced, the outermost ones.
+    pub(super) fn text(&self, range: Range<usize>, replaced: &[(Range<usize>, String)]) -> String {
+        let mut inside: Vec<&(Range<usize>, String)> =
+            replaced.iter().filter(|(part, _)| range.start <= part.start && part.end <= range.end).collect();
+        inside.sort_by_key(|(part, _)| (part.start, std::cmp::Reverse(part.end)));
+        let (mut text, mut at) = (String::new(), range.start);
+        for (part, new) in inside {
+            if part.start >= at {
+                text.push_str(&self.tree.text()[at..part.start]);
+                text.push_str(new);
+                at = part.end;
+            }
+        }
+        text.push_str(&self.tree.text()[at..range.end]);
+        text
+    }
+
+    /// Names of counters that mean nothing else in the statement.
+    pub(super) fn counters(&self, found: &IndexedUse<'_>, indices: &[String]) -> Option<Vec<String>> {
+        let text = format!("{} {}", self.tree.slice(found.statement), indices.join(" "));
+        let extents = found.dimensions.iter().map(|dimension| dimension.extent.as_str());
+        let used: Vec<&str> = extents.chain([text.as_str()]).flat_map(identifiers).collect();
+        let declarations = self.tree.declarations(self.function);
+        let is_shadowed = |name: &str| resolve(&declarations, name, found.node.start_byte()).is_some();
+        let free = COUNTERS.iter().filter(|name| !used.contains(*name) && !is_shadowed(name));
+        let mut counters: Vec<String> = free.take(found.dimensions.len()).map(ToString::to_string).collect();
+        counters.reverse();
+        (counters.len() == found.dimensions.len()).then_some(counters)
+    }
+
+    /// The last name before the index: `key` of `state.key[i]`.
+    pub(super) fn base_name(&self, found: &IndexedUse<'_>) -> String {
+        let text = self.text(found.node.byte_range(), &[]);
+        let before = text.split('[').next().unwrap_or("");
+        let name = before.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("");
+        name.trim_matches('_').to_string()
+    }
+
+    /// A name that the file does not have.
+    pub(super) fn fresh(&mut self, wanted: &str) -> String {
+        let name = fresh(self.tree.text(), wanted, &self.given);
+        self.given.push(name.clone());
+        name
+    }
+}
+
+pub(super) fn condition(counters: &[String], indices: &[String]) -> String {
+    let parts = counters.iter().zip(indices).map(|(counter, index)| format!("{counter} == {index}"));
+    parts.collect::<Vec<_>>().join(" && ")
+}

@@ -1,0 +1,76 @@
+//! `a[i] = max(a[i], value)`: writes whose value is made of the element itself.
+
+use std::ops::Range;
+
+use cuda_syntax::ast::{Field, Kind, Node};
+
+use super::{Lines, Writer};
+use crate::rewrite::facts::purity::{is_arithmetic, is_pure};
+use crate::rewrite::select::holder::{IndexedUse, Role};
+
+impl Writer<'_> {
+    /// `a[i] = max(a[i], value)`: the only element that is read is the one that is written.
+    pub(super) fn is_update(&self, target: &IndexedUse<'_>, assignment: Node<'_>, uses: &[IndexedUse<'_>]) -> bool {
+        let right = assignment.field(Field::Right).filter(|right| is_pure(self.tree, *right));
+        let is_plain = assignment.field(Field::Operator).is_some_and(|it| self.tree.slice(it) == "=");
+        let is_inside = |found: &IndexedUse<'_>| {
+            right.is_some_and(|right| {
+                right.start_byte() <= found.node.start_byte() && found.node.end_byte() <= right.end_byte()
+            })
+        };
+        let mut reads = uses.iter().filter(|found| found.role == Role::Read).peekable();
+        let has_reads = reads.peek().is_some();
+        let is_only = reads.all(|found| is_inside(found) && self.is_same_text(found.node, target.node));
+        is_plain && has_reads && is_only && right.is_some_and(|right| self.can_update(right, target))
+    }
+
+    /// Whether all that an expression evaluates beside an element can be evaluated before.
+    fn can_update(&self, node: Node<'_>, target: &IndexedUse<'_>) -> bool {
+        let is_free = !self.mentions(node, target);
+        let below = || node.named_children();
+        match node.kind() {
+            _ if is_free || self.is_same_text(node, target.node) => true,
+            Kind::BinaryExpression => {
+                let operator = node.operator().unwrap_or_default();
+                !matches!(operator, "&&" | "||") && below().all(|child| self.can_update(child, target))
+            }
+            Kind::ParenthesizedExpression
+            | Kind::UnaryExpression
+            | Kind::CastExpression
+            | Kind::CallExpression
+            | Kind::ArgumentList => below().all(|child| self.can_update(child, target)),
+            _ => false,
+        }
+    }
+
+    /// Evaluates parts of an expression that read memory before the loop; they do not mention the element.
+    pub(super) fn hoist(
+        &mut self,
+        node: Node<'_>,
+        found: &IndexedUse<'_>,
+        base: &str,
+        parts: &mut Vec<(Range<usize>, String)>,
+        lines: &mut Lines,
+    ) {
+        if self.is_same_text(node, found.node) {
+            return;
+        }
+        if !self.mentions(node, found) {
+            let is_name = matches!(node.kind(), Kind::TypeDescriptor | Kind::PrimitiveType | Kind::TemplateFunction);
+            let is_called = node.parent().is_some_and(|parent| parent.field(Field::Function) == Some(node));
+            if !(is_name || is_called || is_arithmetic(self.tree, node)) {
+                let name = self.fresh(&format!("{base}_value"));
+                lines.push((0, format!("const auto {name} = {};", self.tree.slice(node))));
+                parts.push((node.byte_range(), name));
+            }
+            return;
+        }
+        for child in node.named_children() {
+            self.hoist(child, found, base, parts, lines);
+        }
+    }
+
+    fn mentions(&self, node: Node<'_>, target: &IndexedUse<'_>) -> bool {
+        self.tree.slice(node).contains(self.tree.slice(target.node))
+    }
+}

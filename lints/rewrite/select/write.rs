@@ -1,0 +1,135 @@
+//! Lines in place of a statement that writes an element.
+
+use std::ops::Range;
+
+use super::text::condition;
+use super::{Form, Lines, Writer};
+use crate::rewrite::select::holder::IndexedUse;
+use cuda_syntax::ast::{Field, Kind, Node};
+
+impl Writer<'_> {
+    /// Lines in place of an assignment, increment or decrement of an element.
+    pub(super) fn write(
+        &mut self,
+        found: &IndexedUse<'_>,
+        node: Node<'_>,
+        is_update: bool,
+        replaced: &[(Range<usize>, String)],
+        lines: &mut Lines,
+    ) -> Option<()> {
+        let base = self.base_name(found);
+        let indices = self.indices(found, &base, replaced, lines);
+        let right = node.field(Field::Right);
+        let mut parts = Vec::new();
+        if let Some(right) = right.filter(|_| is_update) {
+            self.hoist(right, found, &base, &mut parts, lines);
+        }
+        let value = match right {
+            Some(right) if is_update => Some(self.text(right.byte_range(), &parts)),
+            Some(right) => Some(self.value(found, node, right, &base, replaced, lines)?),
+            None => None,
+        };
+        let counters = self.counters(found, &indices)?;
+        let element = self.element(found, &counters, replaced);
+        let value = value.map(|value| match is_update {
+            true => value.replace(self.tree.slice(found.node), &element),
+            false => value,
+        });
+        let condition = condition(&counters, &indices);
+        let operator = node.operator()?;
+        let body = match (self.form, value) {
+            (Form::Branch, Some(value)) => format!("if ({condition}) {element} {operator} {value};"),
+            (Form::Branch, None) if node.child(0)?.is_named() => format!("if ({condition}) {element}{operator};"),
+            (Form::Branch, None) => format!("if ({condition}) {operator}{element};"),
+            (Form::Select, value) => {
+                // Only with one type on both sides nothing is converted on the way.
+                let type_text = found.type_text.as_ref()?;
+                let cast = |sum: String| match type_text.as_str() {
+                    "float" | "double" => sum,
+                    _ => format!("static_cast<{type_text}>({sum})"),
+                };
+                let changed = match (operator, value) {
+                    ("=", Some(value)) if is_update => cast(value),
+                    ("=", Some(value)) => value,
+                    ("++", None) => cast(format!("{element} + 1")),
+                    ("--", None) => cast(format!("{element} - 1")),
+                    (_, Some(value)) => cast(format!("{element} {} {value}", operator.strip_suffix('=')?)),
+                    (_, None) => return None,
+                };
+                format!("{element} = {condition} ? {changed} : {element};")
+            }
+        };
+        self.loops(found, &counters, 0, &[body], lines);
+        Some(())
+    }
+
+    /// What is written, evaluated once.
+    fn value(
+        &mut self,
+        found: &IndexedUse<'_>,
+        node: Node<'_>,
+        right: Node<'_>,
+        base: &str,
+        replaced: &[(Range<usize>, String)],
+        lines: &mut Lines,
+    ) -> Option<String> {
+        let text = self.text(right.byte_range(), replaced);
+        let is_read = replaced.iter().any(|(range, _)| *range == right.byte_range());
+        let is_number = matches!(right.kind(), Kind::NumberLiteral | Kind::CharLiteral | Kind::True | Kind::False);
+        let is_local = right.kind() == Kind::Identifier && self.is_own(right);
+        if is_read || (self.form == Form::Branch && (is_number || is_local)) {
+            return Some(text);
+        }
+        let is_assignment = node.field(Field::Operator).is_some_and(|it| self.tree.slice(it) == "=");
+        let type_text = match &found.type_text {
+            Some(type_text) if is_assignment => type_text.clone(),
+            _ if right.kind() == Kind::InitializerList => return None,
+            _ => "auto".to_string(),
+        };
+        let name = self.fresh(&format!("{base}_value"));
+        lines.push((0, format!("const {type_text} {name} = {text};")));
+        Some(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::edited;
+    use super::*;
+
+    #[test]
+    fn writes_become_choices() {
+        let lines = |body: &str| edited("c", Form::Branch, body).map(|text| text.replace("    ", " "));
+        for (body, expected) in [
+            ("    c[n]++;", " #pragma unroll\n for (int k = 0; k < 6; ++k) if (k == n) c[k]++;"),
+            ("    --c[n];", " #pragma unroll\n for (int k = 0; k < 6; ++k) if (k == n) --c[k];"),
+            (
+                "    c[n + 1] = in[n];",
+                " const int c_value = in[n];\n #pragma unroll\n for (int k = 0; k < 6; ++k) if (k == (n + 1)) c[k] = c_value;",
+            ),
+            (
+                "    c[n] = max(c[n], p[n]);",
+                " const auto c_value = p[n];\n #pragma unroll\n for (int k = 0; k < 6; ++k) if (k == n) c[k] = max(c[k], c_value);",
+            ),
+        ] {
+            assert_eq!(lines(body).as_deref(), Some(expected), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_select_keeps_the_type() {
+        let last = |name: &str, body: &str| {
+            edited(name, Form::Select, body).and_then(|text| text.lines().last().map(|line| line.trim().to_string()))
+        };
+        assert_eq!(
+            last("c", "    c[n] += p[0];").as_deref(),
+            Some("for (int k = 0; k < 6; ++k) c[k] = k == n ? static_cast<int>(c[k] + c_value) : c[k];")
+        );
+        assert_eq!(
+            last("a", "    a[n] *= 2;").as_deref(),
+            Some("for (int k = 0; k < W; ++k) a[k] = k == n ? a[k] * a_value : a[k];")
+        );
+        // The type of a member is not known.
+        assert_eq!(last("v", "    v[n].x += 2;"), None);
+    }
+}

@@ -1,0 +1,358 @@
+//! An array that each thread has for itself, turned into shared memory: `float window[32]` into
+//! `__shared__ float window_of_block[32][256]`, and `window[k]` into `window_of_block[k][threadIdx.x]`.
+//!
+//! Each thread keeps to a column of its own, so that nothing is to be synchronised. All uses must be elements: a pointer
+//! to the array would step over the columns of the others. The new name makes the compiler refuse what was overlooked.
+
+use std::ops::Range;
+
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::identifiers::{fresh, occurrences};
+use cuda_syntax::tree::{access_path, enclosing_function, resolve};
+use cuda_syntax::{SyntaxTree, types};
+use lmem_base::diagnostic::Edit;
+
+use super::declaration::{Columns, Declared, PrivateVariable, declared};
+use crate::rewrite::facts::plain_type;
+
+impl PrivateVariable {
+    /// A column for each thread; `None` where the variable is no array, is used as a whole, or its elements are made by a
+    /// constructor. `argument` gives what the parameter of a template stands for.
+    pub fn columns(&self, columns: &Columns<'_>, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Edit>> {
+        let tree = &*self.tree;
+        let declared = declared(tree, self.offset).filter(|declared| !declared.extents.is_empty())?;
+        let type_text = tree.slice(declared.statement.field(Field::Type)?);
+        let is_plain = declared.is_of_pointers || plain_type::is_plain(tree, type_text, argument);
+        let name = fresh(tree.text(), &format!("{}_of_block", tree.slice(declared.name)), &[]);
+        if !is_plain {
+            return None;
+        }
+        let mut edits = declaration(tree, &declared, &name, columns)?;
+        if let Some(initializer) = declared.initializer {
+            let zero = zero(tree, &declared, initializer)?;
+            edits.push(fill(tree, &declared, &name, columns, zero)?);
+        }
+        for used in uses(tree, &declared)? {
+            edits.push(tree.replacement(used.name, &name)?);
+            edits.push(tree.replacement(used.end - 1..used.end, &format!("][{}]", columns.own))?);
+        }
+        edits.sort();
+        Some(edits)
+    }
+}
+
+/// The declaration as one of shared memory. Other variables of the statement stay behind.
+fn declaration(tree: &SyntaxTree, declared: &Declared<'_>, name: &str, columns: &Columns<'_>) -> Option<Vec<Edit>> {
+    let Declared { statement, whole, declarator, array, .. } = declared;
+    let last = format!("][{}]", columns.count);
+    let Some(removed) = beside_others(tree, declared)? else {
+        let initializer = array.end_byte()..whole.end_byte();
+        let edits = [
+            tree.insertion(statement.start_byte(), "__shared__ "),
+            tree.replacement(declared.name.byte_range(), name),
+            tree.replacement(array.end_byte() - 1..array.end_byte(), &last),
+        ];
+        let mut edits: Vec<Edit> = edits.into_iter().collect::<Option<_>>()?;
+        if !initializer.is_empty() {
+            edits.push(tree.replacement(initializer, "")?);
+        }
+        return Some(edits);
+    };
+    let first = statement.field(Field::Declarator)?;
+    let text = tree.text();
+    let type_text = text.get(statement.start_byte()..first.start_byte())?.trim_end();
+    let before = text.get(declarator.start_byte()..declared.name.start_byte())?;
+    let extents = text.get(declared.name.end_byte()..array.end_byte() - 1)?;
+    let line = format!("__shared__ {type_text} {before}{name}{extents}{last};");
+    let inserted = before_statement(tree, *statement, &line)?;
+    Some(vec![inserted, tree.replacement(removed, "")?])
+}
+
+/// The bytes of a declarator with its comma; `None` inside where it is alone.
+#[allow(clippy::option_option, reason = "a declarator without a comma is not one that is not understood")]
+fn beside_others(tree: &SyntaxTree, declared: &Declared<'_>) -> Option<Option<Range<usize>>> {
+    let whole = declared.whole;
+    let (before, after) = (whole.prev_sibling()?, whole.next_sibling()?);
+    if after.is_token(",") {
+        return Some(Some(whole.start_byte()..after.next_sibling()?.start_byte()));
+    }
+    match before.is_token(",") {
+        true => Some(Some(before.start_byte()..whole.end_byte())),
+        false => (tree.slice(after) == ";").then_some(None),
+    }
+}
+
+/// A statement before another, on a line of its own where the other one has one.
+fn before_statement(tree: &SyntaxTree, statement: Node<'_>, text: &str) -> Option<Edit> {
+    let offset = statement.start_byte();
+    tree.line_before(offset, text).or_else(|| tree.insertion(offset, &format!("{text} ")))
+}
+
+/// How the elements are written that an initialiser makes zero; `None` where it does anything else.
+pub(super) fn zero(tree: &SyntaxTree, declared: &Declared<'_>, initializer: Node<'_>) -> Option<&'static str> {
+    let type_text = tree.slice(declared.statement.field(Field::Type)?);
+    let is_number = types::is_scalar(type_text) && !declared.is_of_pointers;
+    let listed: Vec<&str> = initializer.named_children().map(|value| tree.slice(value)).collect();
+    let is_list = initializer.kind() == Kind::InitializerList;
+    match listed.as_slice() {
+        _ if !is_list => None,
+        [] if is_number => Some("0"),
+        // The number may be the first member of a structure, and is one of a template's parameter.
+        [] => Some("{}"),
+        [value] if is_number && is_zero(value) => Some("0"),
+        [value] if is_zero(value) && types::size_of(type_text).is_some() && !declared.is_of_pointers => Some("{}"),
+        ["nullptr"] if declared.is_of_pointers => Some("nullptr"),
+        _ => None,
+    }
+}
+
+fn is_zero(value: &str) -> bool {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    value == "false" || digits.parse::<f64>().is_ok_and(|number| number == 0.0 && !value.contains('-'))
+}
+
+/// The heads of loops over all elements, and an element's indices; `None` where a counter hides what an extent names.
+pub(super) fn loops_over(tree: &SyntaxTree, declared: &Declared<'_>, counters: &[&str]) -> Option<(String, String)> {
+    let mut loops = String::new();
+    for (counter, extent) in counters.iter().zip(&declared.extents) {
+        let extent = tree.slice(*extent);
+        if counters.iter().any(|counter| occurrences(extent, counter).next().is_some()) {
+            return None;
+        }
+        loops.push_str(&format!("for (int {counter} = 0; {counter} < {extent}; ++{counter}) "));
+    }
+    Some((loops, counters.iter().map(|counter| format!("[{counter}]")).collect()))
+}
+
+/// A loop over all elements behind the declaration.
+fn fill(tree: &SyntaxTree, declared: &Declared<'_>, name: &str, columns: &Columns<'_>, zero: &str) -> Option<Edit> {
+    let counters: &[&str] = match declared.extents.len() {
+        1 => &["element"],
+        2 => &["row", "column"],
+        _ => return None,
+    };
+    let (loops, indices) = loops_over(tree, declared, counters)?;
+    let text = format!("{loops}{name}{indices}[{}] = {zero};", columns.own);
+    let row = declared.statement.end_position().row;
+    let mut next = declared.statement.next_sibling()?;
+    while next.kind() == Kind::Comment && next.start_position().row == row {
+        next = next.next_sibling()?;
+    }
+    before_statement(tree, next, &text)
+}
+
+/// An element that is named.
+struct Use {
+    /// Bytes of the array's name.
+    name: Range<usize>,
+    /// Behind the last index.
+    end: usize,
+}
+
+/// All uses of an array; `None` where one is no element.
+fn uses(tree: &SyntaxTree, declared: &Declared<'_>) -> Option<Vec<Use>> {
+    let (root, name) = (tree.root()?, tree.slice(declared.name));
+    let scope = declared.statement.parent()?;
+    let declarations = tree.declarations(enclosing_function(declared.name)?);
+    if is_in_a_macro(tree, root, name) {
+        return None;
+    }
+    let mut found = Vec::new();
+    let from = declared.statement.start_byte();
+    for at in occurrences(tree.text().get(from..scope.end_byte())?, name).map(|at| from + at) {
+        let range = at..at + name.len();
+        let node = root.descendant_for_byte_range(range.start, range.end)?;
+        let is_text =
+            matches!(node.kind(), Kind::Comment | Kind::StringContent | Kind::RawStringContent | Kind::FieldIdentifier);
+        if is_text || node.id() == declared.name.id() {
+            continue;
+        }
+        if node.kind() != Kind::Identifier || node.byte_range() != range {
+            return None;
+        }
+        let meant = resolve(&declarations, name, at)?;
+        if meant.range == (declared.name.start_byte(), declared.name.end_byte()) {
+            found.push(Use { end: element_end(tree, declared, node)?, name: range });
+        }
+    }
+    Some(found)
+}
+
+/// The end of `a[i][j]`, where nothing takes its address.
+fn element_end(tree: &SyntaxTree, declared: &Declared<'_>, name: Node<'_>) -> Option<usize> {
+    let mut element = name;
+    for _ in &declared.extents {
+        let parent = element.parent().filter(|parent| parent.kind() == Kind::SubscriptExpression)?;
+        let argument = parent.field(Field::Argument)?;
+        element = (argument == element).then_some(parent)?;
+    }
+    let whole = access_path(name);
+    let is_pointed_at = whole.parent().is_some_and(|parent| parent.kind() == Kind::PointerExpression);
+    let is_fit = !is_pointed_at && is_shared_with_lambdas(tree, declared, name) && tree.is_plain(name);
+    (is_fit && tree.slice(element).ends_with(']')).then(|| element.end_byte())
+}
+
+/// Whether functions within the scope that use the array use the one of the kernel, and no copy of it.
+fn is_shared_with_lambdas(tree: &SyntaxTree, declared: &Declared<'_>, used: Node<'_>) -> bool {
+    let scope = declared.statement.parent();
+    let mut node = used.parent();
+    while let Some(current) = node.filter(|current| scope != Some(*current)) {
+        let captures = current.field(Field::Captures).map_or("", |captures| tree.slice(captures));
+        if current.kind() == Kind::LambdaExpression && !captures.starts_with("[&]") && !captures.starts_with("[&,") {
+            return false;
+        }
+        node = current.parent();
+    }
+    true
+}
+
+/// Whether the body of a macro has a word.
+fn is_in_a_macro(tree: &SyntaxTree, root: Node<'_>, word: &str) -> bool {
+    let mut bodies = root.descendants().filter(|node| node.kind() == Kind::PreprocArg);
+    bodies.any(|body| occurrences(tree.slice(body), word).next().is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use lmem_base::edit::apply;
+
+    const HEAD: &str = "struct Node { int child; float key[2]; float first() const { return key[0]; } };
+struct Tally { Tally() : n(0) {} int n; };
+typedef unsigned char byte;
+template <typename T> __global__ void k(float* out, int n) {
+";
+
+    /// The kernel's body with the array `w` in shared memory.
+    fn shared_in(head: &str, body: &str) -> Option<String> {
+        let text = format!("{head}{body}\n}}\n");
+        let tree = Rc::new(SyntaxTree::example("a.cu", &text));
+        let offset = head.len() + occurrences(body, "w").next()?;
+        let columns = Columns { count: "256", own: "threadIdx.x" };
+        let argument = |name: &str| (name == "T").then(|| "float".to_string());
+        let edits = PrivateVariable::at(&tree, offset)?.columns(&columns, &argument)?;
+        let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
+        Some(edited.strip_prefix(head)?.strip_suffix("\n}\n")?.to_string())
+    }
+
+    fn shared(body: &str) -> Option<String> {
+        shared_in(HEAD, body)
+    }
+
+    #[test]
+    fn elements_become_columns() {
+        for (before, after) in [
+            (
+                "  float w[8];\n  w[n] = w[n - 1];",
+                "  __shared__ float w_of_block[8][256];\n  w_of_block[n][threadIdx.x] = w_of_block[n - 1][threadIdx.x];",
+            ),
+            (
+                "int w[2][4]; w[w[0][n]][1]++;",
+                "__shared__ int w_of_block[2][4][256]; w_of_block[w_of_block[0][n][threadIdx.x]][1][threadIdx.x]++;",
+            ),
+            ("T w[4]; w[n] = 0;", "__shared__ T w_of_block[4][256]; w_of_block[n][threadIdx.x] = 0;"),
+            (
+                "byte w[4]; f(w[n], w_of_block);",
+                "__shared__ byte w_of_block_2[4][256]; f(w_of_block_2[n][threadIdx.x], w_of_block);",
+            ),
+            (
+                "Node w[4]; w[n].key[1] = w[0].first(); // w",
+                "__shared__ Node w_of_block[4][256]; w_of_block[n][threadIdx.x].key[1] = w_of_block[0][threadIdx.x].first(); // w",
+            ),
+            (
+                "const float* w[4]; out[0] = w[n][2] + *w[0];",
+                "__shared__ const float* w_of_block[4][256]; out[0] = w_of_block[n][threadIdx.x][2] + *w_of_block[0][threadIdx.x];",
+            ),
+            (
+                "float w[4]; f([&](int j) { w[j] = 0; });",
+                "__shared__ float w_of_block[4][256]; f([&](int j) { w_of_block[j][threadIdx.x] = 0; });",
+            ),
+            (
+                "float w[4]; { int w = 3; n = w; } w[n] = s.w;",
+                "__shared__ float w_of_block[4][256]; { int w = 3; n = w; } w_of_block[n][threadIdx.x] = s.w;",
+            ),
+        ] {
+            assert_eq!(shared(before).as_deref(), Some(after));
+        }
+    }
+
+    #[test]
+    fn other_variables_of_the_statement_stay() {
+        for (before, after) in [
+            (
+                "  int w[4], top = 0;\n  w[top++] = n;",
+                "  __shared__ int w_of_block[4][256];\n  int top = 0;\n  w_of_block[top++][threadIdx.x] = n;",
+            ),
+            (
+                "n = 0; int top = 0, w[4]; w[top] = n;",
+                "n = 0; __shared__ int w_of_block[4][256]; int top = 0; w_of_block[top][threadIdx.x] = n;",
+            ),
+            (
+                "float v, u, w[4]; w[n] = u;",
+                "__shared__ float w_of_block[4][256];\nfloat v, u; w_of_block[n][threadIdx.x] = u;",
+            ),
+        ] {
+            assert_eq!(shared(before).as_deref(), Some(after));
+        }
+    }
+
+    #[test]
+    fn initialisers_become_loops() {
+        let fill = "for (int element = 0; element < 4; ++element) w_of_block[element][threadIdx.x] = ";
+        for (before, after) in [
+            ("  float w[4] = {0.0f}; // none\n  w[n]++;", format!("  __shared__ float w_of_block[4][256]; // none\n  {fill}0;\n  w_of_block[n][threadIdx.x]++;")),
+            ("float4 w[4] = {}; w[n].x++;", format!("__shared__ float4 w_of_block[4][256]; {fill}{{}}; w_of_block[n][threadIdx.x].x++;")),
+            ("int w[2][4]{}; w[n][n]++;", "__shared__ int w_of_block[2][4][256]; for (int row = 0; row < 2; ++row) for (int column = 0; column < 4; ++column) w_of_block[row][column][threadIdx.x] = 0; w_of_block[n][n][threadIdx.x]++;".to_string()),
+        ] {
+            assert_eq!(shared(before), Some(after));
+        }
+        for body in [
+            "int w[4] = {1}; w[n]++;",
+            "int w[4] = {0, 1, 2, 3}; w[n]++;",
+            "float w[4] = {-0.0f}; w[n]++;",
+            "int w[] = {0}; w[n]++;",
+        ] {
+            assert_eq!(shared(body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_used_as_a_whole_stays() {
+        for body in [
+            "float w[4]; f(w);",
+            "float w[4]; float* p = &w[1];",
+            "Node w[4]; f(&w[1].child);",
+            "float w[4]; w[n] = sizeof(w);",
+            "float w[4]; for (float v : w) n += v;",
+            "float w[4][4]; f(w[n]);",
+            "float w[4]; *(w + n) = 0;",
+            "float w[4]; n[w] = 0;",
+            "float w[4]; f([=](int j) { return w[j]; });",
+            "float w[4]; f([w](int j) { return w[j]; });",
+            "\n#define CHECK(c) if (c) return\n float w[4]; CHECK(w[n]);",
+            "volatile float w[4]; w[n] = 0;",
+            "static float w[4]; w[n] = 0;",
+            "__shared__ float w[4]; w[n] = 0;",
+            "float (*w)[4]; w[n][n] = 0;",
+            "Tally w[4]; w[n].n = 0;",
+            "Unknown w[4]; w[n] = 0;",
+        ] {
+            assert_eq!(shared(body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn functions_of_the_host_and_macros_are_left_alone() {
+        let body = "float w[4]; w[n] = 0;";
+        assert!(shared_in("__device__ void f(int n) {\n", body).is_some());
+        for head in
+            ["__host__ __device__ void f(int n) {\n", "constexpr __device__ void f(int n) {\n", "void f(int n) {\n"]
+        {
+            assert_eq!(shared_in(head, body), None, "{head}");
+        }
+        assert_eq!(shared_in("#define TOP w[0]\n__global__ void f(int n) {\n", body), None);
+        assert!(shared_in("#define TOP x.w0[0]\n__global__ void f(int n) {\n", body).is_some());
+    }
+}

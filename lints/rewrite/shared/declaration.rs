@@ -1,0 +1,187 @@
+//! A variable that each thread has for itself, by its declaration in a kernel or in a function that was inlined into one.
+
+use std::rc::Rc;
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::identifiers::{identifiers, occurrences};
+use cuda_syntax::tree::{enclosing_function, head_start};
+use lmem_frame::StackObject;
+
+use crate::rewrite::facts::sites::located;
+
+/// A variable of a kernel, or of a function that runs on the device alone.
+pub struct PrivateVariable {
+    pub tree: Rc<SyntaxTree>,
+    /// Of its name where it is declared.
+    pub offset: usize,
+    /// A kernel declares it, so that no other kernel is touched.
+    pub is_of_kernel: bool,
+}
+
+/// The threads that have a place each.
+pub struct Columns<'a> {
+    /// Their number, as the kernel may spell it.
+    pub count: &'a str,
+    /// The thread's own: `threadIdx.x`.
+    pub own: &'a str,
+}
+
+/// What the declaration is made of.
+pub struct Declared<'t> {
+    pub statement: Node<'t>,
+    /// With the initialiser.
+    pub whole: Node<'t>,
+    /// `*rows[4]`, without the initialiser.
+    pub declarator: Node<'t>,
+    /// `rows[4]`
+    pub array: Node<'t>,
+    pub name: Node<'t>,
+    pub extents: Vec<Node<'t>>,
+    pub initializer: Option<Node<'t>>,
+    pub is_of_pointers: bool,
+}
+
+impl Declared<'_> {
+    /// The extent of an array of one dimension, where it is a constant of the text.
+    pub fn elements(&self, tree: &SyntaxTree) -> Option<i64> {
+        let [extent] = self.extents.as_slice() else { return None };
+        tree.value_of(*extent)
+    }
+}
+
+/// How many elements the declaration of an array of one dimension names, the same in all instances of a template.
+pub fn declared_elements(object: &StackObject) -> Option<u64> {
+    let (tree, offset) = located(object, &object.variable.as_ref()?.span)?;
+    u64::try_from(declared(tree, offset)?.elements(tree)?).ok()
+}
+
+/// The variable of the source that the object is, where a kernel declares it.
+pub fn private_variable(object: &StackObject) -> Option<PrivateVariable> {
+    let variable = object.variable.as_ref()?;
+    let (tree, offset) = located(object, &variable.span)?;
+    PrivateVariable::at(tree, offset)
+}
+
+impl PrivateVariable {
+    pub fn at(tree: &Rc<SyntaxTree>, offset: usize) -> Option<Self> {
+        let is_fit = declared(tree, offset).is_some() || is_parameter(tree, offset);
+        let is_of_kernel = tree.is_within_kernel(offset);
+        (is_fit && (is_of_kernel || is_within_device_function(tree, offset))).then(|| Self {
+            tree: Rc::clone(tree),
+            offset,
+            is_of_kernel,
+        })
+    }
+
+    /// Whether an expression means the same in the variable's place as in the head of the kernel.
+    pub fn can_spell(&self, expression: &str) -> bool {
+        let node = self.tree.node_at(self.offset);
+        let Some(function) = node.and_then(enclosing_function) else { return false };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || " _+-*/()".contains(c);
+        let own = self.tree.declarations(function);
+        let is_own = |word: &str| own.iter().any(|declaration| declaration.name == word);
+        expression.chars().all(is_plain) && !identifiers(expression).any(is_own)
+    }
+
+    /// Whether a name at file level, before the kernel, is the only one and constant.
+    pub fn is_known_constant(&self, name: &str) -> bool {
+        let text = self.tree.text().get(..self.offset).unwrap_or("");
+        self.tree.is_constant(name, self.offset) && self.can_spell(name) && is_at_file_level(&self.tree, text, name)
+    }
+
+    /// The parameters of the kernel's template.
+    pub fn template_parameters(&self) -> Vec<String> {
+        self.tree.function_at(self.offset).map(|function| function.template_parameters).unwrap_or_default()
+    }
+}
+
+fn is_parameter(tree: &SyntaxTree, offset: usize) -> bool {
+    let name = tree.root().and_then(|root| root.named_descendant_for_byte_range(offset, offset + 1));
+    name.and_then(|name| name.parent()).is_some_and(|parent| parent.kind() == Kind::ParameterDeclaration)
+}
+
+/// Whether a function runs on the device and nowhere else, and is no constant expression: it may have shared memory then.
+fn is_within_device_function(tree: &SyntaxTree, offset: usize) -> bool {
+    let node = tree.node_at(offset);
+    let Some(function) = node.and_then(enclosing_function) else { return false };
+    let body = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
+    let head = tree.text().get(head_start(function)..body).unwrap_or("");
+    let is_whole = !function.children().any(Node::is_error);
+    is_whole && head.contains("__device__") && !head.contains("__host__") && !head.contains("constexpr")
+}
+
+/// The declaration of a variable as a statement of its own, by the offset of its name.
+pub fn declared(tree: &SyntaxTree, offset: usize) -> Option<Declared<'_>> {
+    let name = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
+    let (mut node, mut array, mut declarator, mut initializer) = (name, name, name, None);
+    let (mut extents, mut is_of_pointers) = (Vec::new(), false);
+    let statement = loop {
+        let parent = node.parent()?;
+        match parent.kind() {
+            Kind::ArrayDeclarator if !is_of_pointers => {
+                extents.push(parent.field(Field::Size)?);
+                (array, declarator) = (parent, parent);
+            }
+            Kind::PointerDeclarator if !extents.is_empty() => (is_of_pointers, declarator) = (true, parent),
+            Kind::InitDeclarator => initializer = Some(parent.field(Field::Value)?),
+            // `State state(a, b);` looks like a function that takes an `a` and a `b`.
+            Kind::FunctionDeclarator if node == name => {
+                initializer = Some(parent.field(Field::Parameters).filter(|list| is_of_names(*list))?);
+                declarator = parent;
+            }
+            Kind::Declaration => break parent,
+            _ => return None,
+        }
+        node = parent;
+    };
+    let is_expected = |child: Node<'_>| {
+        let is_part = statement.field(Field::Type) == Some(child)
+            || child.is_declarator()
+            || matches!(child.kind(), Kind::Identifier | Kind::Comment)
+            || matches!(child.token(), Some("," | ";"));
+        is_part || (is_of_pointers && tree.slice(child) == "const")
+    };
+    let is_fit = name.kind() == Kind::Identifier
+        && statement.parent().is_some_and(|parent| parent.kind() == Kind::CompoundStatement)
+        && statement.children().all(is_expected)
+        && tree.is_plain(name);
+    let declared = Declared { statement, whole: node, declarator, array, name, extents, initializer, is_of_pointers };
+    is_fit.then_some(declared)
+}
+
+/// Whether a list of parameters may be one of arguments: names, and nothing else.
+fn is_of_names(list: Node<'_>) -> bool {
+    list.named_children().all(|parameter| {
+        let parts: Vec<Node<'_>> = parameter.children().collect();
+        parameter.kind() == Kind::ParameterDeclaration
+            && matches!(parts.as_slice(), [only] if only.kind() == Kind::TypeIdentifier)
+    })
+}
+
+/// Whether a name is defined in a text outside all functions.
+fn is_at_file_level(tree: &SyntaxTree, text: &str, name: &str) -> bool {
+    let Some(root) = tree.root() else { return false };
+    occurrences(text, name).any(|at| {
+        let node = root.named_descendant_for_byte_range(at, at + name.len());
+        node.is_some_and(|node| {
+            let parent = node.parent().map(Node::kind);
+            matches!(parent, Some(Kind::PreprocDef | Kind::InitDeclarator)) && enclosing_function(node).is_none()
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_means_the_same_is_spelled() {
+        let text = "#define B 64\nconstexpr int C = 2;\ntemplate <int R> __global__ void k() { int n = B; float w[4]; w[0] = 0; }\nconst int D = 1;";
+        let tree = Rc::new(SyntaxTree::example("a.cu", text));
+        let array = PrivateVariable::at(&tree, occurrences(text, "w").next().unwrap()).unwrap();
+        assert!(array.can_spell("32 * R") && !array.can_spell("n * 2") && !array.can_spell("f<2>::x"));
+        let known = ["B", "C", "D", "R", "n"].map(|name| array.is_known_constant(name));
+        assert_eq!(known, [true, true, false, false, false]);
+    }
+}

@@ -1,0 +1,449 @@
+//! A variable that each thread has for itself, turned into a row of shared memory that is used under the same name: the
+//! declaration makes the name a reference to it, and all uses stay as they are. That serves what methods, functions and
+//! pointers work on, where `private_array.rs` finds no element.
+//!
+//! Rows are an odd number of elements long, so that threads that use the same element of theirs meet in no bank. A row is
+//! as aligned as its type asks: a cast to a type that asks for more is refused, since only the compiler knew that the
+//! variable lay well.
+
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::identifiers::{fresh, occurrences};
+use cuda_syntax::tree::{enclosing_function, first_statement};
+use cuda_syntax::{SyntaxTree, types};
+use lmem_base::diagnostic::Edit;
+use lmem_frame::StackObject;
+
+use super::columns::{loops_over, zero};
+use super::declaration::{Columns, Declared, PrivateVariable, declared};
+use crate::rewrite::facts::plain_type;
+
+/// Names for the counters of loops that fill an array; there are no more dimensions then.
+const COUNTERS: [&str; 3] = ["element", "column", "layer"];
+/// Elements that are assigned one by one where the initialiser lists them.
+const MOST_LISTED: usize = 8;
+/// Functions that make a pointer from another.
+const CASTS: [&str; 2] = ["reinterpret_cast", "static_cast"];
+
+impl PrivateVariable {
+    /// A row for each thread; `None` where the declaration does not show how. `argument` gives what the parameter of a
+    /// template stands for.
+    pub fn rows(
+        &self,
+        object: &StackObject,
+        columns: &Columns<'_>,
+        argument: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<Vec<Edit>> {
+        let tree = &*self.tree;
+        if let Some(edits) = self.row_of_parameter(object, columns) {
+            return Some(edits);
+        }
+        let declared = declared(tree, self.offset)?;
+        let type_node = declared.statement.field(Field::Type)?;
+        let is_named = type_node.field(Field::Body).is_none() && type_node.kind() != Kind::PlaceholderTypeSpecifier;
+        let is_free = has_no_comments(declared.statement)
+            && may_lie_anywhere(
+                object,
+                tree,
+                declared.name,
+                if declared.is_of_pointers { "size_t" } else { tree.slice(type_node) },
+            );
+        if !is_named || !is_free {
+            return None;
+        }
+        // With `const` for pointers to what is constant.
+        let head = declared.statement.field(Field::Declarator)?.start_byte();
+        let type_text = words_of(tree.text().get(declared.statement.start_byte()..head)?);
+        let row = Row { tree, declared: &declared, columns, type_text };
+        let is_number = types::is_scalar(&row.type_text) || declared.is_of_pointers;
+        let lines = match (declared.extents.is_empty(), is_number) {
+            (false, _) => row.of_array(argument)?,
+            (true, true) => row.of_number()?,
+            (true, false) => row.of_object()?,
+        };
+        row.place(lines).map(|edit| vec![edit])
+    }
+}
+
+impl PrivateVariable {
+    /// The same for a parameter that is a structure: `State given` in the head, and `State &state` in the body.
+    fn row_of_parameter(&self, object: &StackObject, columns: &Columns<'_>) -> Option<Vec<Edit>> {
+        let tree = &*self.tree;
+        let name = tree.root()?.named_descendant_for_byte_range(self.offset, self.offset + 1)?;
+        let parameter = name.parent().filter(|parent| parent.kind() == Kind::ParameterDeclaration)?;
+        let type_node = parameter.field(Field::Type)?;
+        let type_text = words_of(tree.slice(type_node));
+        let is_value =
+            name.kind() == Kind::Identifier && parameter.named_child_count() == 2 && tree.is_plain(parameter);
+        let is_object = !types::is_scalar(&type_text) && !has_destructor(tree, &type_text);
+        if !is_value || !is_object || !may_lie_anywhere(object, tree, name, &type_text) {
+            return None;
+        }
+        let text = tree.slice(name);
+        let given = fresh(tree.text(), &format!("{text}_given"), &[]);
+        let block = fresh(tree.text(), &format!("{text}_of_block"), &[]);
+        let first = first_statement(enclosing_function(name)?)?;
+        let ending = tree.line_ending(first.start_byte())?;
+        let lines = object_lines(text, &type_text, &block, columns, &format!("{type_text}({given})")).join(&ending);
+        let before = tree.line_before(first.start_byte(), "")?;
+        let inserted = Edit { replacement: format!("{lines}{ending}"), ..before };
+        Some(vec![tree.replacement(name.byte_range(), &given)?, inserted])
+    }
+}
+
+/// Bytes for the rows, and the reference to what a thread makes in its own.
+fn object_lines(name: &str, type_text: &str, block: &str, columns: &Columns<'_>, made: &str) -> Vec<String> {
+    let size = format!("[sizeof({type_text}) | alignof({type_text})]");
+    vec![
+        format!("__shared__ alignas({type_text}) unsigned char {block}[{}]{size};", columns.count),
+        format!("{type_text} &{name} = *new ({block}[{}]) {made};", columns.own),
+    ]
+}
+
+/// Whether a type of the text has a destructor, which nobody would call.
+fn has_destructor(tree: &SyntaxTree, type_text: &str) -> bool {
+    let base = type_text.split('<').next().unwrap_or_default().rsplit("::").next().unwrap_or_default().trim();
+    let text = tree.text();
+    occurrences(text, base).any(|at| text[..at].ends_with('~'))
+}
+
+/// The parts that the new declaration is made of.
+struct Row<'r> {
+    tree: &'r SyntaxTree,
+    declared: &'r Declared<'r>,
+    columns: &'r Columns<'r>,
+    type_text: String,
+}
+
+impl Row<'_> {
+    fn name(&self) -> &str {
+        self.tree.slice(self.declared.name)
+    }
+
+    /// The name of all rows.
+    fn block(&self) -> String {
+        fresh(self.tree.text(), &format!("{}_of_block", self.name()), &[])
+    }
+
+    /// `__shared__ struct { int own[6]; int gap; } a_of_block[256];` and `auto &a = a_of_block[threadIdx.x].own;`
+    fn of_array(&self, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<String>> {
+        let Self { tree, declared, columns, type_text } = self;
+        let (name, block) = (self.name(), self.block());
+        if !declared.is_of_pointers && !plain_type::is_plain(tree, type_text, argument) {
+            return None;
+        }
+        let text = tree.text();
+        let before = words_of(text.get(declared.declarator.start_byte()..declared.name.start_byte())?);
+        let extents = words_of(text.get(declared.name.end_byte()..declared.array.end_byte())?);
+        let elements = declared.extents.iter().try_fold(1, |all, extent| {
+            let of_instance = || types::evaluate(tree.slice(*extent), &|name| argument(name));
+            tree.value_of(*extent).or_else(of_instance).and_then(|count: i64| count.checked_mul(all))
+        });
+        let (count, own) = (columns.count, columns.own);
+        let mut lines = match elements.is_some_and(|elements| elements % 2 == 1) {
+            true => vec![
+                format!("__shared__ {type_text} {before}{block}[{count}]{extents};"),
+                format!("auto &{name} = {block}[{own}];"),
+            ],
+            false => vec![
+                format!(
+                    "__shared__ struct {{ {type_text} {before}own{extents}; {type_text} {before}gap; }} {block}[{count}];"
+                ),
+                format!("auto &{name} = {block}[{own}].own;"),
+            ],
+        };
+        if let Some(initializer) = declared.initializer {
+            lines.extend(self.filled(initializer)?);
+        }
+        Some(lines)
+    }
+
+    /// Assignments in place of an initialiser.
+    fn filled(&self, initializer: Node<'_>) -> Option<Vec<String>> {
+        let (tree, extents) = (self.tree, &self.declared.extents);
+        let name = self.name();
+        if let Some(zero) = zero(tree, self.declared, initializer) {
+            let counters = COUNTERS.get(..extents.len())?;
+            let (loops, indices) = loops_over(tree, self.declared, counters)?;
+            return (!counters.contains(&name)).then(|| vec![format!("{loops}{name}{indices} = {zero};")]);
+        }
+        let [extent] = extents.as_slice() else { return None };
+        let count = tree.value_of(*extent)?;
+        let values: Vec<Node<'_>> = initializer.named_children().collect();
+        let is_complete = usize::try_from(count) == Ok(values.len()) && values.len() <= MOST_LISTED;
+        let is_simple = |value: &Node<'_>| !matches!(value.kind(), Kind::InitializerList | Kind::InitializerPair);
+        if initializer.kind() != Kind::InitializerList || !is_complete || !values.iter().all(is_simple) {
+            return None;
+        }
+        let assigned = values.iter().enumerate().map(|(at, value)| format!("{name}[{at}] = {};", tree.slice(*value)));
+        Some(vec![assigned.collect::<Vec<_>>().join(" ")])
+    }
+
+    /// `__shared__ int a_of_block[256];` and `int &a = a_of_block[threadIdx.x];`
+    fn of_number(&self) -> Option<Vec<String>> {
+        let Self { tree, declared, columns, type_text } = self;
+        let (name, block, own) = (self.name(), self.block(), columns.own);
+        if declared.is_of_pointers {
+            return None;
+        }
+        let mut lines = vec![
+            format!("__shared__ {type_text} {block}[{}];", columns.count),
+            format!("{type_text} &{name} = {block}[{own}];"),
+        ];
+        match declared.initializer {
+            Some(value) if matches!(value.kind(), Kind::InitializerList | Kind::ArgumentList) => return None,
+            Some(value) => lines.push(format!("{name} = {};", tree.slice(value))),
+            None => {}
+        }
+        Some(lines)
+    }
+
+    /// Bytes for the rows, in which each thread makes its object as the declaration did.
+    fn of_object(&self) -> Option<Vec<String>> {
+        let Self { tree, declared, columns, type_text } = self;
+        let (name, block) = (self.name(), self.block());
+        if has_destructor(tree, type_text) {
+            return None;
+        }
+        let made = match declared.initializer {
+            None => type_text.clone(),
+            Some(value) if matches!(value.kind(), Kind::InitializerList | Kind::ArgumentList | Kind::ParameterList) => {
+                format!("{type_text}{}", words_of(tree.slice(value)))
+            }
+            Some(value) => format!("{type_text}({})", words_of(tree.slice(value))),
+        };
+        Some(object_lines(name, type_text, &block, columns, &made))
+    }
+
+    /// Puts lines in place of the declaration; variables beside it keep their order.
+    fn place(&self, mut lines: Vec<String>) -> Option<Edit> {
+        let Self { tree, declared, .. } = self;
+        let (statement, whole) = (declared.statement, declared.whole);
+        let text = tree.text();
+        let declarators: Vec<Node<'_>> = statement.fields(Field::Declarator).collect();
+        let position = declarators.iter().position(|node| *node == whole)?;
+        let head = words_of(text.get(statement.start_byte()..declarators.first()?.start_byte())?);
+        let listed = |nodes: &[Node<'_>]| {
+            let range = nodes.first()?.start_byte()..nodes.last()?.end_byte();
+            Some(format!("{head} {};", words_of(text.get(range)?)))
+        };
+        if let Some(before) = listed(&declarators[..position]) {
+            lines.insert(0, before);
+        }
+        lines.extend(listed(&declarators[position + 1..]));
+        let start = statement.start_byte();
+        let line = text[..start].rsplit('\n').next().unwrap_or("");
+        let ending = match line.trim().is_empty() {
+            true => tree.line_ending(start)?,
+            false => " ".to_string(),
+        };
+        tree.lines_instead(statement.byte_range(), &lines.join(&ending), &ending)
+    }
+}
+
+fn words_of(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A comment would go.
+fn has_no_comments(statement: Node<'_>) -> bool {
+    statement.descendants().all(|node| node.kind() != Kind::Comment)
+}
+
+/// Whether nothing counts on more than the alignment of the variable's type: no cast to a type that asks for more, and no
+/// assembly.
+fn may_lie_anywhere(object: &StackObject, tree: &SyntaxTree, name: Node<'_>, type_text: &str) -> bool {
+    let Some(own) = enclosing_function(name) else { return false };
+    let alignment = alignment(type_text);
+    let range = (name.start_byte(), name.end_byte());
+    let mentions = |node: Node<'_>| tree.mentions(node).iter().any(|mention| mention.declaration.range == range);
+    if has_demanding_cast(tree, own, alignment, &mentions) {
+        return false;
+    }
+    let of_accesses = object.accesses.iter().flat_map(|access| &access.places);
+    let places = of_accesses.chain(object.escapes.iter().flat_map(|escape| &escape.places));
+    places.into_iter().all(|place| {
+        let place_view = object.view(place);
+        let root = place_view.root();
+        let node = root.and_then(|root| root.named_descendant_for_byte_range(place.offset, place.offset));
+        // Where a member has a value to start with, there is none.
+        let Some(function) = node.and_then(enclosing_function) else { return true };
+        let is_own = std::ptr::eq(&**place_view, tree) && function == own;
+        is_own || !has_demanding_cast(place_view, function, alignment, &|_| true)
+    })
+}
+
+/// What the toolkit's own types ask for.
+fn alignment(type_text: &str) -> Option<u64> {
+    let (component, whole) = types::shape(type_text)?;
+    Some(if whole.is_power_of_two() { whole } else { component })
+}
+
+fn has_demanding_cast(
+    tree: &SyntaxTree,
+    function: Node<'_>,
+    own: Option<u64>,
+    concerns: &dyn Fn(Node<'_>) -> bool,
+) -> bool {
+    let is_demanding = |node: &Node<'_>| match cast_to(tree, *node) {
+        Some(pointed) => alignment(pointed).zip(own).is_none_or(|(wanted, own)| wanted > own) && pointed != "char",
+        None => node.is_assembly(),
+    };
+    function.descendants().filter(is_demanding).any(concerns)
+}
+
+/// What the pointer or reference that a cast makes leads to.
+fn cast_to<'v>(tree: &'v SyntaxTree, node: Node<'v>) -> Option<&'v str> {
+    let text = match node.kind() {
+        Kind::CastExpression => tree.slice(node.field(Field::Type)?),
+        Kind::CallExpression => {
+            let called = tree.slice(node.field(Field::Function)?);
+            let (function, argument) = called.split_once('<')?;
+            CASTS.contains(&function.trim()).then_some(argument.strip_suffix('>')?)?
+        }
+        _ => return None,
+    };
+    let pointed = text.trim().strip_suffix(['*', '&'])?.trim();
+    Some(pointed.strip_prefix("const ").unwrap_or(pointed).trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuda_syntax::Example;
+    use lmem_base::edit::apply;
+    use lmem_frame::Access;
+    use lmem_frame::Place;
+    use lmem_frame::StackObjectKind;
+    use lmem_frame::{Address, FrameObject};
+    use nv_code::dataflow::Sources;
+    use nv_code::{AccessKind, UnitFacts};
+
+    const HEAD: &str = "template <int N> struct Stack { int items[N]; int top = 0; __device__ void push(int x); };
+struct State { int key[3]; };
+struct Guard { int n; ~Guard(); };
+__device__ int read(const int *p, int k) { return p[k]; }
+__device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>(p)[k].x; }
+";
+
+    /// The kernel with the variable `w` as a row of shared memory; its accesses lie in the kernel, and in a function.
+    fn rows_in(callee: &str, parameters: &str, body: &str) -> Option<String> {
+        let start = format!("{HEAD}__global__ void k({parameters})\n{{\n");
+        let text = format!("{start}{body}\n}}\n");
+        let example = Example::new(&text);
+        let (views, facts) = (example.views(), UnitFacts::default());
+        let id = views.id(Example::NAME)?;
+        let tree = views.tree(id);
+        let kernel = HEAD.len();
+        let offset = kernel + occurrences(&text[kernel..], "w").next()?;
+        let mut object = FrameObject::new(StackObjectKind::Variable, 64);
+        for at in [start.len(), text.find(&format!("{callee}(")).unwrap() + callee.len() + 20] {
+            let line = u32::try_from(tree.line_of(at)).unwrap();
+            let place = Place { view: id, line, offset: at, function: None, callee: None };
+            let address = Address::Computed(Sources::default());
+            object.accesses.push(Access::new(AccessKind::Load, address, vec![place]));
+        }
+        let columns = Columns { count: "256", own: "threadIdx.x" };
+        let edits =
+            PrivateVariable::at(tree, offset)?.rows(&StackObject::new(&object, &facts, &views), &columns, &|_| None)?;
+        let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
+        Some(edited.strip_prefix(HEAD)?.strip_suffix("\n}\n")?.to_string())
+    }
+
+    fn rows(body: &str) -> Option<String> {
+        let edited = rows_in("read", "int n", body)?;
+        Some(words_of(edited.strip_prefix("__global__ void k(int n)\n{\n")?))
+    }
+
+    #[test]
+    fn arrays_are_rows_of_odd_length() {
+        for (before, after) in [
+            (
+                "  int w[6];\n  read(w, n);",
+                "__shared__ struct { int own[6]; int gap; } w_of_block[256]; auto &w = w_of_block[threadIdx.x].own; read(w, n);",
+            ),
+            (
+                "float4 w[5]; read(w, n);",
+                "__shared__ float4 w_of_block[256][5]; auto &w = w_of_block[threadIdx.x]; read(w, n);",
+            ),
+            (
+                "const float *w[2]; read(w[n], n);",
+                "__shared__ struct { const float *own[2]; const float *gap; } w_of_block[256]; auto &w = w_of_block[threadIdx.x].own; read(w[n], n);",
+            ),
+            (
+                "int w[3][3] = {}; read(w[n], n);",
+                "__shared__ int w_of_block[256][3][3]; auto &w = w_of_block[threadIdx.x]; for (int element = 0; element < 3; ++element) for (int column = 0; column < 3; ++column) w[element][column] = 0; read(w[n], n);",
+            ),
+            (
+                "State w[3]; int m = 0; read(w[n].key, m);",
+                "__shared__ State w_of_block[256][3]; auto &w = w_of_block[threadIdx.x]; int m = 0; read(w[n].key, m);",
+            ),
+            (
+                "int w[3] = {n, 2, read(a, n)}; read(w, n);",
+                "__shared__ int w_of_block[256][3]; auto &w = w_of_block[threadIdx.x]; w[0] = n; w[1] = 2; w[2] = read(a, n); read(w, n);",
+            ),
+        ] {
+            assert_eq!(rows(before).unwrap_or_default(), after);
+        }
+    }
+
+    #[test]
+    fn objects_are_made_in_their_rows() {
+        let head = "__shared__ alignas(Stack<8>) unsigned char w_of_block[256][sizeof(Stack<8>) | alignof(Stack<8>)]; Stack<8> &w = *new (w_of_block[threadIdx.x]) Stack<8>";
+        for (before, after) in [
+            ("Stack<8> w;", ";"),
+            ("Stack<8> w = {n};", "{n};"),
+            ("Stack<8> w{};", "{};"),
+            ("Stack<8> w = a[n];", "(a[n]);"),
+            ("Stack<8> w(a, n);", "(a, n);"),
+        ] {
+            assert_eq!(rows(&format!("{before} w.push(1);")), Some(format!("{head}{after} w.push(1);")));
+        }
+        assert_eq!(
+            rows("int w = n; read(&w, 0);").as_deref(),
+            Some("__shared__ int w_of_block[256]; int &w = w_of_block[threadIdx.x]; w = n; read(&w, 0);")
+        );
+    }
+
+    #[test]
+    fn variables_beside_it_keep_their_order() {
+        let edited = rows("int a = n, w[3], b = a + 1;");
+        let row = "__shared__ int w_of_block[256][3]; auto &w = w_of_block[threadIdx.x];";
+        assert_eq!(edited, Some(format!("int a = n; {row} int b = a + 1;")));
+    }
+
+    #[test]
+    fn parameters_get_another_name() {
+        assert_eq!(
+            rows_in("read", "State w, int n", "  // note\n  w.key[n] = 1;").as_deref(),
+            Some(
+                "__global__ void k(State w_given, int n)\n{\n  // note\n  __shared__ alignas(State) unsigned char w_of_block[256][sizeof(State) | alignof(State)];\n  State &w = *new (w_of_block[threadIdx.x]) State(w_given);\n  w.key[n] = 1;"
+            )
+        );
+        for parameters in ["const State w, int n", "State &w, int n", "int w, int n", "State *w, int n"] {
+            assert_eq!(rows_in("read", parameters, "  f(w);"), None, "{parameters}");
+        }
+    }
+
+    #[test]
+    fn what_counts_on_more_is_left_alone() {
+        for body in [
+            "int w[4]; reinterpret_cast<int4 *>(w)[0] = v;",
+            "int w[4]; auto p = w; *(float4 *)p = v;",
+            "int w[4]; asm(\"\" :: \"l\"(w));",
+            "static int w[4]; f(w);",
+            "const Stack<8> w = a;",
+            "auto w = a[n];",
+            "struct { int a[4]; } w; f(w);",
+            "Guard w; f(w);",
+            "int w[4] /* four */; f(w);",
+            "int w[4] = {1}; f(w);",
+            "int w[] = {1, 2}; f(w);",
+        ] {
+            assert_eq!(rows(body), None, "{body}");
+        }
+        assert_eq!(rows_in("wide", "int n", "int w[4]; wide(w, n);"), None);
+        // To what asks for less, or of something else.
+        assert!(rows("int w[4]; reinterpret_cast<short *>(w)[n] = 0;").is_some());
+        assert!(rows("int w[4]; f(w, reinterpret_cast<int4 *>(in)[n]);").is_some());
+    }
+}

@@ -1,0 +1,72 @@
+//! The pragma with which ptxas spills to shared memory.
+
+use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
+use lmem_base::source::{Span, has_ending};
+use lmem_frame::KernelFrame;
+use nv_code::shared_spilling::{PRAGMA, may_spill};
+
+use crate::framework::LintContext;
+use crate::rewrite::Rewrite;
+
+/// The pragma as the first statement of the kernel, where ptxas does not refuse it. Toolkits that do not know it ignore it,
+/// which a recompilation shows. `advice` is what would be better still, and has no edit.
+pub fn suggestion(cx: &LintContext<'_>, advice: Option<&str>) -> Option<Suggestion> {
+    let function = cx.unit.function(&cx.frame.mangled)?;
+    let adds_shared = cx.unit.launches().dynamic_shared(&cx.frame.name) != Some(0);
+    let may_spill = may_spill(function, &cx.unit.facts.ptx) && !cx.unit.is_relocatable() && !adds_shared;
+    let edit = first_statement(cx.frame, &statement()).filter(|_| may_spill)?;
+    let what = "let `ptxas` spill to shared memory";
+    let title = advice.map_or(what.to_string(), |advice| format!("{advice}; or {what}"));
+    Some(Rewrite::new(Applicability::MaybeIncorrect, vec![edit]).within_kernel(true).suggestion(title))
+}
+
+/// What asks ptxas for it.
+pub fn statement() -> String {
+    format!("asm volatile (\".pragma \\\"{PRAGMA}\\\";\");")
+}
+
+/// A statement behind the brace that opens a kernel, as deep as what follows. The quotes would end a literal of Rust code.
+fn first_statement(frame: &KernelFrame, statement: &str) -> Option<Edit> {
+    let brace = frame.body.as_ref().filter(|brace| brace.text() == "{" && !has_ending(&brace.file.path, &["rs"]))?;
+    let (at, blank) = place(brace.file.text().get(brace.end..)?)?;
+    let span = Span::new(&brace.file, brace.end + at..brace.end + at);
+    Some(Edit::alone(span, format!("{blank}{statement}")))
+}
+
+/// Where a first statement goes in what stands behind the brace, and what goes before it: the line ending and indentation
+/// of the next line, where the first one holds no code.
+fn place(behind: &str) -> Option<(usize, String)> {
+    let line = behind.split('\n').next()?;
+    let rest = line.trim();
+    let at = line.trim_end_matches('\r').len();
+    if rest.ends_with('\\') {
+        return None;
+    }
+    if !(rest.is_empty() || rest.starts_with("//")) || line.len() == behind.len() {
+        return Some((0, " ".to_string()));
+    }
+    let next = behind[line.len()..].trim_start();
+    let blank = &behind[line.len()..behind.len() - next.len()];
+    let indentation = &blank[blank.rfind('\n')? + 1..];
+    let ending = if line.ends_with('\r') { "\r\n" } else { "\n" };
+    Some((at, format!("{ending}{indentation}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_statement_has_a_line_of_its_own() {
+        for (behind, expected) in [
+            ("\n    int i;\n}", "\n    asm;\n    int i;\n}"),
+            (" // note\r\n\r\n\tint i;\r\n}", " // note\r\n\tasm;\r\n\r\n\tint i;\r\n}"),
+            (" int i; }", " asm; int i; }"),
+            (" }", " asm; }"),
+        ] {
+            let (at, blank) = place(behind).unwrap();
+            assert_eq!(format!("{}{blank}asm;{}", &behind[..at], &behind[at..]), expected);
+        }
+        assert_eq!(place(" // \\\n    int i;"), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! Loops whose bound is known at run time only: what is compared, and what it takes for another bound to mean the same.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Binary, Field, Kind, Member, Node};
+use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
+
+use super::for_loop::step;
+use crate::rewrite::facts::steady::{is_reachable, is_steady, may_write};
+
+/// What of a loop's header is known at run time only.
+pub(super) enum Bound<'t> {
+    /// `n` of `int i = 0; i < n; ++i`.
+    Upper,
+    /// `n` of `int i = n; i >= 0; --i`.
+    Start(Node<'t>),
+}
+
+/// The bound of a loop whose counter nothing else changes, and whose value nobody sees after the loop.
+pub(super) fn open_bound<'t>(
+    tree: &SyntaxTree,
+    node: Node<'t>,
+    condition: Node<'t>,
+    body: Node<'t>,
+    counter: &str,
+) -> Option<Bound<'t>> {
+    let constant = |node: Node<'_>| tree.value_of(node);
+    let initializer = node.field(Field::Initializer)?;
+    let kind = counter_kind(tree, node, initializer, counter)?;
+    let start = match initializer.kind() {
+        Kind::Declaration => {
+            let is_alone = initializer.fields(Field::Declarator).count() == 1;
+            initializer.field(Field::Declarator).filter(|_| is_alone)?.field(Field::Value)?
+        }
+        Kind::AssignmentExpression => {
+            initializer.field(Field::Right).filter(|_| is_counter_of_loops(tree, initializer, counter))?
+        }
+        _ => return None,
+    };
+    let update = node.field(Field::Update)?;
+    let target = update.field(Field::Argument).or_else(|| update.field(Field::Left))?;
+    if tree.slice(target) != counter || may_write(tree, body, counter) {
+        return None;
+    }
+    match (step(tree, update)?, constant(start)) {
+        (1.., Some(0..)) => is_steady_bound(tree, condition, body, counter).then_some(Bound::Upper),
+        // Larger steps would start from another remainder.
+        (-1, None) if kind == CounterKind::Int => {
+            let is_down = condition.kind() == Kind::BinaryExpression
+                && tree.slice(condition.field(Field::Left)?) == counter
+                && matches!(condition.operator()?, ">" | ">=")
+                && constant(condition.field(Field::Right)?)? >= 0
+                && is_steady_value(tree, start, body, counter)
+                && is_int(tree, start);
+            is_down.then_some(Bound::Start(start))
+        }
+        _ => None,
+    }
+}
+
+/// Types of counters that hold any extent of an array.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CounterKind {
+    Int,
+    /// Unsigned, or 64 bits wide.
+    Other,
+}
+
+/// `None` for counters of other types: narrow ones wrap around, and a floating-point one may step over a bound.
+fn counter_kind(tree: &SyntaxTree, node: Node<'_>, initializer: Node<'_>, counter: &str) -> Option<CounterKind> {
+    let text = match initializer.kind() {
+        Kind::Declaration => normal(tree.slice(initializer.field(Field::Type)?)),
+        _ => {
+            let all = tree.declarations(enclosing_function(node)?);
+            resolve(&all, counter, initializer.start_byte())?.type_text.clone()
+        }
+    };
+    let is_wide =
+        matches!(
+            text.as_str(),
+            "unsigned" | "unsigned int" | "uint" | "long" | "long long" | "unsigned long" | "unsigned long long"
+        ) || matches!(text.trim_start_matches("std::"), "size_t" | "ptrdiff_t" | "uint32_t" | "int64_t" | "uint64_t");
+    match text.trim_start_matches("std::") {
+        "int" | "int32_t" | "signed" | "signed int" => Some(CounterKind::Int),
+        _ if is_wide => Some(CounterKind::Other),
+        _ => None,
+    }
+}
+
+fn normal(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "const").collect();
+    words.join(" ")
+}
+
+/// Whether an expression is made of variables and numbers of the type `int` alone: what it is compared with then compares
+/// as it is, and none of it wraps around.
+fn is_int(tree: &SyntaxTree, expression: Node<'_>) -> bool {
+    match expression.kind() {
+        Kind::NumberLiteral => {
+            let value = cuda_syntax::constant::evaluate(tree.slice(expression), &|_| None);
+            value.is_some_and(|value| value.integer_type() == cuda_syntax::constant::integer::IntegerType::Int)
+        }
+        Kind::Identifier => {
+            let (name, at) = (tree.slice(expression), expression.start_byte());
+            let all = enclosing_function(expression).map(|function| tree.declarations(function)).unwrap_or_default();
+            match resolve(&all, name, at) {
+                Some(found) => {
+                    found.kind == DeclarationKind::Scalar
+                        && matches!(normal(&found.type_text).as_str(), "int" | "int32_t" | "short" | "signed")
+                }
+                None => false,
+            }
+        }
+        Kind::BinaryExpression | Kind::ParenthesizedExpression => {
+            expression.named_children().all(|part| is_int(tree, part))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a variable that is declared before its loops is used in such loops alone: what one of them leaves in it is seen
+/// by nobody.
+fn is_counter_of_loops(tree: &SyntaxTree, initializer: Node<'_>, counter: &str) -> bool {
+    let found = || {
+        let function = enclosing_function(initializer)?;
+        let all = tree.declarations(function);
+        let own = resolve(&all, counter, initializer.start_byte())?;
+        let is_own_value = own.kind == DeclarationKind::Scalar && !own.is_parameter && own.volatility.is_none();
+        let mut uses = tree.names_of(function, &all, own).into_iter();
+        let is_counted = |node: Node<'_>| {
+            let mut around = Some(node);
+            while let Some(current) = around {
+                let sets = current.field(Field::Initializer).filter(|it| it.kind() == Kind::AssignmentExpression);
+                let (target, value) =
+                    (sets.and_then(|sets| sets.field(Field::Left)), sets.and_then(|sets| sets.field(Field::Right)));
+                // What the counter starts from may be what the loop before left in it.
+                let is_start = value.is_some_and(|value| value.byte_range().contains(&node.start_byte()));
+                if target.is_some_and(|target| tree.slice(target) == counter) && !is_start {
+                    return true;
+                }
+                around = current.parent().filter(|_| current.kind() != Kind::LambdaExpression);
+            }
+            false
+        };
+        Some(is_own_value && uses.all(is_counted) && !is_reachable(tree, function, counter))
+    };
+    found().unwrap_or(false)
+}
+
+/// `i < n` or `i <= n` where nothing in the loop can change `n`.
+fn is_steady_bound(tree: &SyntaxTree, condition: Node<'_>, body: Node<'_>, counter: &str) -> bool {
+    let Some(comparison) = Binary::of(condition) else { return false };
+    let (Some(left), Some(bound)) = (comparison.left(), comparison.right()) else { return false };
+    tree.slice(left) == counter
+        && matches!(comparison.operator(), Some("<" | "<="))
+        && is_steady_value(tree, bound, body, counter)
+}
+
+/// A value that is the same in all rounds.
+fn is_steady_value(tree: &SyntaxTree, bound: Node<'_>, body: Node<'_>, counter: &str) -> bool {
+    let names = tree.identifiers(bound);
+    is_arithmetic(bound)
+        && !names.is_empty()
+        && names.into_iter().all(|name| is_steady(tree, name, body) && tree.slice(name) != counter)
+}
+
+/// Numbers, names, members and sums and products of them.
+fn is_arithmetic(node: Node<'_>) -> bool {
+    match node.kind() {
+        Kind::Identifier | Kind::NumberLiteral | Kind::FieldIdentifier => true,
+        Kind::BinaryExpression | Kind::ParenthesizedExpression => node.named_children().all(is_arithmetic),
+        Kind::FieldExpression => {
+            let object = Member::of(node).filter(|member| member.is_of_object()).and_then(Member::object);
+            object.is_some_and(|object| object.kind() == Kind::Identifier)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,326 @@
+//! `for` loops that could be unrolled: what they count, and where an edit would go.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::identifiers::{identifiers, is_identifier_character};
+use lmem_base::diagnostic::Edit;
+use lmem_frame::{Access, Address, StackObject};
+
+/// A `for` loop of the source.
+#[derive(Clone)]
+pub struct ForLoop {
+    tree: Rc<SyntaxTree>,
+    /// The keyword.
+    start: usize,
+    /// The `#pragma unroll …` before it.
+    pragma: Option<Range<usize>>,
+    /// How often its body runs, where the source says so.
+    pub rounds: Option<u32>,
+    counter: String,
+}
+
+impl ForLoop {
+    /// The line that it starts on.
+    pub fn line(&self) -> usize {
+        self.tree.span(self.start..self.start + 1).map_or(0, |span| span.start_line())
+    }
+
+    pub fn is_within_kernel(&self) -> bool {
+        self.tree.is_within_kernel(self.start)
+    }
+
+    /// `#pragma unroll` before it, in place of one that asks for less.
+    pub fn unroll(&self) -> Option<Edit> {
+        match &self.pragma {
+            Some(pragma) => {
+                let range = unroll_directive(self.tree.text().get(pragma.clone())?)?;
+                self.tree.neutral_replacement(pragma.start + range.start..pragma.start + range.end, "unroll")
+            }
+            None => self.tree.neutral_line_before(self.start, "#pragma unroll"),
+        }
+    }
+
+    /// Loops around it that must be unrolled too, where its bounds are made of their counters and of constants: each of
+    /// its copies has a length that is known then.
+    pub fn enclosing(&self) -> Option<Vec<ForLoop>> {
+        let node = self.node()?;
+        let initializer = node.field(Field::Initializer)?;
+        let parts = [Some(initializer), node.field(Field::Condition), node.field(Field::Update)];
+        let around: Vec<ForLoop> =
+            for_loops(&self.tree, self.start).into_iter().filter(|outer| !outer.is_same(self)).collect();
+        let mut enclosing: Vec<ForLoop> = Vec::new();
+        for name in parts.into_iter().flatten().flat_map(|part| self.tree.identifiers(part)) {
+            let name = self.tree.slice(name);
+            if name == self.counter || self.tree.is_constant(name, self.start) {
+                continue;
+            }
+            let outer = around.iter().find(|outer| outer.counter == name)?;
+            let further = if outer.rounds.is_some() { Vec::new() } else { outer.enclosing()? };
+            for found in std::iter::once(outer.clone()).chain(further) {
+                if !enclosing.iter().any(|known| known.is_same(&found)) {
+                    enclosing.push(found);
+                }
+            }
+        }
+        (!enclosing.is_empty()).then_some(enclosing)
+    }
+
+    pub fn tree(&self) -> &SyntaxTree {
+        &self.tree
+    }
+
+    pub fn counter(&self) -> &str {
+        &self.counter
+    }
+
+    pub fn node(&self) -> Option<Node<'_>> {
+        let mut node = self.tree.node_at(self.start)?;
+        while node.kind() != Kind::ForStatement || node.start_byte() != self.start {
+            node = node.parent()?;
+        }
+        Some(node)
+    }
+
+    pub fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.tree, &other.tree) && self.start == other.start
+    }
+}
+
+/// Loops whose counters the computed indices of accesses are made of, each once, in order; `None` where that is not known
+/// of an access.
+pub fn index_loops<'a>(object: &StackObject, accesses: impl Iterator<Item = &'a Access>) -> Option<Vec<ForLoop>> {
+    let mut loops: Vec<ForLoop> = Vec::new();
+    for access in
+        accesses.filter(|access| matches!(access.address, Address::Counter(_)) && !is_of_compiler(object, access))
+    {
+        let found = loops_of(object, access);
+        if found.is_empty() {
+            return None;
+        }
+        for found in found {
+            if !loops.iter().any(|known| known.is_same(&found)) {
+                loops.push(found);
+            }
+        }
+    }
+    loops.sort_by_key(ForLoop::line);
+    Some(loops)
+}
+
+/// Whether the compiler made the loop, of an initialiser like `{}`: that is gone where no other index is computed. Its
+/// code has the place of some statement beside it.
+fn is_of_compiler(object: &StackObject, access: &Access) -> bool {
+    access.index.is_none() && object.copying_call(access).is_none()
+}
+
+/// Of the loops around an access those whose counter stands in its index.
+fn loops_of(object: &StackObject, access: &Access) -> Vec<ForLoop> {
+    let index = access.index.as_ref().map_or("", |span| span.text());
+    let words: Vec<&str> = identifiers(index).collect();
+    for place in &access.places {
+        let around = for_loops(object.view(place), place.offset);
+        let named: Vec<ForLoop> = around.into_iter().filter(|found| words.contains(&found.counter.as_str())).collect();
+        if !named.is_empty() {
+            return named;
+        }
+    }
+    Vec::new()
+}
+
+/// The `for` loops around an offset that an edit can be made at.
+pub fn for_loops(tree: &Rc<SyntaxTree>, offset: usize) -> Vec<ForLoop> {
+    let mut loops = Vec::new();
+    let mut node = tree.node_at(offset);
+    while let Some(current) = node {
+        if current.kind() == Kind::ForStatement && tree.is_plain(current) {
+            loops.extend(for_loop(tree, current));
+        }
+        if matches!(current.kind(), Kind::FunctionDefinition | Kind::LambdaExpression) {
+            break;
+        }
+        node = current.parent();
+    }
+    loops
+}
+
+/// Whether the loop around an offset that counts a name runs as often as the source says.
+pub fn has_known_length(tree: &Rc<SyntaxTree>, offset: usize, counter: &str) -> bool {
+    let found = for_loops(tree, offset).into_iter().find(|found| found.counter == counter);
+    found.is_some_and(|found| found.rounds.is_some())
+}
+
+fn for_loop(tree: &Rc<SyntaxTree>, node: Node<'_>) -> Option<ForLoop> {
+    let counter = tree.slice(counter_of(node)?).to_string();
+    let is_pragma = |text: &str| text.strip_prefix('#').is_some_and(|rest| rest.trim_start().starts_with("pragma"));
+    let pragma = node.prev_sibling().filter(|before| is_pragma(tree.slice(*before).trim_start()));
+    let pragma = pragma.map(|pragma| pragma.byte_range()).or_else(|| pragma_above(tree, node));
+    let pragma = pragma.filter(|range| tree.text()[range.clone()].contains("unroll"));
+    Some(ForLoop {
+        tree: Rc::clone(tree),
+        start: node.start_byte(),
+        pragma,
+        rounds: rounds(tree, node, &counter),
+        counter,
+    })
+}
+
+/// The name that the initialiser declares or sets.
+fn counter_of(node: Node<'_>) -> Option<Node<'_>> {
+    let initializer = node.field(Field::Initializer)?;
+    let target = match initializer.kind() {
+        Kind::Declaration => initializer.field(Field::Declarator)?.field(Field::Declarator)?,
+        Kind::AssignmentExpression => initializer.field(Field::Left)?,
+        _ => return None,
+    };
+    (target.kind() == Kind::Identifier).then_some(target)
+}
+
+/// How often a loop runs that counts from a constant to a constant.
+fn rounds(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> Option<u32> {
+    let value = |node: Node<'_>| tree.value_of(node);
+    let initializer = node.field(Field::Initializer)?;
+    let start = match initializer.kind() {
+        Kind::Declaration => initializer.field(Field::Declarator)?.field(Field::Value)?,
+        _ => initializer.field(Field::Right)?,
+    };
+    let (start, condition) = (value(start)?, node.field(Field::Condition)?);
+    if condition.kind() != Kind::BinaryExpression || tree.slice(condition.field(Field::Left)?) != counter {
+        return None;
+    }
+    let end = value(condition.field(Field::Right)?)?;
+    let step = step(tree, node.field(Field::Update)?)?;
+    let distance = match condition.operator()? {
+        "<" | "!=" if step > 0 => end - start,
+        "<=" if step > 0 => end - start + 1,
+        ">" | "!=" => start - end,
+        ">=" => start - end + 1,
+        _ => return None,
+    };
+    u32::try_from((distance.max(0) + step.abs() - 1) / step.abs()).ok()
+}
+
+/// `1` of `++i`, `-2` of `i -= 2`.
+pub fn step(tree: &SyntaxTree, update: Node<'_>) -> Option<i64> {
+    let operator = update.operator()?;
+    let by = || tree.value_of(update.field(Field::Right)?);
+    let step = match operator {
+        "++" => 1,
+        "--" => -1,
+        "+=" => by()?,
+        "-=" => -by()?,
+        _ => return None,
+    };
+    (step != 0).then_some(step)
+}
+
+/// The line of a pragma right above a loop, which the tree does not show between the head of a statement and its body.
+fn pragma_above(tree: &SyntaxTree, node: Node<'_>) -> Option<Range<usize>> {
+    let line = tree.line_of(node.start_byte());
+    let is_first = tree.text().get(tree.line_range(line)?.start..node.start_byte())?.trim().is_empty();
+    let above = tree.line_range(line.checked_sub(1)?).filter(|_| is_first)?;
+    let text = tree.text().get(above.clone())?;
+    let directive = text.trim_start().strip_prefix('#')?.trim_start();
+    directive.starts_with("pragma").then_some(above)
+}
+
+/// `unroll 4` or `unroll(4)` in a directive.
+fn unroll_directive(pragma: &str) -> Option<Range<usize>> {
+    let rest = pragma.trim_start().strip_prefix('#')?.trim_start().strip_prefix("pragma")?;
+    let directive = rest.trim_start();
+    let after = directive.strip_prefix("unroll")?;
+    let start = pragma.len() - directive.len();
+    let end_of_word = pragma.len() - after.len();
+    let argument = after.trim_start_matches([' ', '\t']);
+    let length = match argument.strip_prefix('(') {
+        Some(inner) => inner.find(')')? + 2,
+        None => argument.find(|c| !is_identifier_character(c)).unwrap_or(argument.len()),
+    };
+    let end = if length == 0 { end_of_word } else { pragma.len() - argument.len() + length };
+    // What follows may only be a comment; `unroll` alone is what would be written.
+    let tail = pragma.get(end..)?.trim();
+    let is_known = tail.is_empty() || tail.starts_with("//") || tail.starts_with("/*");
+    (is_known && length > 0).then_some(start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::edit::apply;
+
+    fn loops(text: &str) -> Vec<ForLoop> {
+        let tree = Rc::new(SyntaxTree::example("a.cu", text));
+        for_loops(&tree, text.find("HERE").expect("the text has a mark"))
+    }
+
+    fn kernel(text: &str) -> String {
+        format!("constexpr int N = 12;\n__global__ void k(float* a, int n) {{\n  {text}\n}}\n")
+    }
+
+    #[test]
+    fn rounds_are_counted() {
+        for (header, rounds) in [
+            ("int i = 0; i < 12; ++i", Some(12)),
+            ("int i = 0; i < N; i += 4", Some(3)),
+            ("int i = 1; i <= N; i++", Some(12)),
+            ("int i = N - 1; i >= 0; --i", Some(12)),
+            ("unsigned i{3}; i != 12; i++", Some(9)),
+            ("int i = 0; i < n; ++i", None),
+            ("int i = 0; n > i; ++i", None),
+            ("int i = 5; i < 3; ++i", Some(0)),
+        ] {
+            let text = kernel(&format!("for ({header}) a[i] = HERE;"));
+            let found = loops(&text);
+            assert_eq!(found.first().and_then(|found| found.rounds), rounds, "{header}");
+        }
+    }
+
+    #[test]
+    fn a_triangle_is_unrolled_as_a_whole() {
+        let text = kernel(
+            "for (int t = 0; t < n; ++t) for (int i = 0; i < N; ++i) for (int j = i + 1; j < N; ++j) for (int k = j; k < N; ++k) HERE;",
+        );
+        let names = |found: &ForLoop| {
+            found.enclosing().map(|outer| outer.into_iter().map(|outer| outer.counter).collect::<Vec<_>>())
+        };
+        let loops = loops(&text);
+        assert_eq!(names(&loops[0]), Some(vec!["j".to_string(), "i".to_string()]));
+        assert_eq!(names(&loops[1]), Some(vec!["i".to_string()]));
+        assert_eq!((names(&loops[2]), names(&loops[3])), (None, None));
+    }
+
+    #[test]
+    fn pragmas_are_replaced_and_inserted() {
+        for (before, after) in [
+            ("#pragma unroll 1\n  ", "#pragma unroll\n  "),
+            ("#pragma unroll(4)\n  ", "#pragma unroll\n  "),
+            ("# pragma  unroll ( N ) // small\n  ", "# pragma  unroll // small\n  "),
+            ("", "#pragma unroll\n  "),
+            ("// note\n  ", "// note\n  #pragma unroll\n  "),
+        ] {
+            let text = kernel(&format!("{before}for (int i = 0; i < 4; ++i) {{ HERE; }}"));
+            let edit = loops(&text)[0].unroll().expect(before);
+            let expected = kernel(&format!("{after}for (int i = 0; i < 4; ++i) {{ HERE; }}"));
+            assert_eq!(apply(&text, &[&edit]), Some(expected));
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_left_alone() {
+        for text in ["#pragma unroll\n  for (int i = 0; i < 4; ++i) HERE;", "if (n) for (int i = 0; i < 4; ++i) HERE;"]
+        {
+            assert_eq!(loops(&kernel(text))[0].unroll(), None, "{text}");
+        }
+        assert!(loops("#define LOOP for (int i = 0; i < 4; ++i) HERE;\n").is_empty());
+        assert!(loops(&kernel("REPEAT(for (int i = 0; i < 4; ++i) HERE;)")).is_empty());
+    }
+
+    #[test]
+    fn loops_are_told_by_their_counter() {
+        let text = kernel("for (int i = 0; i < 4; ++i) for (int j = 0; j < n; ++j) { HERE; }");
+        let counters: Vec<String> = loops(&text).into_iter().map(|found| found.counter).collect();
+        assert_eq!(counters, ["j", "i"]);
+    }
+}

@@ -1,0 +1,346 @@
+//! A loop with a bound that is known at run time only, turned into one that runs to the extent of an array, with the
+//! present condition as a guard inside: such a loop can be unrolled.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::identifiers::identifiers;
+use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
+use lmem_base::diagnostic::Edit;
+use lmem_frame::Access;
+
+use super::body::{has_meetings, is_compared, is_used_first};
+use super::bound::{Bound, open_bound};
+use super::for_loop::ForLoop;
+
+/// The edits of one loop.
+pub struct Guard {
+    pub edits: Vec<Edit>,
+    /// The loop cannot have run further than to the array's extent: each of its rounds uses the element of its number.
+    pub is_certain: bool,
+    /// The extent, where the source tells.
+    pub extent: Option<u32>,
+}
+
+impl ForLoop {
+    /// The loop with a constant bound; `None` where its form does not show that this does the same.
+    pub fn guarded(&self, array: &str) -> Option<Guard> {
+        let tree = self.tree();
+        let body = self.node()?.field(Field::Body)?;
+        let (extent, used) = uses(tree, body, array)
+            .into_iter()
+            .find_map(|used| Some((extent_text(tree, array, used, self.counter())?, used)))?;
+        let guard = self.bounded_by(&extent)?;
+        let is_certain = is_used_first(tree, used, body);
+        // Who asks in the body how far the counter is has rounds beyond the extent.
+        (is_certain || !is_compared(tree, body, self.counter())).then_some(Guard { is_certain, ..guard })
+    }
+
+    /// The same where a function gets an array of so many elements by a pointer: one place calls it, so that it is always
+    /// this array, and the counter alone is the index of all its accesses in such loops. Instances of a template get
+    /// arrays of other sizes.
+    pub fn guarded_parameter(&self, elements: u64, accesses: &[&Access]) -> Option<Guard> {
+        let tree = self.tree();
+        let function = enclosing_function(self.node()?)?;
+        let counter = self.counter();
+        let mut indices = accesses.iter().filter_map(|access| access.index.as_ref()).map(|span| span.text().trim());
+        let is_direct = indices.all(|index| index == counter || !identifiers(index).any(|word| word == counter));
+        let is_one = !is_template(function) && is_called_once(tree, function);
+        (is_direct && is_one).then(|| self.bounded_by(&elements.to_string()))?
+    }
+
+    fn bounded_by(&self, extent: &str) -> Option<Guard> {
+        let (tree, node) = (self.tree(), self.node()?);
+        let is_statement = node.parent().is_some_and(|parent| parent.kind() == Kind::CompoundStatement);
+        let (condition, body) = (node.field(Field::Condition)?, node.field(Field::Body)?);
+        let is_fit = is_statement
+            && matches!(body.kind(), Kind::CompoundStatement | Kind::ExpressionStatement | Kind::IfStatement);
+        let is_fit = is_fit && !has_meetings(tree, body);
+        let bound =
+            Some(node).filter(|_| is_fit).and_then(|node| open_bound(tree, node, condition, body, self.counter()))?;
+        let (constant, guard) = match bound {
+            Bound::Upper => (
+                tree.replacement(condition.byte_range(), &format!("{} < {extent}", self.counter()))?,
+                tree.slice(condition).to_string(),
+            ),
+            Bound::Start(start) => (
+                tree.replacement(start.byte_range(), &format!("{extent} - 1"))?,
+                format!("{} <= {}", self.counter(), tree.slice(start)),
+            ),
+        };
+        let edits =
+            [self.unroll(), Some(constant), Some(tree.insertion(body.start_byte(), &format!("if ({guard}) "))?)];
+        let value = tree.evaluate(extent, node.start_byte());
+        Some(Guard {
+            edits: edits.into_iter().flatten().collect(),
+            is_certain: false,
+            extent: value.and_then(|value| u32::try_from(value).ok()),
+        })
+    }
+}
+
+/// Whether the text names a function in its definition, in declarations and in one call. What a header has may be called by
+/// other files.
+fn is_called_once(tree: &SyntaxTree, function: Node<'_>) -> bool {
+    let file = tree.span(function.byte_range()).map(|span| span.file);
+    if !file.is_some_and(|file| file.path.extension().is_some_and(|ending| ending == "cu" || ending == "rs")) {
+        return false;
+    }
+    let Some(name) = tree.function_at(function.start_byte()).and_then(|found| tree.text().get(found.name)) else {
+        return false;
+    };
+    let Some(root) = tree.root() else { return false };
+    let base = last_name(name);
+    let uses = tree.identifiers_below(root).into_iter().filter(|node| tree.slice(*node) == base);
+    let others = uses.filter(|node| node.parent().is_none_or(|parent| parent.kind() != Kind::FunctionDeclarator));
+    others.count() == 1
+}
+
+/// Whether a function, or a class or function around it, is a template.
+fn is_template(function: Node<'_>) -> bool {
+    function.enclosing(Kind::TemplateDeclaration).is_some()
+}
+
+/// The outermost subscripts of an array in a region: `a[i][j]`.
+fn uses<'t>(tree: &SyntaxTree, region: Node<'t>, array: &str) -> Vec<Node<'t>> {
+    let is_inner = |node: Node<'_>, child: Node<'_>| {
+        node.kind() == Kind::SubscriptExpression && child.kind() == Kind::SubscriptExpression
+    };
+    let subscripts = region.descendants_through(|node, child| !is_inner(node, child));
+    let is_of_array = |node: &Node<'_>| base_of(*node).is_some_and(|base| tree.slice(base) == array);
+    subscripts.filter(|node| node.kind() == Kind::SubscriptExpression).filter(is_of_array).collect()
+}
+
+/// The identifier that is subscripted.
+fn base_of(subscript: Node<'_>) -> Option<Node<'_>> {
+    let mut node = subscript;
+    while node.kind() == Kind::SubscriptExpression {
+        node = node.field(Field::Argument)?;
+    }
+    (node.kind() == Kind::Identifier).then_some(node)
+}
+
+/// The extent that the counter runs over in `a[i][j]`, as the declaration of `a` in the same function writes it.
+fn extent_text(tree: &SyntaxTree, array: &str, used: Node<'_>, counter: &str) -> Option<String> {
+    let mut indices = Vec::new();
+    let mut node = used;
+    while node.kind() == Kind::SubscriptExpression {
+        let list = node.field(Field::Indices)?;
+        indices.insert(0, tree.slice(list.named_child(0).unwrap_or(list)).trim());
+        node = node.field(Field::Argument)?;
+    }
+    let position = indices.iter().position(|index| *index == counter)?;
+    let declarations = tree.declarations(enclosing_function(used)?);
+    let declaration = resolve(&declarations, array, used.start_byte())
+        .filter(|declaration| declaration.kind == DeclarationKind::Array && !declaration.is_parameter)?;
+    let name = tree.root()?.named_descendant_for_byte_range(declaration.range.0, declaration.range.1)?;
+    let mut declarator = name.parent()?;
+    for _ in 0..position {
+        declarator = declarator.parent()?;
+    }
+    let size = declarator.field(Field::Size).filter(|_| declarator.kind() == Kind::ArrayDeclarator)?;
+    let text = tree.spelled(size, used.start_byte())?;
+    let is_plain = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));
+    is_plain.then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use lmem_base::edit::apply;
+
+    #[test]
+    fn loops_over_parameters_run_to_the_extent_of_the_only_array() {
+        let edited = |body: &str, calls: &str| {
+            let text = format!(
+                "__device__ void f(float *p, const float* q, int n) {{\n  {body}\n}}\n__global__ void k() {{ {calls} }}"
+            );
+            let tree = Rc::new(SyntaxTree::example("a.cu", &text));
+            let found = super::super::for_loop::for_loops(&tree, text.find("HERE")?);
+            let guard = found.first()?.guarded_parameter(4, &[])?;
+            assert!(!guard.is_certain);
+            let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
+            Some(edited.lines().skip(1).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
+        };
+        let body = "for (int i = 0; i < n; ++i) { p[i].r = q[i] + HERE; }";
+        let expected = "#pragma unroll for (int i = 0; i < 4; ++i) if (i < n) { p[i].r = q[i] + HERE; }";
+        assert_eq!(edited(body, "f(a, b, 3);").as_deref(), Some(expected));
+        assert_eq!(edited(body, "f(a, b, 3); f(c, b, 9);"), None);
+    }
+
+    fn guard(body: &str) -> Option<(String, bool)> {
+        let text = format!(
+            "template <int W> __global__ void k(float* in, const int n, P p, int* q) {{\n  float a[W], b[4][8];\n  {body}\n}}\n"
+        );
+        let tree = Rc::new(SyntaxTree::example("a.cu", &text));
+        let found = super::super::for_loop::for_loops(&tree, text.find("HERE").expect("the text has a mark"));
+        let guard = found.first()?.guarded("a").or_else(|| found.first()?.guarded("b"))?;
+        let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
+        let lines: Vec<&str> = edited.lines().skip(2).map(str::trim).collect();
+        Some((lines[..lines.len() - 1].join(" "), guard.is_certain))
+    }
+
+    #[test]
+    fn loops_run_to_the_extent_with_a_guard() {
+        for (body, expected, certain) in [
+            (
+                "for (int i = 0; i < n; ++i) { a[i] = in[i]; HERE; }",
+                "#pragma unroll for (int i = 0; i < W; ++i) if (i < n) { a[i] = in[i]; HERE; }",
+                true,
+            ),
+            (
+                "for (int i = 0; i <= p.n - 1; i += 2) in[i] = b[2][i] + HERE;",
+                "#pragma unroll for (int i = 0; i < 8; i += 2) if (i <= p.n - 1) in[i] = b[2][i] + HERE;",
+                true,
+            ),
+            (
+                "for (int i = 0; i < n; i++) { if (in[i] > 0 && a[i] > 0) HERE; }",
+                "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (in[i] > 0 && a[i] > 0) HERE; }",
+                false,
+            ),
+            (
+                "for (int i = 0; i < n; i++) { if (HERE) break; a[i] = 0; }",
+                "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (HERE) break; a[i] = 0; }",
+                true,
+            ),
+            // What a round beyond the extent does before it ends would be missed.
+            (
+                "for (int i = 0; i < n; i++) { in[i] = 1; if (HERE) break; a[i] = 0; }",
+                "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { in[i] = 1; if (HERE) break; a[i] = 0; }",
+                false,
+            ),
+            (
+                "for (size_t i = 0; i < n; i++) { a[i] = HERE; if (in[i]) break; }",
+                "#pragma unroll for (size_t i = 0; i < W; i++) if (i < n) { a[i] = HERE; if (in[i]) break; }",
+                true,
+            ),
+            (
+                "for (int i = n - 1; i >= 0; --i) { a[i] = HERE; }",
+                "#pragma unroll for (int i = W - 1; i >= 0; --i) if (i <= n - 1) { a[i] = HERE; }",
+                true,
+            ),
+            (
+                "int i;\n  for (i = 0; i < n; ++i) a[i] = HERE; for (i = 0; i < 4; ++i) in[i] = 0;",
+                "int i; #pragma unroll for (i = 0; i < W; ++i) if (i < n) a[i] = HERE; for (i = 0; i < 4; ++i) in[i] = 0;",
+                true,
+            ),
+        ] {
+            assert_eq!(guard(body), Some((expected.to_string(), certain)), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_may_mean_something_else_is_left_alone() {
+        for body in [
+            // The counter is used after the loop.
+            "int i; for (i = 0; i < n; ++i) a[i] = HERE; in[0] = i;",
+            "int i; for (i = 0; i < n; ++i) a[i] = HERE; for (i = i + 1; i < 8; ++i) in[i] = 0;",
+            "int i; int *r = &i; for (i = 0; i < n; ++i) a[i] = HERE;",
+            // The bound or the counter changes.
+            "int m = n; for (int i = 0; i < m; ++i) { a[i] = 0; m = HERE; }",
+            "int m = n; int& r = m; for (int i = 0; i < m; ++i) { a[i] = 0; r = HERE; }",
+            "int m = n; f(&m); for (int i = 0; i < m; ++i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i < n; ++i) { a[i] = 0; i += HERE; }",
+            // What others may write.
+            "for (int i = 0; i < *q; ++i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i < q[0]; ++i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i < global_count; ++i) { a[i] = 0; HERE; }",
+            // The counter lives on, runs down in other steps, or is compared in another way.
+            "for (int i = n; i > 0; i -= 2) { a[i] = 0; HERE; }",
+            "for (int i = *q; i > 0; --i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i != n; ++i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i < n && in[i]; ++i) { a[i] = 0; HERE; }",
+            // Counters that wrap around before the extent, or compare in another way than the guard.
+            "for (unsigned char i = 0; i < n; ++i) { a[i] = 0; HERE; }",
+            "for (float i = 0; i < n; ++i) { a[i] = 0; HERE; }",
+            "unsigned m = n; for (int i = m - 1; i >= 0; --i) { a[i] = HERE; }",
+            "long m = n; for (int i = m; i >= 0; --i) { a[i] = HERE; }",
+            "for (int i = n - 1u; i >= 0; --i) { a[i] = HERE; }",
+            // Threads meet.
+            "for (int i = 0; i < n; ++i) { a[i] = 0; __syncwarp(); HERE; }",
+            "for (int i = 0; i < n; ++i) { a[i] = __shfl_sync(__activemask(), n, i); HERE; }",
+            // An `else` would belong to the guard, and a pragma to it too.
+            "if (n) for (int i = 0; i < n; ++i) { a[i] = 0; HERE; } else in[0] = 1;",
+            "for (int i = 0; i < n; ++i) while (n) { a[i] = 0; HERE; }",
+            // No element has the counter's number.
+            "for (int i = 0; i < n; ++i) { a[i + 1] = 0; HERE; }",
+            "for (int i = 0; i < n; ++i) { in[i] = 0; HERE; }",
+        ] {
+            assert_eq!(guard(body), None, "{body}");
+        }
+    }
+
+    /// The loop at the mark `HERE` with its guard, in a text with directives of its own.
+    fn guarded(text: &str) -> Option<String> {
+        let tree = Rc::new(SyntaxTree::example("a.cu", text));
+        let found = super::super::for_loop::for_loops(&tree, text.find("HERE").expect("the text has a mark"));
+        let edits = found.first()?.guarded("a")?.edits;
+        apply(text, &edits.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_macros_hide_is_not_passed_over() {
+        let kernel = |define: &str, body: &str| {
+            guarded(&format!(
+                "{define}\nvoid k(int* in, int n) {{\n  int a[8];\n  for (int i = 0; i < n; ++i) {{\n{body}\n  }}\n}}\n"
+            ))
+        };
+        assert!(kernel("#define SCALE 3", "a[i] = HERE * SCALE;").is_some());
+        assert!(kernel("#define AT(k) ((k) + 1)", "a[i] = HERE; in[AT(3)] = AT(4);").is_some());
+        for (define, body) in [
+            ("#define stop_if(c) if (c) break", "stop_if(in[i] > 2); a[i] = HERE;"),
+            ("#define need(c) if (!(c)) continue", "need(in[i] > 2); a[i] = HERE;"),
+            ("#define TRACE(x)", "TRACE(a[i]); in[i] = HERE;"),
+            ("#define ALL(x, y) ((x) && (y))", "if (ALL(in[i], a[i])) HERE;"),
+            ("#define NEXT ++i", "a[i] = HERE; NEXT;"),
+            ("#define LAST n = 3", "a[i] = HERE; LAST;"),
+            ("#define cur a[i]", "cur = HERE;"),
+            ("#ifndef SAFE\n#define SAFE 1\n#endif", "a[i] = HERE * SAFE;"),
+            ("", "#if X\nif (in[i]) break;\n#endif\na[i] = HERE;"),
+        ] {
+            assert_eq!(kernel(define, body), None, "{define} {body}");
+        }
+    }
+
+    #[test]
+    fn the_extent_is_that_of_the_array() {
+        let bound = |text: &str| {
+            let text = guarded(text)?;
+            let start = text.rfind("i < ")? + 4;
+            let first = text.find("for (int i = 0; i < ")? + 20;
+            Some(text[first..text[first..].find(';')? + first].to_string()).filter(|_| start > first)
+        };
+        for (text, expected) in [
+            ("#define K 8\nvoid k(int n) { int a[K];\n for (int i = 0; i < n; ++i) a[i] = HERE;\n}", Some("K")),
+            (
+                "constexpr int K = 8;\nvoid k(int n) { int a[K]; { constexpr int K = 4;\n for (int i = 0; i < n; ++i) a[i] = HERE;\n} }",
+                Some("8"),
+            ),
+            (
+                "void k(int n) {\n#define K 8\n int a[K];\n#undef K\n#define K 4\n for (int i = 0; i < n; ++i) a[i] = HERE * K;\n}",
+                Some("8"),
+            ),
+            (
+                "#ifndef K\n#define K 8\n#endif\nvoid k(int n) { int a[K];\n for (int i = 0; i < n; ++i) a[i] = HERE;\n}",
+                None,
+            ),
+            ("#define K 4 + 4\nvoid k(int n) { int a[K];\n for (int i = 0; i < n; ++i) a[i] = HERE;\n}", None),
+        ] {
+            assert_eq!(bound(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_of_one_instance_are_not_written_into_templates() {
+        let text = "template <int N> __device__ void f(float (&v)[N], int n) {\n  for (int i = 0; i < n; ++i) v[i] = HERE;\n}\n\
+                    __global__ void k(int n) { float a[10]; f(a, n); }\n";
+        let tree = Rc::new(SyntaxTree::example("a.cu", text));
+        let found = super::super::for_loop::for_loops(&tree, text.find("HERE").unwrap());
+        assert!(found[0].guarded_parameter(10, &[]).is_none());
+        let plain = text.replace("template <int N> ", "").replace("(&v)[N]", "*v");
+        let tree = Rc::new(SyntaxTree::example("a.cu", &plain));
+        let found = super::super::for_loop::for_loops(&tree, plain.find("HERE").unwrap());
+        assert!(found[0].guarded_parameter(10, &[]).is_some());
+    }
+}

@@ -1,0 +1,110 @@
+//! Loops over an array that are unrolled, so that its indices become constants.
+
+mod body;
+mod bound;
+pub mod for_loop;
+mod guard;
+
+use cuda_syntax::types;
+use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
+use lmem_base::gpu::MAX_REGISTERS;
+use lmem_frame::{Access, Address, StackObject};
+use nv_code::dataflow::Trip;
+
+use self::for_loop::{ForLoop, index_loops};
+use self::guard::Guard;
+use super::Rewrite;
+use super::shared::declaration::declared_elements;
+
+/// Bytes of a register; an array beyond all of them stays where it is.
+const REGISTER_BYTES: u64 = 4;
+
+/// All loops whose counters index an array, unrolled.
+pub struct Unrolled {
+    pub rewrite: Rewrite,
+    /// How many loops there are.
+    loops: usize,
+    /// Some loops run to the extent of the array, with a guard inside.
+    has_guards: bool,
+}
+
+/// `#pragma unroll` at all loops that walk the array. Where a length is known at run time only, the loop runs to the
+/// array's extent first, with a guard.
+pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
+    let Unrolled { rewrite, loops, has_guards } = Unrolled::of(object)?;
+    let is_certain = rewrite.applicability == Applicability::MachineApplicable;
+    let title = match (loops, has_guards, is_certain) {
+        (1, false, _) => "unroll the loop, its length is known",
+        (_, false, _) => "unroll the loops over it, their lengths are known",
+        (1, true, true) => "let the loop run to the array's extent, with a guard inside, and unroll it",
+        (_, true, true) => "let the loops over it run to its extent, with a guard inside, and unroll them",
+        (1, true, false) => {
+            "if the loop never runs beyond the array's extent: run to it, with a guard inside, and unroll"
+        }
+        (_, true, false) => "if no loop runs beyond the array's extent: run to it, with guards inside, and unroll",
+    };
+    Some(rewrite.suggestion(title))
+}
+
+/// Whether the extent that the source gives a guard is one of the object that the compiler laid out.
+fn is_extent_of(guard: &Guard, object: &StackObject) -> bool {
+    let type_text = object.variable.as_ref().map_or("", |variable| variable.type_text.as_str());
+    let (Some(elements), Some(extent)) = (types::extent(type_text), guard.extent.map(u64::from)) else { return true };
+    let is_row = type_text.matches('[').count() == 1;
+    if is_row { extent == elements } else { extent > 0 && elements % extent == 0 }
+}
+
+impl Unrolled {
+    /// `None` where the source of a loop does not show how.
+    pub fn of(object: &StackObject) -> Option<Self> {
+        Self::of_accesses(object, |_| true)
+    }
+
+    /// The same for some of the accesses.
+    pub fn of_accesses(object: &StackObject, is_wanted: impl Fn(&Access) -> bool) -> Option<Self> {
+        if object.bytes > u64::from(MAX_REGISTERS) * REGISTER_BYTES {
+            return None;
+        }
+        let accesses: Vec<&Access> = object.accesses.iter().filter(|access| is_wanted(access)).collect();
+        let mut loops = index_loops(object, accesses.iter().copied())?;
+        // Of a triangle the inner loops have a known length once the outer ones are unrolled.
+        let inner: Vec<(ForLoop, Vec<ForLoop>)> = loops
+            .iter()
+            .filter(|found| found.rounds.is_none())
+            .filter_map(|it| Some((it.clone(), it.enclosing()?)))
+            .collect();
+        let is_inner = |found: &ForLoop| inner.iter().any(|(known, _)| known.is_same(found));
+        let has_run_time = accesses.iter().any(|access| access.address == Address::Counter(Trip::RunTime));
+        let is_known = |found: &ForLoop| found.rounds.is_some() || !has_run_time || is_inner(found);
+        let outer: Vec<ForLoop> = inner.iter().flat_map(|(_, outer)| outer.clone()).collect();
+        for found in outer {
+            if !loops.iter().any(|known| known.is_same(&found)) {
+                loops.push(found);
+            }
+        }
+        let (known, open): (Vec<&ForLoop>, Vec<&ForLoop>) = loops.iter().partition(|found| is_known(found));
+        let array = object.variable.as_ref().map_or("", |variable| variable.name.as_str());
+        let elements = declared_elements(object);
+        let guarded = |found: &&ForLoop| found.guarded(array).or_else(|| found.guarded_parameter(elements?, &accesses));
+        let guards: Vec<Guard> = open.iter().map(guarded).collect::<Option<_>>()?;
+        if !guards.iter().all(|guard| is_extent_of(guard, object)) {
+            return None;
+        }
+        let rounds = loops.iter().filter_map(|found| found.rounds);
+        let rounds = rounds.chain(guards.iter().filter_map(|guard| guard.extent)).max();
+        let has_guards = !guards.is_empty();
+        let applicability = match guards.iter().all(|guard| guard.is_certain) {
+            true => Applicability::MachineApplicable,
+            false => Applicability::MaybeIncorrect,
+        };
+        // A loop that is to be unrolled already has nothing to be changed.
+        let unrolled = known.iter().filter_map(|found| found.unroll());
+        let edits: Vec<Edit> = unrolled.chain(guards.into_iter().flat_map(|guard| guard.edits)).collect();
+        let keeps_loops = edits.is_empty();
+        let rewrite = Rewrite::new(applicability, edits)
+            .rounds(rounds)
+            .within_kernel(loops.iter().all(ForLoop::is_within_kernel))
+            .keeping_loops(keeps_loops);
+        Some(Self { rewrite, loops: loops.len(), has_guards })
+    }
+}
