@@ -1,6 +1,7 @@
 //! One run of `cargo lmem check`: from the command line to a report, stage by stage.
 
 mod failures;
+mod findings;
 mod fixing;
 mod gather;
 mod machine;
@@ -49,6 +50,7 @@ use crate::{fix, report};
 use progress::Progress;
 use unit::{Shared, UnitReport, check_unit};
 
+pub use findings::Findings;
 pub use fixing::Fixes;
 pub use unit::{ArtifactSource, Compilers, MARKS_SPILLS, Sourced, register_flag};
 
@@ -279,9 +281,6 @@ fn check_once(
             return Err(CheckError::Interrupted);
         }
     }
-    if let Some(cache) = compilers.cache.as_ref().filter(|_| reports.iter().any(|report| !report.cached)) {
-        cache.shrink();
-    }
     if let Some(toolkit) = jobs.first().map(|job| &job.target.toolkit) {
         failures::one_for_each_cause(&mut reports, toolkit, cancel);
     }
@@ -308,6 +307,7 @@ fn check_once(
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
     let fixes = prove::prove(&mut report, &run)?;
     drop(jobs);
+    compilers.cache.iter().for_each(Cache::finish);
     // Ctrl-C during the last compilation changes nothing, and is obeyed all the same.
     let interrupted = was_interrupted || cancel.load(Ordering::Relaxed);
     report.summary.interrupted = interrupted;

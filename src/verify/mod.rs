@@ -24,6 +24,7 @@ use lmem_base::diagnostic::{
 use lmem_base::edit;
 use lmem_base::gpu::Arch;
 use lmem_base::source::normalize;
+use lmem_base::stored::Lazy;
 use lmem_unit::{AsCompiled, MessageKind, TranslationUnit, UnitCode};
 use nv_code::computed_costs;
 
@@ -56,9 +57,10 @@ pub struct Subject<'a> {
     pub target: &'a Target,
     /// What it was compiled for, which a rescue may have raised.
     pub architecture: &'a str,
+    /// Files that it was compiled from and that edits may be in, without `..` in their names.
     pub dependencies: &'a [PathBuf],
     /// Its files as they were compiled.
-    pub files: &'a AsCompiled,
+    pub files: &'a Lazy<AsCompiled>,
     pub before: &'a Measured,
 }
 
@@ -252,8 +254,7 @@ fn reads(subject: &Subject<'_>, edit: &Edit) -> bool {
         // It was compiled before, and stays what it is.
         UnitCode::Machine(_) => return false,
     };
-    let normal = normalize(path);
-    is_own || subject.dependencies.iter().any(|dependency| normalize(dependency) == normal)
+    is_own || (!subject.dependencies.is_empty() && subject.dependencies.contains(&normalize(path)))
 }
 
 /// Tries candidates together, and those of which that does not tell, alone.
