@@ -221,11 +221,13 @@ fn check_once(
     let workspace = gather::workspace(&arguments.scope(&current), surroundings.program)?;
     rules.map_or(Ok(()), |rules| fix::refuse(&workspace.root, rules, cancel))?;
     let levels = all_levels(arguments, &workspace)?;
+    let cache = cache_of(arguments, &workspace.root);
     let gatherer = gather::Gatherer {
         arguments,
         architectures: &architectures,
         workspace: &workspace,
         is_recorded: surroundings.recorded.is_some(),
+        cache: cache.as_ref().filter(|_| surroundings.recorded.is_none()),
         cancel,
         talk,
     };
@@ -267,7 +269,7 @@ fn check_once(
             tries_shared_spilling: levels.warns_of("shared_spill_available"),
             show: &show,
         },
-        cache: cache_of(arguments, &workspace.root),
+        cache,
     };
     let jobs = jobs(&architectures, &workspace, &extraction, &Arc::new(toolkit), &levels, talk);
     let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
