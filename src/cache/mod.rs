@@ -34,7 +34,7 @@ pub use store::{Key, MAX_VARIABLE, clear, limit, usage};
 /// Changes whenever entries of older versions of this tool must not be read.
 const FORMAT: &str = "cargo-lmem artifacts 5";
 /// The same for the figures of edited units.
-const OVERLAY_FORMAT: &str = "cargo-lmem figures 5";
+const OVERLAY_FORMAT: &str = "cargo-lmem figures 6";
 /// The same for what was found out from artifacts and from Rust code; it changes with the program, too.
 const RESULT_FORMAT: &str = "cargo-lmem results 1";
 

@@ -16,6 +16,7 @@ use lmem_unit::{Artifacts, AsCompiled, TranslationUnit, UnitCode};
 
 use super::messages;
 use super::unit::UnitReport;
+use crate::verify::cost_of;
 use crate::verify::measure::Measured;
 
 /// All that a unit gave for a target.
@@ -39,6 +40,8 @@ pub struct Findings {
     pub dependencies: Vec<PathBuf>,
     pub as_compiled: Lazy<AsCompiled>,
     pub measured: Measured,
+    /// Of compiling it again, in compilations of small files.
+    pub cost: u64,
 }
 
 /// What was found in a kernel, or in a function with a frame of its own.
@@ -91,6 +94,7 @@ impl Findings {
     /// Notes what the unit was compiled from.
     pub fn add_origin(&mut self, unit: &TranslationUnit, artifacts: &Artifacts, root: &Path) {
         self.read.clone_from(&artifacts.dependencies);
+        self.cost = cost_of(&artifacts.ptx);
         // What kernel strings include matters wherever it lies; of files, only the user's are edited, or have comments for us.
         let is_file = matches!(unit.code, UnitCode::CudaFile { .. });
         let base = normalize(&unit.base);
@@ -109,6 +113,7 @@ impl Findings {
             dependencies: self.dependencies,
             as_compiled: self.as_compiled,
             measured: self.measured,
+            cost: self.cost,
             ..UnitReport::default()
         };
         for frame in self.frames {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use globset::GlobMatcher;
+use serde::{Deserialize, Serialize};
 
 use lmem_base::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
 use lmem_base::gpu::Arch;
@@ -14,7 +15,7 @@ use lmem_base::stored::Lazy;
 use lmem_base::version::Version;
 use lmem_frame::{KernelFrame, SpillCheck, StackObjectKind, attribute};
 use lmem_lints::{self, Circumstances, Levels, LintContext, UnitContext};
-use lmem_unit::{Artifacts, AsCompiled, DriverOptions, TranslationUnit, UnitCode};
+use lmem_unit::{Artifacts, AsCompiled, CompilerMessage, DriverOptions, TranslationUnit, UnitCode};
 use nv_code::{ReadError, UnitFacts, read_machine_code, read_unit};
 
 use super::findings::{Findings, FrameFindings, Graded};
@@ -120,19 +121,51 @@ fn findings_key(cache: &Cache, unit: &TranslationUnit, unit_key: &Key) -> Option
     if is_machine_code { None } else { cache.result_key("findings", &(unit_key.as_str(), unit)) }
 }
 
+/// What became of an edited unit. That a compiler refuses an edit is known from then on, too.
+#[derive(Serialize, Deserialize)]
+enum Tried {
+    Measured(Measured),
+    Refused { architecture: String, messages: Vec<CompilerMessage> },
+}
+
+impl Tried {
+    /// `None` for failures that say nothing of the edit.
+    fn of(result: &Result<Measured, Box<Failure>>) -> Option<Self> {
+        match result {
+            Ok(measured) => Some(Self::Measured(measured.clone())),
+            Err(failure) => match &failure.error {
+                CompileError::Refused { architecture } => {
+                    Some(Self::Refused { architecture: architecture.clone(), messages: failure.messages.clone() })
+                }
+                _ => None,
+            },
+        }
+    }
+
+    fn result(self) -> Result<Measured, Box<Failure>> {
+        match self {
+            Self::Measured(measured) => Ok(measured),
+            Self::Refused { architecture, messages } => {
+                let error = CompileError::Refused { architecture };
+                Err(Box::new(Failure { error, messages, rescues: Vec::new(), ptx: None }))
+            }
+        }
+    }
+}
+
 impl OverlaySource for Compilers<'_> {
     fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
-        let key = self.cache.as_ref().map(|cache| cache.overlay_key(overlay, target));
-        let (cache, key) = (self.cache.as_ref(), key.as_ref());
-        if let Some(measured) = cache.zip(key).and_then(|(cache, key)| cache.get_value(key)) {
-            return Ok(measured);
+        let measured = self.compile_overlay(overlay, target);
+        if let Some((cache, tried)) = self.cache.as_ref().zip(Tried::of(&measured)) {
+            // What cannot be kept is tried again; the run's own artifacts tell that the cache is broken.
+            drop(cache.put_value(&cache.overlay_key(overlay, target), &tried));
         }
-        let measured = self.compile_overlay(overlay, target)?;
-        if let Some((cache, key)) = cache.zip(key) {
-            // Figures that cannot be kept are measured again; the run's own artifacts tell that the cache is broken.
-            drop(cache.put_value(key, &measured));
-        }
-        Ok(measured)
+        measured
+    }
+
+    fn measured(&self, overlay: &Overlay<'_>, target: &Target) -> Option<Result<Measured, Box<Failure>>> {
+        let cache = self.cache.as_ref()?;
+        cache.get_value(&cache.overlay_key(overlay, target)).map(Tried::result)
     }
 }
 
@@ -183,6 +216,8 @@ pub struct UnitReport {
     pub as_compiled: Lazy<AsCompiled>,
     /// Figures that suggestions are compared with.
     pub measured: Measured,
+    /// Of compiling it again, in compilations of small files.
+    pub cost: u64,
     pub frame_bytes: u64,
     pub unexplained_bytes: u64,
     pub failed: bool,

@@ -56,7 +56,7 @@ pub enum Command {
     Explain(ExplainArgs),
     /// List, install, locate or remove CUDA toolkits
     Toolkit(ToolkitArgs),
-    /// Show or clear the cache of compiled kernels
+    /// Show, prune or clear the cache of compiled kernels and findings
     Cache(CacheArgs),
     /// Stand in for nvcc during a build (internal)
     #[command(hide = true, name = lmem_project::build_flags::NVCC_STAND_IN, disable_help_flag = true)]
@@ -179,14 +179,8 @@ pub struct CheckArgs {
     /// Show suggestions without compiling them first
     #[arg(long, help_heading = "Suggestions")]
     pub no_verify: bool,
-    /// Seconds for compiling suggestions; what is left then is marked as not verified
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 60,
-        help_heading = "Suggestions",
-        conflicts_with = "no_verify"
-    )]
+    /// Compilations of small files that proving suggestions may cost, the costliest findings first; the next run goes on
+    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Suggestions", conflicts_with = "no_verify")]
     pub verify_budget: u64,
 
     /// Format of the findings
@@ -289,6 +283,12 @@ pub enum CacheCommand {
     Info,
     /// Remove everything from it
     Clear,
+    /// Remove what was not used for the longest time
+    Prune {
+        /// MiB that may be left [default: what the cache may hold]
+        #[arg(long, value_name = "MIB")]
+        max_size: Option<u64>,
+    },
 }
 
 #[cfg(test)]
