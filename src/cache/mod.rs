@@ -4,15 +4,17 @@
 //! that were read ([`inputs`]). Paths below the workspace are kept relative to it, so that a cache can move to another machine.
 //! An entry that is cut or broken is as if it were not there ([`store`]).
 
+mod cargo;
 mod environment;
 mod hashes;
 mod inputs;
 mod store;
+mod times;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -28,7 +30,9 @@ use crate::verify::overlay::Overlay;
 use hashes::Hashes;
 use inputs::{Here, Inputs, Portable};
 use store::Store;
+use times::Times;
 
+pub use cargo::CargoMemory;
 pub use store::{Key, MAX_VARIABLE, clear, limit, usage};
 
 /// Changes whenever entries of older versions of this tool must not be read.
@@ -44,6 +48,7 @@ pub struct Cache {
     root: PathBuf,
     hashes: Hashes,
     inputs: Inputs,
+    times: Times,
     /// Identities of toolkits by their folder.
     toolkits: Mutex<HashMap<PathBuf, String>>,
     /// What the units of this run were compiled from: digests by the names of their artifacts.
@@ -75,11 +80,13 @@ impl Cache {
     pub fn new(folder: PathBuf, root: &Path) -> Self {
         let store = Store::new(folder);
         let hashes = Hashes::load(&store, root);
+        let times = Times::load(&store, root);
         Self {
             store,
             root: root.to_path_buf(),
             hashes,
             inputs: Inputs::default(),
+            times,
             toolkits: Mutex::default(),
             contents: Mutex::default(),
             sources: Mutex::default(),
@@ -345,9 +352,25 @@ impl Cache {
         self.program.get_or_init(|| self.hashes.of(&std::env::current_exe().ok()?)).as_deref()
     }
 
+    /// What compiling a unit took the last time.
+    pub fn time_of(&self, unit: &TranslationUnit, architecture: &str) -> Option<Duration> {
+        self.times.of(&format!("{} {architecture}", unit.name))
+    }
+
+    /// Notes what compiling a unit took.
+    pub fn took(&self, unit: &TranslationUnit, architecture: &str, time: Duration) {
+        self.times.add(format!("{} {architecture}", unit.name), time);
+    }
+
+    /// Keeps what this run knows of files.
+    fn save_hashes(&self) {
+        self.hashes.save(&self.store, &self.root);
+    }
+
     /// Keeps what this run knows of files, and removes the least recently used entries while all together are too large.
     pub fn finish(&self) {
-        self.hashes.save(&self.store, &self.root);
+        self.save_hashes();
+        self.times.save(&self.store, &self.root);
         self.store.shrink(limit());
     }
 }

@@ -1,5 +1,6 @@
 //! What was typed on the command line.
 
+mod flags;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -93,8 +94,8 @@ pub struct CheckArgs {
     #[arg(value_name = "PATHS")]
     pub paths: Vec<PathBuf>,
 
-    /// Package to check (name or glob; may be repeated)
-    #[arg(short, long, value_name = "SPEC", help_heading = "Packages", conflicts_with = "paths")]
+    /// Package to check (name or glob; may be repeated), or a build folder with `compile_commands.json`
+    #[arg(short, long, value_name = "SPEC|BUILD_DIR", help_heading = "Packages")]
     pub package: Vec<String>,
     /// Check all packages of the workspace
     #[arg(long, help_heading = "Packages", conflicts_with = "paths")]
@@ -115,6 +116,12 @@ pub struct CheckArgs {
     /// Toolkit to use: a folder, a version such as `13.5`, or `managed`
     #[arg(long, value_name = "PATH|VERSION|managed", help_heading = "Compilation")]
     pub toolkit: Option<String>,
+    /// Folder to look for headers of `.cu` files in (may be repeated)
+    #[arg(short = 'I', long, value_name = "FOLDER", help_heading = "Compilation")]
+    pub include_dir: Vec<PathBuf>,
+    /// Flags for all `.cu` files, beside those of their builds: `"-O1 --use_fast_math"`
+    #[arg(long, value_name = "FLAGS", help_heading = "Compilation", allow_hyphen_values = true)]
+    pub nvcc_flags: Vec<String>,
     /// Never use the network: do not download a toolkit
     #[arg(long, help_heading = "Compilation")]
     pub offline: bool,
@@ -151,8 +158,8 @@ pub struct CheckArgs {
     /// Report a lint
     #[arg(short = 'W', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
     pub warn: Vec<String>,
-    /// Report a lint and exit with 1
-    #[arg(short = 'D', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
+    /// Report a lint and exit with 1; or define a macro for all `.cu` files, where it has a value or capital letters
+    #[arg(short = 'D', long, value_name = "LINT|NAME[=VALUE]", help_heading = "Lints", action = clap::ArgAction::Append)]
     pub deny: Vec<String>,
     /// As --deny, and not to be allowed again
     #[arg(short = 'F', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
@@ -205,11 +212,12 @@ impl CheckArgs {
     pub fn scope(&self, current_folder: &Path) -> Scope {
         Scope {
             paths: self.paths.clone(),
-            packages: self.package.clone(),
+            packages: self.builds_and_packages(current_folder).1,
             workspace: self.workspace,
             exclude: self.exclude.clone(),
             manifest_path: self.manifest_path.clone(),
             current_folder: current_folder.to_path_buf(),
+            memory: None,
         }
     }
 }
