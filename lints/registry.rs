@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use lmem_base::diagnostic::Applicability;
-use lmem_base::level::Level;
 use lmem_frame::StackObject;
 use lmem_unit::{CompilerMessage, TranslationUnit};
 use nv_code::dataflow::may_fuse;
 
-use crate::framework::{Check, Claim, Finding, Levels, Lint, LintContext, UnitContext, is_minor, remark};
+use crate::framework::{Check, Claim, Finding, Lint, LintContext, UnitContext, is_minor, remark};
 
 /// All lints. The last one claims what no other does, so that the bytes add up.
 pub static ALL: &[&Lint] = &[
@@ -107,28 +106,23 @@ fn with_owner(finding: Finding, object: &StackObject) -> Finding {
     }
 }
 
-/// Runs all kernel lints that are wanted over a frame.
-pub fn kernel_claims(cx: &LintContext<'_>, levels: &Levels) -> Vec<Claim> {
+/// Runs all kernel lints over a frame.
+pub fn kernel_claims(cx: &LintContext<'_>) -> Vec<Claim> {
     let claim = |lint: &&'static Lint| match lint.check {
         Check::Kernel(check) => Some(Claim { lint, finding: check(cx)?, bytes: 0, is_minor: false }),
         _ => None,
     };
-    wanted(levels).filter_map(|lint| claim(&lint)).collect()
+    ALL.iter().filter_map(claim).collect()
 }
 
-/// Remarks on the options of a unit, by all lints that are wanted.
-pub fn option_claims(cx: &UnitContext<'_>, levels: &Levels) -> Vec<Claim> {
+/// Remarks on the options of a unit, by all lints.
+pub fn option_claims(cx: &UnitContext<'_>) -> Vec<Claim> {
     let claims = |lint: &'static Lint| match lint.check {
         Check::Options(check) => check(cx),
         _ => Vec::new(),
     };
     let claim = |lint| move |finding| Claim { lint, finding, bytes: 0, is_minor: false };
-    wanted(levels).flat_map(|lint| claims(lint).into_iter().map(claim(lint))).collect()
-}
-
-/// What these lints ask costs more than the answer of one that nobody hears.
-fn wanted(levels: &Levels) -> impl Iterator<Item = &'static Lint> {
-    ALL.iter().copied().filter(|lint| levels.level(lint) != Level::Allow)
+    ALL.iter().copied().flat_map(|lint| claims(lint).into_iter().map(claim(lint))).collect()
 }
 
 /// Whether a lint says what a warning of a compiler says, and better.
@@ -161,6 +155,8 @@ pub fn unit_claim(unit: &TranslationUnit, is_debug: bool) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framework::Levels;
+    use lmem_base::level::Level;
 
     #[test]
     fn levels_are_set_in_order_and_forbid_stays() {

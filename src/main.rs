@@ -303,9 +303,14 @@ fn run_cache(arguments: &CacheArgs) -> Exit {
     match arguments.command {
         CacheCommand::Info => {
             let (entries, bytes) = cache::usage(&folder);
-            let size = bytes as f64 / 1048576.0;
-            let text = format!("{}\n{entries} compilations, {size:.1} MiB\n", folder.display());
+            let limit = cache::limit() >> 20;
+            let text = format!("{}\n{entries} entries, {:.1} of {limit} MiB\n", folder.display(), mib(bytes));
             write_text(&mut anstream::stdout().lock(), &text)
+        }
+        CacheCommand::Prune { max_size } => {
+            let limit = max_size.map_or_else(cache::limit, |mib| mib.saturating_mul(1 << 20));
+            let (entries, bytes) = cache::prune(&folder, limit);
+            write_text(&mut anstream::stdout().lock(), &format!("removed {entries} entries, {:.1} MiB\n", mib(bytes)))
         }
         CacheCommand::Clear => {
             // What builds were seen to do, and texts of programs, are found out again as compilations are.
@@ -314,6 +319,10 @@ fn run_cache(arguments: &CacheArgs) -> Exit {
             result.map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)
         }
     }
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / 1048576.0
 }
 
 fn check_error(error: &CheckError) -> Exit {

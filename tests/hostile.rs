@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use cuda_syntax::SyntaxTrees;
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::gpu::Arch;
-use lmem_base::level::Level;
 use lmem_base::source::SourceFile;
 use lmem_frame::attribute;
-use lmem_lints::{Levels, LintContext, UnitContext, claims, kernel_claims, known_names, option_claims};
+use lmem_lints::{LintContext, UnitContext, claims, kernel_claims, option_claims};
 use lmem_unit::{Artifacts, NvccFlags, TranslationUnit, UnitCode, parse_messages};
 use nv_code::{read_machine_code, read_unit};
 
@@ -59,19 +58,12 @@ fn examine(cubin: &[u8], ptx: &str) {
     let unit = unit();
     let views = SyntaxTrees::new(&unit, &artifacts, Path::new("/nowhere"));
     let about = UnitContext::new(&unit, &artifacts, &facts, &views, &[], Some((32, "-maxrregcount=32".into())));
-    let levels = everything();
-    drop(option_claims(&about, &levels));
+    drop(option_claims(&about));
     for frame in attribute(&views, &facts, &artifacts, None) {
         assert_eq!(frame.objects.iter().map(|object| object.bytes).sum::<u64>(), frame.usage.stack_frame);
         let cx = LintContext { unit: &about, frame: &frame, arch: Arch::new(90), has_spill_marks: true };
-        drop((claims(&cx), kernel_claims(&cx, &levels)));
+        drop((claims(&cx), kernel_claims(&cx)));
     }
-}
-
-fn everything() -> Levels {
-    let mut levels = Levels::default();
-    known_names().into_iter().for_each(|name| levels.set(name, Level::Warn));
-    levels
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A finding with the lint that made it, and the diagnostic that becomes of it.
 
-use lmem_base::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Location};
+use lmem_base::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Location, Severity};
 use lmem_frame::{CallAreaKind, KernelFrame, StackObject, StackObjectKind};
 use lmem_unit::TranslationUnit;
 
@@ -50,10 +50,15 @@ impl Claim {
     /// The claim as a diagnostic; `None` where the lint is allowed.
     pub fn into_diagnostic(self, levels: &Levels, about: &Circumstances<'_>) -> Option<Diagnostic> {
         let severity = levels.severity(self.lint, self.is_minor)?;
+        Some(Diagnostic { severity, ..self.into_loudest(about) })
+    }
+
+    /// The claim as a diagnostic that has no level yet.
+    pub fn into_loudest(self, about: &Circumstances<'_>) -> Diagnostic {
         let kernels = about.frame.map(|frame| instance(frame, self.bytes, about)).into_iter().collect();
         let finding = self.finding;
-        Some(Diagnostic {
-            severity,
+        Diagnostic {
+            severity: Severity::Error,
             code: Code::Lint(self.lint.name),
             message: finding.message,
             primary: finding.primary,
@@ -72,7 +77,7 @@ impl Claim {
                 kernels,
             }),
             package: about.unit.package.clone(),
-        })
+        }
     }
 }
 

@@ -2,14 +2,19 @@
 
 use std::ffi::OsString;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
 
 use cuda_toolkit::{self, Toolkit};
-use lmem_extract::{Extraction, extract};
+use lmem_base::places;
+use lmem_extract::{Extraction, RustCode};
 use lmem_project::build_flags::{self, Asked, BuildFlags, CaptureError};
+use lmem_project::config::PackageConfig;
 use lmem_project::discover::{DiscoverError, Scope, Workspace, discover};
 
 use super::{CheckError, Talk, not_captured, select_toolkit, target};
+use crate::cache::Cache;
 use crate::cli::CheckArgs;
 use crate::run::{self, RunError};
 
@@ -40,8 +45,25 @@ pub(super) struct Gatherer<'a> {
     pub workspace: &'a Workspace,
     /// Artifacts are recorded: nothing of this machine counts.
     pub is_recorded: bool,
+    pub cache: Option<&'a Cache>,
     pub cancel: &'a AtomicBool,
     pub talk: &'a Talk,
+}
+
+/// Everything that is known of a workspace before its Rust code is read. Settings are shared by many files.
+fn description(workspace: &Workspace, builds: &BuildFlags) -> String {
+    let mut configs: Vec<*const PackageConfig> = Vec::new();
+    let mut text = format!("{:?}\n{:?}\n{:?}\n{builds:?}\n", workspace.root, workspace.packages, workspace.places);
+    for file in &workspace.files {
+        let config = Arc::as_ptr(&file.config);
+        let number = configs.iter().position(|known| *known == config).unwrap_or_else(|| {
+            configs.push(config);
+            text.push_str(&format!("{:?}\n", file.config));
+            configs.len() - 1
+        });
+        text.push_str(&format!("{:?} {:?} {} {number}\n", file.path, file.package, file.explicit));
+    }
+    text
 }
 
 impl Gatherer<'_> {
@@ -65,13 +87,28 @@ impl Gatherer<'_> {
         };
         builds.notes.iter().for_each(|note| self.talk.note(note));
         builds.details.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
-        let extraction = extract(self.workspace, &builds);
+        let extraction = lmem_extract::with_rust_code(self.rust_code(&builds), self.workspace, &builds);
         if self.arguments.capture {
             let notes = not_captured::notes(&extraction, self.workspace, &builds);
             notes.iter().for_each(|note| self.talk.note(note));
         }
         extraction.notes.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
         Ok(Gathered { extraction, toolkit, ended: None })
+    }
+
+    /// What the Rust code says, or said when it was looked through with all that has a part in it as it is now.
+    fn rust_code(&self, builds: &BuildFlags) -> RustCode {
+        let look = || lmem_extract::rust_code(self.workspace, builds);
+        let Some(cache) = self.cache else { return look() };
+        let Some(key) = cache.result_key("Rust code", &description(self.workspace, builds)) else { return look() };
+        if let Some(code) = cache.result(&key, None) {
+            return code;
+        }
+        let since = SystemTime::now();
+        let (code, asked) = places::watched(look);
+        // Without an entry the next run looks again; the artifacts tell that the cache cannot be written.
+        drop(cache.keep_result(&key, None, &code, asked, since));
+        code
     }
 
     fn of_program(&self, command: &[OsString]) -> Result<Gathered, CheckError> {

@@ -1,6 +1,7 @@
 //! One run of `cargo lmem check`: from the command line to a report, stage by stage.
 
 mod failures;
+mod findings;
 mod fixing;
 mod gather;
 mod known;
@@ -16,13 +17,14 @@ mod suppress;
 mod target;
 mod unit;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use globset::Glob;
 use thiserror::Error;
@@ -35,10 +37,10 @@ use lmem_extract::Extraction;
 use lmem_lints::{self, Levels, remark};
 use lmem_project::build_flags::CaptureError;
 use lmem_project::config::{ConfigError, PackageConfig};
-use lmem_project::discover::{DiscoverError, Workspace};
+use lmem_project::discover::{DiscoverError, Remember, Scope, Workspace};
 use lmem_unit::{MachineCode, TranslationUnit, UnitCode, declared_target};
 
-use crate::cache::{self, Cache};
+use crate::cache::{self, Cache, CargoMemory};
 use crate::cli::CheckArgs;
 use crate::compile::rescue::HeaderIndex;
 use crate::compile::unit::{Compiler, Shown, Target};
@@ -51,6 +53,7 @@ use crate::{fix, report};
 use progress::Progress;
 use unit::{Shared, UnitReport, check_unit};
 
+pub use findings::Findings;
 pub use fixing::Fixes;
 pub use unit::{ArtifactSource, Compilers, MARKS_SPILLS, Sourced, register_flag};
 
@@ -221,15 +224,28 @@ fn check_once(
     let kernels =
         kernels.map_err(|error| CheckError::Usage(format!("`--kernel`: {error}")))?.map(|glob| glob.compile_matcher());
     let architectures = target::typed(&arguments.arch)?;
-    let workspace = gather::workspace(&arguments.scope(&current), surroundings.program)?;
+    let (build_folders, packages) = arguments.builds_and_packages(&current);
+    if !packages.is_empty() && !arguments.paths.is_empty() {
+        let package = &packages[0];
+        return Err(CheckError::Usage(format!(
+            "`-p {package}` is no folder with `compile_commands.json`, and packages are not chosen beside paths"
+        )));
+    }
+    let extra_flags = arguments.extra_flags(&current).map_err(CheckError::Usage)?;
+    let memory = memory(arguments, &current).filter(|_| surroundings.recorded.is_none());
+    let scope = Scope { memory: memory.clone().map(|memory| memory as Arc<dyn Remember>), ..arguments.scope(&current) };
+    let workspace = Workspace { extra_flags, build_folders, ..gather::workspace(&scope, surroundings.program)? };
+    memory.iter().for_each(|memory| memory.finish());
     rules.map_or(Ok(()), |rules| fix::refuse(&workspace.root, rules, cancel))?;
     let levels = all_levels(arguments, &workspace)?;
     let known = known::Known::of(arguments, &workspace, &current)?;
+    let cache = cache_of(arguments, &workspace.root);
     let gatherer = gather::Gatherer {
         arguments,
         architectures: &architectures,
         workspace: &workspace,
         is_recorded: surroundings.recorded.is_some(),
+        cache: cache.as_ref().filter(|_| surroundings.recorded.is_none()),
         cancel,
         talk,
     };
@@ -271,12 +287,12 @@ fn check_once(
             tries_shared_spilling: levels.warns_of("shared_spill_available"),
             show: &show,
         },
-        cache: cache_of(arguments, &workspace.root),
+        cache,
     };
     let jobs = jobs(&architectures, &workspace, &extraction, &Arc::new(toolkit), &levels, talk);
     let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
     let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
-    let mut reports = run_jobs(&jobs, &shared, threads, talk);
+    let mut reports = run_jobs(&jobs, &shared, threads, compilers.cache.as_ref(), talk);
     let was_interrupted = cancel.load(Ordering::Relaxed) || reports.iter().any(|report| report.interrupted);
     if was_interrupted {
         // What was found until then is shown.
@@ -284,9 +300,6 @@ fn check_once(
         if reports.iter().all(|report| report.diagnostics.is_empty()) || arguments.fix {
             return Err(CheckError::Interrupted);
         }
-    }
-    if let Some(cache) = compilers.cache.as_ref().filter(|_| reports.iter().any(|report| !report.cached)) {
-        cache.shrink();
     }
     if let Some(toolkit) = jobs.first().map(|job| &job.target.toolkit) {
         failures::one_for_each_cause(&mut reports, toolkit, cancel);
@@ -319,6 +332,7 @@ fn check_once(
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
     let fixes = prove::prove(&mut report, &run)?;
     drop(jobs);
+    compilers.cache.iter().for_each(Cache::finish);
     // Ctrl-C during the last compilation changes nothing, and is obeyed all the same.
     let interrupted = was_interrupted || cancel.load(Ordering::Relaxed);
     report.summary.interrupted = interrupted;
@@ -350,9 +364,15 @@ fn select_toolkit(
 }
 
 fn sandbox(arguments: &CheckArgs, workspace: &Workspace, toolkit: &Toolkit, current: &Path) -> Sandbox {
-    let allowed: Vec<_> = arguments.allow_read.iter().map(|path| current.join(path)).collect();
+    let typed = arguments.allow_read.iter().chain(&arguments.include_dir);
+    let allowed: Vec<_> = typed.map(|path| current.join(path)).collect();
     let memory = (arguments.memory > 0).then(|| arguments.memory.saturating_mul(1 << 20));
     Sandbox::new(&workspace.places, &allowed, toolkit, cuda_toolkit::managed_folder(), memory)
+}
+
+/// What cargo said to earlier runs in this folder.
+fn memory(arguments: &CheckArgs, current: &Path) -> Option<Arc<CargoMemory>> {
+    cache_of(arguments, current).map(|cache| Arc::new(CargoMemory::new(cache)))
 }
 
 fn cache_of(arguments: &CheckArgs, root: &Path) -> Option<Cache> {
@@ -395,10 +415,11 @@ fn levels(arguments: &CheckArgs, config: Option<&PackageConfig>) -> Result<Level
     for (lint, level) in config.map(|config| &config.lints).into_iter().flatten() {
         levels.set(lint, *level);
     }
+    let denied = arguments.denied();
     let typed = [
         (&arguments.allow, Level::Allow),
         (&arguments.warn, Level::Warn),
-        (&arguments.deny, Level::Deny),
+        (&denied, Level::Deny),
         (&arguments.forbid, Level::Forbid),
     ];
     for (names, level) in typed {
@@ -499,7 +520,14 @@ fn config_of<'a>(unit: &TranslationUnit, workspace: &'a Workspace) -> Option<&'a
 }
 
 /// Runs all jobs on some threads; the reports are in the order of the jobs.
-fn run_jobs(jobs: &[Job<'_>], shared: &Shared<'_>, threads: usize, talk: &Talk) -> Vec<UnitReport> {
+fn run_jobs(
+    jobs: &[Job<'_>],
+    shared: &Shared<'_>,
+    threads: usize,
+    cache: Option<&Cache>,
+    talk: &Talk,
+) -> Vec<UnitReport> {
+    let order = longest_first(jobs, cache);
     let next = AtomicUsize::new(0);
     let reports: Mutex<Vec<Option<UnitReport>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     let progress = Progress::new("Checking", jobs.len(), talk.quiet);
@@ -507,11 +535,15 @@ fn run_jobs(jobs: &[Job<'_>], shared: &Shared<'_>, threads: usize, talk: &Talk) 
         for _ in 0..threads.min(jobs.len()) {
             scope.spawn(|| {
                 loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = jobs.get(index) else { break };
+                    let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() else { break };
+                    let job = &jobs[index];
                     progress.start(&job.unit.name);
+                    let start = Instant::now();
                     let report = check_unit(job.unit, &job.target, job.levels, shared);
                     progress.finish(&job.unit.name);
+                    if let Some(cache) = cache.filter(|_| !report.cached) {
+                        cache.took(job.unit, &job.target.architecture, start.elapsed());
+                    }
                     if let Ok(mut reports) = reports.lock() {
                         reports[index] = Some(report);
                     }
@@ -522,6 +554,17 @@ fn run_jobs(jobs: &[Job<'_>], shared: &Shared<'_>, threads: usize, talk: &Talk) 
     progress.clear();
     // A poisoned lock means a thread panicked, and the scope has passed that on already.
     reports.into_inner().unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// The jobs in the order in which they are begun: those that took longest, and before them those of which nothing is known.
+fn longest_first(jobs: &[Job<'_>], cache: Option<&Cache>) -> Vec<usize> {
+    let time = |index: &usize| {
+        let job = &jobs[*index];
+        Reverse(cache.and_then(|cache| cache.time_of(job.unit, &job.target.architecture)).unwrap_or(Duration::MAX))
+    };
+    let mut order: Vec<usize> = (0..jobs.len()).collect();
+    order.sort_by_key(time);
+    order
 }
 
 fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) {

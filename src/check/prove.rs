@@ -1,7 +1,7 @@
 //! Compiling the suggestions of a run before it shows them.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggestion};
 use lmem_base::words::plural;
@@ -11,7 +11,7 @@ use super::progress::Progress;
 use super::unit::{Shared, UnitReport};
 use super::{CheckError, Job, Talk};
 use crate::cli::CheckArgs;
-use crate::verify::{self, Prover, Subject, Watcher};
+use crate::verify::{self, Budget, Prover, Subject, Watcher};
 
 /// The run whose suggestions are compiled.
 pub struct Run<'a> {
@@ -73,14 +73,9 @@ fn compile(diagnostics: &mut [Diagnostic], run: &Run<'_>, subjects: &[Subject<'_
     }
     let start = Instant::now();
     let progress = Progress::new("Proving", 0, talk.quiet);
-    let prover = Prover {
-        subjects,
-        source: shared.source,
-        root: shared.root,
-        threads,
-        deadline: start + Duration::from_secs(arguments.verify_budget),
-        watcher: &progress,
-    };
+    let budget = Budget::new(arguments.verify_budget);
+    let prover =
+        Prover { subjects, source: shared.source, root: shared.root, threads, budget: &budget, watcher: &progress };
     let tally = verify::prove(diagnostics, &prover);
     let fixes = match tally.interrupted {
         false if is_asked(arguments) => combine(diagnostics, &prover, arguments, talk),
@@ -90,6 +85,12 @@ fn compile(diagnostics: &mut [Diagnostic], run: &Run<'_>, subjects: &[Subject<'_
     progress.clear();
     for (place, fault) in &tally.refuted {
         talk.detail(&format!("suggestion for {place} is not shown: {fault}"));
+    }
+    if tally.open > 0 && budget.denied() > 0 {
+        let (left, budget) = (plural(tally.open as u64, "suggestion"), arguments.verify_budget);
+        talk.note(&format!(
+            "{left} left unverified: `--verify-budget {budget}` is used up, costliest findings first; run again to go on"
+        ));
     }
     talk.detail(&format!(
         "suggestions: {} tried, {} proven, {} not compiled; {} in {:.1} s",
@@ -113,10 +114,6 @@ impl Watcher for Progress {
 
     fn finish(&self, name: &str) {
         self.finish(name);
-    }
-
-    fn skip(&self) {
-        self.skip();
     }
 }
 
@@ -156,5 +153,6 @@ fn subject<'a>(job: &'a Job<'_>, report: &'a UnitReport) -> Option<Subject<'a>> 
         dependencies: &report.dependencies,
         files: &report.as_compiled,
         before: &report.measured,
+        cost: report.cost,
     })
 }

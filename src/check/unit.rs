@@ -2,22 +2,27 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use globset::GlobMatcher;
+use serde::{Deserialize, Serialize};
 
 use cuda_syntax::SyntaxTrees;
 use lmem_base::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
 use lmem_base::gpu::Arch;
-use lmem_base::mangling::demangle;
+use lmem_base::places;
+use lmem_base::source::normalize;
+use lmem_base::stored::Lazy;
 use lmem_base::version::Version;
 use lmem_frame::{KernelFrame, SpillCheck, StackObjectKind, attribute};
 use lmem_lints::{self, Circumstances, Levels, LintContext, UnitContext};
-use lmem_unit::{Artifacts, AsCompiled, DriverOptions, TranslationUnit, UnitCode};
+use lmem_unit::{Artifacts, AsCompiled, CompilerMessage, DriverOptions, TranslationUnit, UnitCode};
 use nv_code::{ReadError, UnitFacts, read_machine_code, read_unit};
 
+use super::findings::{Findings, FrameFindings, Graded};
 use super::machine::source_file;
 use super::messages;
-use crate::cache::Cache;
+use crate::cache::{Cache, Key};
 use crate::compile::given::given;
 use crate::compile::rescue::HeaderIndex;
 use crate::compile::unit::{CompileError, Compiler, Failure, Shown, Target};
@@ -35,6 +40,23 @@ pub trait ArtifactSource: OverlaySource {
     /// # Errors
     /// The unit does not compile, or the compilers cannot be run.
     fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>>;
+
+    /// What was found out about a unit earlier, if all that this depends on is as it was.
+    fn findings(&self, _unit: &TranslationUnit, _target: &Target) -> Option<Findings> {
+        None
+    }
+
+    /// Keeps what was found out by asking for some paths since some time; says why that cannot be.
+    fn keep_findings(
+        &self,
+        _unit: &TranslationUnit,
+        _target: &Target,
+        _findings: &Findings,
+        _asked: BTreeSet<PathBuf>,
+        _since: SystemTime,
+    ) -> Option<String> {
+        None
+    }
 }
 
 /// Artifacts, and how they were come by.
@@ -64,25 +86,87 @@ impl ArtifactSource for Compilers<'_> {
         if let Some(artifacts) = cache.get(&key).filter(is_enough) {
             return Ok(Sourced { artifacts, cached: true, cache_error: None });
         }
+        let since = SystemTime::now();
         let artifacts = self.compiler.compile(unit, target)?;
-        let cache_error = cache.put(&key, &artifacts, &target.toolkit.root).err().map(|error| error.to_string());
+        let cache_error = cache.put(&key, &artifacts, &target.toolkit.root, since).err().map(|error| error.to_string());
         Ok(Sourced { artifacts, cached: false, cache_error })
+    }
+
+    fn findings(&self, unit: &TranslationUnit, target: &Target) -> Option<Findings> {
+        let cache = self.cache.as_ref()?;
+        let unit_key = cache.key(unit, target);
+        let found: Findings = cache.result(&findings_key(cache, unit, &unit_key)?, Some(&unit_key))?;
+        (found.tried_shared_spilling || !self.compiler.tries_shared_spilling).then_some(found)
+    }
+
+    fn keep_findings(
+        &self,
+        unit: &TranslationUnit,
+        target: &Target,
+        findings: &Findings,
+        asked: BTreeSet<PathBuf>,
+        since: SystemTime,
+    ) -> Option<String> {
+        let cache = self.cache.as_ref()?;
+        let unit_key = cache.key(unit, target);
+        let key = findings_key(cache, unit, &unit_key)?;
+        let toolkit = normalize(&target.toolkit.root);
+        let paths = findings.read.iter().cloned().chain(asked).filter(|path| !path.starts_with(&toolkit));
+        cache.keep_result(&key, Some(&unit_key), findings, paths, since).err().map(|error| error.to_string())
+    }
+}
+
+/// Machine code is read as it is found, and what lies around it has a part in that.
+fn findings_key(cache: &Cache, unit: &TranslationUnit, unit_key: &Key) -> Option<Key> {
+    let is_machine_code = matches!(unit.code, UnitCode::Machine(_));
+    if is_machine_code { None } else { cache.result_key("findings", &(unit_key.as_str(), unit)) }
+}
+
+/// What became of an edited unit. That a compiler refuses an edit is known from then on, too.
+#[derive(Serialize, Deserialize)]
+enum Tried {
+    Measured(Measured),
+    Refused { architecture: String, messages: Vec<CompilerMessage> },
+}
+
+impl Tried {
+    /// `None` for failures that say nothing of the edit.
+    fn of(result: &Result<Measured, Box<Failure>>) -> Option<Self> {
+        match result {
+            Ok(measured) => Some(Self::Measured(measured.clone())),
+            Err(failure) => match &failure.error {
+                CompileError::Refused { architecture } => {
+                    Some(Self::Refused { architecture: architecture.clone(), messages: failure.messages.clone() })
+                }
+                _ => None,
+            },
+        }
+    }
+
+    fn result(self) -> Result<Measured, Box<Failure>> {
+        match self {
+            Self::Measured(measured) => Ok(measured),
+            Self::Refused { architecture, messages } => {
+                let error = CompileError::Refused { architecture };
+                Err(Box::new(Failure { error, messages, rescues: Vec::new(), ptx: None }))
+            }
+        }
     }
 }
 
 impl OverlaySource for Compilers<'_> {
     fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
-        let key = self.cache.as_ref().map(|cache| cache.overlay_key(overlay, target));
-        let (cache, key) = (self.cache.as_ref(), key.as_ref());
-        if let Some(measured) = cache.zip(key).and_then(|(cache, key)| cache.get_value(key)) {
-            return Ok(measured);
+        let measured = self.compile_overlay(overlay, target);
+        if let Some((cache, tried)) = self.cache.as_ref().zip(Tried::of(&measured)) {
+            // What cannot be kept is tried again; the run's own artifacts tell that the cache is broken.
+            drop(cache.put_value(&cache.overlay_key(overlay, target), &tried));
         }
-        let measured = self.compile_overlay(overlay, target)?;
-        if let Some((cache, key)) = cache.zip(key) {
-            // Figures that cannot be kept are measured again; the run's own artifacts tell that the cache is broken.
-            drop(cache.put_value(key, &measured));
-        }
-        Ok(measured)
+        measured
+    }
+
+    fn measured(&self, overlay: &Overlay<'_>, target: &Target) -> Option<Result<Measured, Box<Failure>>> {
+        let cache = self.cache.as_ref()?;
+        cache.get_value(&cache.overlay_key(overlay, target)).map(Tried::result)
     }
 }
 
@@ -127,12 +211,14 @@ pub struct UnitReport {
     pub functions: Vec<String>,
     /// What the unit was compiled for, which a rescue may have raised.
     pub architecture: String,
-    /// Files that it was compiled from, but for its own text.
+    /// Files that it was compiled from, but for its own text: those that edits may be in, and that have comments for us.
     pub dependencies: Vec<PathBuf>,
     /// The user's files among them, and its own text, as they were compiled.
-    pub as_compiled: AsCompiled,
+    pub as_compiled: Lazy<AsCompiled>,
     /// Figures that suggestions are compared with.
     pub measured: Measured,
+    /// Of compiling it again, in compilations of small files.
+    pub cost: u64,
     pub frame_bytes: u64,
     pub unexplained_bytes: u64,
     pub failed: bool,
@@ -151,7 +237,11 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
         let diagnostics = claim.into_diagnostic(levels, &about(&target.architecture)).into_iter().collect();
         return UnitReport { diagnostics, is_unread: true, ..Default::default() };
     }
-    let mut report = UnitReport::default();
+    if let Some(findings) = shared.source.findings(unit, target) {
+        let kernels = shared.kernels.as_ref();
+        return UnitReport { cached: true, ..findings.report(unit, levels, kernels) };
+    }
+    let since = SystemTime::now();
     let sourced = match &unit.code {
         UnitCode::Machine(code) => {
             given(unit, code).map(|artifacts| Sourced { artifacts, cached: false, cache_error: None })
@@ -160,20 +250,29 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
     };
     match sourced {
         Ok(sourced) => {
-            report.cached = sourced.cached;
-            report.cache_error = sourced.cache_error;
-            examine(unit, target, &sourced.artifacts, levels, shared, &mut report);
+            let (findings, asked) = places::watched(|| examine(unit, target, &sourced.artifacts, shared));
+            // What an edit or another program changed since the artifacts were made is asked for again.
+            let since = if sourced.cached { SystemTime::now() } else { since };
+            let not_kept = shared.source.keep_findings(unit, target, &findings, asked, since);
+            UnitReport {
+                cached: sourced.cached,
+                cache_error: sourced.cache_error.or(not_kept),
+                ..findings.report(unit, levels, shared.kernels.as_ref())
+            }
         }
         Err(failure) => {
-            report.interrupted = matches!(failure.error, CompileError::Cancelled);
-            report.failed = !must_fail(unit, &failure);
-            report.diagnostics = match report.failed {
-                true => messages::failure(&failure, unit, shared.root),
-                false => vec![messages::expected_failure(unit)],
-            };
+            let failed = !must_fail(unit, &failure);
+            UnitReport {
+                interrupted: matches!(failure.error, CompileError::Cancelled),
+                failed,
+                diagnostics: match failed {
+                    true => messages::failure(&failure, unit, shared.root),
+                    false => vec![messages::expected_failure(unit)],
+                },
+                ..UnitReport::default()
+            }
         }
     }
-    report
 }
 
 /// Whether a text does not compile, and all code that has it compiled demands that.
@@ -182,24 +281,23 @@ fn must_fail(unit: &TranslationUnit, failure: &Failure) -> bool {
     is_demanded && matches!(failure.error, CompileError::Refused { .. })
 }
 
-fn examine(
-    unit: &TranslationUnit,
-    target: &Target,
-    artifacts: &Artifacts,
-    levels: &Levels,
-    shared: &Shared<'_>,
-    report: &mut UnitReport,
-) {
-    report.rescues = artifacts.rescues.clone();
-    report.architecture = artifacts.architecture.clone();
+/// Everything that can be said of a unit, whoever wants to hear it.
+fn examine(unit: &TranslationUnit, target: &Target, artifacts: &Artifacts, shared: &Shared<'_>) -> Findings {
     let located = messages::located(&artifacts.messages, unit, shared.root, &artifacts.ptx);
-    report.diagnostics.extend(messages::warnings(&located, unit));
+    let mut findings = Findings {
+        diagnostics: messages::warnings(&located, unit).into_iter().map(Graded::message).collect(),
+        rescues: artifacts.rescues.clone(),
+        architecture: artifacts.architecture.clone(),
+        tried_shared_spilling: artifacts.shared_log.is_some(),
+        ..Findings::default()
+    };
     let facts = match read(unit, target, artifacts, shared) {
         Ok(facts) => facts,
         Err(error) => {
-            report.failed = true;
-            report.diagnostics.extend(unreadable(unit, &error.to_string(), shared.root));
-            return;
+            findings.failed = true;
+            let errors = unreadable(unit, &error.to_string(), shared.root);
+            findings.diagnostics.extend(errors.into_iter().map(Graded::message));
+            return findings;
         }
     };
     let register_flag = register_flag(unit).or_else(|| given_limit(&facts));
@@ -216,26 +314,17 @@ fn examine(
         toolkit: &toolkit,
         flags: flag_origin(unit),
     };
-    let remarks =
-        lmem_lints::option_claims(&cx, levels).into_iter().filter_map(|claim| claim.into_diagnostic(levels, &about));
-    report.diagnostics.extend(remarks.map(|diagnostic| placed(diagnostic, unit)));
-    let frames = attribute(&views, &facts, artifacts, register_flag);
-    let left_out = frames.iter().filter(|frame| frame.is_entry && !is_wanted(frame, shared));
-    report.left_out.extend(left_out.map(|frame| frame.name.clone()));
-    for frame in frames.iter().filter(|frame| is_wanted(frame, shared)) {
-        report.kernels += usize::from(frame.is_entry);
-        if !matches!(unit.code, UnitCode::Machine(_)) {
-            report.functions.push(frame.mangled.clone());
-        }
-        report.frame_bytes += frame.usage.stack_frame;
-        examine_frame(&cx, frame, &Circumstances { frame: Some(frame), ..about }, levels, report);
+    let remarks = lmem_lints::option_claims(&cx).into_iter().map(|claim| Graded::claim(claim, &about));
+    findings.diagnostics.extend(remarks);
+    for frame in &attribute(&views, &facts, artifacts, register_flag) {
+        findings.frames.push(examine_frame(&cx, frame, &Circumstances { frame: Some(frame), ..about }));
     }
-    report.dependencies = artifacts.dependencies.clone();
-    report.as_compiled = artifacts.as_compiled.clone();
-    report.measured = Measured::of_log(&facts.log);
-    if report.diagnostics.iter().any(|diagnostic| !diagnostic.suggestions.is_empty()) {
-        report.measured.add_work(artifacts);
+    findings.add_origin(unit, artifacts, shared.root);
+    findings.measured = Measured::of_log(&facts.log);
+    if findings.has_suggestions() {
+        findings.measured.add_work(artifacts);
     }
+    findings
 }
 
 /// Reads what a compiler gave, or what was found compiled.
@@ -264,28 +353,23 @@ fn given_limit(facts: &UnitFacts) -> Option<(u32, String)> {
     facts.register_limit.map(|registers| (registers, format!("-maxrregcount={registers}")))
 }
 
-fn examine_frame(
-    unit: &UnitContext<'_>,
-    frame: &KernelFrame,
-    about: &Circumstances<'_>,
-    levels: &Levels,
-    report: &mut UnitReport,
-) {
+fn examine_frame(unit: &UnitContext<'_>, frame: &KernelFrame, about: &Circumstances<'_>) -> FrameFindings {
     let has_spill_marks = unit.facts.has_spill_marks;
     let cx = LintContext { unit, frame, arch: Arch::of(about.architecture), has_spill_marks };
-    let claims = lmem_lints::claims(&cx);
-    for claim in claims.into_iter().chain(lmem_lints::kernel_claims(&cx, levels)) {
+    let mut unexplained_bytes = 0;
+    let mut diagnostics = Vec::new();
+    for claim in lmem_lints::claims(&cx).into_iter().chain(lmem_lints::kernel_claims(&cx)) {
         if claim.lint.name == "unexplained_local_memory" {
-            report.unexplained_bytes += claim.bytes;
+            unexplained_bytes += claim.bytes;
         }
-        let mut diagnostic = claim.into_diagnostic(levels, about);
-        if let (Some(diagnostic), UnitCode::Machine(_)) = (&mut diagnostic, &about.unit.code) {
+        let mut graded = Graded::claim(claim, about);
+        if let UnitCode::Machine(_) = &about.unit.code {
             // Edits of its source do not reach it, so that none can be proven.
-            diagnostic.suggestions.clear();
+            graded.diagnostic.suggestions.clear();
         }
-        report.diagnostics.extend(diagnostic.map(|diagnostic| placed(diagnostic, about.unit)));
+        diagnostics.push(graded);
     }
-    report.diagnostics.extend(frame.spill_check.map(|check| spills_differ(check, frame, about)));
+    diagnostics.extend(frame.spill_check.map(|check| Graded::message(spills_differ(check, frame, about))));
     debug_assert_eq!(
         frame.objects.iter().map(|object| object.bytes).sum::<u64>(),
         frame.usage.stack_frame,
@@ -297,6 +381,15 @@ fn examine_frame(
             .map(|object| (object.bytes, matches!(object.kind, StackObjectKind::Unknown)))
             .collect::<Vec<_>>()
     );
+    FrameFindings {
+        name: frame.name.clone(),
+        mangled: frame.mangled.clone(),
+        kernels: frame.kernels.clone(),
+        is_entry: frame.is_entry,
+        stack_frame: frame.usage.stack_frame,
+        unexplained_bytes,
+        diagnostics,
+    }
 }
 
 /// The marks of ptxas and its figures do not agree: something moves bytes that we do not understand.
@@ -321,21 +414,6 @@ fn spills_differ(check: SpillCheck, frame: &KernelFrame, about: &Circumstances<'
     }
 }
 
-/// Code from headers outside the workspace alone has no line of the user's: the unit's start stands for it.
-fn placed(mut diagnostic: Diagnostic, unit: &TranslationUnit) -> Diagnostic {
-    if diagnostic.primary.is_none() {
-        let text = match &unit.code {
-            UnitCode::Machine(code) if code.span.range().is_empty() => "in this file",
-            UnitCode::Machine(_) => "in the machine code that is loaded here",
-            UnitCode::Ptx { text, .. } if text.span(0..1).is_none() => "in the PTX that is loaded here",
-            _ => "in code that this file includes",
-        };
-        let text = text.to_string();
-        diagnostic.primary = messages::start_of(unit).map(|span| Label { span, text });
-    }
-    diagnostic
-}
-
 fn unreadable(unit: &TranslationUnit, error: &str, root: &Path) -> Vec<Diagnostic> {
     if let UnitCode::Machine(_) = &unit.code {
         return messages::failure(&Box::<Failure>::from(CompileError::Broken(error.to_string())), unit, root);
@@ -352,13 +430,6 @@ fn unreadable(unit: &TranslationUnit, error: &str, root: &Path) -> Vec<Diagnosti
         evidence: None,
         package: unit.package.clone(),
     }]
-}
-
-fn is_wanted(frame: &KernelFrame, shared: &Shared<'_>) -> bool {
-    // A function is looked at with each kernel that has a copy of it.
-    let names = frame.kernels.iter().flat_map(|kernel| [demangle(kernel), kernel.clone()]);
-    let mut names = names.chain([frame.name.clone(), frame.mangled.clone()]);
-    shared.kernels.as_ref().is_none_or(|glob| names.any(|name| glob.is_match(&name)))
 }
 
 pub fn flag_origin(unit: &TranslationUnit) -> FlagOrigin {

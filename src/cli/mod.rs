@@ -1,5 +1,6 @@
 //! What was typed on the command line.
 
+mod flags;
 mod output;
 mod words;
 
@@ -58,7 +59,7 @@ pub enum Command {
     Explain(ExplainArgs),
     /// List, install, locate or remove CUDA toolkits
     Toolkit(ToolkitArgs),
-    /// Show or clear the cache of compiled kernels
+    /// Show, prune or clear the cache of compiled kernels and findings
     Cache(CacheArgs),
     /// Stand in for nvcc during a build (internal)
     #[command(hide = true, name = lmem_project::build_flags::NVCC_STAND_IN, disable_help_flag = true)]
@@ -95,8 +96,8 @@ pub struct CheckArgs {
     #[arg(value_name = "PATHS")]
     pub paths: Vec<PathBuf>,
 
-    /// Package to check (name or glob; may be repeated)
-    #[arg(short, long, value_name = "SPEC", help_heading = "Packages", conflicts_with = "paths")]
+    /// Package to check (name or glob; may be repeated), or a build folder with `compile_commands.json`
+    #[arg(short, long, value_name = "SPEC|BUILD_DIR", help_heading = "Packages")]
     pub package: Vec<String>,
     /// Check all packages of the workspace
     #[arg(long, help_heading = "Packages", conflicts_with = "paths")]
@@ -117,6 +118,12 @@ pub struct CheckArgs {
     /// Toolkit to use: a folder, a version such as `13.5`, or `managed`
     #[arg(long, value_name = "PATH|VERSION|managed", help_heading = "Compilation")]
     pub toolkit: Option<String>,
+    /// Folder to look for headers of `.cu` files in (may be repeated)
+    #[arg(short = 'I', long, value_name = "FOLDER", help_heading = "Compilation")]
+    pub include_dir: Vec<PathBuf>,
+    /// Flags for all `.cu` files, beside those of their builds: `"-O1 --use_fast_math"`
+    #[arg(long, value_name = "FLAGS", help_heading = "Compilation", allow_hyphen_values = true)]
+    pub nvcc_flags: Vec<String>,
     /// Never use the network: do not download a toolkit
     #[arg(long, help_heading = "Compilation")]
     pub offline: bool,
@@ -153,8 +160,8 @@ pub struct CheckArgs {
     /// Report a lint
     #[arg(short = 'W', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
     pub warn: Vec<String>,
-    /// Report a lint and exit with 1
-    #[arg(short = 'D', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
+    /// Report a lint and exit with 1; or define a macro for all `.cu` files, where it has a value or capital letters
+    #[arg(short = 'D', long, value_name = "LINT|NAME[=VALUE]", help_heading = "Lints", action = clap::ArgAction::Append)]
     pub deny: Vec<String>,
     /// As --deny, and not to be allowed again
     #[arg(short = 'F', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
@@ -191,14 +198,8 @@ pub struct CheckArgs {
     /// Show suggestions without compiling them first
     #[arg(long, help_heading = "Suggestions")]
     pub no_verify: bool,
-    /// Seconds for compiling suggestions; what is left then is marked as not verified
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 60,
-        help_heading = "Suggestions",
-        conflicts_with = "no_verify"
-    )]
+    /// Compilations of small files that proving suggestions may cost, the costliest findings first; the next run goes on
+    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Suggestions", conflicts_with = "no_verify")]
     pub verify_budget: u64,
 
     /// Format of the findings
@@ -223,11 +224,12 @@ impl CheckArgs {
     pub fn scope(&self, current_folder: &Path) -> Scope {
         Scope {
             paths: self.paths.clone(),
-            packages: self.package.clone(),
+            packages: self.builds_and_packages(current_folder).1,
             workspace: self.workspace,
             exclude: self.exclude.clone(),
             manifest_path: self.manifest_path.clone(),
             current_folder: current_folder.to_path_buf(),
+            memory: None,
         }
     }
 }
@@ -309,6 +311,12 @@ pub enum CacheCommand {
     Info,
     /// Remove everything from it
     Clear,
+    /// Remove what was not used for the longest time
+    Prune {
+        /// MiB that may be left [default: what the cache may hold]
+        #[arg(long, value_name = "MIB")]
+        max_size: Option<u64>,
+    },
 }
 
 #[cfg(test)]

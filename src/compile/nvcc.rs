@@ -10,7 +10,7 @@ use lmem_unit::NvccFlags;
 use super::ptxas::REPORTING_FLAGS;
 
 /// Variables whose flags nvcc adds to every command line.
-const ADDING_VARIABLES: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
+pub const ADDING_VARIABLES: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
 
 /// The command line that compiles `source` for one architecture such as `sm_90` into `cubin`.
 ///

@@ -1,17 +1,13 @@
 //! Which proven suggestions hold together: what is written to files is what was compiled.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
 
 use lmem_base::diagnostic::{Diagnostic, Suggestion};
 use lmem_base::edit;
 
 use super::measure::{Measured, canonical};
-use super::{Candidate, Prover, candidate_of, compare, is_cancelled, judge_kernels, run};
+use super::{Budget, Candidate, Prover, candidate_of, compare, is_cancelled, judge_kernels, run};
 use crate::compile::unit::Failure;
-
-/// Writing nothing after all that was compiled would waste it, so the budget of the proof does not count here.
-const TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Suggestions that hold together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,7 +47,8 @@ impl Group {
 
 /// Chooses of the proven suggestions that are accepted as many as hold together, the costliest findings first.
 pub fn combine(diagnostics: &[Diagnostic], accepts: impl Fn(&Suggestion) -> bool, prover: &Prover<'_>) -> Combined {
-    let prover = &Prover { deadline: Instant::now() + TIME, ..*prover };
+    // Writing nothing after all that was compiled would waste it, so the budget of the proof does not count here.
+    let prover = &Prover { budget: &Budget::new(u64::MAX), ..*prover };
     let (candidates, mut left) = candidates(diagnostics, accepts, prover);
     let mut groups = groups(&candidates);
     let mut combined = Combined::default();

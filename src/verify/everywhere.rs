@@ -28,7 +28,8 @@ fn is_one(edit: &Edit, subjects: &[Subject<'_>]) -> bool {
         return true;
     }
     let mut signatures = subjects.iter().filter(|subject| reads(subject, edit)).map(|subject| {
-        let compiled = CompiledUnit { unit: subject.unit, files: subject.files, dependencies: subject.dependencies };
+        let Subject { unit, files, dependencies, .. } = subject;
+        let compiled = CompiledUnit { unit, files: files.get(), dependencies };
         compiled.signature(&edit.context)
     });
     let Some(first) = signatures.next() else { return true };

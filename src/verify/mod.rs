@@ -3,6 +3,7 @@
 //! A suggestion must hold in every unit that reads what it edits, for every architecture of the run. Several are tried
 //! in one compilation where they cannot have to do with each other; where such a compilation fails, each is tried alone.
 
+mod budget;
 mod combine;
 mod compare;
 mod everywhere;
@@ -16,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 use lmem_base::diagnostic::{
     Applicability, Diagnostic, Edit, Evidence, KernelInstance, Suggestion, Uniformity, Verification, VerifiedKernel,
@@ -24,6 +24,7 @@ use lmem_base::diagnostic::{
 use lmem_base::edit;
 use lmem_base::gpu::Arch;
 use lmem_base::source::normalize;
+use lmem_base::stored::Lazy;
 use lmem_unit::{AsCompiled, MessageKind, TranslationUnit, UnitCode};
 use nv_code::computed_costs;
 
@@ -31,6 +32,7 @@ use crate::compile::unit::{CompileError, Failure, Target};
 use compare::Terms;
 use measure::canonical;
 
+pub use budget::{Budget, cost_of};
 pub use combine::{Combined, combine};
 pub use compare::Fault;
 pub use everywhere::keep_true_everywhere;
@@ -48,6 +50,11 @@ pub trait OverlaySource: Sync {
     /// # Errors
     /// It does not compile.
     fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>>;
+
+    /// What an earlier run found out.
+    fn measured(&self, _overlay: &Overlay<'_>, _target: &Target) -> Option<Result<Measured, Box<Failure>>> {
+        None
+    }
 }
 
 /// A unit for a target, as it was compiled without edits.
@@ -56,10 +63,13 @@ pub struct Subject<'a> {
     pub target: &'a Target,
     /// What it was compiled for, which a rescue may have raised.
     pub architecture: &'a str,
+    /// Files that it was compiled from and that edits may be in, without `..` in their names.
     pub dependencies: &'a [PathBuf],
     /// Its files as they were compiled.
-    pub files: &'a AsCompiled,
+    pub files: &'a Lazy<AsCompiled>,
     pub before: &'a Measured,
+    /// Of compiling it, in compilations of small files.
+    pub cost: u64,
 }
 
 /// How suggestions are tried.
@@ -69,8 +79,8 @@ pub struct Prover<'a> {
     pub source: &'a dyn OverlaySource,
     pub root: &'a std::path::Path,
     pub threads: usize,
-    /// No compilation starts later.
-    pub deadline: Instant,
+    /// What may be compiled that no earlier run has.
+    pub budget: &'a Budget,
     /// Told how far it is.
     pub watcher: &'a dyn Watcher,
 }
@@ -82,8 +92,6 @@ pub trait Watcher: Sync {
     /// One of a unit starts.
     fn start(&self, name: &str);
     fn finish(&self, name: &str);
-    /// A planned one is not needed.
-    fn skip(&self);
 }
 
 /// What it took.
@@ -92,7 +100,7 @@ pub struct Tally {
     pub tried: usize,
     pub proven: usize,
     pub compilations: usize,
-    /// Suggestions for which there was no time.
+    /// Suggestions that were not compiled.
     pub open: usize,
     pub interrupted: bool,
     /// Suggestions that do not help: the place of the finding, and why.
@@ -252,8 +260,7 @@ fn reads(subject: &Subject<'_>, edit: &Edit) -> bool {
         // It was compiled before, and stays what it is.
         UnitCode::Machine(_) => return false,
     };
-    let normal = normalize(path);
-    is_own || subject.dependencies.iter().any(|dependency| normalize(dependency) == normal)
+    is_own || (!subject.dependencies.is_empty() && subject.dependencies.contains(&normalize(path)))
 }
 
 /// Tries candidates together, and those of which that does not tell, alone.
@@ -327,17 +334,40 @@ fn run(
     tasks: &[(usize, usize)],
     prover: &Prover<'_>,
 ) -> BTreeMap<(usize, usize), Compilation> {
+    let mut results: BTreeMap<(usize, usize), Compilation> = BTreeMap::new();
+    let mut open = Vec::new();
+    // One after the other, in the order of the tasks: which ones the budget is for must not depend on who is first.
+    for task in tasks {
+        let subject = &prover.subjects[task.1];
+        let edits = batches[task.0].iter().flat_map(|index| &candidates[*index].suggestion.edits);
+        let edits: Vec<&Edit> = edits.filter(|edit| reads(subject, edit)).collect();
+        let overlay = Overlay::new(subject.unit, prover.root, subject.dependencies, &edits);
+        let known = overlay.as_ref().and_then(|overlay| prover.source.measured(overlay, subject.target));
+        match (overlay, known) {
+            (_, Some(known)) => drop(results.insert(*task, Some(known))),
+            (Some(overlay), None) if prover.budget.take(subject.cost) => open.push((*task, overlay)),
+            // There is nothing left of the budget, or the edits cannot be applied to what the unit reads.
+            _ => drop(results.insert(*task, None)),
+        }
+    }
+    compile(open, results, prover)
+}
+
+fn compile(
+    open: Vec<((usize, usize), Overlay<'_>)>,
+    results: BTreeMap<(usize, usize), Compilation>,
+    prover: &Prover<'_>,
+) -> BTreeMap<(usize, usize), Compilation> {
     let next = AtomicUsize::new(0);
-    let results: Mutex<BTreeMap<(usize, usize), Compilation>> = Mutex::default();
-    prover.watcher.plan(tasks.len());
+    let results = Mutex::new(results);
+    prover.watcher.plan(open.len());
     std::thread::scope(|scope| {
-        for _ in 0..prover.threads.min(tasks.len()) {
+        for _ in 0..prover.threads.min(open.len()) {
             scope.spawn(|| {
-                while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let edits = batches[task.0].iter().flat_map(|index| &candidates[*index].suggestion.edits);
-                    let result = compile(edits.collect(), &prover.subjects[task.1], prover);
+                while let Some((task, overlay)) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let measured = measure(overlay, &prover.subjects[task.1], prover);
                     if let Ok(mut results) = results.lock() {
-                        results.insert(*task, result);
+                        results.insert(*task, Some(measured));
                     }
                 }
             });
@@ -346,20 +376,12 @@ fn run(
     results.into_inner().unwrap_or_default()
 }
 
-/// `None` where there is no time, or the edits cannot be applied to what the unit reads.
-fn compile(edits: Vec<&Edit>, subject: &Subject<'_>, prover: &Prover<'_>) -> Compilation {
-    let edits: Vec<&Edit> = edits.into_iter().filter(|edit| reads(subject, edit)).collect();
-    let is_in_time = Instant::now() < prover.deadline;
-    let overlay = is_in_time.then(|| Overlay::new(subject.unit, prover.root, subject.dependencies, &edits)).flatten();
-    let Some(overlay) = overlay else {
-        prover.watcher.skip();
-        return None;
-    };
+fn measure(overlay: &Overlay<'_>, subject: &Subject<'_>, prover: &Prover<'_>) -> Result<Measured, Box<Failure>> {
     let name = &subject.unit.name;
     prover.watcher.start(name);
-    let measured = prover.source.measure(&overlay, subject.target);
+    let measured = prover.source.measure(overlay, subject.target);
     prover.watcher.finish(name);
-    Some(measured)
+    measured
 }
 
 fn outcome<'r>(

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::source::Span;
+use crate::stored::constant;
 
 /// How loud a diagnostic is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     Note,
@@ -17,7 +18,7 @@ pub enum Severity {
 }
 
 /// What a diagnostic speaks of.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Code {
     /// A lint of ours, by its name.
     Lint(&'static str),
@@ -25,6 +26,24 @@ pub enum Code {
     Compiler(String),
     /// About the run, not about a kernel: an `allow` that silences nothing, text that was not analysed.
     Tool(&'static str),
+}
+
+/// A code as it is read again.
+#[derive(Deserialize)]
+enum StoredCode {
+    Lint(String),
+    Compiler(String),
+    Tool(String),
+}
+
+impl<'de> Deserialize<'de> for Code {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match StoredCode::deserialize(deserializer)? {
+            StoredCode::Lint(name) => Self::Lint(constant(&name)),
+            StoredCode::Compiler(name) => Self::Compiler(name),
+            StoredCode::Tool(name) => Self::Tool(constant(&name)),
+        })
+    }
 }
 
 impl Code {
@@ -46,14 +65,14 @@ impl Code {
 }
 
 /// A place in a source file and what there is to say about it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Label {
     pub span: Span,
     pub text: String,
 }
 
 /// Advice in words.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Help {
     pub message: String,
 }
@@ -79,7 +98,7 @@ impl Applicability {
 }
 
 /// Bytes of a file, and what to put in their place.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Edit {
     pub span: Span,
     /// As it stands in the file: in a string literal with its escapes.
@@ -97,7 +116,7 @@ impl Edit {
 }
 
 /// A change of the source that removes local memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suggestion {
     /// What to do, as the message of a `help`.
     pub title: String,
@@ -156,14 +175,14 @@ impl Suggestion {
 }
 
 /// What a recompilation with a suggestion's edits gave.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verification {
     /// The kernels of the diagnostic, in the order that they have there.
     pub kernels: Vec<VerifiedKernel>,
 }
 
 /// A kernel before and after an edit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerifiedKernel {
     pub name: String,
     pub mangled: String,
@@ -173,7 +192,7 @@ pub struct VerifiedKernel {
 }
 
 /// What a kernel takes, and how many warps of it a multiprocessor can hold.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Footprint {
     #[serde(flatten)]
     pub usage: ResourceUsage,
@@ -203,7 +222,7 @@ impl ResourceUsage {
 }
 
 /// One kernel, on one architecture, that a diagnostic holds for.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct KernelInstance {
     /// Demangled, without parameters: `running_mean<32>`.
     pub name: String,
@@ -218,12 +237,12 @@ pub struct KernelInstance {
     /// Where the flags of the unit came from.
     pub flags: FlagOrigin,
     /// Where Rust code loads it by its name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loaded_at: Vec<Location>,
 }
 
 /// A line of a file, and a column in characters, both from 1.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Location {
     pub file: String,
     pub line: usize,
@@ -281,7 +300,7 @@ impl FlagOrigin {
 }
 
 /// The measured facts behind a finding; the `lmem` object of the JSON format.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Evidence {
     /// The variable, or the value's source expression.
     pub variable: Option<String>,
@@ -324,7 +343,7 @@ pub enum Uniformity {
 }
 
 /// One problem at one place, with all kernels and architectures where it holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     pub severity: Severity,
     pub code: Code,

@@ -13,5 +13,6 @@ pub mod places;
 pub mod process;
 pub mod say;
 pub mod source;
+pub mod stored;
 pub mod version;
 pub mod words;

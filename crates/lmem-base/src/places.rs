@@ -3,6 +3,8 @@
 //! Names of files come from the workspace: in links, in `#line`, in flags, in what compilers print. What counts is where a
 //! name leads in the end, so that paths are compared without symbolic links in them.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -10,6 +12,30 @@ use std::path::{Path, PathBuf};
 
 /// File systems that are made of the kernel's answers: regular files by their kind, without an end or a content of their own.
 const NO_FILES: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+thread_local! {
+    /// What this thread asked of the file system since somebody watches.
+    static ASKED: RefCell<Option<BTreeSet<PathBuf>>> = const { RefCell::new(None) };
+}
+
+/// Does some work, and gives the paths that it asked for, whether there was a file or none: if all of them are what they
+/// were, the work gives what it gave. Only what this thread asks is seen.
+pub fn watched<T>(work: impl FnOnce() -> T) -> (T, BTreeSet<PathBuf>) {
+    let before = ASKED.replace(Some(BTreeSet::new()));
+    let result = work();
+    let asked = ASKED.replace(before).unwrap_or_default();
+    asked.iter().for_each(|path| asked_for(path));
+    (result, asked)
+}
+
+/// Tells whoever watches this thread that its work depends on what lies at a path: a file, the names in a folder, or nothing.
+pub fn asked_for(path: &Path) {
+    ASKED.with_borrow_mut(|asked| {
+        if let Some(asked) = asked.as_mut().filter(|asked| !asked.contains(path)) {
+            asked.insert(path.to_path_buf());
+        }
+    });
+}
 
 /// Folders, and files, that may be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,11 +65,13 @@ impl Places {
 
     /// Whether a path leads to something below these places.
     pub fn hold(&self, path: &Path) -> bool {
+        asked_for(path);
         std::fs::canonicalize(path).is_ok_and(|path| self.folders.iter().any(|folder| path.starts_with(folder)))
     }
 
     /// Whether a path leads to a file that may be read as one.
     pub fn hold_file(&self, path: &Path) -> bool {
+        asked_for(path);
         let real = std::fs::canonicalize(path).ok().filter(|path| is_regular(path));
         real.is_some_and(|path| self.folders.iter().any(|folder| path.starts_with(folder)))
     }
@@ -82,6 +110,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read`].
 pub fn open(path: &Path) -> io::Result<File> {
+    asked_for(path);
     let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
     // As the system says it, where there is nothing.
     std::fs::metadata(path).map_err(named)?;
@@ -140,6 +169,22 @@ mod tests {
         assert!(places.foreign_in(&said, folder.path()).is_some());
         assert!(places.foreign_in("(out): tree/out", folder.path()).is_some());
         assert_eq!(places.foreign_in("tree/a(1): error: secrets/x", folder.path()), None);
+    }
+
+    #[test]
+    fn work_is_watched_by_what_it_asks() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs_err::write(path("a"), "a").unwrap();
+        let ((inner, _), outer) = watched(|| {
+            let inner = watched(|| read(&path("a"), 9));
+            drop(read(&path("none"), 9));
+            (inner.1, ())
+        });
+        assert_eq!(inner, BTreeSet::from([path("a")]));
+        assert_eq!(outer, BTreeSet::from([path("a"), path("none")]));
+        drop(read(&path("a"), 9));
+        assert_eq!(watched(|| ()).1, BTreeSet::new());
     }
 
     #[test]

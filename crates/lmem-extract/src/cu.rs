@@ -69,10 +69,15 @@ fn units(
         return vec![unit(workspace, file, source, code)];
     }
     // What the manifest says is meant, whatever the build does.
+    let extra = &workspace.extra_flags;
     let configured = flags_for(Some(&file.config), &file.path, &[]);
     let flags = match (configured.origin, builds.of(&file.path)) {
-        (FlagOrigin::Assumed, built) if !built.is_empty() => built.to_vec(),
-        _ => vec![configured],
+        (FlagOrigin::Assumed, built) if !built.is_empty() => {
+            let with_extra =
+                |flags: &NvccFlags| NvccFlags { arguments: [&flags.arguments[..], extra].concat(), ..flags.clone() };
+            built.iter().map(with_extra).collect()
+        }
+        _ => vec![flags_for(Some(&file.config), &file.path, extra)],
     };
     let flags: Vec<NvccFlags> = flags.into_iter().flat_map(|flags| by_driver(flags, loaded)).collect();
     let names = names(&source.display, &flags);

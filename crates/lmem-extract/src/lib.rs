@@ -7,6 +7,8 @@ mod rust;
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use lmem_base::source::{SourceFile, has_ending};
 use lmem_project::build_flags::BuildFlags;
 use lmem_project::discover::Workspace;
@@ -27,7 +29,22 @@ pub struct Extraction {
 ///
 /// A `.cu` file whose text Rust code hands to NVRTC is a unit of NVRTC's, and none of nvcc's.
 pub fn extract(workspace: &Workspace, builds: &BuildFlags) -> Extraction {
-    let strings = rust::extract(workspace, builds);
+    with_rust_code(rust_code(workspace, builds), workspace, builds)
+}
+
+/// What the Rust code of a workspace says of kernels. Finding it takes longer than everything else, and depends on nothing but
+/// the workspace, its builds, and what is asked of the file system for it: see [`lmem_base::places::watched`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RustCode(rust::Strings);
+
+/// Looks through the Rust code of a workspace.
+pub fn rust_code(workspace: &Workspace, builds: &BuildFlags) -> RustCode {
+    RustCode(rust::extract(workspace, builds))
+}
+
+/// The texts of a workspace, of which the Rust code was looked through already.
+pub fn with_rust_code(code: RustCode, workspace: &Workspace, builds: &BuildFlags) -> Extraction {
+    let strings = code.0;
     let mut extraction = cu::extract(workspace, builds, &strings);
     extraction.units.extend(strings.units);
     extraction.unresolved.extend(strings.unresolved);

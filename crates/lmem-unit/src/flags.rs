@@ -1,10 +1,12 @@
 //! What compilers are given beside a text.
 
+use serde::{Deserialize, Serialize};
+
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::source::Span;
 
 /// Flags of a `.cu` file, beside the architecture and what reading the result needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NvccFlags {
     pub arguments: Vec<String>,
     pub origin: FlagOrigin,
@@ -17,7 +19,7 @@ pub struct NvccFlags {
 }
 
 /// One architecture that a build makes code for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeTarget {
     /// Of the PTX: `compute_80`.
     pub virtual_architecture: String,
@@ -55,7 +57,7 @@ impl NvccFlags {
 }
 
 /// Options as NVRTC gets them when the Rust program runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NvrtcOptions {
     /// The arguments, in cudarc's order.
     pub arguments: Vec<String>,
@@ -72,7 +74,7 @@ pub struct NvrtcOptions {
 }
 
 /// Options that a program gives to the driver's compiler, beside PTX.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverOptions {
     /// As arguments of ptxas.
     pub arguments: Vec<String>,
@@ -85,7 +87,7 @@ pub struct DriverOptions {
 }
 
 /// What NVRTC was given by a program that ran.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapturedText {
     /// Names and texts of headers.
     pub headers: Vec<(String, String)>,
@@ -96,14 +98,14 @@ pub struct CapturedText {
 }
 
 /// An option in Rust code that is without effect on the code that runs, or has another one than its name says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IneffectiveOption {
     pub kind: IneffectiveKind,
     /// The field, or the literal in `options`.
     pub span: Span,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IneffectiveKind {
     /// `maxrregcount: Some(32)`, `--maxrregcount=32`: NVRTC hands out PTX, which does not carry it.
     MaxRegisters,

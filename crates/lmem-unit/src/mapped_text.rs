@@ -4,11 +4,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::{SourceFile, Span, has_ending};
 
 /// Text put together from pieces of source files, such as a decoded string literal.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct MappedText {
     text: String,
     /// In order of `text`, without overlaps. Text between segments comes from no file.
@@ -16,7 +18,7 @@ pub struct MappedText {
 }
 
 /// A piece of text and the bytes of a file that it was decoded from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Segment {
     text: Range<usize>,
     pub source: Span,

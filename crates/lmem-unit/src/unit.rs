@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use lmem_base::source::{SourceFile, Span};
+use lmem_base::stored::whole_file;
 
 use crate::flags::{DriverOptions, NvccFlags, NvrtcOptions};
 use crate::machine::MachineCode;
 use crate::mapped_text::MappedText;
 
 /// One text for a compiler, with the map from its offsets back to the files that users edit.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TranslationUnit {
     /// How the unit is called in messages: `kernels/scan.cu`, `src/kernels.rs:41`.
     pub name: String,
@@ -27,7 +30,7 @@ pub struct TranslationUnit {
 }
 
 /// A launch of a kernel in Rust code.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RustLaunch {
     /// The name that it is loaded by: of `extern "C"` kernels their own, else the mangled one.
     pub kernel: String,
@@ -40,7 +43,7 @@ pub struct RustLaunch {
 }
 
 /// Shared memory that a launch adds to what the kernel declares.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum DynamicShared {
     /// No launch was seen.
     #[default]
@@ -78,15 +81,20 @@ impl UnitNames {
 }
 
 /// What is compiled, and by which compiler.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum UnitCode {
     /// A `.cu` file, compiled where it lies by `nvcc`.
-    CudaFile { file: Arc<SourceFile>, flags: NvccFlags },
+    CudaFile {
+        #[serde(with = "whole_file")]
+        file: Arc<SourceFile>,
+        flags: NvccFlags,
+    },
     /// CUDA C++ text from Rust code, compiled by NVRTC.
     CudaText { text: MappedText, options: NvrtcOptions },
     /// PTX text, for `ptxas` alone.
     Ptx { text: MappedText, options: DriverOptions },
-    /// A cubin, for no compiler.
+    /// A cubin, for no compiler. It is what it is, and is not written down.
+    #[serde(skip)]
     Machine(MachineCode),
 }
 
@@ -133,7 +141,7 @@ fn source_name(name: &str) -> &str {
 }
 
 /// Text that looks like a kernel but whose value is only known at run time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unresolved {
     pub span: Span,
     /// Why, as the end of the sentence "was not analysed: …".

@@ -20,8 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
+use serde::{Deserialize, Serialize};
 use syn::Expr;
 
+use lmem_base::places;
 use lmem_base::source::{SourceFile, Span, display_path, has_ending};
 use lmem_project::build_flags::{BuildFlags, BuiltFile};
 use lmem_project::discover::Workspace;
@@ -47,7 +49,7 @@ const MAX_CALLERS_DEEP: usize = 8;
 const MAX_WAYS: usize = 512;
 
 /// What the Rust files of a workspace gave.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Strings {
     pub units: Vec<TranslationUnit>,
     pub unresolved: Vec<Unresolved>,
@@ -67,13 +69,17 @@ pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags) -> Strings {
     if files.is_empty() {
         return Strings::default();
     }
-    let work = || Extractor::new(workspace, builds, &files).run();
+    let work = || places::watched(|| Extractor::new(workspace, builds, &files).run());
     let result = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("extract".to_string()).stack_size(STACK_BYTES);
         thread.spawn_scoped(scope, work).map(std::thread::ScopedJoinHandle::join)
     });
     match result {
-        Ok(Ok(strings)) => strings,
+        Ok(Ok((strings, asked))) => {
+            // Who watches this thread wants to know of the other's work.
+            asked.iter().for_each(|path| places::asked_for(path));
+            strings
+        }
         Ok(Err(panic)) => std::panic::resume_unwind(panic),
         Err(error) => note(format!("Rust code is not looked into: {error}")),
     }
@@ -526,10 +532,14 @@ fn file_at(
     let package = folder.code.files[call.file].package.and_then(|package| workspace.packages.get(package));
     let beside = use_span.file.path.parent().map(Path::to_path_buf);
     let roots = [package.map(|package| package.root.clone()), Some(workspace.root.clone()), beside];
-    let mut places = roots.into_iter().flatten().map(|root| lmem_base::source::normalize(&root.join(path)));
-    let Some(found) = places.clone().find(|place| place.is_file()) else {
+    let mut candidates = roots.into_iter().flatten().map(|root| lmem_base::source::normalize(&root.join(path)));
+    let is_file = |place: &PathBuf| {
+        places::asked_for(place);
+        place.is_file()
+    };
+    let Some(found) = candidates.clone().find(is_file) else {
         let reason = format!("it loads `{path}`, which is not there");
-        let built = BuiltFile::At(places.next().unwrap_or_else(|| PathBuf::from(path)));
+        let built = BuiltFile::At(candidates.next().unwrap_or_else(|| PathBuf::from(path)));
         let options = driver_options_of(folder, call, arguments);
         return Some(Outcome::Built { built, options, unresolved: Unresolved { span: use_span, reason } });
     };

@@ -222,7 +222,8 @@ fn take_records(flags: &mut BuildFlags, store: &Store, scripts: &Scripts) {
 /// Files that no build script is known to compile have the flags of a compilation database.
 fn with_compile_commands(mut flags: BuildFlags, workspace: &Workspace) -> BuildFlags {
     let roots = workspace.packages.iter().map(|package| package.root.as_path());
-    let folders: Vec<&Path> = roots.chain([workspace.root.as_path()]).collect();
+    let named = workspace.build_folders.iter().map(PathBuf::as_path);
+    let folders: Vec<&Path> = named.chain(roots).chain([workspace.root.as_path()]).collect();
     let commands = Commands::read(&folders);
     let is_cmake = workspace.root.join("CMakeLists.txt").is_file();
     if commands.is_none() && is_cmake && workspace.files.iter().any(|file| has_ending(&file.path, &["cu"])) {

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use cargo_metadata::{Metadata, MetadataCommand};
 
@@ -18,6 +18,7 @@ use lmem_base::process::{self, End};
 use lmem_base::source::normalize;
 
 use super::DiscoverError;
+use super::remember::{self, Remember};
 
 /// The folder that cargo is started in.
 const NEUTRAL: &str = "/";
@@ -31,8 +32,28 @@ const FOLDERS: [&str; 5] =
 
 /// What cargo says of a manifest, whose path is absolute. Neither network nor lock file are needed for what `--no-deps`
 /// tells.
-pub(super) fn metadata(manifest: &Path) -> Result<Metadata, DiscoverError> {
+pub(super) fn metadata(manifest: &Path, memory: Option<&dyn Remember>) -> Result<Metadata, DiscoverError> {
     let program = program().ok_or_else(|| DiscoverError::Cargo("no `cargo` is on `PATH`".to_string()))?;
+    let Some(memory) = memory else { return parsed(&asked(manifest, program)?) };
+    let name = remember::name(manifest, &program);
+    if let Some(known) = memory.known(&name).and_then(|text| parsed(&text).ok()) {
+        return Ok(known);
+    }
+    let since = SystemTime::now();
+    let text = asked(manifest, program)?;
+    let said = parsed(&text)?;
+    if let Some(paths) = remember::conditions(manifest, &said) {
+        memory.keep(&name, &text, paths, since);
+    }
+    Ok(said)
+}
+
+fn parsed(text: &str) -> Result<Metadata, DiscoverError> {
+    MetadataCommand::parse(text).map_err(|error| DiscoverError::Cargo(error.to_string()))
+}
+
+/// The line of JSON that cargo prints.
+fn asked(manifest: &Path, program: PathBuf) -> Result<String, DiscoverError> {
     let mut asking = MetadataCommand::new();
     asking.cargo_path(program).manifest_path(manifest).no_deps().other_options(["--offline".to_string()]);
     let mut command = asking.cargo_command();
@@ -50,8 +71,7 @@ pub(super) fn metadata(manifest: &Path) -> Result<Metadata, DiscoverError> {
         }
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let line = text.lines().find(|line| line.starts_with('{')).unwrap_or_default();
-    MetadataCommand::parse(line).map_err(|error| DiscoverError::Cargo(error.to_string()))
+    Ok(text.lines().find(|line| line.starts_with('{')).unwrap_or_default().to_string())
 }
 
 /// The `cargo` that started us, else the first one on `PATH`.

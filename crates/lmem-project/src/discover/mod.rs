@@ -7,6 +7,7 @@
 mod cargo;
 mod include;
 pub mod packages;
+mod remember;
 pub mod unmatched;
 mod walk;
 
@@ -23,6 +24,7 @@ use packages::Projects;
 use walk::Walk;
 
 pub use packages::Package;
+pub use remember::Remember;
 pub use unmatched::Unmatched;
 
 /// What the command line says about which files are meant.
@@ -39,6 +41,8 @@ pub struct Scope {
     pub manifest_path: Option<PathBuf>,
     /// Absolute.
     pub current_folder: PathBuf,
+    /// Where what cargo says is kept.
+    pub memory: Option<Arc<dyn Remember>>,
 }
 
 /// Everything that is to be checked.
@@ -55,6 +59,10 @@ pub struct Workspace {
     pub left_out: Vec<String>,
     /// Settings that name nothing.
     pub unmatched: Vec<Unmatched>,
+    /// Flags for all `.cu` files beside their own, from the command line.
+    pub extra_flags: Vec<String>,
+    /// Folders with compile commands that the command line names.
+    pub build_folders: Vec<PathBuf>,
     /// What of this machine is the tree that is checked: text may be included from it, and shown.
     pub places: Places,
 }
@@ -145,7 +153,7 @@ struct Finding {
 
 fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
     let manifest = packages::manifest_of(scope)?;
-    let project = cargo::metadata(&manifest)?;
+    let project = cargo::metadata(&manifest, scope.memory.as_deref())?;
     let (selected, unmatched) = packages::select(&project, &manifest, scope)?;
     let left_out = packages::left_out(&project, &selected);
     let root = PathBuf::from(project.workspace_root.as_std_path());
@@ -175,6 +183,7 @@ fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
 
 fn of_paths(scope: &Scope) -> Result<Finding, DiscoverError> {
     let mut projects = Projects::default();
+    projects.memory.clone_from(&scope.memory);
     let mut finding = Finding {
         root: scope.current_folder.clone(),
         packages: Vec::new(),
@@ -302,6 +311,8 @@ impl Finding {
             notes: self.notes,
             left_out: self.left_out,
             unmatched: self.unmatched,
+            extra_flags: Vec::new(),
+            build_folders: Vec::new(),
             places,
         }
     }

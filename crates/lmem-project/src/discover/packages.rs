@@ -11,6 +11,7 @@ use lmem_base::places;
 use lmem_base::source::normalize;
 use lmem_base::words::nearest;
 
+use super::remember::Remember;
 use super::{DiscoverError, Scope, cargo};
 use crate::config::{ConfigError, FILE_NAME, PackageConfig, Table};
 use crate::discover::unmatched::Unmatched;
@@ -288,6 +289,8 @@ fn matching<'a>(
 pub(super) struct Projects {
     pub packages: Vec<Package>,
     pub notes: Vec<String>,
+    /// Where what cargo says is kept.
+    pub memory: Option<Arc<dyn Remember>>,
     places: BTreeMap<PathBuf, Place>,
     loaded: Vec<Arc<Metadata>>,
     roots: Vec<Option<PathBuf>>,
@@ -359,7 +362,7 @@ impl Projects {
         if let Some(project) = self.loaded.iter().find(knows) {
             return Ok(Arc::clone(project));
         }
-        let project = Arc::new(cargo::metadata(manifest)?);
+        let project = Arc::new(cargo::metadata(manifest, self.memory.as_deref())?);
         self.loaded.push(Arc::clone(&project));
         Ok(project)
     }

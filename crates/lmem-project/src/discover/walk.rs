@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use walkdir::{DirEntry, WalkDir};
 
+use lmem_base::places;
 use lmem_base::source::{display_path, has_ending};
 
 use crate::config::PackageConfig;
@@ -75,6 +76,7 @@ impl Walk {
                 }
                 Ok(entry) if entry.file_type().is_symlink() => links.push(entry.into_path()),
                 Ok(entry) if entry.file_type().is_file() => self.take(entry.into_path()),
+                Ok(entry) if entry.file_type().is_dir() => places::asked_for(entry.path()),
                 Ok(_) => {}
             }
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use lmem_base::places;
 use lmem_base::source::{SourceFile, Span, has_ending, normalize};
 use lmem_project::build_flags::BuiltFile;
 use lmem_unit::MappedText;
@@ -25,6 +26,7 @@ impl Folder<'_, '_> {
         }
         let folder = self.code.files[file].rust.path().parent().unwrap_or(Path::new("")).to_path_buf();
         let included = normalize(&folder.join(path));
+        places::asked_for(&included);
         if !included.exists() && has_ending(&included, &["ptx", "cubin", "fatbin"]) {
             // Some builds write into the source tree.
             let reason = format!("it includes `{path}`, which does not exist");
@@ -51,6 +53,7 @@ impl Folder<'_, '_> {
         if let Some(file) = self.included.get(path) {
             return Ok(Arc::clone(file));
         }
+        places::asked_for(path);
         if !path.exists() {
             return Err(format!("it includes `{written}`, which does not exist"));
         }

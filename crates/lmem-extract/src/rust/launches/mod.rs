@@ -11,6 +11,7 @@ mod uses;
 use std::collections::{BTreeSet, VecDeque};
 
 use proc_macro2::TokenTree;
+use serde::{Deserialize, Serialize};
 use syn::Expr;
 
 use lmem_base::source::Span;
@@ -55,7 +56,7 @@ impl Load {
 }
 
 /// What Rust code says about the kernels that it loads.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Launches {
     /// In the order of files.
     pub known: Vec<KnownLoad>,
@@ -64,7 +65,7 @@ pub(crate) struct Launches {
 }
 
 /// A launch, or a load of which no launch is known.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct KnownLoad {
     pub launch: RustLaunch,
     /// What its module may be made of, where that is known.

@@ -5,6 +5,8 @@
 //! program shares with the load is out of its reach. Texts that come from files when the program runs are the exception:
 //! a package that opens some may load any kernel that is compiled to a file.
 
+use serde::{Deserialize, Serialize};
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -21,7 +23,7 @@ use crate::rust::scan::Call;
 use crate::rust::sinks::{self, Takes};
 
 /// A load of a kernel whose name is not known.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum UnknownLoad {
     /// It is out of one of these.
     Of(BTreeSet<ModuleText>),
@@ -30,7 +32,7 @@ pub(crate) enum UnknownLoad {
 }
 
 /// What a module is made of.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum ModuleText {
     Text(String),
     /// A file that the build makes, without its ending.

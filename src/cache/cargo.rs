@@ -1,0 +1,43 @@
+//! What cargo says of manifests, kept as results are.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use lmem_project::discover::Remember;
+
+use super::Cache;
+
+/// Words of cargo, for the runs that start in one folder.
+pub struct CargoMemory(Cache);
+
+impl CargoMemory {
+    pub fn new(cache: Cache) -> Self {
+        Self(cache)
+    }
+
+    /// Keeps what this run knows of files.
+    pub fn finish(&self) {
+        self.0.save_hashes();
+    }
+}
+
+impl fmt::Debug for CargoMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CargoMemory")
+    }
+}
+
+impl Remember for CargoMemory {
+    fn known(&self, name: &str) -> Option<String> {
+        self.0.result(&self.0.result_key("cargo", &name)?, None)
+    }
+
+    fn keep(&self, name: &str, text: &str, paths: BTreeSet<PathBuf>, since: SystemTime) {
+        if let Some(key) = self.0.result_key("cargo", &name) {
+            // Without an entry cargo is asked again.
+            drop(self.0.keep_result(&key, None, &text, paths, since));
+        }
+    }
+}

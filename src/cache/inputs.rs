@@ -1,0 +1,163 @@
+//! Entries that hold while some files are what they were.
+//!
+//! Under a name lie lists of files, the newest first. The content of the files of a list, together with the name, is the name
+//! of the entry itself: so a file that is changed back, or is another one in another worktree, finds the entry of its own.
+//! Files outside of the workspace are mostly the same for all units; their list lies apart, and is looked through once.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+
+use super::hashes::Hashes;
+use super::store::{Key, Store};
+
+/// Stands for the workspace's root in stored paths.
+const ROOT: &str = "$ROOT";
+
+/// Lists that are kept for a name; more come from headers that are chosen by flags outside of the name, or by branches.
+const MAX_LISTS: usize = 6;
+
+/// Stands for the content of a file that is not there.
+const NONE: &str = "-";
+
+/// What an entry was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct List {
+    /// Below the workspace's root, with `$ROOT` for that.
+    inside: Vec<String>,
+    /// The name of the list of all other files.
+    outside: Option<String>,
+}
+
+/// Lists of files, for one run.
+#[derive(Default)]
+pub struct Inputs {
+    /// Contents of lists of files outside, by their names.
+    outside: Mutex<HashMap<String, Option<String>>>,
+}
+
+/// Paths that mean the same in another worktree.
+#[derive(Clone, Copy)]
+pub struct Portable<'a>(pub &'a Path);
+
+impl Portable<'_> {
+    pub fn path(self, path: &Path) -> String {
+        match path.strip_prefix(self.0) {
+            Ok(rest) => Path::new(ROOT).join(rest).to_string_lossy().into_owned(),
+            Err(_) => path.to_string_lossy().into_owned(),
+        }
+    }
+
+    pub fn text(self, text: &str) -> String {
+        text.replace(self.0.to_string_lossy().as_ref(), ROOT)
+    }
+
+    fn absolute(self, path: &str) -> PathBuf {
+        match path.strip_prefix(ROOT) {
+            Some(rest) => self.0.join(rest.trim_start_matches('/')),
+            None => PathBuf::from(path),
+        }
+    }
+}
+
+/// What is looked up: entries, and contents of files below a root.
+#[derive(Clone, Copy)]
+pub struct Here<'a> {
+    pub store: &'a Store,
+    pub hashes: &'a Hashes,
+    pub root: &'a Path,
+}
+
+impl Inputs {
+    /// The entries that may lie under a name: their own names, and the digests of the files that they were made from.
+    pub fn find<'a>(&'a self, key: &Key, here: Here<'a>) -> impl Iterator<Item = (Key, String)> + use<'a> {
+        let lists = self.lists(key, here.store).into_iter();
+        let key = key.clone();
+        lists.filter_map(move |list| {
+            let contents = self.contents(&list, here)?;
+            Some((entry_key(&key, &contents), contents))
+        })
+    }
+
+    /// The name of the entry for some files, which is written down, and their digest; `None` where the content of one is not
+    /// known.
+    ///
+    /// # Errors
+    /// The list cannot be written.
+    pub fn add(&self, key: &Key, paths: &[PathBuf], here: Here<'_>) -> std::io::Result<Option<(Key, String)>> {
+        let (inside, outside): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            paths.iter().partition(|path| path.starts_with(here.root));
+        let list = List {
+            inside: inside.into_iter().map(|path| Portable(here.root).path(path)).collect(),
+            outside: self.add_outside(&outside, here)?,
+        };
+        let Some(contents) = self.contents(&list, here) else { return Ok(None) };
+        let mut lists = self.lists(key, here.store);
+        if lists.first() != Some(&list) {
+            lists.retain(|known| *known != list);
+            lists.insert(0, list);
+            lists.truncate(MAX_LISTS);
+            here.store.write(&lists_key(key), &serde_json::to_vec(&lists)?)?;
+        }
+        Ok(Some((entry_key(key, &contents), contents)))
+    }
+
+    fn lists(&self, key: &Key, store: &Store) -> Vec<List> {
+        let found = store.read(&lists_key(key)).and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        found.unwrap_or_default()
+    }
+
+    fn add_outside(&self, paths: &[&PathBuf], here: Here<'_>) -> std::io::Result<Option<String>> {
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        let paths: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let key = Key::of(std::iter::once("outside").chain(paths.iter().map(String::as_str)));
+        let name = key.as_str().to_string();
+        if here.store.read(&key).is_none() {
+            here.store.write(&key, &serde_json::to_vec(&paths)?)?;
+            // It may have been looked for, and not been found.
+            self.outside.lock().ok().map(|mut known| known.remove(&name));
+        }
+        Ok(Some(name))
+    }
+
+    /// The digest of what the files of a list hold.
+    fn contents(&self, list: &List, here: Here<'_>) -> Option<String> {
+        let mut parts = Vec::with_capacity(2 * list.inside.len() + 1);
+        for path in &list.inside {
+            let hash = here.hashes.of(&Portable(here.root).absolute(path));
+            parts.extend([path.clone(), hash.unwrap_or_else(|| NONE.to_string())]);
+        }
+        if let Some(outside) = &list.outside {
+            parts.push(self.outside(outside, here)?);
+        }
+        Some(lmem_base::digest::name_of(parts.iter().map(String::as_str)))
+    }
+
+    /// The digest of what the files of a list outside hold.
+    fn outside(&self, name: &str, here: Here<'_>) -> Option<String> {
+        if let Some(known) = self.outside.lock().ok()?.get(name) {
+            return known.clone();
+        }
+        let paths = here.store.read(&Key::named(name)?);
+        let paths: Option<Vec<String>> = paths.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let digest = paths.map(|paths| {
+            let hash = |path: &String| here.hashes.of(Path::new(path)).unwrap_or_else(|| NONE.to_string());
+            let parts: Vec<String> = paths.iter().flat_map(|path| [path.clone(), hash(path)]).collect();
+            lmem_base::digest::name_of(parts.iter().map(String::as_str))
+        });
+        self.outside.lock().ok()?.insert(name.to_string(), digest.clone());
+        digest
+    }
+}
+
+fn lists_key(key: &Key) -> Key {
+    Key::of(["inputs", key.as_str()])
+}
+
+fn entry_key(key: &Key, contents: &str) -> Key {
+    Key::of(["entry", key.as_str(), contents])
+}

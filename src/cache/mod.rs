@@ -1,0 +1,412 @@
+//! Results by what they were made from: a second run compiles, reads and judges nothing that did not change.
+//!
+//! An entry is found by a hash of the unit's text, its flags, the target and the toolkit, and by the content of all files
+//! that were read ([`inputs`]). Paths below the workspace are kept relative to it, so that a cache can move to another machine.
+//! An entry that is cut or broken is as if it were not there ([`store`]).
+
+mod cargo;
+mod environment;
+mod hashes;
+mod inputs;
+mod store;
+mod times;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, SystemTime};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use cuda_toolkit::Toolkit;
+use lmem_base::digest::Digest;
+use lmem_base::source::{SourceFile, normalize};
+use lmem_base::stored::{self, StoredFile};
+use lmem_unit::{Artifacts, TranslationUnit, UnitCode};
+
+use crate::compile::unit::Target;
+use crate::verify::overlay::Overlay;
+use hashes::Hashes;
+use inputs::{Here, Inputs, Portable};
+use store::Store;
+use times::Times;
+
+pub use cargo::CargoMemory;
+pub use store::{Key, MAX_VARIABLE, clear, limit, usage};
+
+/// Changes whenever entries of older versions of this tool must not be read.
+const FORMAT: &str = "cargo-lmem artifacts 5";
+/// The same for the figures of edited units.
+const OVERLAY_FORMAT: &str = "cargo-lmem figures 6";
+/// The same for what was found out from artifacts and from Rust code; it changes with the program, too.
+const RESULT_FORMAT: &str = "cargo-lmem results 1";
+
+/// A folder of entries, for one workspace.
+pub struct Cache {
+    store: Store,
+    root: PathBuf,
+    hashes: Hashes,
+    inputs: Inputs,
+    times: Times,
+    /// Identities of toolkits by their folder.
+    toolkits: Mutex<HashMap<PathBuf, String>>,
+    /// What the units of this run were compiled from: digests by the names of their artifacts.
+    contents: Mutex<HashMap<Key, String>>,
+    /// Files that results have places in.
+    sources: Mutex<HashMap<PathBuf, (StoredFile, Arc<SourceFile>)>>,
+    program: OnceLock<Option<String>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    /// The workspace's root when the entry was made; the PTX names files below it.
+    root: PathBuf,
+    artifacts: Artifacts,
+}
+
+/// What stands before a result.
+#[derive(Serialize, Deserialize)]
+struct ResultHead {
+    root: PathBuf,
+    /// The files that its places are in.
+    files: Vec<StoredFile>,
+    /// Digest of what the artifacts were made from that it was found out from.
+    contents: Option<String>,
+}
+
+impl Cache {
+    /// The cache in `folder`, made at the first write, for files below `root`.
+    pub fn new(folder: PathBuf, root: &Path) -> Self {
+        let store = Store::new(folder);
+        let hashes = Hashes::load(&store, root);
+        let times = Times::load(&store, root);
+        Self {
+            store,
+            root: root.to_path_buf(),
+            hashes,
+            inputs: Inputs::default(),
+            times,
+            toolkits: Mutex::default(),
+            contents: Mutex::default(),
+            sources: Mutex::default(),
+            program: OnceLock::new(),
+        }
+    }
+
+    /// The name of the entry for a unit and a target.
+    pub fn key(&self, unit: &TranslationUnit, target: &Target) -> Key {
+        let mut parts = Digest::default();
+        let mut part = |text: &str| parts.add(text);
+        part(FORMAT);
+        part(&self.fingerprint(&target.toolkit));
+        part(&target.architecture);
+        part(&self.here().path(&unit.base));
+        match &unit.code {
+            UnitCode::CudaFile { file, flags } => {
+                part("cu");
+                part(&self.here().path(&file.path));
+                part(file.text());
+                flags.all_arguments().iter().for_each(|argument| part(&self.here().text(argument)));
+                part(if flags.origin.may_be_incomplete() { "assumed" } else { "given" });
+                flags.virtual_architecture(&target.architecture).into_iter().for_each(&mut part);
+                environment::of_nvcc(flags.origin).iter().for_each(|text| part(text));
+            }
+            UnitCode::CudaText { text, options } => {
+                part("nvrtc");
+                part(text.as_str());
+                part(options.program_name.as_deref().unwrap_or(""));
+                options.arguments.iter().for_each(|argument| part(&self.here().text(argument)));
+                if let Some(captured) = &options.captured {
+                    let headers = captured.headers.iter().flat_map(|(name, text)| [name, text]);
+                    headers.chain(&captured.expressions).for_each(|text| part(text));
+                    part(if captured.takes_cubin { "cubin" } else { "ptx" });
+                }
+            }
+            UnitCode::Ptx { text, options } => {
+                part("ptx");
+                part(text.as_str());
+                options.arguments.iter().for_each(|argument| part(argument));
+            }
+            UnitCode::Machine(code) => {
+                part("cubin");
+                part(blake3::hash(code.cubin.as_deref().unwrap_or_default()).to_hex().as_str());
+            }
+        }
+        Key::of([parts.finish().as_str()])
+    }
+
+    /// The name of the figures of a unit with edits: those of the unit, and the content of all that it reads.
+    pub fn overlay_key(&self, overlay: &Overlay<'_>, target: &Target) -> Key {
+        let mut parts = Digest::default();
+        let mut part = |text: &str| parts.add(text);
+        let unit = self.key(overlay.unit, target);
+        part(OVERLAY_FORMAT);
+        part(unit.as_str());
+        for (path, text) in overlay.texts() {
+            part(&path);
+            part(text);
+        }
+        match self.contents.lock().ok().and_then(|contents| contents.get(&unit).cloned()) {
+            Some(contents) => part(&contents),
+            // Nothing of the unit is in the cache.
+            None => {
+                for path in overlay.dependencies {
+                    part(&self.here().path(path));
+                    part(&self.hashes.of(path).unwrap_or_default());
+                }
+            }
+        }
+        Key::of([parts.finish().as_str()])
+    }
+
+    /// A value that was kept under a name.
+    pub fn get_value<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
+        serde_json::from_slice(&self.store.read(key)?).ok()
+    }
+
+    /// Keeps a value.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn put_value(&self, key: &Key, value: &impl Serialize) -> std::io::Result<()> {
+        self.store.write(key, &serde_json::to_vec(value)?)
+    }
+
+    /// The toolkit's identity, for which files are read: once for all units.
+    fn fingerprint(&self, toolkit: &Toolkit) -> String {
+        match self.toolkits.lock() {
+            Ok(mut known) => known.entry(toolkit.root.clone()).or_insert_with(|| toolkit.fingerprint()).clone(),
+            Err(_) => toolkit.fingerprint(),
+        }
+    }
+
+    fn here(&self) -> Portable<'_> {
+        Portable(&self.root)
+    }
+
+    fn place(&self) -> Here<'_> {
+        Here { store: &self.store, hashes: &self.hashes, root: &self.root }
+    }
+
+    /// The artifacts of an entry whose dependencies have not changed.
+    pub fn get(&self, key: &Key) -> Option<Artifacts> {
+        let (entry, contents) = self.inputs.find(key, self.place()).find_map(|(entry, contents)| {
+            let found = decode(&self.store.read(&entry)?)?;
+            Some((found, contents))
+        })?;
+        self.note_contents(key, &contents);
+        Some(self.moved_here(entry))
+    }
+
+    fn note_contents(&self, key: &Key, contents: &str) {
+        if let Ok(mut known) = self.contents.lock() {
+            known.insert(key.clone(), contents.to_string());
+        }
+    }
+
+    /// Names of files change with the workspace's place.
+    fn moved_here(&self, entry: Entry) -> Artifacts {
+        let mut artifacts = entry.artifacts;
+        if entry.root == self.root {
+            return artifacts;
+        }
+        let (old, new) = (entry.root.to_string_lossy().into_owned(), self.root.to_string_lossy().into_owned());
+        artifacts.ptx = artifacts.ptx.replace(&old, &new);
+        for message in &mut artifacts.messages {
+            if let Some((file, _)) = &mut message.place {
+                *file = file.replace(&old, &new);
+            }
+        }
+        for path in &mut artifacts.dependencies {
+            if let Ok(rest) = lmem_base::source::normalize(path).strip_prefix(&entry.root) {
+                *path = self.root.join(rest);
+            }
+        }
+        if let Ok(rest) = artifacts.folder.strip_prefix(&entry.root) {
+            artifacts.folder = self.root.join(rest);
+        }
+        artifacts
+    }
+
+    /// Keeps artifacts that were made since some time. Files of the toolkit itself are covered by its fingerprint and are not
+    /// looked at again. Where a file changed meanwhile, it is not known what of it was compiled: no entry.
+    ///
+    /// # Errors
+    /// The entry cannot be written; the run goes on without.
+    pub fn put(&self, key: &Key, artifacts: &Artifacts, toolkit: &Path, since: SystemTime) -> std::io::Result<()> {
+        let toolkit = normalize(toolkit);
+        let paths = artifacts.dependencies.iter().map(|path| normalize(path));
+        let mut paths: Vec<PathBuf> = paths.filter(|path| !path.starts_with(&toolkit)).collect();
+        paths.sort();
+        paths.dedup();
+        let is_known = |path: &PathBuf| self.hashes.of(path).is_some() && self.hashes.is_older_than(path, since);
+        if !paths.iter().all(is_known) {
+            return Ok(());
+        }
+        let Some((entry_key, contents)) = self.inputs.add(key, &paths, self.place())? else { return Ok(()) };
+        let entry = Entry { root: self.root.clone(), artifacts: artifacts.clone() };
+        self.store.write(&entry_key, &encode(entry)?)?;
+        self.note_contents(key, &contents);
+        Ok(())
+    }
+
+    /// The name of what this very program finds out from some inputs; `None` where the program cannot tell which it is.
+    pub fn result_key(&self, what: &str, value: &impl Serialize) -> Option<Key> {
+        let (text, files) = stored::write(value).ok()?;
+        let mut parts = Digest::default();
+        parts.add(RESULT_FORMAT);
+        parts.add(what);
+        parts.add(self.program()?);
+        parts.add(&self.here().text(&String::from_utf8(text).ok()?));
+        for file in files {
+            let file = self.stored(&file);
+            parts.add(&self.here().path(&file.path));
+            parts.add(&file.display);
+            parts.add(&file.hash);
+        }
+        Some(Key::of([parts.finish().as_str()]))
+    }
+
+    /// What was found out, if all that was read for it is what it was. Places are in the files as they are now.
+    pub fn result<T: DeserializeOwned>(&self, key: &Key, unit: Option<&Key>) -> Option<T> {
+        let (head, value) = self.inputs.find(key, self.place()).find_map(|(entry, _)| {
+            let bytes = self.store.read(&entry)?;
+            let (head, value) = split(&bytes)?;
+            Some((head.to_vec(), value.to_vec()))
+        })?;
+        let mut head: ResultHead = serde_json::from_slice(&head).ok()?;
+        let mut value = value;
+        if head.root != self.root {
+            let (old, new) = (head.root.to_string_lossy().into_owned(), self.root.to_string_lossy().into_owned());
+            value = String::from_utf8(value).ok()?.replace(&old, &new).into_bytes();
+            for file in &mut head.files {
+                if let Ok(rest) = file.path.strip_prefix(&head.root) {
+                    file.path = self.root.join(rest);
+                }
+            }
+        }
+        let files: Option<Vec<Arc<SourceFile>>> = head.files.iter().map(|file| self.source(file)).collect();
+        let value = stored::read(&value, files?).ok()?;
+        if let (Some(unit), Some(contents)) = (unit, &head.contents) {
+            self.note_contents(unit, contents);
+        }
+        Some(value)
+    }
+
+    /// Keeps what was found out from some files since some time, and from the artifacts of a unit.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep_result(
+        &self,
+        key: &Key,
+        unit: Option<&Key>,
+        value: &impl Serialize,
+        paths: impl IntoIterator<Item = PathBuf>,
+        since: SystemTime,
+    ) -> std::io::Result<()> {
+        let contents = unit.and_then(|unit| self.contents.lock().ok()?.get(unit).cloned());
+        if unit.is_some() && contents.is_none() {
+            return Ok(());
+        }
+        let (value, files) = stored::write(value)?;
+        let named = files.iter().filter(|file| file.path.is_absolute()).map(|file| file.path.clone());
+        let mut paths: Vec<PathBuf> = paths.into_iter().map(|path| normalize(&path)).chain(named).collect();
+        paths.sort();
+        paths.dedup();
+        if !paths.iter().all(|path| self.hashes.is_older_than(path, since)) {
+            return Ok(());
+        }
+        let Some((entry_key, _)) = self.inputs.add(key, &paths, self.place())? else { return Ok(()) };
+        let files = files.iter().map(|file| self.stored(file)).collect();
+        let head = serde_json::to_vec(&ResultHead { root: self.root.clone(), files, contents })?;
+        self.store.write(&entry_key, &joined(head, &value))
+    }
+
+    /// The file of a place, as it is now, if it is the same.
+    fn source(&self, file: &StoredFile) -> Option<Arc<SourceFile>> {
+        if let Some((known, source)) = self.sources.lock().ok()?.get(&file.path) {
+            return (known == file).then(|| Arc::clone(source));
+        }
+        let source = file.find(&self.root)?;
+        self.sources.lock().ok()?.insert(file.path.clone(), (file.clone(), Arc::clone(&source)));
+        Some(source)
+    }
+
+    /// A file for a table; its hash is made once.
+    fn stored(&self, file: &Arc<SourceFile>) -> StoredFile {
+        let Ok(mut sources) = self.sources.lock() else { return StoredFile::of(file) };
+        match sources.get(&file.path) {
+            Some((known, source)) if Arc::ptr_eq(source, file) => known.clone(),
+            _ => {
+                let stored = StoredFile::of(file);
+                sources.insert(file.path.clone(), (stored.clone(), Arc::clone(file)));
+                stored
+            }
+        }
+    }
+
+    /// A hash of the program that runs: another build may find out something else.
+    fn program(&self) -> Option<&str> {
+        self.program.get_or_init(|| self.hashes.of(&std::env::current_exe().ok()?)).as_deref()
+    }
+
+    /// What compiling a unit took the last time.
+    pub fn time_of(&self, unit: &TranslationUnit, architecture: &str) -> Option<Duration> {
+        self.times.of(&format!("{} {architecture}", unit.name))
+    }
+
+    /// Notes what compiling a unit took.
+    pub fn took(&self, unit: &TranslationUnit, architecture: &str, time: Duration) {
+        self.times.add(format!("{} {architecture}", unit.name), time);
+    }
+
+    /// Keeps what this run knows of files.
+    fn save_hashes(&self) {
+        self.hashes.save(&self.store, &self.root);
+    }
+
+    /// Keeps what this run knows of files, and removes the least recently used entries while all together are too large.
+    pub fn finish(&self) {
+        self.save_hashes();
+        self.times.save(&self.store, &self.root);
+        self.store.shrink(limit());
+    }
+}
+
+/// Where entries of all workspaces lie, below the cache folder of the tool.
+pub fn folder(cache_root: &Path) -> PathBuf {
+    cache_root.join("artifacts")
+}
+
+/// Removes the least recently used entries until what is left fits; says how many, and their bytes.
+pub fn prune(folder: &Path, limit: u64) -> (usize, u64) {
+    Store::new(folder.to_path_buf()).prune(limit)
+}
+
+/// The JSON's length, the JSON, then the cubin as it is: bytes in JSON would take four times the room.
+fn encode(mut entry: Entry) -> std::io::Result<Vec<u8>> {
+    let cubin = std::mem::take(&mut entry.artifacts.cubin);
+    Ok(joined(serde_json::to_vec(&entry)?, &cubin))
+}
+
+fn decode(content: &[u8]) -> Option<Entry> {
+    let (json, cubin) = split(content)?;
+    let mut entry: Entry = serde_json::from_slice(json).ok()?;
+    entry.artifacts.cubin = cubin.to_vec();
+    Some(entry)
+}
+
+/// Two parts, with the length of the first before them.
+fn joined(first: Vec<u8>, second: &[u8]) -> Vec<u8> {
+    [&(first.len() as u64).to_le_bytes(), first.as_slice(), second].concat()
+}
+
+fn split(content: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = content.split_first_chunk::<8>()?;
+    rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)
+}
+
+#[cfg(test)]
+mod tests;

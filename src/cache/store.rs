@@ -1,0 +1,258 @@
+//! Entries on disk: bytes by a name, with a check that they are those that were written under it.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use lmem_base::digest::name_of;
+use lmem_base::files::write_whole;
+
+/// Oldest entries go when all together are larger.
+pub const MAX_BYTES: u64 = 2 << 30;
+
+/// Sets another limit, in MiB.
+pub const MAX_VARIABLE: &str = "CARGO_LMEM_CACHE_MAX_MIB";
+
+/// A hit makes an entry young again, but not at every run: that would only cost writes.
+const TOUCH_AFTER: Duration = Duration::from_secs(24 * 3600);
+
+/// Bytes that may be written before anybody adds up how large the cache is, as a part of what it may hold.
+const SLACK: u64 = 16;
+
+/// Pruning goes on below the limit, or the next run would have to prune again; the same part.
+const ROOM: u64 = 10;
+
+/// The file that counts what was written since somebody added up.
+const WRITTEN: &str = "written";
+
+/// Older than this, a file beside the entries is what a run left that was killed.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+const HASH_BYTES: usize = blake3::OUT_LEN;
+
+/// Name of an entry.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Key(String);
+
+impl Key {
+    /// The name for what depends on some texts.
+    pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+        Self(name_of(texts))
+    }
+
+    /// A name that was written down; `None` for what is none.
+    pub fn named(name: &str) -> Option<Self> {
+        let is_name = name.len() == 2 * HASH_BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_name.then(|| Self(name.to_string()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A folder of entries.
+pub struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    /// In `folder`, which is made at the first write.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// The bytes of an entry. One that was cut, changed, or put in the place of another is none.
+    pub fn read(&self, key: &Key) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        let mut bytes = std::fs::read(&path).ok()?;
+        let length = bytes.len().checked_sub(HASH_BYTES)?;
+        if hash(key, &bytes[..length]).as_bytes() != &bytes[length..] {
+            return None;
+        }
+        bytes.truncate(length);
+        touch(&path);
+        Some(bytes)
+    }
+
+    /// Writes an entry, whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, key: &Key, content: &[u8]) -> std::io::Result<()> {
+        let path = self.path(key);
+        fs_err::create_dir_all(path.parent().unwrap_or(&self.folder))?;
+        // What is no entry stands in the way of one.
+        if path.is_dir() {
+            fs_err::remove_dir_all(&path)?;
+        }
+        write_whole(&path, &[content, hash(key, content).as_bytes()].concat())?;
+        self.count(content.len() as u64);
+        Ok(())
+    }
+
+    pub fn path(&self, key: &Key) -> PathBuf {
+        let (start, rest) = key.0.split_at(2);
+        self.folder.join(start).join(rest)
+    }
+
+    /// Adds to the bytes that were written since the last time that all were added up: the length of a file.
+    fn count(&self, bytes: u64) {
+        let path = self.folder.join(WRITTEN);
+        let known = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        // Nobody else needs the number to be exact, and the file has no content.
+        let file = std::fs::File::options().create(true).append(true).open(&path);
+        drop(file.and_then(|file| file.set_len(known.saturating_add(bytes >> 10))));
+    }
+
+    /// Removes the least recently used entries while all together are larger than `limit`, if enough was written since the
+    /// last time to be worth a look at all of them.
+    pub fn shrink(&self, limit: u64) {
+        let written = std::fs::metadata(self.folder.join(WRITTEN)).map_or(0, |metadata| metadata.len() << 10);
+        if written > limit / SLACK {
+            self.prune(limit);
+        }
+    }
+
+    /// Removes the least recently used entries while all together are larger than `limit`; says how many, and their bytes.
+    pub fn prune(&self, limit: u64) -> (usize, u64) {
+        drop(std::fs::remove_file(self.folder.join(WRITTEN)));
+        let mut entries = entries(&self.folder);
+        let mut total: u64 = entries.iter().map(|entry| entry.bytes).sum();
+        let goal = if total > limit { limit - limit / ROOM } else { limit };
+        entries.sort_by(|one, other| (one.used, &one.path).cmp(&(other.used, &other.path)));
+        let mut removed = (0, 0);
+        for entry in entries {
+            let is_left = entry.is_temporary && entry.used.elapsed().is_ok_and(|age| age > ABANDONED);
+            if total <= goal && !is_left {
+                continue;
+            }
+            // Another run may have removed it; either way it is gone.
+            drop(fs_err::remove_file(&entry.path));
+            total -= entry.bytes;
+            removed = (removed.0 + 1, removed.1 + entry.bytes);
+        }
+        removed
+    }
+}
+
+/// How large the cache may be, as the environment says.
+pub fn limit() -> u64 {
+    let typed = std::env::var(MAX_VARIABLE).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    typed.map_or(MAX_BYTES, |mib| mib.saturating_mul(1 << 20))
+}
+
+fn hash(key: &Key, content: &[u8]) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(key.0.as_bytes()).update(content);
+    hasher.finalize()
+}
+
+/// Number and bytes of all entries.
+pub fn usage(folder: &Path) -> (usize, u64) {
+    let entries = entries(folder);
+    (entries.len(), entries.iter().map(|entry| entry.bytes).sum())
+}
+
+/// Removes all entries.
+///
+/// # Errors
+/// The folder cannot be removed; that there is none is no error.
+pub fn clear(folder: &Path) -> std::io::Result<()> {
+    match fs_err::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+struct EntryFile {
+    path: PathBuf,
+    bytes: u64,
+    used: SystemTime,
+    /// It is not written yet.
+    is_temporary: bool,
+}
+
+fn entries(folder: &Path) -> Vec<EntryFile> {
+    let walk = walkdir::WalkDir::new(folder).min_depth(2).max_depth(2);
+    let files = walk.into_iter().filter_map(Result::ok).filter(|entry| entry.file_type().is_file());
+    files
+        .filter_map(|entry| {
+            let metadata = entry.metadata().ok()?;
+            let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            let is_temporary = entry.file_name().to_string_lossy().starts_with('.');
+            Some(EntryFile { path: entry.into_path(), bytes: metadata.len(), used, is_temporary })
+        })
+        .collect()
+}
+
+fn touch(path: &Path) {
+    let age =
+        std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.elapsed().ok());
+    if age.is_some_and(|age| age > TOUCH_AFTER) {
+        // A cache that cannot be written still serves.
+        let file = std::fs::File::options().append(true).open(path);
+        drop(file.and_then(|file| file.set_modified(SystemTime::now())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> Key {
+        Key::of([name])
+    }
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().join("cache"));
+        (folder, store)
+    }
+
+    #[test]
+    fn damaged_entries_are_as_if_they_were_not_there() {
+        let (_folder, store) = store();
+        store.write(&key("a"), b"content").unwrap();
+        assert_eq!(store.read(&key("a")).as_deref(), Some(b"content".as_slice()));
+        let path = store.path(&key("a"));
+        let whole = fs_err::read(&path).unwrap();
+        for length in 0..whole.len() {
+            fs_err::write(&path, &whole[..length]).unwrap();
+            assert_eq!(store.read(&key("a")), None, "cut to {length}");
+        }
+        for at in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1;
+            fs_err::write(&path, &flipped).unwrap();
+            assert_eq!(store.read(&key("a")), None, "flipped at {at}");
+        }
+        store.write(&key("b"), b"content").unwrap();
+        fs_err::copy(store.path(&key("b")), &path).unwrap();
+        assert_eq!(store.read(&key("a")), None);
+        fs_err::remove_file(&path).unwrap();
+        fs_err::create_dir_all(path.join("inner")).unwrap();
+        assert_eq!(store.read(&key("a")), None);
+        store.write(&key("a"), b"content").unwrap();
+        assert_eq!(store.read(&key("a")).as_deref(), Some(b"content".as_slice()));
+    }
+
+    #[test]
+    fn the_least_recently_used_go_first() {
+        let (_folder, store) = store();
+        let content = vec![0; 100 << 10];
+        for (name, age) in [("old", 3), ("older", 4), ("new", 1)] {
+            store.write(&key(name), &content).unwrap();
+            let file = std::fs::File::options().write(true).open(store.path(&key(name))).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(age * 3600)).unwrap();
+        }
+        store.shrink(1 << 30);
+        assert_eq!(usage(&store.folder).0, 3);
+        store.shrink(230 << 10);
+        assert!(store.read(&key("older")).is_none() && store.read(&key("new")).is_some());
+        assert_eq!(usage(&store.folder).0, 2);
+        assert_eq!(store.prune(0).0, 2);
+        assert_eq!(usage(&store.folder), (0, 0));
+        clear(&store.folder).unwrap();
+        clear(&store.folder).unwrap();
+    }
+}

@@ -1,0 +1,124 @@
+use super::*;
+
+struct Workspace {
+    folder: tempfile::TempDir,
+    header: PathBuf,
+}
+
+fn workspace() -> Workspace {
+    let folder = tempfile::tempdir().unwrap();
+    let header = folder.path().join("a.cuh");
+    fs_err::write(&header, "int x;").unwrap();
+    Workspace { folder, header }
+}
+
+impl Workspace {
+    fn cache(&self) -> Cache {
+        Cache::new(self.folder.path().join("cache"), self.folder.path())
+    }
+
+    fn artifacts(&self) -> Artifacts {
+        let dependencies = vec![self.header.clone(), PathBuf::from("/etc/hostname")];
+        Artifacts { cubin: vec![1, 2, 255], ptx: "x".into(), dependencies, ..Default::default() }
+    }
+
+    fn put(&self, artifacts: &Artifacts) {
+        self.cache().put(&key(), artifacts, Path::new("/toolkit"), later()).unwrap();
+    }
+}
+
+fn key() -> Key {
+    Key::of(["abcdef"])
+}
+
+/// A time after which nothing changes in these tests.
+fn later() -> SystemTime {
+    SystemTime::now() + Duration::from_secs(60)
+}
+
+#[test]
+fn what_was_put_comes_back_while_dependencies_are_the_same() {
+    let workspace = workspace();
+    workspace.put(&workspace.artifacts());
+    assert_eq!(workspace.cache().get(&key()), Some(workspace.artifacts()));
+    fs_err::write(&workspace.header, "int y;").unwrap();
+    assert_eq!(workspace.cache().get(&key()), None);
+    let other = Artifacts { ptx: "y".into(), ..workspace.artifacts() };
+    workspace.put(&other);
+    assert_eq!(workspace.cache().get(&key()), Some(other));
+    fs_err::write(&workspace.header, "int x;").unwrap();
+    assert_eq!(workspace.cache().get(&key()), Some(workspace.artifacts()));
+    fs_err::remove_file(&workspace.header).unwrap();
+    assert_eq!(workspace.cache().get(&key()), None);
+}
+
+#[test]
+fn files_that_change_during_a_compilation_leave_no_entry() {
+    let workspace = workspace();
+    let before = SystemTime::now() - Duration::from_secs(60);
+    workspace.cache().put(&key(), &workspace.artifacts(), Path::new("/toolkit"), before).unwrap();
+    assert_eq!(workspace.cache().get(&key()), None);
+}
+
+#[test]
+fn a_cache_moves_with_its_workspace() {
+    let old = workspace();
+    let ptx = format!(".file 1 \"{}/a.cuh\"", old.folder.path().display());
+    old.put(&Artifacts { ptx, ..old.artifacts() });
+    let new = workspace();
+    let moved = Cache::new(old.folder.path().join("cache"), new.folder.path());
+    let found = moved.get(&key()).unwrap();
+    assert_eq!(found.dependencies[0], new.header);
+    assert!(found.ptx.contains(new.folder.path().to_str().unwrap()), "{}", found.ptx);
+}
+
+#[test]
+fn results_hold_while_what_was_asked_for_is_the_same() {
+    let workspace = workspace();
+    let cache = workspace.cache();
+    let file = SourceFile::read(&workspace.header, workspace.folder.path()).unwrap();
+    let span = lmem_base::source::Span::new(&file, 4..5);
+    let none = workspace.folder.path().join("none.cuh");
+    let key = cache.result_key("test", &span).unwrap();
+    cache.keep_result(&key, None, &vec![span.clone()], [none.clone()], later()).unwrap();
+    let found = || workspace.cache().result::<Vec<lmem_base::source::Span>>(&key, None);
+    assert_eq!(found(), Some(vec![span]));
+    fs_err::write(&none, "").unwrap();
+    assert_eq!(found(), None);
+    fs_err::remove_file(&none).unwrap();
+    assert!(found().is_some());
+    fs_err::write(&workspace.header, "int y;").unwrap();
+    assert_eq!(found(), None);
+}
+
+#[test]
+fn damage_of_any_kind_is_a_miss() {
+    let workspace = workspace();
+    workspace.put(&workspace.artifacts());
+    let folder = workspace.folder.path().join("cache");
+    let files = || -> Vec<PathBuf> {
+        let walk = walkdir::WalkDir::new(&folder).min_depth(2).into_iter().filter_map(Result::ok);
+        walk.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path).collect()
+    };
+    let (all, whole): (Vec<PathBuf>, Vec<Vec<u8>>) =
+        files().into_iter().map(|path| (path.clone(), fs_err::read(path).unwrap())).unzip();
+    assert!(all.len() >= 3, "{all:?}");
+    for (index, path) in all.iter().enumerate() {
+        let other = &whole[(index + 1) % whole.len()];
+        let mut flipped = whole[index].clone();
+        flipped[10] ^= 1;
+        for damaged in [&whole[index][..10], &flipped, other, b"".as_slice()] {
+            fs_err::write(path, damaged).unwrap();
+            assert_eq!(workspace.cache().get(&key()), None, "{}", path.display());
+            fs_err::write(path, &whole[index]).unwrap();
+            assert!(workspace.cache().get(&key()).is_some());
+        }
+    }
+    for path in &all {
+        fs_err::remove_file(path).unwrap();
+        fs_err::create_dir(path).unwrap();
+    }
+    assert_eq!(workspace.cache().get(&key()), None);
+    workspace.put(&workspace.artifacts());
+    assert_eq!(workspace.cache().get(&key()), Some(workspace.artifacts()));
+}

@@ -1,0 +1,70 @@
+//! How long units took to compile, so that the longest ones begin first: one that begins last is waited for by all.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use super::store::{Key, Store};
+
+/// More units than a workspace has are of versions that are gone.
+const MAX_KNOWN: usize = 20_000;
+
+/// Milliseconds, by unit and architecture.
+type Known = BTreeMap<String, u64>;
+
+/// Times of one workspace.
+pub struct Times {
+    known: Known,
+    new: Mutex<Known>,
+}
+
+impl Times {
+    pub fn load(store: &Store, root: &Path) -> Self {
+        let known = store.read(&name(root)).and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        Self { known: known.unwrap_or_default(), new: Mutex::default() }
+    }
+
+    /// What it took the last time.
+    pub fn of(&self, unit: &str) -> Option<Duration> {
+        self.known.get(unit).copied().map(Duration::from_millis)
+    }
+
+    pub fn add(&self, unit: String, took: Duration) {
+        if let Ok(mut new) = self.new.lock() {
+            new.insert(unit, u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        }
+    }
+
+    pub fn save(&self, store: &Store, root: &Path) {
+        let Ok(new) = self.new.lock() else { return };
+        if new.is_empty() {
+            return;
+        }
+        let mut all = if self.known.len() > MAX_KNOWN { Known::new() } else { self.known.clone() };
+        all.extend(new.clone());
+        // Without it the order is another one.
+        drop(serde_json::to_vec(&all).map(|bytes| store.write(&name(root), &bytes)));
+    }
+}
+
+fn name(root: &Path) -> Key {
+    Key::of(["cargo-lmem times 1", &root.to_string_lossy()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_known_to_the_next_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().join("cache"));
+        let times = || Times::load(&store, folder.path());
+        let first = times();
+        first.add("a.cu sm_90".to_string(), Duration::from_secs(3));
+        first.save(&store, folder.path());
+        assert_eq!(times().of("a.cu sm_90"), Some(Duration::from_secs(3)));
+        assert_eq!(times().of("b.cu sm_90"), None);
+    }
+}
