@@ -22,9 +22,9 @@ use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
 use lmem_frame::{Escape, EscapeKind, StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, traffic};
+use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::rewrite::by_value::pass_by_value;
-use crate::suggest;
+use crate::{recursive_call, suggest};
 
 pub(crate) static LINT: Lint = Lint {
     name: "address_escape",
@@ -38,17 +38,13 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         return None;
     }
     let escape = object.escapes.iter().min_by_key(|escape| order(&escape.kind))?;
-    let subject = match &object.variable {
-        Some(_) => describe(object),
-        None => describe(object).replace("an array of", "a variable of"),
-    };
-    let message = format!("{subject} lives in local memory: its address {}", way(escape));
     let guilty = object.guilty();
-    let finding = object_finding(object, guilty, message)
-        .primary(escape.span.as_ref(), "the address leaves here")
-        .label(escape.span.as_ref(), "the address leaves here");
+    let mut finding = in_local_memory(object, guilty, &way(escape))
+        .primary(escape.span.as_ref(), "address escapes here")
+        .label(escape.span.as_ref(), "address escapes here");
+    finding.cause = cause(cx, escape);
     let finding = match guilty.filter(|access| access.in_callee) {
-        Some(access) => finding.label(access.span.as_ref(), format!("{} through the pointer", traffic(object, access))),
+        Some(access) => finding.label(access.span.as_ref(), in_loop("accessed through the pointer", access)),
         None => finding,
     };
     // What a function of another unit does with an address is not seen: it may want one of local memory.
@@ -63,7 +59,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 /// by their own declarations, which only the linker would miss.
 fn by_value(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     let name = &object.variable.as_ref().filter(|_| !cx.unit.is_relocatable())?.name;
-    let title = format!("pass `{name}` by value, and return what is changed");
+    let title = format!("pass `{name}` by value and return the changed value");
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, pass_by_value(object)?))
 }
 
@@ -89,24 +85,40 @@ fn order(kind: &EscapeKind) -> u8 {
 fn way(escape: &Escape) -> String {
     match &escape.kind {
         EscapeKind::Call(name) if escape.is_external => {
-            format!("is passed to `{}`, an external function", demangle(name))
+            format!("its address is passed to `{}`, an external function", demangle(name))
         }
-        EscapeKind::Call(name) => format!("is passed to `{}`, which is not inlined", demangle(name)),
-        EscapeKind::IndirectCall => "is passed to a function behind a pointer".to_string(),
-        EscapeKind::Stored => "is stored to memory".to_string(),
-        EscapeKind::Generic(opcode) => format!("is used as an address of any memory (`{opcode}`)"),
+        EscapeKind::Call(name) => format!("its address is passed to `{}`, which is not inlined", demangle(name)),
+        EscapeKind::IndirectCall => "its address is passed to an indirect call".to_string(),
+        EscapeKind::Stored => "its address is stored to memory".to_string(),
+        EscapeKind::Generic(opcode) => format!("its address is used as a generic address (`{opcode}`)"),
+    }
+}
+
+/// One recursion, one function that is not inlined, one indirect call: what is changed there helps all that it takes.
+fn cause(cx: &LintContext<'_>, escape: &Escape) -> Option<String> {
+    let callee = match &escape.kind {
+        EscapeKind::Call(name) => demangle(name),
+        EscapeKind::IndirectCall => return escape.span.as_ref().map(|call| format!("indirect call at {call:?}")),
+        EscapeKind::Stored | EscapeKind::Generic(_) => return None,
+    };
+    let started = cx.frame.objects.iter().filter_map(|object| match &object.kind {
+        StackObjectKind::Recursion(recursion) => Some(&**recursion),
+        _ => None,
+    });
+    let mut recursions = started.chain(cx.frame.recursion.as_ref());
+    match recursions.find(|recursion| recursion.functions.iter().any(|name| *name == callee)) {
+        Some(recursion) => Some(recursive_call::cause(cx, recursion)),
+        None => Some(format!("call of {callee} in {}", cx.unit.unit.name)),
     }
 }
 
 fn advice(escape: &Escape) -> &'static str {
     match escape.kind {
         EscapeKind::Call(_) if escape.is_external => {
-            "define the function in a header so that it can be inlined, or pass and return the value instead of a pointer to it"
+            "define the function in a header so that it can be inlined, or pass and return the value"
         }
-        EscapeKind::Call(_) => {
-            "let the function be inlined (`__forceinline__`), or pass and return the value instead of a pointer to it"
-        }
-        EscapeKind::IndirectCall => "call the functions by name, in a `switch`, so that they can be inlined",
+        EscapeKind::Call(_) => "let the function be inlined (`__forceinline__`), or pass and return the value",
+        EscapeKind::IndirectCall => "replace the indirect call by a `switch` over direct calls",
         EscapeKind::Stored => "keep the pointer out of memory: pass the value, or an index",
         EscapeKind::Generic(_) => "do not mix pointers to local variables with pointers to other memory",
     }

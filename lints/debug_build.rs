@@ -31,8 +31,8 @@ fn check(unit: &TranslationUnit, is_debug: bool) -> Option<Finding> {
         }
         UnitCode::Machine(code) => Some(code.span.clone()),
     };
-    let finding = Finding::new(format!("`{}` is built for debugging: everything is in local memory", unit.name))
+    let finding = Finding::new(format!("`{}` is a debug build (`-G`): every variable is in local memory", unit.name))
         .primary(span.as_ref(), "compiled with `-G`")
-        .note("its kernels are not checked for anything else");
-    Some(finding.help("leave `-G` out; `-lineinfo` keeps source lines for profilers"))
+        .note("nothing else is checked in its kernels");
+    Some(finding.help("drop `-G`; `-lineinfo` keeps source lines for profilers"))
 }

@@ -36,7 +36,7 @@ use lmem_base::level::Level;
 use lmem_frame::{Access, Address, StackObject, StackObjectKind};
 use nv_code::dataflow::Sources;
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, origin};
+use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::rewrite::ForLoop;
 use crate::rewrite::rotation::{Rotations, rotations};
 use crate::rewrite::selection::{Form, selection};
@@ -68,11 +68,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
     let guilty = own.max_by_key(|access| access.guilt())?;
     let Address::Computed(sources) = &guilty.address else { return None };
-    let message = format!("{} lives in local memory: it is indexed at run time", describe(object));
-    let finding = object_finding(object, Some(guilty), message)
-        .access(object, guilty)
-        .label(guilty.index.as_ref().or(guilty.span.as_ref()), reason(guilty, sources))
-        .note(uniformity(sources));
+    let finding = in_local_memory(object, Some(guilty), "dynamically indexed");
+    let finding = finding.access(object, guilty, in_loop(&origin(sources), guilty));
     let finding = finding.help(advice(object, guilty, sources));
     // Shared memory is as fast as selects for few elements, and faster for more; but not for a block of unknown size.
     let (shared, of_some_block) = match suggest::keep_in_shared_memory(cx, object) {
@@ -112,8 +109,8 @@ fn select(object: &StackObject, form: Form) -> Option<Suggestion> {
         return None;
     }
     let title = match unrolled.edits.is_empty() {
-        true => "select the element in an unrolled loop over all of them",
-        false => "select the element in an unrolled loop over all of them, and unroll the loops over it",
+        true => "replace the dynamic index by an unrolled select",
+        false => "replace the dynamic index by an unrolled select, and unroll the loops over the array",
     };
     let keeps_loops = unrolled.edits.is_empty();
     let mut edits = selection.edits;
@@ -152,11 +149,11 @@ fn visit_in_order(object: &StackObject, rotations: &Rotations, form: Form) -> Op
         && selection.is_within_kernel
         && unrolled.loops.iter().all(ForLoop::is_within_kernel);
     let title = match selection.edits.is_empty() {
-        true => "visit the elements in their own order, in an unrolled loop",
-        false => "visit the elements in their own order, in an unrolled loop, and select the one that is used alone",
+        true => "iterate in storage order and unroll",
+        false => "iterate in storage order and unroll; replace the single access by an unrolled select",
     };
     let rounds_anew = object.variable.as_ref().is_some_and(|variable| is_floating(&variable.type_text));
-    let title = format!("{title}{}", if rounds_anew { " (sums round in another order)" } else { "" });
+    let title = format!("{title}{}", if rounds_anew { " (sums in another order: last digits may differ)" } else { "" });
     let mut edits = rotations.edits.clone();
     edits.extend(selection.edits);
     edits.extend(unrolled.edits);
@@ -181,38 +178,20 @@ fn limit(object: &StackObject) -> u64 {
     }
 }
 
-fn reason(guilty: &Access, sources: &Sources) -> String {
-    let index = guilty.index.as_ref().map(|span| span.text().split_whitespace().collect::<Vec<_>>().join(" "));
-    match index.filter(|text| text.len() <= 40) {
-        Some(text) => format!("`{text}` is not known at compile time: it depends on {}", origin(sources)),
-        None => format!("not known at compile time: it depends on {}", origin(sources)),
-    }
-}
-
-fn uniformity(sources: &Sources) -> String {
-    match sources.uniformity() {
-        Some(Uniformity::Uniform) => "the index is the same in all threads of a warp".to_string(),
-        Some(Uniformity::PerThread) => {
-            "the index differs from thread to thread, so that a warp needs several transfers".to_string()
-        }
-        None => "whether the index is the same in all threads of a warp is not known".to_string(),
-    }
-}
-
 fn advice(object: &StackObject, guilty: &Access, sources: &Sources) -> String {
     // What is left of a loop's counter and constants is a modulo: the elements in another order.
     let is_rotation = sources.counter && !sources.is_data() && guilty.copying_call().is_none();
     let is_selectable = object.elements().is_some_and(|elements| elements <= SELECT_ELEMENTS);
     match sources.uniformity() {
         _ if is_rotation => {
-            "if the loop visits all elements anyway, index with its counter alone and unroll it".to_string()
+            "index with the loop counter alone and unroll, if the loop visits all elements anyway".to_string()
         }
         Some(Uniformity::PerThread) if is_selectable => {
-            "select the element in an unrolled loop over all of them, or keep the array in shared memory as `[element][thread]`".to_string()
+            "replace the dynamic index by an unrolled select, or move the array to shared memory".to_string()
         }
         Some(Uniformity::Uniform) => {
-            "make the index a constant (unroll, or a `switch` around the loop), or keep the array in shared memory".to_string()
+            "make the index a constant (unroll, or `switch` around the loop); a uniform index costs little".to_string()
         }
-        _ => "keep the array in shared memory as `[element][thread]`, or make the index a constant".to_string(),
+        _ => "move the array to shared memory as `[element][thread]`, or make the index a constant".to_string(),
     }
 }

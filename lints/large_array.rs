@@ -13,9 +13,10 @@
 //! Advice, but for small blocks, where shared memory has room for a column for each thread: see `dynamic_index`.
 
 use lmem_base::level::Level;
+use lmem_base::words::bytes;
 use lmem_frame::{Address, StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
@@ -35,9 +36,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         return None;
     }
     let guilty = object.guilty().filter(|access| !matches!(access.address, Address::Computed(_)))?;
-    let message = format!("{} is too large for registers", describe(object));
-    let room = format!("a thread of this kernel may use {registers} registers, {}", bytes(registers * REGISTER_BYTES));
-    let finding = object_finding(object, Some(guilty), message).access(object, guilty).note(room);
-    let finding = finding.help("process the data in pieces that fit, or keep it in shared memory");
+    let room = format!("larger than the {} of registers of a thread", bytes(registers * REGISTER_BYTES));
+    let finding = in_local_memory(object, Some(guilty), &room).access(object, guilty, in_loop("accessed here", guilty));
+    let finding = finding.help("process the data in pieces that fit, or move it to shared memory");
     Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
 }

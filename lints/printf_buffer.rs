@@ -1,4 +1,4 @@
-//! The arguments of `printf` are written to local memory before the call.
+//! The arguments of `printf` are stored before the call.
 //!
 //! ## Why it costs
 //! Little: the stores happen only where `printf` runs, which is often a check that never fails. The frame is
@@ -11,9 +11,10 @@
 //! Advice only: whether the text is wanted is for the programmer to say.
 
 use lmem_base::level::Level;
+use lmem_base::words::bytes;
 use lmem_frame::{StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, object_finding};
 
 pub(crate) static LINT: Lint = Lint {
     name: "printf_buffer",
@@ -26,8 +27,8 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     let escape =
         object.escapes.first().filter(|_| is_variable && object.escapes.iter().all(|escape| escape.kind.is_print()))?;
-    let message = format!("the arguments of `printf` take {} of local memory", bytes(object.bytes));
+    let message = format!("arguments of `printf` ({}) are passed in local memory", bytes(object.bytes));
     let finding =
         object_finding(object, None, message).primary(escape.span.as_ref(), "written to local memory before the call");
-    Some(finding.help("keep `printf` out of builds that are measured"))
+    Some(finding.help("compile `printf` out of release builds"))
 }

@@ -19,10 +19,11 @@
 
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;
+use lmem_base::source::Span;
 use lmem_frame::{Access, Address, StackObject, StackObjectKind};
 use nv_code::dataflow::Trip;
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::rewrite::ForLoop;
 use crate::rewrite::element_copy::element_copies;
 use crate::suggest;
@@ -41,13 +42,22 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let guilty = own.max_by_key(|access| access.guilt())?;
     let Address::Counter(trip) = guilty.address else { return None };
     let walk = Walk::of(guilty);
-    let message = format!("{} lives in local memory: {}", describe(object), walk.message());
-    let finding = object_finding(object, Some(guilty), message).access(object, guilty);
+    let finding = in_local_memory(object, Some(guilty), &walk.message(guilty, trip));
     let finding = match walk {
         Walk::Loop => finding
-            .label(guilty.pragma.as_ref(), "this keeps the loop from being unrolled")
-            .label(guilty.loop_span.as_ref(), reason(guilty, trip)),
+            .label(guilty.pragma.as_ref(), "keeps the loop rolled")
+            .primary(guilty.loop_span.as_ref(), until(guilty))
+            .label(guilty.loop_span.as_ref(), until(guilty)),
         Walk::Call(_) | Walk::Hidden => finding,
+    };
+    // The excerpt of the loop shows the access, where it stands in the same lines.
+    let is_shown = |span: &Span| {
+        let header = guilty.loop_span.as_ref().filter(|_| matches!(walk, Walk::Loop));
+        header.is_some_and(|header| header.file.path == span.file.path && header.start_line() == span.start_line())
+    };
+    let finding = match guilty.span.as_ref().is_some_and(is_shown) {
+        true => finding,
+        false => finding.access(object, guilty, in_loop("accessed here", guilty)),
     };
     let suggestion = match walk {
         Walk::Loop => unroll(object).or_else(|| copy_elements(object)),
@@ -63,14 +73,14 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 fn unroll(object: &StackObject) -> Option<Suggestion> {
     let unrolled = Unrolled::of(object)?;
     let title = match (unrolled.loops.len(), unrolled.has_guards, unrolled.is_certain) {
-        (1, false, _) => "unroll the loop, its length is known",
-        (_, false, _) => "unroll the loops over it, their lengths are known",
-        (1, true, true) => "let the loop run to the array's extent, with a guard inside, and unroll it",
-        (_, true, true) => "let the loops over it run to its extent, with a guard inside, and unroll them",
+        (1, false, _) => "unroll the loop (constant trip count)",
+        (_, false, _) => "unroll the loops over the array (constant trip counts)",
+        (1, true, true) => "use the array size as trip count, guard the body, and unroll",
+        (_, true, true) => "use the array size as trip count of all loops over it, guard their bodies, and unroll",
         (1, true, false) => {
-            "if the loop never runs beyond the array's extent: run to it, with a guard inside, and unroll"
+            "use the array size as trip count, guard the body, and unroll (if the loop never exceeds it)"
         }
-        (_, true, false) => "if no loop runs beyond the array's extent: run to it, with guards inside, and unroll",
+        (_, true, false) => "use the array size as trip count, guard the bodies, and unroll (if no loop exceeds it)",
     };
     let applicability = match unrolled.is_certain {
         true => Applicability::MachineApplicable,
@@ -85,8 +95,8 @@ fn copy_elements(object: &StackObject) -> Option<Suggestion> {
     let copies = element_copies(object)?;
     let unrolled = Unrolled::of_accesses(object, |access| access.copying_call().is_none())?;
     let title = match unrolled.edits.is_empty() {
-        true => "copy element by element, with a guard, and unroll that",
-        false => "copy element by element, with a guard, and unroll all loops over the array",
+        true => "copy element by element in a guarded, unrolled loop",
+        false => "copy element by element in a guarded loop, and unroll all loops over the array",
     };
     let is_within_kernel = copies.is_within_kernel && unrolled.loops.iter().all(ForLoop::is_within_kernel);
     let mut edits = copies.edits;
@@ -115,45 +125,47 @@ impl Walk {
         }
     }
 
-    fn message(&self) -> String {
-        match self {
-            Self::Loop => "the loop over it is not unrolled".to_string(),
-            Self::Call(call) => format!("`{call}` goes over it piece by piece"),
-            Self::Hidden => "the code goes over it element by element".to_string(),
+    fn message(&self, guilty: &Access, trip: Trip) -> String {
+        match (self, trip) {
+            (Self::Loop, Trip::RunTime) => "loop not unrolled, trip count unknown".to_string(),
+            (Self::Loop, Trip::SeveralExits) => "loop not unrolled, more than one exit".to_string(),
+            (Self::Loop, Trip::Constant) if guilty.pragma.is_some() => {
+                "loop not unrolled despite a constant trip count".to_string()
+            }
+            (Self::Loop, Trip::Constant) => "loop not unrolled, trip count too large for the compiler".to_string(),
+            (Self::Loop, Trip::Unknown) => "loop not unrolled".to_string(),
+            (Self::Call(call), _) => format!("`{call}` of variable length"),
+            (Self::Hidden, _) => "walked by a loop of the compiler".to_string(),
         }
     }
 
     fn advice(&self, guilty: &Access, trip: Trip) -> String {
         match (self, trip) {
             (Self::Loop, _) => advice(guilty, trip),
-            (Self::Call(call), Trip::Constant) => format!("assign the elements one by one in place of `{call}`"),
+            (Self::Call(call), Trip::Constant) => format!("assign the elements one by one instead of `{call}`"),
             (Self::Call(call), _) => {
-                format!("give `{call}` a constant length: that of the array, if all of it may be touched")
+                format!("give `{call}` a constant length (the array's, if all of it may be touched)")
             }
             (Self::Hidden, _) => {
-                "access the elements with constant indices, or keep the array in shared memory as `[element][thread]`"
-                    .to_string()
+                "access the elements with constant indices, or move the array to shared memory".to_string()
             }
         }
     }
 }
 
-fn reason(guilty: &Access, trip: Trip) -> String {
+/// What the loop runs until, as the source says it.
+fn until(guilty: &Access) -> String {
     let condition = guilty.condition.as_ref().map(|span| span.text().split_whitespace().collect::<Vec<_>>().join(" "));
-    let until = condition.filter(|text| text.len() <= 40).map(|text| format!(" (`{text}`)")).unwrap_or_default();
-    match trip {
-        Trip::RunTime => format!("not unrolled: how often it runs is known at run time only{until}"),
-        Trip::SeveralExits => "not unrolled: there is more than one way out of it".to_string(),
-        Trip::Constant if guilty.pragma.is_some() => "not unrolled, though its length is known".to_string(),
-        Trip::Constant => format!("not unrolled: its length is known, but too large for the compiler{until}"),
-        Trip::Unknown => "not unrolled".to_string(),
-    }
+    let condition = condition.filter(|text| text.len() <= 30).map(|text| format!("runs while `{text}`"));
+    condition.unwrap_or_else(|| "this loop".to_string())
 }
 
 fn advice(guilty: &Access, trip: Trip) -> String {
     match trip {
-        Trip::RunTime => "let the loop run to the array's extent, with the present condition as a guard inside, and put `#pragma unroll` before it",
-        Trip::SeveralExits => "give the loop a constant length, skip the rest of its iterations with a flag, and put `#pragma unroll` before it",
+        Trip::RunTime => "use the array size as trip count, guard the body with the present condition, and unroll",
+        Trip::SeveralExits => {
+            "give the loop a constant trip count, skip the rest of its iterations with a flag, and unroll"
+        }
         _ if guilty.pragma.is_some() => "replace the pragma by `#pragma unroll`",
         _ => "put `#pragma unroll` before the loop",
     }

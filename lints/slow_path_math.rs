@@ -15,9 +15,10 @@
 
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;
+use lmem_base::words::bytes;
 use lmem_frame::{StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, object_finding};
 use crate::rewrite::math::multiples_of_pi;
 
 pub(crate) static LINT: Lint = Lint {
@@ -30,13 +31,13 @@ pub(crate) static LINT: Lint = Lint {
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let function = object.math_function.as_ref().filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
     let name = function.name.as_ref().map_or("a trigonometric function".to_string(), |name| format!("`{name}`"));
-    let message = format!("{name} takes {} of local memory for large arguments", bytes(object.bytes));
+    let message = format!("slow path of {name} needs {} of local memory", bytes(object.bytes));
     let finding = object_finding(object, object.guilty(), message)
-        .primary(function.span.as_ref(), "its slow path needs an array")
-        .note("the array is used only for large arguments, but every thread has the frame");
+        .primary(function.span.as_ref(), "argument reduction for large arguments")
+        .note("used for large arguments only; every thread has the frame");
     let finding = finding.help(advice(function.name.as_deref().unwrap_or_default()));
     // Single for double precision, or a fast function, loses more than last digits: that is advice, and no edit.
-    let title = "take the factor π out, and call the functions of multiples of π (more exact: last digits and results near zero differ)";
+    let title = "use the functions of multiples of π (more exact, so last digits and results near zero differ)";
     Some(finding.suggest(Some(Suggestion::new(title, Applicability::MaybeIncorrect, multiples_of_pi(object)))))
 }
 
@@ -45,11 +46,12 @@ fn advice(function: &str) -> String {
     let base = function.strip_suffix('f').unwrap_or(function);
     match (base, is_single) {
         ("sin" | "cos" | "sincos", true) => {
-            format!("use `{base}pif` where the argument is a multiple of π, or `__{function}` where its accuracy will do")
+            format!("use `{base}pif` for multiples of π, or `__{function}` where its accuracy is enough")
         }
         ("sin" | "cos" | "sincos", false) => {
-            format!("use `{base}pi` where the argument is a multiple of π, or `{base}f` where `float` will do")
+            format!("use `{base}pi` for multiples of π, or `{base}f` where `float` is enough")
         }
-        _ => "use functions of multiples of π (`sinpi`, `cospi`), or `-use_fast_math` for `float` where its accuracy will do".to_string(),
+        _ => "use `sinpi` or `cospi` for multiples of π, or `-use_fast_math` for `float` where its accuracy is enough"
+            .to_string(),
     }
 }

@@ -24,7 +24,7 @@
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::suggest;
 
 pub(crate) static LINT: Lint = Lint {
@@ -39,17 +39,16 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let guilty = object.guilty().filter(|access| access.is_computed())?;
     let type_text = &cast.type_text;
     let how = match cast.is_indexed {
-        true => format!("it is indexed at run time as `{type_text}`"),
-        false => format!("it is accessed as `{type_text}`, and indexed at run time"),
+        true => format!("dynamically indexed as `{type_text}`"),
+        false => format!("accessed as `{type_text}` and dynamically indexed"),
     };
-    let message = format!("{} lives in local memory: {how}", describe(object));
-    let finding = object_finding(object, Some(guilty), message)
-        .access(object, guilty)
-        .label(Some(&cast.span), format!("cast to `{type_text}` here"))
-        .note("an access through another type is undefined behaviour, unless that is `char` or `std::byte`");
+    let finding = in_local_memory(object, Some(guilty), &how)
+        .access(object, guilty, in_loop("dynamic index", guilty))
+        .label(Some(&cast.span), format!("cast to `{type_text}`"))
+        .note("aliasing: undefined behaviour, unless the other type is `char` or `std::byte`");
     let finding = finding.help(match cast.is_indexed {
-        true => "select the component without an index, and take the part out of it with shifts or intrinsics",
-        false => "load and store the vector as a vector, and unpack it into an array whose indices are constants",
+        true => "select the component without an index and extract the part with shifts or intrinsics",
+        false => "load and store the vector as a whole and unpack it into an array with constant indices",
     });
     Some(finding.suggest(suggest::select_lanes(object)).suggest(suggest::keep_in_shared_memory(cx, object)))
 }

@@ -194,6 +194,7 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
             None => use_color(arguments.color, is_terminal),
         },
         width: report::DEFAULT_WIDTH,
+        full: arguments.verbose > 0,
     };
     let mut text = Vec::new();
     match arguments.diff {

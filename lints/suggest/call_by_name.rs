@@ -37,6 +37,6 @@ fn suggestion(cx: &LintContext<'_>, tables: Vec<FunctionTable>) -> Option<Sugges
     let mut edits: Vec<Edit> = tables.into_iter().flat_map(|table| table.edits).collect();
     edits.sort();
     edits.dedup();
-    let title = format!("call the functions of {} by name, in a `switch`", names.join(" and "));
+    let title = format!("replace {} by a `switch` over direct calls", names.join(" and "));
     Some(Suggestion::new(title, applicability, edits))
 }

@@ -8,6 +8,6 @@ use crate::rewrite::lanes::lanes;
 /// A select over the components, and a shift, in place of an index.
 pub(crate) fn select_lanes(object: &StackObject) -> Option<Suggestion> {
     let name = &object.variable.as_ref()?.name;
-    let title = format!("select the component of `{name}`, and take the part out of it");
+    let title = format!("select the component of `{name}` and extract the part with a shift");
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, lanes(object)?))
 }

@@ -3,11 +3,12 @@
 
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::gpu::DECLARED_SHARED;
+use lmem_base::words::bytes;
 use lmem_frame::{EscapeKind, StackObject};
 use nv_code::PtxFunction;
 
 use super::split_at_commas;
-use crate::framework::{LintContext, bytes};
+use crate::framework::LintContext;
 use crate::rewrite::private_variable::{Columns, PrivateVariable, private_variable};
 
 /// Threads of a block as a thread counts them, by the axes that they lie along.
@@ -73,14 +74,12 @@ fn keep_laid_out(
     let size = room_for(cx, object, threads, layout)?;
     let edits = edits(cx, object, variable, &block, layout)?;
     let place = match layout {
-        Layout::Columns => format!("keep `{name}` in shared memory, {} for a block of {threads} threads", room(size)),
-        Layout::Rows => format!("keep `{name}` in shared memory, a row for each thread of a block of {threads}"),
+        Layout::Columns => format!("move `{name}` to shared memory ({} per block of {threads} threads)", room(size)),
+        Layout::Rows => format!("move `{name}` to shared memory (one row per thread, {threads} threads per block)"),
     };
     let (title, applicability) = match is_known {
         true => (place, Applicability::MaybeIncorrect),
-        false => {
-            (format!("{place}: write the size of your blocks in place of {threads}"), Applicability::HasPlaceholders)
-        }
+        false => (format!("{place}; replace {threads} by your block size"), Applicability::HasPlaceholders),
     };
     let suggestion = Suggestion::new(title, applicability, edits).within_kernel(variable.is_of_kernel);
     Some(suggestion.threads(block.is_launched.then_some(threads)))
@@ -200,6 +199,6 @@ mod tests {
 
     #[test]
     fn sizes_are_short() {
-        assert_eq!((room(32 << 10), room(1000)), ("32 KiB".to_string(), "1000 bytes".to_string()));
+        assert_eq!((room(32 << 10), room(1000)), ("32 KiB".to_string(), "1000 B".to_string()));
     }
 }

@@ -7,19 +7,23 @@ use codespan_reporting::files;
 use codespan_reporting::term::termcolor::{Ansi, NoColor};
 use codespan_reporting::term::{Config, emit_to_write_style};
 
-use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity};
+use lmem_base::diagnostic::{Diagnostic, Label, Report, Severity};
 use lmem_base::source::Span;
 
 use super::excerpt::{Excerpts, clean, one_line};
-use super::{Context, facts, suggestion};
+use super::figures::Figures;
+use super::{Context, facts, group, suggestion};
 
 /// Columns for line numbers and borders.
 const GUTTER: usize = 10;
 /// Columns of source text on however narrow a terminal.
 const MIN_WIDTH: usize = 40;
 
+/// Columns of our own text.
+const MAX_COLUMNS: usize = 100;
+
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
-    report.diagnostics.iter().try_for_each(|diagnostic| out.write_all(text(diagnostic, cx).as_bytes()))
+    group::by_cause(&report.diagnostics).iter().try_for_each(|shown| out.write_all(text(shown, cx).as_bytes()))
 }
 
 /// One diagnostic with its help, and an empty line behind it.
@@ -27,15 +31,55 @@ pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
     let excerpts = Excerpts::new(&spans(diagnostic), cx.width.saturating_sub(GUTTER).max(MIN_WIDTH));
     let mut text = part(&shown(diagnostic, &excerpts), &excerpts, cx.color);
     for help in &diagnostic.help {
-        let message = clean(&help.message).replace('\n', "\n      ");
+        let message = wrapped(&clean(&help.message), "help: ".len(), "      ");
         text.push_str(&part(&Shown::help().with_message(message), &excerpts, cx.color));
     }
     let primary = diagnostic.primary.as_ref().map(|label| &label.span.file);
     for suggested in &diagnostic.suggestions {
-        text.push_str(&suggestion::text(suggested, primary, cx.color));
+        let figures = Figures::new(facts::kernels(diagnostic), Some(suggested)).text();
+        text.push_str(&suggestion::text(suggested, figures.as_deref(), primary, cx));
     }
     text.push('\n');
     text
+}
+
+/// The text in lines of `MAX_COLUMNS`, the first of which begins behind `lead` columns and the others with `indent`.
+/// What stands in backticks is not torn apart, and tables are left as they are.
+pub(super) fn wrapped(text: &str, lead: usize, indent: &str) -> String {
+    if text.contains('\n') {
+        return text.replace('\n', &format!("\n{indent}"));
+    }
+    let mut lines = vec![String::new()];
+    let mut room = MAX_COLUMNS.saturating_sub(lead);
+    for word in words(text) {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line > 0 && line + 1 + word.chars().count() > room {
+            lines.push(String::new());
+            room = MAX_COLUMNS.saturating_sub(indent.chars().count());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines.join(&format!("\n{indent}"))
+}
+
+/// Parts between spaces that stand outside of backticks.
+fn words(text: &str) -> Vec<&str> {
+    let (mut words, mut start, mut is_code) = (Vec::new(), 0, false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '`' => is_code = !is_code,
+            ' ' if !is_code => {
+                words.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    words.push(&text[start..]);
+    words
 }
 
 fn spans(diagnostic: &Diagnostic) -> Vec<&Span> {
@@ -51,16 +95,20 @@ fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts) -> Shown<usize> {
     let primary = diagnostic.primary.iter().filter_map(|label| mark(label, LabelStyle::Primary, excerpts));
     let secondary = diagnostic.secondary.iter();
     let secondary = secondary.filter_map(|label| mark(label, style(label, &diagnostic.secondary), excerpts));
-    let notes = facts::notes_for_people(diagnostic).iter().map(|note| clean(note).into_owned()).collect();
+    let notes = facts::notes_for_people(diagnostic);
+    let notes = notes.iter().map(|note| wrapped(&clean(note), NOTE_LEAD, "")).collect();
+    let name = clean(diagnostic.code.name()).into_owned();
+    let lead = facts::severity_word(diagnostic.severity).len() + name.len() + "[]: ".len();
     let mut shown = Shown::new(level)
-        .with_message(clean(&diagnostic.message))
+        .with_message(wrapped(&clean(&diagnostic.message), lead, "    "))
         .with_labels(primary.chain(secondary).collect())
         .with_notes(notes);
-    if let Code::Compiler(name) = &diagnostic.code {
-        shown.code = Some(clean(name).into_owned());
-    }
+    shown.code = Some(name).filter(|name| !name.is_empty());
     shown
 }
+
+/// Columns before the text of a note, and as many before its further lines.
+const NOTE_LEAD: usize = 8;
 
 /// A label within another (the index in an access) is drawn with carets, else nothing would set it off.
 fn style(label: &Label, all: &[Label]) -> LabelStyle {
@@ -90,8 +138,17 @@ fn part(shown: &Shown<usize>, excerpts: &Excerpts, color: bool) -> String {
     });
     let text = text.unwrap_or_else(|_| format!("{}\n\n", shown.message));
     let lines = text.strip_suffix('\n').unwrap_or(&text).lines();
-    // codespan pads borders with spaces.
-    lines.fold(String::new(), |text, line| text + line.trim_end() + "\n")
+    // codespan pads borders with spaces, and has empty lines around excerpts.
+    lines.filter(|line| !is_bar(line)).fold(String::new(), |text, line| text + line.trim_end() + "\n")
+}
+
+/// Whether nothing but the border stands in a line, in whatever colour.
+fn is_bar(line: &str) -> bool {
+    let mut bare = String::new();
+    let mut parts = line.split('\u{1b}');
+    bare.push_str(parts.next().unwrap_or_default());
+    parts.for_each(|part| bare.push_str(part.split_once('m').map_or("", |(_, text)| text)));
+    bare.trim() == "│"
 }
 
 fn draw(shown: &Shown<usize>, excerpts: &Excerpts, color: bool) -> Result<String, files::Error> {

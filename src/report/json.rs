@@ -354,6 +354,10 @@ impl<'a> Lmem<'a> {
             loop_depth: 0,
             uniformity: None,
             kernels: Vec::new(),
+            size: None,
+            cause: None,
+            subject: None,
+            quotes_figures: false,
         };
         let Code::Lint(lint) = diagnostic.code else { return None };
         let evidence = diagnostic.evidence.as_ref().unwrap_or(NOTHING);

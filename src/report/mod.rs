@@ -4,8 +4,10 @@
 
 mod excerpt;
 mod facts;
+mod figures;
 mod fold;
 mod github;
+mod group;
 mod human;
 mod json;
 mod position;
@@ -42,6 +44,8 @@ pub struct Context<'a> {
     pub color: bool,
     /// Columns of the terminal; `DEFAULT_WIDTH` where there is none.
     pub width: usize,
+    /// Whether edits are shown whole, however long.
+    pub full: bool,
 }
 
 /// Columns of source text that are shown where no terminal sets the limit; rustc's number.

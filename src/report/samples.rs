@@ -64,6 +64,7 @@ pub(super) fn variable() -> Diagnostic {
 
 /// One instance of the template.
 pub(crate) fn instance(width: u64, arch: &str) -> Diagnostic {
+pub(crate) fn instance(full: false,
     let file = SourceFile::from_text("kernels/running_mean.cu", RUNNING_MEAN);
     let bytes = 4 * width;
     let message =

@@ -214,7 +214,13 @@ pub struct KernelInstance {
     pub toolkit: String,
     /// Bytes of this kernel's frame that the diagnostic explains.
     pub bytes: u64,
+    /// Local loads and stores in its machine code that the diagnostic speaks of.
+    pub loads: u64,
+    pub stores: u64,
     pub usage: ResourceUsage,
+    /// What tells this compilation of the file from the others, where it is compiled in several ways: `-DTAPS=8`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
     /// Where the flags of the unit came from.
     pub flags: FlagOrigin,
     /// Where Rust code loads it by its name.
@@ -289,7 +295,7 @@ pub struct Evidence {
     pub variable_type: Option<String>,
     /// The largest of `kernels[].bytes`.
     pub bytes: u64,
-    /// Local loads and stores in the machine code of the worst kernel.
+    /// Local loads and stores in the machine code of the worst kernel: those of its entry in `kernels`.
     pub loads: u64,
     pub stores: u64,
     /// Loops around the guilty access in the machine code.
@@ -297,6 +303,18 @@ pub struct Evidence {
     /// `uniform` across the warp, `per-thread`, or unknown.
     pub uniformity: Option<Uniformity>,
     pub kernels: Vec<KernelInstance>,
+    /// Bytes of the variable alone; the label of its declaration is made of it and the figures above.
+    #[serde(skip)]
+    pub size: Option<u64>,
+    /// What findings with one cause have in common: one call, one table of functions, one recursion. People read them as one.
+    #[serde(skip)]
+    pub cause: Option<String>,
+    /// What the message says is in local memory, and why: findings with one cause share the latter.
+    #[serde(skip)]
+    pub subject: Option<(String, String)>,
+    /// Words beside the table quote figures of the worst kernel, which others may not have.
+    #[serde(skip)]
+    pub quotes_figures: bool,
 }
 
 impl Evidence {
