@@ -85,12 +85,12 @@ fn order(kind: &EscapeKind) -> u8 {
 fn way(escape: &Escape) -> String {
     match &escape.kind {
         EscapeKind::Call(name) if escape.is_external => {
-            format!("its address is passed to `{}`, an external function", demangle(name))
+            format!("address passed to `{}`, an external function", demangle(name))
         }
-        EscapeKind::Call(name) => format!("its address is passed to `{}`, which is not inlined", demangle(name)),
-        EscapeKind::IndirectCall => "its address is passed to an indirect call".to_string(),
-        EscapeKind::Stored => "its address is stored to memory".to_string(),
-        EscapeKind::Generic(opcode) => format!("its address is used as a generic address (`{opcode}`)"),
+        EscapeKind::Call(name) => format!("address passed to `{}`, not inlined", demangle(name)),
+        EscapeKind::IndirectCall => "address passed to an indirect call".to_string(),
+        EscapeKind::Stored => "address stored to memory".to_string(),
+        EscapeKind::Generic(opcode) => format!("used as a generic address (`{opcode}`)"),
     }
 }
 

@@ -70,7 +70,7 @@ fn make_static(object: &StackObject) -> Option<Suggestion> {
         false => "static constexpr ",
     };
     let edits = site.prefix(words).filter(|_| is_fit && site.may_be_const()).into_iter().collect();
-    let title = format!("declare `{}` as `static`: one table for all threads", variable.name);
+    let title = format!("declare `{}` as `static` (one table for all threads)", variable.name);
     let suggestion = Suggestion::new(title, Applicability::MachineApplicable, edits);
     Some(suggestion.within_kernel(site.is_within_kernel()))
 }

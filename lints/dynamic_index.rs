@@ -150,10 +150,10 @@ fn visit_in_order(object: &StackObject, rotations: &Rotations, form: Form) -> Op
         && unrolled.loops.iter().all(ForLoop::is_within_kernel);
     let title = match selection.edits.is_empty() {
         true => "iterate in storage order and unroll",
-        false => "iterate in storage order and unroll; replace the single access by an unrolled select",
+        false => "iterate in storage order and unroll, and select the single element",
     };
     let rounds_anew = object.variable.as_ref().is_some_and(|variable| is_floating(&variable.type_text));
-    let title = format!("{title}{}", if rounds_anew { " (sums in another order: last digits may differ)" } else { "" });
+    let title = format!("{title}{}", if rounds_anew { ", which sums in another order" } else { "" });
     let mut edits = rotations.edits.clone();
     edits.extend(selection.edits);
     edits.extend(unrolled.edits);

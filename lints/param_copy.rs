@@ -61,7 +61,11 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let parameter = copy.parameter.as_ref();
     let mut finding =
         object_finding(object, guilty, message).primary(parameter.map(|parameter| &parameter.span), "this parameter");
-    finding.variable = finding.variable.map(|name| name.split('.').next().unwrap_or_default().to_string());
+    if finding.variable.as_ref().is_some_and(|name| name.contains('.')) {
+        // The headline speaks of the structure.
+        finding.variable = finding.variable.map(|name| name.split('.').next().unwrap_or_default().to_string());
+        finding.size = Some(object.bytes);
+    }
     if copied != Copied::Itself {
         finding = finding.label(parameter.map(|parameter| &parameter.span), "copied from this parameter");
     }
@@ -71,10 +75,11 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     if let Some(escape) = escape {
         finding = finding.label(escape.span.as_ref(), "address escapes here");
     }
-    if let Some(guilty) = guilty {
+    // Where the address leaves, the accesses are those of the copy.
+    if let Some(guilty) = guilty.filter(|_| escape.is_none()) {
         // Of several indices one may be behind a pointer that the parameter holds, so none is named.
-        let text = match (&guilty.address, escape) {
-            (Address::Computed(sources), None) => origin(sources),
+        let text = match &guilty.address {
+            Address::Computed(sources) => origin(sources),
             _ => "accessed here".to_string(),
         };
         finding = finding.access(object, guilty, in_loop(&text, guilty));

@@ -62,13 +62,20 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         };
     }
     finding = hottest(finding, spills, frame.span.as_ref());
-    for group in spills.groups.iter().filter(|group| group.bytes > 0).take(SHOWN_GROUPS) {
-        finding = finding.label(group.span.as_ref(), share(group));
+    // Of the values of one statement the largest holder is named.
+    let mut shown: Vec<&SpillGroup> = Vec::new();
+    for group in spills.groups.iter().filter(|group| group.bytes > 0) {
+        let line = |group: &SpillGroup| group.span.as_ref().map(|span| (span.file.path.clone(), span.start_line()));
+        if shown.len() < SHOWN_GROUPS && !shown.iter().any(|known| line(known) == line(group)) {
+            finding = finding.label(group.span.as_ref(), share(group));
+            shown.push(group);
+        }
     }
-    let rest: u64 = spills.groups.iter().skip(SHOWN_GROUPS).map(|group| group.bytes).sum();
+    let others =
+        spills.groups.iter().filter(|group| group.bytes > 0 && !shown.iter().any(|it| std::ptr::eq(*it, *group)));
+    let (rest, others) = others.fold((0, 0), |(bytes, count), group| (bytes + group.bytes, count + 1));
     if rest > 0 {
-        let others = spills.groups.iter().skip(SHOWN_GROUPS).filter(|group| group.bytes > 0).count();
-        finding = finding.note(format!("{} more for values of {}", bytes(rest), plural(others as u64, "other place")));
+        finding = finding.note(format!("{} more for values of {}", bytes(rest), plural(others, "other place")));
     }
     let is_told = |peak: &&Span| finding.labels.iter().all(|label| label.span.start_line() != peak.start_line());
     let peak = spills.peak.as_ref().filter(is_told);

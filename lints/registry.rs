@@ -97,7 +97,7 @@ fn rounding(mut finding: Finding, cx: &LintContext<'_>) -> Finding {
 }
 
 /// Said of such edits: a product and the sum behind it are rounded once where they are fused, else twice.
-const LAST_DIGITS: &str = " (last digits may differ)";
+const LAST_DIGITS: &str = "; last digits may differ";
 
 /// Says whose variable it is, where it is not the kernel's own.
 fn with_owner(finding: Finding, object: &StackObject) -> Finding {

@@ -55,7 +55,8 @@ fn drop_volatile(object: &StackObject) -> Option<Suggestion> {
         Some(Volatility::Pointer) => {
             format!("drop `volatile`, or write `{}` if the data was meant", meant(variable))
         }
-        _ => advice(Some(variable)),
+        _ if is_floating(variable) => advice(Some(variable)),
+        _ => "drop `volatile`".to_string(),
     };
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, edits).within_kernel(site.is_within_kernel()))
 }

@@ -10,7 +10,7 @@ use crate::rewrite::constant_fill::constant_fill;
 pub(crate) fn declare_with_values(object: &StackObject) -> Option<Suggestion> {
     let name = &object.variable.as_ref()?.name;
     let fill = constant_fill(object)?;
-    let title = format!("declare `{name}` with its values as `static constexpr`: one table for all threads");
+    let title = format!("declare `{name}` with its values as `static constexpr` (one table for all threads)");
     let suggestion = Suggestion::new(title, Applicability::MachineApplicable, fill.edits);
     Some(suggestion.within_kernel(fill.is_within_kernel))
 }

@@ -13,7 +13,7 @@ use crate::framework::LintContext;
 pub(crate) fn name_blocks(frame: &KernelFrame) -> Option<Suggestion> {
     let (span, arguments) = bounds(frame)?;
     let [threads] = arguments.as_slice() else { return None };
-    let title = format!("state the minimum blocks per SM: `__launch_bounds__({}, 1)`", threads.trim());
+    let title = format!("state the minimum blocks per SM with `__launch_bounds__({}, 1)`", threads.trim());
     let place = Span::new(&span.file, span.end - 1..span.end - 1);
     let edit = Edit { span: place, replacement: ", 1".to_string(), context: span.clone() };
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true))
@@ -37,7 +37,7 @@ pub(crate) fn as_launched(frame: &KernelFrame, launch: &Launch, names_blocks: bo
         replacement: format!("{}{added}", launch.threads),
         context: span.clone(),
     };
-    let title = format!("state the launched block size: `__launch_bounds__({}{rest})`", launch.threads);
+    let title = format!("state the launched block size with `__launch_bounds__({}{rest})`", launch.threads);
     let suggestion = Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true);
     (is_fixed && arguments.len() <= 2).then(|| suggestion.threads(Some(launch.threads)))
 }

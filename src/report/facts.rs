@@ -130,5 +130,4 @@ mod tests {
         let four = ["a", "b", "c", "d"].map(|name| (name, vec![main(1)]));
         assert_eq!(lines(&four)[3], "… and 1 more kernel (all in `--message-format json`)");
     }
-
 }

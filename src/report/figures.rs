@@ -115,7 +115,7 @@ impl Figures {
 
     /// The figures as lines; nothing where there is no kernel to speak of.
     pub fn text(&self) -> Option<String> {
-        let verified = if self.is_verified { "verified by recompiling" } else { "" };
+        let verified = if self.is_verified { "verified" } else { "" };
         match self.rows.as_slice() {
             [] => self.is_verified.then(|| verified.to_string()),
             [(key, row)] => Some(self.sentence(key, row)),
@@ -123,13 +123,25 @@ impl Figures {
         }
     }
 
+    /// The only kernel, or how many there are: the place of a finding says it.
+    pub fn kernel(&self) -> Option<String> {
+        let names: BTreeSet<&str> = self.rows.iter().map(|(key, _)| key.name.as_str()).collect();
+        match names.len() {
+            1 => names.first().map(|name| format!("`{}`", shorten(name))),
+            _ => None,
+        }
+    }
+
     fn sentence(&self, key: &Key, row: &Row) -> String {
         let columns: Vec<Column> = self.columns().into_iter().filter(|column| *column != Column::Share).collect();
         let figures = columns.iter().map(|column| format!("{} {}", column.name(), column.cell(key, row)));
         let figures = figures.collect::<Vec<_>>().join(", ");
-        let verified = if self.is_verified { "verified by recompiling " } else { "" };
-        let build = key.build.as_ref().map(|build| format!(" with `{build}`")).unwrap_or_default();
-        format!("{verified}`{}`{build} ({}): {figures}", shorten(&key.name), join(&row.architectures))
+        let build = key.build.as_ref().map(|build| format!(", `{build}`")).unwrap_or_default();
+        let architectures = join(&row.architectures);
+        match self.is_verified {
+            true => format!("verified ({architectures}{build}): {figures}"),
+            false => format!("{architectures}{build}: {figures}"),
+        }
     }
 
     /// The columns that say something.
@@ -150,10 +162,12 @@ impl Figures {
         let (columns, shown) = (self.columns(), &self.rows[..self.rows.len().min(MAX_ROWS)]);
         let names: BTreeSet<(&str, Option<&str>)> =
             self.rows.iter().map(|(key, _)| (key.name.as_str(), key.build.as_deref())).collect();
-        let one = (names.len() == 1).then(|| format!("`{}`", shorten(&self.rows[0].0.name)));
-        // The name of the only kernel stands in the heading, else each row has its own.
-        let mut heading = vec![one.clone().unwrap_or_else(|| "kernel".to_string())];
-        heading.extend(one.is_none().then(|| "architectures".to_string()));
+        let one = (names.len() == 1).then_some(());
+        let is_verified = !verified.is_empty();
+        // The place of the finding has the name of the only kernel, else each row has its own.
+        let corner = if is_verified { verified } else { "" };
+        let mut heading = vec![corner.to_string()];
+        heading.extend(one.is_none().then(String::new));
         heading.extend(columns.iter().map(|column| column.name().to_string()));
         let mut cells = vec![heading];
         for (key, row) in shown {
@@ -165,8 +179,7 @@ impl Figures {
             cells.push(line);
         }
         let names = if one.is_some() { 1 } else { 2 };
-        let mut lines: Vec<String> = Some(format!("{verified}:")).filter(|_| !verified.is_empty()).into_iter().collect();
-        lines.extend(align(&cells, names));
+        let mut lines = align(&cells, names);
         lines.extend(self.rest());
         lines.join("\n")
     }
@@ -304,19 +317,16 @@ mod tests {
     #[test]
     fn one_kernel_is_a_sentence() {
         let mut kernel = samples::kernel("running_mean<32>", "sm_90", 128);
-        assert_eq!(text(&[kernel.clone()]), "`running_mean<32>` (sm_90): stack frame 128 B, registers 31");
+        assert_eq!(text(&[kernel.clone()]), "sm_90: stack frame 128 B, registers 31");
         kernel.usage.spill_stores = 2048;
-        assert_eq!(
-            text(&[kernel]),
-            "`running_mean<32>` (sm_90): stack frame 128 B, spill stores 2048 B, spill loads 0 B, registers 31"
-        );
+        assert_eq!(text(&[kernel]), "sm_90: stack frame 128 B, spill stores 2048 B, spill loads 0 B, registers 31");
     }
 
     #[test]
     fn equal_memory_shares_a_row_and_architectures_are_in_order() {
         let mut kernels = ["sm_100", "sm_90", "sm_80"].map(|arch| samples::kernel("scan", arch, 64));
         kernels[0].usage.registers = 40;
-        assert_eq!(text(&kernels), "`scan` (sm_80, sm_90, sm_100): stack frame 64 B, registers 31–40");
+        assert_eq!(text(&kernels), "sm_80, sm_90, sm_100: stack frame 64 B, registers 31–40");
     }
 
     #[test]
@@ -324,7 +334,7 @@ mod tests {
         let mut kernels = [samples::kernel("scan", "sm_90", 64), samples::kernel("scan", "sm_80", 32)];
         assert_eq!(
             text(&kernels),
-            "`scan`  stack frame  registers\nsm_90          64 B         31\nsm_80          32 B         31"
+            "       stack frame  registers\nsm_90         64 B         31\nsm_80         32 B         31"
         );
         for (kernel, build) in kernels.iter_mut().zip(["-DTAPS=8", "-DTAPS=4"]) {
             kernel.build = Some(build.to_string());

@@ -45,7 +45,7 @@ fn say_whose(diagnostic: &mut Diagnostic) {
         };
     }
     if evidence.quotes_figures && evidence.kernels.iter().any(|kernel| kernel.usage != worst.usage) {
-        diagnostic.notes.push(format!("headline and labels: {whose}"));
+        diagnostic.notes.push(format!("headline and labels are those of {whose}"));
     }
 }
 

@@ -9,9 +9,9 @@ use lmem_base::words::list;
 /// Names in a headline.
 const MAX_SUBJECTS: usize = 3;
 /// Lines for findings that share the cause, and say something else.
-const MAX_OTHERS: usize = 4;
+const MAX_OTHERS: usize = 3;
 /// Labels of an excerpt.
-const MAX_LABELS: usize = 8;
+const MAX_LABELS: usize = 6;
 
 /// The diagnostics in their order, those with one cause at the place of the first.
 pub(super) fn by_cause<'d>(diagnostics: &'d [Diagnostic]) -> Vec<Cow<'d, Diagnostic>> {
@@ -46,14 +46,20 @@ fn joined(head: &Diagnostic, others: &[&Diagnostic]) -> Diagnostic {
     let own_labels = all.primary.iter().chain(&all.secondary).cloned().collect::<Vec<_>>();
     let mut labels = own_labels.clone();
     for other in others {
-        let more = other.primary.iter().chain(&other.secondary);
-        let new: Vec<Label> = more.filter(|label| !is_known(label, &labels)).cloned().collect();
+        // Where it is declared; what is done to it is told for the first.
+        let new: Vec<Label> = other.primary.iter().filter(|label| !is_known(label, &labels)).cloned().collect();
         labels.extend(new);
     }
     all.secondary.extend(labels.into_iter().skip(own_labels.len()));
     all.secondary.truncate(MAX_LABELS.max(head.secondary.len()));
-    let different: Vec<String> =
-        others.iter().filter(|other| !shares_reason(head, other)).map(|other| format!("also {}", other.message)).collect();
+    let mut left: Vec<&Diagnostic> = others.iter().copied().filter(|other| !shares_reason(head, other)).collect();
+    let mut different = Vec::new();
+    while let Some(first) = left.first().copied() {
+        let (same, rest): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
+            left[1..].iter().copied().partition(|other| shares_reason(first, other));
+        different.push(format!("also {}", message(first, &same)));
+        left = rest;
+    }
     all.notes.extend(different.iter().take(MAX_OTHERS).cloned());
     if let Some(more) = different.len().checked_sub(MAX_OTHERS + 1) {
         all.notes.push(format!("also {} more with this cause (each in `--message-format short`)", more + 1));
@@ -94,7 +100,11 @@ fn message(head: &Diagnostic, others: &[&Diagnostic]) -> String {
             if count > MAX_SUBJECTS {
                 shown.push(format!("{} more", count - MAX_SUBJECTS));
             }
-            let reason = reason.replacen("its address is", "their addresses are", 1);
+            let reason = if reason.starts_with("address ") {
+                reason.replacen("address", "addresses", 1)
+            } else {
+                reason.clone()
+            };
             format!("{} are in local memory: {reason}", list(&shown))
         }
         _ => head.message.clone(),
@@ -152,14 +162,13 @@ mod tests {
 
     #[test]
     fn one_call_is_one_diagnostic() {
-        let reason = "its address is passed to `f`, which is not inlined";
+        let reason = "address passed to `f`, not inlined";
         let all = [escaping("low", reason), samples::spill(), escaping("high", reason), escaping("out", "`volatile`")];
         let shown = by_cause(&all);
         assert_eq!(shown.len(), 2);
         assert_eq!(
             shown[0].message,
-            "`low` (`float`, 4 B) and `high` (`float`, 4 B) are in local memory: their addresses are passed to `f`, \
-             which is not inlined"
+            "`low` (`float`, 4 B) and `high` (`float`, 4 B) are in local memory: addresses passed to `f`, not inlined"
         );
         assert!(shown[0].notes.iter().any(|note| note.starts_with("also `out`")), "{:?}", shown[0].notes);
         assert_eq!(shown[1].code, samples::spill().code);

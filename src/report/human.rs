@@ -30,17 +30,34 @@ pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> 
 pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
     let excerpts = Excerpts::new(&spans(diagnostic), cx.width.saturating_sub(GUTTER).max(MIN_WIDTH));
     let mut text = part(&shown(diagnostic, &excerpts), &excerpts, cx.color);
+    if let Some(kernel) = Figures::new(facts::kernels(diagnostic), None).kernel() {
+        text = with_kernel(&text, &kernel);
+    }
     for help in &diagnostic.help {
         let message = wrapped(&clean(&help.message), "help: ".len(), "      ");
         text.push_str(&part(&Shown::help().with_message(message), &excerpts, cx.color));
     }
     let primary = diagnostic.primary.as_ref().map(|label| &label.span.file);
-    for suggested in &diagnostic.suggestions {
+    for (index, suggested) in diagnostic.suggestions.iter().enumerate() {
+        if index > 0 && !cx.full {
+            let title = wrapped(&clean(&format!("or {}", suggested.title)), "help: ".len(), "      ");
+            text.push_str(&part(&Shown::help().with_message(title), &excerpts, cx.color));
+            continue;
+        }
         let figures = Figures::new(facts::kernels(diagnostic), Some(suggested)).text();
         text.push_str(&suggestion::text(suggested, figures.as_deref(), primary, cx));
     }
     text.push('\n');
     text
+}
+
+/// Names the only kernel behind the place of the finding.
+fn with_kernel(text: &str, kernel: &str) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+    if let Some(place) = lines.iter_mut().find(|line| line.contains("┌─ ")) {
+        place.push_str(&format!(" in {}", clean(kernel)));
+    }
+    lines.iter().fold(String::new(), |text, line| text + line + "\n")
 }
 
 /// The text in lines of `MAX_COLUMNS`, the first of which begins behind `lead` columns and the others with `indent`.
@@ -142,13 +159,13 @@ fn part(shown: &Shown<usize>, excerpts: &Excerpts, color: bool) -> String {
     lines.filter(|line| !is_bar(line)).fold(String::new(), |text, line| text + line.trim_end() + "\n")
 }
 
-/// Whether nothing but the border stands in a line, in whatever colour.
+/// Whether nothing but the border or the sign of a gap stands in a line, in whatever colour: numbers tell of gaps.
 fn is_bar(line: &str) -> bool {
     let mut bare = String::new();
     let mut parts = line.split('\u{1b}');
     bare.push_str(parts.next().unwrap_or_default());
     parts.for_each(|part| bare.push_str(part.split_once('m').map_or("", |(_, text)| text)));
-    bare.trim() == "│"
+    matches!(bare.trim(), "│" | "·")
 }
 
 fn draw(shown: &Shown<usize>, excerpts: &Excerpts, color: bool) -> Result<String, files::Error> {
@@ -346,7 +363,7 @@ warning: odd? spans
     fn a_kernel_in_one_long_line_is_cut_to_the_terminal() {
         let source = format!("const K: &str = \"{}float window[W];{}\";\n", "int x; ".repeat(40), " y();".repeat(40));
         let file = SourceFile::from_text("src/lib.rs", &source);
-        let label = samples::label(&file, "window", "128 bytes in every thread");
+        let label = samples::label(&file, "window", "128 B per thread");
         let packages = samples::packages();
         let cx = Context { width: 60, ..samples::context(&packages) };
         assert_data_eq!(

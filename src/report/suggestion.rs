@@ -74,7 +74,8 @@ pub(super) fn text(
     let changes = changes(suggestion);
     let last = changes.iter().map(|change| change.line + change.before.len().max(1)).max().unwrap_or(0);
     let width = last.to_string().len();
-    let paint = |text: &str, code: &str| if cx.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() };
+    let paint =
+        |text: &str, code: &str| if cx.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() };
     let bar = paint("│", "34");
     let title = wrapped(&clean(&suggestion.title), "help: ".len(), "      ");
     let mut lines = vec![format!("{}: {title}", paint("help", "1;36"))];
@@ -129,8 +130,8 @@ fn cut(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lmem_base::diagnostic::{Applicability, Footprint, ResourceUsage, Verification, VerifiedKernel};
     use crate::report::samples;
+    use lmem_base::diagnostic::{Applicability, Footprint, ResourceUsage, Verification, VerifiedKernel};
     use lmem_base::source::Span;
     use snapbox::{IntoData, assert_data_eq, str};
 

@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use lmem_base::diagnostic::{
-    Applicability, Diagnostic, Edit, Evidence, Help, KernelInstance, Suggestion, Uniformity, Verification, VerifiedKernel,
+    Applicability, Diagnostic, Edit, Evidence, Help, KernelInstance, Suggestion, Uniformity, Verification,
+    VerifiedKernel,
 };
 use lmem_base::edit;
 use lmem_base::gpu::Arch;
@@ -216,8 +217,13 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) 
 /// What remains to be done where no edit helps.
 fn dead_end(diagnostic: &Diagnostic) -> String {
     let uniformity = diagnostic.evidence.as_ref().and_then(|evidence| evidence.uniformity);
-    let cost = if uniformity == Some(Uniformity::Uniform) { "; a uniform index costs little" } else { "" };
-    format!("no edit found that helps{cost}: restructure, or silence with `// lmem: allow({})`", diagnostic.code.name())
+    let name = diagnostic.code.name();
+    match uniformity {
+        Some(Uniformity::Uniform) if name == "dynamic_index" => {
+            format!("no edit found that helps, and a uniform index costs little (`// lmem: allow({name})` silences it)")
+        }
+        _ => format!("no edit found that helps; restructure, or silence it with `// lmem: allow({name})`"),
+    }
 }
 
 /// The suggestions of a round, the costliest diagnostics first.

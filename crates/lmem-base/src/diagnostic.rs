@@ -400,6 +400,8 @@ pub struct Summary {
     pub units_without_kernels: usize,
     pub failed_units: usize,
     pub cached_units: usize,
+    /// Units that were compiled with flags that nobody said.
+    pub assumed_units: usize,
     /// Findings by lint, after folding.
     pub findings: BTreeMap<String, usize>,
     /// The architecture with the most local memory.
