@@ -10,12 +10,31 @@
 //! - Pass the value and return it: registers can hold arguments and results.
 //! - Replace calls through pointers and virtual calls by a `switch`.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! __device__ __noinline__ void push(Particle *p, float dt) {
+//! for (int step = 0; step < 10; ++step) push(&p, dt);
+//! ```
+//! After:
+//! ```cpp
+//! __device__ __noinline__ Particle pushed(Particle p, float dt) {
+//! for (int step = 0; step < 10; ++step) p = pushed(p, dt);
+//! ```
+//!
 //! ## Fix safety
 //! Inlining keeps the meaning. Passing by value changes every call of the function, and is offered where the function does
 //! nothing but read and write what its parameter leads to; other files that declare or call it must follow. A `switch` in place of a table of
 //! functions keeps it where nothing writes to the table, which the source alone cannot show unless it is `static`; an index
 //! beyond the table, which was undefined, calls the last function then. Where neither is possible, a kernel's own variable
 //! may become a part of shared memory, which has addresses too: see `dynamic_index`.
+//!
+//! ## When it is wrong
+//! An address that is passed on once, outside of loops, costs a few instructions. What a function of another unit (`-rdc=true`) does
+//! with an address is not seen; it may be what local memory is for.
+//!
+//! ## Related lints
+//! `call_frame`, `recursive_call`, `param_copy`
 
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;

@@ -11,11 +11,30 @@
 //! - Define it where it is called, and leave `-rdc=true` out, or link with `-dlto`.
 //! - Pass less: the members that are needed, not the whole structure.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! __constant__ Filter filters[2] = {mean, mode};
+//! out[threadIdx.x] = filters[which](in + threadIdx.x * n, n);
+//! ```
+//! After:
+//! ```cpp
+//! __device__ __noinline__ float largest(const float *in, int n) {
+//! // Called by name, in a `switch`: ptxas knows all callers, though the functions are not inlined either.
+//! ```
+//!
 //! ## Fix safety
 //! Inlining and calls by name keep the meaning. `__forceinline__` is suggested for a `__noinline__` function that is called by
 //! name, and where other units are linked (`-rdc=true`) for the programmer to judge: they may call it too. A table of functions
 //! that are all defined in the file becomes a `switch`: see `address_escape`. All else is advice: calls through pointers are
 //! often deliberate.
+//!
+//! ## When it is wrong
+//! Calls through pointers are often deliberate, and a function that does much work hides what saving registers costs. The kernels named
+//! are those that may call it, by the types of the pointers.
+//!
+//! ## Related lints
+//! `address_escape`, `recursive_call`
 
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;

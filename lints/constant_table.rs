@@ -11,10 +11,28 @@
 //! - `__constant__` only where all threads of a warp read the same element: reads of different elements are served
 //!   one after the other, and a kernel with an index per thread became slower by it.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! float weight[9] = {0.05f, 0.09f, 0.12f, 0.15f, 0.18f, 0.15f, 0.12f, 0.09f, 0.05f};
+//! for (int k = -radius; k <= radius; ++k) sum += weight[k + 4] * in[i + k];
+//! ```
+//! After:
+//! ```cpp
+//! static constexpr float weight[9] = {0.05f, 0.09f, 0.12f, 0.15f, 0.18f, 0.15f, 0.12f, 0.09f, 0.05f};
+//! ```
+//!
 //! ## Fix safety
 //! `static` keeps the meaning where every initialiser is a constant expression and nothing writes to the table; that
 //! nothing does is what this lint saw in the code. The same holds for a table that assignments of constants fill, one for
 //! each element and all before the first use: the values become its initialiser.
+//!
+//! ## When it is wrong
+//! A table that is read once per thread costs the same either way. Tables that a function of the host writes through its address are
+//! not seen to be written.
+//!
+//! ## Related lints
+//! `dynamic_index`, `rolled_loop`
 
 use lmem_base::diagnostic::{Applicability, Suggestion, Uniformity};
 use lmem_base::level::Level;

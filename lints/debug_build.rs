@@ -8,8 +8,24 @@
 //! Leave `-G` (`--device-debug`) out of builds that are measured or shipped; `-lineinfo` keeps source lines for
 //! profilers at no cost. The `cc` crate passes `-G` in debug profiles.
 //!
+//! ## Example
+//! Before:
+//! ```toml
+//! nvcc-flags = ["-O0", "-G"]
+//! ```
+//! After:
+//! ```toml
+//! nvcc-flags = ["-g", "-lineinfo"]
+//! ```
+//!
 //! ## Fix safety
 //! Advice only: a debug build is deliberate while one debugs.
+//!
+//! ## When it is wrong
+//! While one debugs, `-G` is what one wants: check the release flags with `--capture`, which builds in release mode.
+//!
+//! ## Related lints
+//! `ineffective_option`
 
 use lmem_base::level::Level;
 use lmem_base::source::Span;

@@ -10,8 +10,25 @@
 //! - Otherwise shared memory, or a workspace in global memory that the host allocates.
 //! - Often the data can be used as it comes, without keeping it.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! int *buffer = static_cast<int *>(alloca(n * sizeof(int)));
+//! for (int k = n - 1; k >= 0; --k) sum = sum * 3 + buffer[k];
+//! ```
+//! After:
+//! ```cpp
+//! for (int k = n - 1; k >= 0; --k) sum = sum * 3 + in[k * 256 + threadIdx.x];
+//! ```
+//!
 //! ## Fix safety
 //! Advice only: which bound holds is for the programmer to say.
+//!
+//! ## When it is wrong
+//! Where the size is small and the stack was made large enough (`cudaLimitStackSize`), it works, at the cost of local memory.
+//!
+//! ## Related lints
+//! `large_array`, `recursive_call`
 
 use lmem_base::level::Level;
 use lmem_base::words::bytes;

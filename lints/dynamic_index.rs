@@ -14,6 +14,19 @@
 //! - The same index in the whole warp: shared memory, or leave it where arithmetic hides it. A chain of
 //!   selects is slower than local memory there from 8 elements up.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! unsigned count[16];
+//! count[in[i] >> 4]++;
+//! ```
+//! After:
+//! ```cpp
+//! const auto count_index = in[i] >> 4;
+//! #pragma unroll
+//! for (int k = 0; k < 16; ++k) if (k == count_index) count[k]++;
+//! ```
+//!
 //! ## Fix safety
 //! A loop over all elements that starts at some element of a ring is turned into one that visits them in their own order,
 //! where each round only adds to sums or writes elements of its own. Sums of floating-point numbers may then differ in their
@@ -29,6 +42,13 @@
 //! column; what methods and functions work on as a whole becomes a row that is used under the same name. The programmer must
 //! judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. Where nothing tells the block
 //! size, the edit has a usual one that must be replaced. All other ways out are advice.
+//!
+//! ## When it is wrong
+//! A uniform index costs little where arithmetic hides the loads, and an array that few threads reach costs nothing: `allow` it
+//! there. Whether an index is uniform is read from the PTX; an index that is loaded counts as divergent, though the data may agree.
+//!
+//! ## Related lints
+//! `rolled_loop`, `constant_table`, `vector_reinterpret`, `large_array`
 
 use lmem_base::diagnostic::{Applicability, Suggestion, Uniformity};
 use lmem_base::edit::{are_apart, conflict};

@@ -17,9 +17,25 @@
 //! - Fast math: `options: vec!["--use_fast_math".into()]`.
 //! - Loops: `#pragma unroll 1`.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! #pragma nounroll
+//! ```
+//! After:
+//! ```cpp
+//! #pragma unroll 1
+//! ```
+//!
 //! ## Fix safety
 //! Leaving out what has no effect changes nothing. What has the effect that was meant changes the code: measure it.
 //! `--use_fast_math` gives results that are less exact.
+//!
+//! ## When it is wrong
+//! Where PTX is compiled again by a build step that this tool does not see, flags may have an effect there.
+//!
+//! ## Related lints
+//! `register_spill`, `missing_launch_bounds`, `debug_build`
 
 use lmem_base::level::Level;
 use lmem_base::source::Span;

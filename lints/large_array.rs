@@ -9,8 +9,33 @@
 //! Process the data in pieces that fit, keep it in shared memory, or in a workspace in global memory that is
 //! laid out for coalesced access. Unrolling does not help: it would turn the array into spills.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! float row[512];
+//! for (int k = 0; k < 512; ++k) {
+//!     sum += in[k * n + i];
+//!     row[k] = sum;
+//! }
+//! ```
+//! After:
+//! ```cpp
+//! for (int k = 0; k < 512; ++k) total += in[k * n + i];
+//! for (int k = 0; k < 512; ++k) {
+//!     sum += in[k * n + i];
+//!     out[k * n + i] = sum / total;
+//! }
+//! ```
+//!
 //! ## Fix safety
 //! Advice, but for small blocks, where shared memory has room for a column for each thread: see `dynamic_index`.
+//!
+//! ## When it is wrong
+//! A work area that is written and read once, in order, is served by the cache; few threads with large arrays may be the best there
+//! is. The limit is that of the kernel's own launch bounds.
+//!
+//! ## Related lints
+//! `rolled_loop`, `register_spill`, `missing_launch_bounds`
 
 use lmem_base::level::Level;
 use lmem_base::words::bytes;

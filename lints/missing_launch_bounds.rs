@@ -12,8 +12,24 @@
 //! show their block as a constant. A kernel that Rust code may load by a name that is not known counts as launched in
 //! unknown ways.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! __global__ void too_many(const float *in, float *out, int rounds) { mix<96>(in, out, rounds); }
+//! ```
+//! After:
+//! ```cpp
+//! __global__ void __launch_bounds__(kThreads) bounded(const float *in, float *out, int rounds) {
+//! ```
+//!
 //! ## Fix safety
 //! A launch with a larger block than the bound fails; launches from other C++ files are not looked at.
+//!
+//! ## When it is wrong
+//! Launches from other files are not looked at: a kernel that is also launched with small blocks there loses nothing today.
+//!
+//! ## Related lints
+//! `register_spill`, `ineffective_option`
 
 use cuda_syntax::Launch;
 use lmem_base::gpu::MAX_REGISTERS;

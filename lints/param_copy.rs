@@ -11,10 +11,28 @@
 //! - Written: leave the parameter as it is, and keep what changes in a variable of its own.
 //! - Copied (`Config s = c;`): read the parameter itself.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! __global__ void sum_columns(Tables tables, float *out) {
+//!     for (int k = 0; k < tables.count; ++k) sum += tables.column[k][threadIdx.x];
+//! ```
+//! After:
+//! ```cpp
+//! __global__ void sum_columns(const __grid_constant__ Tables tables, float *out) {
+//! ```
+//!
 //! ## Fix safety
 //! `const __grid_constant__` keeps the meaning of a parameter that nothing writes to. A function that takes its
 //! address must take a pointer to `const`. A parameter or copy of which elements are written may become a part of shared
 //! memory for each thread: see `dynamic_index`.
+//!
+//! ## When it is wrong
+//! Constant memory serializes reads of different addresses in a warp: a parameter that is read at divergent indices may be faster as
+//! a copy, so that no edit is suggested there.
+//!
+//! ## Related lints
+//! `dynamic_index`, `address_escape`
 
 use cuda_syntax::tree::DeclarationKind;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion, Uniformity};

@@ -7,8 +7,24 @@
 //! ## What to do
 //! Keep `printf` out of builds that are measured: `#ifdef DEBUG`, or `assert`, which needs no frame.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! if (x != x) printf("element %d is %f\n", i, x);
+//! ```
+//! After:
+//! ```cpp
+//! assert(x == x);
+//! ```
+//!
 //! ## Fix safety
 //! Advice only: whether the text is wanted is for the programmer to say.
+//!
+//! ## When it is wrong
+//! It is allowed by default: the stores run only where `printf` does.
+//!
+//! ## Related lints
+//! `address_escape`, `call_frame`
 
 use lmem_base::level::Level;
 use lmem_base::words::bytes;
@@ -28,7 +44,6 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let escape =
         object.escapes.first().filter(|_| is_variable && object.escapes.iter().all(|escape| escape.kind.is_print()))?;
     let message = format!("arguments of `printf` ({}) are passed in local memory", bytes(object.bytes));
-    let finding =
-        object_finding(object, None, message).primary(escape.span.as_ref(), "written to local memory before the call");
+    let finding = object_finding(object, None, message).primary(escape.span.as_ref(), "stored before the call");
     Some(finding.help("compile `printf` out of release builds"))
 }

@@ -12,8 +12,28 @@
 //! - A depth that is known at compile time: a template, `walk<Depth - 1>`, which is inlined.
 //! - Else a loop with a stack of its own: in shared memory as `[level][thread]`, or packed into an integer of bits.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! __device__ __noinline__ int sum_of_tree(const int2 *children, const int *weight, int node) {
+//!     return weight[node] + sum_of_tree(children, weight, next.x) + sum_of_tree(children, weight, next.y);
+//! ```
+//! After:
+//! ```cpp
+//! for (int node = 0; node < nodes; ++node) {
+//!     int2 next = children[node];
+//!     int total = weight[node];
+//! ```
+//!
 //! ## Fix safety
 //! Advice only: how deep the recursion may go is for the programmer to say.
+//!
+//! ## When it is wrong
+//! A recursion of known, small depth fits the stack; nothing here knows the depth. Recursion that the compiler turned into a loop is
+//! not reported.
+//!
+//! ## Related lints
+//! `call_frame`, `address_escape`, `dynamic_alloca`
 
 use lmem_base::level::Level;
 use lmem_base::words::{bytes, list};

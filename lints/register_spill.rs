@@ -12,10 +12,27 @@
 //! - At the architecture's own limit of 255: a smaller tile, fewer accumulators, values computed again.
 //! - CUDA 13 can spill to shared memory: `asm volatile (".pragma \"enable_smem_spilling\";");` first in the kernel.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! __global__ void __launch_bounds__(256, 5) five_blocks(const float *in, float *out, int rounds) {
+//! ```
+//! After:
+//! ```cpp
+//! __global__ void __launch_bounds__(256, 3) five_blocks(const float *in, float *out, int rounds) {
+//! ```
+//!
 //! ## Fix safety
 //! A higher limit lets fewer threads run at a time, and launches with larger blocks than the bound fail: the
 //! programmer must judge. A flag that limits a whole file stays as it is: a kernel that needs more gets `__maxnreg__`, which
 //! counts in its place (CUDA 12.4 and later). Spilling to shared memory gives the same results; see `shared_spill_available`.
+//!
+//! ## When it is wrong
+//! A few bytes outside of loops are harmless, and are notes. More resident warps can be worth some spills: measure both. Values are
+//! named by the source line that computes them, which after optimization may be one of several.
+//!
+//! ## Related lints
+//! `missing_launch_bounds`, `shared_spill_available`, `large_array`
 
 use lmem_base::diagnostic::{Applicability, Edit, ResourceUsage, Suggestion};
 use lmem_base::gpu::{Gpu, MAX_REGISTERS, WARP};

@@ -186,7 +186,7 @@ mod tests {
     fn every_lint_is_documented() {
         for lint in ALL {
             let text = documentation(lint.name).unwrap();
-            for heading in ["## Why it costs", "## What to do", "## Fix safety"] {
+            for heading in ["## Why it costs", "## What to do", "## Example", "## Fix safety", "## When it is wrong"] {
                 assert!(text.contains(heading), "`{}` lacks `{heading}`", lint.name);
             }
         }

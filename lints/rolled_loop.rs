@@ -11,11 +11,34 @@
 //! - A loop with `break`: give it a constant bound, and turn the rest of the iterations off with a flag.
 //! - `#pragma nounroll` is not known to nvcc, which ignores it with a warning.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! float window[16];
+//! for (int t = 0; t < taps; ++t) {
+//!     window[t] = in[i + t];
+//! }
+//! ```
+//! After:
+//! ```cpp
+//! #pragma unroll
+//! for (int t = 0; t < 16; ++t) {
+//!     window[t] = t < taps ? in[i + t] : 0.0f;
+//! }
+//! ```
+//!
 //! ## Fix safety
 //! Unrolling a loop of known length keeps the meaning. A guard in place of a run-time bound keeps it only where
 //! the bound never exceeds the array's extent, which the array itself demands. `memcpy` and `memset` of a run-time length are
 //! turned into guarded loops only where the other side has elements of the same type. Where unrolling does not help, a kernel's own
 //! array may become a slice of shared memory, with a column for each thread: see `dynamic_index`.
+//!
+//! ## When it is wrong
+//! A loop that runs once per kernel costs little, and unrolling a long body may cost more in the instruction cache than the local
+//! memory did. The estimate that decides on suggestions does not know how often loops of unknown length run.
+//!
+//! ## Related lints
+//! `dynamic_index`, `large_array`, `register_spill`
 
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;

@@ -14,11 +14,29 @@
 //! inlined, `setmaxnreg`, with `-rdc=true`, and with `-G`; nothing is reported there, and nothing where a launch in the
 //! file or in Rust code adds shared memory, or may.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! __global__ void __launch_bounds__(256) tile(const float *a, const float *b, float *c, int n) {
+//! ```
+//! After:
+//! ```cpp
+//! __global__ void __launch_bounds__(256) tile_shared(const float *a, const float *b, float *c, int n) {
+//!     asm volatile(".pragma \"enable_smem_spilling\";");
+//! ```
+//!
 //! ## Fix safety
 //! The result is the same. Fewer blocks may run at a time where shared memory was scarce, and a later change that brings
 //! in dynamic shared memory or a call makes the kernel fail to compile. The statement is suggested in `.cu` files: its quotes
 //! would end a literal. Toolkits before 12.9 ignore the pragma with a
 //! warning.
+//!
+//! ## When it is wrong
+//! Shared memory that spills take is lost to blocks and to the L1 cache. A driver before CUDA 13 that compiles the PTX ignores the
+//! pragma.
+//!
+//! ## Related lints
+//! `register_spill`
 
 use lmem_base::diagnostic::ResourceUsage;
 use lmem_base::level::Level;

@@ -10,8 +10,25 @@
 //! - `float` where `double` is not needed; `__sinf`, `__cosf` or `-use_fast_math` where their accuracy will do.
 //!   For `double` the option changes nothing.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! if (i < n) out[i] = sin(phase[i]);
+//! ```
+//! After:
+//! ```cpp
+//! if (i < n) out[i] = sinpi(2.0 * turns[i]);
+//! ```
+//!
 //! ## Fix safety
 //! Other functions give other results in the last digits: the programmer must judge.
+//!
+//! ## When it is wrong
+//! The frame alone costs nearly nothing where arguments are small: the slow path does not run. It matters where the frames of many
+//! kernels add to the memory that a context reserves.
+//!
+//! ## Related lints
+//! `unexplained_local_memory`
 
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;

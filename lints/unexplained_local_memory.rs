@@ -8,8 +8,25 @@
 //! Look at the accesses that are named, if any: hand-written PTX and `volatile` variables may end up here. So does all
 //! local memory but spills of machine code that comes without its PTX: `nvcc -lineinfo` keeps that in it.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! volatile float term[2];
+//! term[0] = in[i] * in[i];
+//! ```
+//! After:
+//! ```cpp
+//! out[i] = __byte_perm(in[i], 0, 0x1032);
+//! ```
+//!
 //! ## Fix safety
 //! There is no fix: the cause is not known.
+//!
+//! ## When it is wrong
+//! It is never wrong about the bytes: ptxas reports them. What it lacks is the cause, which is a gap of this tool that is worth a report.
+//!
+//! ## Related lints
+//! `volatile_local`, `slow_path_math`
 
 use lmem_base::level::Level;
 use lmem_base::words::bytes;

@@ -14,12 +14,33 @@
 //!
 //! A union in place of the cast keeps the index, and the variable in memory with it.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! uint4 packed = in[i];
+//! const __half *half = reinterpret_cast<const __half *>(&packed);
+//! out[i] = __half2float(half[lane[i] & 7]);
+//! ```
+//! After:
+//! ```cpp
+//! unsigned low = (k & 2) ? packed.y : packed.x;
+//! unsigned high = (k & 2) ? packed.w : packed.z;
+//! unsigned pair = (k & 4) ? high : low;
+//! ```
+//!
 //! ## Fix safety
 //! Where all that is read at run time are single parts of one vector or number, the component is selected and the part
 //! taken out of it with a shift. That gives what the cast gave, but is not what an undefined access must do. An index behind
 //! the last part, which was undefined, reads another part then. Shared memory in place of a kernel's own variable leaves the
 //! casts as they are, with what is undefined about them; see `dynamic_index`. All other ways out are advice: they change how
 //! the kernel computes.
+//!
+//! ## When it is wrong
+//! Access through `char` or `std::byte` is defined; what remains there is the cost. Where the index is constant in the machine code,
+//! nothing is reported, though the cast is undefined behaviour all the same.
+//!
+//! ## Related lints
+//! `dynamic_index`, `address_escape`
 
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind};

@@ -12,9 +12,28 @@
 //! - Delay loops: `__nanosleep`, or a loop over `clock64()`.
 //! - Elsewhere leave `volatile` out: no other thread can see the variable.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! volatile float correction = 0.0f;
+//! correction = (t - sum) - y;
+//! ```
+//! After:
+//! ```cpp
+//! float correction = 0.0f;
+//! correction = __fsub_rn(__fsub_rn(t, sum), y);
+//! ```
+//!
 //! ## Fix safety
 //! Without `volatile` the compiler may merge, reorder and drop operations, which can change the last digits of a
 //! result: the programmer must judge.
+//!
+//! ## When it is wrong
+//! A delay loop or a debugger may want the variable in memory. In hand-written PTX (`ld.volatile.local`) there is no declaration to
+//! change: the access itself is meant.
+//!
+//! ## Related lints
+//! `address_escape`, `unexplained_local_memory`
 
 use cuda_syntax::tree::{DeclarationKind, Volatility};
 use lmem_base::diagnostic::{Applicability, Suggestion};

@@ -4,6 +4,7 @@ mod builds;
 mod failures;
 mod fixing;
 mod gather;
+mod level_here;
 mod machine;
 mod messages;
 mod not_analysed;
@@ -51,6 +52,7 @@ use progress::Progress;
 use unit::{Shared, UnitReport, check_unit};
 
 pub use fixing::Fixes;
+pub use level_here::levels_here;
 pub use unit::{ArtifactSource, Compilers, MARKS_SPILLS, Sourced, register_flag};
 
 /// Why a run could not start.

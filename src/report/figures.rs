@@ -9,8 +9,7 @@ use std::fmt;
 
 use lmem_base::diagnostic::{Footprint, KernelInstance, ResourceUsage, Suggestion, VerifiedKernel};
 use lmem_base::gpu::Arch;
-
-use super::facts::count;
+use lmem_base::words::plural;
 
 /// Rows of a table of kernels; the JSON format has all.
 const MAX_ROWS: usize = 6;
@@ -187,7 +186,7 @@ impl Figures {
     fn rest(&self) -> Option<String> {
         let hidden = self.rows.get(MAX_ROWS..).filter(|hidden| !hidden.is_empty())?;
         let kernels: BTreeSet<&str> = hidden.iter().map(|(key, _)| key.name.as_str()).collect();
-        let kernels = count(kernels.len() as u64, "more kernel");
+        let kernels = plural(kernels.len() as u64, "more kernel");
         Some(format!("… and {kernels} (all in `--message-format json`)"))
     }
 }

@@ -12,15 +12,13 @@ use lmem_base::source::Span;
 
 use super::excerpt::{Excerpts, clean, one_line};
 use super::figures::Figures;
+use super::wrap::wrapped;
 use super::{Context, facts, group, suggestion};
 
 /// Columns for line numbers and borders.
 const GUTTER: usize = 10;
 /// Columns of source text on however narrow a terminal.
 const MIN_WIDTH: usize = 40;
-
-/// Columns of our own text.
-const MAX_COLUMNS: usize = 100;
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
     group::by_cause(&report.diagnostics).iter().try_for_each(|shown| out.write_all(text(shown, cx).as_bytes()))
@@ -58,45 +56,6 @@ fn with_kernel(text: &str, kernel: &str) -> String {
         place.push_str(&format!(" in {}", clean(kernel)));
     }
     lines.iter().fold(String::new(), |text, line| text + line + "\n")
-}
-
-/// The text in lines of `MAX_COLUMNS`, the first of which begins behind `lead` columns and the others with `indent`.
-/// What stands in backticks is not torn apart, and tables are left as they are.
-pub(super) fn wrapped(text: &str, lead: usize, indent: &str) -> String {
-    if text.contains('\n') {
-        return text.replace('\n', &format!("\n{indent}"));
-    }
-    let mut lines = vec![String::new()];
-    let mut room = MAX_COLUMNS.saturating_sub(lead);
-    for word in words(text) {
-        let line = lines.last().map_or(0, |line| line.chars().count());
-        if line > 0 && line + 1 + word.chars().count() > room {
-            lines.push(String::new());
-            room = MAX_COLUMNS.saturating_sub(indent.chars().count());
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push_str(if line.is_empty() { "" } else { " " });
-            line.push_str(word);
-        }
-    }
-    lines.join(&format!("\n{indent}"))
-}
-
-/// Parts between spaces that stand outside of backticks.
-fn words(text: &str) -> Vec<&str> {
-    let (mut words, mut start, mut is_code) = (Vec::new(), 0, false);
-    for (at, letter) in text.char_indices() {
-        match letter {
-            '`' => is_code = !is_code,
-            ' ' if !is_code => {
-                words.push(&text[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    words.push(&text[start..]);
-    words
 }
 
 fn spans(diagnostic: &Diagnostic) -> Vec<&Span> {
@@ -188,6 +147,7 @@ mod tests {
     use crate::cli::MessageFormat;
     use crate::report::fold::fold;
     use crate::report::samples;
+    use lmem_base::diagnostic::Code;
     use lmem_base::source::SourceFile;
     use snapbox::{IntoData, assert_data_eq, str};
 

@@ -15,6 +15,7 @@ mod sarif;
 mod short;
 mod suggestion;
 mod summary;
+mod wrap;
 
 #[cfg(test)]
 pub(crate) mod samples;

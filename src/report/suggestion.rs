@@ -8,7 +8,7 @@ use lmem_base::edit;
 use lmem_base::source::SourceFile;
 
 use super::excerpt::clean;
-use super::human::wrapped;
+use super::wrap::wrapped;
 use super::{Context, DEFAULT_WIDTH};
 
 /// Lines of an edit that people read; `-v` shows all.

@@ -420,6 +420,8 @@ pub struct Summary {
     pub fixed: Option<FixTally>,
     /// Ctrl-C ended the run.
     pub interrupted: bool,
+    /// `cargo check`, which ran first, found errors.
+    pub cargo_failed: bool,
 }
 
 impl Summary {
