@@ -11,18 +11,37 @@
 //! - Define it where it is called, and leave `-rdc=true` out, or link with `-dlto`.
 //! - Pass less: the members that are needed, not the whole structure.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! __constant__ Filter filters[2] = {mean, mode};
+//! out[threadIdx.x] = filters[which](in + threadIdx.x * n, n);
+//! ```
+//! After:
+//! ```cpp
+//! __device__ __noinline__ float largest(const float *in, int n) {
+//! // Called by name, in a `switch`: ptxas knows all callers, though the functions are not inlined either.
+//! ```
+//!
 //! ## Fix safety
 //! Inlining and calls by name keep the meaning. `__forceinline__` is suggested for a `__noinline__` function that is called by
 //! name, and where other units are linked (`-rdc=true`) for the programmer to judge: they may call it too. A table of functions
 //! that are all defined in the file becomes a `switch`: see `address_escape`. All else is advice: calls through pointers are
 //! often deliberate.
+//!
+//! ## When it is wrong
+//! Calls through pointers are often deliberate, and a function that does much work hides what saving registers costs. The kernels named
+//! are those that may call it, by the types of the pointers.
+//!
+//! ## Related lints
+//! `address_escape`, `recursive_call`
 
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
-use lmem_base::words::plural;
+use lmem_base::words::{bytes, list, plural};
 use lmem_frame::{CallArea, CallAreaKind, EscapeKind, KernelFrame, PassedTo, StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, object_finding};
 use crate::rewrite::{devirtualize, inline};
 
 pub(crate) static LINT: Lint =
@@ -51,20 +70,15 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 
 fn saved(cx: &LintContext<'_>, area: &CallArea, registers: u64, size: u64) -> Finding {
     let frame = cx.frame;
-    let message = format!(
-        "function `{}` saves {} of its callers: {} of local memory",
-        frame.name,
-        plural(registers, "register"),
-        bytes(size)
-    );
-    let mut finding = Finding::new(message).primary(frame.span.as_ref(), "stored and loaded again in every call");
-    finding = finding.primary(area.calls.first(), "called here");
     let (why, help) = reason(frame);
-    finding = finding.note(why);
+    let registers = plural(registers, "callee-saved register");
+    let message = format!("`{}` saves {registers} in every call ({}): {why}", frame.name, bytes(size));
+    let mut finding = Finding::new(message).primary(frame.span.as_ref(), "saved and restored in every call");
+    finding = finding.primary(area.calls.first(), "called here");
     if !frame.kernels.is_empty() {
-        finding = finding
-            .note(format!("{} may call it: no frame that ptxas reports for a kernel counts this one", kernels(frame)));
+        finding = finding.note(format!("not counted in the stack frame of {}, which may call it", kernels(frame)));
     }
+    finding.cause = Some(format!("{why}: {} in {}", kernels(frame), cx.unit.unit.name));
     let is_named = !frame.is_address_taken && !frame.kernels.is_empty();
     let inlined = frame.span.as_ref().filter(|_| is_named).and_then(|name| inline::of_function(cx, name));
     let by_name = frame.span.as_ref().filter(|_| frame.is_address_taken);
@@ -75,28 +89,24 @@ fn saved(cx: &LintContext<'_>, area: &CallArea, registers: u64, size: u64) -> Fi
 /// Why a function must save registers, and what to do about it.
 fn reason(frame: &KernelFrame) -> (&'static str, &'static str) {
     match (frame.is_address_taken, frame.kernels.is_empty()) {
-        (true, _) => (
-            "it is called through a pointer: ptxas does not know its callers",
-            "call it by name, in a `switch`, so that it can be inlined",
-        ),
+        (true, _) => ("called indirectly", "replace the indirect call by a `switch` over direct calls"),
         (false, true) => (
-            "it is compiled separately (`-rdc=true`): ptxas does not know its callers",
-            "define it where it is called and leave `-rdc=true` out, or link with `-dlto`",
+            "compiled separately (`-rdc=true`)",
+            "define it where it is called and drop `-rdc=true`, or link with `-dlto`",
         ),
         (false, false) => (
-            "it is called by a function that is called through a pointer or by itself",
-            "let it be inlined (`__forceinline__`), or call its caller by name",
+            "its caller is called indirectly or recursively",
+            "let it be inlined (`__forceinline__`), or call its caller directly",
         ),
     }
 }
 
 fn kernels(frame: &KernelFrame) -> String {
     let names: Vec<String> = frame.kernels.iter().map(|name| format!("`{}`", demangle(name))).collect();
-    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
     let what = if names.len() == 1 { "kernel" } else { "kernels" };
     match names.len().checked_sub(SHOWN) {
-        Some(more) if more > 0 => format!("{what} {shown} and {more} more"),
-        _ => format!("{what} {shown}"),
+        Some(more) if more > 0 => format!("{what} {} and {more} more", names[..SHOWN].join(", ")),
+        _ => format!("{what} {}", list(&names)),
     }
 }
 
@@ -104,27 +114,24 @@ fn passed(cx: &LintContext<'_>, area: &CallArea, arguments: u64, result: u64) ->
     let frame = cx.frame;
     let callee = match area.callees.first() {
         Some(Some(name)) => format!("`{}`", demangle(name)),
-        _ => "a function behind a pointer".to_string(),
+        _ => "an indirect call".to_string(),
     };
     let what = match (arguments, result) {
-        (_, 0) => format!("the arguments of {callee} take {} of local memory", bytes(arguments)),
-        (0, _) => format!("the result of {callee} takes {} of local memory", bytes(result)),
+        (_, 0) => format!("arguments of {callee} ({}) are passed in local memory", bytes(arguments)),
+        (0, _) => format!("the result of {callee} ({}) is returned in local memory", bytes(result)),
         _ => format!(
-            "arguments and result of {callee} take {} of local memory: {} and {}",
-            bytes(arguments + result),
+            "arguments ({}) and result ({}) of {callee} are passed in local memory",
             bytes(arguments),
             bytes(result)
         ),
     };
     let kind = if frame.is_entry { "kernel" } else { "function" };
-    let mut finding =
-        Finding::new(what).primary(area.callee_span.as_ref(), "more than fits into the registers for arguments");
+    let mut finding = Finding::new(what).primary(area.callee_span.as_ref(), "too large for the argument registers");
     for call in area.calls.iter().take(SHOWN) {
-        finding =
-            finding.primary(Some(call), "passed through memory here").label(Some(call), "passed through memory here");
+        finding = finding.primary(Some(call), "passed in memory here").label(Some(call), "passed in memory here");
     }
     if let Some(others) = area.callees.len().checked_sub(1).filter(|others| *others > 0) {
-        finding = finding.note(format!("{} more use the same memory", plural(others as u64, "function")));
+        finding = finding.note(format!("{} more share this memory", plural(others as u64, "callee")));
     }
     let is_named = matches!(area.callees.as_slice(), [Some(_)]);
     let inlined = area.callee_span.as_ref().filter(|_| is_named).and_then(|name| inline::of_function(cx, name));
@@ -132,18 +139,18 @@ fn passed(cx: &LintContext<'_>, area: &CallArea, arguments: u64, result: u64) ->
     finding
         .suggest(inlined)
         .suggest(by_name)
-        .note(format!("they lie in the frame of {kind} `{}`, which calls it", frame.name))
-        .help("pass only the members that are needed, or let the function be inlined: call it by name, defined in the same unit")
+        .note(format!("part of the stack frame of {kind} `{}`, which calls it", frame.name))
+        .help("pass only the members that are needed, or call it directly so that it can be inlined")
 }
 
 /// A structure that is copied to local memory before a call takes it from there.
 fn copied(cx: &LintContext<'_>, object: &StackObject, to: &PassedTo) -> Finding {
     let callee = match &to.callee {
         Some(name) => format!("`{}`", demangle(name)),
-        None => "a function behind a pointer".to_string(),
+        None => "an indirect call".to_string(),
     };
     let message =
-        format!("an argument of {callee} is copied to local memory: {}", bytes(object.bytes - object.padding));
+        format!("an argument of {callee} ({}) is copied to local memory", bytes(object.bytes - object.padding));
     object_finding(object, object.guilty(), message)
         .primary(to.call.as_ref(), "passed by value here")
         .primary(cx.frame.span.as_ref(), "in this kernel")
@@ -152,27 +159,20 @@ fn copied(cx: &LintContext<'_>, object: &StackObject, to: &PassedTo) -> Finding 
 }
 
 fn incoming(frame: &KernelFrame, count: u64) -> Finding {
-    Finding::new(format!(
-        "function `{}` takes {} of arguments and results through local memory",
-        frame.name,
-        bytes(count)
-    ))
-    .primary(frame.span.as_ref(), "more than fits into the registers for arguments")
-    .note("they lie in the frames of its callers: its own frame is 0 bytes")
-    .help("pass only the members that are needed, or define the function where it is called so that it can be inlined")
+    Finding::new(format!("`{}` takes arguments and results in local memory ({})", frame.name, bytes(count)))
+        .primary(frame.span.as_ref(), "too large for the argument registers")
+        .note("part of the stack frames of its callers; its own is 0 B")
+        .help("pass only the members that are needed, or define it where it is called so that it can be inlined")
 }
 
 fn routine(frame: &KernelFrame, area: &CallArea, count: u64) -> Finding {
     let kind = if frame.is_entry { "kernel" } else { "function" };
     Finding::new(format!(
-        "the slow path of a division or root saves registers: {} of local memory that ptxas does not report",
+        "slow path of a division or root saves registers: {} that ptxas does not report",
         bytes(count)
     ))
     .primary(area.calls.first(), "its slow path is a function of its own")
     .primary(frame.span.as_ref(), "somewhere in this kernel")
-    .note(format!(
-        "it is called for operands that are very large, very small or no numbers; its code is that of {kind} `{}`",
-        frame.name
-    ))
-    .help("divide with `__fdividef` or `-use_fast_math` where its accuracy will do")
+    .note(format!("called for very large or small operands and NaN; the code is part of {kind} `{}`", frame.name))
+    .help("use `__fdividef` or `-use_fast_math` where its accuracy is enough")
 }

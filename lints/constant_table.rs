@@ -11,10 +11,28 @@
 //! - `__constant__` only where all threads of a warp read the same element: reads of different elements are served
 //!   one after the other, and a kernel with an index per thread became slower by it.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! float weight[9] = {0.05f, 0.09f, 0.12f, 0.15f, 0.18f, 0.15f, 0.12f, 0.09f, 0.05f};
+//! for (int k = -radius; k <= radius; ++k) sum += weight[k + 4] * in[i + k];
+//! ```
+//! After:
+//! ```cpp
+//! static constexpr float weight[9] = {0.05f, 0.09f, 0.12f, 0.15f, 0.18f, 0.15f, 0.12f, 0.09f, 0.05f};
+//! ```
+//!
 //! ## Fix safety
 //! `static` keeps the meaning where every initialiser is a constant expression and nothing writes to the table; that
 //! nothing does is what this lint saw in the code. The same holds for a table that assignments of constants fill, one for
 //! each element and all before the first use: the values become its initialiser.
+//!
+//! ## When it is wrong
+//! A table that is read once per thread costs the same either way. Tables that a function of the host writes through its address are
+//! not seen to be written.
+//!
+//! ## Related lints
+//! `dynamic_index`, `rolled_loop`
 
 use lmem_base::diagnostic::{Applicability, Suggestion, Uniformity};
 use lmem_base::level::Level;
@@ -22,7 +40,7 @@ use lmem_base::mangling::demangle;
 use lmem_frame::{Access, Address, Contents, EscapeKind, StackObject, StackObjectKind};
 use nv_code::AccessKind;
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, origin};
+use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::rewrite::facts::sites::declaration_at;
 use crate::rewrite::static_table;
 
@@ -39,20 +57,17 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let reads = object.accesses.iter().filter(|access| is_table && access.kind == AccessKind::Load);
     let read = reads.filter(|access| access.is_computed()).max_by_key(|access| access.guilt())?;
     let what = match copied_from {
-        Some(source) => format!("it is a copy of `{}`, which is constant", demangle(source)),
-        None => "its contents are constants".to_string(),
+        Some(source) => format!("a copy of the constant `{}` in every thread", demangle(source)),
+        None => "a table of constants, stored anew by every thread".to_string(),
     };
-    let message = format!("{} lives in local memory, though {what}", describe(object));
-    let mut finding = object_finding(object, Some(read), message)
-        .access(object, read)
-        .label(read.index.as_ref().or(read.span.as_ref()), reason(read));
+    let finding = in_local_memory(object, Some(read), &what);
+    let mut finding = finding.access(object, read, in_loop(&reason(read), object, read));
     for escape in &object.escapes {
         if let EscapeKind::Call(name) = &escape.kind {
-            let text = format!("passed to `{}`, which only reads it", demangle(name));
+            let text = format!("passed to `{}`, read only", demangle(name));
             finding = finding.label(escape.span.as_ref(), text);
         }
     }
-    let finding = finding.note("every thread stores the constants before it reads them");
     Some(match copied_from {
         Some(source) => finding.help(advice_for_copy(&demangle(source), read)),
         None => finding
@@ -73,14 +88,14 @@ fn make_static(object: &StackObject) -> Option<Suggestion> {
         false => "static constexpr ",
     };
     let edits = site.prefix(words).filter(|_| is_fit && site.may_be_const()).into_iter().collect();
-    let title = format!("declare `{}` as `static`, so that it exists once", variable.name);
+    let title = format!("declare `{}` as `static` (one table for all threads)", variable.name);
     let suggestion = Suggestion::new(title, Applicability::MachineApplicable, edits);
     Some(suggestion.within_kernel(site.is_within_kernel()))
 }
 
 fn reason(read: &Access) -> String {
     match &read.address {
-        Address::Computed(sources) => format!("read with an index that depends on {}", origin(sources)),
+        Address::Computed(sources) => origin(sources),
         _ => "read in a loop that is not unrolled".to_string(),
     }
 }
@@ -88,9 +103,9 @@ fn reason(read: &Access) -> String {
 fn advice_for_copy(source: &str, read: &Access) -> String {
     match &read.address {
         Address::Computed(sources) if sources.uniformity() == Some(Uniformity::PerThread) => format!(
-            "make `{source}` a `__device__ const` array and read it in place of the copy: constant memory serves different indices in a warp one after the other"
+            "make `{source}` a `__device__ const` array and read that (`__constant__` serializes divergent indices)"
         ),
-        _ => format!("read `{source}` itself in place of the copy"),
+        _ => format!("read `{source}` itself instead of the copy"),
     }
 }
 
@@ -102,23 +117,20 @@ fn advice(object: &StackObject, read: &Access, is_computed: bool) -> String {
     let is_initialised = object.variable.as_ref().is_some_and(|variable| variable.initializer.is_some());
     let declare = match (&object.variable, is_initialised) {
         _ if is_computed => {
-            "write the values as constant expressions, and declare the table `static constexpr`".to_string()
+            "write the values as constant expressions and declare the table `static constexpr`".to_string()
         }
-        (Some(variable), true) => format!("declare `{}` as `static constexpr`, so that it exists once", variable.name),
+        (Some(variable), true) => format!("declare `{}` as `static constexpr`", variable.name),
         (Some(variable), false) => {
-            format!(
-                "compute `{}` at compile time and declare it `static constexpr`, so that it exists once",
-                variable.name
-            )
+            format!("compute `{}` at compile time and declare it `static constexpr`", variable.name)
         }
-        (None, _) => "declare the table `static constexpr`, so that it exists once".to_string(),
+        (None, _) => "declare the table `static constexpr`".to_string(),
     };
     match uniformity {
         Some(Uniformity::Uniform) => {
-            format!("{declare}; `__constant__` memory suits it too, as all threads of a warp read the same element")
+            format!("{declare}, or `__constant__` (the index is uniform)")
         }
         Some(Uniformity::PerThread) => {
-            format!("{declare}; not `__constant__`, which serves different indices in a warp one after the other")
+            format!("{declare} (not `__constant__`, which serializes divergent indices)")
         }
         None => declare,
     }

@@ -8,8 +8,24 @@
 //! Leave `-G` (`--device-debug`) out of builds that are measured or shipped; `-lineinfo` keeps source lines for
 //! profilers at no cost. The `cc` crate passes `-G` in debug profiles.
 //!
+//! ## Example
+//! Before:
+//! ```toml
+//! nvcc-flags = ["-O0", "-G"]
+//! ```
+//! After:
+//! ```toml
+//! nvcc-flags = ["-g", "-lineinfo"]
+//! ```
+//!
 //! ## Fix safety
 //! Advice only: a debug build is deliberate while one debugs.
+//!
+//! ## When it is wrong
+//! While one debugs, `-G` is what one wants: check the release flags with `--capture`, which builds in release mode.
+//!
+//! ## Related lints
+//! `ineffective_option`
 
 use lmem_base::level::Level;
 use lmem_base::source::Span;
@@ -31,8 +47,8 @@ fn check(unit: &TranslationUnit, is_debug: bool) -> Option<Finding> {
         }
         UnitCode::Machine(code) => Some(code.span.clone()),
     };
-    let finding = Finding::new(format!("`{}` is built for debugging: everything is in local memory", unit.name))
+    let finding = Finding::new(format!("`{}` is a debug build (`-G`): every variable is in local memory", unit.name))
         .primary(span.as_ref(), "compiled with `-G`")
-        .note("its kernels are not checked for anything else");
-    Some(finding.help("leave `-G` out; `-lineinfo` keeps source lines for profilers"))
+        .note("nothing else is checked in its kernels");
+    Some(finding.help("drop `-G`; `-lineinfo` keeps source lines for profilers"))
 }

@@ -10,13 +10,31 @@
 //! - Otherwise shared memory, or a workspace in global memory that the host allocates.
 //! - Often the data can be used as it comes, without keeping it.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! int *buffer = static_cast<int *>(alloca(n * sizeof(int)));
+//! for (int k = n - 1; k >= 0; --k) sum = sum * 3 + buffer[k];
+//! ```
+//! After:
+//! ```cpp
+//! for (int k = n - 1; k >= 0; --k) sum = sum * 3 + in[k * 256 + threadIdx.x];
+//! ```
+//!
 //! ## Fix safety
 //! Advice only: which bound holds is for the programmer to say.
+//!
+//! ## When it is wrong
+//! Where the size is small and the stack was made large enough (`cudaLimitStackSize`), it works, at the cost of local memory.
+//!
+//! ## Related lints
+//! `large_array`, `recursive_call`
 
 use lmem_base::level::Level;
+use lmem_base::words::bytes;
 use lmem_frame::{StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding, traffic};
+use crate::framework::{Check, Finding, Lint, LintContext, in_loop, object_finding};
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_alloca",
@@ -32,25 +50,21 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let StackObjectKind::Allocation(allocation) = &object.kind else { return None };
     let what = object.variable.as_ref().map_or("memory".to_string(), |variable| format!("`{}`", variable.name));
     let size = allocation.size.as_ref().filter(|size| size.len() <= MAX_SIZE);
-    let size = size.map(|size| format!(": `{size}` bytes")).unwrap_or_default();
-    let message = format!("{what} is local memory of `alloca`{size}, which no stack frame counts");
+    let size = size.map(|size| format!(" (`{size}` B)")).unwrap_or_default();
+    let message = format!("{what}{size} is in local memory: allocated with `alloca`, outside any stack frame");
     let guilty = object.guilty();
     let mut finding = object_finding(object, guilty, message);
     // The declaration would only say the pointer's name.
     finding.primary = None;
-    finding = finding.primary(allocation.span.as_ref(), "taken from the stack of every thread");
+    finding = finding.primary(allocation.span.as_ref(), "allocated on the stack of every thread");
     if let Some(access) = guilty {
-        finding = finding.label(access.span.as_ref(), traffic(object, access));
+        finding = finding.label(access.span.as_ref(), in_loop("accessed here", object, access));
     }
     let kind = if cx.frame.is_entry { "kernel" } else { "function" };
     let frame = cx.frame.usage.stack_frame;
     Some(
         finding
-            .note(format!(
-                "the frame that ptxas reports for {kind} `{}`, {}, is without it",
-                cx.frame.name,
-                bytes(frame)
-            ))
+            .note(format!("not part of the {} stack frame of {kind} `{}`", bytes(frame), cx.frame.name))
             .help("use an array of constant size, shared memory, or a workspace in global memory"),
     )
 }

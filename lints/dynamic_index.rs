@@ -14,6 +14,19 @@
 //! - The same index in the whole warp: shared memory, or leave it where arithmetic hides it. A chain of
 //!   selects is slower than local memory there from 8 elements up.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! unsigned count[16];
+//! count[in[i] >> 4]++;
+//! ```
+//! After:
+//! ```cpp
+//! const auto count_index = in[i] >> 4;
+//! #pragma unroll
+//! for (int k = 0; k < 16; ++k) if (k == count_index) count[k]++;
+//! ```
+//!
 //! ## Fix safety
 //! A loop over all elements that starts at some element of a ring is turned into one that visits them in their own order,
 //! where each round only adds to sums or writes elements of its own. Sums of floating-point numbers may then differ in their
@@ -29,13 +42,20 @@
 //! column; what methods and functions work on as a whole becomes a row that is used under the same name. The programmer must
 //! judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. Where nothing tells the block
 //! size, the edit has a usual one that must be replaced. All other ways out are advice.
+//!
+//! ## When it is wrong
+//! A uniform index costs little where arithmetic hides the loads, and an array that few threads reach costs nothing: `allow` it
+//! there. Whether an index is uniform is read from the PTX; an index that is loaded counts as divergent, though the data may agree.
+//!
+//! ## Related lints
+//! `rolled_loop`, `constant_table`, `vector_reinterpret`, `large_array`
 
 use lmem_base::diagnostic::{Applicability, Uniformity};
 use lmem_base::level::Level;
 use lmem_frame::{Access, Address, StackObject, StackObjectKind};
 use nv_code::dataflow::Sources;
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding, origin};
+use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::rewrite::select::{FORMS, worth::SELECT_ELEMENTS};
 use crate::rewrite::{component, ring_order, select, shared, static_table};
 
@@ -51,11 +71,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
     let guilty = own.max_by_key(|access| access.guilt())?;
     let Address::Computed(sources) = &guilty.address else { return None };
-    let message = format!("{} lives in local memory: it is indexed at run time", describe(object));
-    let finding = object_finding(object, Some(guilty), message)
-        .access(object, guilty)
-        .label(guilty.index.as_ref().or(guilty.span.as_ref()), reason(guilty, sources))
-        .note(uniformity(sources));
+    let finding = in_local_memory(object, Some(guilty), "dynamically indexed");
+    let finding = finding.access(object, guilty, in_loop(&origin(sources), object, guilty));
     let finding = finding.help(advice(object, guilty, sources));
     // Shared memory is as fast as selects for few elements, and faster for more; but not for a block of unknown size.
     let (shared, of_some_block) = match shared::suggestion(cx, object) {
@@ -71,38 +88,20 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     Some(finding.suggest(of_some_block))
 }
 
-fn reason(guilty: &Access, sources: &Sources) -> String {
-    let index = guilty.index.as_ref().map(|span| span.text().split_whitespace().collect::<Vec<_>>().join(" "));
-    match index.filter(|text| text.len() <= 40) {
-        Some(text) => format!("`{text}` is not known at compile time: it depends on {}", origin(sources)),
-        None => format!("not known at compile time: it depends on {}", origin(sources)),
-    }
-}
-
-fn uniformity(sources: &Sources) -> String {
-    match sources.uniformity() {
-        Some(Uniformity::Uniform) => "the index is the same in all threads of a warp".to_string(),
-        Some(Uniformity::PerThread) => {
-            "the index differs from thread to thread, so that a warp needs several transfers".to_string()
-        }
-        None => "whether the index is the same in all threads of a warp is not known".to_string(),
-    }
-}
-
 fn advice(object: &StackObject, guilty: &Access, sources: &Sources) -> String {
     // What is left of a loop's counter and constants is a modulo: the elements in another order.
     let is_rotation = sources.counter && !sources.is_data() && object.copying_call(guilty).is_none();
     let is_selectable = object.elements().is_some_and(|elements| elements <= SELECT_ELEMENTS);
     match sources.uniformity() {
         _ if is_rotation => {
-            "if the loop visits all elements anyway, index with its counter alone and unroll it".to_string()
+            "index with the loop counter alone and unroll, if the loop visits all elements anyway".to_string()
         }
         Some(Uniformity::PerThread) if is_selectable => {
-            "select the element in an unrolled loop over all of them, or keep the array in shared memory as `[element][thread]`".to_string()
+            "replace the dynamic index by an unrolled select, or move the array to shared memory".to_string()
         }
         Some(Uniformity::Uniform) => {
-            "make the index a constant (unroll, or a `switch` around the loop), or keep the array in shared memory".to_string()
+            "make the index a constant (unroll, or `switch` around the loop); a uniform index costs little".to_string()
         }
-        _ => "keep the array in shared memory as `[element][thread]`, or make the index a constant".to_string(),
+        _ => "move the array to shared memory as `[element][thread]`, or make the index a constant".to_string(),
     }
 }

@@ -17,9 +17,25 @@
 //! - Fast math: `options: vec!["--use_fast_math".into()]`.
 //! - Loops: `#pragma unroll 1`.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! #pragma nounroll
+//! ```
+//! After:
+//! ```cpp
+//! #pragma unroll 1
+//! ```
+//!
 //! ## Fix safety
 //! Leaving out what has no effect changes nothing. What has the effect that was meant changes the code: measure it.
 //! `--use_fast_math` gives results that are less exact.
+//!
+//! ## When it is wrong
+//! Where PTX is compiled again by a build step that this tool does not see, flags may have an effect there.
+//!
+//! ## Related lints
+//! `register_spill`, `missing_launch_bounds`, `debug_build`
 
 use lmem_base::level::Level;
 use lmem_base::source::Span;
@@ -52,29 +68,25 @@ pub(crate) fn is_ignored_pragma(message: &CompilerMessage) -> bool {
 }
 
 fn ignored_pragma(span: &Span) -> Finding {
-    Finding::new("`#pragma nounroll` is skipped by the compiler: it may unroll the loop all the same")
-        .primary(Some(span), "not known to CUDA's front end")
+    Finding::new("`#pragma nounroll` has no effect: the compiler may unroll the loop")
+        .primary(Some(span), "unknown to CUDA's front end")
         .help("write `#pragma unroll 1`")
 }
 
 fn cudarc(option: &IneffectiveOption) -> Finding {
     let span = Some(&option.span);
     match option.kind {
-        IneffectiveKind::MaxRegisters => Finding::new("the limit on registers does not reach the code that runs")
+        IneffectiveKind::MaxRegisters => Finding::new("the register limit does not reach the code that runs")
             .primary(span, "without effect")
-            .note(
-                "cudarc takes PTX from NVRTC, which does not carry the limit, and the driver compiles that without it",
-            )
-            .help(
-                "limit the kernel itself: `__launch_bounds__(threads, blocks)` or `__maxnreg__(n)`, which PTX carries",
-            ),
-        IneffectiveKind::PtxasOptions => Finding::new("options for `ptxas` do not reach the code that runs")
+            .note("cudarc takes PTX from NVRTC; the driver compiles it without the limit")
+            .help("limit the kernel: `__launch_bounds__(threads, blocks)` or `__maxnreg__(n)` are kept in PTX"),
+        IneffectiveKind::PtxasOptions => Finding::new("`ptxas` options do not reach the code that runs")
             .primary(span, "without effect")
-            .note("cudarc takes PTX from NVRTC: its `ptxas` is not run, and the driver's compiler is not told")
-            .help("leave it out; what the driver's compiler should know must stand in the kernel, as launch bounds do"),
+            .note("cudarc takes PTX from NVRTC; `ptxas` does not run, and the driver is not told")
+            .help("drop it; limits for the driver belong in the kernel, such as `__launch_bounds__`"),
         IneffectiveKind::FastMath => Finding::new("`use_fast_math` does not turn on fast math")
-            .primary(span, "cudarc passes `--fmad=true`, which is the default")
-            .help("put the option itself into the list: `options: vec![\"--use_fast_math\".into()]`"),
+            .primary(span, "passed as `--fmad=true`, the default")
+            .help("pass the option itself: `options: vec![\"--use_fast_math\".into()]`"),
     }
 }
 
@@ -86,13 +98,9 @@ fn lost(cx: &UnitContext<'_>) -> Option<Finding> {
         return None;
     }
     let finding = Finding::new(format!("`{lost}` does not reach the code that runs"))
-        .primary(Span::line(file, 1).as_ref(), format!("the build makes PTX of this file, with `{lost}`"))
-        .note("PTX does not carry such flags, and the driver compiles it without them");
-    Some(
-        finding.help(
-            "limit the kernel itself: `__launch_bounds__(threads, blocks)` or `__maxnreg__(n)`, which PTX carries",
-        ),
-    )
+        .primary(Span::line(file, 1).as_ref(), "compiled to PTX")
+        .note("PTX does not keep such flags; the driver compiles it without them");
+    Some(finding.help("limit the kernel: `__launch_bounds__(threads, blocks)` or `__maxnreg__(n)` are kept in PTX"))
 }
 
 /// `-maxrregcount` that no kernel heeds. In 225 builds with ptxas 13.5 (3 kernels, 3 architectures, 5 kinds of bounds, 5
@@ -110,12 +118,10 @@ fn flag(cx: &UnitContext<'_>) -> Option<Finding> {
     if kernels.is_empty() || !is_whole || !all_bounded {
         return None;
     }
-    let finding = Finding::new(format!("`{flag}` limits no kernel of `{}`: each has a bound of its own", cx.unit.name))
+    let finding = Finding::new(format!("`{flag}` limits no kernel of `{}`: each has its own bound", cx.unit.name))
         .primary(Span::line(file, 1).as_ref(), format!("compiled with `{flag}`"))
-        .note(
-            "`ptxas` makes the same code with the flag and without; the front end hears of it and may optimise for it",
-        );
-    Some(finding.help("leave the flag out; a kernel is limited further by more blocks in its launch bounds"))
+        .note("`ptxas` ignores the flag here; the front end may still optimise for it");
+    Some(finding.help("drop the flag; more blocks in `__launch_bounds__` limit a kernel further"))
 }
 
 #[cfg(test)]

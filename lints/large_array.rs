@@ -9,13 +9,39 @@
 //! Process the data in pieces that fit, keep it in shared memory, or in a workspace in global memory that is
 //! laid out for coalesced access. Unrolling does not help: it would turn the array into spills.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! float row[512];
+//! for (int k = 0; k < 512; ++k) {
+//!     sum += in[k * n + i];
+//!     row[k] = sum;
+//! }
+//! ```
+//! After:
+//! ```cpp
+//! for (int k = 0; k < 512; ++k) total += in[k * n + i];
+//! for (int k = 0; k < 512; ++k) {
+//!     sum += in[k * n + i];
+//!     out[k * n + i] = sum / total;
+//! }
+//! ```
+//!
 //! ## Fix safety
 //! Advice, but for small blocks, where shared memory has room for a column for each thread: see `dynamic_index`.
+//!
+//! ## When it is wrong
+//! A work area that is written and read once, in order, is served by the cache; few threads with large arrays may be the best there
+//! is. The limit is that of the kernel's own launch bounds.
+//!
+//! ## Related lints
+//! `rolled_loop`, `register_spill`, `missing_launch_bounds`
 
 use lmem_base::level::Level;
+use lmem_base::words::bytes;
 use lmem_frame::{Address, StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::rewrite::shared;
 
 pub(crate) static LINT: Lint = Lint {
@@ -35,9 +61,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         return None;
     }
     let guilty = object.guilty().filter(|access| !matches!(access.address, Address::Computed(_)))?;
-    let message = format!("{} is too large for registers", describe(object));
-    let room = format!("a thread of this kernel may use {registers} registers, {}", bytes(registers * REGISTER_BYTES));
-    let finding = object_finding(object, Some(guilty), message).access(object, guilty).note(room);
-    let finding = finding.help("process the data in pieces that fit, or keep it in shared memory");
+    let room = format!("larger than the {} of registers of a thread", bytes(registers * REGISTER_BYTES));
+    let finding =
+        in_local_memory(object, Some(guilty), &room).access(object, guilty, in_loop("accessed here", object, guilty));
+    let finding = finding.help("process the data in pieces that fit, or move it to shared memory");
     Some(finding.suggest(shared::suggestion(cx, object)))
 }

@@ -12,8 +12,24 @@
 //! show their block as a constant. A kernel that Rust code may load by a name that is not known counts as launched in
 //! unknown ways.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! __global__ void too_many(const float *in, float *out, int rounds) { mix<96>(in, out, rounds); }
+//! ```
+//! After:
+//! ```cpp
+//! __global__ void __launch_bounds__(kThreads) bounded(const float *in, float *out, int rounds) {
+//! ```
+//!
 //! ## Fix safety
 //! A launch with a larger block than the bound fails; launches from other C++ files are not looked at.
+//!
+//! ## When it is wrong
+//! Launches from other files are not looked at: a kernel that is also launched with small blocks there loses nothing today.
+//!
+//! ## Related lints
+//! `register_spill`, `ineffective_option`
 
 use cuda_syntax::Launch;
 use lmem_base::gpu::MAX_REGISTERS;
@@ -55,8 +71,7 @@ fn cannot_run(cx: &LintContext<'_>, launch: &Launch, limit: Option<u32>) -> Opti
         return None;
     }
     let finding = Finding::new(format!(
-        "kernel `{}` takes {registers} registers, and a block of {threads} threads has {allowed} for each: it cannot be \
-         launched",
+        "kernel `{}` cannot be launched: {registers} registers per thread, a block of {threads} threads allows {allowed}",
         frame.name
     ));
     let finding = finding
@@ -69,7 +84,7 @@ fn cannot_run(cx: &LintContext<'_>, launch: &Launch, limit: Option<u32>) -> Opti
         None => format!("`__launch_bounds__({threads})`"),
     };
     let registers = plural(allowed.into(), "register");
-    Some(finding.help(format!("{bound} makes the compiler keep to {registers}; a smaller block needs fewer")))
+    Some(finding.help(format!("add {bound} to limit the kernel to {registers}, or launch a smaller block")))
 }
 
 /// A flag for all kernels leaves this one fewer registers than its block could have.
@@ -81,18 +96,18 @@ fn held_back(cx: &LintContext<'_>, launch: &Launch) -> Option<Finding> {
     if allowed <= *limit || !(spills || frame.usage.registers >= *limit) {
         return None;
     }
-    let what = if spills { "spills under" } else { "takes all registers of" };
+    let what = if spills { "spills under" } else { "uses all registers of" };
     let threads = launch.threads;
     let finding = Finding::new(format!(
-        "kernel `{}` {what} `{flag}`, and its blocks of {threads} threads have room for {allowed} registers",
+        "kernel `{}` {what} `{flag}`: blocks of {threads} threads allow {allowed} registers",
         frame.name
     ));
     let place = frame.span.as_ref().unwrap_or(&launch.span);
     let finding = finding
         .primary(Some(place), "no launch bounds")
-        .label(Some(&launch.span), format!("{threads} threads: {of_sm} registers are enough for {allowed} in each"));
+        .label(Some(&launch.span), format!("{of_sm} registers / {threads} threads = {allowed} per thread"));
     Some(finding.help(format!(
-        "`__launch_bounds__({threads})` overrides the flag for this kernel ({})",
+        "add `__launch_bounds__({threads})`, which overrides the flag for this kernel ({})",
         line_of(&launch.span, Some(place))
     )))
 }

@@ -11,20 +11,39 @@
 //! - Written: leave the parameter as it is, and keep what changes in a variable of its own.
 //! - Copied (`Config s = c;`): read the parameter itself.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! __global__ void sum_columns(Tables tables, float *out) {
+//!     for (int k = 0; k < tables.count; ++k) sum += tables.column[k][threadIdx.x];
+//! ```
+//! After:
+//! ```cpp
+//! __global__ void sum_columns(const __grid_constant__ Tables tables, float *out) {
+//! ```
+//!
 //! ## Fix safety
 //! `const __grid_constant__` keeps the meaning of a parameter that nothing writes to. A function that takes its
 //! address must take a pointer to `const`. A parameter or copy of which elements are written may become a part of shared
 //! memory for each thread: see `dynamic_index`.
+//!
+//! ## When it is wrong
+//! Constant memory serializes reads of different addresses in a warp: a parameter that is read at divergent indices may be faster as
+//! a copy, so that no edit is suggested there.
+//!
+//! ## Related lints
+//! `dynamic_index`, `address_escape`
 
 use cuda_syntax::tree::DeclarationKind;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion, Uniformity};
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
+use lmem_base::words::bytes;
 use lmem_frame::{
     Address, Contents, Escape, EscapeKind, Parameter, ParameterCopy, StackObject, StackObjectKind, Variable,
 };
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, line_of, object_finding, origin};
+use crate::framework::{Check, Finding, Lint, LintContext, describe, in_loop, line_of, object_finding, origin};
 use crate::rewrite::facts::sites::{DeclarationSite, declaration_at};
 use crate::rewrite::sroa::scalar_replacement;
 use crate::rewrite::{Rewrite, shared};
@@ -60,22 +79,28 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let parameter = copy.parameter.as_ref();
     let mut finding =
         object_finding(object, guilty, message).primary(parameter.map(|parameter| &parameter.span), "this parameter");
-    finding.variable = finding.variable.map(|name| name.split('.').next().unwrap_or_default().to_string());
+    if finding.variable.as_ref().is_some_and(|name| name.contains('.')) {
+        // The headline speaks of the structure.
+        finding.variable = finding.variable.map(|name| name.split('.').next().unwrap_or_default().to_string());
+        finding.size = Some(object.bytes);
+    }
     if copied != Copied::Itself {
-        finding = finding.label(parameter.map(|parameter| &parameter.span), "the parameter that is copied");
+        finding = finding.label(parameter.map(|parameter| &parameter.span), "copied from this parameter");
     }
     for write in copy.writes.iter().take(SHOWN_WRITES) {
         finding = finding.label(Some(write), "written here");
     }
     if let Some(escape) = escape {
-        finding = finding.label(escape.span.as_ref(), "its address leaves here");
+        finding = finding.label(escape.span.as_ref(), "address escapes here");
     }
-    if let Some(guilty) = guilty {
-        finding = finding.access(object, guilty);
-    }
-    if let (Some(guilty), Some(Address::Computed(sources)), None) = (guilty, guilty.map(|it| &it.address), escape) {
+    // Where the address leaves, the accesses are those of the copy.
+    if let Some(guilty) = guilty.filter(|_| escape.is_none()) {
         // Of several indices one may be behind a pointer that the parameter holds, so none is named.
-        finding = finding.label(guilty.span.as_ref(), format!("the address depends on {}", origin(sources)));
+        let text = match &guilty.address {
+            Address::Computed(sources) => origin(sources),
+            _ => "accessed here".to_string(),
+        };
+        finding = finding.access(object, guilty, in_loop(&text, object, guilty));
     }
     let finding = finding.help(advice(cx, object, copy, copied)).suggest(grid_constant(cx, object, copy, copied));
     let own = written_members(cx, object, copy, copied).into_iter().flatten();
@@ -102,7 +127,7 @@ fn grid_constant(
         false => Applicability::MachineApplicable,
     };
     let edits = constant_in_place(cx, &site).into_iter().collect();
-    let title = format!("declare `{}` as `const __grid_constant__`, so that it is used where it lies", parameter.name);
+    let title = format!("declare `{}` as `const __grid_constant__` (read in place, no copy)", parameter.name);
     Some(Rewrite::new(applicability, edits).within_kernel(site.is_within_kernel()).suggestion(title))
 }
 
@@ -135,14 +160,14 @@ fn written_members(
     let parameter = copy.parameter.as_ref().filter(|_| copied == Copied::Itself && cx.frame.is_entry)?;
     let (members, rewrite) = scalar_replacement(object, &parameter.span)?;
     let names: Vec<String> = members.iter().map(|member| format!("`{member}`")).collect();
-    let title = format!("let what changes of `{}` be variables: {}", parameter.name, names.join(", "));
+    let title = format!("keep what changes of `{}` in variables: {}", parameter.name, names.join(", "));
     if is_read_apart(object) {
         return Some(vec![rewrite.suggestion(title)]);
     }
     let constant = declaration_at(object, &parameter.span).and_then(|site| constant_in_place(cx, &site));
     let constant = Rewrite::new(Applicability::MaybeIncorrect, constant.into_iter().collect()).within_kernel(true);
     let with_constant = rewrite.clone().and(constant)?;
-    let constant_title = format!("{title}, and declare it as `const __grid_constant__`");
+    let constant_title = format!("{title}; declare it `const __grid_constant__`");
     Some(vec![rewrite.suggestion(title), with_constant.suggestion(constant_title)])
 }
 
@@ -184,14 +209,14 @@ fn subject(object: &StackObject, copy: &ParameterCopy, copied: Copied) -> String
         (Copied::Part, Some(parameter)) => {
             let name = &parameter.name;
             format!(
-                "{} of parameter `{name}` (`{}`) are copied to local memory",
+                "{} of parameter `{name}` (`{}`) is copied to local memory",
                 bytes(object.bytes),
                 parameter.type_text
             )
         }
-        (Copied::Part, None) => format!("{} of a kernel parameter are copied to local memory", bytes(object.bytes)),
+        (Copied::Part, None) => format!("{} of a kernel parameter is copied to local memory", bytes(object.bytes)),
         (Copied::Itself, _) => format!("{} is copied to local memory", whole(object, copy, copied)),
-        (Copied::Inner | Copied::Variable, _) => format!("{} lives in local memory", whole(object, copy, copied)),
+        (Copied::Inner | Copied::Variable, _) => format!("{} is in local memory", whole(object, copy, copied)),
     }
 }
 
@@ -202,7 +227,7 @@ fn whole(object: &StackObject, copy: &ParameterCopy, copied: Copied) -> String {
         (Copied::Itself, Some(parameter), Some(_)) => {
             format!("parameter `{}` (`{}`, {size})", parameter.name, parameter.type_text)
         }
-        (_, _, Some((name, _))) => format!("variable `{name}` ({size})"),
+        (_, _, Some((name, _))) => format!("`{name}` ({size})"),
         (_, _, None) => describe(object),
     }
 }
@@ -210,23 +235,21 @@ fn whole(object: &StackObject, copy: &ParameterCopy, copied: Copied) -> String {
 fn reason(object: &StackObject, copy: &ParameterCopy, copied: Copied, escape: Option<&Escape>) -> String {
     let near = object.variable.as_ref().map(|variable| &variable.span);
     let why = match (copy.writes.first(), escape.map(|escape| (&escape.kind, escape.span.as_ref()))) {
-        (Some(write), _) => format!("it is written at {}", line_of(write, near.or(Some(write)))),
+        (Some(write), _) => format!("written at {}", line_of(write, near.or(Some(write)))),
         (None, Some((EscapeKind::Call(name), _))) => {
-            format!("its address is passed to `{}`, which is not inlined", demangle(name))
+            format!("address passed to `{}`, not inlined", demangle(name))
         }
-        (None, Some((EscapeKind::IndirectCall, _))) => {
-            "its address is passed to a function behind a pointer".to_string()
-        }
-        (None, Some((EscapeKind::Stored, _))) => "its address is stored to memory".to_string(),
-        (None, Some((EscapeKind::Generic(_), _))) => "its address is mixed with others".to_string(),
-        (None, None) if copy.may_be_written => "it is written".to_string(),
-        (None, None) => "it is read at an address that is computed at run time".to_string(),
+        (None, Some((EscapeKind::IndirectCall, _))) => "address passed to an indirect call".to_string(),
+        (None, Some((EscapeKind::Stored, _))) => "address stored to memory".to_string(),
+        (None, Some((EscapeKind::Generic(_), _))) => "address mixed with other memory".to_string(),
+        (None, None) if copy.may_be_written => "written".to_string(),
+        (None, None) => "dynamically indexed".to_string(),
     };
     match (copied, &copy.parameter) {
         (Copied::Inner | Copied::Variable, Some(parameter)) => {
-            format!("it is a copy of kernel parameter `{}`, and {why}", parameter.name)
+            format!("a copy of kernel parameter `{}`, {why}", parameter.name)
         }
-        (Copied::Inner | Copied::Variable, None) => format!("it is a copy of a kernel parameter, and {why}"),
+        (Copied::Inner | Copied::Variable, None) => format!("a copy of a kernel parameter, {why}"),
         (Copied::Itself | Copied::Part, _) => why,
     }
 }
@@ -249,14 +272,14 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, copy: &ParameterCopy, copi
     });
     let is_written = !copy.writes.is_empty();
     match copied {
-        _ if is_written => format!("leave {name} as it is, and keep what changes in a variable of its own"),
+        _ if is_written => format!("keep what changes of {name} in variables of its own"),
         Copied::Itself if is_scalar => "let the function be inlined, or pass and return the value".to_string(),
-        _ if !cx.arch.gpu().has_grid_constants => format!("pass what is needed of {name} as values of its own"),
-        Copied::Inner => format!("take it by `const` reference, and declare the kernel's parameter {declaration}"),
-        Copied::Variable => format!("read {name} itself in place of the copy; declare it {declaration}"),
+        _ if !cx.arch.gpu().has_grid_constants => format!("pass the needed members of {name} as parameters"),
+        Copied::Inner => format!("take it by `const` reference and declare the kernel parameter {declaration}"),
+        Copied::Variable => format!("read {name} instead of the copy, declared {declaration}"),
         Copied::Itself | Copied::Part if copy.may_be_written => {
-            format!("if nothing writes to it, declare it {declaration}: it is then used where it lies")
+            format!("declare it {declaration} if nothing writes to it (read in place, no copy)")
         }
-        Copied::Itself | Copied::Part => format!("declare it {declaration}: it is then used where it lies"),
+        Copied::Itself | Copied::Part => format!("declare it {declaration} (read in place, no copy)"),
     }
 }

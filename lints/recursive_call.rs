@@ -12,13 +12,34 @@
 //! - A depth that is known at compile time: a template, `walk<Depth - 1>`, which is inlined.
 //! - Else a loop with a stack of its own: in shared memory as `[level][thread]`, or packed into an integer of bits.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! __device__ __noinline__ int sum_of_tree(const int2 *children, const int *weight, int node) {
+//!     return weight[node] + sum_of_tree(children, weight, next.x) + sum_of_tree(children, weight, next.y);
+//! ```
+//! After:
+//! ```cpp
+//! for (int node = 0; node < nodes; ++node) {
+//!     int2 next = children[node];
+//!     int total = weight[node];
+//! ```
+//!
 //! ## Fix safety
 //! Advice only: how deep the recursion may go is for the programmer to say.
+//!
+//! ## When it is wrong
+//! A recursion of known, small depth fits the stack; nothing here knows the depth. Recursion that the compiler turned into a loop is
+//! not reported.
+//!
+//! ## Related lints
+//! `call_frame`, `address_escape`, `dynamic_alloca`
 
 use lmem_base::level::Level;
+use lmem_base::words::{bytes, list};
 use lmem_frame::{CallAreaKind, Recursion, StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes};
+use crate::framework::{Check, Finding, Lint, LintContext};
 
 pub(crate) static LINT: Lint = Lint {
     name: "recursive_call",
@@ -45,37 +66,39 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 /// A function of the recursion: its frame is that of each level.
 fn of_function(cx: &LintContext<'_>, recursion: &Recursion, saved: u64) -> Finding {
     let frame = bytes(cx.frame.usage.stack_frame);
-    let message = match recursion.functions.as_slice() {
-        [only] => format!("function `{only}` calls itself: each level takes {frame} of local memory"),
-        _ => format!("{} call each other: each level takes {frame} of local memory", names(recursion)),
-    };
-    with_calls(Finding::new(message), recursion)
-        .note(format!("{} of a frame hold what is needed after the call", bytes(saved)))
+    let message = format!("{}: {frame} of local memory per level", what(recursion));
+    let saved = format!("{} of a level hold values needed after the call", bytes(saved));
+    with_calls(cx, Finding::new(message), recursion).note(saved)
 }
 
 /// A kernel that starts it: its own frame is without the recursion.
 fn of_kernel(cx: &LintContext<'_>, recursion: &Recursion) -> Finding {
-    let message = match recursion.functions.as_slice() {
-        [only] => format!("function `{only}` calls itself: the stack of kernel `{}` has no bound", cx.frame.name),
-        _ => format!("{} call each other: the stack of kernel `{}` has no bound", names(recursion), cx.frame.name),
-    };
-    with_calls(Finding::new(message), recursion)
+    let message = format!("{}: the stack of kernel `{}` has no bound", what(recursion), cx.frame.name);
+    with_calls(cx, Finding::new(message), recursion)
 }
 
-fn names(recursion: &Recursion) -> String {
+fn what(recursion: &Recursion) -> String {
     let names: Vec<String> = recursion.functions.iter().map(|name| format!("`{name}`")).collect();
     match names.as_slice() {
-        [first @ .., last] if !first.is_empty() => format!("functions {} and {last}", first.join(", ")),
-        _ => names.concat(),
+        [only] => format!("{only} calls itself"),
+        _ => format!("{} call each other", list(&names)),
     }
 }
 
-fn with_calls(finding: Finding, recursion: &Recursion) -> Finding {
-    let mut finding = finding.primary(recursion.span.as_ref(), "called again before it returns");
+/// What findings share that end with the recursion.
+pub(crate) fn cause(cx: &LintContext<'_>, recursion: &Recursion) -> String {
+    let mut names = recursion.functions.clone();
+    names.sort();
+    format!("recursion of {} in {}", names.join(", "), cx.unit.unit.name)
+}
+
+fn with_calls(cx: &LintContext<'_>, finding: Finding, recursion: &Recursion) -> Finding {
+    let mut finding = finding.primary(recursion.span.as_ref(), "recursive function");
+    finding.cause = Some(cause(cx, recursion));
     for call in recursion.closing.iter().take(SHOWN_CALLS) {
-        finding = finding.primary(Some(call), "calls itself here").label(Some(call), "this call closes the circle");
+        finding = finding.primary(Some(call), "recursive call").label(Some(call), "recursive call");
     }
     finding
-        .note("ptxas cannot tell how deep it goes: the frame that it reports for a kernel is without the recursion")
-        .help("turn the recursion into a loop with a stack of bounded depth, or into a template whose depth is a constant")
+        .note("depth unknown: the stack frame that ptxas reports for a kernel is without it")
+        .help("use a loop with a stack of bounded depth, or a template whose depth is a constant")
 }

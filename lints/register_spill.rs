@@ -12,20 +12,37 @@
 //! - At the architecture's own limit of 255: a smaller tile, fewer accumulators, values computed again.
 //! - CUDA 13 can spill to shared memory: `asm volatile (".pragma \"enable_smem_spilling\";");` first in the kernel.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! __global__ void __launch_bounds__(256, 5) five_blocks(const float *in, float *out, int rounds) {
+//! ```
+//! After:
+//! ```cpp
+//! __global__ void __launch_bounds__(256, 3) five_blocks(const float *in, float *out, int rounds) {
+//! ```
+//!
 //! ## Fix safety
 //! A higher limit lets fewer threads run at a time, and launches with larger blocks than the bound fail: the
 //! programmer must judge. A flag that limits a whole file stays as it is: a kernel that needs more gets `__maxnreg__`, which
 //! counts in its place (CUDA 12.4 and later). Spilling to shared memory gives the same results; see `shared_spill_available`.
+//!
+//! ## When it is wrong
+//! A few bytes outside of loops are harmless, and are notes. More resident warps can be worth some spills: measure both. Values are
+//! named by the source line that computes them, which after optimization may be one of several.
+//!
+//! ## Related lints
+//! `missing_launch_bounds`, `shared_spill_available`, `large_array`
 
 use lmem_base::diagnostic::{Applicability, Edit, ResourceUsage, Suggestion};
 use lmem_base::gpu::{Gpu, MAX_REGISTERS, WARP};
 use lmem_base::level::Level;
 use lmem_base::source::Span;
-use lmem_base::words::plural;
+use lmem_base::words::{bytes, plural};
 use lmem_frame::{KernelFrame, Limit, LimitOrigin, SpillGroup, Spills, StackObject, StackObjectKind};
 use lmem_unit::UnitCode;
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, line_of};
+use crate::framework::{Check, Finding, Lint, LintContext, line_of};
 use crate::rewrite::launch_bounds;
 use crate::rewrite::shared::spilling;
 
@@ -37,69 +54,68 @@ pub(crate) static LINT: Lint = Lint {
 };
 
 /// The largest holders are shown, not a list of a hundred.
-const SHOWN_GROUPS: usize = 3;
+const SHOWN_GROUPS: usize = 2;
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let StackObjectKind::Spills(spills) = &object.kind else { return None };
     let frame = cx.frame;
-    let usage = &frame.usage;
     let kind = if frame.is_entry { "kernel" } else { "function" };
     let shared = frame.shared_spills;
-    let spilled = format!(
-        "{kind} `{}` spills registers: {} stored, {} loaded",
-        frame.name,
-        // Registers that a function saves for its callers are told by another lint.
-        bytes(usage.spill_stores.saturating_sub(frame.saved.0) + shared.0),
-        bytes(usage.spill_loads.saturating_sub(frame.saved.1) + shared.1)
-    );
     let mut finding = Finding::new(match &frame.limit {
-        Some(limit) => format!("{spilled}; {} allowed{}", plural(limit.registers.into(), "register"), demand(frame)),
-        None => spilled,
+        Some(limit) => format!("{kind} `{}` spills: {}", frame.name, pressure(limit, frame)),
+        None => format!("{kind} `{}` spills registers", frame.name),
     });
+    finding.quotes_figures = true;
     finding.loads = spills.loads;
     finding.stores = spills.stores;
     finding.loop_depth = spills.loop_depth;
     finding.variable = spills.groups.first().and_then(holder);
     finding.variable_type = spills.groups.first().and_then(|group| Some(group.variable.as_ref()?.type_text.clone()));
-    finding = finding.primary(frame.span.as_ref(), format!("{} of spill slots in every thread", bytes(object.bytes)));
+    finding = finding.primary(frame.span.as_ref(), format!("{} of stack per thread for spills", bytes(object.bytes)));
     if let Some(limit) = &frame.limit {
         finding = match limit_span(cx, limit) {
             Some(span) => finding.label(Some(span), arithmetic(cx.arch.gpu(), limit)),
-            None => finding.note(arithmetic(cx.arch.gpu(), limit)),
+            // The headline has said it.
+            None => finding,
         };
     }
     finding = hottest(finding, spills, frame.span.as_ref());
-    for group in spills.groups.iter().filter(|group| group.bytes > 0).take(SHOWN_GROUPS) {
-        finding = finding.label(group.span.as_ref(), share(group));
-        if let Some(variable) = group.variable.as_ref().filter(|_| group.refill_span != group.span) {
-            finding = finding.label(group.refill_span.as_ref(), format!("`{}` is loaded back here", variable.name));
+    // Of the values of one statement the largest holder is named.
+    let mut shown: Vec<&SpillGroup> = Vec::new();
+    for group in spills.groups.iter().filter(|group| group.bytes > 0) {
+        let line = |group: &SpillGroup| group.span.as_ref().map(|span| (span.file.path.clone(), span.start_line()));
+        if shown.len() < SHOWN_GROUPS && !shown.iter().any(|known| line(known) == line(group)) {
+            finding = finding.label(group.span.as_ref(), share(group));
+            shown.push(group);
         }
     }
-    let rest: u64 = spills.groups.iter().skip(SHOWN_GROUPS).map(|group| group.bytes).sum();
+    let others =
+        spills.groups.iter().filter(|group| group.bytes > 0 && !shown.iter().any(|it| std::ptr::eq(*it, *group)));
+    let (rest, others) = others.fold((0, 0), |(bytes, count), group| (bytes + group.bytes, count + 1));
     if rest > 0 {
-        let others = spills.groups.iter().skip(SHOWN_GROUPS).filter(|group| group.bytes > 0).count();
-        finding =
-            finding.note(format!("the other {} hold values of {}", bytes(rest), plural(others as u64, "more place")));
+        finding = finding.note(format!("{} more for values of {}", bytes(rest), plural(others, "other place")));
     }
-    finding = finding.label(spills.peak.as_ref(), "most values are alive around here");
-    if let Some(usage) = &frame.unlimited {
+    let is_told = |peak: &&Span| finding.labels.iter().all(|label| label.span.start_line() != peak.start_line());
+    let peak = spills.peak.as_ref().filter(is_told);
+    finding = finding.label(peak, "register pressure peaks here");
+    if let Some(usage) = frame.unlimited.as_ref().filter(|usage| usage.spilled() > 0) {
         finding = finding.note(without_limit(usage));
     }
     if shared != (0, 0) {
         finding = finding.note(format!(
-            "{} stored and {} loaded of that by functions that share the frame: `ptxas` counts them apart",
+            "{} of spill stores and {} of spill loads are in functions that share the frame",
             bytes(shared.0),
             bytes(shared.1)
         ));
     }
     if !cx.has_spill_marks {
-        finding = finding
-            .note("this toolkit does not mark spills (12.8 and later do): they were told from arrays by their PTX");
+        finding =
+            finding.note("spills told from arrays by their PTX: this toolkit does not mark them (12.8 and later do)");
     }
     if let Some((threads, allowed)) = unused(cx) {
         let used = frame.usage.registers;
         let finding = finding.note(unused_note(used, allowed)).help(format!(
-            "name the number of blocks too: `__launch_bounds__({threads}, 1)` makes `ptxas` use up to {allowed} registers"
+            "state the minimum blocks per SM: `__launch_bounds__({threads}, 1)` allows {allowed} registers"
         ));
         return Some(finding.suggest(launch_bounds::name_blocks(frame)).suggest(spilling::suggestion(cx, None)));
     }
@@ -147,7 +163,7 @@ fn ask_fewer_blocks(frame: &KernelFrame, min_blocks: u32, blocks: u32) -> Option
     let arguments = span.text().split_once('(')?.1;
     let number = arguments.strip_suffix(')')?.rsplit_once(',')?.1.trim();
     let edit = number_edit(span, number, min_blocks, blocks).filter(|_| arguments.matches(',').count() == 1)?;
-    let title = format!("ask for {} of {min_blocks}", plural(blocks.into(), "block"));
+    let title = format!("lower the minimum blocks per SM from {min_blocks} to {blocks}");
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true))
 }
 
@@ -189,9 +205,7 @@ fn unused(cx: &LintContext<'_>) -> Option<(u32, u32)> {
 }
 
 fn unused_note(used: u32, allowed: u32) -> String {
-    format!(
-        "of {allowed} registers only {used} are used: bounds without a number of blocks let `ptxas` aim for as many as fit"
-    )
+    format!("uses {used} of {allowed} registers: without a minimum number of blocks `ptxas` aims for occupancy")
 }
 
 /// What bounds that fit the launches would allow; the launch is labelled.
@@ -209,21 +223,18 @@ fn launched(cx: &LintContext<'_>, finding: &mut Finding) -> Option<String> {
     let advice = match (allowed > limit.registers, bound) {
         (true, _) => {
             let blocks = if min_blocks > 1 || !fits(cx, allowed) { format!(", {min_blocks}") } else { String::new() };
-            let overrides = if bound.is_none() { " in place of the flag" } else { "" };
+            let overrides = if bound.is_none() { " (overrides the flag)" } else { "" };
             format!(
-                "launched with {threads} threads at {place}: `__launch_bounds__({threads}{blocks})` allows {allowed} \
-                 registers{overrides}{}",
+                "`__launch_bounds__({threads}{blocks})`, as launched at {place}, allows {allowed} registers{}{overrides}",
                 shortfall(allowed, need(cx.frame))
             )
         }
         (false, Some(bound)) if min_blocks == 1 && bound == threads => {
-            format!(
-                "launched with {threads} threads at {place}: smaller blocks, or a smaller tile, leave more registers"
-            )
+            format!("launch smaller blocks than {threads} threads ({place}), or use a smaller tile")
         }
         _ => return None,
     };
-    let text = format!("launched with {threads} threads in a block");
+    let text = format!("launched with {threads} threads per block");
     *finding = std::mem::take(finding).label(Some(&launch.span), text);
     Some(advice)
 }
@@ -244,44 +255,42 @@ fn holder(group: &SpillGroup) -> Option<String> {
     variable.or_else(|| group.span.as_ref().map(expression))
 }
 
-/// The end of "32 registers allowed": what the kernel takes where nothing limits it.
-fn demand(frame: &KernelFrame) -> String {
-    match &frame.unlimited {
-        Some(usage) if usage.spill_stores > 0 || usage.spill_loads > 0 => {
-            format!(", it needs more than {}", usage.registers)
-        }
-        Some(usage) => format!(", it needs {}", usage.registers),
+/// What allows too few registers, and how many are needed.
+fn pressure(limit: &Limit, frame: &KernelFrame) -> String {
+    let registers = plural(limit.registers.into(), "register");
+    let needed = match &frame.unlimited {
+        Some(usage) if usage.spilled() > 0 => format!(", more than {} needed", usage.registers),
+        Some(usage) => format!(", {} needed", usage.registers),
         None => String::new(),
+    };
+    match &limit.origin {
+        LimitOrigin::LaunchBounds { .. } => format!("launch bounds allow {registers}{needed}"),
+        LimitOrigin::MaxRegisters => format!("`__maxnreg__` allows {registers}{needed}"),
+        LimitOrigin::Flag(flag) => format!("`{flag}` allows {registers}{needed}"),
+        LimitOrigin::Architecture => format!("it needs more than the {registers} that a thread can have"),
     }
 }
 
 fn without_limit(usage: &ResourceUsage) -> String {
-    let registers = plural(usage.registers.into(), "register");
-    match usage.spilled() {
-        0 => format!("compiled without the limit it takes {registers} and does not spill"),
-        _ => format!(
-            "compiled without the limit it takes {registers} and still spills: {} stored, {} loaded",
-            bytes(usage.spill_stores),
-            bytes(usage.spill_loads)
-        ),
-    }
+    let (stores, loads) = (bytes(usage.spill_stores), bytes(usage.spill_loads));
+    format!("without any limit it still spills ({stores} spill stores, {loads} spill loads)")
 }
 
+/// `` `feature`: 12 values spilled (48 B), 23 reloads in a loop ``
 fn share(group: &SpillGroup) -> String {
-    let values = plural(group.values, "spilled value");
+    let values = plural(group.values, "value");
+    let is_loop = group.span.as_ref().is_some_and(|span| is_loop_header(span.text()));
     let what = match &group.variable {
-        Some(variable) => format!("{values} of `{}` (`{}`), {}", variable.name, variable.type_text, bytes(group.bytes)),
-        None if group.span.as_ref().is_some_and(|span| is_loop_header(span.text())) => {
-            format!("{values} that this loop keeps, {}", bytes(group.bytes))
-        }
-        None => format!("{values} computed here, {}", bytes(group.bytes)),
+        Some(variable) => format!("`{}`: {values} spilled ({})", variable.name, bytes(group.bytes)),
+        None if is_loop => format!("{values} live across the loop spilled ({})", bytes(group.bytes)),
+        None => format!("{values} spilled ({})", bytes(group.bytes)),
     };
-    let loads = plural(group.refills, "refill");
+    let reloads = plural(group.refills, "reload");
     match (group.refills, group.refill_depth) {
         (0, _) => what,
-        (_, 0) => format!("{what}; {loads}"),
-        (_, 1) => format!("{what}; {loads}, inside a loop"),
-        (_, depth) => format!("{what}; {loads}, up to {depth} loops deep"),
+        (_, 0) => format!("{what}, {reloads}"),
+        (_, 1) => format!("{what}, {reloads} in a loop"),
+        (_, depth) => format!("{what}, {reloads} at loop depth {depth}"),
     }
 }
 
@@ -293,12 +302,12 @@ fn is_loop_header(statement: &str) -> bool {
 }
 
 fn hottest(finding: Finding, spills: &Spills, near: Option<&Span>) -> Finding {
-    let place = spills.loop_span.as_ref().map(|span| format!("inside the loop at {}", line_of(span, near)));
+    let place = spills.loop_span.as_ref().map(|span| format!("spills in the loop at {}", line_of(span, near)));
     match (spills.loop_depth, place) {
-        (0, _) => finding.note("no spill or refill lies in a loop"),
-        (1, Some(place)) => finding.note(format!("spills and refills lie {place}")),
-        (depth, Some(place)) => finding.note(format!("spills and refills lie up to {depth} loops deep, {place}")),
-        (depth, None) => finding.note(format!("spills and refills lie up to {} deep", plural(depth.into(), "loop"))),
+        (0, _) => finding.note("no spill in a loop"),
+        (1, Some(place)) => finding.note(place),
+        (depth, Some(place)) => finding.note(format!("{place}, depth {depth}")),
+        (depth, None) => finding.note(format!("spills at loop depth {depth}")),
     }
 }
 
@@ -324,16 +333,17 @@ fn arithmetic(gpu: &Gpu, limit: &Limit) -> String {
             let warps = threads.div_ceil(WARP).saturating_mul(*min_blocks);
             // The sub-partition with the most warps has the fewest registers for each.
             let fullest = warps.div_ceil(gpu.sub_partitions);
-            let (whole, divided) = match warps.is_multiple_of(gpu.sub_partitions) {
-                true => (gpu.registers, format!("{threads} threads{blocks}")),
-                false => (gpu.registers / gpu.sub_partitions, format!("{fullest} of {warps} warps × {WARP} threads")),
-            };
-            let part = if whole == gpu.registers { "" } else { " of a sub-partition" };
-            format!("launch bounds: {whole} registers{part} / ({divided}) = {registers} for a thread")
+            match warps.is_multiple_of(gpu.sub_partitions) {
+                true => format!("{} / ({threads} threads{blocks}) = {registers} registers", gpu.registers),
+                false => {
+                    let own = gpu.registers / gpu.sub_partitions;
+                    format!("{own} per sub-partition / ({fullest} warps × {WARP}) = {registers} registers")
+                }
+            }
         }
-        LimitOrigin::MaxRegisters => format!("`__maxnreg__` allows {registers} registers for a thread"),
-        LimitOrigin::Flag(flag) => format!("`{flag}` allows {registers} registers for a thread"),
-        LimitOrigin::Architecture => format!("{registers} registers are all that an instruction can name"),
+        LimitOrigin::MaxRegisters | LimitOrigin::Flag(_) | LimitOrigin::Architecture => {
+            format!("{registers} registers per thread")
+        }
     }
 }
 
@@ -344,7 +354,7 @@ fn need(frame: &KernelFrame) -> Option<u32> {
 
 /// What is still missing under a bound that allows so many registers.
 fn shortfall(allowed: u32, need: Option<u32>) -> String {
-    need.filter(|need| *need > allowed).map(|need| format!(" of the {need} that it needs")).unwrap_or_default()
+    need.filter(|need| *need > allowed).map(|need| format!(" of {need} needed")).unwrap_or_default()
 }
 
 fn advice(gpu: &Gpu, limit: Option<&Limit>, need: Option<u32>) -> String {
@@ -356,17 +366,17 @@ fn advice(gpu: &Gpu, limit: Option<&Limit>, need: Option<u32>) -> String {
         Some(LimitOrigin::LaunchBounds { threads, .. }) => {
             match need.and_then(|need| smaller_block(gpu, *threads, need)) {
                 Some((fewer, allowed)) => format!(
-                    "state the block size that is really launched, if it is smaller: `__launch_bounds__({fewer}, 1)` allows {allowed} registers"
+                    "state the launched block size, if smaller: `__launch_bounds__({fewer}, 1)` allows {allowed} registers"
                 ),
-                None => "state the block size that is really launched, if it is smaller".to_string(),
+                None => "state the launched block size, if it is smaller".to_string(),
             }
         }
-        Some(LimitOrigin::MaxRegisters) => format!("raise the number in `__maxnreg__`{up_to}"),
+        Some(LimitOrigin::MaxRegisters) => format!("raise `__maxnreg__`{up_to}"),
         Some(LimitOrigin::Flag(flag)) => {
-            format!("raise the number in `{flag}`{up_to}, or bound the kernels that need it with `__launch_bounds__`")
+            format!("raise `{flag}`{up_to}, or give the kernels that need it `__launch_bounds__` of their own")
         }
         Some(LimitOrigin::Architecture) | None => {
-            "hold fewer values at a time: a smaller tile, fewer accumulators".to_string()
+            "keep fewer values live: a smaller tile, fewer accumulators".to_string()
         }
     }
 }
@@ -376,9 +386,9 @@ fn fewer_blocks(gpu: &Gpu, threads: u32, min_blocks: u32, need: Option<u32>) -> 
     let fewer = min_blocks - 1;
     let enough = (1..=fewer).rev().find(|blocks| need.is_none_or(|need| gpu.registers_for(threads, *blocks) >= need));
     if let Some(blocks) = enough {
-        let how_many = if blocks == fewer { "one block fewer" } else { "fewer blocks" };
         let allowed = gpu.registers_for(threads, blocks);
-        return format!("ask for {how_many}: `__launch_bounds__({threads}, {blocks})` allows {allowed} registers");
+        let what = format!("lower the minimum blocks per SM from {min_blocks} to {blocks}");
+        return format!("{what}: `__launch_bounds__({threads}, {blocks})` allows {allowed} registers");
     }
     let allowed = gpu.registers_for(threads, 1);
     let at_most = format!("`__launch_bounds__({threads}, 1)` allows {allowed} registers{}", shortfall(allowed, need));
@@ -386,7 +396,7 @@ fn fewer_blocks(gpu: &Gpu, threads: u32, min_blocks: u32, need: Option<u32>) -> 
         Some((smaller, allowed)) => {
             format!("launch smaller blocks: `__launch_bounds__({smaller}, 1)` allows {allowed} registers; {at_most}")
         }
-        None => format!("ask for fewer blocks: {at_most}"),
+        None => format!("lower the minimum blocks per SM: {at_most}"),
     }
 }
 
@@ -413,11 +423,8 @@ mod tests {
             let registers = gpu().registers_for(threads, min_blocks);
             arithmetic(gpu(), &Limit { registers, origin: LimitOrigin::LaunchBounds { threads, min_blocks } })
         };
-        assert_eq!(text(256, 4), "launch bounds: 65536 registers / (256 threads × 4 blocks) = 64 for a thread");
-        assert_eq!(
-            text(288, 1),
-            "launch bounds: 16384 registers of a sub-partition / (3 of 9 warps × 32 threads) = 168 for a thread"
-        );
+        assert_eq!(text(256, 4), "65536 / (256 threads × 4 blocks) = 64 registers");
+        assert_eq!(text(288, 1), "16384 per sub-partition / (3 warps × 32) = 168 registers");
     }
 
     #[test]
@@ -429,7 +436,7 @@ mod tests {
         assert_eq!(
             fewer_blocks(gpu(), 1024, 2, Some(96)),
             "launch smaller blocks: `__launch_bounds__(512, 1)` allows 128 registers; `__launch_bounds__(1024, 1)` \
-             allows 64 registers of the 96 that it needs"
+             allows 64 registers of 96 needed"
         );
     }
 

@@ -96,7 +96,7 @@ fn rounding(mut finding: Finding, cx: &LintContext<'_>) -> Finding {
 }
 
 /// Said of such edits: a product and the sum behind it are rounded once where they are fused, else twice.
-const LAST_DIGITS: &str = " (last digits may differ)";
+const LAST_DIGITS: &str = "; last digits may differ";
 
 /// Says whose variable it is, where it is not the kernel's own.
 fn with_owner(finding: Finding, object: &StackObject) -> Finding {
@@ -182,7 +182,7 @@ mod tests {
     fn every_lint_is_documented() {
         for lint in ALL {
             let text = documentation(lint.name).unwrap();
-            for heading in ["## Why it costs", "## What to do", "## Fix safety"] {
+            for heading in ["## Why it costs", "## What to do", "## Example", "## Fix safety", "## When it is wrong"] {
                 assert!(text.contains(heading), "`{}` lacks `{heading}`", lint.name);
             }
         }

@@ -11,17 +11,40 @@
 //! - A loop with `break`: give it a constant bound, and turn the rest of the iterations off with a flag.
 //! - `#pragma nounroll` is not known to nvcc, which ignores it with a warning.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! float window[16];
+//! for (int t = 0; t < taps; ++t) {
+//!     window[t] = in[i + t];
+//! }
+//! ```
+//! After:
+//! ```cpp
+//! #pragma unroll
+//! for (int t = 0; t < 16; ++t) {
+//!     window[t] = t < taps ? in[i + t] : 0.0f;
+//! }
+//! ```
+//!
 //! ## Fix safety
 //! Unrolling a loop of known length keeps the meaning. A guard in place of a run-time bound keeps it only where
 //! the bound never exceeds the array's extent, which the array itself demands. `memcpy` and `memset` of a run-time length are
 //! turned into guarded loops only where the other side has elements of the same type. Where unrolling does not help, a kernel's own
 //! array may become a slice of shared memory, with a column for each thread: see `dynamic_index`.
+//!
+//! ## When it is wrong
+//! A loop that runs once per kernel costs little, and unrolling a long body may cost more in the instruction cache than the local
+//! memory did. The estimate that decides on suggestions does not know how often loops of unknown length run.
+//!
+//! ## Related lints
+//! `dynamic_index`, `large_array`, `register_spill`
 
 use lmem_base::level::Level;
 use lmem_frame::{Access, Address, SourceLoop, StackObject, StackObjectKind};
 use nv_code::dataflow::Trip;
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::rewrite::{memcpy, shared, unroll};
 
 pub(crate) static LINT: Lint = Lint {
@@ -37,20 +60,30 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let guilty = own.max_by_key(|access| access.guilt())?;
     let Address::Counter(trip) = guilty.address else { return None };
     let walk = Walk::of(object, guilty);
-    let message = format!("{} lives in local memory: {}", describe(object), walk.message());
-    let finding = object_finding(object, Some(guilty), message).access(object, guilty);
-    let finding = match (&walk, object.source_loop(guilty)) {
+    let found = object.source_loop(guilty);
+    let finding = in_local_memory(object, Some(guilty), &walk.message(found.as_ref(), trip));
+    let finding = match (&walk, &found) {
         (Walk::Loop, Some(found)) => finding
-            .label(found.pragma.as_ref(), "this keeps the loop from being unrolled")
-            .label(Some(&found.span), reason(&found, trip)),
+            .label(found.pragma.as_ref(), "keeps the loop rolled")
+            .primary(Some(&found.span), until(found))
+            .label(Some(&found.span), until(found)),
         _ => finding,
+    };
+    // The excerpt of the loop shows the access, where it stands in the same lines.
+    let is_shown = |span: &lmem_base::source::Span| {
+        let header = found.as_ref().map(|found| &found.span).filter(|_| matches!(walk, Walk::Loop));
+        header.is_some_and(|header| header.file.path == span.file.path && header.start_line() == span.start_line())
+    };
+    let finding = match guilty.span.as_ref().is_some_and(is_shown) {
+        true => finding,
+        false => finding.access(object, guilty, in_loop("accessed here", object, guilty)),
     };
     let suggestion = match walk {
         Walk::Loop => unroll::suggestion(object).or_else(|| memcpy::suggestion(object)),
         Walk::Call(_) => memcpy::suggestion(object),
         Walk::Hidden => None,
     };
-    let finding = finding.help(walk.advice(object.source_loop(guilty).as_ref(), trip)).suggest(suggestion);
+    let finding = finding.help(walk.advice(found.as_ref(), trip)).suggest(suggestion);
     Some(finding.suggest(shared::suggestion(cx, object)))
 }
 
@@ -73,45 +106,47 @@ impl Walk {
         }
     }
 
-    fn message(&self) -> String {
-        match self {
-            Self::Loop => "the loop over it is not unrolled".to_string(),
-            Self::Call(call) => format!("`{call}` goes over it piece by piece"),
-            Self::Hidden => "the code goes over it element by element".to_string(),
+    fn message(&self, found: Option<&SourceLoop>, trip: Trip) -> String {
+        match (self, trip) {
+            (Self::Loop, Trip::RunTime) => "loop not unrolled, trip count unknown".to_string(),
+            (Self::Loop, Trip::SeveralExits) => "loop not unrolled, more than one exit".to_string(),
+            (Self::Loop, Trip::Constant) if found.is_some_and(|found| found.pragma.is_some()) => {
+                "loop not unrolled despite a constant trip count".to_string()
+            }
+            (Self::Loop, Trip::Constant) => "loop not unrolled, trip count too large for the compiler".to_string(),
+            (Self::Loop, Trip::Unknown) => "loop not unrolled".to_string(),
+            (Self::Call(call), _) => format!("`{call}` of variable length"),
+            (Self::Hidden, _) => "walked by a loop of the compiler".to_string(),
         }
     }
 
     fn advice(&self, found: Option<&SourceLoop>, trip: Trip) -> String {
         match (self, trip) {
             (Self::Loop, _) => advice(found, trip),
-            (Self::Call(call), Trip::Constant) => format!("assign the elements one by one in place of `{call}`"),
+            (Self::Call(call), Trip::Constant) => format!("assign the elements one by one instead of `{call}`"),
             (Self::Call(call), _) => {
-                format!("give `{call}` a constant length: that of the array, if all of it may be touched")
+                format!("give `{call}` a constant length (the array's, if all of it may be touched)")
             }
             (Self::Hidden, _) => {
-                "access the elements with constant indices, or keep the array in shared memory as `[element][thread]`"
-                    .to_string()
+                "access the elements with constant indices, or move the array to shared memory".to_string()
             }
         }
     }
 }
 
-fn reason(found: &SourceLoop, trip: Trip) -> String {
+/// What the loop runs until, as the source says it.
+fn until(found: &SourceLoop) -> String {
     let condition = found.condition.as_ref().map(|span| span.text().split_whitespace().collect::<Vec<_>>().join(" "));
-    let until = condition.filter(|text| text.len() <= 40).map(|text| format!(" (`{text}`)")).unwrap_or_default();
-    match trip {
-        Trip::RunTime => format!("not unrolled: how often it runs is known at run time only{until}"),
-        Trip::SeveralExits => "not unrolled: there is more than one way out of it".to_string(),
-        Trip::Constant if found.pragma.is_some() => "not unrolled, though its length is known".to_string(),
-        Trip::Constant => format!("not unrolled: its length is known, but too large for the compiler{until}"),
-        Trip::Unknown => "not unrolled".to_string(),
-    }
+    let condition = condition.filter(|text| text.len() <= 30).map(|text| format!("runs while `{text}`"));
+    condition.unwrap_or_else(|| "this loop".to_string())
 }
 
 fn advice(found: Option<&SourceLoop>, trip: Trip) -> String {
     match trip {
-        Trip::RunTime => "let the loop run to the array's extent, with the present condition as a guard inside, and put `#pragma unroll` before it",
-        Trip::SeveralExits => "give the loop a constant length, skip the rest of its iterations with a flag, and put `#pragma unroll` before it",
+        Trip::RunTime => "use the array size as trip count, guard the body with the present condition, and unroll",
+        Trip::SeveralExits => {
+            "give the loop a constant trip count, skip the rest of its iterations with a flag, and unroll"
+        }
         _ if found.is_some_and(|found| found.pragma.is_some()) => "replace the pragma by `#pragma unroll`",
         _ => "put `#pragma unroll` before the loop",
     }

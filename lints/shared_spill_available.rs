@@ -14,18 +14,37 @@
 //! inlined, `setmaxnreg`, with `-rdc=true`, and with `-G`; nothing is reported there, and nothing where a launch in the
 //! file or in Rust code adds shared memory, or may.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! __global__ void __launch_bounds__(256) tile(const float *a, const float *b, float *c, int n) {
+//! ```
+//! After:
+//! ```cpp
+//! __global__ void __launch_bounds__(256) tile_shared(const float *a, const float *b, float *c, int n) {
+//!     asm volatile(".pragma \"enable_smem_spilling\";");
+//! ```
+//!
 //! ## Fix safety
 //! The result is the same. Fewer blocks may run at a time where shared memory was scarce, and a later change that brings
 //! in dynamic shared memory or a call makes the kernel fail to compile. The statement is suggested in `.cu` files: its quotes
 //! would end a literal. Toolkits before 12.9 ignore the pragma with a
 //! warning.
+//!
+//! ## When it is wrong
+//! Shared memory that spills take is lost to blocks and to the L1 cache. A driver before CUDA 13 that compiles the PTX ignores the
+//! pragma.
+//!
+//! ## Related lints
+//! `register_spill`
 
 use lmem_base::diagnostic::ResourceUsage;
 use lmem_base::level::Level;
+use lmem_base::words::bytes;
 use lmem_frame::{FrameObject, StackObjectKind};
 use lmem_unit::UnitCode;
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes};
+use crate::framework::{Check, Finding, Lint, LintContext};
 use crate::rewrite::shared::spilling;
 
 pub(crate) static LINT: Lint = Lint {
@@ -50,31 +69,32 @@ fn check(cx: &LintContext<'_>) -> Option<Finding> {
     if after.shared <= before.shared || gone * WORTHWHILE < before.spilled() {
         return None;
     }
-    let part = if after.spilled() == 0 { "all" } else { "a part" };
-    let spilled = bytes(before.spilled());
-    let mut finding = Finding::new(format!(
-        "kernel `{}` spills to local memory, and shared memory could hold {part} of it",
-        frame.name
-    ))
-    .primary(frame.span.as_ref(), format!("{spilled} stored and loaded"))
-    .label(frame.body.as_ref(), "the pragma goes behind this brace, before all else")
-    .note(with_pragma(before, after));
+    let part = if after.spilled() == 0 { "all" } else { "some" };
+    let mut finding =
+        Finding::new(format!("kernel `{}` spills to local memory: shared memory could hold {part} of it", frame.name))
+            .primary(frame.span.as_ref(), "")
+            .label(frame.body.as_ref(), "the pragma goes first in this body")
+            .note(with_pragma(before, after));
+    finding.quotes_figures = true;
     finding.loop_depth = spills.loop_depth;
     let function = cx.unit.function(&frame.mangled)?;
     if function.max_threads.or(function.required_threads).is_none() {
-        finding = finding.note("it has no launch bounds: ptxas budgets for as many threads as its registers allow");
+        finding = finding.note("no launch bounds: ptxas budgets shared memory for as many threads as registers allow");
     }
     if let UnitCode::CudaText { .. } = &cx.unit.unit.code {
-        finding = finding.note("the driver compiles this text: one before CUDA 13 may ignore the pragma");
+        finding = finding.note("the driver compiles this text; one before CUDA 13 may ignore the pragma");
     }
-    let finding = finding.help(format!("write `{}` as the first statement", spilling::statement()));
+    let finding = finding.help(format!("add `{}` as the first statement", spilling::statement()));
     Some(finding.suggest(spilling::suggestion(cx, None)))
 }
 
 fn with_pragma(before: &ResourceUsage, after: &ResourceUsage) -> String {
-    format!(
-        "compiled with the pragma: stack frame {} B, spills {} B stored and {} B loaded, {} B of shared memory for a block \
-         instead of {}",
-        after.stack_frame, after.spill_stores, after.spill_loads, after.shared, before.shared
-    )
+    let change = |what: &str, before: u64, after: u64| format!("{what} {before} → {}", bytes(after));
+    let parts = [
+        change("stack frame", before.stack_frame, after.stack_frame),
+        change("spill stores", before.spill_stores, after.spill_stores),
+        change("spill loads", before.spill_loads, after.spill_loads),
+        change("shared memory per block", before.shared, after.shared),
+    ];
+    format!("with the pragma: {}", parts.join(", "))
 }

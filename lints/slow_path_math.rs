@@ -10,13 +10,31 @@
 //! - `float` where `double` is not needed; `__sinf`, `__cosf` or `-use_fast_math` where their accuracy will do.
 //!   For `double` the option changes nothing.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! if (i < n) out[i] = sin(phase[i]);
+//! ```
+//! After:
+//! ```cpp
+//! if (i < n) out[i] = sinpi(2.0 * turns[i]);
+//! ```
+//!
 //! ## Fix safety
 //! Other functions give other results in the last digits: the programmer must judge.
+//!
+//! ## When it is wrong
+//! The frame alone costs nearly nothing where arguments are small: the slow path does not run. It matters where the frames of many
+//! kernels add to the memory that a context reserves.
+//!
+//! ## Related lints
+//! `unexplained_local_memory`
 
 use lmem_base::level::Level;
+use lmem_base::words::bytes;
 use lmem_frame::{StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, object_finding};
 use crate::rewrite::math;
 
 pub(crate) static LINT: Lint = Lint {
@@ -29,10 +47,10 @@ pub(crate) static LINT: Lint = Lint {
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let function = object.math_function().filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
     let name = function.name.as_ref().map_or("a trigonometric function".to_string(), |name| format!("`{name}`"));
-    let message = format!("{name} takes {} of local memory for large arguments", bytes(object.bytes));
+    let message = format!("slow path of {name} needs {} of local memory", bytes(object.bytes));
     let finding = object_finding(object, object.guilty(), message)
-        .primary(function.span.as_ref(), "its slow path needs an array")
-        .note("the array is used only for large arguments, but every thread has the frame");
+        .primary(function.span.as_ref(), "argument reduction for large arguments")
+        .note("used for large arguments only; every thread has the frame");
     let finding = finding.help(advice(function.name.as_deref().unwrap_or_default()));
     Some(finding.suggest(Some(math::suggestion(object))))
 }
@@ -42,11 +60,12 @@ fn advice(function: &str) -> String {
     let base = function.strip_suffix('f').unwrap_or(function);
     match (base, is_single) {
         ("sin" | "cos" | "sincos", true) => {
-            format!("use `{base}pif` where the argument is a multiple of π, or `__{function}` where its accuracy will do")
+            format!("use `{base}pif` for multiples of π, or `__{function}` where its accuracy is enough")
         }
         ("sin" | "cos" | "sincos", false) => {
-            format!("use `{base}pi` where the argument is a multiple of π, or `{base}f` where `float` will do")
+            format!("use `{base}pi` for multiples of π, or `{base}f` where `float` is enough")
         }
-        _ => "use functions of multiples of π (`sinpi`, `cospi`), or `-use_fast_math` for `float` where its accuracy will do".to_string(),
+        _ => "use `sinpi` or `cospi` for multiples of π, or `-use_fast_math` for `float` where its accuracy is enough"
+            .to_string(),
     }
 }

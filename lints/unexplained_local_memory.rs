@@ -8,13 +8,31 @@
 //! Look at the accesses that are named, if any: hand-written PTX and `volatile` variables may end up here. So does all
 //! local memory but spills of machine code that comes without its PTX: `nvcc -lineinfo` keeps that in it.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! volatile float term[2];
+//! term[0] = in[i] * in[i];
+//! ```
+//! After:
+//! ```cpp
+//! out[i] = __byte_perm(in[i], 0, 0x1032);
+//! ```
+//!
 //! ## Fix safety
 //! There is no fix: the cause is not known.
+//!
+//! ## When it is wrong
+//! It is never wrong about the bytes: ptxas reports them. What it lacks is the cause, which is a gap of this tool that is worth a report.
+//!
+//! ## Related lints
+//! `volatile_local`, `slow_path_math`
 
 use lmem_base::level::Level;
+use lmem_base::words::bytes;
 use lmem_frame::{StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, bytes, describe, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, describe, in_loop, object_finding};
 
 pub(crate) static LINT: Lint = Lint {
     name: "unexplained_local_memory",
@@ -28,34 +46,32 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let kind = if cx.frame.is_entry { "kernel" } else { "function" };
     let message = match (&object.kind, &object.variable) {
         _ if object.bytes == 0 && cx.frame.stack_is_unknown => {
-            format!("{kind} `{name}` uses local memory of unknown size: ptxas cannot tell the size of its stack")
+            format!("{kind} `{name}` uses local memory of unknown size (unknown to ptxas too)")
         }
         _ if object.bytes == 0 => {
-            format!("{kind} `{name}` uses local memory that is not in its own frame")
+            format!("{kind} `{name}` uses local memory outside its stack frame")
         }
         _ if cx.unit.is_without_ptx() => {
             format!(
-                "{} of the stack frame of {kind} `{name}` are in use, and machine code does not say what for",
+                "{} of the stack frame of {kind} `{name}`: machine code does not tell the cause",
                 bytes(object.bytes)
             )
         }
         (StackObjectKind::Variable, Some(_)) => {
-            format!("{} lives in local memory, and nothing says why", describe(object))
+            format!("{} is in local memory: cause unknown", describe(object))
         }
-        _ => format!("{} of the stack frame of {kind} `{name}` are not explained", bytes(object.bytes)),
+        _ => format!("{} of the stack frame of {kind} `{name}`: cause unknown", bytes(object.bytes)),
     };
     let guilty = object.guilty();
     let mut finding = object_finding(object, guilty, message);
     if let Some(access) = guilty {
-        finding = finding.access(object, access);
+        finding = finding.access(object, access, in_loop("accessed here", object, access));
     }
     if cx.unit.is_without_ptx() && !cx.has_spill_marks {
-        finding = finding
-            .note("it was made with a toolkit that does not mark spills (12.8 and later do): some of it may be spills");
+        finding = finding.note("some may be spills: this toolkit does not mark them (12.8 and later do)");
     }
     if cx.unit.is_without_ptx() {
-        finding =
-            finding.help("make it with `-lineinfo`: machine code then comes with its PTX and the lines of its source");
+        finding = finding.help("compile with `-lineinfo`, which keeps PTX and source lines in the machine code");
     }
     Some(finding.primary(cx.frame.span.as_ref(), format!("in this {kind}")))
 }

@@ -12,16 +12,35 @@
 //! - Delay loops: `__nanosleep`, or a loop over `clock64()`.
 //! - Elsewhere leave `volatile` out: no other thread can see the variable.
 //!
+//! ## Example
+//! Before:
+//! ```cpp
+//! volatile float correction = 0.0f;
+//! correction = (t - sum) - y;
+//! ```
+//! After:
+//! ```cpp
+//! float correction = 0.0f;
+//! correction = __fsub_rn(__fsub_rn(t, sum), y);
+//! ```
+//!
 //! ## Fix safety
 //! Without `volatile` the compiler may merge, reorder and drop operations, which can change the last digits of a
 //! result: the programmer must judge.
+//!
+//! ## When it is wrong
+//! A delay loop or a debugger may want the variable in memory. In hand-written PTX (`ld.volatile.local`) there is no declaration to
+//! change: the access itself is meant.
+//!
+//! ## Related lints
+//! `address_escape`, `unexplained_local_memory`
 
 use cuda_syntax::tree::{DeclarationKind, Volatility};
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind, Variable};
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::rewrite::facts::sites::declaration_at;
 
 pub(crate) static LINT: Lint = Lint {
@@ -36,17 +55,11 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let accesses = object.accesses.iter().filter(|access| is_variable && access.is_volatile);
     let access = accesses.max_by_key(|access| (access.loop_depth, access.count))?;
     let volatility = object.variable.as_ref().and_then(|variable| variable.volatility.as_ref());
-    let subject = match &object.variable {
-        Some(_) => describe(object),
-        None => describe(object).replace("an array of", "a variable of"),
-    };
-    let message = format!("{subject} lives in local memory: {}", reason(volatility));
-    let mut finding = object_finding(object, Some(access), message).access(object, access);
-    if volatility.is_none() {
-        finding = finding.label(access.span.as_ref(), "accessed as `volatile`");
-    }
+    let text = if volatility.is_none() { "`volatile` access" } else { "accessed here" };
+    let mut finding = in_local_memory(object, Some(access), &reason(volatility));
+    finding = finding.access(object, access, in_loop(text, object, access));
     if object.accesses.iter().any(|access| access.is_computed()) {
-        finding = finding.note("it is indexed at run time too, which alone could keep it in local memory");
+        finding = finding.note("also dynamically indexed, which alone could keep it in local memory");
     }
     Some(finding.help(advice(object.variable.as_ref())).suggest(drop_volatile(object)))
 }
@@ -59,29 +72,34 @@ fn drop_volatile(object: &StackObject) -> Option<Suggestion> {
     let edits = site.without("volatile").into_iter().collect();
     let title = match variable.volatility {
         Some(Volatility::Pointer) => {
-            format!("leave `volatile` out, or write `{}` if what it points to was meant", meant(variable))
+            format!("drop `volatile`, or write `{}` if the data was meant", meant(variable))
         }
-        _ => advice(Some(variable)),
+        _ if is_floating(variable) => advice(Some(variable)),
+        _ => "drop `volatile`".to_string(),
     };
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, edits).within_kernel(site.is_within_kernel()))
 }
 
 fn reason(volatility: Option<&Volatility>) -> String {
     match volatility {
-        Some(Volatility::Value) => "it is `volatile`".to_string(),
+        Some(Volatility::Value) => "declared `volatile`".to_string(),
         Some(Volatility::Pointer) => "the pointer itself is `volatile`".to_string(),
-        Some(Volatility::Member(name)) => format!("its member `{name}` is `volatile`"),
-        None => "it is accessed as `volatile`".to_string(),
+        Some(Volatility::Member(name)) => format!("member `{name}` is `volatile`"),
+        None => "accessed as `volatile`".to_string(),
     }
 }
 
 fn advice(variable: Option<&Variable>) -> String {
     match variable {
         Some(variable) if variable.volatility == Some(Volatility::Pointer) => {
-            format!("`{}` was probably meant: it makes what the pointer points to volatile", meant(variable))
+            format!("write `{}` if the data was meant to be volatile, not the pointer", meant(variable))
         }
-        Some(variable) if is_floating(variable) => "leave `volatile` out; to keep floating-point operations as they are written, use `__fadd_rn`, `__fmul_rn` and their like".to_string(),
-        _ => "leave `volatile` out: no other thread can see the variable".to_string(),
+        Some(variable) if is_floating(variable) => {
+            "drop `volatile`; `__fadd_rn` and `__fmul_rn` keep floating-point operations as written".to_string()
+        }
+        Some(_) => "drop `volatile`: no other thread can see the variable".to_string(),
+        // Hand-written PTX (`ld.volatile.local`) has no declaration to change.
+        None => "use a non-volatile access in the inline PTX: no other thread can see this memory".to_string(),
     }
 }
 

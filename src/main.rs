@@ -15,11 +15,10 @@ use cargo_lmem::check::{CheckError, Outcome, Surroundings, check_in};
 use cargo_lmem::cli::{
     CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, MessageFormat, RunArgs,
 };
-use cargo_lmem::{cache, cli, compile, fix, report, run};
+use cargo_lmem::{cache, cli, compile, fix, report, run, with_check};
 use cuda_toolkit::ToolkitError;
 use lmem_base::diagnostic::Severity;
 use lmem_base::{files, say};
-use lmem_lints::remark;
 use lmem_project::build_flags;
 
 /// How a run ends; the numbers are documented in `--help` and the README.
@@ -130,8 +129,16 @@ fn checked(arguments: &CheckArgs, program: Option<&[OsString]>, cancel: &AtomicB
     if let Some(exit) = targets.iter().find_map(|(_, path)| path.and_then(unwritable)) {
         return (exit, None);
     }
+    let is_cargo_content = match arguments.with_check.then(|| with_check::run(arguments, cancel)) {
+        None => true,
+        Some(Ok(is_content)) => is_content,
+        Some(Err(error)) => return (with_hints(&error, Exit::Usage, &[]), None),
+    };
     match check_in(surroundings, arguments, cancel) {
-        Ok(outcome) => (say(arguments, &outcome, start), outcome.ended),
+        Ok(mut outcome) => {
+            outcome.report.summary.cargo_failed = !is_cargo_content;
+            (say(arguments, &outcome, start), outcome.ended)
+        }
         Err(error) => (check_error(&error), None),
     }
 }
@@ -158,6 +165,8 @@ fn exit_of(outcome: &Outcome) -> Exit {
     match (outcome.failed, outcome.report.diagnostics.iter().any(is_denied)) {
         (true, _) => Exit::NotCompiled,
         (false, true) => Exit::Findings,
+        // Its messages have said why.
+        (false, false) if outcome.report.summary.cargo_failed => Exit::NotCompiled,
         (false, false) => Exit::Clean,
     }
 }
@@ -202,6 +211,7 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
                 None => use_color(arguments.color, is_terminal),
             },
             width: report::DEFAULT_WIDTH,
+            full: arguments.verbose > 0,
         };
         let mut text = Vec::new();
         match arguments.diff {
@@ -234,57 +244,9 @@ fn package_info(package: &lmem_project::discover::Package) -> Option<report::Pac
 }
 
 fn explain(arguments: &ExplainArgs) -> Exit {
-    let mut stdout = anstream::stdout().lock();
-    let Some(name) = &arguments.lint else {
-        let names = lmem_lints::known_names();
-        let lints = names.iter().filter_map(|name| lmem_lints::find(name));
-        let rows = lints.map(|lint| {
-            let summary = lmem_lints::documentation(lint.name).and_then(|text| text.lines().next()).unwrap_or("");
-            format!("{:<26}{:<7}{summary}\n", lint.name, lint.level.name())
-        });
-        let text: String = rows.collect();
-        let remarks = remark::ALL.iter().map(|remark| {
-            let summary = remark.documentation.lines().next().unwrap_or("");
-            format!("{:<26}{:<7}{summary}\n", remark.name, remark_level(remark))
-        });
-        let text = format!("{text}\nRemarks on the run, with levels as lints:\n{}", remarks.collect::<String>());
-        return write_text(&mut stdout, &text);
-    };
-    match (lmem_lints::find(name), remark::find(name), lmem_lints::documentation(name)) {
-        (Some(lint), _, Some(text)) => {
-            let silence = how_to_silence(lint.name);
-            let level = lint.level.name();
-            write_text(&mut stdout, &format!("{} ({level} by default)\n\n{text}\n\n{silence}", lint.name))
-        }
-        (None, Some(remark), Some(text)) => {
-            write_text(&mut stdout, &format!("{} ({} by default)\n\n{text}\n", remark.name, remark_level(remark)))
-        }
-        _ => {
-            let names = lmem_lints::names_with_levels();
-            let near = lmem_base::words::nearest(name, names.into_iter().filter(|name| *name != "warnings"));
-            let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-            say::line(&format!("error: there is no lint `{name}`{near}\nhint: `cargo lmem explain` lists all of them"));
-            Exit::Usage
-        }
-    }
-}
-
-fn how_to_silence(name: &str) -> String {
-    format!(
-        "## How to silence it
-- here: `// lmem: allow({name}, reason = \"…\")` above the kernel, or behind the line that the finding points to
-- in a file: `// lmem: allow-file({name}, reason = \"…\")`
-- in a package: `lints = {{ {name} = \"allow\" }}` in `[package.metadata.lmem]`
-- in a run: `cargo lmem -A {name}`; `-D {name}` ends the run with exit code 1 instead
-"
-    )
-}
-
-fn remark_level(remark: &remark::Remark) -> &'static str {
-    match remark.severity {
-        Severity::Note => "note",
-        Severity::Warning => "warn",
-        Severity::Error => "error",
+    match cargo_lmem::explain::explain(arguments.lint.as_deref()) {
+        Ok(text) => write_text(&mut anstream::stdout().lock(), &text),
+        Err(error) => with_hints(&error, Exit::Usage, &["`cargo lmem explain` lists all of them".to_string()]),
     }
 }
 

@@ -254,8 +254,8 @@ fn kernels_of_real_libraries_are_found() -> Result<(), Failed> {
     expect(words.contains("the driver makes machine code of PTX"), true)?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     // Nothing is left out, and the blocks of launches are known.
-    expect(text.contains("was not analysed"), false)?;
-    for title in ["16 KiB for a block of 256 threads", "6 KiB for a block of 64 threads"] {
+    expect(text.contains("not checked"), false)?;
+    for title in ["16 KiB per block of 256 threads", "6 KiB per block of 64 threads"] {
         expect((title, text.contains(title)), (title, true))?;
     }
     expect(text.contains("the limit on registers does not reach the code that runs"), true)

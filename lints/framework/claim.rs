@@ -55,8 +55,9 @@ impl Claim {
 
     /// The claim as a diagnostic that has no level yet.
     pub fn into_loudest(self, about: &Circumstances<'_>) -> Diagnostic {
-        let kernels = about.frame.map(|frame| instance(frame, self.bytes, about)).into_iter().collect();
         let finding = self.finding;
+        let traffic = (finding.loads, finding.stores);
+        let kernels = about.frame.map(|frame| instance(frame, self.bytes, traffic, about)).into_iter().collect();
         Diagnostic {
             severity: Severity::Error,
             code: Code::Lint(self.lint.name),
@@ -75,13 +76,17 @@ impl Claim {
                 loop_depth: finding.loop_depth,
                 uniformity: finding.uniformity,
                 kernels,
+                size: finding.size,
+                cause: finding.cause,
+                subject: finding.subject,
+                quotes_figures: finding.quotes_figures,
             }),
             package: about.unit.package.clone(),
         }
     }
 }
 
-fn instance(frame: &KernelFrame, bytes: u64, about: &Circumstances<'_>) -> KernelInstance {
+fn instance(frame: &KernelFrame, bytes: u64, traffic: (u64, u64), about: &Circumstances<'_>) -> KernelInstance {
     let loads = about.unit.launches.iter().filter(|launch| launch.kernel == frame.mangled);
     let mut loaded_at: Vec<Location> = loads.map(|launch| Location::from(&launch.loaded_at)).collect();
     loaded_at.sort();
@@ -92,7 +97,10 @@ fn instance(frame: &KernelFrame, bytes: u64, about: &Circumstances<'_>) -> Kerne
         arch: about.architecture.to_string(),
         toolkit: about.toolkit.to_string(),
         bytes,
+        loads: traffic.0,
+        stores: traffic.1,
         usage: frame.usage,
+        build: None,
         flags: about.flags,
         loaded_at,
     }

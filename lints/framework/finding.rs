@@ -2,7 +2,7 @@
 
 use lmem_base::diagnostic::{Label, Suggestion, Uniformity};
 use lmem_base::source::Span;
-use lmem_base::words::plural;
+use lmem_base::words::{bytes, object_label};
 use lmem_frame::{Access, Address, StackObject};
 use nv_code::AccessKind;
 use nv_code::dataflow::Sources;
@@ -25,6 +25,14 @@ pub struct Finding {
     pub loop_depth: u32,
     pub loads: u64,
     pub stores: u64,
+    /// Bytes of the variable alone, which the label of its declaration speaks of.
+    pub size: Option<u64>,
+    /// What findings with one cause share; people read them as one.
+    pub cause: Option<String>,
+    /// What is in local memory, and why, where the message says that and nothing else.
+    pub subject: Option<(String, String)>,
+    /// Labels or notes quote figures that other architectures may not have.
+    pub quotes_figures: bool,
 }
 
 impl Finding {
@@ -47,24 +55,21 @@ impl Finding {
         self
     }
 
-    /// Labels an access of an object with its figures; without a declaration it is the place of the finding.
-    pub fn access(self, object: &StackObject, access: &Access) -> Self {
-        let text = traffic(object, access);
+    /// Labels the index of the guilty access, else all of it; it is the place of the finding where no declaration is known.
+    pub fn access(self, object: &StackObject, access: &Access, text: impl Into<String>) -> Self {
         let finding = match self.primary {
-            Some(_) => self.label(access.span.as_ref(), text),
+            Some(_) => self.label(access.index.as_ref().or(access.span.as_ref()), text),
             None => self.primary(access.span.as_ref(), text),
         };
-        let finding = match (&access.via, &object.variable) {
-            (Some(_), Some(variable)) => {
-                finding.label(access.via.as_ref(), format!("`{}` is handed to the function here", variable.name))
-            }
-            _ => finding,
-        };
+        let passed = object.variable.as_ref().filter(|_| access.via.is_some());
+        if let Some(variable) = passed {
+            return finding.label(access.via.as_ref(), format!("`{}` passed here", variable.name));
+        }
         let callers: Vec<String> =
             object.inlined_at(access).iter().take(SHOWN_LEVELS).map(|span| line_of(span, None)).collect();
         match callers.is_empty() {
             true => finding,
-            false => finding.note(format!("the access was inlined at {}", callers.join(", at "))),
+            false => finding.note(format!("access inlined at {}", callers.join(", at "))),
         }
     }
 
@@ -94,7 +99,10 @@ pub fn object_finding(object: &StackObject, guilty: Option<&Access>, message: St
     if let Some(variable) = &object.variable {
         finding.variable = Some(variable.name.clone());
         finding.variable_type = Some(variable.type_text.clone());
-        finding = finding.primary(Some(&variable.span), format!("{} in every thread", bytes(object.bytes)));
+        let size = variable.bytes.unwrap_or(object.bytes - object.padding);
+        let traffic = (finding.loads, finding.stores);
+        finding.size = Some(size);
+        finding = finding.primary(Some(&variable.span), object_label(&variable.name, size, object.bytes, traffic));
     }
     if let Some(Address::Computed(sources)) = guilty.map(|access| &access.address) {
         finding.uniformity = sources.uniformity();
@@ -102,41 +110,52 @@ pub fn object_finding(object: &StackObject, guilty: Option<&Access>, message: St
     finding
 }
 
-/// ``array `window` (`float[32]`, 128 bytes)``, or what can be said without a name.
+/// The same with the headline that most of them have: what is in local memory, and why.
+pub fn in_local_memory(object: &StackObject, guilty: Option<&Access>, reason: &str) -> Finding {
+    let subject = describe(object);
+    let mut finding = object_finding(object, guilty, format!("{subject} is in local memory: {reason}"));
+    finding.subject = object.variable.is_some().then(|| (subject, reason.to_string()));
+    finding
+}
+
+/// ```window` (`float[32]`, 128 B)``, or what can be said without a name.
 pub fn describe(object: &StackObject) -> String {
     match &object.variable {
         Some(variable) => {
-            let what = match variable.kind {
-                _ if variable.is_parameter => "parameter",
-                cuda_syntax::tree::DeclarationKind::Array => "array",
-                _ => "variable",
-            };
             let size = variable.bytes.unwrap_or(object.bytes - object.padding);
-            format!("{what} `{}` (`{}`, {})", variable.name, variable.type_text, bytes(size))
+            let what = if variable.is_parameter { "parameter " } else { "" };
+            format!("{what}`{}` (`{}`, {})", variable.name, short_type(&variable.type_text), bytes(size))
         }
-        None => format!("an array of {}", bytes(object.bytes)),
+        None => format!("an object of {}", bytes(object.bytes)),
     }
 }
 
-/// `32 local loads and 1 store, inside the loop at line 20`: all of an object's accesses at the place of one.
-pub fn traffic(object: &StackObject, access: &Access) -> String {
-    let count = |kind| {
-        let here = object.accesses.iter().filter(|other| other.kind == kind && other.is_beside(access));
-        here.map(|other| other.count).sum::<u64>()
-    };
-    let what = match (count(AccessKind::Load), count(AccessKind::Store)) {
-        (0, stores) => plural(stores, "local store"),
-        (loads, 0) => plural(loads, "local load"),
-        (loads, stores) => format!("{} and {}", plural(loads, "local load"), plural(stores, "store")),
-    };
-    let place = object.source_loop(access).map(|found| line_of(&found.span, access.span.as_ref()));
-    match (access.loop_depth, place) {
-        (0, _) => what,
-        (1, Some(place)) => format!("{what}, inside the loop at {place}"),
-        (1, None) => format!("{what}, inside a loop"),
-        (depth, Some(place)) => format!("{what}, inside the loop at {place}, {depth} loops deep"),
-        (depth, None) => format!("{what}, {depth} loops deep"),
+/// Characters of a type in a headline.
+const MAX_TYPE: usize = 24;
+
+/// A type that a headline has room for: what templates add is in the source, and in JSON.
+fn short_type(text: &str) -> String {
+    match text.char_indices().nth(MAX_TYPE) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_string(),
     }
+}
+
+/// Characters of a label; what goes beyond is left out, or a note.
+pub const MAX_LABEL: usize = 60;
+
+/// A label with the loop around an access, as far as there is room: `divergent, loaded from memory (loop at line 9)`.
+pub fn in_loop(text: &str, object: &StackObject, access: &Access) -> String {
+    let place = object.source_loop(access).map(|found| line_of(&found.span, access.span.as_ref()));
+    let around = match (access.loop_depth, place) {
+        (0, _) => return text.to_string(),
+        (1, Some(place)) => vec![format!("loop at {place}"), "in a loop".to_string()],
+        (depth, Some(place)) => vec![format!("loop at {place}, depth {depth}"), format!("loop depth {depth}")],
+        (1, None) => vec!["in a loop".to_string()],
+        (depth, None) => vec![format!("loop depth {depth}")],
+    };
+    let labels = around.into_iter().map(|around| format!("{text} ({around})"));
+    labels.into_iter().find(|label| label.chars().count() <= MAX_LABEL).unwrap_or_else(|| text.to_string())
 }
 
 /// `line 20`, or `scan.cuh:20` where that is another file than the one that is spoken of.
@@ -147,26 +166,29 @@ pub fn line_of(span: &Span, near: Option<&Span>) -> String {
     }
 }
 
-/// Why an index is not a constant, as the end of "it depends on …".
+/// What an index is made of, and whether the threads of a warp agree on it: `divergent, loaded from memory`.
 pub fn origin(sources: &Sources) -> String {
     let parts = [
-        (sources.loaded, "loaded data"),
+        (sources.loaded, "memory"),
         (sources.thread_index, "the thread index"),
         (sources.block_index, "the block index"),
-        (sources.parameter, "a kernel parameter"),
-        (sources.argument, "an argument of the function"),
-        (sources.carried, "a value that changes from iteration to iteration"),
+        (sources.parameter, "a parameter"),
+        (sources.argument, "an argument"),
+        (sources.carried, "a loop-carried value"),
         (sources.counter && !sources.carried, "a loop counter"),
     ];
     let named: Vec<&str> = parts.iter().filter(|(holds, _)| *holds).map(|(_, name)| *name).collect();
-    match named.as_slice() {
-        [] => "a value of the run".to_string(),
-        [only] => (*only).to_string(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    let origin = match named.as_slice() {
+        [] => "known at run time only".to_string(),
+        ["memory"] => "loaded from memory".to_string(),
+        [only] => format!("from {only}"),
+        [first, second] => format!("from {first} and {second}"),
+        // Two tell enough, and a label has room for no more.
+        [first, second, ..] => format!("from {first}, {second}, …"),
+    };
+    match sources.uniformity() {
+        Some(Uniformity::Uniform) => format!("uniform, {origin}"),
+        Some(Uniformity::PerThread) => format!("divergent, {origin}"),
+        None => origin,
     }
-}
-
-/// `1 byte`, `128 bytes`
-pub fn bytes(count: u64) -> String {
-    plural(count, "byte")
 }

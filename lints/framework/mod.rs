@@ -9,6 +9,6 @@ pub mod remark;
 pub(crate) use claim::is_minor;
 pub use claim::{Circumstances, Claim};
 pub use finding::Finding;
-pub(crate) use finding::{bytes, describe, line_of, object_finding, origin, traffic};
+pub(crate) use finding::{describe, in_local_memory, in_loop, line_of, object_finding, origin};
 pub use levels::Levels;
 pub use lint::{Check, Lint, LintContext, UnitContext};

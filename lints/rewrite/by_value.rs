@@ -24,7 +24,7 @@ use crate::framework::LintContext;
 /// by their own declarations, which only the linker would miss.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     let name = &object.variable.as_ref().filter(|_| !cx.unit.is_relocatable())?.name;
-    let title = format!("pass `{name}` by value, and return what is changed");
+    let title = format!("pass `{name}` by value and return the changed value");
     Some(Rewrite::new(Applicability::MaybeIncorrect, pass_by_value(object)?).suggestion(title))
 }
 

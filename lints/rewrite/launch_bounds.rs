@@ -14,7 +14,7 @@ use crate::framework::LintContext;
 pub fn name_blocks(frame: &KernelFrame) -> Option<Suggestion> {
     let (span, arguments) = bounds(frame)?;
     let [threads] = arguments.as_slice() else { return None };
-    let title = format!("name the number of blocks too: `__launch_bounds__({}, 1)`", threads.trim());
+    let title = format!("state the minimum blocks per SM with `__launch_bounds__({}, 1)`", threads.trim());
     let place = Span::new(&span.file, span.end - 1..span.end - 1);
     let edit = Edit { span: place, replacement: ", 1".to_string(), context: span.clone() };
     Some(offer(title, edit))
@@ -38,7 +38,7 @@ pub fn as_launched(frame: &KernelFrame, launch: &Launch, names_blocks: bool) -> 
         replacement: format!("{}{added}", launch.threads),
         context: span.clone(),
     };
-    let title = format!("state the block size that is launched: `__launch_bounds__({}{rest})`", launch.threads);
+    let title = format!("state the launched block size with `__launch_bounds__({}{rest})`", launch.threads);
     let suggestion = offer(title, edit).threads(Some(launch.threads));
     (is_fixed && arguments.len() <= 2).then_some(suggestion)
 }
@@ -51,7 +51,7 @@ pub fn name_registers(cx: &LintContext<'_>, flag: &str, registers: Option<u32>) 
     let is_file = matches!(cx.unit.unit.code, UnitCode::CudaFile { .. }) && cx.frame.is_entry;
     let start = Span::new(&name.file, name.start..name.start);
     let edit = Edit { span: start, replacement: format!("__maxnreg__({registers}) "), context: name.clone() };
-    let title = format!("allow this kernel {registers} registers, whatever `{flag}` says");
+    let title = format!("allow this kernel {registers} registers (overrides `{flag}`)");
     let suggestion = offer(title, edit);
     (is_name && is_file).then_some(suggestion)
 }

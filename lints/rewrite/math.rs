@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 16;
 /// Functions of multiples of π in place of the others. Single for double precision, or a fast function, loses more than last digits: that is
 /// advice, and no edit.
 pub fn suggestion(object: &StackObject) -> Suggestion {
-    let title = "take the factor π out, and call the functions of multiples of π (more exact: last digits and results near zero differ)";
+    let title = "use the functions of multiples of π (more exact, so last digits and results near zero differ)";
     Rewrite::new(Applicability::MaybeIncorrect, multiples_of_pi(object)).suggestion(title)
 }
 

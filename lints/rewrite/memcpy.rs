@@ -22,8 +22,8 @@ use super::unroll::Unrolled;
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let unrolled = Unrolled::of_accesses(object, |access| object.copying_call(access).is_none())?;
     let title = match unrolled.rewrite.edits.is_empty() {
-        true => "copy element by element, with a guard, and unroll that",
-        false => "copy element by element, with a guard, and unroll all loops over the array",
+        true => "copy element by element in a guarded, unrolled loop",
+        false => "copy element by element in a guarded loop, and unroll all loops over the array",
     };
     Some(loops_for_calls(object)?.and(unrolled.rewrite)?.suggestion(title))
 }

@@ -25,7 +25,8 @@ pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let variable = object.variable.as_ref()?;
     let (tree, offset) = located(object, &variable.span)?;
     let rewrite = Rewrite::new(Applicability::MachineApplicable, Table::at(tree, offset)?.edits()?);
-    let title = format!("declare `{}` with its values as `static constexpr`, so that it exists once", variable.name);
+    let title =
+        format!("declare `{}` with its values as `static constexpr` (one table for all threads)", variable.name);
     Some(rewrite.within_kernel(tree.is_within_kernel(offset)).suggestion(title))
 }
 

@@ -1,10 +1,12 @@
 //! One run of `cargo lmem check`: from the command line to a report, stage by stage.
 
+mod builds;
 mod failures;
 mod findings;
 mod fixing;
 mod gather;
 mod known;
+mod level_here;
 mod machine;
 mod messages;
 mod not_analysed;
@@ -18,7 +20,7 @@ mod target;
 mod unit;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -30,7 +32,7 @@ use globset::Glob;
 use thiserror::Error;
 
 use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
-use lmem_base::diagnostic::{Diagnostic, Report, Summary};
+use lmem_base::diagnostic::{Diagnostic, FlagOrigin, Report, Summary};
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
 use lmem_extract::Extraction;
@@ -55,6 +57,7 @@ use unit::{Shared, UnitReport, check_unit};
 
 pub use findings::Findings;
 pub use fixing::Fixes;
+pub use level_here::levels_here;
 pub use unit::{ArtifactSource, Compilers, MARKS_SPILLS, Sourced, register_flag};
 
 /// Why a run could not start.
@@ -314,6 +317,7 @@ fn check_once(
     }
     let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
     say_what_happened(&jobs, &reports, talk);
+    builds::name_builds(&jobs, &mut reports);
     let summary = summarize(&jobs, &reports);
     let failed = reports.iter().any(|report| report.failed);
     let diagnostics = jobs.iter().zip(&mut reports).map(|(job, report)| {
@@ -602,6 +606,8 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
     for (job, report) in jobs.iter().zip(reports) {
         units.entry(std::ptr::from_ref(job.unit)).or_default().push(report);
     }
+    let is_assumed = |job: &&Job<'_>| unit::flag_origin(job.unit) == FlagOrigin::Assumed;
+    let assumed: BTreeSet<_> = jobs.iter().filter(is_assumed).map(|job| std::ptr::from_ref(job.unit)).collect();
     let count = |holds: &dyn Fn(&[&UnitReport]) -> bool| units.values().filter(|reports| holds(reports)).count();
     let mut architectures: Vec<String> = jobs.iter().map(|job| job.target.architecture.clone()).collect();
     architectures.sort();
@@ -622,6 +628,7 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
         kernels: reports.iter().map(|report| report.kernels).sum(),
         units_without_kernels: count(&|reports| reports.iter().all(|report| report.kernels == 0 && !report.failed)),
         failed_units: count(&|reports| reports.iter().any(|report| report.failed)),
+        assumed_units: assumed.len(),
         cached_units: count(&|reports| reports.iter().all(|report| report.cached)),
         findings: BTreeMap::new(),
         frame_architecture,

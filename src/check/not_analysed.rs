@@ -23,8 +23,8 @@ pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Ve
 
 fn note(package: Option<String>, reason: &str, texts: &[&Unresolved]) -> Diagnostic {
     let message = match texts.len() {
-        1 => format!("a kernel text was not analysed: {reason}"),
-        count => format!("{count} kernel texts were not analysed: {reason}"),
+        1 => format!("kernel source not checked: {reason}"),
+        count => format!("{count} kernel sources not checked: {reason}"),
     };
     let place = |text: &&Unresolved| format!("`{}:{}`", text.span.file.display, text.span.start_line());
     let others = texts.get(1..).unwrap_or_default();
@@ -65,7 +65,7 @@ mod tests {
         let messages: Vec<&str> = notes.iter().map(|note| note.message.as_str()).collect();
         assert_eq!(
             messages,
-            ["a kernel text was not analysed: it is a parameter", "11 kernel texts were not analysed: it is made"]
+            ["kernel source not checked: it is a parameter", "11 kernel sources not checked: it is made"]
         );
         let places = &notes[1].notes[0];
         assert!(

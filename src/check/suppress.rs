@@ -146,12 +146,12 @@ fn unused_directive(directive: &Directive, lints: &[&str], jobs: &[Job<'_>]) -> 
         (first, last) => format!("lines {first} to {last}"),
     };
     let mut remark = match directive.word {
-        Word::Expect => {
-            remark("unfulfilled_expect", &directive.span, format!("this expects {names}, and nothing was found"))
-        }
-        Word::Allow | Word::AllowFile => {
-            remark("unused_allow", &directive.span, format!("this allows {names}, but there is nothing to allow"))
-        }
+        Word::Expect => remark(
+            "unfulfilled_expect",
+            &directive.span,
+            format!("`expect` of {names} is not fulfilled: nothing was found"),
+        ),
+        Word::Allow | Word::AllowFile => remark("unused_allow", &directive.span, format!("unused `allow` of {names}")),
     };
     remark.notes.push(format!("it holds for {scope}"));
     Some(remark)

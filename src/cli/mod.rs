@@ -130,6 +130,9 @@ pub struct CheckArgs {
     /// Run the build scripts, and take the flags that they give to nvcc; later runs remember them
     #[arg(long, help_heading = "Build scripts", env = "CARGO_LMEM_CAPTURE", value_parser = clap::builder::FalseyValueParser::new())]
     pub capture: bool,
+    /// Run `cargo check` first and pass its messages through, for editors that run one command
+    #[arg(long, help_heading = "Build scripts", conflicts_with_all = ["output", "diff"])]
+    pub with_check: bool,
     #[command(flatten)]
     pub features: FeatureArgs,
     /// Compile everything again, and keep nothing
@@ -237,13 +240,13 @@ impl CheckArgs {
 /// Features that build scripts are run with.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FeatureArgs {
-    /// With --capture: features to build with
+    /// With --capture or --with-check: features to build with
     #[arg(short = 'f', long = "features", value_name = "FEATURES", help_heading = "Build scripts", action = clap::ArgAction::Append)]
     pub names: Vec<String>,
-    /// With --capture: build with all features
+    /// With --capture or --with-check: build with all features
     #[arg(long, help_heading = "Build scripts")]
     pub all_features: bool,
-    /// With --capture: build without the default features
+    /// With --capture or --with-check: build without the default features
     #[arg(long, help_heading = "Build scripts")]
     pub no_default_features: bool,
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use lmem_base::diagnostic::{Code, Diagnostic, Evidence, KernelInstance, ResourceUsage, Severity};
+use lmem_base::gpu::Arch;
 use lmem_base::source::Span;
+use lmem_base::words::{MAX_LABEL, object_label};
 
 /// Folds the diagnostics of one run, or of several that have no kernel in common, and sorts them.
 ///
@@ -18,7 +20,38 @@ pub fn fold(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
 ///
 /// A kernel that two units have in common (a template in a header) is one kernel: its bytes count once.
 pub fn fold_units(units: Vec<Vec<Diagnostic>>) -> Vec<Diagnostic> {
-    fold_with(units.into_iter().flat_map(fold).collect(), Twice::Largest)
+    let mut folded = fold_with(units.into_iter().flat_map(fold).collect(), Twice::Largest);
+    folded.iter_mut().for_each(say_whose);
+    folded
+}
+
+/// Says which kernel or architecture the words speak of, where others have other figures.
+fn say_whose(diagnostic: &mut Diagnostic) {
+    let Some(evidence) = &diagnostic.evidence else { return };
+    let Some(worst) = worst_of(&evidence.kernels) else { return };
+    let share = |kernel: &KernelInstance| (kernel.bytes, kernel.loads, kernel.stores);
+    let whose = match evidence.kernels.iter().any(|kernel| kernel.name != worst.name) {
+        true => format!("`{}`, {}", worst.name, worst.arch),
+        false => worst.arch.clone(),
+    };
+    if let (Some(size), Some(primary)) = (evidence.size, &mut diagnostic.primary) {
+        let name = evidence.variable.as_deref().unwrap_or_default();
+        let text = object_label(name, size, evidence.bytes, (evidence.loads, evidence.stores));
+        let is_same = evidence.kernels.iter().all(|kernel| share(kernel) == share(worst));
+        primary.text = match is_same {
+            true => text,
+            false if text.len() + whose.len() > MAX_LABEL => format!("{text} ({})", worst.arch),
+            false => format!("{text} ({whose})"),
+        };
+    }
+    if evidence.quotes_figures && evidence.kernels.iter().any(|kernel| kernel.usage != worst.usage) {
+        diagnostic.notes.push(format!("headline and labels are those of {whose}"));
+    }
+}
+
+/// The kernel that the words of a finding speak of.
+fn worst_of(kernels: &[KernelInstance]) -> Option<&KernelInstance> {
+    kernels.iter().max_by_key(|kernel| (kernel.bytes, kernel.loads + kernel.stores, Reverse(Arch::of(&kernel.arch))))
 }
 
 /// Order of a report: messages of compilers that failed, then findings by what they cost, then remarks.
@@ -99,7 +132,9 @@ fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
         }
     }
     if let Some(evidence) = &mut worst.evidence {
-        evidence.bytes = kernels.iter().map(|kernel| kernel.bytes).max().unwrap_or(evidence.bytes);
+        if let Some(worst) = worst_of(&kernels) {
+            (evidence.bytes, evidence.loads, evidence.stores) = (worst.bytes, worst.loads, worst.stores);
+        }
         evidence.kernels = kernels;
     }
     Some(worst)
@@ -108,14 +143,21 @@ fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
 /// Takes the kernels of all members, each once, in order of their names.
 fn fold_kernels(group: &mut [Diagnostic], twice: Twice) -> Vec<KernelInstance> {
     let members = group.iter_mut().filter_map(|diagnostic| diagnostic.evidence.as_mut());
-    let mut folded: BTreeMap<(String, String, String, ResourceUsage), KernelInstance> = BTreeMap::new();
+    let mut folded: BTreeMap<(String, String, String, ResourceUsage, Option<String>), KernelInstance> = BTreeMap::new();
     for kernel in members.flat_map(|evidence| std::mem::take(&mut evidence.kernels)) {
-        let identity = (kernel.mangled.clone(), kernel.arch.clone(), kernel.toolkit.clone(), kernel.usage);
+        let (arch, toolkit, build) = (kernel.arch.clone(), kernel.toolkit.clone(), kernel.build.clone());
+        let identity = (kernel.mangled.clone(), arch, toolkit, kernel.usage, build);
         match folded.entry(identity) {
             Entry::Vacant(entry) => _ = entry.insert(kernel),
             Entry::Occupied(mut known) => {
                 let known = known.get_mut();
-                known.bytes = twice.combine(known, &kernel);
+                let bytes = twice.combine(known, &kernel);
+                if bytes > known.bytes.max(kernel.bytes) {
+                    (known.loads, known.stores) = (known.loads + kernel.loads, known.stores + kernel.stores);
+                } else {
+                    (known.loads, known.stores) = (known.loads, known.stores).max((kernel.loads, kernel.stores));
+                }
+                known.bytes = bytes;
                 known.loaded_at.extend(kernel.loaded_at);
                 known.loaded_at.sort();
                 known.loaded_at.dedup();

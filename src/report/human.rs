@@ -7,11 +7,13 @@ use codespan_reporting::files;
 use codespan_reporting::term::termcolor::{Ansi, NoColor};
 use codespan_reporting::term::{Config, emit_to_write_style};
 
-use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity};
+use lmem_base::diagnostic::{Diagnostic, Label, Report, Severity};
 use lmem_base::source::Span;
 
 use super::excerpt::{Excerpts, clean, one_line};
-use super::{Context, facts, suggestion};
+use super::figures::Figures;
+use super::wrap::wrapped;
+use super::{Context, facts, group, suggestion};
 
 /// Columns for line numbers and borders.
 const GUTTER: usize = 10;
@@ -19,23 +21,41 @@ const GUTTER: usize = 10;
 const MIN_WIDTH: usize = 40;
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
-    report.diagnostics.iter().try_for_each(|diagnostic| out.write_all(text(diagnostic, cx).as_bytes()))
+    group::by_cause(&report.diagnostics).iter().try_for_each(|shown| out.write_all(text(shown, cx).as_bytes()))
 }
 
 /// One diagnostic with its help, and an empty line behind it.
 pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
     let excerpts = Excerpts::new(&spans(diagnostic), cx.width.saturating_sub(GUTTER).max(MIN_WIDTH));
     let mut text = part(&shown(diagnostic, &excerpts), &excerpts, cx.color);
+    if let Some(kernel) = Figures::new(facts::kernels(diagnostic), None).kernel() {
+        text = with_kernel(&text, &kernel);
+    }
     for help in &diagnostic.help {
-        let message = clean(&help.message).replace('\n', "\n      ");
+        let message = wrapped(&clean(&help.message), "help: ".len(), "      ");
         text.push_str(&part(&Shown::help().with_message(message), &excerpts, cx.color));
     }
     let primary = diagnostic.primary.as_ref().map(|label| &label.span.file);
-    for suggested in &diagnostic.suggestions {
-        text.push_str(&suggestion::text(suggested, primary, cx.color));
+    for (index, suggested) in diagnostic.suggestions.iter().enumerate() {
+        if index > 0 && !cx.full {
+            let title = wrapped(&clean(&format!("or {}", suggested.title)), "help: ".len(), "      ");
+            text.push_str(&part(&Shown::help().with_message(title), &excerpts, cx.color));
+            continue;
+        }
+        let figures = Figures::new(facts::kernels(diagnostic), Some(suggested)).text();
+        text.push_str(&suggestion::text(suggested, figures.as_deref(), primary, cx));
     }
     text.push('\n');
     text
+}
+
+/// Names the only kernel behind the place of the finding.
+fn with_kernel(text: &str, kernel: &str) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+    if let Some(place) = lines.iter_mut().find(|line| line.contains("┌─ ")) {
+        place.push_str(&format!(" in {}", clean(kernel)));
+    }
+    lines.iter().fold(String::new(), |text, line| text + line + "\n")
 }
 
 fn spans(diagnostic: &Diagnostic) -> Vec<&Span> {
@@ -51,16 +71,20 @@ fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts) -> Shown<usize> {
     let primary = diagnostic.primary.iter().filter_map(|label| mark(label, LabelStyle::Primary, excerpts));
     let secondary = diagnostic.secondary.iter();
     let secondary = secondary.filter_map(|label| mark(label, style(label, &diagnostic.secondary), excerpts));
-    let notes = facts::notes_for_people(diagnostic).iter().map(|note| clean(note).into_owned()).collect();
+    let notes = facts::notes_for_people(diagnostic);
+    let notes = notes.iter().map(|note| wrapped(&clean(note), NOTE_LEAD, "")).collect();
+    let name = clean(diagnostic.code.name()).into_owned();
+    let lead = facts::severity_word(diagnostic.severity).len() + name.len() + "[]: ".len();
     let mut shown = Shown::new(level)
-        .with_message(clean(&diagnostic.message))
+        .with_message(wrapped(&clean(&diagnostic.message), lead, "    "))
         .with_labels(primary.chain(secondary).collect())
         .with_notes(notes);
-    if let Code::Compiler(name) = &diagnostic.code {
-        shown.code = Some(clean(name).into_owned());
-    }
+    shown.code = Some(name).filter(|name| !name.is_empty());
     shown
 }
+
+/// Columns before the text of a note, and as many before its further lines.
+const NOTE_LEAD: usize = 8;
 
 /// A label within another (the index in an access) is drawn with carets, else nothing would set it off.
 fn style(label: &Label, all: &[Label]) -> LabelStyle {
@@ -90,8 +114,17 @@ fn part(shown: &Shown<usize>, excerpts: &Excerpts, color: bool) -> String {
     });
     let text = text.unwrap_or_else(|_| format!("{}\n\n", shown.message));
     let lines = text.strip_suffix('\n').unwrap_or(&text).lines();
-    // codespan pads borders with spaces.
-    lines.fold(String::new(), |text, line| text + line.trim_end() + "\n")
+    // codespan pads borders with spaces, and has empty lines around excerpts.
+    lines.filter(|line| !is_bar(line)).fold(String::new(), |text, line| text + line.trim_end() + "\n")
+}
+
+/// Whether nothing but the border or the sign of a gap stands in a line, in whatever colour: numbers tell of gaps.
+fn is_bar(line: &str) -> bool {
+    let mut bare = String::new();
+    let mut parts = line.split('\u{1b}');
+    bare.push_str(parts.next().unwrap_or_default());
+    parts.for_each(|part| bare.push_str(part.split_once('m').map_or("", |(_, text)| text)));
+    matches!(bare.trim(), "│" | "·")
 }
 
 fn draw(shown: &Shown<usize>, excerpts: &Excerpts, color: bool) -> Result<String, files::Error> {
@@ -114,6 +147,7 @@ mod tests {
     use crate::cli::MessageFormat;
     use crate::report::fold::fold;
     use crate::report::samples;
+    use lmem_base::diagnostic::Code;
     use lmem_base::source::SourceFile;
     use snapbox::{IntoData, assert_data_eq, str};
 
@@ -289,7 +323,7 @@ warning: odd? spans
     fn a_kernel_in_one_long_line_is_cut_to_the_terminal() {
         let source = format!("const K: &str = \"{}float window[W];{}\";\n", "int x; ".repeat(40), " y();".repeat(40));
         let file = SourceFile::from_text("src/lib.rs", &source);
-        let label = samples::label(&file, "window", "128 bytes in every thread");
+        let label = samples::label(&file, "window", "128 B per thread");
         let packages = samples::packages();
         let cx = Context { width: 60, ..samples::context(&packages) };
         assert_data_eq!(

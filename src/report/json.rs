@@ -22,7 +22,8 @@ pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> 
         write_line(&CompilerMessage::new(diagnostic, package.copied(), cx), out)?;
     }
     let failed = report.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-    let success = !failed && report.summary.failed_units == 0 && !report.summary.interrupted;
+    let summary = &report.summary;
+    let success = !failed && summary.failed_units == 0 && !summary.interrupted && !summary.cargo_failed;
     let suppressions: Vec<_> = report.suppressions.iter().map(SuppressionMessage::new).collect();
     let lmem = (!suppressions.is_empty()).then_some(RunFacts { suppressions });
     write_line(&BuildFinished { reason: "build-finished", success, lmem }, out)
@@ -354,6 +355,10 @@ impl<'a> Lmem<'a> {
             loop_depth: 0,
             uniformity: None,
             kernels: Vec::new(),
+            size: None,
+            cause: None,
+            subject: None,
+            quotes_figures: false,
         };
         let Code::Lint(lint) = diagnostic.code else { return None };
         let evidence = diagnostic.evidence.as_ref().unwrap_or(NOTHING);

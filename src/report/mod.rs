@@ -4,9 +4,11 @@
 
 mod excerpt;
 mod facts;
+mod figures;
 mod fold;
 mod github;
 mod gitlab;
+mod group;
 mod human;
 mod json;
 mod junit;
@@ -17,6 +19,7 @@ mod sarif;
 mod short;
 mod suggestion;
 mod summary;
+mod wrap;
 
 #[cfg(test)]
 pub(crate) mod samples;
@@ -46,6 +49,8 @@ pub struct Context<'a> {
     pub color: bool,
     /// Columns of the terminal; `DEFAULT_WIDTH` where there is none.
     pub width: usize,
+    /// Whether edits are shown whole, however long.
+    pub full: bool,
 }
 
 /// Columns of source text that are shown where no terminal sets the limit; rustc's number.

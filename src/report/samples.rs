@@ -36,6 +36,9 @@ pub(super) fn kernel(name: &str, arch: &str, bytes: u64) -> KernelInstance {
         arch: arch.to_string(),
         toolkit: "13.5".to_string(),
         bytes,
+        loads: 0,
+        stores: 0,
+        build: None,
         usage: ResourceUsage { stack_frame: bytes, registers: 31, ..ResourceUsage::default() },
         flags: FlagOrigin::Config,
         loaded_at: Vec::new(),
@@ -66,17 +69,17 @@ pub(super) fn variable() -> Diagnostic {
 pub(crate) fn instance(width: u64, arch: &str) -> Diagnostic {
     let file = SourceFile::from_text("kernels/running_mean.cu", RUNNING_MEAN);
     let bytes = 4 * width;
-    let message =
-        format!("array `window` (`float[{width}]`, {bytes} bytes) lives in local memory: it is indexed at run time");
-    let primary = Label { span: Span::new(&file, 94..100), text: format!("{bytes} bytes in every thread") };
-    let loads = format!("{width} local loads, inside the loop at line 4");
+    let subject = format!("`window` (`float[{width}]`, {bytes} B)");
+    let message = format!("{subject} is in local memory: dynamically indexed");
+    let text = format!("{bytes} B per thread; {width} local loads, 1 store");
+    let primary = Label { span: Span::new(&file, 94..100), text };
     let index = RUNNING_MEAN.find("[k]").expect("the sample is indexed") + 1;
     Diagnostic {
-        secondary: vec![
-            label(&file, "window[k]", &loads),
-            Label { span: Span::new(&file, index..index + 1), text: "`k` is not known at compile time".to_string() },
-        ],
-        help: vec![Help { message: "index with the loop counter, and unroll the loop".to_string() }],
+        secondary: vec![Label {
+            span: Span::new(&file, index..index + 1),
+            text: "divergent, loaded from memory (loop at line 4)".to_string(),
+        }],
+        help: vec![Help { message: "index with the loop counter and unroll".to_string() }],
         evidence: Some(Evidence {
             variable: Some("window".to_string()),
             variable_type: Some(format!("float[{width}]")),
@@ -85,7 +88,14 @@ pub(crate) fn instance(width: u64, arch: &str) -> Diagnostic {
             stores: 1,
             loop_depth: 2,
             uniformity: Some(Uniformity::PerThread),
-            kernels: vec![kernel(&format!("running_mean<{width}>"), arch, bytes)],
+            kernels: vec![KernelInstance {
+                loads: width,
+                stores: 1,
+                ..kernel(&format!("running_mean<{width}>"), arch, bytes)
+            }],
+            size: Some(bytes),
+            subject: Some((subject, "dynamically indexed".to_string())),
+            ..Evidence::default()
         }),
         ..diagnostic(Code::Lint("dynamic_index"), &message, primary)
     }
@@ -95,14 +105,18 @@ pub(crate) fn instance(width: u64, arch: &str) -> Diagnostic {
 pub(super) fn spill() -> Diagnostic {
     let text = "// größe\nconst SRC: &str = \"extern \\\"C\\\" __global__ void gemm_tile(float* c) {}\";\n";
     let file = SourceFile::from_text("src/kernels.rs", text);
-    let message = "kernel `gemm_tile` spills 380 bytes: 32 registers per thread are allowed, it needs 71";
+    let message = "kernel `gemm_tile` spills: launch bounds allow 32 registers, 71 needed";
     let mut kernel = kernel("gemm_tile", "sm_90", 380);
     kernel.usage = ResourceUsage { stack_frame: 384, spill_stores: 380, spill_loads: 420, registers: 32, shared: 0 };
     kernel.flags = FlagOrigin::Assumed;
     Diagnostic {
-        notes: vec!["the limit comes from `__launch_bounds__(1024, 2)`: 65536 / (1024 × 2) = 32".to_string()],
+        notes: vec!["spills in the loop at line 9".to_string()],
         evidence: Some(Evidence { bytes: 380, loads: 105, stores: 95, kernels: vec![kernel], ..Evidence::default() }),
-        ..diagnostic(Code::Lint("register_spill"), message, label(&file, "gemm_tile", "380 bytes in every thread"))
+        ..diagnostic(
+            Code::Lint("register_spill"),
+            message,
+            label(&file, "gemm_tile", "380 B of stack per thread for spills"),
+        )
     }
 }
 
@@ -111,7 +125,7 @@ pub(super) fn header() -> Diagnostic {
     let header = SourceFile::from_text("include/scan.cuh", "#pragma once\nstruct Scan { int count[4]; };\n");
     let file =
         SourceFile::from_text("kernels/scan.cu", "#include \"scan.cuh\"\n// 直方图 🦀\n/* 值 */ s.count[k]++;\n");
-    let message = "field `count` (`int[4]`, 16 bytes) lives in local memory";
+    let message = "`count` (`int[4]`, 16 B) is in local memory: dynamically indexed";
     Diagnostic {
         severity: Severity::Error,
         secondary: vec![label(&file, "s.count[k]", "indexed here")],
@@ -124,7 +138,7 @@ pub(super) fn header() -> Diagnostic {
             kernels: vec![kernel("scan", "sm_90", 16)],
             ..Evidence::default()
         }),
-        ..diagnostic(Code::Lint("dynamic_index"), message, label(&header, "count", "16 bytes in every thread"))
+        ..diagnostic(Code::Lint("dynamic_index"), message, label(&header, "count", "16 B per thread"))
     }
 }
 
@@ -181,6 +195,7 @@ pub(super) fn context(packages: &[PackageInfo]) -> Context<'_> {
         lint_docs: docs,
         color: false,
         width: DEFAULT_WIDTH,
+        full: false,
     }
 }
 

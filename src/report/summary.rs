@@ -53,16 +53,14 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
         let units = files(summary.failed_units);
         let of_all =
             if summary.failed_units < summary.units { format!(" of {}", summary.units) } else { String::new() };
-        push("Failed", Color::Red, format!("{units}{of_all} did not compile: what they hold was not checked"));
+        push("Failed", Color::Red, format!("{units}{of_all} did not compile and were not checked"));
     }
     if summary.not_analysed > 0 {
-        let texts = count(summary.not_analysed as u64, "kernel text");
+        let texts = count(summary.not_analysed as u64, "kernel source");
         push(
             "Skipped",
             Color::Yellow,
-            format!(
-                "{texts} that could not be analysed, each with a note that says why; `cargo lmem run` sees what a program makes"
-            ),
+            format!("{texts} not checked, see the notes; `cargo lmem run` sees what a program makes"),
         );
     }
     if summary.interrupted {
@@ -92,6 +90,9 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
     if !summary.suggested.is_empty() {
         push("Suggested", Color::Cyan, suggested(summary));
     }
+    for note in notes(summary) {
+        push("Note", Color::Cyan, note);
+    }
     let color = if summary.failed_units == 0 && !summary.interrupted { Color::Green } else { Color::Yellow };
     push("Finished", color, finished(summary, elapsed));
     lines
@@ -103,34 +104,53 @@ fn suggested(summary: &Summary) -> String {
     let open = number(Applicability::HasPlaceholders);
     let mut parts = Vec::new();
     if safe > 0 {
-        parts.push(format!("`--fix` writes {safe}"));
+        parts.push(format!("{safe} with `--fix`"));
     }
     if judged > 0 {
-        let more = if safe > 0 { " more" } else { "" };
-        parts.push(format!("`--fix --unsafe-fixes` {judged}{more}, to be judged"));
+        parts
+            .push(format!("{judged} with `--fix --unsafe-fixes` (review {})", if judged == 1 { "it" } else { "them" }));
     }
     if open > 0 {
-        parts.push(format!("{open} with a number for you to write"));
+        parts.push(format!("{open} by hand (a number is yours to write)"));
     }
-    format!("{}: {}", count((safe + judged + open) as u64, "proven edit"), parts.join("; "))
+    let noun = if safe + judged + open == 1 { "verified fix" } else { "verified fixes" };
+    format!("{} {noun}: {}", safe + judged + open, parts.join(", "))
 }
 
 fn found(summary: &Summary) -> String {
     let total: usize = summary.findings.values().sum();
     let place = match summary.architectures.len() {
         0 | 1 => String::new(),
-        _ => format!(" for {}", summary.frame_architecture),
+        _ => format!(" ({})", summary.frame_architecture),
     };
     let frames = match (summary.frame_bytes, summary.unexplained_bytes) {
         (0, _) => "no local memory".to_string(),
-        (frame, 0) => format!("{} of local memory{place}, all explained", count(frame, "byte")),
-        (frame, unexplained) => format!("{} of local memory{place}, {unexplained} unexplained", count(frame, "byte")),
+        (frame, unexplained) => {
+            // Rounded down: what is left must not look like nothing.
+            let percent = (frame - unexplained.min(frame)) * 100 / frame;
+            format!("{frame} B of stack frames over all kernels{place}, {percent} % attributed")
+        }
     };
     if total == 0 {
         return format!("nothing to report; {frames}");
     }
     let lints: Vec<String> = summary.findings.iter().map(|(lint, number)| format!("{number} {lint}")).collect();
-    format!("{} ({}); {frames}", count(total as u64, "problem"), lints.join(", "))
+    format!("{} ({}); {frames}", count(total as u64, "finding"), lints.join(", "))
+}
+
+/// What holds for all findings, once.
+fn notes(summary: &Summary) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(lint) = summary.findings.keys().next() {
+        notes.push(format!(
+            "`cargo lmem explain {lint}` tells more; `// lmem: allow({lint})` above the code silences one"
+        ));
+    }
+    if summary.assumed_units > 0 && summary.assumed_units > summary.failed_units {
+        let units = files(summary.assumed_units);
+        notes.push(format!("flags of {units} are assumed; `--capture` takes those of your build scripts"));
+    }
+    notes
 }
 
 /// `12 known findings, not shown; 1 new, 2 worse`
@@ -187,7 +207,7 @@ mod tests {
         assert_data_eq!(
             summary(&report, Duration::from_millis(1234), false),
             str![[r#"
-      Failed 1 source of 12 did not compile: what they hold was not checked
+      Failed 1 source of 12 did not compile and were not checked
      Skipped 2 kernel texts that could not be analysed, each with a note that says why; `cargo lmem run` sees what a program makes
        Found 3 problems (2 dynamic_index, 1 register_spill); 4096 bytes of local memory for sm_80, 128 unexplained
     Finished 236 kernel builds for sm_80, sm_90 in 1.23s (12 sources, 10 from the cache)
@@ -205,7 +225,7 @@ mod tests {
         assert_data_eq!(
             text(&failed, false),
             str![[r#"
-      Failed 3 sources did not compile: what they hold was not checked
+      Failed 3 sources did not compile and were not checked
     Finished nothing was checked, in 0.00s
 
 "#]]

@@ -32,21 +32,21 @@ pub struct Terms {
 /// Why edits are not suggested.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Fault {
-    #[error("it does not compile{}", .0.as_ref().map(|said| format!(": {said}")).unwrap_or_default())]
+    #[error("does not compile{}", .0.as_ref().map(|said| format!(": {said}")).unwrap_or_default())]
     NotCompiled(Option<String>),
-    #[error("a kernel is not there any more")]
+    #[error("a kernel disappears")]
     Missing,
-    #[error("the local memory does not become less, or is spilled instead")]
+    #[error("does not reduce local memory, or turns it into spills")]
     NoGain,
-    #[error("half of the resident warps would be lost, and not so much work is saved")]
+    #[error("halves occupancy, saves less")]
     Occupancy,
-    #[error("shared memory leaves room for {1} of {0} resident warps, and not so much work is saved")]
+    #[error("shared memory leaves {1} of {0} warps resident, saves less")]
     Room(u32, u32),
-    #[error("the estimated work rises from {0} to {1}")]
+    #[error("estimated cost {}", rise(*.0, *.1))]
     Work(u64, u64),
-    #[error("another function gets more local memory")]
+    #[error("more local memory in another function")]
     OtherFunction,
-    #[error("a kernel of the finding is in a unit that does not read the edited file")]
+    #[error("a kernel of the finding does not read the edited file")]
     OtherUnit,
 }
 
@@ -54,6 +54,14 @@ impl Fault {
     /// Whether what was tried does not help, however it is written: not only these edits.
     pub fn is_of_the_idea(&self) -> bool {
         matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Room(..))
+    }
+}
+
+/// `2.2× higher`
+fn rise(before: u64, after: u64) -> String {
+    match (after.saturating_mul(10) / before.max(1)).max(10) {
+        tenths @ 11.. => format!("{}.{}× higher", tenths / 10, tenths % 10),
+        _ => "a little higher".to_string(),
     }
 }
 

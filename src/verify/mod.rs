@@ -19,7 +19,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lmem_base::diagnostic::{
-    Applicability, Diagnostic, Edit, Evidence, KernelInstance, Suggestion, Uniformity, Verification, VerifiedKernel,
+    Applicability, Diagnostic, Edit, Evidence, Help, KernelInstance, Suggestion, Uniformity, Verification,
+    VerifiedKernel,
 };
 use lmem_base::edit;
 use lmem_base::gpu::Arch;
@@ -202,14 +203,34 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) 
         }
     }
     diagnostic.suggestions = open;
+    let mut rejected: Vec<String> = Vec::new();
     for (title, fault) in refuted.into_iter().filter(|(_, fault)| fault.is_of_the_idea()) {
-        // The words say what was just seen not to help.
-        diagnostic.help.clear();
-        let note = format!("tried by recompiling and of no use: {title}: {fault}");
+        let tried = format!("{title} ({fault})");
         // Two forms of one idea fail for one reason.
-        if !diagnostic.notes.contains(&note) {
-            diagnostic.notes.push(note);
+        if !rejected.contains(&tried) {
+            rejected.push(tried);
         }
+    }
+    if rejected.is_empty() {
+        return;
+    }
+    diagnostic.notes.push(format!("tried and rejected: {}", rejected.join("; ")));
+    // The words say what was just seen not to help.
+    diagnostic.help.clear();
+    if diagnostic.suggestions.is_empty() {
+        diagnostic.help.push(Help { message: dead_end(diagnostic) });
+    }
+}
+
+/// What remains to be done where no edit helps.
+fn dead_end(diagnostic: &Diagnostic) -> String {
+    let uniformity = diagnostic.evidence.as_ref().and_then(|evidence| evidence.uniformity);
+    let name = diagnostic.code.name();
+    match uniformity {
+        Some(Uniformity::Uniform) if name == "dynamic_index" => {
+            format!("no edit found that helps, and a uniform index costs little (`// lmem: allow({name})` silences it)")
+        }
+        _ => format!("no edit found that helps; restructure, or silence it with `// lmem: allow({name})`"),
     }
 }
 

@@ -54,6 +54,7 @@ pub fn report(outcome: &Outcome, format: MessageFormat) -> Result<String, Proble
         lint_docs: lmem_lints::documentation,
         color: false,
         width: DEFAULT_WIDTH,
+        full: false,
     };
     let mut text = Vec::new();
     render(&outcome.report, format, &cx, &mut text).map_err(|error| error.to_string())?;

@@ -233,7 +233,13 @@ pub struct KernelInstance {
     pub toolkit: String,
     /// Bytes of this kernel's frame that the diagnostic explains.
     pub bytes: u64,
+    /// Local loads and stores in its machine code that the diagnostic speaks of.
+    pub loads: u64,
+    pub stores: u64,
     pub usage: ResourceUsage,
+    /// What tells this compilation of the file from the others, where it is compiled in several ways: `-DTAPS=8`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
     /// Where the flags of the unit came from.
     pub flags: FlagOrigin,
     /// Where Rust code loads it by its name.
@@ -308,7 +314,7 @@ pub struct Evidence {
     pub variable_type: Option<String>,
     /// The largest of `kernels[].bytes`.
     pub bytes: u64,
-    /// Local loads and stores in the machine code of the worst kernel.
+    /// Local loads and stores in the machine code of the worst kernel: those of its entry in `kernels`.
     pub loads: u64,
     pub stores: u64,
     /// Loops around the guilty access in the machine code.
@@ -316,6 +322,18 @@ pub struct Evidence {
     /// `uniform` across the warp, `per-thread`, or unknown.
     pub uniformity: Option<Uniformity>,
     pub kernels: Vec<KernelInstance>,
+    /// Bytes of the variable alone; the label of its declaration is made of it and the figures above.
+    #[serde(skip)]
+    pub size: Option<u64>,
+    /// What findings with one cause have in common: one call, one table of functions, one recursion. People read them as one.
+    #[serde(skip)]
+    pub cause: Option<String>,
+    /// What the message says is in local memory, and why: findings with one cause share the latter.
+    #[serde(skip)]
+    pub subject: Option<(String, String)>,
+    /// Words beside the table quote figures of the worst kernel, which others may not have.
+    #[serde(skip)]
+    pub quotes_figures: bool,
 }
 
 impl Evidence {
@@ -401,6 +419,8 @@ pub struct Summary {
     pub units_without_kernels: usize,
     pub failed_units: usize,
     pub cached_units: usize,
+    /// Units that were compiled with flags that nobody said.
+    pub assumed_units: usize,
     /// Findings by lint, after folding.
     pub findings: BTreeMap<String, usize>,
     /// The architecture with the most local memory.
@@ -422,6 +442,8 @@ pub struct Summary {
     pub baseline: Option<BaselineTally>,
     /// Ctrl-C ended the run.
     pub interrupted: bool,
+    /// `cargo check`, which ran first, found errors.
+    pub cargo_failed: bool,
 }
 
 impl Summary {

@@ -27,7 +27,7 @@ const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
 /// A select over the components, and a shift, in place of an index.
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let name = &object.variable.as_ref()?.name;
-    let title = format!("select the component of `{name}`, and take the part out of it");
+    let title = format!("select the component of `{name}` and extract the part with a shift");
     Some(Rewrite::new(Applicability::MaybeIncorrect, selects(object)?).suggestion(title))
 }
 

@@ -37,6 +37,6 @@ fn offer(cx: &LintContext<'_>, tables: Vec<FunctionTable>) -> Option<Suggestion>
     };
     let names: Vec<String> = tables.iter().map(|table| format!("`{}`", table.name)).collect();
     let edits: Vec<Edit> = tables.into_iter().flat_map(|table| table.edits).collect();
-    let title = format!("call the functions of {} by name, in a `switch`", names.join(" and "));
+    let title = format!("replace {} by a `switch` over direct calls", names.join(" and "));
     Some(Rewrite::new(applicability, edits).suggestion(title))
 }

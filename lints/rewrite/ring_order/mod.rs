@@ -44,11 +44,11 @@ fn suggestion(object: &StackObject, ordered: &Ordered, form: Form) -> Option<Sug
         return None;
     }
     let title = match selects {
-        false => "visit the elements in their own order, in an unrolled loop",
-        true => "visit the elements in their own order, in an unrolled loop, and select the one that is used alone",
+        false => "iterate in storage order and unroll",
+        true => "iterate in storage order and unroll, and select the single element",
     };
     let rounds_anew = object.variable.as_ref().is_some_and(|variable| is_floating(&variable.type_text));
-    let title = format!("{title}{}", if rounds_anew { " (sums round in another order)" } else { "" });
+    let title = format!("{title}{}", if rounds_anew { ", which sums in another order" } else { "" });
     let rewrite = ordered.rewrite.clone().and(selection.rewrite)?.and(Unrolled::of(object)?.rewrite)?;
     Some(rewrite.keeping_loops(false).suggestion(title))
 }

@@ -56,8 +56,8 @@ pub fn suggestion(object: &StackObject, form: Form) -> Option<Suggestion> {
     }
     let unrolled = Unrolled::of(object)?;
     let title = match unrolled.rewrite.edits.is_empty() {
-        true => "select the element in an unrolled loop over all of them",
-        false => "select the element in an unrolled loop over all of them, and unroll the loops over it",
+        true => "replace the dynamic index by an unrolled select",
+        false => "replace the dynamic index by an unrolled select, and unroll the loops over the array",
     };
     Some(selection.rewrite.and(unrolled.rewrite)?.suggestion(title))
 }

@@ -8,13 +8,14 @@ pub mod spilling;
 
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::gpu::DECLARED_SHARED;
+use lmem_base::words::bytes;
 use lmem_frame::{EscapeKind, StackObject};
 use nv_code::PtxFunction;
 
 use self::declaration::{Columns, PrivateVariable, private_variable};
 use super::Rewrite;
 use super::facts::text::split_at_commas;
-use crate::framework::{LintContext, bytes};
+use crate::framework::LintContext;
 
 /// Threads of a block as a thread counts them, by the axes that they lie along.
 const OWN_COLUMNS: [&str; 3] = [
@@ -79,14 +80,12 @@ fn keep_laid_out(
     let size = room_for(cx, object, threads, layout)?;
     let edits = edits(cx, object, variable, &block, layout)?;
     let place = match layout {
-        Layout::Columns => format!("keep `{name}` in shared memory, {} for a block of {threads} threads", room(size)),
-        Layout::Rows => format!("keep `{name}` in shared memory, a row for each thread of a block of {threads}"),
+        Layout::Columns => format!("move `{name}` to shared memory ({} per block of {threads} threads)", room(size)),
+        Layout::Rows => format!("move `{name}` to shared memory (one row per thread, {threads} threads per block)"),
     };
     let (title, applicability) = match is_known {
         true => (place, Applicability::MaybeIncorrect),
-        false => {
-            (format!("{place}: write the size of your blocks in place of {threads}"), Applicability::HasPlaceholders)
-        }
+        false => (format!("{place}; replace {threads} by your block size"), Applicability::HasPlaceholders),
     };
     let rewrite = Rewrite::new(applicability, edits).within_kernel(variable.is_of_kernel);
     Some(rewrite.threads(block.is_launched.then_some(threads)).suggestion(title))
@@ -206,6 +205,6 @@ mod tests {
 
     #[test]
     fn sizes_are_short() {
-        assert_eq!((room(32 << 10), room(1000)), ("32 KiB".to_string(), "1000 bytes".to_string()));
+        assert_eq!((room(32 << 10), room(1000)), ("32 KiB".to_string(), "1000 B".to_string()));
     }
 }

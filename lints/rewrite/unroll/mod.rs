@@ -34,14 +34,14 @@ pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let Unrolled { rewrite, loops, has_guards } = Unrolled::of(object)?;
     let is_certain = rewrite.applicability == Applicability::MachineApplicable;
     let title = match (loops, has_guards, is_certain) {
-        (1, false, _) => "unroll the loop, its length is known",
-        (_, false, _) => "unroll the loops over it, their lengths are known",
-        (1, true, true) => "let the loop run to the array's extent, with a guard inside, and unroll it",
-        (_, true, true) => "let the loops over it run to its extent, with a guard inside, and unroll them",
+        (1, false, _) => "unroll the loop (constant trip count)",
+        (_, false, _) => "unroll the loops over the array (constant trip counts)",
+        (1, true, true) => "use the array size as trip count, guard the body, and unroll",
+        (_, true, true) => "use the array size as trip count of all loops over it, guard their bodies, and unroll",
         (1, true, false) => {
-            "if the loop never runs beyond the array's extent: run to it, with a guard inside, and unroll"
+            "use the array size as trip count, guard the body, and unroll (if the loop never exceeds it)"
         }
-        (_, true, false) => "if no loop runs beyond the array's extent: run to it, with guards inside, and unroll",
+        (_, true, false) => "use the array size as trip count, guard the bodies, and unroll (if no loop exceeds it)",
     };
     Some(rewrite.suggestion(title))
 }

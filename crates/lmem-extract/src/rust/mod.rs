@@ -271,7 +271,7 @@ impl<'a> Extractor<'a> {
             }
             let text = rust.decode(literal.clone());
             if text.is_some_and(|text| marker::is_kernel(text.as_str()) || marker::is_ptx(text.as_str())) {
-                let reason = "it reaches no call that is known to compile it".to_string();
+                let reason = "no known compile call uses this string".to_string();
                 self.strings.unresolved.push(Unresolved { span, reason });
             }
         }

@@ -165,9 +165,9 @@ fn text_that_is_not_known_is_said() {
         kernel("fn g() { let s = \"\"; fn h() { compile_ptx(s) } }"),
         "s: `s` is not defined in the code that is checked"
     );
-    assert!(kernel("fn g() { other(\"K\") }").ends_with("it reaches no call that is known to compile it"));
-    assert!(kernel("fn g() { create_program(c\"K\") }").ends_with("it reaches no call that is known to compile it"));
-    assert!(kernel("fn g(x: X) { x.compile_ptx(\"K\") }").ends_with("it reaches no call that is known to compile it"));
+    assert!(kernel("fn g() { other(\"K\") }").ends_with("no known compile call uses this string"));
+    assert!(kernel("fn g() { create_program(c\"K\") }").ends_with("no known compile call uses this string"));
+    assert!(kernel("fn g(x: X) { x.compile_ptx(\"K\") }").ends_with("no known compile call uses this string"));
 }
 
 #[test]

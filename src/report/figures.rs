@@ -1,0 +1,358 @@
+//! The figures of kernels, before an edit and after it: one place makes all of them for people.
+//!
+//! Kernels and architectures that agree in their memory share a row. Registers and occupancy, which differ from
+//! architecture to architecture all the time, are ranges there: the JSON format has each.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use lmem_base::diagnostic::{Footprint, KernelInstance, ResourceUsage, Suggestion, VerifiedKernel};
+use lmem_base::gpu::Arch;
+use lmem_base::words::plural;
+
+/// Rows of a table of kernels; the JSON format has all.
+const MAX_ROWS: usize = 6;
+/// Characters of a kernel's name in a table.
+const MAX_NAME: usize = 48;
+
+/// What people read below an excerpt, or below an edit: a sentence, or a table.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Figures {
+    rows: Vec<(Key, Row)>,
+    is_verified: bool,
+}
+
+/// What shares a row.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    bytes: Reverse<u64>,
+    /// The largest of a name come first, and its other rows behind it.
+    name: String,
+    build: Option<String>,
+    before: Memory,
+    after: Option<Memory>,
+}
+
+/// What ptxas reports in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Memory {
+    stack_frame: Reverse<u64>,
+    spill_stores: u64,
+    spill_loads: u64,
+    shared: u64,
+}
+
+impl From<&ResourceUsage> for Memory {
+    fn from(usage: &ResourceUsage) -> Self {
+        Self {
+            stack_frame: Reverse(usage.stack_frame),
+            spill_stores: usage.spill_stores,
+            spill_loads: usage.spill_loads,
+            shared: usage.shared,
+        }
+    }
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Row {
+    architectures: BTreeSet<(Arch, String)>,
+    registers: [Range; 2],
+    occupancy: [Range; 2],
+}
+
+/// The least and the most of a figure; nothing where no kernel has it.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Range(Option<(u32, u32)>);
+
+impl Range {
+    fn add(&mut self, value: u32) {
+        self.0 = Some(self.0.map_or((value, value), |(least, most)| (least.min(value), most.max(value))));
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some((least, most)) if least == most => write!(f, "{least}"),
+            Some((least, most)) => write!(f, "{least}–{most}"),
+            None => write!(f, "-"),
+        }
+    }
+}
+
+impl Figures {
+    /// Those of a finding's kernels, with what a verified suggestion makes of them.
+    pub fn new(kernels: &[KernelInstance], suggestion: Option<&Suggestion>) -> Self {
+        let verification = suggestion.and_then(|suggestion| suggestion.verification.as_ref());
+        let toolkits: BTreeSet<&str> = kernels.iter().map(|kernel| kernel.toolkit.as_str()).collect();
+        let mut rows: BTreeMap<Key, Row> = BTreeMap::new();
+        for kernel in kernels {
+            let verified = verification.and_then(|verification| verified(&verification.kernels, kernel));
+            if verification.is_some() && verified.is_none() {
+                continue;
+            }
+            let toolkit = if toolkits.len() > 1 { format!(" (CUDA {})", kernel.toolkit) } else { String::new() };
+            let key = Key {
+                bytes: Reverse(kernel.bytes),
+                name: kernel.name.clone(),
+                build: kernel.build.clone(),
+                before: (&kernel.usage).into(),
+                after: verified.map(|verified| (&verified.after.usage).into()),
+            };
+            let row = rows.entry(key).or_default();
+            row.architectures.insert((Arch::of(&kernel.arch), format!("{}{toolkit}", kernel.arch)));
+            let after = verified.map(|verified| &verified.after);
+            add(&mut row.registers, kernel.usage.registers, after.map(|after| after.usage.registers));
+            let before = verified.and_then(|verified| verified.before.occupancy_percent);
+            if let (Some(before), Some(after)) = (before, after.and_then(|after: &Footprint| after.occupancy_percent)) {
+                add(&mut row.occupancy, before, Some(after));
+            }
+        }
+        Self { rows: rows.into_iter().collect(), is_verified: verification.is_some() }
+    }
+
+    /// The figures as lines; nothing where there is no kernel to speak of.
+    pub fn text(&self) -> Option<String> {
+        let verified = if self.is_verified { "verified" } else { "" };
+        match self.rows.as_slice() {
+            [] => self.is_verified.then(|| verified.to_string()),
+            [(key, row)] => Some(self.sentence(key, row)),
+            _ => Some(self.table(verified)),
+        }
+    }
+
+    /// The only kernel, or how many there are: the place of a finding says it.
+    pub fn kernel(&self) -> Option<String> {
+        let names: BTreeSet<&str> = self.rows.iter().map(|(key, _)| key.name.as_str()).collect();
+        match names.len() {
+            1 => names.first().map(|name| format!("`{}`", shorten(name))),
+            _ => None,
+        }
+    }
+
+    fn sentence(&self, key: &Key, row: &Row) -> String {
+        let columns: Vec<Column> = self.columns().into_iter().filter(|column| *column != Column::Share).collect();
+        let figures = columns.iter().map(|column| format!("{} {}", column.name(), column.cell(key, row)));
+        let figures = figures.collect::<Vec<_>>().join(", ");
+        let build = key.build.as_ref().map(|build| format!(", `{build}`")).unwrap_or_default();
+        let architectures = join(&row.architectures);
+        match self.is_verified {
+            true => format!("verified ({architectures}{build}): {figures}"),
+            false => format!("{architectures}{build}: {figures}"),
+        }
+    }
+
+    /// The columns that say something.
+    fn columns(&self) -> Vec<Column> {
+        let all = [
+            Column::Stack,
+            Column::Share,
+            Column::SpillStores,
+            Column::SpillLoads,
+            Column::Registers,
+            Column::Shared,
+            Column::Occupancy,
+        ];
+        all.into_iter().filter(|column| self.rows.iter().any(|(key, row)| column.is_said(key, row))).collect()
+    }
+
+    fn table(&self, verified: &str) -> String {
+        let (columns, shown) = (self.columns(), &self.rows[..self.rows.len().min(MAX_ROWS)]);
+        let names: BTreeSet<(&str, Option<&str>)> =
+            self.rows.iter().map(|(key, _)| (key.name.as_str(), key.build.as_deref())).collect();
+        let one = (names.len() == 1).then_some(());
+        let is_verified = !verified.is_empty();
+        // The place of the finding has the name of the only kernel, else each row has its own.
+        let corner = if is_verified { verified } else { "" };
+        let mut heading = vec![corner.to_string()];
+        heading.extend(one.is_none().then(String::new));
+        heading.extend(columns.iter().map(|column| column.name().to_string()));
+        let mut cells = vec![heading];
+        for (key, row) in shown {
+            let mut line = match one {
+                Some(_) => vec![join(&row.architectures)],
+                None => vec![named(key), join(&row.architectures)],
+            };
+            line.extend(columns.iter().map(|column| column.cell(key, row)));
+            cells.push(line);
+        }
+        let names = if one.is_some() { 1 } else { 2 };
+        let mut lines = align(&cells, names);
+        lines.extend(self.rest());
+        lines.join("\n")
+    }
+
+    fn rest(&self) -> Option<String> {
+        let hidden = self.rows.get(MAX_ROWS..).filter(|hidden| !hidden.is_empty())?;
+        let kernels: BTreeSet<&str> = hidden.iter().map(|(key, _)| key.name.as_str()).collect();
+        let kernels = plural(kernels.len() as u64, "more kernel");
+        Some(format!("… and {kernels} (all in `--message-format json`)"))
+    }
+}
+
+fn add(ranges: &mut [Range; 2], before: u32, after: Option<u32>) {
+    // ptxas counts registers of kernels; functions that they call take part in those.
+    if before > 0 {
+        ranges[0].add(before);
+        after.into_iter().for_each(|after| ranges[1].add(after));
+    }
+}
+
+/// A file that is compiled in several ways has a kernel several times.
+fn verified<'v>(verified: &'v [VerifiedKernel], kernel: &KernelInstance) -> Option<&'v VerifiedKernel> {
+    let mut same = verified.iter().filter(|it| it.mangled == kernel.mangled && it.arch == kernel.arch);
+    let first = same.clone().next();
+    same.find(|it| it.before.usage == kernel.usage).or(first)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Stack,
+    /// The part of the frame that the finding speaks of.
+    Share,
+    SpillStores,
+    SpillLoads,
+    Registers,
+    Shared,
+    Occupancy,
+}
+
+impl Column {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Stack => "stack frame",
+            Self::Share => "of it here",
+            Self::SpillStores => "spill stores",
+            Self::SpillLoads => "spill loads",
+            Self::Registers => "registers",
+            Self::Shared => "shared memory",
+            Self::Occupancy => "occupancy",
+        }
+    }
+
+    /// Whether a row has something to say in this column.
+    fn is_said(self, key: &Key, row: &Row) -> bool {
+        let differs = |figure: fn(&Memory) -> u64| key.after.is_some_and(|after| figure(&after) != figure(&key.before));
+        match self {
+            Self::Stack => true,
+            Self::Share => key.after.is_none() && key.bytes.0 > 0 && key.bytes.0 != key.before.stack_frame.0,
+            Self::SpillStores | Self::SpillLoads => {
+                let spilled = |memory: Memory| memory.spill_stores + memory.spill_loads > 0;
+                spilled(key.before) || key.after.is_some_and(spilled)
+            }
+            Self::Registers => row.registers[0].0.is_some(),
+            Self::Shared => differs(|memory| memory.shared),
+            Self::Occupancy => row.occupancy[0] != row.occupancy[1],
+        }
+    }
+
+    fn cell(self, key: &Key, row: &Row) -> String {
+        let memory = |figure: fn(&Memory) -> u64| {
+            let before = figure(&key.before);
+            match key.after.map(|after| figure(&after)).filter(|after| *after != before) {
+                Some(after) => format!("{before} → {after} B"),
+                None => format!("{before} B"),
+            }
+        };
+        let ranges = |[before, after]: [Range; 2], unit: &str| match after.0.is_some() && before != after {
+            true => format!("{before} → {after}{unit}"),
+            false if before.0.is_none() => "-".to_string(),
+            false => format!("{before}{unit}"),
+        };
+        match self {
+            Self::Stack => memory(|memory| memory.stack_frame.0),
+            Self::Share => format!("{} B", key.bytes.0),
+            Self::SpillStores => memory(|memory| memory.spill_stores),
+            Self::SpillLoads => memory(|memory| memory.spill_loads),
+            Self::Shared => memory(|memory| memory.shared),
+            Self::Registers => ranges(row.registers, ""),
+            Self::Occupancy => ranges(row.occupancy, " %"),
+        }
+    }
+}
+
+fn named(key: &Key) -> String {
+    let build = key.build.as_ref().map(|build| format!(" with `{build}`")).unwrap_or_default();
+    format!("`{}`{build}", shorten(&key.name))
+}
+
+fn join(architectures: &BTreeSet<(Arch, String)>) -> String {
+    architectures.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// The first columns are names and stand left, the others are numbers and stand right.
+fn align(rows: &[Vec<String>], names: usize) -> Vec<String> {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let cell = |(column, text): (usize, &String)| match column < names {
+        true => format!("{text:<width$}", width = widths[column]),
+        false => format!("{text:>width$}", width = widths[column]),
+    };
+    rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")).collect()
+}
+
+/// Template arguments stand at the end and differ, so a long name loses its middle.
+pub(super) fn shorten(name: &str) -> String {
+    let length = name.chars().count();
+    if length <= MAX_NAME {
+        return name.to_string();
+    }
+    let half = MAX_NAME / 2;
+    let head: String = name.chars().take(half).collect();
+    let tail: String = name.chars().skip(length - (half - 1)).collect();
+    format!("{head}…{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples;
+
+    fn text(kernels: &[KernelInstance]) -> String {
+        Figures::new(kernels, None).text().unwrap()
+    }
+
+    #[test]
+    fn one_kernel_is_a_sentence() {
+        let mut kernel = samples::kernel("running_mean<32>", "sm_90", 128);
+        assert_eq!(text(&[kernel.clone()]), "sm_90: stack frame 128 B, registers 31");
+        kernel.usage.spill_stores = 2048;
+        assert_eq!(text(&[kernel]), "sm_90: stack frame 128 B, spill stores 2048 B, spill loads 0 B, registers 31");
+    }
+
+    #[test]
+    fn equal_memory_shares_a_row_and_architectures_are_in_order() {
+        let mut kernels = ["sm_100", "sm_90", "sm_80"].map(|arch| samples::kernel("scan", arch, 64));
+        kernels[0].usage.registers = 40;
+        assert_eq!(text(&kernels), "sm_80, sm_90, sm_100: stack frame 64 B, registers 31–40");
+    }
+
+    #[test]
+    fn other_figures_and_builds_are_rows() {
+        let mut kernels = [samples::kernel("scan", "sm_90", 64), samples::kernel("scan", "sm_80", 32)];
+        assert_eq!(
+            text(&kernels),
+            "       stack frame  registers\nsm_90         64 B         31\nsm_80         32 B         31"
+        );
+        for (kernel, build) in kernels.iter_mut().zip(["-DTAPS=8", "-DTAPS=4"]) {
+            kernel.build = Some(build.to_string());
+        }
+        assert!(text(&kernels).contains("`scan` with `-DTAPS=8`  sm_90"), "{}", text(&kernels));
+    }
+
+    #[test]
+    fn a_long_table_ends_with_what_is_left_out() {
+        let kernels: Vec<_> = (0..236).map(|size| samples::kernel(&format!("gemm<{size}>"), "sm_90", 64)).collect();
+        let text = text(&kernels);
+        assert_eq!(text.lines().count(), 1 + MAX_ROWS + 1);
+        assert!(text.ends_with("… and 230 more kernels (all in `--message-format json`)"), "{text}");
+    }
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        let short = shorten(&format!("head{}<float, 32>", "x".repeat(300)));
+        assert_eq!(short.chars().count(), MAX_NAME);
+        assert!(short.starts_with("headx") && short.ends_with("<float, 32>"));
+    }
+}

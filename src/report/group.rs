@@ -1,0 +1,183 @@
+//! Findings with one cause, for people: one call, one table of functions, one recursion, or one edit that ends all of them is
+//! one diagnostic with several names. Formats that show findings at their places have each of them.
+
+use std::borrow::Cow;
+
+use lmem_base::diagnostic::{Diagnostic, Evidence, Label};
+use lmem_base::words::list;
+
+/// Names in a headline.
+const MAX_SUBJECTS: usize = 3;
+/// Lines for findings that share the cause, and say something else.
+const MAX_OTHERS: usize = 3;
+/// Labels of an excerpt.
+const MAX_LABELS: usize = 6;
+
+/// The diagnostics in their order, those with one cause at the place of the first.
+pub(super) fn by_cause<'d>(diagnostics: &'d [Diagnostic]) -> Vec<Cow<'d, Diagnostic>> {
+    let mut groups: Vec<Vec<&'d Diagnostic>> = Vec::new();
+    for diagnostic in diagnostics {
+        match groups.iter_mut().find(|group| group.iter().any(|known| have_one_cause(known, diagnostic))) {
+            Some(group) => group.push(diagnostic),
+            None => groups.push(vec![diagnostic]),
+        }
+    }
+    let shown = |group: Vec<&'d Diagnostic>| match group.as_slice() {
+        [] => None,
+        [only] => Some(Cow::Borrowed(*only)),
+        [head, others @ ..] => Some(Cow::Owned(joined(head, others))),
+    };
+    groups.into_iter().filter_map(shown).collect()
+}
+
+fn have_one_cause(one: &Diagnostic, other: &Diagnostic) -> bool {
+    let cause = |diagnostic: &Diagnostic| diagnostic.evidence.as_ref().and_then(|evidence| evidence.cause.clone());
+    let has_same_edits = || match (one.suggestions.as_slice(), other.suggestions.as_slice()) {
+        ([first, ..], [second, ..]) => first.edits == second.edits,
+        _ => false,
+    };
+    one.severity == other.severity && ((cause(one).is_some() && cause(one) == cause(other)) || has_same_edits())
+}
+
+/// The group as one diagnostic: the costliest speaks, the others add their names, places and kernels.
+fn joined(head: &Diagnostic, others: &[&Diagnostic]) -> Diagnostic {
+    let mut all = head.clone();
+    all.message = message(head, others);
+    let own_labels = all.primary.iter().chain(&all.secondary).cloned().collect::<Vec<_>>();
+    let mut labels = own_labels.clone();
+    for other in others {
+        // Where it is declared; what is done to it is told for the first.
+        let new: Vec<Label> = other.primary.iter().filter(|label| !is_known(label, &labels)).cloned().collect();
+        labels.extend(new);
+    }
+    all.secondary.extend(labels.into_iter().skip(own_labels.len()));
+    all.secondary.truncate(MAX_LABELS.max(head.secondary.len()));
+    let mut left: Vec<&Diagnostic> = others.iter().copied().filter(|other| !shares_reason(head, other)).collect();
+    let mut different = Vec::new();
+    while let Some(first) = left.first().copied() {
+        let (same, rest): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
+            left[1..].iter().copied().partition(|other| shares_reason(first, other));
+        different.push(format!("also {}", message(first, &same)));
+        left = rest;
+    }
+    all.notes.extend(different.iter().take(MAX_OTHERS).cloned());
+    if let Some(more) = different.len().checked_sub(MAX_OTHERS + 1) {
+        all.notes.push(format!("also {} more with this cause (each in `--message-format short`)", more + 1));
+    }
+    for other in others {
+        let notes = other.notes.iter().filter(|note| !all.notes.contains(note)).cloned().collect::<Vec<_>>();
+        // Of a function what holds for the other functions is said of the first.
+        all.notes.extend(notes.into_iter().filter(|_| shares_reason(head, other)));
+        if all.suggestions.is_empty() {
+            all.suggestions.clone_from(&other.suggestions);
+        }
+        if all.help.is_empty() {
+            all.help.clone_from(&other.help);
+        }
+    }
+    if !all.suggestions.is_empty() {
+        all.help.clear();
+    }
+    join_figures(&mut all, others);
+    all
+}
+
+fn is_known(label: &Label, known: &[Label]) -> bool {
+    known.iter().any(|other| other.span == label.span || (other.text == label.text && is_one_line(other, label)))
+}
+
+fn is_one_line(one: &Label, other: &Label) -> bool {
+    one.span.file.path == other.span.file.path && one.span.start_line() == other.span.start_line()
+}
+
+/// ```low` (`float`, 4 B) and `high` (`float`, 4 B) are in local memory: …``, where one reason holds for several.
+fn message(head: &Diagnostic, others: &[&Diagnostic]) -> String {
+    let subjects = std::iter::once(head).chain(others.iter().copied()).filter(|other| shares_reason(head, other));
+    let named: Vec<String> = subjects.filter_map(|other| Some(subject(other)?.0.clone())).collect();
+    match (subject(head), named.len()) {
+        (Some((_, reason)), count) if count > 1 => {
+            let mut shown: Vec<String> = named.iter().take(MAX_SUBJECTS).cloned().collect();
+            if count > MAX_SUBJECTS {
+                shown.push(format!("{} more", count - MAX_SUBJECTS));
+            }
+            let reason = if reason.starts_with("address ") {
+                reason.replacen("address", "addresses", 1)
+            } else {
+                reason.clone()
+            };
+            format!("{} are in local memory: {reason}", list(&shown))
+        }
+        _ => head.message.clone(),
+    }
+}
+
+fn subject(diagnostic: &Diagnostic) -> Option<&(String, String)> {
+    diagnostic.evidence.as_ref()?.subject.as_ref()
+}
+
+fn shares_reason(one: &Diagnostic, other: &Diagnostic) -> bool {
+    let reason = |diagnostic: &Diagnostic| subject(diagnostic).map(|(_, reason)| reason.clone());
+    one.code == other.code && reason(one).is_some() && reason(one) == reason(other)
+}
+
+/// Kernels once each; what the findings take of them adds up.
+fn join_figures(all: &mut Diagnostic, others: &[&Diagnostic]) {
+    let Some(Evidence { kernels, .. }) = &mut all.evidence else { return };
+    for kernel in others.iter().filter_map(|other| other.evidence.as_ref()).flat_map(|evidence| &evidence.kernels) {
+        let is_same = |known: &&mut lmem_base::diagnostic::KernelInstance| {
+            (&known.mangled, &known.arch, &known.usage, &known.build)
+                == (&kernel.mangled, &kernel.arch, &kernel.usage, &kernel.build)
+        };
+        match kernels.iter_mut().find(is_same) {
+            Some(known) => known.bytes += kernel.bytes,
+            None => kernels.push(kernel.clone()),
+        }
+    }
+    let known = others.iter().flat_map(|other| &other.suggestions).filter_map(|other| other.verification.as_ref());
+    let more: Vec<_> = known.flat_map(|verification| verification.kernels.clone()).collect();
+    let Some(verification) = all.suggestions.first_mut().and_then(|first| first.verification.as_mut()) else { return };
+    for kernel in more {
+        let is_same = |known: &lmem_base::diagnostic::VerifiedKernel| {
+            (&known.mangled, &known.arch, &known.before) == (&kernel.mangled, &kernel.arch, &kernel.before)
+        };
+        if !verification.kernels.iter().any(is_same) {
+            verification.kernels.push(kernel);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples;
+
+    fn escaping(name: &str, reason: &str) -> Diagnostic {
+        let mut diagnostic = samples::variable();
+        let evidence = diagnostic.evidence.as_mut().unwrap();
+        evidence.cause = Some("call of `f`".to_string());
+        evidence.subject = Some((format!("`{name}` (`float`, 4 B)"), reason.to_string()));
+        diagnostic.message = format!("`{name}` (`float`, 4 B) is in local memory: {reason}");
+        diagnostic
+    }
+
+    #[test]
+    fn one_call_is_one_diagnostic() {
+        let reason = "address passed to `f`, not inlined";
+        let all = [escaping("low", reason), samples::spill(), escaping("high", reason), escaping("out", "`volatile`")];
+        let shown = by_cause(&all);
+        assert_eq!(shown.len(), 2);
+        assert_eq!(
+            shown[0].message,
+            "`low` (`float`, 4 B) and `high` (`float`, 4 B) are in local memory: addresses passed to `f`, not inlined"
+        );
+        assert!(shown[0].notes.iter().any(|note| note.starts_with("also `out`")), "{:?}", shown[0].notes);
+        assert_eq!(shown[1].code, samples::spill().code);
+        let kernels = &shown[0].evidence.as_ref().unwrap().kernels;
+        assert_eq!((kernels.len(), kernels[0].bytes), (1, 3 * 128));
+    }
+
+    #[test]
+    fn findings_without_a_common_cause_stay_apart() {
+        assert_eq!(by_cause(&[samples::variable(), samples::header(), samples::spill()]).len(), 3);
+    }
+}

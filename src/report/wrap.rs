@@ -1,0 +1,61 @@
+//! Our own text in lines of at most a hundred columns.
+
+/// Columns of our own text.
+const MAX_COLUMNS: usize = 100;
+
+/// The text in lines of `MAX_COLUMNS`, the first of which begins behind `lead` columns and the others with `indent`.
+/// What stands in backticks is not torn apart, and tables are left as they are.
+pub(super) fn wrapped(text: &str, lead: usize, indent: &str) -> String {
+    if text.contains('\n') {
+        return text.replace('\n', &format!("\n{indent}"));
+    }
+    let mut lines = vec![String::new()];
+    let mut room = MAX_COLUMNS.saturating_sub(lead);
+    for word in words(text) {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line > 0 && line + 1 + word.chars().count() > room {
+            lines.push(String::new());
+            room = MAX_COLUMNS.saturating_sub(indent.chars().count());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines.join(&format!("\n{indent}"))
+}
+
+/// Parts between spaces that stand outside of backticks.
+fn words(text: &str) -> Vec<&str> {
+    let (mut words, mut start, mut is_code) = (Vec::new(), 0, false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '`' => is_code = !is_code,
+            ' ' if !is_code => {
+                words.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    words.push(&text[start..]);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_before_the_limit_and_code_stays_whole() {
+        let text = format!("{} `{}` end", "word ".repeat(18).trim(), "a b ".repeat(10).trim());
+        let lines: Vec<String> = wrapped(&text, 9, "    ").lines().map(str::to_string).collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].chars().count() <= MAX_COLUMNS - 9 && lines[1].starts_with("    `a b"), "{lines:?}");
+    }
+
+    #[test]
+    fn tables_are_left_as_they_are() {
+        assert_eq!(wrapped("a  b\nc  d", 0, "  "), "a  b\n  c  d");
+    }
+}
