@@ -323,16 +323,12 @@ pub struct Evidence {
     pub uniformity: Option<Uniformity>,
     pub kernels: Vec<KernelInstance>,
     /// Bytes of the variable alone; the label of its declaration is made of it and the figures above.
-    #[serde(skip)]
     pub size: Option<u64>,
     /// What findings with one cause have in common: one call, one table of functions, one recursion. People read them as one.
-    #[serde(skip)]
     pub cause: Option<String>,
     /// What the message says is in local memory, and why: findings with one cause share the latter.
-    #[serde(skip)]
     pub subject: Option<(String, String)>,
     /// Words beside the table quote figures of the worst kernel, which others may not have.
-    #[serde(skip)]
     pub quotes_figures: bool,
 }
 
@@ -508,5 +504,24 @@ impl Report {
                 *self.summary.findings.entry(name.to_string()).or_default() += 1;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evidence_is_kept_whole() {
+        let evidence = Evidence {
+            variable: Some("a".into()),
+            size: Some(64),
+            cause: Some("one call".into()),
+            subject: Some(("array `a`".into(), "dynamically indexed".into())),
+            quotes_figures: true,
+            ..Evidence::default()
+        };
+        let kept = serde_json::to_string(&evidence).unwrap();
+        assert_eq!(serde_json::from_str::<Evidence>(&kept).unwrap(), evidence);
     }
 }

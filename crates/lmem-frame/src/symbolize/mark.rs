@@ -194,8 +194,7 @@ pub fn source_loop(
     let closes = |view: &Rc<SyntaxTree>, found: &LoopSyntax| {
         let header = view.line_of(found.range.start)..=view.line_of(found.range.end);
         branch.iter().any(|line| {
-            header.contains(&(line.line as usize))
-                && views.get(&line.file).is_some_and(|other| Rc::ptr_eq(&other, view))
+            header.contains(&(line.line as usize)) && views.get(&line.file).is_some_and(|other| Rc::ptr_eq(other, view))
         })
     };
     let is_unrolled = |view: &SyntaxTree, found: &LoopSyntax| {
