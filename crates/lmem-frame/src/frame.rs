@@ -16,6 +16,7 @@ use nv_code::dataflow::{Circle, Circles, callee as called_name};
 use nv_code::{
     Instruction, KernelFacts, LocalAccess, Location, PtxFunction, PtxVariable, PtxasLog, STACK_ALIGNMENT, UnitFacts,
 };
+use ptx_syntax::{Modifier, Opcode};
 
 use super::access::{Access, Contents, Escape, ObjectKey, RawObject};
 use super::allocation::{self, Allocation};
@@ -397,7 +398,8 @@ impl Attribution<'_> {
         let mut functions = functions.chain(self.facts.ptx.function(&kernel.name));
         functions.find_map(|function| {
             let is_slow = |instruction: &Instruction| {
-                matches!(instruction.mnemonic(), "div" | "rcp" | "sqrt" | "rem") && !instruction.has("approx")
+                matches!(instruction.opcode(), Opcode::Div | Opcode::Rcp | Opcode::Sqrt | Opcode::Rem)
+                    && !instruction.has(Modifier::Approx)
             };
             let mut slow = function.instructions.iter().enumerate().filter(|(_, instruction)| is_slow(instruction));
             slow.find_map(|(index, _)| calls::call_span(function, index, self.facts, self.views))
@@ -407,8 +409,8 @@ impl Attribution<'_> {
     /// The first call of a function that the user's files show.
     fn first_call(&self, callee: &str) -> Option<Span> {
         self.facts.ptx.functions.iter().find_map(|function| {
-            let calls = function.instructions.iter().enumerate().filter(|(_, call)| call.mnemonic() == "call");
-            let mut calls = calls.filter(|(_, call)| called_name(call).as_deref() == Some(callee));
+            let calls = function.instructions.iter().enumerate();
+            let mut calls = calls.filter(|(_, call)| called_name(call) == Some(callee));
             calls.find_map(|(index, _)| calls::call_span(function, index, self.facts, self.views))
         })
     }
@@ -490,7 +492,7 @@ impl Attribution<'_> {
         let (function, call) = raw.passed_to.as_ref()?;
         let function = self.facts.ptx.function(function)?;
         Some(PassedTo {
-            callee: called_name(function.instructions.get(*call)?),
+            callee: called_name(function.instructions.get(*call)?).map(str::to_string),
             call: calls::call_span(function, *call, self.facts, self.views),
         })
     }
@@ -544,7 +546,7 @@ impl Attribution<'_> {
     ) -> StackObject {
         let allocation = raw.allocation.as_deref().map(allocation::describe);
         mark::mark_loops(&mut raw.accesses, self.views);
-        let is_own = function.is_some_and(|function| function.name == key.function);
+        let is_own = function.is_some_and(|function| *function.name == *key.function);
         let owner = demangle(&key.function);
         let (kind, mut variable) = match allocation {
             Some((allocation, variable)) => (StackObjectKind::Allocation(Box::new(allocation)), variable),
@@ -583,7 +585,7 @@ impl Attribution<'_> {
 
 /// Whether an object is a parameter of the function that has the frame.
 fn is_parameter_of(function: Option<&PtxFunction>, key: &ObjectKey) -> bool {
-    function.filter(|function| function.name == key.function).is_some_and(|function| {
+    function.filter(|function| *function.name == *key.function).is_some_and(|function| {
         function.local_variables.get(key.variable).is_some_and(|variable| variable.parameter.is_some())
     })
 }

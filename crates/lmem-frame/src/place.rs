@@ -38,11 +38,10 @@ impl Place {
 }
 
 /// The levels of one instruction of the PTX that lie in the user's files, innermost first.
-pub fn places(views: &Views<'_>, module: &PtxModule, function: &PtxFunction, location: Option<usize>) -> Vec<Place> {
-    let chain = location.map(|index| function.location_chain(index)).unwrap_or_default();
+pub fn places(views: &Views<'_>, module: &PtxModule, function: &PtxFunction, location: Option<u32>) -> Vec<Place> {
+    let chain = location.map(|index| function.location_chain(index as usize)).unwrap_or_default();
     let inlined = |level: usize| chain.get(level).and_then(|location| location.function.clone());
-    let name =
-        |level: usize| inlined(level).or_else(|| (level + 1 == chain.len()).then(|| function.name.as_str().into()));
+    let name = |level: usize| inlined(level).or_else(|| (level + 1 == chain.len()).then(|| Arc::clone(&function.name)));
     chain
         .iter()
         .enumerate()
