@@ -198,7 +198,8 @@ fn number_edit(span: &Span, number: &str, expected: u32, value: u32) -> Option<E
 /// of `(256)` one frame went from 1712 bytes to 296.
 fn unused(cx: &LintContext<'_>) -> Option<(u32, u32)> {
     let function = cx.unit.function(&cx.frame.mangled)?;
-    let threads = function.max_threads.filter(|_| function.min_blocks.is_none() && function.max_registers.is_none())?;
+    let is_only = function.min_blocks.is_none() && function.max_registers.is_none();
+    let threads = function.max_thread_count().filter(|_| is_only)?;
     let allowed = cx.arch.gpu().registers_for(threads, 1);
     let wanted = cx.frame.unlimited.as_ref()?.registers;
     (cx.frame.usage.registers + cx.arch.gpu().register_step() <= allowed.min(wanted)).then_some((threads, allowed))

@@ -189,7 +189,7 @@ fn line_of_ptx(ptx: &str, line: u32, unit: &TranslationUnit, root: &Path) -> Opt
     let module = PtxModule::parse(ptx).ok()?;
     let function = module.function_at(line)?;
     let location = function.instructions[function.instruction_at(line)?].location?;
-    function.location_chain(location).into_iter().find_map(|location| {
+    function.location_chain(location as usize).into_iter().find_map(|location| {
         let name = module.files.get(&location.file)?;
         line_of_file(name, location.line, Some(&(location.column.max(1), String::new())), unit, root)
     })

@@ -256,7 +256,7 @@ pub(crate) fn same_place(left: &Access, right: &Access) -> bool {
 pub fn key(flow: &Flow<'_>, root: &Root) -> Option<ObjectKey> {
     match root {
         Root::Local { variable, offset } => {
-            Some(ObjectKey { function: flow.function.name.clone(), variable: *variable, offset: *offset })
+            Some(ObjectKey { function: flow.function.name.to_string(), variable: *variable, offset: *offset })
         }
         _ => None,
     }

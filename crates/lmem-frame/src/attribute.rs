@@ -229,7 +229,7 @@ impl Attribution<'_> {
         frame: &KernelFrame,
     ) -> FrameObject {
         let allocation = raw.allocation.as_deref().map(|places| allocation::describe(places, self.views));
-        let is_own = function.is_some_and(|function| function.name == key.function);
+        let is_own = function.is_some_and(|function| *function.name == *key.function);
         let owner = demangle(&key.function);
         let (kind, mut variable) = match allocation {
             Some((allocation, variable)) => (StackObjectKind::Allocation(Box::new(allocation)), variable),
@@ -271,7 +271,7 @@ impl Attribution<'_> {
 
 /// Whether an object is a parameter of the function that has the frame.
 fn is_parameter_of(function: Option<&PtxFunction>, key: &ObjectKey) -> bool {
-    function.filter(|function| function.name == key.function).is_some_and(|function| {
+    function.filter(|function| *function.name == *key.function).is_some_and(|function| {
         function.local_variables.get(key.variable).is_some_and(|variable| variable.parameter.is_some())
     })
 }

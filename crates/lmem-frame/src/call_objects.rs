@@ -5,6 +5,7 @@ use lmem_base::mangling::{demangle, without_copy_number};
 use lmem_base::source::Span;
 use nv_code::dataflow::{Circle, Circles, callee as called_name};
 use nv_code::{Instruction, KernelFacts, UnitFacts};
+use ptx_syntax::{Modifier, Opcode};
 
 use crate::access::RawObject;
 use crate::calls::{self, CallArea, CallAreaKind};
@@ -88,7 +89,8 @@ impl<'a> Calls<'a> {
         let mut functions = functions.chain(self.facts.ptx.function(&kernel.name));
         functions.find_map(|function| {
             let is_slow = |instruction: &Instruction| {
-                matches!(instruction.mnemonic(), "div" | "rcp" | "sqrt" | "rem") && !instruction.has("approx")
+                matches!(instruction.opcode(), Opcode::Div | Opcode::Rcp | Opcode::Sqrt | Opcode::Rem)
+                    && !instruction.has(Modifier::Approx)
             };
             let mut slow = function.instructions.iter().enumerate().filter(|(_, instruction)| is_slow(instruction));
             slow.find_map(|(index, _)| calls::call_span(function, index, self.facts, self.views))
@@ -98,8 +100,8 @@ impl<'a> Calls<'a> {
     /// The first call of a function that the user's files show.
     fn first_call(&self, callee: &str) -> Option<Span> {
         self.facts.ptx.functions.iter().find_map(|function| {
-            let calls = function.instructions.iter().enumerate().filter(|(_, call)| call.mnemonic() == "call");
-            let mut calls = calls.filter(|(_, call)| called_name(call).as_deref() == Some(callee));
+            let calls = function.instructions.iter().enumerate();
+            let mut calls = calls.filter(|(_, call)| called_name(call) == Some(callee));
             calls.find_map(|(index, _)| calls::call_span(function, index, self.facts, self.views))
         })
     }

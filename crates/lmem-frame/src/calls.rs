@@ -14,6 +14,7 @@ use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use nv_code::dataflow::callee;
 use nv_code::{AccessKind, AddressBase, Instruction, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
+use ptx_syntax::{Modifier, Opcode, Operand};
 
 use crate::place::{Place, places};
 
@@ -156,7 +157,7 @@ fn area(kind: CallAreaKind, raw: &[&RawArea], unit: &UnitFacts, views: &SyntaxTr
     let mut calls: Vec<Span> = Vec::new();
     for ((function, call), _) in ends {
         let Some(function) = unit.ptx.function(function) else { continue };
-        let name = function.instructions.get(*call).and_then(callee);
+        let name = function.instructions.get(*call).and_then(callee).map(str::to_string);
         if !callees.contains(&name) {
             callees.push(name);
         }
@@ -182,7 +183,8 @@ fn argument_bytes(raw: &RawArea) -> u64 {
 /// What is read of the values that calls return, or the largest of them: not all of it need be read.
 fn returned_bytes(raw: &RawArea, unit: &UnitFacts) -> u64 {
     let bytes = raw.calls.keys().filter_map(|(function, call)| {
-        unit.ptx.function(function).and_then(|function| function.returned_bytes.get(call)).copied()
+        let function = unit.ptx.function(function)?;
+        function.returned_bytes(function.instructions.get(*call)?)
     });
     bytes.max().unwrap_or(0).max(raw.slots.len() as u64)
 }
@@ -192,7 +194,7 @@ pub fn call_span(function: &PtxFunction, call: usize, unit: &UnitFacts, views: &
     let instruction = function.instructions.get(call)?;
     let places = places(views, &unit.ptx, function, instruction.location);
     let place = places.first()?;
-    let name = callee(instruction).map(|name| demangle(&name));
+    let name = callee(instruction).map(demangle);
     let range = name.and_then(|name| call_range(place, views, |called| last_name(called) == last_name(&name)));
     range.and_then(|range| place.view(views).span(range)).or_else(|| place.span(views))
 }
@@ -214,7 +216,7 @@ fn saved_slots(kernel: &KernelFacts, unit: &UnitFacts) -> BTreeMap<Option<usize>
     let mut slots: BTreeMap<Option<usize>, BTreeMap<i64, u8>> = BTreeMap::new();
     for access in kernel.accesses.iter().filter(|access| access.stores_incoming && is_at_stack(access)) {
         let has_caller = access.callee.is_some() || !kernel.is_entry;
-        let is_of_source = instruction(access, unit).is_some_and(|(_, instruction)| instruction.mnemonic() == "st");
+        let is_of_source = instruction(access, unit).is_some_and(|(_, instruction)| instruction.opcode() == Opcode::St);
         if has_caller && !is_of_source {
             slots.entry(access.callee).or_default().insert(slot(access).start, access.instruction.data);
         }
@@ -224,7 +226,7 @@ fn saved_slots(kernel: &KernelFacts, unit: &UnitFacts) -> BTreeMap<Option<usize>
 
 fn is_save(access: &LocalAccess, saved: &BTreeMap<i64, u8>, unit: &UnitFacts) -> bool {
     let is_slot = is_at_stack(access) && saved.get(&slot(access).start) == Some(&access.instruction.data);
-    let is_of_source = || instruction(access, unit).is_some_and(|(_, instruction)| instruction.mnemonic() == "st");
+    let is_of_source = || instruction(access, unit).is_some_and(|(_, instruction)| instruction.opcode() == Opcode::St);
     let is_store = access.instruction.kind == AccessKind::Store;
     is_slot && !access.is_spill && (!is_store || (access.stores_incoming && !is_of_source()))
 }
@@ -251,22 +253,27 @@ fn parameter_role(access: &LocalAccess, unit: &UnitFacts) -> Option<(RoleKind, O
     let index = function.instruction_at(line)?;
     let instruction = function.instructions.get(index)?;
     let is_store = access.instruction.kind == AccessKind::Store;
-    let is_same_way = instruction.mnemonic() == if is_store { "st" } else { "ld" };
-    if !is_same_way || !instruction.has("param") {
+    let is_same_way = instruction.opcode() == if is_store { Opcode::St } else { Opcode::Ld };
+    if !is_same_way || !instruction.has(Modifier::Param) {
         return None;
     }
-    let name = instruction.address()?.base;
-    let is_call = |instruction: &Instruction| instruction.mnemonic() == "call";
+    let name = function.base_name(&instruction.address()?.base);
+    let is_call = |instruction: &Instruction| instruction.opcode() == Opcode::Call;
     let uses = |instruction: &Instruction| {
-        let parts = instruction.operands.iter().flat_map(|operand| operand.split(['(', ')', ',', ' ']));
-        is_call(instruction) && parts.into_iter().any(|part| part == name)
+        let call = instruction.call();
+        let mut slots = call.iter().flat_map(|call| call.outputs.iter().chain(call.inputs));
+        slots.any(|slot| match slot {
+            Operand::Variable(variable, _) => name == Some(&*function.variable(*variable).name),
+            Operand::Symbol(symbol, _) => name == Some(&**symbol),
+            _ => false,
+        })
     };
     // Parameters of a call belong to the next call after they are stored, and to the last before they are loaded.
     let call = match is_store {
         true => (index..function.instructions.len()).find(|at| is_call(&function.instructions[*at])),
         false => (0..index).rev().find(|at| is_call(&function.instructions[*at])),
     };
-    let call = call.filter(|at| uses(&function.instructions[*at])).map(|at| (function.name.clone(), at));
+    let call = call.filter(|at| uses(&function.instructions[*at])).map(|at| (function.name.to_string(), at));
     match (call, is_store) {
         (Some(call), true) => Some((RoleKind::Argument, Some(call))),
         (Some(call), false) => Some((RoleKind::Result, Some(call))),

@@ -9,8 +9,10 @@ use cuda_syntax::ast::Kind;
 use cuda_syntax::tree::ParameterSyntax;
 use cuda_syntax::{SyntaxTrees, TreeId};
 use lmem_base::source::Span;
-use nv_code::dataflow::{Flow, Root, parameter_number};
-use nv_code::{AddressOperand, Instruction, PtxFunction, PtxModule, UnitFacts};
+use nv_code::dataflow::flow::operands::{parts, register};
+use nv_code::dataflow::{Flow, Root};
+use nv_code::{Instruction, PtxFunction, PtxModule, UnitFacts};
+use ptx_syntax::{AddressBase, Modifier, Opcode, Operand, Reg, Space};
 
 use super::access::{Contents, EscapeKind, ObjectKey, Parameter, ParameterCopy, RawObject};
 use super::escape::{self, CallSites};
@@ -18,6 +20,8 @@ use crate::place::{Place, places};
 
 /// Definitions that are followed to find out what a stored value is.
 const MAX_DEPTH: usize = 32;
+/// Longer expressions are data: each level may name the one before it twice.
+const MAX_EXPRESSION: usize = 4096;
 
 /// One value that is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,13 +69,14 @@ pub fn fill(
     names.sort();
     for name in names {
         let flow = &flows[*name];
+        let mut values = Values { flow, known: HashMap::new() };
         let all = flow.function.instructions.iter().enumerate();
         for (index, instruction) in all.filter(|(_, instruction)| may_store_locally(instruction)) {
             let Some(address) = instruction.address() else { continue };
-            let pointer = flow.pointer(&address, index);
+            let pointer = flow.pointer(address, index);
             let owners = escape::owners(flow, &pointer.roots, calls, flows);
             let is_known = !pointer.roots.is_empty() && !pointer.roots.contains(&Root::Unknown);
-            has_unplaced |= instruction.has("local") && !is_known;
+            has_unplaced |= instruction.has(Modifier::Local) && !is_known;
             let is_one = owners.len() == 1 && pointer.roots.iter().all(|root| matches!(root, Root::Local { .. }));
             for owner in owners {
                 let distance = pointer.offset.filter(|_| is_one).and_then(|offset| u64::try_from(offset).ok());
@@ -80,7 +85,7 @@ pub fn fill(
                 let at = distance.map(|_| wanted.offset - key.offset);
                 let places = places(views, module, flow.function, instruction.location);
                 let store = Store { at, bytes: 0, value: Value::Data, places, in_callee: wanted.function != **name };
-                stores.entry(key).or_default().extend(stored(flow, index, &store));
+                stores.entry(key).or_default().extend(values.stored(index, &store));
             }
         }
     }
@@ -102,177 +107,231 @@ fn holder(objects: &BTreeMap<ObjectKey, RawObject>, wanted: &ObjectKey) -> Optio
 }
 
 fn may_store_locally(instruction: &Instruction) -> bool {
-    instruction.mnemonic() == "st" && !["global", "shared", "param", "const"].iter().any(|space| instruction.has(space))
+    instruction.opcode() == Opcode::St && matches!(instruction.form.space(), Space::Local | Space::Generic)
 }
 
-/// The store of each element; `start` is that of the first, without its value.
-fn stored(flow: &Flow<'_>, at: usize, start: &Store) -> Vec<Store> {
-    let instruction = &flow.function.instructions[at];
-    let bytes = instruction.element_bytes().unwrap_or(0);
-    let operands = instruction.operands.get(1).map_or("", String::as_str);
-    let store = |(index, operand)| Store {
-        at: start.at.filter(|_| bytes > 0).map(|at| at + index as u64 * bytes),
-        bytes,
-        value: value(flow, operand, at, &mut Vec::new()),
-        places: start.places.clone(),
-        in_callee: start.in_callee,
-    };
-    elements(operands).enumerate().map(store).collect()
+/// What registers of one function hold, each found out once.
+struct Values<'f> {
+    flow: &'f Flow<'f>,
+    /// By definition and the register that it sets.
+    known: HashMap<(usize, Reg), Known>,
 }
 
-/// `%r1`, or the parts of `{%r1, %r2}`.
-fn elements(operand: &str) -> impl Iterator<Item = &str> {
-    operand.trim_matches(['{', '}']).split(',').map(str::trim).filter(|part| !part.is_empty())
+struct Known {
+    /// `None` where more levels of definitions are needed than were allowed.
+    value: Option<Value>,
+    /// Levels of definitions that were needed, or that were not enough.
+    levels: usize,
 }
 
-/// What a register or an immediate holds where instruction `at` reads it; several definitions must agree.
-fn value(flow: &Flow<'_>, operand: &str, at: usize, visiting: &mut Vec<usize>) -> Value {
-    if let Some(number) = number(operand) {
-        return Value::Number(number);
+/// A value, and how many levels of definitions it took; `usize::MAX` where the limit ended the search.
+type Found = (Value, usize);
+
+impl Values<'_> {
+    /// The store of each element; `start` is that of the first, without its value.
+    fn stored(&mut self, at: usize, start: &Store) -> Vec<Store> {
+        let instruction = &self.flow.function.instructions[at];
+        let bytes = instruction.element_bytes().unwrap_or(0);
+        let elements = instruction.operands.get(1).map_or(&[][..], parts);
+        let store = |(index, operand)| Store {
+            at: start.at.filter(|_| bytes > 0).map(|at| at + index as u64 * bytes),
+            bytes,
+            value: self.value(operand, at, MAX_DEPTH + 1).0,
+            places: start.places.clone(),
+            in_callee: start.in_callee,
+        };
+        elements.iter().enumerate().map(store).collect()
     }
-    if !operand.starts_with('%') {
-        return if is_symbol(flow, operand) { Value::Symbol(operand.to_string()) } else { Value::Data };
-    }
-    let definitions = flow.definitions(operand, at);
-    let mut values = definitions.iter().map(|definition| defined(flow, *definition, operand, visiting));
-    let first = values.next().unwrap_or(Value::Data);
-    if values.all(|other| other == first) { first } else { Value::Data }
-}
 
-fn defined(flow: &Flow<'_>, at: usize, register: &str, visiting: &mut Vec<usize>) -> Value {
-    if visiting.len() > MAX_DEPTH || visiting.contains(&at) {
-        return Value::Data;
-    }
-    visiting.push(at);
-    let value = computed(flow, at, register, visiting);
-    visiting.pop();
-    value
-}
-
-fn computed(flow: &Flow<'_>, at: usize, register: &str, visiting: &mut Vec<usize>) -> Value {
-    let definition = &flow.function.instructions[at];
-    let operand = |index: usize| definition.operands.get(index).map_or("", String::as_str);
-    let is_vector = operand(0).starts_with('{');
-    match definition.mnemonic() {
-        "mov" if !is_vector && !operand(1).starts_with('{') => value(flow, operand(1), at, visiting),
-        "cvta" => value(flow, operand(1), at, visiting),
-        "ld" if definition.has("param") && flow.function.is_entry => loaded_parameter(flow, at, register),
-        "ld" if definition.has("const") => loaded_constant(definition, register),
-        mnemonic if is_arithmetic(mnemonic) && definition.guard.is_none() => {
-            let operands = definition.operands.iter().skip(1).flat_map(|operand| elements(operand));
-            let terms: Option<Vec<String>> = operands
-                .map(|operand| match value(flow, operand, at, visiting) {
-                    Value::Number(number) => Some(number.to_string()),
-                    Value::Symbol(text) | Value::Expression(text) => Some(text),
-                    Value::Memory { .. } | Value::Parameter { .. } | Value::Data => None,
-                })
-                .collect();
-            // Which part of a vector it is tells it from the others.
-            let part = elements(operand(0)).position(|part| part == register).unwrap_or(0);
-            terms.map_or(Value::Data, |terms| {
-                Value::Expression(format!("{}.{part} {}", definition.opcode, terms.join(" ")))
-            })
+    /// What a register or an immediate holds where instruction `at` reads it; several definitions must agree.
+    fn value(&mut self, operand: &Operand, at: usize, levels: usize) -> Found {
+        if let Some(number) = number(operand) {
+            return (Value::Number(number), 0);
         }
-        _ => Value::Data,
+        let Some(register) = register(operand) else {
+            return (symbol(self.flow, operand).map_or(Value::Data, Value::Symbol), 0);
+        };
+        let definitions = self.flow.definitions(register, at);
+        let mut all: Option<Found> = None;
+        for definition in definitions.iter() {
+            let (value, needed) = self.defined(*definition, register, levels);
+            all = match all {
+                Some((first, most)) if first == value => Some((first, most.max(needed))),
+                Some(_) => return (Value::Data, needed),
+                None => Some((value, needed)),
+            };
+        }
+        all.unwrap_or((Value::Data, 0))
+    }
+
+    fn defined(&mut self, at: usize, register: Reg, levels: usize) -> Found {
+        if levels == 0 {
+            return (Value::Data, usize::MAX);
+        }
+        match self.known.get(&(at, register)) {
+            Some(Known { value: Some(value), levels: needed }) if *needed <= levels => return (value.clone(), *needed),
+            Some(Known { value: Some(_), .. }) => return (Value::Data, usize::MAX),
+            Some(Known { value: None, levels: tried }) if levels <= *tried => return (Value::Data, usize::MAX),
+            _ => {}
+        }
+        // What comes round to itself is data.
+        self.known.insert((at, register), Known { value: Some(Value::Data), levels: 0 });
+        let (value, needed) = self.computed(at, register, levels - 1);
+        let known = match needed {
+            usize::MAX => Known { value: None, levels },
+            needed => Known { value: Some(value.clone()), levels: needed + 1 },
+        };
+        self.known.insert((at, register), known);
+        (value, needed.saturating_add(1))
+    }
+
+    fn computed(&mut self, at: usize, register: Reg, levels: usize) -> Found {
+        let flow = self.flow;
+        let definition = &flow.function.instructions[at];
+        let is_vector = |operand: Option<&Operand>| matches!(operand, Some(Operand::Vector(_)));
+        let (result, first) = (definition.operands.first(), definition.operands.get(1));
+        match (definition.opcode(), first) {
+            (Opcode::Mov, Some(first)) if !is_vector(result) && !is_vector(Some(first)) => {
+                self.value(first, at, levels)
+            }
+            (Opcode::Cvta, Some(first)) => self.value(first, at, levels),
+            (Opcode::Ld, _) if definition.has(Modifier::Param) && flow.function.is_entry => {
+                (loaded_parameter(flow, at, register), 0)
+            }
+            (Opcode::Ld, _) if definition.has(Modifier::Const) => (loaded_constant(flow, definition, register), 0),
+            (opcode, _) if is_arithmetic(opcode) && definition.guard.is_none() => {
+                let mut needed = 0;
+                let mut terms: Vec<String> = Vec::new();
+                for operand in definition.operands.iter().skip(1).flat_map(parts) {
+                    let (value, levels) = self.value(operand, at, levels);
+                    needed = needed.max(levels);
+                    match value {
+                        Value::Number(number) => terms.push(number.to_string()),
+                        Value::Symbol(text) | Value::Expression(text) => terms.push(text),
+                        Value::Memory { .. } | Value::Parameter { .. } | Value::Data => return (Value::Data, needed),
+                    }
+                }
+                if terms.iter().map(String::len).sum::<usize>() > MAX_EXPRESSION {
+                    return (Value::Data, needed);
+                }
+                // Which part of a vector it is tells it from the others.
+                let part = element(definition, register).unwrap_or(0);
+                let text = format!("{}.{part} {}", definition.form.text, terms.join(" "));
+                (Value::Expression(text), needed)
+            }
+            _ => (Value::Data, 0),
+        }
     }
 }
 
-/// Whether a name is that of a function or of a variable of the module. Inline assembly has registers with names like
-/// these, which instructions write to.
-fn is_symbol(flow: &Flow<'_>, name: &str) -> bool {
-    let is_local = flow.function.local_variables.iter().any(|variable| variable.name == name);
-    let is_written = |instruction: &Instruction| {
-        let target = instruction.operands.first().filter(|_| instruction.mnemonic() != "call");
-        target.is_some_and(|target| elements(target).any(|part| part == name))
+/// The name of a function or of a variable that is neither local memory nor a parameter, with its offset.
+fn symbol(flow: &Flow<'_>, operand: &Operand) -> Option<String> {
+    let (name, offset): (&str, i64) = match operand {
+        Operand::Symbol(name, offset) => (name, *offset),
+        Operand::Variable(variable, offset) => {
+            let info = flow.function.variable(*variable);
+            let is_known = !matches!(info.space, Space::Local | Space::Param);
+            (is_known.then_some(&*info.name)?, *offset)
+        }
+        _ => return None,
     };
-    !name.is_empty()
-        && !is_local
-        && parameter_number(name).is_none()
-        && !flow.function.instructions.iter().any(is_written)
+    Some(if offset == 0 { name.to_string() } else { format!("{name}{offset:+}") })
+}
+
+/// Which part of the vector that an instruction writes a register is.
+fn element(instruction: &Instruction, wanted: Reg) -> Option<usize> {
+    let result = instruction.operands.first().map_or(&[][..], parts);
+    result.iter().position(|part| register(part) == Some(wanted))
 }
 
 /// Instructions whose result depends on their operands alone.
-fn is_arithmetic(mnemonic: &str) -> bool {
+fn is_arithmetic(opcode: Opcode) -> bool {
+    use Opcode::*;
     matches!(
-        mnemonic,
-        "mov"
-            | "add"
-            | "sub"
-            | "mul"
-            | "mad"
-            | "fma"
-            | "neg"
-            | "abs"
-            | "and"
-            | "or"
-            | "xor"
-            | "not"
-            | "shl"
-            | "shr"
-            | "shf"
-            | "prmt"
-            | "bfi"
-            | "bfe"
-            | "lop3"
-            | "cvt"
-            | "min"
-            | "max"
-            | "div"
-            | "rem"
-            | "sqrt"
-            | "rsqrt"
-            | "rcp"
-            | "ex2"
-            | "lg2"
+        opcode,
+        Mov | Add
+            | Sub
+            | Mul
+            | Mad
+            | Fma
+            | Neg
+            | Abs
+            | And
+            | Or
+            | Xor
+            | Not
+            | Shl
+            | Shr
+            | Shf
+            | Prmt
+            | Bfi
+            | Bfe
+            | Lop3
+            | Cvt
+            | Min
+            | Max
+            | Div
+            | Rem
+            | Sqrt
+            | Rsqrt
+            | Rcp
+            | Ex2
+            | Lg2
     )
 }
 
 /// `ld.param.v2.u32 {%r1, %r2}, [_Z1kv_param_0+8]`, or through a register where a loop copies.
-fn loaded_parameter(flow: &Flow<'_>, at: usize, register: &str) -> Value {
+fn loaded_parameter(flow: &Flow<'_>, at: usize, register: Reg) -> Value {
     let load = &flow.function.instructions[at];
-    let Some(AddressOperand { base, offset }) = load.address() else { return Value::Data };
-    let index = load.operands.first().and_then(|operand| elements(operand).position(|part| part == register));
-    let part = index.zip(load.element_bytes()).map(|(index, bytes)| index as i64 * bytes as i64);
-    if let Some(number) = parameter_number(&base) {
-        return Value::Parameter { number, offset: part.map(|part| offset + part) };
-    }
-    match pointed_parameter(flow, &base, at) {
-        Some(number) => Value::Parameter { number, offset: None },
-        None => Value::Data,
+    let Some(address) = load.address() else { return Value::Data };
+    let part = element(load, register).zip(load.element_bytes()).map(|(index, bytes)| index as i64 * bytes as i64);
+    match &address.base {
+        AddressBase::Variable(variable) => match flow.function.parameter_number(*variable) {
+            Some(number) => Value::Parameter { number, offset: part.map(|part| address.offset + part) },
+            None => Value::Data,
+        },
+        AddressBase::Reg(base) => match pointed_parameter(flow, *base, at) {
+            Some(number) => Value::Parameter { number, offset: None },
+            None => Value::Data,
+        },
+        AddressBase::Symbol(_) | AddressBase::Absolute => Value::Data,
     }
 }
 
 /// `ld.const.u32 %r1, [table+8]`
-fn loaded_constant(load: &Instruction, register: &str) -> Value {
-    let element = load.operands.first().and_then(|operand| elements(operand).position(|part| part == register));
-    let address = load.address().filter(|address| !address.base.starts_with('%') && !address.base.is_empty());
-    match (address, element, load.element_bytes()) {
-        (Some(address), Some(index), Some(bytes)) => {
-            Value::Memory { symbol: address.base, offset: address.offset + index as i64 * bytes as i64 }
+fn loaded_constant(flow: &Flow<'_>, load: &Instruction, register: Reg) -> Value {
+    let symbol = load.address().and_then(|address| Some((flow.function.base_name(&address.base)?, address.offset)));
+    match (symbol, element(load, register), load.element_bytes()) {
+        (Some((name, offset)), Some(index), Some(bytes)) => {
+            Value::Memory { symbol: name.to_string(), offset: offset + index as i64 * bytes as i64 }
         }
         _ => Value::Data,
     }
 }
 
 /// The parameter whose address a register holds or moves through.
-fn pointed_parameter(flow: &Flow<'_>, register: &str, at: usize) -> Option<usize> {
+fn pointed_parameter(flow: &Flow<'_>, register: Reg, at: usize) -> Option<usize> {
     let mut seen = BTreeSet::new();
-    let mut open = vec![(register.to_string(), at)];
+    let first = Operand::Reg(register);
+    let mut open = vec![(&first, at)];
     let mut found = None;
-    while let Some((register, at)) = open.pop() {
-        if let Some(number) = parameter_number(&register) {
-            if found.is_some_and(|known| known != number) {
-                return None;
+    while let Some((operand, at)) = open.pop() {
+        if let Operand::Variable(variable, _) = operand {
+            if let Some(number) = flow.function.parameter_number(*variable) {
+                if found.is_some_and(|known| known != number) {
+                    return None;
+                }
+                found = Some(number);
             }
-            found = Some(number);
             continue;
         }
-        for definition in flow.definitions(&register, at).iter() {
+        let Operand::Reg(register) = operand else { continue };
+        for definition in flow.definitions(*register, at).iter() {
             let instruction = &flow.function.instructions[*definition];
             // Of a sum the parameter's address is one term, an index the other.
-            let is_followed = matches!(instruction.mnemonic(), "mov" | "add" | "cvta");
+            let is_followed = matches!(instruction.opcode(), Opcode::Mov | Opcode::Add | Opcode::Cvta);
             if is_followed && seen.len() < MAX_DEPTH && seen.insert(*definition) {
-                open.extend(instruction.operands.iter().skip(1).map(|operand| (operand.clone(), *definition)));
+                open.extend(instruction.operands.iter().skip(1).map(|operand| (operand, *definition)));
             }
         }
     }
@@ -280,17 +339,13 @@ fn pointed_parameter(flow: &Flow<'_>, register: &str, at: usize) -> Option<usize
 }
 
 /// Bits of an immediate: `12`, `-1`, `0x1F`, `0f3F800000`, `0d3FF0000000000000`.
-fn number(operand: &str) -> Option<u64> {
-    if let Some(bits) = operand.strip_prefix("0f").or_else(|| operand.strip_prefix("0F")) {
-        return u64::from_str_radix(bits, 16).ok();
+fn number(operand: &Operand) -> Option<u64> {
+    match operand {
+        Operand::Imm(value) => Some(value.cast_unsigned()),
+        Operand::Single(bits) => Some(u64::from(*bits)),
+        Operand::Double(bits) => Some(*bits),
+        _ => None,
     }
-    if let Some(bits) = operand.strip_prefix("0d").or_else(|| operand.strip_prefix("0D")) {
-        return u64::from_str_radix(bits, 16).ok();
-    }
-    if let Ok(number) = operand.trim_end_matches('U').parse::<u64>() {
-        return Some(number);
-    }
-    nv_code::dataflow::flow::operands::constant(operand).map(i64::cast_unsigned)
 }
 
 fn summary(stores: &[Store], is_hidden: bool, views: &SyntaxTrees<'_>) -> Contents {
@@ -453,13 +508,14 @@ mod tests {
     fn contents(body: &str) -> Contents {
         let function = function(body);
         let flow = Flow::new(&function);
+        let mut values = Values { flow: &flow, known: HashMap::new() };
         let mut stores = Vec::new();
         let all = function.instructions.iter().enumerate();
         for (index, instruction) in all.filter(|(_, instruction)| may_store_locally(instruction)) {
-            let pointer = flow.pointer(&instruction.address().unwrap(), index);
+            let pointer = flow.pointer(instruction.address().unwrap(), index);
             let at = pointer.offset.and_then(|offset| u64::try_from(offset).ok());
             let start = Store { at, bytes: 0, value: Value::Data, places: Vec::new(), in_callee: false };
-            stores.extend(stored(&flow, index, &start));
+            stores.extend(values.stored(index, &start));
         }
         summary(&stores, false, &cuda_syntax::Example::new("").views())
     }

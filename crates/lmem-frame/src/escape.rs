@@ -1,10 +1,13 @@
 //! Addresses that leave their function, and how callees get back to the object they were given.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use cuda_syntax::SyntaxTrees;
-use nv_code::dataflow::{Call, Flow, Root, registers};
-use nv_code::{Instruction, PtxFunction, PtxModule};
+use nv_code::dataflow::{Call, Flow, Root, callee, registers};
+use nv_code::{PtxFunction, PtxModule};
+use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, Reg, Type};
 
 use super::access::{Escape, EscapeKind, ObjectKey, RawObject, key};
 use crate::place::places;
@@ -12,17 +15,15 @@ use crate::place::places;
 /// Functions and all that they call by name, directly or not.
 pub fn reachable<'a, 'n>(module: &'a PtxModule, roots: impl Iterator<Item = &'n str>) -> Vec<&'a PtxFunction> {
     let mut found: Vec<&PtxFunction> = Vec::new();
+    let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut open: Vec<String> = roots.map(str::to_string).collect();
     while let Some(name) = open.pop() {
         let Some(function) = module.function(&name) else { continue };
-        if found.iter().any(|known| known.name == name) {
+        if *name != *function.name && seen.contains(&*function.name) || !seen.insert(name) {
             continue;
         }
         found.push(function);
-        let calls = function.instructions.iter().filter(|instruction| instruction.mnemonic() == "call");
-        open.extend(
-            calls.flat_map(|call| call.operands.iter().filter(|operand| !operand.starts_with(['(', '%']))).cloned(),
-        );
+        open.extend(function.instructions.iter().filter_map(callee).map(str::to_string));
     }
     found
 }
@@ -31,6 +32,8 @@ pub fn reachable<'a, 'n>(module: &'a PtxModule, roots: impl Iterator<Item = &'n 
 pub struct CallSites {
     /// Callee → caller and call.
     sites: HashMap<String, Vec<(String, Call)>>,
+    /// By function and number of a parameter: the objects that callers pass.
+    passed: RefCell<HashMap<(String, usize), Rc<BTreeSet<ObjectKey>>>>,
 }
 
 impl CallSites {
@@ -41,11 +44,11 @@ impl CallSites {
         for name in names {
             for call in flows[*name].calls() {
                 if let Some(callee) = call.callee.clone() {
-                    sites.entry(callee).or_default().push(((*name).to_string(), call));
+                    sites.entry(callee).or_default().push(((*name).to_string(), call.clone()));
                 }
             }
         }
-        Self { sites }
+        Self { sites, passed: RefCell::default() }
     }
 }
 
@@ -56,8 +59,7 @@ impl CallSites {
     }
 }
 
-/// The objects behind the roots of an address: a callee's parameter stands for what its callers pass. Each parameter is
-/// looked at once, as functions may call themselves and each other in many ways.
+/// The objects behind the roots of an address: a callee's parameter stands for what its callers pass.
 pub fn owners(
     flow: &Flow<'_>,
     roots: &BTreeSet<Root>,
@@ -65,25 +67,44 @@ pub fn owners(
     flows: &HashMap<&str, Flow<'_>>,
 ) -> BTreeSet<ObjectKey> {
     let mut found: BTreeSet<ObjectKey> = roots.iter().filter_map(|root| key(flow, root)).collect();
-    let parameters = |function: &str, roots: &BTreeSet<Root>| -> Vec<(String, usize)> {
-        let number = |root: &Root| if let Root::Parameter(number) = root { Some(*number) } else { None };
-        roots.iter().filter_map(number).map(|number| (function.to_string(), number)).collect()
-    };
-    let mut open = parameters(&flow.function.name, roots);
-    let mut seen = BTreeSet::new();
-    while let Some((function, number)) = open.pop() {
-        if !seen.insert((function.clone(), number)) {
-            continue;
-        }
-        for (caller, call) in calls.of(&function) {
-            let argument = call.arguments.get(number).and_then(Option::as_ref);
-            let (Some(caller), Some(argument)) = (flows.get(caller.as_str()), argument) else { continue };
-            let pointer = caller.register_pointer(argument, call.instruction);
-            found.extend(pointer.roots.iter().filter_map(|root| key(caller, root)));
-            open.extend(parameters(&caller.function.name, &pointer.roots));
+    for root in roots {
+        if let Root::Parameter(number) = root {
+            found.extend(calls.passed(&flow.function.name, *number, flows).iter().cloned());
         }
     }
     found
+}
+
+impl CallSites {
+    /// The objects that a parameter may point to. Each parameter on the way is looked at once, as functions may call
+    /// themselves and each other in many ways.
+    fn passed(&self, function: &str, number: usize, flows: &HashMap<&str, Flow<'_>>) -> Rc<BTreeSet<ObjectKey>> {
+        let first = (function.to_string(), number);
+        if let Some(known) = self.passed.borrow().get(&first) {
+            return Rc::clone(known);
+        }
+        let mut found = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        let mut open = vec![first.clone()];
+        while let Some((function, number)) = open.pop() {
+            if !seen.insert((function.clone(), number)) {
+                continue;
+            }
+            for (caller, call) in self.of(&function) {
+                let argument = call.arguments.get(number).copied().flatten();
+                let (Some(caller), Some(argument)) = (flows.get(caller.as_str()), argument) else { continue };
+                for root in &caller.register_pointer(argument, call.instruction).roots {
+                    match root {
+                        Root::Parameter(number) => open.push((caller.function.name.to_string(), *number)),
+                        root => found.extend(key(caller, root)),
+                    }
+                }
+            }
+        }
+        let found = Rc::new(found);
+        self.passed.borrow_mut().insert(first, Rc::clone(&found));
+        found
+    }
 }
 
 /// Where objects start: all constant distances from a local variable that some address uses.
@@ -91,10 +112,9 @@ pub fn object_starts(flow: &Flow<'_>) -> BTreeSet<(usize, u64)> {
     let mut starts = BTreeSet::new();
     for (at, instruction) in flow.function.instructions.iter().enumerate() {
         // `add.u64 %rd1, %SPL, 16` is how the compiler names an object.
-        let names_object =
-            instruction.mnemonic() == "add" && instruction.operands.get(1).is_some_and(|base| base.starts_with("%SP"));
-        if let Some(register) = instruction.operands.first().filter(|_| names_object) {
-            starts.extend(local_roots(&flow.register_pointer(register, at + 1).roots));
+        let [Operand::Reg(register), base @ Operand::Reg(_), ..] = &*instruction.operands else { continue };
+        if instruction.opcode() == Opcode::Add && flow.is_frame_pointer(base) {
+            starts.extend(local_roots(&flow.register_pointer(*register, at + 1).roots));
         }
     }
     starts.extend((0..flow.function.local_variables.len()).map(|variable| (variable, 0)));
@@ -123,14 +143,14 @@ pub fn gather(
         // A function without local variables may still hand on what it was given; its callers' objects are
         // found through the call sites.
         for Leaving { register, at, kind, location, argument } in leaving(flow) {
-            let roots = flow.register_pointer(&register, at).roots;
+            let roots = flow.register_pointer(register, at).roots;
             for key in owners(flow, &roots, calls, flows) {
                 let places = places(views, module, flow.function, location);
                 let span = places.first().and_then(|place| place.span(views));
                 let key_function = key.function.clone();
                 let object = objects.entry(key).or_default();
                 let is_external = matches!(&kind, EscapeKind::Call(name) if module.function(name).is_none());
-                let is_own = key_function == flow.function.name;
+                let is_own = *key_function == *flow.function.name;
                 let escape = Escape { kind: kind.clone(), argument, places, span, is_external, is_own };
                 if !object.escapes.iter().any(|known| known.kind == escape.kind && known.span == escape.span) {
                     object.escapes.push(escape);
@@ -148,11 +168,11 @@ fn own_first(objects: &mut BTreeMap<ObjectKey, RawObject>) {
 
 /// A register whose value leaves its function.
 struct Leaving {
-    register: String,
+    register: Reg,
     /// The instruction that takes it out.
     at: usize,
     kind: EscapeKind,
-    location: Option<usize>,
+    location: Option<u32>,
     /// Which of how many arguments of a call.
     argument: Option<(usize, usize)>,
 }
@@ -166,10 +186,10 @@ fn leaving(flow: &Flow<'_>) -> Vec<Leaving> {
         let count = call.arguments.len();
         // The source names the structure, not what its members point to.
         let is_structure = |index: usize| call.members.iter().any(|(number, _)| *number == index);
-        let members = call.members.iter().map(|(_, register)| register.clone());
+        let members = call.members.iter().map(|(_, register)| *register);
         found.extend(members.map(|register| Leaving { register, at, kind: kind.clone(), location, argument: None }));
         found.extend(call.arguments.iter().enumerate().filter_map(|(index, register)| {
-            let register = register.clone().filter(|_| !is_structure(index))?;
+            let register = register.filter(|_| !is_structure(index))?;
             Some(Leaving { register, at, kind: kind.clone(), location, argument: Some((index, count)) })
         }));
     }
@@ -180,18 +200,23 @@ fn leaving(flow: &Flow<'_>) -> Vec<Leaving> {
 
 /// Stores of addresses, and accesses that may be to any memory.
 fn leaving_through(at: usize, instruction: &Instruction) -> Vec<Leaving> {
-    if instruction.has("param") {
+    if instruction.has(Modifier::Param) {
         return Vec::new();
     }
-    let address = instruction.address().map(|address| address.base).into_iter();
-    let (operands, kind): (Vec<String>, EscapeKind) = match instruction.mnemonic() {
-        "st" if instruction.opcode.ends_with("64") => {
-            (instruction.operands.get(1).into_iter().flat_map(|value| registers(value)).collect(), EscapeKind::Stored)
+    let is_wide = matches!(instruction.form.ty(), Some(Type::B64 | Type::U64 | Type::S64 | Type::F64));
+    let (operands, kind): (Vec<Reg>, EscapeKind) = match instruction.opcode() {
+        Opcode::St if is_wide => {
+            (instruction.operands.get(1).into_iter().flat_map(registers).collect(), EscapeKind::Stored)
         }
         _ if instruction.is_local_access() => return Vec::new(),
-        _ => (address.collect(), EscapeKind::Generic(instruction.opcode.clone())),
+        _ => match instruction.address().map(|address| &address.base) {
+            Some(AddressBase::Reg(base)) => (vec![*base], EscapeKind::Generic(instruction.form.text.to_string())),
+            _ => return Vec::new(),
+        },
     };
     let location = instruction.location;
-    let registers = operands.into_iter().filter(|register| register.starts_with('%'));
-    registers.map(|register| Leaving { register, at, kind: kind.clone(), location, argument: None }).collect()
+    operands
+        .into_iter()
+        .map(|register| Leaving { register, at, kind: kind.clone(), location, argument: None })
+        .collect()
 }

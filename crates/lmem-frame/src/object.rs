@@ -64,7 +64,7 @@ impl<'a> StackObject<'a> {
         let (function, call) = self.argument_of.as_ref()?;
         let function = self.facts.ptx.function(function)?;
         Some(PassedTo {
-            callee: callee(function.instructions.get(*call)?),
+            callee: callee(function.instructions.get(*call)?).map(str::to_string),
             call: calls::call_span(function, *call, self.facts, self.views),
         })
     }

@@ -1,11 +1,14 @@
 //! Local accesses of the machine code, gathered by the object of the PTX that they belong to.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::Declaration;
-use nv_code::dataflow::{Flow, Sources, Trip, read, registers};
-use nv_code::{Instruction, KernelFacts, LocalAccess, PtxFunction, PtxModule, UnitFacts};
+use nv_code::dataflow::{Flow, Sources, Trip, registers};
+use nv_code::{Instruction, KernelFacts, LocalAccess, PtxModule, UnitFacts};
+use ptx_syntax::{Modifier, Opcode, Operand};
 
 use super::access::{Access, Address, ObjectKey, RawObject, same_place};
 use super::escape::{self, CallSites};
@@ -31,14 +34,15 @@ pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, 
     let roots = std::iter::once(kernel.name.as_str()).chain(kernel.callees.iter().map(|callee| callee.name.as_str()));
     let reachable = escape::reachable(module, roots);
     let flows: HashMap<&str, Flow<'_>> =
-        reachable.iter().map(|function| (function.name.as_str(), Flow::new(function))).collect();
+        reachable.iter().map(|function| (&*function.name, Flow::new(function))).collect();
     let calls = CallSites::new(&flows);
     let mut objects = Objects::default();
     escape::gather(module, &flows, &calls, views, &mut objects.objects);
     let layout: HashMap<&str, BTreeSet<(usize, u64)>> =
         flows.iter().map(|(name, flow)| (*name, escape::object_starts(flow))).collect();
+    let library = LibraryValues::default();
     for access in accesses.iter().filter(|access| !is_spill(access, unit)) {
-        place_access(access, module, &flows, &calls, views, &mut objects);
+        place_access(access, module, &flows, &calls, &library, views, &mut objects);
     }
     for (key, object) in &mut objects.objects {
         object.bytes = object_bytes(key, &flows, &layout);
@@ -72,12 +76,13 @@ fn place_access(
     module: &PtxModule,
     flows: &HashMap<&str, Flow<'_>>,
     calls: &CallSites,
+    library: &LibraryValues,
     views: &SyntaxTrees<'_>,
     objects: &mut Objects,
 ) {
     let found = access.ptx_line.and_then(|line| {
         let function = module.function_at(line)?;
-        let flow = flows.get(function.name.as_str())?;
+        let flow = flows.get(&*function.name)?;
         let index = function.instruction_at(line)?;
         Some((flow, index))
     });
@@ -88,7 +93,7 @@ fn place_access(
     let instruction = &flow.function.instructions[index];
     let mut places = places(views, module, flow.function, instruction.location);
     if let (true, Some(view)) = (places.is_empty(), views.ptx_id()) {
-        let line = *instruction.lines.start();
+        let line = instruction.first_line;
         places.extend(views.tree(view).offset(line, 0).map(|offset| Place {
             view,
             line,
@@ -106,12 +111,12 @@ fn place_access(
             false => places_of_lines(views, &access.source),
         };
     }
-    let is_memory = matches!(instruction.mnemonic(), "ld" | "st" | "atom" | "red");
+    let is_memory = matches!(instruction.opcode(), Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red);
     let Some(address) = instruction.address().filter(|_| is_memory) else {
         let stray = new_access(access, Address::Constant, places, views);
         return objects.stray.entry(access.callee).or_default().push(stray);
     };
-    let pointer = flow.pointer(&address, index);
+    let pointer = flow.pointer(address, index);
     let kind = match (pointer.index.is_data(), pointer.index.counter) {
         (true, _) => Address::Computed(pointer.index.clone()),
         // `i % 8` walks the array more than once: unrolling alone does not make it constant.
@@ -128,12 +133,12 @@ fn place_access(
     let origins = match &kind {
         Address::Constant => Some(BTreeSet::new()),
         Address::Counter(_) => remainder::origins_of_lengths(flow, &pointer.index, index),
-        Address::Computed(_) => remainder::origins_of_address(flow, &address, index),
+        Address::Computed(_) => remainder::origins_of_address(flow, address, index),
     };
     let mut access = new_access(access, kind, places, views);
     access.origins = origins;
     access.elements.extend(instruction.element_bytes());
-    access.is_volatile = instruction.has("volatile");
+    access.is_volatile = instruction.has(Modifier::Volatile);
     if pointer.is_chosen && !pointer.index.is_data() && !pointer.index.counter {
         access.choice = keys.iter().cloned().collect();
     }
@@ -141,23 +146,46 @@ fn place_access(
         return objects.stray.entry(callee).or_default().push(access);
     }
     for key in keys {
-        let in_callee = key.function != flow.function.name;
+        let in_callee = *key.function != *flow.function.name;
         let object = objects.objects.entry(key).or_default();
-        object.is_library |= stores_library_value(flow, instruction);
+        object.is_library |= library.is_stored(flow, instruction);
         object.accesses.push(Access { in_callee, ..access.clone() });
     }
 }
 
 /// The bits of 2/π that the slow paths of sin, cos and tan multiply with: a table, `__cudart_i2opi_f` or
 /// `__cudart_i2opi_d`, or where its loop was unrolled (`float`, 13.5) the words themselves.
-fn is_two_over_pi(operand: &str) -> bool {
-    const WORDS: [&str; 6] = ["1011060801", "-614296167", "-181084736", "-64530479", "1313084713", "-1560706194"];
-    operand.starts_with("__cudart_i2opi") || WORDS.contains(&operand)
+fn is_two_over_pi(flow: &Flow<'_>, operand: &Operand) -> bool {
+    const WORDS: [i64; 6] = [1_011_060_801, -614_296_167, -181_084_736, -64_530_479, 1_313_084_713, -1_560_706_194];
+    let is_table = |name: &str| name.starts_with("__cudart_i2opi");
+    match operand {
+        Operand::Imm(value) => WORDS.contains(value),
+        Operand::Symbol(name, _) => is_table(name),
+        Operand::Variable(variable, _) => is_table(&flow.function.variable(*variable).name),
+        Operand::Address(address) => flow.function.base_name(&address.base).is_some_and(is_table),
+        Operand::Vector(parts) | Operand::Bracket(parts) => parts.iter().any(|part| is_two_over_pi(flow, part)),
+        _ => false,
+    }
 }
 
-fn stores_library_value(flow: &Flow<'_>, instruction: &Instruction) -> bool {
-    let value = instruction.operands.get(1).filter(|_| instruction.mnemonic() == "st");
-    value.is_some_and(|value| flow.is_made_from(value, is_two_over_pi))
+/// By function, registers that are computed from the bits of 2/π.
+#[derive(Default)]
+struct LibraryValues {
+    known: RefCell<HashMap<Arc<str>, Vec<bool>>>,
+}
+
+impl LibraryValues {
+    fn is_stored(&self, flow: &Flow<'_>, instruction: &Instruction) -> bool {
+        let value = instruction.operands.get(1).filter(|_| instruction.opcode() == Opcode::St);
+        let Some(value) = value else { return false };
+        if is_two_over_pi(flow, value) {
+            return true;
+        }
+        let mut known = self.known.borrow_mut();
+        let made = || flow.made_from(|operand| is_two_over_pi(flow, operand));
+        let made = known.entry(Arc::clone(&flow.function.name)).or_insert_with(made);
+        registers(value).any(|register| made.get(register.index()).copied().unwrap_or(false))
+    }
 }
 
 /// Where `alloca` stands, for an object that it gave.
@@ -176,16 +204,32 @@ fn allocation_places(
 /// made it.
 fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, views: &SyntaxTrees<'_>) -> Vec<Place> {
     let all = &flow.function.instructions;
-    let has_value = |at: usize| read(&all[at]).any(|register| flow.definitions(register, at).contains(&index));
-    let others: Vec<usize> = match all[index].mnemonic() {
-        "ld" => (index + 1..all.len()).filter(|at| has_value(*at)).collect(),
-        "st" => {
-            let values = all[index].operands.get(1).into_iter().flat_map(|value| registers(value));
-            values.flat_map(|value| flow.definitions(&value, index).to_vec()).collect()
+    let others: BTreeSet<usize> = match all[index].opcode() {
+        Opcode::Ld => {
+            let results = all[index].defs();
+            let uses = results.iter().flat_map(|result| flow.uses_of(*result).iter().map(|at| (*result, *at)));
+            let later = uses.filter(|(result, at)| *at > index && flow.definitions(*result, *at).contains(&index));
+            later.map(|(_, at)| at).collect()
         }
-        _ => Vec::new(),
+        Opcode::St => {
+            let values = all[index].operands.get(1).into_iter().flat_map(registers);
+            let first = values.flat_map(|value| flow.definitions(value, index).to_vec());
+            return first_places(first, flow, module, views);
+        }
+        _ => BTreeSet::new(),
     };
-    let mut found = others.into_iter().map(|at| places(views, module, flow.function, all[at].location));
+    first_places(others.into_iter(), flow, module, views)
+}
+
+/// The places of the first of some instructions that has any.
+fn first_places(
+    instructions: impl Iterator<Item = usize>,
+    flow: &Flow<'_>,
+    module: &PtxModule,
+    views: &SyntaxTrees<'_>,
+) -> Vec<Place> {
+    let all = &flow.function.instructions;
+    let mut found = instructions.map(|at| places(views, module, flow.function, all[at].location));
     found.find(|places| !places.is_empty()).unwrap_or_default()
 }
 
@@ -341,7 +385,7 @@ fn object_bytes(
     flows: &HashMap<&str, Flow<'_>>,
     layout: &HashMap<&str, BTreeSet<(usize, u64)>>,
 ) -> u64 {
-    let function: Option<&PtxFunction> = flows.get(key.function.as_str()).map(|flow| flow.function);
+    let function = flows.get(key.function.as_str()).map(|flow| flow.function);
     let Some(variable) = function.and_then(|function| function.local_variables.get(key.variable)) else { return 0 };
     let starts = layout.get(key.function.as_str());
     let next = starts.and_then(|starts| starts.range((key.variable, key.offset + 1)..).next().copied());

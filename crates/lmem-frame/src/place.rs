@@ -50,12 +50,11 @@ pub fn places(
     views: &SyntaxTrees<'_>,
     module: &PtxModule,
     function: &PtxFunction,
-    location: Option<usize>,
+    location: Option<u32>,
 ) -> Vec<Place> {
-    let chain = location.map(|index| function.location_chain(index)).unwrap_or_default();
+    let chain = location.map(|index| function.location_chain(index as usize)).unwrap_or_default();
     let inlined = |level: usize| chain.get(level).and_then(|location| location.function.clone());
-    let name =
-        |level: usize| inlined(level).or_else(|| (level + 1 == chain.len()).then(|| function.name.as_str().into()));
+    let name = |level: usize| inlined(level).or_else(|| (level + 1 == chain.len()).then(|| Arc::clone(&function.name)));
     chain
         .iter()
         .enumerate()

@@ -245,7 +245,7 @@ fn value<'u>(
         return (None, access_places(store, unit, views).first().and_then(|place| place.span(views)));
     };
     let held = ptx_instruction(definition.ptx_line, unit).and_then(|(function, index)| {
-        let values = values.entry(function.name.as_str()).or_insert_with(|| Values::new(function));
+        let values = values.entry(&*function.name).or_insert_with(|| Values::new(function));
         let (place, declaration) = values.variable(index, &unit.ptx, views)?;
         let span = place.view(views).span(declaration.range.0..declaration.range.1)?;
         let known = front_end(&place, views, &declaration).map(|variable| variable.type_text.clone());
@@ -273,7 +273,7 @@ fn ptx_instruction(line: Option<u32>, unit: &UnitFacts) -> Option<(&PtxFunction,
 
 /// The limit that holds for a kernel. `flag` is a `-maxrregcount` of the compilation.
 pub fn limit(function: &PtxFunction, flag: Option<(u32, String)>, gpu: &Gpu) -> Limit {
-    let bounds = function.required_threads.or(function.max_threads).map(|threads| {
+    let bounds = function.required_thread_count().or(function.max_thread_count()).map(|threads| {
         let min_blocks = function.min_blocks.filter(|blocks| gpu.holds(threads, *blocks)).unwrap_or(1);
         let registers = gpu.registers_for(threads, min_blocks);
         Limit { registers, origin: LimitOrigin::LaunchBounds { threads, min_blocks } }
@@ -293,9 +293,11 @@ mod tests {
     use lmem_base::gpu::arch::Arch;
     use lmem_base::source::SourceFile;
     use nv_code::{AddressBase, LocalInstruction};
+    use ptx_syntax::Function;
 
     fn function(threads: Option<u32>, blocks: Option<u32>, registers: Option<u32>) -> PtxFunction {
-        PtxFunction { max_threads: threads, min_blocks: blocks, max_registers: registers, ..Default::default() }
+        let max_threads = threads.map(|threads| [threads, 1, 1]);
+        PtxFunction::from(Function { max_threads, min_blocks: blocks, max_registers: registers, ..Default::default() })
     }
 
     fn gpu() -> &'static Gpu {

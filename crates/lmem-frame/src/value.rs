@@ -1,11 +1,12 @@
 //! Values in registers: which variable of the source one belongs to, and where most of them are alive.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use cuda_syntax::tree::{Declaration, DeclarationKind, Mention};
 use cuda_syntax::{SyntaxTrees, types};
-use nv_code::dataflow::{read, written};
-use nv_code::{Instruction, PtxFunction, PtxModule};
+use nv_code::dataflow::{ByRegister, uses};
+use nv_code::{PtxFunction, PtxModule};
+use ptx_syntax::{AddressBase, Graph, Instruction, Loop, Loops, Opcode, Reg, Type};
 
 use crate::place::{Place, places};
 
@@ -19,18 +20,12 @@ const REGISTER_BYTES: u64 = 4;
 pub struct Values<'a> {
     function: &'a PtxFunction,
     /// Register → instructions that read it.
-    uses: HashMap<&'a str, Vec<usize>>,
+    uses: ByRegister,
 }
 
 impl<'a> Values<'a> {
     pub fn new(function: &'a PtxFunction) -> Self {
-        let mut uses: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (index, instruction) in function.instructions.iter().enumerate() {
-            for register in read(instruction) {
-                uses.entry(register).or_default().push(index);
-            }
-        }
-        Self { function, uses }
+        Self { function, uses: uses(function) }
     }
 
     /// The variable that holds what an instruction computes, at the instruction's place. Only a value that other
@@ -53,9 +48,10 @@ impl<'a> Values<'a> {
         };
         let (here, elsewhere): (Vec<usize>, Vec<usize>) = uses.into_iter().partition(is_here);
         // What is loaded and used in the same statement may be a part of the expression that others use too.
-        let is_part = defining.mnemonic() == "ld" && !here.is_empty();
+        let is_part = defining.opcode() == Opcode::Ld && !here.is_empty();
         let all = || here.iter().chain(&elsewhere).map(|index| &self.function.instructions[*index]);
-        let is_pointer = all().any(|using| written(defining).any(|register| is_address(using, register)));
+        let results = defining.defs();
+        let is_pointer = all().any(|using| results.iter().any(|register| is_address(using, *register)));
         // A sum that its own statement adds to, round after round, is the variable's all the same.
         let is_carried = elsewhere.is_empty() && self.is_carried(instruction, &is_here);
         if (elsewhere.is_empty() && !is_carried) || is_part || is_pointer {
@@ -98,12 +94,12 @@ impl<'a> Values<'a> {
         let mut seen = HashSet::new();
         let mut open = vec![instruction];
         while let Some(at) = open.pop() {
-            let registers = written(&self.function.instructions[at]);
-            for using in registers.flat_map(|register| self.uses.get(register).into_iter().flatten()) {
+            let registers = self.function.instructions[at].defs();
+            for using in registers.iter().flat_map(|register| self.uses.of(*register)) {
                 if *using == instruction {
                     return true;
                 }
-                let is_copy = self.function.instructions[*using].mnemonic() == "mov";
+                let is_copy = self.function.instructions[*using].opcode() == Opcode::Mov;
                 if (is_copy || is_here(using)) && seen.insert(*using) {
                     open.push(*using);
                 }
@@ -118,13 +114,13 @@ impl<'a> Values<'a> {
         let mut seen = HashSet::from([instruction]);
         let mut open = vec![instruction];
         while let Some(at) = open.pop() {
-            for register in written(&self.function.instructions[at]) {
-                for index in self.uses.get(register).into_iter().flatten() {
+            for register in self.function.instructions[at].defs() {
+                for index in self.uses.of(register) {
                     if !seen.insert(*index) {
                         continue;
                     }
-                    match self.function.instructions[*index].mnemonic() {
-                        "mov" if seen.len() < MAX_COPIES => open.push(*index),
+                    match self.function.instructions[*index].opcode() {
+                        Opcode::Mov if seen.len() < MAX_COPIES => open.push(*index),
                         _ => found.push(*index),
                     }
                 }
@@ -137,8 +133,9 @@ impl<'a> Values<'a> {
     /// so this is near the place, not a count.
     pub fn peak(&self) -> Option<usize> {
         let mut changes = vec![0i64; self.function.instructions.len() + 1];
-        for (register, (start, end)) in self.lifetimes() {
-            let weight = i64::try_from(registers_of(register)).unwrap_or(1);
+        for (register, lifetime) in (0..).map(Reg).zip(self.lifetimes()) {
+            let Some((start, end)) = lifetime else { continue };
+            let weight = self.machine_registers(register);
             changes[start] += weight;
             changes[end] -= weight;
         }
@@ -153,44 +150,58 @@ impl<'a> Values<'a> {
         peak.map(|(_, index)| index)
     }
 
-    /// From the first definition to the last use; a value from before a loop that the loop uses lives as long as the
-    /// loop does.
-    fn lifetimes(&self) -> HashMap<&'a str, (usize, usize)> {
-        let mut lifetimes: HashMap<&str, (usize, usize)> = HashMap::new();
+    /// By register, from the first definition to the last use; a value from before a loop that the loop uses lives as long as
+    /// the loop does.
+    fn lifetimes(&self) -> Vec<Option<(usize, usize)>> {
+        let mut lifetimes: Vec<Option<(usize, usize)>> = vec![None; self.function.registers.len()];
         for (index, instruction) in self.function.instructions.iter().enumerate() {
-            for register in written(instruction) {
-                let lifetime = lifetimes.entry(register).or_insert((index, index));
-                lifetime.1 = index;
-            }
+            instruction.for_each_def(&mut |register| {
+                lifetimes[register.index()].get_or_insert((index, index)).1 = index;
+            });
         }
-        let loops = self.back_edges();
-        for (register, uses) in &self.uses {
-            let Some((start, end)) = lifetimes.get_mut(register) else { continue };
-            for at in uses {
-                let around = loops.iter().filter(|(first, last)| (first..=last).contains(&at) && *start < *first);
-                *end = around.map(|(_, last)| *last).chain([*end, *at]).max().unwrap_or(*end);
+        let graph = Graph::new(self.function);
+        let loops = Loops::new(&graph, &graph.dominators());
+        let ranges = ranges(&graph, &loops);
+        for (register, lifetime) in (0..).map(Reg).zip(&mut lifetimes) {
+            let Some((start, end)) = lifetime else { continue };
+            for at in self.uses.of(register) {
+                let block = graph.block_of(*at);
+                let around = block.into_iter().flat_map(|block| loops.around(block));
+                // Loops further out begin earlier.
+                let around = around.map(|(id, _)| ranges[id.index()]).take_while(|(first, _)| *start < *first);
+                *end = around.map(|(_, last)| last).chain([*end, *at]).max().unwrap_or(*end);
             }
         }
         lifetimes
     }
 
-    /// Loops as ranges of instructions.
-    fn back_edges(&self) -> Vec<(usize, usize)> {
-        let branches = self.function.instructions.iter().enumerate().filter(|(_, one)| one.mnemonic() == "bra");
-        let targets = branches.filter_map(|(index, branch)| {
-            let target = *self.function.labels.get(branch.operands.first()?)?;
-            (target <= index).then_some((target, index))
-        });
-        targets.collect()
+    /// Machine registers that a PTX register needs; the front end names them by type.
+    fn machine_registers(&self, register: Reg) -> i64 {
+        let register = self.function.register(register);
+        match register.ty {
+            Some(Type::Pred) => 0,
+            Some(ty) => i64::from(ty.bytes()).div_euclid(4).max(1),
+            None => registers_of(&register.name),
+        }
     }
 }
 
-fn is_address(instruction: &Instruction, register: &str) -> bool {
-    instruction.address().is_some_and(|address| address.base == register)
+/// First and last instruction of each loop.
+fn ranges(graph: &Graph, loops: &Loops) -> Vec<(usize, usize)> {
+    let last_of = |id: Loop| {
+        let latches = loops.all[id.index()].latches.iter();
+        latches.map(|latch| graph.block(*latch).end as usize - 1).max().unwrap_or(0)
+    };
+    let header = |id: Loop| graph.block(loops.all[id.index()].header).start as usize;
+    (0..).map(Loop).take(loops.all.len()).map(|id| (header(id), last_of(id))).collect()
 }
 
-/// Machine registers that a PTX register needs; the front end names them by type.
-fn registers_of(register: &str) -> u64 {
+fn is_address(instruction: &Instruction, register: Reg) -> bool {
+    instruction.address().is_some_and(|address| address.base == AddressBase::Reg(register))
+}
+
+/// Machine registers of a PTX register that is not declared, by its name.
+fn registers_of(register: &str) -> i64 {
     match register.trim_end_matches(|c: char| c.is_ascii_digit()) {
         "%p" => 0,
         "%rd" | "%fd" | "%d" => 2,
@@ -201,7 +212,7 @@ fn registers_of(register: &str) -> u64 {
 
 /// Whether an instruction's result can be the variable, or an element of it.
 fn fits(declaration: &Declaration, instruction: &Instruction) -> bool {
-    let Some(result) = instruction.opcode.rsplit('.').find(|part| type_bytes(part).is_some()) else { return false };
+    let Some(result) = instruction.form.text.rsplit('.').find(|part| type_bytes(part).is_some()) else { return false };
     let element = declaration.type_text.split('[').next().unwrap_or("").trim();
     let Some(expected) = types::size_of(element).filter(|_| types::is_scalar(element)) else { return true };
     let bytes = type_bytes(result).unwrap_or(0);
@@ -251,8 +262,9 @@ mod tests {
              add.s32 %r2, %r2, 1;\nsetp.lt.s32 %p1, %r2, 9;\n@%p1 bra $L;",
         );
         let values = Values::new(&module.functions[0]);
-        assert_eq!(values.lifetimes()["%r1"], (0, 6));
-        assert_eq!(values.lifetimes()["%r3"], (2, 3));
+        let lifetime = |name: &str| values.lifetimes()[values.function.register_named(name).unwrap().index()];
+        assert_eq!(lifetime("%r1"), Some((0, 6)));
+        assert_eq!(lifetime("%r3"), Some((2, 3)));
     }
 
     #[test]

@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::cubin::{Cubin, CubinFunction};
-use super::ptx::{Location, PtxFunction, PtxModule};
+use super::ptx::{PtxFunction, PtxModule};
 use crate::cubin::sass::INSTRUCTION_BYTES;
+use ptx_syntax::Location;
 
 /// Fills in the locations of all functions.
 pub(super) fn locate(module: &mut PtxModule, cubin: &Cubin) {
@@ -66,14 +67,14 @@ fn locate_function(function: &mut PtxFunction, places: &BTreeMap<u32, Vec<Level>
                 innermost
             }
         };
-        function.instructions[instruction].location = Some(location);
+        function.instructions[instruction].location = u32::try_from(location).ok();
     }
 }
 
 /// Numbers of files, as `.file` would give them. What the table has no name for has none here either.
 #[derive(Default)]
 struct Files {
-    names: HashMap<u32, String>,
+    names: BTreeMap<u32, String>,
     numbers: HashMap<Arc<str>, u32>,
 }
 

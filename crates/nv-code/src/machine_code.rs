@@ -15,15 +15,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use object::read::elf::SectionHeader;
 
 use lmem_base::diagnostic::ResourceUsage;
 use lmem_base::gpu::Arch;
+use ptx_syntax::{Form, Function, Instruction, Operand};
 
 use super::cubin::{Cubin, CubinError, CubinFunction, Reader};
 use super::locate::locate;
-use super::ptx::{Instruction, PtxFunction, PtxModule};
+use super::ptx::{PtxFunction, PtxModule};
 use super::ptxas_log::{FunctionUsage, PtxasLog};
 use crate::cubin::header::CubinHeader;
 use crate::cubin::nv_info::{FRAME_SIZE, MAX_REGISTERS, MIN_STACK_SIZE, REGISTERS, Value, attributes};
@@ -178,7 +180,8 @@ fn part(function: &CubinFunction, sass: &SassFunction<'_>, code: Range<u32>, is_
 
 /// Which functions call which, in the form of PTX that has nothing else in it: recursion is seen without any text.
 fn callers(cubin: &Cubin, figures: &Figures, arch: Arch) -> Vec<PtxFunction> {
-    let mut callers: BTreeMap<&str, PtxFunction> = BTreeMap::new();
+    let mut callers: BTreeMap<&str, Function> = BTreeMap::new();
+    let call = Arc::new(Form::parse("call.uni"));
     for function in &cubin.functions {
         let sass = SassFunction::new(&function.code, arch);
         for (offset, target) in sass.calls() {
@@ -186,28 +189,27 @@ fn callers(cubin: &Cubin, figures: &Figures, arch: Arch) -> Vec<PtxFunction> {
             let caller = around.map_or(function.name.as_str(), |inner| inner.name.as_str());
             let Some(callee) = function.inner.iter().find(|inner| inner.code.start == target) else { continue };
             let known = callers.entry(caller).or_insert_with(|| named(caller, figures));
-            known.instructions.push(call_of(&callee.name));
+            known.instructions.push(call_of(&callee.name, &call));
             callers.entry(&callee.name).or_insert_with(|| named(&callee.name, figures));
         }
     }
-    callers.into_values().collect()
+    callers.into_values().map(PtxFunction::from).collect()
 }
 
-fn named(name: &str, figures: &Figures) -> PtxFunction {
-    PtxFunction { name: name.to_string(), is_entry: figures.entries.contains(name), ..PtxFunction::default() }
+fn named(name: &str, figures: &Figures) -> Function {
+    Function { name: name.into(), is_entry: figures.entries.contains(name), ..Function::default() }
 }
 
-fn call_of(callee: &str) -> Instruction {
-    let operands = vec![callee.to_string()];
-    Instruction { lines: 0..=0, guard: None, opcode: "call.uni".to_string(), operands, location: None }
+fn call_of(callee: &str, form: &Arc<Form>) -> Instruction {
+    let operands = Box::new([Operand::Symbol(callee.into(), 0)]);
+    Instruction { form: Arc::clone(form), guard: None, operands, first_line: 0, last_line: 0, location: None }
 }
 
 /// A limit that functions were compiled with and that their PTX does not ask for: an option of ptxas, or of what called it.
 fn register_limit(cubin: &Cubin, figures: &Figures, ptx: &PtxModule) -> Option<u32> {
     let is_own = |name: &str| {
         ptx.function(name).is_some_and(|function| {
-            let bounds = [function.max_threads, function.required_threads, function.max_registers];
-            bounds.iter().all(Option::is_none)
+            function.max_threads.is_none() && function.required_threads.is_none() && function.max_registers.is_none()
         })
     };
     let limits = cubin.functions.iter().filter(|function| is_own(&function.name));

@@ -3,6 +3,8 @@
 
 use lmem_base::version::Version;
 
+use ptx_syntax::Opcode;
+
 use crate::{PtxFunction, PtxModule};
 
 /// The pragma; in CUDA C++ it is `asm volatile (".pragma \"enable_smem_spilling\";");`.
@@ -41,16 +43,16 @@ pub fn with_pragma(ptx: &str, kernels: &[&str]) -> Option<(String, Vec<String>)>
             false => text + line,
         }
     });
-    Some((text, may_have.iter().map(|function| function.name.clone()).collect()))
+    Some((text, may_have.iter().map(|function| function.name.to_string()).collect()))
 }
 
 /// ptxas refuses the pragma, and with it the whole text, in kernels with calls ("functions use abi"), dynamic shared
 /// memory, or registers that move between warps.
 pub fn may_spill(function: &PtxFunction, module: &PtxModule) -> bool {
-    let is_refused = |mnemonic: &str| matches!(mnemonic, "call" | "setmaxnreg" | "alloca");
+    let is_refused = |opcode: Opcode| matches!(opcode, Opcode::Call | Opcode::Setmaxnreg | Opcode::Alloca);
     function.is_entry
         && !function.has_pragma(PRAGMA)
-        && !function.instructions.iter().any(|instruction| is_refused(instruction.mnemonic()))
+        && !function.instructions.iter().any(|instruction| is_refused(instruction.opcode()))
         && !module.extern_shared.iter().any(|symbol| function.mentions(symbol))
 }
 

@@ -11,6 +11,7 @@ use lmem_base::gpu::DECLARED_SHARED;
 use lmem_base::words::bytes;
 use lmem_frame::{EscapeKind, StackObject};
 use nv_code::PtxFunction;
+use ptx_syntax::{Operand, SpecialRegister};
 
 use self::declaration::{Columns, PrivateVariable, private_variable};
 use super::Rewrite;
@@ -23,9 +24,6 @@ const OWN_COLUMNS: [&str; 3] = [
     "threadIdx.y * blockDim.x + threadIdx.x",
     "(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x",
 ];
-
-/// Registers of the PTX that tell of a second and a third axis.
-const OTHER_AXES: [&str; 2] = ["%tid.y", "%tid.z"];
 
 /// Bytes of a row that make its length odd, for the usual types.
 const ROW_GAP: u64 = 8;
@@ -130,7 +128,7 @@ fn edits(
 
 /// The first argument of `__launch_bounds__(256, 2)`: no launch may have more threads.
 fn of_launch_bounds(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Block> {
-    let threads = cx.unit.function(&cx.frame.mangled)?.max_threads?;
+    let threads = cx.unit.function(&cx.frame.mangled)?.max_thread_count()?;
     let bounds = cx.frame.launch_bounds.span.as_ref()?.text();
     let arguments = bounds.split_once('(')?.1.strip_suffix(')')?;
     let text = split_at_commas(arguments).first()?.trim();
@@ -163,10 +161,10 @@ fn axes(cx: &LintContext<'_>, is_of_kernel: bool) -> Option<usize> {
     let is_asked = |function: &&PtxFunction| !function.is_entry || !is_of_kernel || function.name == kernel.name;
     let functions = cx.unit.facts.ptx.functions.iter().filter(is_asked);
     let mut operands = functions.flat_map(|function| &function.instructions).flat_map(|it| &it.operands);
-    let used = operands.try_fold(1, |most, operand| match OTHER_AXES.iter().position(|axis| axis == operand) {
-        Some(1) => Err(3),
-        Some(_) => Ok(2),
-        None => Ok(most),
+    let used = operands.try_fold(1, |most, operand| match operand {
+        Operand::Special(SpecialRegister::TidZ) => Err(3),
+        Operand::Special(SpecialRegister::TidY) => Ok(2),
+        _ => Ok(most),
     });
     Some(used.unwrap_or_else(|all| all).max(launched))
 }
@@ -176,7 +174,7 @@ fn has_dynamic_shared_memory(cx: &LintContext<'_>) -> bool {
     let symbols = &cx.unit.facts.ptx.extern_shared;
     let functions = cx.unit.facts.ptx.functions.iter();
     functions
-        .filter(|function| !function.is_entry || function.name == cx.frame.mangled)
+        .filter(|function| !function.is_entry || *function.name == *cx.frame.mangled)
         .any(|function| symbols.iter().any(|symbol| function.mentions(symbol)))
 }
 

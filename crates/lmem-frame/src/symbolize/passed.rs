@@ -1,9 +1,10 @@
 //! Copies of structures that are made to be passed by value.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use nv_code::Instruction;
+use nv_code::dataflow::flow::operands::for_each_part;
 use nv_code::dataflow::{Flow, registers};
+use ptx_syntax::{Instruction, Modifier, Opcode, Operand, Reg, Space};
 
 use crate::access::{ObjectKey, RawObject, key};
 
@@ -31,14 +32,14 @@ fn copies(flow: &Flow<'_>, holder: &dyn Fn(&ObjectKey) -> Option<ObjectKey>) -> 
         return found;
     }
     let passed = passed_values(flow, &calls);
-    let is_elsewhere = |load: &Instruction| ["param", "global", "shared", "const"].iter().any(|space| load.has(space));
+    let is_elsewhere = |load: &Instruction| !matches!(load.form.space(), Space::Local | Space::Generic);
     let loads = flow.function.instructions.iter().enumerate();
-    for (at, load) in loads.filter(|(_, load)| load.mnemonic() == "ld" && !is_elsewhere(load)) {
+    for (at, load) in loads.filter(|(_, load)| load.opcode() == Opcode::Ld && !is_elsewhere(load)) {
         let Some(address) = load.address() else { continue };
-        let mut values = load.operands.first().into_iter().flat_map(|value| registers(value));
+        let mut values = load.operands.first().into_iter().flat_map(registers);
         let call = values.next().and_then(|value| passed.get(&value).copied());
         let call = call.filter(|call| values.all(|value| passed.get(&value) == Some(call)));
-        let roots = flow.pointer(&address, at).roots;
+        let roots = flow.pointer(address, at).roots;
         for key in roots.iter().filter_map(|root| holder(&key(flow, root)?)) {
             let known = found.entry(key).or_insert(call);
             *known = known.filter(|_| call.is_some());
@@ -56,19 +57,18 @@ fn holder(part: &ObjectKey, objects: &BTreeMap<ObjectKey, RawObject>) -> Option<
 }
 
 /// Registers that are stored to the parameters of calls, and used for nothing else.
-fn passed_values(flow: &Flow<'_>, calls: &[usize]) -> HashMap<String, usize> {
-    let mut passed: HashMap<String, usize> = HashMap::new();
-    let mut others: std::collections::HashSet<String> = std::collections::HashSet::new();
+fn passed_values(flow: &Flow<'_>, calls: &[usize]) -> HashMap<Reg, usize> {
+    let mut passed: HashMap<Reg, usize> = HashMap::new();
+    let mut others: HashSet<Reg> = HashSet::new();
     for (index, instruction) in flow.function.instructions.iter().enumerate() {
-        let call = calls.iter().copied().find(|call| *call > index);
-        let is_argument = instruction.mnemonic() == "st" && instruction.has("param");
+        let is_argument = instruction.opcode() == Opcode::St && instruction.has(Modifier::Param);
+        let call = calls.get(calls.partition_point(|call| *call <= index)).filter(|_| is_argument);
         for operand in instruction.operands.iter().skip(1) {
-            for register in registers(operand).filter(|register| register.starts_with('%')) {
-                match call.filter(|_| is_argument) {
-                    Some(call) => _ = passed.insert(register, call),
-                    None => _ = others.insert(register),
-                }
-            }
+            for_each_part(operand, &mut |part| match (part, call) {
+                (Operand::Reg(register), Some(call)) => _ = passed.insert(*register, *call),
+                (Operand::Reg(register), None) => _ = others.insert(*register),
+                _ => {}
+            });
         }
     }
     passed.retain(|register, _| !others.contains(register));

@@ -4,11 +4,12 @@
 //! differs, or a branch on such a value that decides which of several definitions holds. That is repeated until nothing
 //! changes, so that values that depend on themselves round a loop come out right.
 
-use std::collections::HashMap;
+use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, ParameterPlace, Reg};
 
-use crate::dataflow::flow::operands::{constant, read, written};
+use crate::dataflow::flow::operands::{constant, for_each_part};
 use crate::dataflow::flow::terms::special_register;
-use crate::ptx::{Instruction, PtxFunction};
+use crate::dataflow::reaching::ByRegister;
+use crate::ptx::PtxFunction;
 
 /// Rounds after which the rest is given up: each one carries a difference through all code once.
 const MAX_ROUNDS: usize = 50;
@@ -21,30 +22,31 @@ enum Level {
 }
 
 /// The registers of one function.
-pub struct Divergence<'a> {
-    levels: HashMap<&'a str, Level>,
+pub struct Divergence {
+    levels: Vec<Level>,
 }
 
-impl<'a> Divergence<'a> {
-    pub fn new(function: &'a PtxFunction) -> Self {
-        let mut ranges: HashMap<&str, (usize, usize, usize)> = HashMap::new();
+impl Divergence {
+    pub fn new(function: &PtxFunction, _uses: &ByRegister) -> Self {
+        let mut ranges: Vec<Option<(usize, usize, usize)>> = vec![None; function.registers.len()];
         for (index, instruction) in function.instructions.iter().enumerate() {
-            for register in written(instruction) {
-                let range = ranges.entry(register).or_insert((index, index, 0));
+            instruction.for_each_def(&mut |register| {
+                let range = ranges[register.index()].get_or_insert((index, index, 0));
                 range.1 = index;
                 range.2 += 1;
-            }
+            });
         }
-        let merged: Vec<(&str, usize, usize)> =
-            ranges.iter().filter(|(_, range)| range.2 > 1).map(|(name, range)| (*name, range.0, range.1)).collect();
-        let mut divergence = Self { levels: HashMap::new() };
+        let several = (0..).map(Reg).zip(&ranges).filter_map(|(register, range)| Some((register, (*range)?)));
+        let merged: Vec<(Reg, usize, usize)> =
+            several.filter(|(_, range)| range.2 > 1).map(|(register, range)| (register, range.0, range.1)).collect();
+        let mut divergence = Self { levels: vec![Level::Same; function.registers.len()] };
         for round in 0.. {
             let has_changed = divergence.round(function, &merged);
             if !has_changed {
                 break;
             }
             if round == MAX_ROUNDS {
-                divergence.levels.values_mut().for_each(|level| *level = (*level).max(Level::Unknown));
+                divergence.levels.iter_mut().for_each(|level| *level = (*level).max(Level::Unknown));
                 break;
             }
         }
@@ -52,7 +54,7 @@ impl<'a> Divergence<'a> {
     }
 
     /// Whether the threads may differ in a register; `None` where that is not known.
-    pub fn of(&self, register: &str) -> Option<bool> {
+    pub fn of(&self, register: Reg) -> Option<bool> {
         match self.level(register) {
             Level::Same => Some(false),
             Level::Unknown => None,
@@ -60,30 +62,28 @@ impl<'a> Divergence<'a> {
         }
     }
 
-    fn level(&self, register: &str) -> Level {
-        self.levels.get(register).copied().unwrap_or(Level::Same)
+    fn level(&self, register: Reg) -> Level {
+        self.levels.get(register.index()).copied().unwrap_or(Level::Same)
     }
 
-    fn raise(&mut self, register: &'a str, level: Level) -> bool {
-        let known = self.levels.entry(register).or_insert(Level::Same);
+    fn raise(&mut self, register: Reg, level: Level) -> bool {
+        let known = &mut self.levels[register.index()];
         let has_changed = level > *known;
         *known = level.max(*known);
         has_changed
     }
 
-    fn round(&mut self, function: &'a PtxFunction, merged: &[(&'a str, usize, usize)]) -> bool {
+    fn round(&mut self, function: &PtxFunction, merged: &[(Reg, usize, usize)]) -> bool {
         let mut has_changed = false;
         for instruction in &function.instructions {
-            let level = self.result(instruction, function.is_entry);
-            for register in written(instruction) {
-                has_changed |= self.raise(register, level);
-            }
+            let level = self.result(instruction, function);
+            instruction.for_each_def(&mut |register| has_changed |= self.raise(register, level));
         }
         // Branches before each instruction that differ, and those that may.
         let mut counts = vec![(0u32, 0u32)];
         for instruction in &function.instructions {
-            let guard = instruction.guard.as_deref().map_or(Level::Same, |guard| self.level(guard));
-            let is_table = instruction.mnemonic() == "brx";
+            let guard = instruction.guard.map_or(Level::Same, |guard| self.level(guard.register));
+            let is_table = instruction.opcode() == Opcode::Brx;
             let (differing, unknown) = counts[counts.len() - 1];
             counts.push((
                 differing + u32::from(guard == Level::Differs),
@@ -97,51 +97,65 @@ impl<'a> Divergence<'a> {
                 (false, true) => Level::Unknown,
                 (false, false) => Level::Same,
             };
-            has_changed |= self.raise(register, level);
+            has_changed |= self.raise(*register, level);
         }
         has_changed
     }
 
-    fn result(&self, instruction: &Instruction, is_entry: bool) -> Level {
-        let operands = || read(instruction).map(|operand| self.operand(operand)).max().unwrap_or(Level::Same);
-        match instruction.mnemonic() {
-            "ld" if instruction.has("param") => {
-                let is_parameter =
-                    is_entry && instruction.address().is_some_and(|address| address.base.contains("_param_"));
-                if is_parameter { Level::Same } else { Level::Unknown }
-            }
+    fn result(&self, instruction: &Instruction, function: &PtxFunction) -> Level {
+        let operands = || self.operands(instruction);
+        match instruction.opcode() {
+            Opcode::Ld if instruction.has(Modifier::Param) => match is_parameter(instruction, function) {
+                true => Level::Same,
+                false => Level::Unknown,
+            },
             // Each thread has its own local memory.
-            "ld" if instruction.has("local") => operands().max(Level::Unknown),
-            "atom" | "match" => Level::Differs,
-            "call" => Level::Unknown,
+            Opcode::Ld if instruction.has(Modifier::Local) => operands().max(Level::Unknown),
+            Opcode::Atom | Opcode::Match => Level::Differs,
+            Opcode::Call => Level::Unknown,
             // One value for the whole warp.
-            "vote" | "activemask" | "redux" => Level::Same,
-            "shfl" => shuffled(instruction),
+            Opcode::Vote | Opcode::Activemask | Opcode::Redux => Level::Same,
+            Opcode::Shfl => shuffled(instruction),
             _ => operands(),
         }
     }
 
-    fn operand(&self, operand: &str) -> Level {
-        match special_register(operand) {
-            Some(special) => match special.divergent {
-                Some(true) => Level::Differs,
-                Some(false) => Level::Same,
-                None => Level::Unknown,
-            },
-            None => self.level(operand),
+    /// The level of what an instruction reads.
+    fn operands(&self, instruction: &Instruction) -> Level {
+        let mut level = Level::Same;
+        instruction.for_each_use(&mut |register| level = level.max(self.level(register)));
+        for operand in &instruction.operands {
+            for_each_part(operand, &mut |part| {
+                if let Operand::Special(special) = part {
+                    level = level.max(match special_register(*special).divergent {
+                        Some(true) => Level::Differs,
+                        Some(false) => Level::Same,
+                        None => Level::Unknown,
+                    });
+                }
+            });
         }
+        level
     }
+}
+
+/// Whether a load is of a kernel's parameter, which all threads share.
+fn is_parameter(instruction: &Instruction, function: &PtxFunction) -> bool {
+    let base = instruction.address().map(|address| &address.base);
+    let Some(AddressBase::Variable(variable)) = base else { return false };
+    function.is_entry && matches!(function.variable(*variable).parameter, Some(ParameterPlace::Input(_)))
 }
 
 /// What all threads read from one lane is the same in all.
 fn shuffled(instruction: &Instruction) -> Level {
-    let lane = instruction.operands.get(2).filter(|_| instruction.has("idx"));
+    let lane = instruction.operands.get(2).filter(|_| instruction.has(Modifier::Idx));
     if lane.is_some_and(|lane| constant(lane).is_some()) { Level::Same } else { Level::Unknown }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataflow::reaching::uses;
     use crate::ptx::PtxModule;
 
     fn of(body: &str, register: &str) -> Option<bool> {
@@ -149,7 +163,8 @@ mod tests {
             ".visible .entry k(\n.param .u32 k_param_0\n)\n{{\nld.param.u32 %n, [k_param_0];\nmov.u32 %t, %tid.x;\n{body}\n}}\n"
         );
         let module = PtxModule::parse(&text).unwrap();
-        Divergence::new(&module.functions[0]).of(register)
+        let function = &module.functions[0];
+        Divergence::new(function, &uses(function)).of(function.register_named(register).unwrap())
     }
 
     /// `head = (head + 1) % 12` in a branch that `condition` guards.

@@ -3,74 +3,71 @@
 //! A product that goes through memory, a call or a loop's next round is rounded there. In registers the compiler may fuse
 //! it with the sum behind it, which rounds once: last digits change. `mul.rn` is never fused.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use crate::ptx::{Instruction, PtxFunction, PtxModule};
+use ptx_syntax::{Instruction, Modifier, Opcode, Operand, Reg, Space, Type};
+
+use crate::dataflow::callee;
+use crate::ptx::{PtxFunction, PtxModule};
 
 /// Whether a function, or one that it calls, rounds a product which might be fused without local memory.
 pub fn may_fuse(ptx: &PtxModule, function: &str) -> bool {
     let mut seen: HashSet<&str> = HashSet::new();
     let mut open = vec![function];
     while let Some(name) = open.pop() {
-        let Some(function) = ptx.function(name).filter(|function| seen.insert(function.name.as_str())) else {
-            continue;
-        };
+        let Some(function) = ptx.function(name).filter(|function| seen.insert(&*function.name)) else { continue };
         if rounds_products(function) {
             return true;
         }
-        let called = function.instructions.iter().filter(|instruction| instruction.opcode.starts_with("call"));
-        open.extend(called.flat_map(|call| &call.operands).map(|operand| operand.trim()));
+        open.extend(function.instructions.iter().filter_map(callee));
     }
     false
 }
 
 fn rounds_products(function: &PtxFunction) -> bool {
-    let starts: HashSet<usize> = function.labels.values().copied().collect();
-    // Product → the number of its basic block.
-    let mut products: HashMap<&str, usize> = HashMap::new();
+    let starts: HashSet<u32> = function.labels.iter().filter_map(|label| label.instruction).collect();
+    // By register: the number of the basic block that has its product.
+    let mut products: Vec<Option<usize>> = vec![None; function.registers.len()];
     let mut block = 0;
-    for (at, instruction) in function.instructions.iter().enumerate() {
-        let ends_block = at > 0 && function.instructions[at - 1].opcode.starts_with("bra");
+    for (at, instruction) in (0u32..).zip(&function.instructions) {
+        let before = (at as usize).checked_sub(1).and_then(|before| function.instructions.get(before));
+        let ends_block = before.is_some_and(|before| before.opcode() == Opcode::Bra);
         if starts.contains(&at) || ends_block {
             block += 1;
         }
-        let used = |name: &str| products.get(name).copied();
-        let is_rounded = match instruction.opcode.split('.').next().unwrap_or("") {
-            "st" => !is_to_outside(&instruction.opcode) && words(instruction).any(|word| used(word).is_some()),
-            "mov" | "selp" | "ret" => words(instruction).any(|word| used(word).is_some()),
-            "add" | "sub" | "fma" => words(instruction).filter_map(used).any(|of| of != block),
+        let mut used: Vec<usize> = Vec::new();
+        instruction.for_each_use(&mut |register| used.extend(products[register.index()]));
+        let is_rounded = match instruction.opcode() {
+            Opcode::St => !is_to_outside(instruction) && !used.is_empty(),
+            Opcode::Mov | Opcode::Selp | Opcode::Ret => !used.is_empty(),
+            Opcode::Add | Opcode::Sub | Opcode::Fma => used.iter().any(|of| *of != block),
             _ => false,
         };
         if is_rounded {
             return true;
         }
         if let Some(result) = product(instruction) {
-            products.insert(result, block);
+            products[result.index()] = Some(block);
         }
     }
     false
 }
 
 /// The result of a floating-point product that may be fused.
-fn product(instruction: &Instruction) -> Option<&str> {
-    let mut parts = instruction.opcode.split('.');
-    let is_product = parts.next() == Some("mul");
-    let parts: Vec<&str> = parts.collect();
-    let is_floating =
-        parts.iter().any(|part| part.starts_with("f16") || matches!(*part, "f32" | "f64" | "bf16" | "bf16x2"));
-    let is_fixed = parts.iter().any(|part| matches!(*part, "rn" | "rz" | "rm" | "rp"));
-    instruction.operands.first().filter(|_| is_product && is_floating && !is_fixed).map(|operand| operand.trim())
+fn product(instruction: &Instruction) -> Option<Reg> {
+    let is_floating = instruction.form.types.iter().any(|ty| {
+        matches!(ty, Type::F16 | Type::F16x2 | Type::F32 | Type::F32x2 | Type::F64 | Type::Bf16 | Type::Bf16x2)
+    });
+    let is_fixed = [Modifier::Rn, Modifier::Rz, Modifier::Rm, Modifier::Rp].iter().any(|mode| instruction.has(*mode));
+    match instruction.operands.first()? {
+        Operand::Reg(result) if instruction.opcode() == Opcode::Mul && is_floating && !is_fixed => Some(*result),
+        _ => None,
+    }
 }
 
 /// What is stored for others to see is rounded in any case.
-fn is_to_outside(opcode: &str) -> bool {
-    opcode.split('.').any(|part| part == "global" || part.starts_with("shared"))
-}
-
-/// Registers among the operands.
-fn words(instruction: &Instruction) -> impl Iterator<Item = &str> {
-    let operands = instruction.operands.iter().flat_map(|operand| operand.split(['{', '}', ',', '[', ']', '+', ' ']));
-    operands.filter(|word| word.starts_with('%'))
+fn is_to_outside(instruction: &Instruction) -> bool {
+    matches!(instruction.form.space(), Space::Global | Space::Shared | Space::SharedCluster)
 }
 
 #[cfg(test)]

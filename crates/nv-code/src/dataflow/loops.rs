@@ -1,10 +1,10 @@
-//! Loops of a PTX function: a backward branch and everything between it and its target.
+//! Loops of a PTX function: a block that dominates a block which jumps back to it, and all between them.
 
-use std::ops::RangeInclusive;
+use ptx_syntax::{Graph, Loop, Loops, Opcode, Operand};
 
 use super::flow::Flow;
 use crate::dataflow::flow::operands::constant;
-use crate::ptx::{Instruction, PtxFunction};
+use crate::ptx::PtxFunction;
 
 /// How often a loop runs, as far as its exits tell; in the order of what hinders unrolling more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,101 +21,97 @@ pub enum Trip {
 /// The loops of one function.
 #[derive(Debug, Clone, Default)]
 pub struct PtxLoops {
-    /// First and last instruction, innermost (shortest) first.
-    ranges: Vec<RangeInclusive<usize>>,
+    loops: Loops,
+    /// By loop: the branches that leave it, in order.
+    exits: Vec<Vec<usize>>,
+    /// By instruction: the innermost loop around it.
+    innermost: Vec<Option<Loop>>,
 }
 
 impl PtxLoops {
-    pub fn new(function: &PtxFunction) -> Self {
-        let mut ranges: Vec<RangeInclusive<usize>> = Vec::new();
-        for (index, instruction) in function.instructions.iter().enumerate() {
-            let Some(target) = branch_target(instruction, function).filter(|target| *target <= index) else { continue };
-            // Several `continue`s to one head are one loop.
-            match ranges.iter_mut().find(|range| *range.start() == target) {
-                Some(range) => *range = target..=index,
-                None => ranges.push(target..=index),
+    pub fn new(function: &PtxFunction, graph: &Graph) -> Self {
+        let loops = Loops::new(graph, &graph.dominators());
+        let innermost = (0..function.instructions.len())
+            .map(|at| graph.block_of(at).and_then(|block| loops.innermost(block)))
+            .collect();
+        let mut exits: Vec<Vec<usize>> = vec![Vec::new(); loops.all.len()];
+        for info in &graph.blocks {
+            let Some(last) = (info.end as usize).checked_sub(1) else { continue };
+            let Some(block) = graph.block_of(last) else { continue };
+            for (id, _) in loops.around(block) {
+                if info.may_leave || info.successors.iter().any(|next| !loops.contains(id, *next)) {
+                    exits[id.index()].push(last);
+                }
             }
         }
-        ranges.sort_by_key(|range| (range.end() - range.start(), *range.start()));
-        Self { ranges }
+        Self { loops, exits, innermost }
+    }
+
+    /// The innermost loop around an instruction.
+    pub fn innermost(&self, instruction: usize) -> Option<Loop> {
+        self.innermost.get(instruction).copied().flatten()
+    }
+
+    /// The loops around an instruction, innermost first.
+    pub fn around(&self, instruction: usize) -> impl Iterator<Item = Loop> {
+        std::iter::successors(self.innermost(instruction), |id| self.loops.all.get(id.index())?.parent)
+    }
+
+    /// Whether an instruction is in a loop, or in one inside it.
+    pub fn contains(&self, outer: Loop, instruction: usize) -> bool {
+        self.around(instruction).any(|id| id == outer)
     }
 
     /// The smallest loop that holds both instructions.
-    pub fn innermost_with(&self, one: usize, other: usize) -> Option<&RangeInclusive<usize>> {
-        self.ranges.iter().find(|range| range.contains(&one) && range.contains(&other))
+    pub fn innermost_with(&self, one: usize, other: usize) -> Option<Loop> {
+        self.around(one).find(|id| self.contains(*id, other))
+    }
+
+    /// The branches that leave a loop.
+    pub fn exits(&self, id: Loop) -> &[usize] {
+        self.exits.get(id.index()).map_or(&[], Vec::as_slice)
     }
 
     /// How a loop ends.
-    pub fn trip(&self, range: &RangeInclusive<usize>, flow: &Flow<'_>) -> Trip {
-        match exits(range, flow).as_slice() {
+    pub fn trip(&self, id: Loop, flow: &Flow<'_>) -> Trip {
+        match self.exits(id) {
             [] => Trip::Unknown,
-            [exit] => length(*exit, range, flow),
+            [exit] => length(*exit, id, flow),
             _ => Trip::SeveralExits,
         }
     }
 
     /// The comparisons that end a loop.
-    pub fn tests(range: &RangeInclusive<usize>, flow: &Flow<'_>) -> Vec<usize> {
-        exits(range, flow).into_iter().filter_map(|exit| test_of(exit, flow)).collect()
-    }
-}
-
-/// The ways out of a loop.
-fn exits(range: &RangeInclusive<usize>, flow: &Flow<'_>) -> Vec<usize> {
-    let instructions = &flow.function.instructions;
-    let all = range.clone().filter(|index| *index < instructions.len());
-    all.filter(|index| is_exit(*index, &instructions[*index], range, flow.function)).collect()
-}
-
-fn branch_target(instruction: &Instruction, function: &PtxFunction) -> Option<usize> {
-    if instruction.mnemonic() != "bra" {
-        return None;
-    }
-    function.labels.get(instruction.operands.first()?).copied()
-}
-
-/// A branch out of the range, or the guarded branch back whose other way leads on.
-fn is_exit(index: usize, instruction: &Instruction, range: &RangeInclusive<usize>, function: &PtxFunction) -> bool {
-    match instruction.mnemonic() {
-        "ret" | "exit" => true,
-        "bra" => {
-            let Some(target) = branch_target(instruction, function) else { return true };
-            !range.contains(&target) || (index == *range.end() && instruction.guard.is_some())
-        }
-        _ => false,
+    pub fn tests(&self, id: Loop, flow: &Flow<'_>) -> Vec<usize> {
+        self.exits(id).iter().filter_map(|exit| test_of(*exit, flow)).collect()
     }
 }
 
 /// The comparison that decides on an exit.
 fn test_of(exit: usize, flow: &Flow<'_>) -> Option<usize> {
     let instructions = &flow.function.instructions;
-    let test = flow.definition(instructions[exit].guard.as_deref()?, exit)?;
-    (instructions[test].mnemonic() == "setp").then_some(test)
+    let test = flow.definition(instructions[exit].guard?.register, exit)?;
+    (instructions[test].opcode() == Opcode::Setp).then_some(test)
 }
 
 /// How often a loop with one exit runs.
-fn length(exit: usize, range: &RangeInclusive<usize>, flow: &Flow<'_>) -> Trip {
-    let guard = flow.function.instructions[exit].guard.as_deref();
-    if guard.is_none_or(|guard| flow.definition(guard, exit).is_none()) {
+fn length(exit: usize, id: Loop, flow: &Flow<'_>) -> Trip {
+    let guard = flow.function.instructions[exit].guard;
+    if guard.is_none_or(|guard| flow.definition(guard.register, exit).is_none()) {
         return Trip::Unknown;
     }
     let Some(test) = test_of(exit, flow) else { return Trip::RunTime };
     let bounds = flow.function.instructions[test].operands.get(1..3).unwrap_or(&[]);
-    let is_fixed = |operand: &String| constant(operand).is_some() || flow.sources(operand, test).is_constant();
+    let is_fixed = |operand: &Operand| constant(operand).is_some() || flow.sources(operand, test).is_constant();
     // A counter that runs down to a constant may have started at a value of the run, or at that of another counter.
-    let is_open = |operand: &String| {
+    let is_open = |operand: &Operand| {
         let sources = flow.sources(operand, test);
-        sources.is_data() || sources.steps.iter().any(|step| !is_own_step(*step, range, flow))
+        sources.is_data() || sources.steps.iter().any(|step| flow.loops.innermost(*step) != Some(id))
     };
     match bounds.iter().any(is_fixed) && !bounds.iter().any(is_open) {
         true => Trip::Constant,
         false => Trip::RunTime,
     }
-}
-
-/// Whether a counter steps in this loop itself, not in one around it, inside it or beside it.
-fn is_own_step(step: usize, range: &RangeInclusive<usize>, flow: &Flow<'_>) -> bool {
-    flow.loops.innermost_with(step, step) == Some(range)
 }
 
 #[cfg(test)]
@@ -130,8 +126,7 @@ mod tests {
         );
         let module = PtxModule::parse(&text).unwrap();
         let flow = Flow::new(&module.functions[0]);
-        let range = flow.loops.ranges.first().unwrap().clone();
-        flow.loops.trip(&range, &flow)
+        flow.loops.trip(Loop(0), &flow)
     }
 
     /// `for (b = start; b != end; ++b)` in `for (a = 0; a < 20; ++a)`.
@@ -148,5 +143,17 @@ mod tests {
         assert_eq!(nested("0", "%n"), Trip::RunTime);
         assert_eq!(nested("0", "%a"), Trip::RunTime);
         assert_eq!(nested("%a", "20"), Trip::RunTime);
+    }
+
+    #[test]
+    fn code_that_stands_inside_a_loop_and_leaves_it_is_not_of_it() {
+        // `break` goes through a block of its own, which stands before the jump back.
+        let body = "mov.u32 %a, 0;\n$L1:\nsetp.gt.s32 %p2, %a, %n;\n@!%p2 bra $L2;\nmov.u32 %b, 1;\nbra $L3;\n$L2:\n\
+                    add.s32 %a, %a, 1;\nsetp.ne.s32 %p1, %a, 9;\n@%p1 bra $L1;\n$L3:";
+        assert_eq!(trip(body), Trip::SeveralExits);
+        // A block behind the end that jumps back into straight code is no loop.
+        let body = "mov.u32 %a, 0;\n$L1:\nadd.s32 %a, %a, 1;\n@%p3 bra $OUT;\n$BACK:\nsetp.ne.s32 %p1, %a, 9;\n@%p1 bra $L1;\nret;\n\
+                    $OUT:\nmov.u32 %c, 2;\nbra $BACK;";
+        assert_eq!(trip(body), Trip::Constant);
     }
 }

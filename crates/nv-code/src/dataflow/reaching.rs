@@ -3,139 +3,293 @@
 //! PTX of today is not in single assignment: the register that a loop moves on is often the one that held the start of
 //! the array before the loop, and the rest of an unrolled loop changes its counter in straight code. Only the way
 //! through the branches tells which value is meant.
+//!
+//! A register together with the definitions that may hold is a value, and has a number: what is found out about it is found out
+//! once. Most registers have one definition and so one value, which is theirs by number. For the others the blocks in which they
+//! are alive are solved when first asked for, each once.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::dataflow::flow::operands::written;
-use crate::ptx::{Instruction, PtxFunction};
+use ptx_syntax::{Block, Graph, Reg};
+
+use crate::ptx::PtxFunction;
 
 /// Definitions as indices of instructions, in order.
 pub type Definitions = Rc<[usize]>;
 
+/// A register and the definitions that may hold: a dense number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(u32);
+
+impl Value {
+    /// The value of an index.
+    pub(super) fn of(index: usize) -> Self {
+        Self(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Blocks and sets of one register beyond this are not solved: all definitions count then. A register of real code has a few
+/// definitions in some hundred blocks; this bounds memory and time on hostile input.
+const MAX_WORDS: usize = 1 << 22;
+/// Times that the blocks of one register are gone through; loops inside each other need one each.
+const MAX_SWEEPS: usize = 64;
+/// Blocks that are solved for all registers of a function.
+const MAX_SOLVED: usize = 1 << 24;
+/// Definitions in all values of a function; beyond that no new values are made.
+const MAX_MEMBERS: usize = 1 << 24;
+
+/// Instructions by register, dense.
+#[derive(Debug, Default)]
+pub struct ByRegister {
+    starts: Vec<u32>,
+    instructions: Vec<usize>,
+}
+
+impl ByRegister {
+    /// `visit` names the registers of each instruction.
+    fn new(function: &PtxFunction, visit: impl Fn(usize, &mut dyn FnMut(Reg))) -> Self {
+        let mut pairs: Vec<(u32, usize)> = Vec::new();
+        for index in 0..function.instructions.len() {
+            visit(index, &mut |register| pairs.push((register.0, index)));
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut starts = Vec::with_capacity(function.registers.len() + 1);
+        let mut next = 0;
+        for register in 0..=function.registers.len() {
+            while pairs.get(next).is_some_and(|(known, _)| (*known as usize) < register) {
+                next += 1;
+            }
+            starts.push(u32::try_from(next).unwrap_or(u32::MAX));
+        }
+        Self { starts, instructions: pairs.into_iter().map(|(_, index)| index).collect() }
+    }
+
+    /// The instructions of a register, in order.
+    pub fn of(&self, register: Reg) -> &[usize] {
+        match self.starts.get(register.index()..).and_then(|rest| rest.get(..2)) {
+            Some([start, end]) => &self.instructions[*start as usize..*end as usize],
+            _ => &[],
+        }
+    }
+}
+
+/// The values of one function.
 pub struct Reaching<'a> {
     function: &'a PtxFunction,
-    definitions: HashMap<&'a str, Definitions>,
-    /// First instructions of the blocks, in order.
-    starts: Vec<usize>,
-    /// Block → blocks that lead to it.
-    before: Vec<Vec<usize>>,
-    known: RefCell<HashMap<(&'a str, usize), Definitions>>,
+    graph: Rc<Graph>,
+    definitions: ByRegister,
+    values: RefCell<Values>,
+}
+
+#[derive(Default)]
+struct Values {
+    /// By value: the register, and what may hold.
+    all: Vec<(Reg, Definitions)>,
+    /// Values of registers with several definitions.
+    numbers: HashMap<(Reg, Definitions), Value>,
+    /// What holds where a block begins; `None` where no definition does.
+    entries: HashMap<(Reg, Block), Option<Value>>,
+    /// Definitions of all values that were made.
+    members: usize,
 }
 
 impl<'a> Reaching<'a> {
-    pub fn new(function: &'a PtxFunction) -> Self {
-        let mut definitions: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (index, instruction) in function.instructions.iter().enumerate() {
-            for register in written(instruction) {
-                definitions.entry(register).or_default().push(index);
-            }
-        }
-        let definitions = definitions.into_iter().map(|(register, all)| (register, all.into())).collect();
-        let starts = starts(function);
-        let before = edges(function, &starts);
-        Self { function, definitions, starts, before, known: RefCell::default() }
+    pub fn new(function: &'a PtxFunction, graph: Rc<Graph>) -> Self {
+        let instructions = &function.instructions;
+        let definitions = ByRegister::new(function, |index, visit| instructions[index].for_each_def(visit));
+        let registers = (0..).map(Reg).take(function.registers.len());
+        let all = registers.map(|register| (register, Definitions::from(definitions.of(register)))).collect();
+        Self { function, graph, definitions, values: RefCell::new(Values { all, ..Values::default() }) }
     }
 
-    /// All definitions of a register.
-    pub fn all(&self, register: &str) -> Definitions {
-        self.definitions.get(register).map_or_else(Definitions::default, Rc::clone)
+    /// The definitions of a value.
+    pub fn definitions(&self, value: Value) -> Definitions {
+        self.values.borrow().all.get(value.index()).map(|(_, all)| Rc::clone(all)).unwrap_or_default()
     }
 
-    /// Those that may hold where instruction `at` reads the register.
-    pub fn at(&self, register: &str, at: usize) -> Definitions {
-        let Some((register, all)) = self.definitions.get_key_value(register) else { return Definitions::default() };
+    /// The register that holds a value.
+    pub fn register(&self, value: Value) -> Reg {
+        self.values.borrow().all.get(value.index()).map_or(Reg(0), |(register, _)| *register)
+    }
+
+    /// The value that instruction `at` reads from a register.
+    pub fn at(&self, register: Reg, at: usize) -> Value {
+        let whole = Value(register.0);
+        let all = self.definitions.of(register);
         if all.len() < 2 {
-            return Rc::clone(all);
+            return whole;
         }
-        if let Some(known) = self.known.borrow().get(&(*register, at)) {
-            return Rc::clone(known);
+        let at = at.min(self.function.instructions.len());
+        // One past the last instruction is still in its block.
+        let Some(block) = self.graph.block_of(at).or_else(|| self.graph.block_of(at.checked_sub(1)?)) else {
+            return whole;
+        };
+        let mut values = self.values.borrow_mut();
+        if values.members > MAX_MEMBERS {
+            return whole;
         }
-        let found = self.search(all, at);
-        // Code that nothing leads to may read anything.
-        let found = if found.is_empty() { Rc::clone(all) } else { found.into_iter().collect::<Vec<_>>().into() };
-        self.known.borrow_mut().insert((register, at), Rc::clone(&found));
-        found
+        let (mut found, is_sure) = self.within(all, block, at);
+        if found.is_empty() {
+            // Code that nothing leads to may read anything.
+            return self.entry(&mut values, register, block).unwrap_or(whole);
+        }
+        if !is_sure && let Some(entry) = self.entry(&mut values, register, block) {
+            found.extend(values.all[entry.index()].1.iter());
+        }
+        values.number(register, found)
     }
 
-    /// Goes back through the code until each way has met a definition.
-    fn search(&self, all: &[usize], at: usize) -> BTreeSet<usize> {
-        let mut found = BTreeSet::new();
-        let mut seen = HashSet::new();
-        let mut open = vec![(self.block_of(at), at)];
-        while let Some((block, end)) = open.pop() {
-            if self.last_in(block, end, all, &mut found) {
-                continue;
+    /// The definitions of a block that may hold before instruction `end`, and whether one of them surely does.
+    fn within(&self, all: &[usize], block: Block, end: usize) -> (Vec<usize>, bool) {
+        let start = self.graph.block(block).start as usize;
+        let before = all.partition_point(|definition| *definition < end);
+        let mut found = Vec::new();
+        for definition in all[..before].iter().rev().take_while(|definition| **definition >= start) {
+            found.push(*definition);
+            if self.function.instructions[*definition].guard.is_none() {
+                return (found, true);
             }
-            for before in self.before.get(block).into_iter().flatten() {
-                if seen.insert(*before) {
-                    open.push((*before, self.end_of(*before)));
+        }
+        (found, false)
+    }
+
+    /// What holds where a block begins.
+    fn entry(&self, values: &mut Values, register: Reg, block: Block) -> Option<Value> {
+        if let Some(known) = values.entries.get(&(register, block)) {
+            return *known;
+        }
+        self.solve(values, register, block);
+        values.entries.get(&(register, block)).copied().flatten()
+    }
+
+    /// Solves a block and all blocks that it takes definitions from.
+    fn solve(&self, values: &mut Values, register: Reg, block: Block) {
+        let all = self.definitions.of(register);
+        let region = self.region(values, register, block);
+        let words = all.len().div_ceil(64);
+        let is_too_large = region.len().saturating_mul(words) > MAX_WORDS
+            || values.entries.len().saturating_add(region.len()) > MAX_SOLVED;
+        let sets = if is_too_large { None } else { self.sweep(values, register, &region, words) };
+        for (index, block) in region.iter().enumerate() {
+            let value = match &sets {
+                Some(sets) => {
+                    let set = &sets[index * words..(index + 1) * words];
+                    let members: Vec<usize> = members(set).map(|bit| all[bit]).collect();
+                    (!members.is_empty()).then(|| values.number(register, members))
+                }
+                None => Some(Value(register.0)),
+            };
+            values.entries.insert((register, *block), value);
+        }
+    }
+
+    /// Blocks before a block up to those that surely set the register, without those that are known; in order.
+    fn region(&self, values: &Values, register: Reg, block: Block) -> Vec<Block> {
+        let all = self.definitions.of(register);
+        let mut seen = std::collections::HashSet::from([block]);
+        let mut open = vec![block];
+        while let Some(block) = open.pop() {
+            for before in &self.graph.block(block).predecessors {
+                let is_known = values.entries.contains_key(&(register, *before));
+                let is_set = || self.within(all, *before, self.graph.block(*before).end as usize).1;
+                if !is_known && !is_set() && seen.insert(*before) {
+                    open.push(*before);
                 }
             }
         }
-        found
+        let mut region: Vec<Block> = seen.into_iter().collect();
+        region.sort_unstable();
+        region
     }
 
-    /// Takes the definitions that hold at a place of a block; whether one surely does.
-    fn last_in(&self, block: usize, end: usize, all: &[usize], found: &mut BTreeSet<usize>) -> bool {
-        let start = self.starts.get(block).copied().unwrap_or(0);
-        let before = all.partition_point(|definition| *definition < end);
-        for definition in all[..before].iter().rev().take_while(|definition| **definition >= start) {
-            found.insert(*definition);
-            if self.function.instructions[*definition].guard.is_none() {
-                return true;
+    /// The definitions that reach the start of each block of a region, as bits; `None` where that takes too long.
+    fn sweep(&self, values: &Values, register: Reg, region: &[Block], words: usize) -> Option<Vec<u64>> {
+        let all = self.definitions.of(register);
+        let mut sets = vec![0u64; region.len() * words];
+        // What each block adds at its end, and the block of the region that it hands on.
+        let mut sources: Vec<Vec<usize>> = Vec::with_capacity(region.len());
+        let bit_of = |definition: usize| all.partition_point(|known| *known < definition);
+        for (index, block) in region.iter().enumerate() {
+            let mut through = Vec::new();
+            let set = &mut sets[index * words..(index + 1) * words];
+            for before in &self.graph.block(*block).predecessors {
+                let (found, is_sure) = self.within(all, *before, self.graph.block(*before).end as usize);
+                found.into_iter().for_each(|definition| insert(set, bit_of(definition)));
+                if is_sure {
+                    continue;
+                }
+                match (values.entries.get(&(register, *before)), region.binary_search(before)) {
+                    (Some(Some(known)), _) => {
+                        values.all[known.index()].1.iter().for_each(|definition| insert(set, bit_of(*definition)));
+                    }
+                    (Some(None), _) => {}
+                    (None, Ok(other)) => through.push(other),
+                    (None, Err(_)) => {}
+                }
+            }
+            sources.push(through);
+        }
+        for _ in 0..MAX_SWEEPS {
+            let mut has_changed = false;
+            for (index, through) in sources.iter().enumerate() {
+                for other in through {
+                    for word in 0..words {
+                        let (from, to) = (sets[other * words + word], &mut sets[index * words + word]);
+                        has_changed |= from & !*to != 0;
+                        *to |= from;
+                    }
+                }
+            }
+            if !has_changed {
+                return Some(sets);
             }
         }
-        false
-    }
-
-    fn block_of(&self, at: usize) -> usize {
-        self.starts.partition_point(|start| *start <= at).saturating_sub(1)
-    }
-
-    fn end_of(&self, block: usize) -> usize {
-        self.starts.get(block + 1).copied().unwrap_or(self.function.instructions.len())
+        None
     }
 }
 
-/// Where blocks start: at labels, and behind branches.
-fn starts(function: &PtxFunction) -> Vec<usize> {
-    let behind = function.instructions.iter().enumerate().filter(|(_, instruction)| is_branch(instruction));
-    let starts = function.labels.values().copied().chain(behind.map(|(index, _)| index + 1)).chain([0]);
-    let starts: BTreeSet<usize> = starts.filter(|start| *start < function.instructions.len().max(1)).collect();
-    starts.into_iter().collect()
-}
-
-fn is_branch(instruction: &Instruction) -> bool {
-    matches!(instruction.mnemonic(), "bra" | "brx" | "ret" | "exit" | "trap")
-}
-
-/// For each block those that lead to it.
-fn edges(function: &PtxFunction, starts: &[usize]) -> Vec<Vec<usize>> {
-    let block_of = |at: usize| starts.partition_point(|start| *start <= at).saturating_sub(1);
-    let mut before = vec![Vec::new(); starts.len()];
-    for block in 0..starts.len() {
-        let end = starts.get(block + 1).copied().unwrap_or(function.instructions.len());
-        let last = end.checked_sub(1).and_then(|last| function.instructions.get(last));
-        let falls_through = last.is_none_or(|last| !is_branch(last) || last.guard.is_some());
-        let next = (falls_through && block + 1 < starts.len()).then_some(block + 1);
-        let targets = last.into_iter().flat_map(|last| targets(last, function)).map(block_of);
-        for target in next.into_iter().chain(targets) {
-            before[target].push(block);
+impl Values {
+    /// The number of a value; `found` in any order.
+    fn number(&mut self, register: Reg, mut found: Vec<usize>) -> Value {
+        found.sort_unstable();
+        found.dedup();
+        let whole = Value(register.0);
+        if self.all.get(whole.index()).is_some_and(|(_, all)| all.len() == found.len()) {
+            return whole;
         }
+        let next = Value(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
+        let key = (register, Definitions::from(found));
+        if let Some(known) = self.numbers.get(&key) {
+            return *known;
+        }
+        self.members += key.1.len();
+        self.all.push(key.clone());
+        self.numbers.insert(key, next);
+        next
     }
-    before
 }
 
-/// Instructions that a branch leads to.
-fn targets<'f>(branch: &'f Instruction, function: &'f PtxFunction) -> Vec<usize> {
-    let labels: Vec<&String> = match branch.mnemonic() {
-        "bra" => branch.operands.first().into_iter().collect(),
-        "brx" => branch.operands.iter().filter_map(|table| function.branch_targets.get(table)).flatten().collect(),
-        _ => Vec::new(),
-    };
-    labels.into_iter().filter_map(|label| function.labels.get(label).copied()).collect()
+fn insert(set: &mut [u64], bit: usize) {
+    if let Some(word) = set.get_mut(bit / 64) {
+        *word |= 1 << (bit % 64);
+    }
+}
+
+fn members(set: &[u64]) -> impl Iterator<Item = usize> {
+    let bits = |word: u64| (0..64).filter(move |bit| word & (1 << bit) != 0);
+    set.iter().enumerate().flat_map(move |(index, word)| bits(*word).map(move |bit| index * 64 + bit))
+}
+
+/// Instructions that read each register, by their operands or their guard.
+pub fn uses(function: &PtxFunction) -> ByRegister {
+    ByRegister::new(function, |index, visit| function.instructions[index].for_each_use(visit))
 }
 
 #[cfg(test)]
@@ -148,7 +302,9 @@ mod tests {
         let module =
             PtxModule::parse(&format!(".visible .entry k()\n{{\n{body}\nadd.s32 %r9, %r1, 1;\nret;\n}}\n")).unwrap();
         let function = &module.functions[0];
-        Reaching::new(function).at("%r1", function.instructions.len() - 2).to_vec()
+        let reaching = Reaching::new(function, Rc::new(Graph::new(function)));
+        let register = function.register_named("%r1").unwrap();
+        reaching.definitions(reaching.at(register, function.instructions.len() - 2)).to_vec()
     }
 
     #[test]
@@ -163,5 +319,31 @@ mod tests {
         assert_eq!(definitions("mov.u32 %r1, 0;\n$L1:\nadd.s32 %r1, %r1, 1;\n@%p1 bra $L1;"), [1]);
         assert_eq!(definitions("mov.u32 %r1, 0;\nbra $L2;\n$L1:\nadd.s32 %r1, %r1, 1;\n$L2:\n@%p1 bra $L1;"), [0, 2]);
         assert_eq!(definitions("bra $L1;\nmov.u32 %r1, 7;\n$L1:"), [1]);
+    }
+
+    #[test]
+    fn values_are_numbered_once() {
+        let module = PtxModule::parse(
+            ".visible .entry k()\n{\nmov.u32 %r1, 0;\n$L1:\nadd.s32 %r2, %r1, 1;\nadd.s32 %r3, %r1, 2;\nadd.s32 %r1, %r1, 1;\n\
+             @%p1 bra $L1;\nadd.s32 %r4, %r1, 1;\nret;\n}\n",
+        )
+        .unwrap();
+        let function = &module.functions[0];
+        let reaching = Reaching::new(function, Rc::new(Graph::new(function)));
+        let register = function.register_named("%r1").unwrap();
+        let at = |index| reaching.at(register, index);
+        assert_eq!((at(1), at(2)), (at(3), at(1)));
+        assert_ne!(at(1), at(5));
+        assert_eq!((reaching.register(at(5)), reaching.definitions(at(5)).to_vec()), (register, vec![3]));
+    }
+
+    /// Many definitions in many blocks: what is asked for later is known already.
+    #[test]
+    fn long_chains_of_branches_are_solved_once() {
+        let mut body = String::from("mov.u32 %r1, 0;\n");
+        for index in 0..2000 {
+            body += &format!("@%p1 bra $L{index};\nadd.s32 %r1, %r1, 1;\n$L{index}:\n");
+        }
+        assert_eq!(definitions(&body).len(), 2001);
     }
 }

@@ -24,24 +24,23 @@ pub struct Circles {
 
 impl Circles {
     pub fn new(module: &PtxModule) -> Self {
-        let known: HashSet<&str> = module.functions.iter().map(|function| function.name.as_str()).collect();
+        let known: HashSet<&str> = module.functions.iter().map(|function| &*function.name).collect();
         let callees: HashMap<String, Vec<String>> =
-            module.functions.iter().map(|function| (function.name.clone(), callees(function, &known))).collect();
+            module.functions.iter().map(|function| (function.name.to_string(), callees(function, &known))).collect();
         let mut circles = Self { of_function: HashMap::new(), callees };
         for function in &module.functions {
-            if circles.of_function.contains_key(&function.name) {
+            if circles.of_function.contains_key(&*function.name) {
                 continue;
             }
             let reached = circles.reached(&function.name);
-            if !reached.contains(function.name.as_str()) {
+            if !reached.contains(&*function.name) {
                 continue;
             }
-            let is_member =
-                |name: &str| name == function.name || circles.reached(name).contains(function.name.as_str());
+            let is_member = |name: &str| name == &*function.name || circles.reached(name).contains(&*function.name);
             let members: Vec<String> = module
                 .functions
                 .iter()
-                .map(|function| function.name.as_str())
+                .map(|function| &*function.name)
                 .filter(|name| reached.contains(name) && is_member(name))
                 .map(str::to_string)
                 .collect();
@@ -85,21 +84,21 @@ impl Circles {
 }
 
 fn callees(function: &PtxFunction, known: &HashSet<&str>) -> Vec<String> {
-    let calls = function.instructions.iter().filter(|instruction| instruction.mnemonic() == "call");
-    let mut names: Vec<String> = calls.filter_map(callee).collect();
+    let called = function.instructions.iter().filter_map(callee);
+    let mut names: Vec<String> = called.filter(|name| known.contains(name)).map(str::to_string).collect();
     names.sort();
     names.dedup();
-    names.retain(|name| known.contains(name.as_str()));
     names
 }
 
 fn circle(mut members: Vec<String>, module: &PtxModule) -> Circle {
     let calls = |name: &str, inside: bool| {
-        let callers = module.functions.iter().filter(|caller| members.contains(&caller.name) == inside);
+        let callers =
+            module.functions.iter().filter(|caller| members.iter().any(|member| **member == *caller.name) == inside);
         callers
             .flat_map(|caller| caller.instructions.iter().enumerate().map(move |(at, call)| (caller, at, call)))
-            .filter(|(_, _, call)| call.mnemonic() == "call" && callee(call).as_deref() == Some(name))
-            .map(|(caller, at, _)| (caller.name.clone(), at))
+            .filter(|(_, _, call)| callee(call) == Some(name))
+            .map(|(caller, at, _)| (caller.name.to_string(), at))
             .collect::<Vec<_>>()
     };
     let first = members.iter().position(|name| !calls(name, false).is_empty()).unwrap_or(0);

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use ptx_syntax::{Instruction, Modifier, Opcode, Operand, Reg};
+
 use super::Flow;
-use crate::dataflow::flow::operands::registers;
-use crate::ptx::Instruction;
+use crate::dataflow::flow::operands::{parts, register};
+use crate::ptx::PtxFunction;
 
 /// A call, with the values of its arguments in order; an argument that is not one register is `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,45 +14,60 @@ pub struct Call {
     pub instruction: usize,
     /// `None` for a call through a pointer.
     pub callee: Option<String>,
-    pub arguments: Vec<Option<String>>,
+    pub arguments: Vec<Option<Reg>>,
     /// Members of structures among the arguments, with the number of the argument: all that are registers.
-    pub members: Vec<(usize, String)>,
+    pub members: Vec<(usize, Reg)>,
 }
 
 impl Flow<'_> {
     /// Calls, with the values that were stored to their parameters.
-    pub fn calls(&self) -> Vec<Call> {
-        let mut stored: HashMap<String, Vec<String>> = HashMap::new();
-        let mut calls = Vec::new();
-        for (index, instruction) in self.function.instructions.iter().enumerate() {
-            if instruction.mnemonic() == "st" && instruction.has("param") {
-                if let (Some(address), Some(value)) = (instruction.address(), instruction.operands.get(1)) {
-                    stored.entry(address.base).or_default().extend(registers(value));
-                }
-            } else if instruction.mnemonic() == "call" {
-                calls.push(call(index, instruction, &stored));
-                stored.clear();
-            }
-        }
-        calls
+    pub fn calls(&self) -> &[Call] {
+        self.calls.get_or_init(|| calls(self.function))
     }
 }
 
+/// By the name of a parameter: what was stored to its parts, where that is a register.
+type Stored<'f> = HashMap<&'f str, Vec<Option<Reg>>>;
+
+fn calls(function: &PtxFunction) -> Vec<Call> {
+    let mut stored: Stored<'_> = HashMap::new();
+    let mut calls = Vec::new();
+    for (index, instruction) in function.instructions.iter().enumerate() {
+        match instruction.opcode() {
+            Opcode::St if instruction.has(Modifier::Param) => {
+                let name = instruction.address().and_then(|address| function.base_name(&address.base));
+                if let (Some(name), Some(value)) = (name, instruction.operands.get(1)) {
+                    stored.entry(name).or_default().extend(parts(value).iter().map(register));
+                }
+            }
+            Opcode::Call => {
+                calls.push(call(index, instruction, function, &stored));
+                stored.clear();
+            }
+            _ => {}
+        }
+    }
+    calls
+}
+
 /// `call.uni (retval0), _Z1fPf, (param0, param1)`, or with a register and a prototype.
-fn call(index: usize, instruction: &Instruction, stored: &HashMap<String, Vec<String>>) -> Call {
-    let mut operands = instruction.operands.iter();
-    let target = operands.by_ref().find(|operand| !operand.starts_with('('));
-    let names = operands.next().map(|list| list.trim_matches(['(', ')', ' ']).to_string()).unwrap_or_default();
-    let values = names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(|name| stored.get(name));
-    let is_register = |value: &&String| value.starts_with('%');
+fn call(index: usize, instruction: &Instruction, function: &PtxFunction, stored: &Stored<'_>) -> Call {
+    let inputs = instruction.call().map_or(&[][..], |call| call.inputs);
+    let values = || {
+        inputs.iter().map(|input| match input {
+            Operand::Variable(variable, _) => stored.get(&*function.variable(*variable).name),
+            Operand::Symbol(name, _) => stored.get(&**name),
+            _ => None,
+        })
+    };
     Call {
         instruction: index,
-        callee: target.filter(|target| !target.starts_with('%')).cloned(),
-        arguments: values.clone().map(|values| values?.first().filter(is_register).cloned()).collect(),
-        members: values
+        callee: crate::dataflow::callee(instruction).map(str::to_string),
+        arguments: values().map(|values| values?.first().copied().flatten()).collect(),
+        members: values()
             .enumerate()
             .filter_map(|(number, values)| Some((number, values.filter(|values| values.len() > 1)?)))
-            .flat_map(|(number, values)| values.iter().filter(is_register).map(move |value| (number, value.clone())))
+            .flat_map(|(number, values)| values.iter().flatten().map(move |value| (number, *value)))
             .collect(),
     }
 }
@@ -67,9 +84,10 @@ mod tests {
              .param .b32 retval0;\ncall.uni (retval0), _Z1fPfi, (param0, param1);\n}\n\
              {\nst.param.b64 [param0], %rd1;\ncall (retval0), %rd7, (param0), prototype_0;\n}",
         );
-        let calls = Flow::new(&function).calls();
+        let flow = Flow::new(&function);
+        let calls = flow.calls();
         assert_eq!(calls[0].callee.as_deref(), Some("_Z1fPfi"));
-        assert_eq!(calls[0].arguments, [Some("%rd1".to_string()), None]);
+        assert_eq!(calls[0].arguments, [function.register_named("%rd1"), None]);
         assert_eq!((calls[1].callee.as_deref(), calls[1].arguments.len()), (None, 1));
     }
 }

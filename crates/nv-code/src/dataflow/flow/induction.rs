@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use ptx_syntax::{Opcode, Operand, Reg};
+
 use super::Flow;
 use crate::dataflow::flow::operands::constant;
 use crate::dataflow::flow::sources::Sources;
@@ -9,7 +11,7 @@ use crate::dataflow::loops::Trip;
 
 impl Flow<'_> {
     /// The instructions that step a counter: all ways round the loop add the same constant.
-    pub fn induction(&self, register: &str, definitions: &[usize]) -> Option<BTreeSet<usize>> {
+    pub fn induction(&self, register: Reg, definitions: &[usize]) -> Option<BTreeSet<usize>> {
         let mut steps = BTreeSet::new();
         let mut distance = None;
         for definition in definitions {
@@ -24,30 +26,30 @@ impl Flow<'_> {
     }
 
     /// Follows sums with constants and moves from a definition back to itself, as it was a round before.
-    fn way_back(&self, register: &str, definition: usize) -> Option<(i64, usize)> {
+    fn way_back(&self, register: Reg, definition: usize) -> Option<(i64, usize)> {
         let mut at = definition;
         let mut step = 0i64;
         let mut stepped = definition;
         for _ in 0..64 {
             let instruction = &self.function.instructions[at];
-            let operand = |index: usize| instruction.operands.get(index).map_or("", String::as_str);
-            let next = match instruction.mnemonic() {
-                "mov" => operand(1),
-                "add" | "sub" => {
-                    let (value, distance) = if constant(operand(1)).is_some() {
-                        (operand(2), operand(1))
-                    } else {
-                        (operand(1), operand(2))
+            let operand = |index: usize| instruction.operands.get(index);
+            let next = match instruction.opcode() {
+                Opcode::Mov => operand(1)?,
+                Opcode::Add | Opcode::Sub => {
+                    let (value, distance) = match constant(operand(1)?) {
+                        Some(distance) => (operand(2)?, distance),
+                        None => (operand(1)?, constant(operand(2)?)?),
                     };
-                    let sign = if instruction.mnemonic() == "sub" { -1 } else { 1 };
-                    step = step.checked_add(sign * constant(distance)?)?;
+                    let sign = if instruction.opcode() == Opcode::Sub { -1 } else { 1 };
+                    step = step.checked_add(distance.checked_mul(sign)?)?;
                     stepped = at;
                     value
                 }
                 _ => return None,
             };
-            let before = self.reaching.at(next, at);
-            if next == register && before.contains(&definition) {
+            let Operand::Reg(next) = next else { return None };
+            let before = self.definitions(*next, at);
+            if *next == register && before.binary_search(&definition).is_ok() {
                 return Some((step, stepped));
             }
             let [only] = *before else { return None };
@@ -62,7 +64,7 @@ impl Flow<'_> {
             .steps
             .iter()
             .filter_map(|step| self.loops.innermost_with(*step, instruction))
-            .map(|range| self.loops.trip(range, self))
+            .map(|id| self.loops.trip(id, self))
             .max()
             .unwrap_or(Trip::Unknown)
     }
@@ -72,7 +74,7 @@ impl Flow<'_> {
 mod tests {
     use super::super::tests::function;
     use super::*;
-    use crate::ptx::Instruction;
+    use ptx_syntax::Instruction;
 
     #[test]
     fn a_moving_pointer_is_a_counter() {
@@ -82,7 +84,7 @@ mod tests {
         );
         let flow = Flow::new(&function);
         let at = function.instructions.iter().position(Instruction::is_local_access).unwrap();
-        let pointer = flow.pointer(&function.instructions[at].address().unwrap(), at);
+        let pointer = flow.pointer(function.instructions[at].address().unwrap(), at);
         assert!(pointer.index.counter && !pointer.index.is_data());
         assert_eq!(flow.trip(&pointer.index, at), Trip::Constant);
     }
@@ -95,7 +97,7 @@ mod tests {
         );
         let flow = Flow::new(&function);
         let at = function.instructions.iter().position(Instruction::is_local_access).unwrap();
-        let pointer = flow.pointer(&function.instructions[at].address().unwrap(), at);
+        let pointer = flow.pointer(function.instructions[at].address().unwrap(), at);
         assert!(pointer.index.counter && !pointer.index.is_data(), "{:?}", pointer.index);
         assert_eq!(flow.trip(&pointer.index, at), Trip::RunTime);
     }

@@ -1,13 +1,14 @@
 //! Where an address points: back through sums and choices to the object that it was made from.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
+use ptx_syntax::{Address, AddressBase, Instruction, Modifier, Opcode, Operand, Reg, Type};
+
 use super::Flow;
-use crate::dataflow::flow::operands::{constant, parameter_number};
+use crate::dataflow::flow::operands::{constant, register};
 use crate::dataflow::flow::sources::Sources;
-use crate::dataflow::reaching::Definitions;
-use crate::ptx::AddressOperand;
+use crate::dataflow::reaching::Value;
 
 /// Chains of definitions longer than this are cut; the answer is "unknown" then.
 const MAX_DEPTH: usize = 2000;
@@ -56,72 +57,115 @@ impl Pointer {
     }
 }
 
+/// The values on the way that is being followed, and the pointers that are known for good.
+#[derive(Default)]
+pub(super) struct KnownPointers {
+    known: HashMap<Value, Rc<Pointer>>,
+    /// Values on the way, with their place in it.
+    on_way: HashMap<Value, usize>,
+    /// The first value on the way that a way from here came back to: what holds here depends on it.
+    turned_back: Option<usize>,
+    /// A limit was met: what is found holds for this question only.
+    is_cut: bool,
+}
+
 impl Flow<'_> {
-    /// The pointer behind an address operand, `[%rd1+4]`, of instruction `at`.
-    pub fn pointer(&self, address: &AddressOperand, at: usize) -> Pointer {
-        self.steps_left.set(MAX_STEPS);
-        let mut pointer = self.operand_pointer(&address.base, at, &mut Vec::new());
-        pointer.offset = pointer.offset.and_then(|offset| offset.checked_add(address.offset));
-        // An address straight off the depot names the object by its offset.
-        pointer.roots = pointer.roots.into_iter().map(|root| self.settle(root, &mut pointer.offset)).collect();
-        pointer
+    /// The pointer behind an address, `[%rd1+4]`, of instruction `at`.
+    pub fn pointer(&self, address: &Address, at: usize) -> Pointer {
+        let pointer = match (&address.base, self.function.local_base(&address.base)) {
+            (_, Some(variable)) => self.variable_pointer(variable, 0),
+            (AddressBase::Reg(register), None) => return self.asked(*register, at, address.offset),
+            (_, None) => Pointer::to(Root::Unknown, None),
+        };
+        self.settled(pointer, address.offset)
     }
 
     /// The pointer that a register holds where instruction `at` reads it.
-    pub fn register_pointer(&self, register: &str, at: usize) -> Pointer {
-        self.pointer(&AddressOperand { base: register.to_string(), offset: 0 }, at)
+    pub fn register_pointer(&self, register: Reg, at: usize) -> Pointer {
+        self.pointer(&Address { base: AddressBase::Reg(register), offset: 0 }, at)
     }
 
-    /// The frame pointer itself (`%SP`, `%SPL`) has no object yet; a constant distance from it chooses one.
-    fn settle(&self, root: Root, offset: &mut Option<i64>) -> Root {
-        match (root, *offset) {
-            (Root::Local { variable, offset: BASE }, Some(distance)) => {
-                *offset = Some(0);
-                Root::Local { variable, offset: u64::try_from(distance).unwrap_or(0) }
-            }
-            (Root::Local { variable, offset: BASE }, None) => Root::Local { variable, offset: 0 },
-            (root, _) => root,
+    fn asked(&self, register: Reg, at: usize, offset: i64) -> Pointer {
+        self.steps_left.set(MAX_STEPS);
+        self.known_pointers.borrow_mut().is_cut = false;
+        self.settled(self.value_pointer(self.reaching.at(register, at)), offset)
+    }
+
+    fn settled(&self, mut pointer: Pointer, offset: i64) -> Pointer {
+        pointer.offset = pointer.offset.and_then(|known| known.checked_add(offset));
+        // An address straight off the depot names the object by its offset.
+        pointer.roots = pointer.roots.into_iter().map(|root| settle(root, &mut pointer.offset)).collect();
+        pointer
+    }
+
+    fn variable_pointer(&self, variable: usize, offset: i64) -> Pointer {
+        // What `alloca` gives is one object, and so is a variable of assembly.
+        let start = if self.function.local_variables[variable].is_depot() { BASE } else { 0 };
+        Pointer::to(Root::Local { variable, offset: start }, Some(offset))
+    }
+
+    fn operand_pointer(&self, operand: Option<&Operand>, at: usize) -> Pointer {
+        let Some(operand) = operand else { return Pointer::to(Root::Unknown, None) };
+        if let Some((variable, offset)) = self.function.local_variable(operand) {
+            return self.variable_pointer(variable, offset);
+        }
+        match register(operand) {
+            Some(register) => self.value_pointer(self.reaching.at(register, at)),
+            None => Pointer::to(Root::Unknown, None),
         }
     }
 
-    fn operand_pointer(&self, operand: &str, at: usize, visiting: &mut Vec<(String, Definitions)>) -> Pointer {
-        if let Some(variable) = self.function.local_variables.iter().position(|variable| variable.name == operand) {
-            // What `alloca` gives is one object, and so is a variable of assembly.
-            let offset = if self.function.local_variables[variable].is_depot() { BASE } else { 0 };
-            return Pointer::to(Root::Local { variable, offset }, Some(0));
-        }
-        if !operand.starts_with('%') {
-            return Pointer::to(Root::Unknown, None);
-        }
-        let definitions = self.reaching.at(operand, at);
+    /// Follows a value back. Where the way comes round to a value that it began with, that adds nothing; what was found in between
+    /// holds for this way only, all else is kept.
+    fn value_pointer(&self, value: Value) -> Pointer {
+        let definitions = self.reaching.definitions(value);
         if definitions.is_empty() {
             return Pointer::unknown();
         }
-        self.steps_left.set(self.steps_left.get().saturating_sub(1));
-        if visiting.len() > MAX_DEPTH || self.steps_left.get() == 0 {
-            return Pointer::unknown();
+        let before = {
+            let mut known = self.known_pointers.borrow_mut();
+            if let Some(found) = known.known.get(&value) {
+                return (**found).clone();
+            }
+            self.steps_left.set(self.steps_left.get().saturating_sub(1));
+            let place = known.on_way.len();
+            if place > MAX_DEPTH || self.steps_left.get() == 0 {
+                known.is_cut = true;
+                return Pointer::unknown();
+            }
+            if let Some(first) = known.on_way.get(&value).copied() {
+                // Round a loop: adds nothing but what the way round added.
+                known.turned_back = Some(known.turned_back.map_or(first, |known| known.min(first)));
+                return Pointer::nowhere();
+            }
+            known.on_way.insert(value, place);
+            known.turned_back.take()
+        };
+        let pointers: Vec<Pointer> = definitions.iter().map(|definition| self.defined_pointer(*definition)).collect();
+        let pointer = self.merge_pointers(self.reaching.register(value), &definitions, pointers);
+        let mut known = self.known_pointers.borrow_mut();
+        known.on_way.remove(&value);
+        let place = known.on_way.len();
+        let turned_back = known.turned_back.filter(|first| *first < place);
+        if turned_back.is_none() && !known.is_cut {
+            known.known.insert(value, Rc::new(pointer.clone()));
         }
-        if visiting.iter().any(|(register, known)| register == operand && *known == definitions) {
-            // Round a loop: adds nothing but what the way round added.
-            return Pointer::nowhere();
-        }
-        visiting.push((operand.to_string(), Rc::clone(&definitions)));
-        let pointers: Vec<(usize, Pointer)> =
-            definitions.iter().map(|definition| (*definition, self.defined_pointer(*definition, visiting))).collect();
-        visiting.pop();
-        self.merge_pointers(operand, &definitions, pointers)
+        known.turned_back = match (turned_back, before) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        pointer
     }
 
     /// Several definitions: a loop that moves the pointer on, or branches that choose one.
-    fn merge_pointers(&self, register: &str, definitions: &[usize], pointers: Vec<(usize, Pointer)>) -> Pointer {
+    fn merge_pointers(&self, register: Reg, definitions: &[usize], pointers: Vec<Pointer>) -> Pointer {
         let several = pointers.len() > 1;
         let mut merged = Pointer::nowhere();
-        let same =
-            pointers.windows(2).all(|pair| pair[0].1.offset == pair[1].1.offset && pair[0].1.roots == pair[1].1.roots);
+        let same = pointers.windows(2).all(|pair| pair[0].offset == pair[1].offset && pair[0].roots == pair[1].roots);
         if same {
-            merged.offset = pointers.first().and_then(|(_, pointer)| pointer.offset);
+            merged.offset = pointers.first().and_then(|pointer| pointer.offset);
         }
-        for (_, pointer) in pointers {
+        for pointer in pointers {
             merged.roots.extend(pointer.roots);
             merged.index.merge(pointer.index);
             merged.is_chosen |= pointer.is_chosen;
@@ -141,52 +185,58 @@ impl Flow<'_> {
         merged
     }
 
-    fn defined_pointer(&self, definition: usize, visiting: &mut Vec<(String, Definitions)>) -> Pointer {
+    fn defined_pointer(&self, definition: usize) -> Pointer {
         let instruction = &self.function.instructions[definition];
-        let operands = &instruction.operands;
-        let operand = |index: usize| operands.get(index).map_or("", String::as_str);
-        match instruction.mnemonic() {
-            "mov" | "cvta" | "cvt" => self.operand_pointer(operand(1), definition, visiting),
-            "add" | "sub" | "or" => self.sum(definition, operand(1), operand(2), visiting),
-            "mad" => {
-                let mut pointer = self.operand_pointer(operand(3), definition, visiting);
-                pointer.index.merge(self.product(&[operand(1), operand(2)], definition));
+        let operand = |index: usize| instruction.operands.get(index);
+        match instruction.opcode() {
+            Opcode::Mov | Opcode::Cvta | Opcode::Cvt => self.operand_pointer(operand(1), definition),
+            Opcode::Add | Opcode::Sub | Opcode::Or => self.sum(definition, instruction),
+            Opcode::Mad => {
+                let mut pointer = self.operand_pointer(operand(3), definition);
+                let factors: Vec<&Operand> = instruction.operands.iter().skip(1).take(2).collect();
+                pointer.index.merge(self.product(&factors, definition));
                 pointer.offset = None;
                 pointer
             }
-            "selp" => {
-                let mut pointer = self.operand_pointer(operand(1), definition, visiting);
-                let other = self.operand_pointer(operand(2), definition, visiting);
+            Opcode::Selp => {
+                let mut pointer = self.operand_pointer(operand(1), definition);
+                let other = self.operand_pointer(operand(2), definition);
                 pointer.roots.extend(other.roots);
                 pointer.index.merge(other.index);
-                pointer.index.merge(Sources::decision(self.divergence().of(operand(3))));
+                let chosen = operand(3).and_then(register).map(|register| self.divergence().of(register));
+                pointer.index.merge(Sources::decision(chosen.unwrap_or(Some(false))));
                 pointer.offset = None;
                 pointer.is_chosen = true;
                 pointer
             }
-            "ld" if instruction.has("param") => {
-                let parameter = instruction.address().and_then(|address| parameter_number(&address.base));
+            Opcode::Ld if instruction.has(Modifier::Param) => {
+                let parameter = instruction.address().and_then(|address| match address.base {
+                    AddressBase::Variable(variable) => self.function.parameter_number(variable),
+                    _ => None,
+                });
                 Pointer::to(parameter.map_or(Root::Unknown, Root::Parameter), Some(0))
             }
             _ => Pointer::unknown(),
         }
     }
 
-    fn sum(&self, at: usize, left: &str, right: &str, visiting: &mut Vec<(String, Definitions)>) -> Pointer {
-        let instruction = &self.function.instructions[at];
-        let (base, distance) =
-            if self.leads_to_pointer(right) && !self.leads_to_pointer(left) { (right, left) } else { (left, right) };
-        let mut pointer = self.operand_pointer(base, at, visiting);
-        let sign = if instruction.mnemonic() == "sub" { -1 } else { 1 };
+    fn sum(&self, at: usize, instruction: &Instruction) -> Pointer {
+        let [_, left, right, ..] = &*instruction.operands else { return Pointer::to(Root::Unknown, None) };
+        let is_right = self.leads_to_pointer(right) && !self.leads_to_pointer(left);
+        let (base, distance) = if is_right { (right, left) } else { (left, right) };
+        let mut pointer = self.operand_pointer(Some(base), at);
+        let sign = if instruction.opcode() == Opcode::Sub { -1 } else { 1 };
         match constant(distance) {
             Some(constant) => {
-                pointer.offset = pointer.offset.and_then(|offset| offset.checked_add(sign * constant));
+                let distance = constant.checked_mul(sign);
+                pointer.offset =
+                    pointer.offset.zip(distance).and_then(|(offset, distance)| offset.checked_add(distance));
                 // The first constant distance from the frame pointer is the object's own place.
                 if pointer.roots.iter().any(|root| matches!(root, Root::Local { offset: BASE, .. }))
-                    && is_frame_pointer(base)
+                    && self.is_frame_pointer(base)
                 {
                     let offset = &mut pointer.offset;
-                    pointer.roots = pointer.roots.into_iter().map(|root| self.settle(root, offset)).collect();
+                    pointer.roots = pointer.roots.into_iter().map(|root| settle(root, offset)).collect();
                 }
             }
             None => {
@@ -197,46 +247,54 @@ impl Flow<'_> {
         pointer
     }
 
-    /// Whether a register is computed from the address of a local variable or a parameter that is an address.
-    fn leads_to_pointer(&self, operand: &str) -> bool {
-        if let Some(known) = self.pointers.borrow().get(operand) {
-            return *known;
-        }
-        let mut seen = BTreeSet::new();
-        let mut open = vec![operand];
-        let mut found = false;
-        while let Some(register) = open.pop() {
-            if self.function.local_variables.iter().any(|variable| variable.name == register) {
-                found = true;
-                break;
-            }
-            if !seen.insert(register) || seen.len() > MAX_DEPTH {
-                continue;
-            }
-            for definition in self.reaching.all(register).iter() {
-                let instruction = &self.function.instructions[*definition];
-                let sources: &[String] = match instruction.mnemonic() {
-                    "mov" | "cvta" | "add" | "sub" | "selp" | "or" => instruction.operands.get(1..).unwrap_or(&[]),
-                    "mad" => instruction.operands.get(3..).unwrap_or(&[]),
-                    "ld" if instruction.has("param") && instruction.opcode.ends_with("64") => {
-                        found = !self.function.is_entry;
-                        &[]
-                    }
-                    _ => &[],
-                };
-                open.extend(sources.iter().map(String::as_str).filter(|source| constant(source).is_none()));
-            }
-            if found {
-                break;
-            }
-        }
-        self.pointers.borrow_mut().insert(operand.to_string(), found);
-        found
+    /// Whether an operand is computed from the address of a local variable or a parameter that is an address.
+    fn leads_to_pointer(&self, operand: &Operand) -> bool {
+        let pointers = self.pointers.get_or_init(|| self.pointer_registers());
+        self.function.local_variable(operand).is_some()
+            || register(operand).is_some_and(|register| pointers[register.index()])
+    }
+
+    fn pointer_registers(&self) -> Vec<bool> {
+        let all = &self.function.instructions;
+        let is_first = |at: &usize| {
+            let instruction = &all[*at];
+            let is_wide = matches!(instruction.form.ty(), Some(Type::B64 | Type::U64 | Type::S64 | Type::F64));
+            let is_parameter = instruction.opcode() == Opcode::Ld && instruction.has(Modifier::Param) && is_wide;
+            is_parameter && !self.function.is_entry
+                || addends(instruction).iter().any(|operand| self.function.local_variable(operand).is_some())
+        };
+        let is_addend = |at: usize, register: Reg| {
+            addends(&all[at]).iter().any(|operand| super::operands::register(operand) == Some(register))
+        };
+        self.spread((0..all.len()).filter(is_first), is_addend)
+    }
+
+    /// Whether an operand is the frame pointer (`%SP`, `%SPL`) or a variable itself.
+    pub fn is_frame_pointer(&self, operand: &Operand) -> bool {
+        register(operand).is_none_or(|register| self.function.register(register).name.starts_with("%SP"))
     }
 }
 
-fn is_frame_pointer(register: &str) -> bool {
-    register.starts_with("%SP") || !register.starts_with('%')
+/// What a pointer that an instruction computes may be made of.
+fn addends(instruction: &Instruction) -> &[Operand] {
+    let first = match instruction.opcode() {
+        Opcode::Mov | Opcode::Cvta | Opcode::Add | Opcode::Sub | Opcode::Selp | Opcode::Or => 1,
+        Opcode::Mad => 3,
+        _ => return &[],
+    };
+    instruction.operands.get(first..).unwrap_or(&[])
+}
+
+/// The frame pointer itself (`%SP`, `%SPL`) has no object yet; a constant distance from it chooses one.
+fn settle(root: Root, offset: &mut Option<i64>) -> Root {
+    match (root, *offset) {
+        (Root::Local { variable, offset: BASE }, Some(distance)) => {
+            *offset = Some(0);
+            Root::Local { variable, offset: u64::try_from(distance).unwrap_or(0) }
+        }
+        (Root::Local { variable, offset: BASE }, None) => Root::Local { variable, offset: 0 },
+        (root, _) => root,
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use lmem_base::diagnostic::Uniformity;
 
+/// A value that so many counters take part in is not told: the sets of all values together stay small.
+const MAX_STEPS: usize = 1024;
+
 /// Where the value of an index comes from; several may hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sources {
@@ -49,6 +52,10 @@ impl Sources {
     }
 
     pub fn merge(&mut self, other: Self) {
+        self.merge_with(&other);
+    }
+
+    pub(super) fn merge_with(&mut self, other: &Self) {
         self.counter |= other.counter;
         self.counter_is_changed |= other.counter_is_changed;
         self.parameter |= other.parameter;
@@ -63,7 +70,11 @@ impl Sources {
             (Some(false), Some(false)) => Some(false),
             _ => None,
         };
-        self.steps.extend(other.steps);
+        self.steps.extend(&other.steps);
+        if self.steps.len() > MAX_STEPS {
+            self.steps.clear();
+            self.unknown = true;
+        }
     }
 
     pub fn is_constant(&self) -> bool {

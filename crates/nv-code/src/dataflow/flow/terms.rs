@@ -1,30 +1,32 @@
 //! What a value is computed from: each register on the way to it looked at once.
 
-use std::collections::HashSet;
+use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, SpecialRegister};
 
 use super::Flow;
-use crate::dataflow::flow::operands::{constant, written};
+use crate::dataflow::flow::operands::{address_register, constant, for_each_part, register};
 use crate::dataflow::flow::sources::Sources;
-use crate::dataflow::reaching::Definitions;
-use crate::ptx::Instruction;
+use crate::dataflow::reaching::Value;
 
-/// An index that is computed from more values is not followed further: in arithmetic of large numbers that would be most
-/// of the kernel, for each of its accesses.
-const MAX_TERMS: usize = 4096;
-
-/// A register on the way from an index to what it is computed from.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Term<'a> {
-    operand: &'a str,
-    /// Instructions that may have set it.
-    definitions: Definitions,
+/// A value on the way from an index to what it is computed from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Term {
+    value: Value,
     /// Something other than sums and scaling lies on the way.
     is_changed: bool,
     /// It is part of the address of a load: it decides on uniformity, not on what the index is.
     is_address: bool,
 }
 
-impl Term<'_> {
+impl Term {
+    /// A dense number.
+    fn number(self) -> usize {
+        self.value.index() * 4 + usize::from(self.is_changed) * 2 + usize::from(self.is_address)
+    }
+
+    fn of_number(number: usize) -> Self {
+        Self { value: Value::of(number / 4), is_changed: number & 2 != 0, is_address: number & 1 != 0 }
+    }
+
     fn seen_as(&self, sources: Sources) -> Sources {
         match self.is_address {
             true => Sources { divergent: sources.divergent, ..Sources::default() },
@@ -34,31 +36,27 @@ impl Term<'_> {
 }
 
 impl Flow<'_> {
-    /// Where the value of a register or constant comes from: everything that it is computed from, each
-    /// register looked at once, so that shared terms cost nothing. Instruction `at` reads it.
-    pub fn sources(&self, operand: &str, at: usize) -> Sources {
-        let first = self.term(operand, at, false, false);
-        let key = (operand.to_string(), first.definitions.clone());
-        if let Some(known) = self.known_sources.borrow().get(&key) {
-            return known.clone();
-        }
+    /// Where the value of an operand comes from: everything that it is computed from. Instruction `at` reads it.
+    pub fn sources(&self, operand: &Operand, at: usize) -> Sources {
         let mut sources = Sources::constant();
-        let mut seen = HashSet::new();
-        let mut open = vec![first];
-        while let Some(term) = open.pop() {
-            if constant(term.operand).is_none() && seen.insert(term.clone()) {
-                self.visit(&term, &mut sources, &mut open);
-            }
-            if seen.len() > MAX_TERMS {
-                sources.merge(Sources::unknown());
-                break;
-            }
-        }
-        self.known_sources.borrow_mut().insert(key, sources.clone());
+        for_each_part(operand, &mut |part| match (register(part), part) {
+            (Some(register), _) => sources.merge_with(&self.value_sources(self.reaching.at(register, at))),
+            (None, Operand::Special(special)) => sources.merge(special_register(*special)),
+            (None, part) if constant(part).is_some() => {}
+            (None, _) => sources.merge(Sources::unknown()),
+        });
         sources
     }
 
-    pub(super) fn product(&self, operands: &[&str], at: usize) -> Sources {
+    fn value_sources(&self, value: Value) -> std::rc::Rc<Sources> {
+        // Found before the answers are borrowed: it asks for none of them.
+        self.divergence();
+        let term = Term { value, is_changed: false, is_address: false };
+        let visit = |number: usize, successors: &mut Vec<usize>| self.visit(Term::of_number(number), successors);
+        self.known_sources.borrow_mut().of(term.number(), visit, Sources::merge_with)
+    }
+
+    pub(super) fn product(&self, operands: &[&Operand], at: usize) -> Sources {
         let mut sources = Sources::constant();
         for operand in operands {
             sources.merge(self.sources(operand, at));
@@ -66,101 +64,119 @@ impl Flow<'_> {
         sources
     }
 
-    fn term<'t>(&self, operand: &'t str, at: usize, is_changed: bool, is_address: bool) -> Term<'t> {
-        Term { operand, definitions: self.reaching.at(operand, at), is_changed, is_address }
-    }
-
-    fn visit<'t>(&'t self, term: &Term<'t>, sources: &mut Sources, open: &mut Vec<Term<'t>>) {
-        if let Some(special) = special_register(term.operand) {
-            return sources.merge(term.seen_as(special));
+    /// What a value says itself; the values that it is computed from go to `successors`.
+    fn visit(&self, term: Term, successors: &mut Vec<usize>) -> Sources {
+        let definitions = self.reaching.definitions(term.value);
+        if definitions.is_empty() {
+            return term.seen_as(Sources::unknown());
         }
-        if term.definitions.is_empty() {
-            return sources.merge(term.seen_as(Sources::unknown()));
+        let mut sources = Sources::constant();
+        for definition in definitions.iter() {
+            self.visit_definition(term, *definition, &mut sources, successors);
         }
-        for definition in term.definitions.iter() {
-            self.visit_definition(term, *definition, sources, open);
-        }
-        if term.definitions.len() > 1 {
-            let merged = match self.induction(term.operand, &term.definitions) {
+        if definitions.len() > 1 {
+            let register = self.reaching.register(term.value);
+            let merged = match self.induction(register, &definitions) {
                 Some(steps) => {
                     Sources { counter: true, counter_is_changed: term.is_changed, steps, ..Sources::constant() }
                 }
                 // Merged by branches, or changed in a way that is no counter.
-                None => Sources::chosen(self.divergence().of(term.operand)),
+                None => Sources::chosen(self.divergence().of(register)),
             };
             sources.merge(term.seen_as(merged));
         }
+        sources
     }
 
-    fn visit_definition<'t>(
-        &'t self,
-        term: &Term<'t>,
-        definition: usize,
-        sources: &mut Sources,
-        open: &mut Vec<Term<'t>>,
-    ) {
+    fn visit_definition(&self, term: Term, definition: usize, sources: &mut Sources, successors: &mut Vec<usize>) {
         let instruction = &self.function.instructions[definition];
-        match instruction.mnemonic() {
-            "ld" if instruction.has("param") => sources.merge(term.seen_as(self.parameter_sources(instruction))),
-            "ld" | "ldu" | "tex" | "suld" => {
-                // Memory of the thread itself may differ from thread to thread at one address.
-                let divergent = (!instruction.has("local")).then_some(false);
-                sources.merge(term.seen_as(Sources { loaded: true, divergent, ..Sources::default() }));
-                let address = instruction.operands.iter().find_map(|operand| operand.strip_prefix('['));
-                let base = address.map(|inner| inner.split(['+', ']', ' ', ',']).next().unwrap_or(""));
-                let base = base.filter(|base| base.starts_with('%'));
-                open.extend(base.map(|operand| self.term(operand, definition, true, true)));
+        match instruction.opcode() {
+            Opcode::Ld if instruction.has(Modifier::Param) => {
+                sources.merge(term.seen_as(self.parameter_sources(instruction)))
             }
-            "atom" | "match" => {
+            Opcode::Ld | Opcode::Ldu | Opcode::Tex | Opcode::Suld => {
+                // Memory of the thread itself may differ from thread to thread at one address.
+                let divergent = (!instruction.has(Modifier::Local)).then_some(false);
+                sources.merge(term.seen_as(Sources { loaded: true, divergent, ..Sources::default() }));
+                let base = instruction.operands.iter().find_map(address_register);
+                successors.extend(base.map(|base| {
+                    let value = self.reaching.at(base, definition);
+                    Term { value, is_changed: true, is_address: true }.number()
+                }));
+            }
+            Opcode::Atom | Opcode::Match => {
                 sources.merge(term.seen_as(Sources { loaded: true, divergent: Some(true), ..Sources::default() }))
             }
-            "shfl" | "vote" | "activemask" | "redux" => {
-                let result = written(instruction).next();
+            Opcode::Shfl | Opcode::Vote | Opcode::Activemask | Opcode::Redux => {
+                let result = instruction.defs().first().copied();
                 let divergent = result.and_then(|result| self.divergence().of(result));
                 sources.merge(term.seen_as(Sources { divergent, ..Sources::unknown() }));
             }
-            mnemonic => {
+            opcode => {
                 // A counter stays one under sums and scaling; `%`, `&`, `^` and the rest make another value of it.
-                let keeps = matches!(mnemonic, "mov" | "add" | "sub" | "cvt" | "cvta" | "shl" | "mul" | "mad");
+                let keeps = matches!(
+                    opcode,
+                    Opcode::Mov
+                        | Opcode::Add
+                        | Opcode::Sub
+                        | Opcode::Cvt
+                        | Opcode::Cvta
+                        | Opcode::Shl
+                        | Opcode::Mul
+                        | Opcode::Mad
+                );
                 let is_changed = term.is_changed || !keeps;
-                let operands =
-                    instruction.operands.iter().skip(1).flat_map(|operand| operand.split(['{', '}', ',', '|']));
-                let operands = operands.map(str::trim).filter(|part| !part.is_empty());
-                open.extend(operands.map(|operand| self.term(operand, definition, is_changed, term.is_address)));
+                for operand in instruction.operands.iter().skip(1) {
+                    for_each_part(operand, &mut |part| match (register(part), part) {
+                        (Some(register), _) => {
+                            let value = self.reaching.at(register, definition);
+                            successors.push(Term { value, is_changed, is_address: term.is_address }.number());
+                        }
+                        (None, Operand::Special(special)) => sources.merge(term.seen_as(special_register(*special))),
+                        (None, Operand::Sink) => {}
+                        (None, part) if constant(part).is_some() => {}
+                        (None, _) => sources.merge(term.seen_as(Sources::unknown())),
+                    });
+                }
             }
         }
     }
 
     /// What `ld.param` gives: the result of a call has a name of its own, `retval0`.
     fn parameter_sources(&self, instruction: &Instruction) -> Sources {
-        match (is_call_result(instruction), self.function.is_entry) {
+        match (self.is_call_result(instruction), self.function.is_entry) {
             (true, _) => Sources::unknown(),
             (false, true) => Sources { parameter: true, ..Sources::constant() },
             (false, false) => Sources { argument: true, ..Sources::default() },
         }
     }
+
+    /// `ld.param.b32 %r1, [retval0]` after a call.
+    fn is_call_result(&self, instruction: &Instruction) -> bool {
+        let base = instruction.address().map(|address| &address.base);
+        match base {
+            Some(AddressBase::Variable(variable)) => self.function.variable(*variable).parameter.is_none(),
+            Some(AddressBase::Symbol(name)) => name.starts_with("retval"),
+            _ => false,
+        }
+    }
 }
 
-pub fn special_register(operand: &str) -> Option<Sources> {
-    let name = operand.strip_prefix('%')?;
-    let name = name.split('.').next().unwrap_or(name);
-    let sources = match name {
-        "tid" | "laneid" | "lanemask_lt" | "lanemask_le" | "lanemask_eq" | "lanemask_ge" | "lanemask_gt" => {
+/// What a special register holds.
+pub fn special_register(special: SpecialRegister) -> Sources {
+    use SpecialRegister::*;
+    match special {
+        TidX | TidY | TidZ | Laneid | LanemaskLt | LanemaskLe | LanemaskEq | LanemaskGe | LanemaskGt => {
             Sources { thread_index: true, divergent: Some(true), ..Sources::default() }
         }
-        "ctaid" | "clusterid" | "cluster_ctaid" | "cluster_ctarank" | "smid" => {
-            Sources { block_index: true, ..Sources::constant() }
+        CtaidX | CtaidY | CtaidZ | ClusteridX | ClusteridY | ClusteridZ | ClusterCtaidX | ClusterCtaidY
+        | ClusterCtaidZ | ClusterCtarank | Smid => Sources { block_index: true, ..Sources::constant() },
+        NtidX | NtidY | NtidZ | NctaidX | NctaidY | NctaidZ | NclusteridX | NclusteridY | NclusteridZ => {
+            Sources { parameter: true, ..Sources::constant() }
         }
-        "ntid" | "nctaid" | "nclusterid" => Sources { parameter: true, ..Sources::constant() },
-        "clock" | "clock64" | "globaltimer" | "warpid" => Sources { unknown: true, ..Sources::default() },
-        _ => return None,
-    };
-    Some(sources)
-}
-
-/// `ld.param.b32 %r1, [retval0]` after a call.
-fn is_call_result(instruction: &Instruction) -> bool {
-    instruction.address().is_some_and(|address| address.base.starts_with("retval"))
+        WarpSize => Sources::constant(),
+        _ => Sources::unknown(),
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,198 @@
+//! What a value is computed from, as names of things that are outside of the registers: parameters, special registers, loads.
+
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, Reg};
+
+use super::Flow;
+use crate::dataflow::closure::Closure;
+use crate::dataflow::flow::operands::{for_each_part, register};
+use crate::dataflow::reaching::Value;
+use crate::ptx::PtxFunction;
+
+/// `[k_param_1]`, `%tid.x`, `line 17`; `None` for a value that a loop carries from round to round and that is no counter.
+pub type Origins = Option<BTreeSet<String>>;
+
+/// A value of more origins is not told: the sets of all values together stay small.
+const MAX_ORIGINS: usize = 1024;
+
+/// What was found out so far: origins by number, in place of their names.
+#[derive(Default)]
+pub(super) struct KnownOrigins {
+    /// By value.
+    values: Closure<Option<BTreeSet<u32>>>,
+    /// Instructions (even) and values (odd) that lead to each other.
+    circles: Closure<()>,
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Flow<'_> {
+    /// What operands are computed from, each with the instruction that reads it.
+    pub fn origins<'o>(&self, operands: impl IntoIterator<Item = (&'o Operand, usize)>) -> Origins {
+        let mut known = self.known_origins.borrow_mut();
+        let KnownOrigins { values, circles, names, numbers } = &mut *known;
+        let mut found: BTreeSet<u32> = BTreeSet::new();
+        let mut number = |name: String| {
+            *numbers.entry(name).or_insert_with_key(|name| {
+                names.push(name.clone());
+                u32::try_from(names.len() - 1).unwrap_or(u32::MAX)
+            })
+        };
+        for (operand, at) in operands {
+            let mut read: Vec<Value> = Vec::new();
+            for_each_part(operand, &mut |part| match part {
+                Operand::Special(special) => _ = found.insert(number(special.to_string())),
+                Operand::Address(address) => {
+                    if let AddressBase::Reg(base) = address.base {
+                        read.push(self.reaching.at(base, at));
+                    }
+                }
+                _ => read.extend(register(part).map(|register| self.reaching.at(register, at))),
+            });
+            for value in read {
+                let visit = |node: usize, successors: &mut Vec<usize>| {
+                    self.own_origins(Value::of(node), successors, circles, &mut number)
+                };
+                let origins: Rc<Option<BTreeSet<u32>>> = values.of(value.index(), visit, |all, more| {
+                    let joined = all.take().zip(more.as_ref()).map(|(mut all, more)| {
+                        all.extend(more);
+                        all
+                    });
+                    *all = joined.filter(|all| all.len() <= MAX_ORIGINS);
+                });
+                found.extend((*origins).as_ref()?);
+            }
+        }
+        Some(found.into_iter().filter_map(|number| names.get(number as usize).cloned()).collect())
+    }
+
+    fn own_origins(
+        &self,
+        value: Value,
+        successors: &mut Vec<usize>,
+        circles: &mut Closure<()>,
+        number: &mut impl FnMut(String) -> u32,
+    ) -> Option<BTreeSet<u32>> {
+        let definitions = self.reaching.definitions(value);
+        if definitions.is_empty() || self.is_carried(value, &definitions, circles) {
+            return None;
+        }
+        let mut found = BTreeSet::new();
+        for definition in definitions.iter() {
+            let instruction = &self.function.instructions[*definition];
+            if let Some(origin) = origin(instruction, self.function) {
+                found.insert(number(origin));
+                continue;
+            }
+            for_each_source(instruction, &mut |part| match part {
+                Operand::Special(special) => _ = found.insert(number(special.to_string())),
+                _ => successors.extend(register(part).map(|register| self.reaching.at(register, *definition).index())),
+            });
+        }
+        Some(found)
+    }
+
+    /// Whether a register takes its value from one round of a loop to the next, and is no counter.
+    fn is_carried(&self, value: Value, definitions: &[usize], circles: &mut Closure<()>) -> bool {
+        definitions.len() > 1
+            && self.induction(self.reaching.register(value), definitions).is_none()
+            && definitions.iter().any(|definition| self.is_made_from_itself(*definition, circles))
+    }
+
+    /// Whether what an instruction computes comes round to it again.
+    fn is_made_from_itself(&self, definition: usize, circles: &mut Closure<()>) -> bool {
+        let visit = |node: usize, successors: &mut Vec<usize>| {
+            if node % 2 == 1 {
+                let definitions = self.reaching.definitions(Value::of(node / 2));
+                return successors.extend(definitions.iter().map(|definition| definition * 2));
+            }
+            let at = node / 2;
+            let instruction = &self.function.instructions[at];
+            if origin(instruction, self.function).is_none() {
+                let mut read = |register: Reg| successors.push(self.reaching.at(register, at).index() * 2 + 1);
+                for_each_source(instruction, &mut |part| {
+                    if let Some(register) = register(part) {
+                        read(register);
+                    }
+                });
+            }
+        };
+        circles.of(definition * 2, visit, |(), ()| ());
+        circles.is_circular(definition * 2)
+    }
+}
+
+/// What an instruction brings in from elsewhere; `None` for those that only compute.
+fn origin(definition: &Instruction, function: &PtxFunction) -> Option<String> {
+    match definition.opcode() {
+        Opcode::Ld if definition.has(Modifier::Param) => {
+            let address = definition.address();
+            let name = address.and_then(|address| Some((function.base_name(&address.base)?, address.offset)));
+            name.filter(|(name, _)| !name.contains("retval")).map(|(name, offset)| match offset {
+                0 => format!("[{name}]"),
+                _ => format!("[{name}{offset:+}]"),
+            })
+        }
+        Opcode::Ld
+        | Opcode::Ldu
+        | Opcode::Tex
+        | Opcode::Suld
+        | Opcode::Atom
+        | Opcode::Match
+        | Opcode::Shfl
+        | Opcode::Vote
+        | Opcode::Activemask
+        | Opcode::Redux => None,
+        _ => return None,
+    }
+    .or_else(|| Some(format!("line {}", definition.first_line)))
+}
+
+fn for_each_source<'o>(definition: &'o Instruction, visit: &mut dyn FnMut(&'o Operand)) {
+    definition.operands.iter().skip(1).for_each(|operand| for_each_part(operand, visit));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptx::PtxModule;
+
+    fn origins_in(body: &str, register: &str) -> Origins {
+        let text = format!(
+            ".visible .entry k(\n.param .u64 k_param_0,\n.param .u32 k_param_1\n)\n{{\nld.param.u32 %n, [k_param_1];\n{body}\nret;\n}}\n"
+        );
+        let module = PtxModule::parse(&text).unwrap();
+        let flow = Flow::new(&module.functions[0]);
+        let end = flow.function.instructions.len() - 1;
+        let operand = Operand::Reg(flow.function.register_named(register).unwrap());
+        flow.origins([(&operand, end)])
+    }
+
+    #[test]
+    fn the_rest_depends_on_the_length() {
+        let body = "mov.u32 %r1, 0;\n$L1:\nadd.s32 %r1, %r1, 4;\nand.b32 %r2, %n, -4;\nsetp.ne.s32 %p1, %r1, %r2;\n@%p1 bra $L1;\n\
+                    mov.u32 %r3, 0;\n@%p2 bra $L2;\nmov.u32 %r3, %r1;\n$L2:\nadd.s32 %r4, %r3, %r2;";
+        assert_eq!(origins_in(body, "%r4"), Some(BTreeSet::from(["[k_param_1]".to_string()])));
+        assert_eq!(origins_in(body, "%r1"), Some(BTreeSet::new()));
+    }
+
+    #[test]
+    fn steps_outside_of_loops_carry_nothing() {
+        let body =
+            "mov.u32 %r1, 0;\n@%p1 bra $L1;\nadd.s32 %r1, %r1, 4;\n$L1:\n@%p2 bra $L2;\nadd.s32 %r1, %r1, 2;\n$L2:";
+        assert_eq!(origins_in(body, "%r1"), Some(BTreeSet::new()));
+        assert_eq!(origins_in(&format!("$L0:\n{body}\n@%p3 bra $L0;"), "%r1"), Some(BTreeSet::new()));
+        let carried = body.replace("mov.u32 %r1, 0;", "");
+        assert_eq!(origins_in(&format!("mov.u32 %r1, 0;\n$L0:\n{carried}\n@%p3 bra $L0;"), "%r1"), None);
+    }
+
+    #[test]
+    fn what_is_loaded_or_carried_is_something_else() {
+        let loaded = "ld.global.u32 %r1, [%rd1];\nadd.s32 %r2, %r1, %n;";
+        assert_eq!(origins_in(loaded, "%r2").unwrap().len(), 2);
+        let carried = "mov.u32 %r1, 0;\n$L1:\nadd.s32 %r2, %r1, 1;\n@%p1 bra $L2;\nmov.u32 %r2, %r1;\n$L2:\nmov.u32 %r1, %r2;\nbra $L1;";
+        assert_eq!(origins_in(carried, "%r1"), None);
+    }
+}

@@ -1,0 +1,438 @@
+//! Control flow of a function: basic blocks, dominators in both directions, loops.
+//!
+//! All is near-linear in the number of instructions, because a hostile text decides how many there are.
+
+use crate::module::Function;
+
+/// A basic block: index of [`Graph::blocks`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Block(pub u32);
+
+impl Block {
+    /// As an index of a `Vec`.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    fn of(index: usize) -> Self {
+        Self(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+}
+
+/// Instructions that run one after another, and where they may go on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BlockInfo {
+    /// Index of the first instruction.
+    pub start: u32,
+    /// One past the last.
+    pub end: u32,
+    /// Each once; the one that falls through first.
+    pub successors: Vec<Block>,
+    /// Each once.
+    pub predecessors: Vec<Block>,
+    /// Whether a thread may end or return here.
+    pub may_leave: bool,
+}
+
+/// The basic blocks of a function, in the order of the text. Block 0 is the entry; a function without instructions has none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Graph {
+    /// The blocks.
+    pub blocks: Vec<BlockInfo>,
+    /// By instruction.
+    block_of: Vec<Block>,
+}
+
+impl Graph {
+    /// Cuts a function into blocks.
+    pub fn new(function: &Function) -> Self {
+        let count = function.instructions.len();
+        let mut is_leader = vec![false; count + 1];
+        is_leader[0] = true;
+        let targets: Vec<(usize, Vec<u32>)> = (function.instructions.iter().enumerate())
+            .filter(|(_, instruction)| instruction.ends_block())
+            .map(|(index, instruction)| (index, function.targets(instruction)))
+            .collect();
+        for (index, targets) in &targets {
+            is_leader[index + 1] = true;
+            for target in targets {
+                if let Some(leader) = is_leader.get_mut(*target as usize) {
+                    *leader = true;
+                }
+            }
+        }
+        let mut graph = Self { blocks: Vec::new(), block_of: Vec::with_capacity(count) };
+        for (index, is_leader) in is_leader[..count].iter().enumerate() {
+            let at = u32::try_from(index).unwrap_or(u32::MAX);
+            if *is_leader {
+                graph.blocks.push(BlockInfo { start: at, end: at, ..BlockInfo::default() });
+            }
+            if let Some(block) = graph.blocks.last_mut() {
+                block.end = at + 1;
+            }
+            graph.block_of.push(Block::of(graph.blocks.len() - 1));
+        }
+        graph.connect(function, &targets);
+        graph
+    }
+
+    fn connect(&mut self, function: &Function, targets: &[(usize, Vec<u32>)]) {
+        let mut jumps = targets.iter().peekable();
+        // The block that last became a successor of which block: each edge is made once.
+        let mut seen = vec![u32::MAX; self.blocks.len()];
+        for index in 0..self.blocks.len() {
+            let last = self.blocks[index].end as usize - 1;
+            let jump = jumps.next_if(|(at, _)| *at == last);
+            let instruction = &function.instructions[last];
+            let mut next = Vec::new();
+            let mut may_leave = instruction.ends_block() && jump.is_none_or(|(_, targets)| targets.is_empty());
+            if !instruction.ends_block_always() {
+                match self.block_of.get(last + 1) {
+                    Some(block) => next.push(*block),
+                    None => may_leave = true,
+                }
+            }
+            for target in jump.map_or(&[][..], |(_, targets)| targets) {
+                match self.block_of.get(*target as usize) {
+                    Some(block) => next.push(*block),
+                    None => may_leave = true,
+                }
+            }
+            next.retain(|block| std::mem::replace(&mut seen[block.index()], index as u32) != index as u32);
+            for block in &next {
+                self.blocks[block.index()].predecessors.push(Block::of(index));
+            }
+            self.blocks[index].successors = next;
+            self.blocks[index].may_leave = may_leave;
+        }
+    }
+
+    /// The block of an instruction.
+    pub fn block_of(&self, instruction: usize) -> Option<Block> {
+        self.block_of.get(instruction).copied()
+    }
+
+    /// A block by its id.
+    pub fn block(&self, block: Block) -> &BlockInfo {
+        &self.blocks[block.index()]
+    }
+
+    /// Which blocks all ways from the entry to a block lead through.
+    pub fn dominators(&self) -> Dominators {
+        let successors: Vec<Vec<u32>> = self.blocks.iter().map(|block| numbers(&block.successors)).collect();
+        let predecessors: Vec<Vec<u32>> = self.blocks.iter().map(|block| numbers(&block.predecessors)).collect();
+        let roots = if self.blocks.is_empty() { Vec::new() } else { vec![0] };
+        Dominators::new(&successors, &predecessors, &roots)
+    }
+
+    /// Which blocks all ways from a block to the end lead through: where diverged threads meet again.
+    ///
+    /// Blocks from which no way leads to the end, such as those of an endless loop, have none.
+    pub fn post_dominators(&self) -> Dominators {
+        let successors: Vec<Vec<u32>> = self.blocks.iter().map(|block| numbers(&block.predecessors)).collect();
+        let predecessors: Vec<Vec<u32>> = self.blocks.iter().map(|block| numbers(&block.successors)).collect();
+        let ends = self.blocks.iter().enumerate().filter(|(_, block)| block.may_leave);
+        let roots: Vec<u32> = ends.map(|(index, _)| Block::of(index).0).collect();
+        Dominators::new(&successors, &predecessors, &roots)
+    }
+}
+
+fn numbers(blocks: &[Block]) -> Vec<u32> {
+    blocks.iter().map(|block| block.0).collect()
+}
+
+/// A dominator tree, of a graph with a root before all given ones.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Dominators {
+    /// By block: its immediate dominator; `None` for roots and what cannot be reached.
+    immediate: Vec<Option<Block>>,
+    /// Numbers of the first and last block below each in the tree, in preorder; (1, 0) where it is not reached.
+    interval: Vec<(u32, u32)>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Dominators {
+    /// Lengauer and Tarjan, "A fast algorithm for finding dominators in a flowgraph", 1979, the version with path compression alone.
+    fn new(successors: &[Vec<u32>], predecessors: &[Vec<u32>], roots: &[u32]) -> Self {
+        let count = successors.len();
+        let root = count as u32;
+        let nodes = count + 1;
+        let mut is_root = vec![false; count];
+        roots.iter().for_each(|node| is_root[*node as usize] = true);
+        // Preorder by depth-first search.
+        let mut order: Vec<u32> = Vec::with_capacity(nodes);
+        let mut number = vec![NONE; nodes];
+        let mut parent = vec![NONE; nodes];
+        let mut stack: Vec<(u32, u32)> = vec![(root, NONE)];
+        while let Some((node, from)) = stack.pop() {
+            if number[node as usize] != NONE {
+                continue;
+            }
+            number[node as usize] = order.len() as u32;
+            parent[node as usize] = from;
+            order.push(node);
+            let next = if node == root { roots } else { &successors[node as usize] };
+            stack.extend(next.iter().rev().map(|next| (*next, node)));
+        }
+        let mut semi = number.clone();
+        let mut label: Vec<u32> = (0..nodes as u32).collect();
+        let mut ancestor = vec![NONE; nodes];
+        let mut dominator = vec![NONE; nodes];
+        let mut buckets: Vec<Vec<u32>> = vec![Vec::new(); nodes];
+        let mut path = Vec::new();
+        for node in order.iter().skip(1).rev().copied() {
+            let above = parent[node as usize];
+            let from_root = is_root[node as usize].then_some(root);
+            for before in predecessors[node as usize].iter().copied().chain(from_root) {
+                if number[before as usize] != NONE {
+                    let best = evaluate(before, &mut ancestor, &mut label, &semi, &mut path);
+                    semi[node as usize] = semi[node as usize].min(semi[best as usize]);
+                }
+            }
+            buckets[order[semi[node as usize] as usize] as usize].push(node);
+            ancestor[node as usize] = above;
+            for member in std::mem::take(&mut buckets[above as usize]) {
+                let best = evaluate(member, &mut ancestor, &mut label, &semi, &mut path);
+                let is_earlier = semi[best as usize] < semi[member as usize];
+                dominator[member as usize] = if is_earlier { best } else { above };
+            }
+        }
+        for node in order.iter().skip(1).copied() {
+            if dominator[node as usize] != order[semi[node as usize] as usize] {
+                dominator[node as usize] = dominator[dominator[node as usize] as usize];
+            }
+        }
+        let immediate: Vec<Option<Block>> =
+            dominator[..count].iter().map(|node| (*node < root).then_some(Block(*node))).collect();
+        Self { interval: intervals(&order, &dominator, count), immediate }
+    }
+
+    /// The closest block, other than itself, that all ways lead through.
+    pub fn immediate(&self, block: Block) -> Option<Block> {
+        self.immediate.get(block.index()).copied().flatten()
+    }
+
+    /// Whether all ways to `block` lead through `by`; a block dominates itself.
+    pub fn dominates(&self, by: Block, block: Block) -> bool {
+        match (self.interval.get(by.index()), self.interval.get(block.index())) {
+            (Some((first, last)), Some((at, end))) => at <= end && (first..=last).contains(&at),
+            _ => false,
+        }
+    }
+
+    /// Whether any way leads to the block.
+    pub fn is_reached(&self, block: Block) -> bool {
+        self.interval.get(block.index()).is_some_and(|(first, last)| first <= last)
+    }
+}
+
+/// The node with the smallest semidominator on the way up to the forest's root; compresses the way.
+fn evaluate(node: u32, ancestor: &mut [u32], label: &mut [u32], semi: &[u32], path: &mut Vec<u32>) -> u32 {
+    if ancestor[node as usize] == NONE {
+        return label[node as usize];
+    }
+    let mut at = node;
+    path.clear();
+    while ancestor[ancestor[at as usize] as usize] != NONE {
+        path.push(at);
+        at = ancestor[at as usize];
+    }
+    while let Some(node) = path.pop() {
+        let above = ancestor[node as usize];
+        if semi[label[above as usize] as usize] < semi[label[node as usize] as usize] {
+            label[node as usize] = label[above as usize];
+        }
+        ancestor[node as usize] = ancestor[above as usize];
+    }
+    label[node as usize]
+}
+
+/// Preorder intervals of the dominator tree.
+fn intervals(order: &[u32], dominator: &[u32], count: usize) -> Vec<(u32, u32)> {
+    let mut children: Vec<Vec<u32>> = vec![Vec::new(); count + 1];
+    for node in order.iter().skip(1) {
+        children[dominator[*node as usize] as usize].push(*node);
+    }
+    let mut interval = vec![(1, 0); count + 1];
+    let mut next = 0;
+    let mut stack = vec![(count as u32, false)];
+    while let Some((node, is_done)) = stack.pop() {
+        if is_done {
+            interval[node as usize].1 = next - 1;
+            continue;
+        }
+        interval[node as usize] = (next, next);
+        next += 1;
+        stack.push((node, true));
+        stack.extend(children[node as usize].iter().rev().map(|child| (*child, false)));
+    }
+    interval.truncate(count);
+    interval
+}
+
+/// A loop: index of [`Loops::all`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Loop(pub u32);
+
+impl Loop {
+    /// As an index of a `Vec`.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A natural loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopInfo {
+    /// The block through which it is entered.
+    pub header: Block,
+    /// Blocks that jump back to the header.
+    pub latches: Vec<Block>,
+    /// The loop around it.
+    pub parent: Option<Loop>,
+    /// 1 for a loop in no other.
+    pub depth: u32,
+}
+
+/// The natural loops of a function, inner ones before those around them.
+///
+/// Cycles with several entries have no header that dominates them; they are no natural loops and are left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Loops {
+    /// The loops.
+    pub all: Vec<LoopInfo>,
+    /// By block: the innermost loop around it.
+    innermost: Vec<Option<Loop>>,
+    /// Whether there is a jump back to a block that does not dominate it.
+    pub has_irreducible: bool,
+}
+
+impl Loops {
+    /// Finds loops by jumps back to a dominator.
+    ///
+    /// Headers are taken from the inside out. What an inner loop holds is one node for the outer one, by union and find, so that each
+    /// block is visited once and not once for each loop around it.
+    pub fn new(graph: &Graph, dominators: &Dominators) -> Self {
+        let count = graph.blocks.len();
+        let mut loops = Self { all: Vec::new(), innermost: vec![None; count], has_irreducible: false };
+        let mut headers: Vec<usize> = (0..count).collect();
+        // Preorder numbers of the tree: a header inside another loop comes after that loop's.
+        headers.sort_by_key(|block| std::cmp::Reverse(dominators.interval[*block].0));
+        let mut outermost: Vec<u32> = (0..count as u32).collect();
+        for header in headers.into_iter().map(Block::of).filter(|header| dominators.is_reached(*header)) {
+            let before = &graph.block(header).predecessors;
+            let latches: Vec<Block> =
+                before.iter().copied().filter(|latch| dominators.dominates(header, *latch)).collect();
+            if latches.is_empty() {
+                continue;
+            }
+            let id = Loop(loops.all.len() as u32);
+            loops.collect(graph, dominators, (header, id), &latches, &mut outermost);
+            loops.all.push(LoopInfo { header, latches, parent: None, depth: 1 });
+        }
+        loops.nest();
+        loops.has_irreducible = has_irreducible(graph, dominators);
+        loops
+    }
+
+    fn collect(
+        &mut self,
+        graph: &Graph,
+        dominators: &Dominators,
+        (header, id): (Block, Loop),
+        latches: &[Block],
+        outermost: &mut [u32],
+    ) {
+        let mut work: Vec<u32> = latches.iter().map(|latch| find(outermost, latch.0)).collect();
+        while let Some(node) = work.pop() {
+            let node = find(outermost, node);
+            if node == header.0 {
+                continue;
+            }
+            outermost[node as usize] = header.0;
+            // A node is a block of no loop yet, or the header of a loop that lies in this one.
+            match self.innermost[node as usize] {
+                Some(inner) => self.all[inner.index()].parent = Some(id),
+                None => self.innermost[node as usize] = Some(id),
+            }
+            let before = graph.block(Block(node)).predecessors.iter();
+            let reached = before.filter(|block| dominators.is_reached(**block)).map(|block| block.0);
+            work.extend(reached.map(|block| find(outermost, block)).filter(|block| *block != header.0));
+        }
+        self.innermost[header.index()] = Some(id);
+    }
+
+    fn nest(&mut self) {
+        for index in (0..self.all.len()).rev() {
+            if let Some(parent) = self.all[index].parent {
+                self.all[index].depth = self.all[parent.index()].depth + 1;
+            }
+        }
+    }
+
+    /// The innermost loop around a block.
+    pub fn innermost(&self, block: Block) -> Option<Loop> {
+        self.innermost.get(block.index()).copied().flatten()
+    }
+
+    /// How many loops are around a block.
+    pub fn depth(&self, block: Block) -> u32 {
+        self.innermost(block).map_or(0, |id| self.all[id.index()].depth)
+    }
+
+    /// Whether a block is in a loop, or in one inside it.
+    pub fn contains(&self, outer: Loop, block: Block) -> bool {
+        let mut next = self.innermost(block);
+        while let Some(id) = next {
+            if id == outer {
+                return true;
+            }
+            next = self.all[id.index()].parent;
+        }
+        false
+    }
+
+    /// The loops around a block, innermost first.
+    pub fn around(&self, block: Block) -> impl Iterator<Item = (Loop, &LoopInfo)> {
+        let with_info = |id: Loop| (id, &self.all[id.index()]);
+        std::iter::successors(self.innermost(block).map(with_info), move |(_, info)| info.parent.map(with_info))
+    }
+}
+
+/// With path halving.
+fn find(outermost: &mut [u32], mut node: u32) -> u32 {
+    while outermost[node as usize] != node {
+        let above = outermost[outermost[node as usize] as usize];
+        outermost[node as usize] = above;
+        node = above;
+    }
+    node
+}
+
+/// Whether a depth-first search meets a jump back to a block on its way that is no dominator.
+fn has_irreducible(graph: &Graph, dominators: &Dominators) -> bool {
+    let mut state = vec![0u8; graph.blocks.len()];
+    let mut stack: Vec<(Block, usize)> = Vec::new();
+    if graph.blocks.is_empty() {
+        return false;
+    }
+    state[0] = 1;
+    stack.push((Block(0), 0));
+    while let Some((block, next)) = stack.pop() {
+        let Some(successor) = graph.block(block).successors.get(next).copied() else {
+            state[block.index()] = 2;
+            continue;
+        };
+        stack.push((block, next + 1));
+        match state[successor.index()] {
+            0 => {
+                state[successor.index()] = 1;
+                stack.push((successor, 0));
+            }
+            1 if !dominators.dominates(successor, block) => return true,
+            _ => {}
+        }
+    }
+    false
+}

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
+#![forbid(unsafe_code)]
+
+mod effects;
+mod graph;
+mod lexer;
+mod module;
+mod parse;
+mod words;
+
+pub use graph::{Block, BlockInfo, Dominators, Graph, Loop, LoopInfo, Loops};
+pub use module::{
+    Address, AddressBase, Call, Form, Function, Guard, InitialValue, Instruction, Label, LabelInfo, Linkage, Location,
+    Module, Opaque, Operand, ParameterPlace, PointerAttribute, Prototype, PrototypeInfo, Reg, Register, Var, Variable,
+    without_copy_number,
+};
+pub use parse::ParseError;
+pub use words::{Modifier, Opcode, Space, SpecialRegister, Type};
