@@ -291,6 +291,24 @@ impl Memory {
         (start..).take(count).map(|address| Ok(self.read(address, 1, access)?.0 as u8)).collect()
     }
 
+    /// The offsets of a region between which all lies that was touched.
+    pub fn touched(&self, region: RegionId) -> Option<std::ops::Range<i64>> {
+        let mut range: Option<std::ops::Range<i64>> = None;
+        for (key, page) in &self.index {
+            let page = &self.pages[*page as usize];
+            if page.region != region {
+                continue;
+            }
+            let touched = || (0..PAGE).filter(|at| page.touched[at / 64] >> (at % 64) & 1 == 1);
+            let (Some(first), Some(last)) = (touched().next(), touched().next_back()) else { continue };
+            let start = (key << PAGE_SHIFT).wrapping_sub(region.address()).cast_signed();
+            let (first, end) = (start + first as i64, start + last as i64 + 1);
+            let known = range.unwrap_or(first..end);
+            range = Some(known.start.min(first)..known.end.max(end));
+        }
+        range
+    }
+
     /// All that was written, by origin and offset.
     pub fn written(&self) -> Vec<Written> {
         let mut keys: Vec<(u64, usize)> = self.index.iter().map(|(key, page)| (*key, *page as usize)).collect();
