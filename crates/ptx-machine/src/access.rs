@@ -236,7 +236,7 @@ impl Run<'_> {
         for lane in lanes_of(active) {
             let stop = |fault| Stop::Fault(fault, lane as u32);
             let address = addresses[lane];
-            if address % u64::from(size) != 0 {
+            if !address.is_multiple_of(u64::from(size)) {
                 return Err(stop(Fault::Misaligned { address }));
             }
             for (index, d) in (0..).zip(d) {
@@ -280,7 +280,7 @@ impl Run<'_> {
         for lane in lanes_of(active) {
             let stop = |fault| Stop::Fault(fault, lane as u32);
             let address = addresses[lane];
-            if address % u64::from(size) != 0 {
+            if !address.is_multiple_of(u64::from(size)) {
                 return Err(stop(Fault::Misaligned { address }));
             }
             for (index, value) in (0..).zip(&values[..a.len()]) {
@@ -308,7 +308,7 @@ impl Run<'_> {
         for lane in lanes_of(active) {
             let stop = |fault| Stop::Fault(fault, lane as u32);
             let address = addresses[lane];
-            if address % u64::from(access.bytes) != 0 {
+            if !address.is_multiple_of(u64::from(access.bytes)) {
                 return Err(stop(Fault::Misaligned { address }));
             }
             let place = place(access.space, address);
@@ -343,7 +343,7 @@ impl Run<'_> {
         for lane in lanes_of(active) {
             let stop = |fault| Stop::Fault(fault, lane as u32);
             for address in [to[lane], from[lane]] {
-                if address % u64::from(bytes) != 0 {
+                if !address.is_multiple_of(u64::from(bytes)) {
                     return Err(stop(Fault::Misaligned { address }));
                 }
             }

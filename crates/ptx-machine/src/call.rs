@@ -31,7 +31,7 @@ impl Run<'_> {
                 for lane in lanes_of(active) {
                     let address = addresses[lane];
                     let number = address.wrapping_sub(CODE_WINDOW) / 16;
-                    let is_function = address % 16 == 0 && (1..=self.program.codes.len() as u64).contains(&number);
+                    let is_function = address.is_multiple_of(16) && (1..=self.program.codes.len() as u64).contains(&number);
                     if !is_function {
                         return Err(Stop::Fault(Fault::NoFunction { address }, lane as u32));
                     }

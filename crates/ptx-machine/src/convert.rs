@@ -57,7 +57,7 @@ impl Conversion {
             (Bf16x2, F32) => self.pair(BF16, a, b),
             (E4m3x2 | E5m2x2, F32) => self.eight_bits(soft::F32, a) << 8 | self.eight_bits(soft::F32, b),
             (E4m3x2 | E5m2x2, F16x2) => self.eight_bits(soft::F16, a >> 16 & 0xffff) << 8 | self.eight_bits(soft::F16, a & 0xffff),
-            (F16x2, E4m3x2 | E5m2x2) => self.from_eight_bits(a >> 8 & 0xff) << 16 | self.from_eight_bits(a & 0xff),
+            (F16x2, E4m3x2 | E5m2x2) => self.wider(a >> 8 & 0xff) << 16 | self.wider(a & 0xff),
             (Tf32, F32) => self.tf32(a),
             _ => self.simple(a),
         }
@@ -73,7 +73,7 @@ impl Conversion {
                 let value = if self.sat { value.clamp(low, high) } else { value };
                 return self.extend(value as u64);
             }
-            (Some(from), None) => return self.extend(self.to_integer(from, a)),
+            (Some(from), None) => return self.extend(self.to_whole_number(from, a)),
             (None, Some(to)) => {
                 let value = integer(self.from, a);
                 soft::round(value < 0, value.unsigned_abs(), 0, false, to, self.rounding)
@@ -92,7 +92,7 @@ impl Conversion {
         value & mask(self.register_bits.max(width))
     }
 
-    fn to_integer(&self, from: Format, a: u64) -> u64 {
+    fn to_whole_number(self, from: Format, a: u64) -> u64 {
         let a = a & mask(from.bits());
         let a = if self.ftz && from == F32 { from.flush(a) } else { a };
         let (low, high) = range(self.to);
@@ -122,13 +122,16 @@ impl Conversion {
             };
             return soft::convert(whole, from, to, Rounding::Nearest);
         }
+        if let Some(bits) = kept_payload(from, to, a) {
+            return bits;
+        }
         soft::convert(a, from, to, self.rounding)
     }
 
     fn finish(&self, format: Format, bits: u64) -> u64 {
         let is_negative = bits & format.sign_bit() != 0;
         if format.is_nan(bits) {
-            return if self.sat { 0 } else { format.nan };
+            return if self.sat { 0 } else { bits };
         }
         let bits = if self.ftz && format == F32 { format.flush(bits) } else { bits };
         let bits = match (self.sat, is_negative) {
@@ -154,7 +157,7 @@ impl Conversion {
     fn tf32(&self, a: u64) -> u64 {
         let a = a & mask(32);
         if F32.is_nan(a) {
-            return F32.nan;
+            return a & !0x1fff;
         }
         soft::convert(a, F32, TF32, self.rounding) << 13
     }
@@ -185,7 +188,7 @@ impl Conversion {
         if self.relu && sign != 0 { 0 } else { sign | magnitude }
     }
 
-    fn from_eight_bits(&self, a: u64) -> u64 {
+    fn wider(&self, a: u64) -> u64 {
         if self.from == Type::E5m2x2 {
             let half = soft::convert(a, E5M2, F16, Rounding::Nearest);
             return self.finish(F16, half);
@@ -197,6 +200,21 @@ impl Conversion {
         let (mantissa, exponent) = if field == 0 { (fraction, -9) } else { (fraction | 8, field - 10) };
         self.finish(F16, soft::round(negative, mantissa, exponent, false, F16, Rounding::Nearest))
     }
+}
+
+/// Where the hardware keeps the bits of what is no number: from doubles made quiet, from `bf16` as they are.
+fn kept_payload(from: Format, to: Format, a: u64) -> Option<u64> {
+    if !from.is_nan(a) {
+        return None;
+    }
+    let sign = if a & from.sign_bit() != 0 { to.sign_bit() } else { 0 };
+    let fraction = a & ((1 << from.fraction_bits) - 1);
+    if from == BF16 && to == F32 {
+        return Some(a << 16);
+    }
+    let quiet = 1u64 << (to.fraction_bits - 1);
+    let kept = fraction >> from.fraction_bits.saturating_sub(to.fraction_bits);
+    (from == F64 && to != F64).then_some(sign | to.infinity() | quiet | kept)
 }
 
 #[cfg(test)]

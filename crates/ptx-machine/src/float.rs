@@ -51,6 +51,12 @@ impl Mode {
         if self.relu && is_negative { 0 } else { bits }
     }
 
+    /// Whether a result is to be flushed that rounding has made the smallest normal number: the hardware looks before it rounds.
+    fn is_flushed(&self, rounded: u64, toward_zero: impl Fn() -> u64) -> bool {
+        let smallest = 1 << self.format.fraction_bits;
+        self.ftz && rounded & (self.format.sign_bit() - 1) == smallest && self.format.is_tiny(toward_zero())
+    }
+
     fn native32(&self) -> bool {
         self.format == F32 && self.rounding == Rounding::Nearest
     }
@@ -101,6 +107,9 @@ pub(crate) fn mul(mode: &Mode, a: u64, b: u64, _: u64) -> u64 {
     } else {
         soft::multiply(a, b, mode.format, mode.rounding)
     };
+    if mode.is_flushed(product, || soft::multiply(a, b, mode.format, Rounding::Zero)) {
+        return mode.result(product & mode.format.sign_bit());
+    }
     mode.result(product)
 }
 
@@ -113,6 +122,9 @@ pub(crate) fn fma(mode: &Mode, a: u64, b: u64, c: u64) -> u64 {
     } else {
         soft::fused_multiply_add(a, b, c, mode.format, mode.rounding)
     };
+    if mode.is_flushed(sum, || soft::fused_multiply_add(a, b, c, mode.format, Rounding::Zero)) {
+        return mode.result(sum & mode.format.sign_bit());
+    }
     mode.result(sum)
 }
 
@@ -125,6 +137,9 @@ pub(crate) fn div(mode: &Mode, a: u64, b: u64, _: u64) -> u64 {
     } else {
         soft::divide(a, b, mode.format, mode.rounding)
     };
+    if mode.is_flushed(quotient, || soft::divide(a, b, mode.format, Rounding::Zero)) {
+        return mode.result(quotient & mode.format.sign_bit());
+    }
     mode.result(quotient)
 }
 
@@ -187,15 +202,15 @@ pub(crate) fn max3(mode: &Mode, a: u64, b: u64, c: u64) -> u64 {
     pick(mode, pick(mode, a, b, true), c, true)
 }
 
-/// PTX ISA "neg": the sign of what is no number is not specified; the bit is turned as it is.
+/// What is no number becomes the canonical one, but for doubles, of which the ISA keeps all bits.
 pub(crate) fn neg(mode: &Mode, a: u64, _: u64, _: u64) -> u64 {
     let a = mode.operand(a);
-    a ^ mode.format.sign_bit()
+    if mode.format.is_nan(a) && mode.format != F64 { mode.format.nan } else { a ^ mode.format.sign_bit() }
 }
 
 pub(crate) fn abs(mode: &Mode, a: u64, _: u64, _: u64) -> u64 {
     let a = mode.operand(a);
-    a & !mode.format.sign_bit()
+    if mode.format.is_nan(a) && mode.format != F64 { mode.format.nan } else { a & !mode.format.sign_bit() }
 }
 
 /// The sign of `a` on the magnitude of `b`.
@@ -252,7 +267,8 @@ pub(crate) fn test(format: Format, property: Property, a: u64) -> bool {
         Property::Infinite => magnitude == format.infinity(),
         Property::Number => magnitude <= format.infinity(),
         Property::NotANumber => magnitude > format.infinity(),
-        Property::Normal => !format.is_tiny(a) && magnitude < format.infinity(),
+        // Zero counts as normal.
+        Property::Normal => (!format.is_tiny(a) || magnitude == 0) && magnitude < format.infinity(),
         Property::Subnormal => format.is_tiny(a) && magnitude != 0,
     }
 }
@@ -298,12 +314,19 @@ pub(crate) mod approximate {
         unary(mode, a, libm::log2)
     }
 
+    /// The hardware takes turns, of which a product in single precision makes radians: large angles lose what it rounds away.
+    fn turns(mode: &Mode, a: u64, function: fn(f64) -> f64) -> u64 {
+        let turns = single(mode.operand(a)) * std::f32::consts::FRAC_1_PI * 0.5;
+        let part = f64::from(turns) % 1.0;
+        mode.result(bits_of_single(function(part * std::f64::consts::TAU) as f32))
+    }
+
     pub(crate) fn sin(mode: &Mode, a: u64, _: u64, _: u64) -> u64 {
-        unary(mode, a, libm::sin)
+        turns(mode, a, libm::sin)
     }
 
     pub(crate) fn cos(mode: &Mode, a: u64, _: u64, _: u64) -> u64 {
-        unary(mode, a, libm::cos)
+        turns(mode, a, libm::cos)
     }
 
     pub(crate) fn tanh(mode: &Mode, a: u64, _: u64, _: u64) -> u64 {
@@ -312,8 +335,11 @@ pub(crate) mod approximate {
 
     /// `div.approx`, `div.full`: 2 ulp. The ISA gives zero for `.approx` where the divisor is above 2^126.
     pub(crate) fn div(mode: &Mode, a: u64, b: u64, _: u64) -> u64 {
-        let (a, b) = (mode.operand(a), mode.operand(b));
-        mode.result(bits_of_single((f64::from(single(a)) / f64::from(single(b))) as f32))
+        float_div(mode, a, b)
+    }
+
+    fn float_div(mode: &Mode, a: u64, b: u64) -> u64 {
+        super::div(&Mode { rounding: Rounding::Nearest, ..*mode }, a, b, 0)
     }
 
     pub(crate) fn div_small(mode: &Mode, a: u64, b: u64, c: u64) -> u64 {

@@ -146,7 +146,7 @@ fn small_div<T: Int>(a: u64, b: u64) -> u64 {
 pub(crate) fn rem<T: Int>(a: u64, b: u64) -> u64 {
     let divisor = T::of(b).wide();
     if divisor == 0 {
-        return a & mask::<T>();
+        return mask::<T>();
     }
     if T::BITS == 64 {
         return T::of_wide(T::of(a).wide() % divisor).bits();
@@ -240,9 +240,16 @@ pub(crate) fn bfind_shift<T: Int>(a: u64) -> u64 {
     if at == 0xffff_ffff { at } else { u64::from(T::BITS - 1) - at }
 }
 
-/// PTX ISA "bfe": position and length are 8 bits; beyond the top the sign is repeated.
+/// Position and length of a field. The ISA allows 0 to 255; of more the hardware takes eight bits for words, and all for double
+/// words, which it has no instruction for.
+fn field<T: Int>(position: u64, length: u64) -> (u32, u32) {
+    let one = |value: u64| if T::BITS == 64 { (value as u32).min(255) } else { value as u32 & 0xff };
+    (one(position), one(length))
+}
+
+/// PTX ISA "bfe": beyond the top the sign is repeated.
 pub(crate) fn bfe<T: Int>(a: u64, b: u64, c: u64) -> u64 {
-    let (position, length) = ((b & 0xff) as u32, (c & 0xff) as u32);
+    let (position, length) = field::<T>(b, c);
     let top = T::BITS - 1;
     let a = a & mask::<T>();
     let bit = |at: u32| a >> at.min(63) & 1;
@@ -258,7 +265,7 @@ pub(crate) fn bfe<T: Int>(a: u64, b: u64, c: u64) -> u64 {
 
 /// Inserts the low bits of `a` into `b`.
 pub(crate) fn bfi<T: Int>(a: u64, b: u64, c: u64, d: u64) -> u64 {
-    let (position, length) = ((c & 0xff) as u32, (d & 0xff) as u32);
+    let (position, length) = field::<T>(c, d);
     if position >= T::BITS {
         return b & mask::<T>();
     }

@@ -71,12 +71,12 @@ pub(crate) enum Rounding {
 /// A number taken apart: `mantissa × 2^exponent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
-    NotANumber,
+    Invalid,
     Infinite { negative: bool },
     Finite { negative: bool, exponent: i32, mantissa: u128 },
 }
 
-use Number::{Finite, Infinite, NotANumber};
+use Number::{Finite, Infinite, Invalid};
 
 pub(crate) fn unpack(bits: u64, format: Format) -> Number {
     let negative = bits & format.sign_bit() != 0;
@@ -84,7 +84,7 @@ pub(crate) fn unpack(bits: u64, format: Format) -> Number {
     let field = ((bits & format.infinity()) >> format.fraction_bits) as i32;
     let lowest = 1 - format.bias() - format.fraction_bits as i32;
     if bits & format.infinity() == format.infinity() {
-        return if fraction == 0 { Infinite { negative } } else { NotANumber };
+        return if fraction == 0 { Infinite { negative } } else { Invalid };
     }
     if field == 0 {
         return Finite { negative, exponent: lowest, mantissa: u128::from(fraction) };
@@ -146,7 +146,7 @@ pub(crate) fn round(
 /// A finite number in a format, or infinity, or the format's "not a number".
 pub(crate) fn pack(number: Number, format: Format, rounding: Rounding) -> u64 {
     match number {
-        NotANumber => format.nan,
+        Invalid => format.nan,
         Infinite { negative } => format.infinity() | if negative { format.sign_bit() } else { 0 },
         Finite { negative, exponent, mantissa } => round(negative, mantissa, exponent, false, format, rounding),
     }
@@ -156,11 +156,11 @@ pub(crate) fn pack(number: Number, format: Format, rounding: Rounding) -> u64 {
 pub(crate) fn fused_multiply_add(a: u64, b: u64, c: u64, format: Format, rounding: Rounding) -> u64 {
     let (a, b, c) = (unpack(a, format), unpack(b, format), unpack(c, format));
     let product = match (a, b) {
-        (NotANumber, _) | (_, NotANumber) => NotANumber,
+        (Invalid, _) | (_, Invalid) => Invalid,
         (Infinite { negative }, Infinite { negative: other }) => Infinite { negative: negative != other },
         (Infinite { negative }, Finite { negative: other, mantissa, .. })
         | (Finite { negative: other, mantissa, .. }, Infinite { negative }) => {
-            if mantissa == 0 { NotANumber } else { Infinite { negative: negative != other } }
+            if mantissa == 0 { Invalid } else { Infinite { negative: negative != other } }
         }
         (
             Finite { negative, exponent, mantissa },
@@ -186,7 +186,7 @@ pub(crate) fn add(a: u64, b: u64, format: Format, rounding: Rounding) -> u64 {
 
 fn sum(a: Number, b: Number, format: Format, rounding: Rounding) -> u64 {
     match (a, b) {
-        (NotANumber, _) | (_, NotANumber) => format.nan,
+        (Invalid, _) | (_, Invalid) => format.nan,
         (Infinite { negative }, Infinite { negative: other }) if negative != other => format.nan,
         (Infinite { .. }, _) => pack(a, format, rounding),
         (_, Infinite { .. }) => pack(b, format, rounding),
@@ -237,7 +237,7 @@ fn sum_finite(a: (bool, i32, u128), b: (bool, i32, u128), format: Format, roundi
 pub(crate) fn divide(a: u64, b: u64, format: Format, rounding: Rounding) -> u64 {
     let (a, b) = (unpack(a, format), unpack(b, format));
     match (a, b) {
-        (NotANumber, _) | (_, NotANumber) | (Infinite { .. }, Infinite { .. }) => format.nan,
+        (Invalid, _) | (_, Invalid) | (Infinite { .. }, Infinite { .. }) => format.nan,
         (Infinite { negative }, Finite { negative: other, .. }) => {
             pack(Infinite { negative: negative != other }, format, rounding)
         }
@@ -255,7 +255,7 @@ pub(crate) fn divide(a: u64, b: u64, format: Format, rounding: Rounding) -> u64 
                     let shift = mantissa.leading_zeros() as i32 - 1;
                     let dividend = mantissa << shift;
                     let quotient = dividend / divisor;
-                    let sticky = dividend % divisor != 0;
+                    let sticky = !dividend.is_multiple_of(divisor);
                     round(is_negative, quotient, exponent - shift - other_exponent, sticky, format, rounding)
                 }
             }
@@ -265,7 +265,7 @@ pub(crate) fn divide(a: u64, b: u64, format: Format, rounding: Rounding) -> u64 
 
 pub(crate) fn square_root(a: u64, format: Format, rounding: Rounding) -> u64 {
     match unpack(a, format) {
-        NotANumber => format.nan,
+        Invalid => format.nan,
         Infinite { negative: false } => a,
         Finite { mantissa: 0, .. } => a,
         Infinite { negative: true } | Finite { negative: true, .. } => format.nan,

@@ -230,7 +230,7 @@ impl Run<'_> {
                 for element in 0..2 {
                     let (row, column) = matrix_element(lane, element, transposed);
                     let address = exchange.addresses[matrix * 8 + row];
-                    if address % 16 != 0 {
+                    if !address.is_multiple_of(16) {
                         return Err(Fault::Misaligned { address });
                     }
                     let address = shared_address(address) + 2 * column as u64;
@@ -256,7 +256,7 @@ impl Run<'_> {
                 for element in 0..2 {
                     let (row, column) = matrix_element(lane, element, transposed);
                     let address = exchange.addresses[matrix * 8 + row];
-                    if address % 16 != 0 {
+                    if !address.is_multiple_of(16) {
                         return Err(Fault::Misaligned { address });
                     }
                     let value = exchange.inputs[matrix][lane] >> (16 * element) & 0xffff;

@@ -240,7 +240,8 @@ fn launch(program: &Program, memory: &mut Memory) -> (Launch, Vec<(usize, usize,
                 }
                 Class::Float(Type::F64) => 1.5f64.to_bits(),
                 Class::Float(_) => u64::from(1.5f32.to_bits()),
-                _ => 37,
+                // More than there are threads, so that rows do not overlap.
+                _ => 129,
             };
             if let Some(slot) = bytes.get_mut(used.offset as usize..(used.offset + used.bytes) as usize) {
                 slot.copy_from_slice(&value.to_le_bytes()[..used.bytes as usize]);

@@ -514,7 +514,7 @@ impl<'m> Decoder<'m> {
             return None;
         }
         let is_plain = !to.is_float() && !from.is_float() && !conversion.sat;
-        let compute = if is_plain && to.bits() >= from.bits() {
+        let compute = if is_plain && to.bits() > from.bits() {
             // A signed result of a larger type, in a register that may be larger still.
             let is_kept = from.is_signed();
             let limit = if to.is_signed() && is_kept { bits.max(to.bits()) } else { to.bits() };

@@ -99,7 +99,7 @@ impl<'m> Decoder<'m> {
         })
     }
 
-    fn parts<'o>(operand: &'o Operand) -> &'o [Operand] {
+    fn parts(operand: &Operand) -> &[Operand] {
         match operand {
             Operand::Vector(parts) => parts,
             one => std::slice::from_ref(one),
