@@ -12,7 +12,9 @@ fn main() {
     let (mut kernels, mut instructions, mut spent) = (0usize, 0u64, Duration::ZERO);
     let mut clean = 0usize;
     for path in std::env::args().skip(1) {
-        let Some(module) = std::fs::read_to_string(&path).ok().and_then(|text| Module::parse(&text).ok()) else { continue };
+        let Some(module) = std::fs::read_to_string(&path).ok().and_then(|text| Module::parse(&text).ok()) else {
+            continue;
+        };
         for kernel in module.functions.iter().filter(|function| function.is_entry) {
             kernels += 1;
             let program = match Program::new(&module, &kernel.name) {
@@ -43,7 +45,9 @@ fn main() {
         }
     }
     let rate = instructions as f64 / spent.as_secs_f64() / 1e6;
-    println!("{kernels} kernels, {instructions} thread instructions in {spent:?}: {rate:.0} million a second; {clean} without any event");
+    println!(
+        "{kernels} kernels, {instructions} thread instructions in {spent:?}: {rate:.0} million a second; {clean} without any event"
+    );
     for (end, (count, first)) in ends {
         println!("{count:6} {end}    first: {first}");
     }

@@ -108,7 +108,9 @@ impl Run<'_> {
             Place::Shared(address) => {
                 let at = usize::try_from(address).unwrap_or(usize::MAX);
                 let data = at.checked_add(bytes as usize).and_then(|end| block.shared.get(at..end));
-                let Some(data) = data else { return Err(Fault::OutsideWindow { address: SHARED_WINDOW.wrapping_add(address) }) };
+                let Some(data) = data else {
+                    return Err(Fault::OutsideWindow { address: SHARED_WINDOW.wrapping_add(address) });
+                };
                 if !is_marked(&block.shared_written, at, bytes as usize) {
                     found.shared_unwritten |= 1 << lane;
                 }
@@ -165,7 +167,9 @@ impl Run<'_> {
             Place::Shared(address) => {
                 let at = usize::try_from(address).unwrap_or(usize::MAX);
                 let data = at.checked_add(count).and_then(|end| block.shared.get_mut(at..end));
-                let Some(data) = data else { return Err(Fault::OutsideWindow { address: SHARED_WINDOW.wrapping_add(address) }) };
+                let Some(data) = data else {
+                    return Err(Fault::OutsideWindow { address: SHARED_WINDOW.wrapping_add(address) });
+                };
                 data.copy_from_slice(&value.to_le_bytes()[..count]);
                 mark(&mut block.shared_written, at, count);
             }
@@ -277,7 +281,11 @@ impl Run<'_> {
         self.count(access, &addresses, a.len() as u32, active);
         let mut found = Found::default();
         let size = access.bytes * a.len() as u32;
-        for lane in lanes_of(active) {
+        for turn in 0..32 {
+            let lane = if self.launch.limits.reversed { 31 - turn } else { turn };
+            if active >> lane & 1 == 0 {
+                continue;
+            }
             let stop = |fault| Stop::Fault(fault, lane as u32);
             let address = addresses[lane];
             if !address.is_multiple_of(u64::from(size)) {
@@ -358,7 +366,8 @@ impl Run<'_> {
                     value = self.read(block, warp, frame, what, lane, &mut found).map_err(stop)?;
                     value &= u64::MAX >> (64 - 8 * kept);
                 }
-                self.write(block, warp, frame, (Place::Shared(to[lane] + at), 4, value), lane, &mut found).map_err(stop)?;
+                self.write(block, warp, frame, (Place::Shared(to[lane] + at), 4, value), lane, &mut found)
+                    .map_err(stop)?;
             }
         }
         self.note_found(found);
@@ -448,16 +457,46 @@ fn combine(op: AtomOp, ty: Type, flushes: bool, old: u64, (b, c): (u64, u64)) ->
     };
     match op {
         AtomOp::Add => old.wrapping_add(b) & mask,
-        AtomOp::Min if ty.is_signed() => if signed(b) < signed(old) { b } else { old },
-        AtomOp::Max if ty.is_signed() => if signed(b) > signed(old) { b } else { old },
+        AtomOp::Min if ty.is_signed() => {
+            if signed(b) < signed(old) {
+                b
+            } else {
+                old
+            }
+        }
+        AtomOp::Max if ty.is_signed() => {
+            if signed(b) > signed(old) {
+                b
+            } else {
+                old
+            }
+        }
         AtomOp::Min => old.min(b),
         AtomOp::Max => old.max(b),
-        AtomOp::Inc => if old >= b { 0 } else { integer::add::<u64>(old, 1) },
-        AtomOp::Dec => if old == 0 || old > b { b } else { old - 1 },
+        AtomOp::Inc => {
+            if old >= b {
+                0
+            } else {
+                integer::add::<u64>(old, 1)
+            }
+        }
+        AtomOp::Dec => {
+            if old == 0 || old > b {
+                b
+            } else {
+                old - 1
+            }
+        }
         AtomOp::And => old & b,
         AtomOp::Or => old | b,
         AtomOp::Xor => old ^ b,
         AtomOp::Exch => b,
-        AtomOp::Cas => if old == b { c & mask } else { old },
+        AtomOp::Cas => {
+            if old == b {
+                c & mask
+            } else {
+                old
+            }
+        }
     }
 }

@@ -31,7 +31,8 @@ impl Run<'_> {
                 for lane in lanes_of(active) {
                     let address = addresses[lane];
                     let number = address.wrapping_sub(CODE_WINDOW) / 16;
-                    let is_function = address.is_multiple_of(16) && (1..=self.program.codes.len() as u64).contains(&number);
+                    let is_function =
+                        address.is_multiple_of(16) && (1..=self.program.codes.len() as u64).contains(&number);
                     if !is_function {
                         return Err(Stop::Fault(Fault::NoFunction { address }, lane as u32));
                     }
@@ -105,7 +106,10 @@ impl Run<'_> {
         let Some(slot) = call.inputs.get(number) else { return 0 };
         let size = self.program.codes[frame.code as usize].parameter_bytes as usize;
         let at = lane * size + slot.offset as usize;
-        frame.parameters[at..at + slot.bytes.min(8) as usize].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+        frame.parameters[at..at + slot.bytes.min(8) as usize]
+            .iter()
+            .rev()
+            .fold(0, |value, byte| value << 8 | u64::from(*byte))
     }
 
     fn give(&self, frame: &mut Frame, call: &Call, lane: usize, value: u64) {
@@ -147,7 +151,14 @@ impl Run<'_> {
     }
 
     /// Characters up to a zero, at a generic address.
-    fn text(&mut self, block: &mut BlockState, warp: usize, frame: &Frame, start: u64, lane: usize) -> Result<String, Fault> {
+    fn text(
+        &mut self,
+        block: &mut BlockState,
+        warp: usize,
+        frame: &Frame,
+        start: u64,
+        lane: usize,
+    ) -> Result<String, Fault> {
         let mut bytes = Vec::new();
         for at in 0..MAX_TEXT {
             let what = (Space::Generic, start.wrapping_add(at), 1, Type::U8);
@@ -181,12 +192,15 @@ impl Run<'_> {
                 rest = after;
                 continue;
             }
-            let Some(end) = rest.find(|c: char| c.is_ascii_alphabetic() && !matches!(c, 'h' | 'l' | 'z' | 'j' | 't' | 'L')) else {
+            let Some(end) =
+                rest.find(|c: char| c.is_ascii_alphabetic() && !matches!(c, 'h' | 'l' | 'z' | 'j' | 't' | 'L'))
+            else {
                 break;
             };
             let (flags, kind) = (&rest[..end], rest.as_bytes()[end]);
             rest = &rest[end + 1..];
-            let is_long = flags.contains(['l', 'z', 'j', 't']) || matches!(kind, b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' | b's' | b'p');
+            let is_long = flags.contains(['l', 'z', 'j', 't'])
+                || matches!(kind, b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' | b's' | b'p');
             let size = if is_long { 8 } else { 4 };
             at = at.next_multiple_of(size);
             let ty = if is_long { Type::U64 } else { Type::U32 };
@@ -207,7 +221,14 @@ impl Run<'_> {
                 b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => format!("{:e}", f64::from_bits(value)),
                 _ => value.to_string(),
             };
-            let width: usize = flags.split('.').next().unwrap_or("").trim_start_matches(['-', '+', ' ', '#', '0']).trim_end_matches(['h', 'l', 'z', 'j', 't']).parse().unwrap_or(0);
+            let width: usize = flags
+                .split('.')
+                .next()
+                .unwrap_or("")
+                .trim_start_matches(['-', '+', ' ', '#', '0'])
+                .trim_end_matches(['h', 'l', 'z', 'j', 't'])
+                .parse()
+                .unwrap_or(0);
             let width = width.min(1 << 10);
             if flags.contains('-') {
                 text.push_str(&format!("{shown:<width$}"));

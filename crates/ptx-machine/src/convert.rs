@@ -32,7 +32,11 @@ fn mask(bits: u32) -> u64 {
 fn integer(ty: Type, bits: u64) -> i128 {
     let width = ty.bits();
     let value = bits & mask(width);
-    if ty.is_signed() && value >> (width - 1) & 1 == 1 { i128::from(value) - (1i128 << width) } else { i128::from(value) }
+    if ty.is_signed() && value >> (width - 1) & 1 == 1 {
+        i128::from(value) - (1i128 << width)
+    } else {
+        i128::from(value)
+    }
 }
 
 fn range(ty: Type) -> (i128, i128) {
@@ -44,7 +48,9 @@ impl Conversion {
     /// Whether it is one that [`Conversion::apply`] knows.
     pub fn is_known(&self) -> bool {
         use Type::*;
-        let simple = |ty: Type| matches!(ty, U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64 | B8 | B16 | B32 | B64 | F16 | Bf16 | F32 | F64);
+        let simple = |ty: Type| {
+            matches!(ty, U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64 | B8 | B16 | B32 | B64 | F16 | Bf16 | F32 | F64)
+        };
         (simple(self.to) && simple(self.from))
             || matches!((self.to, self.from), (F16x2 | Bf16x2 | E4m3x2 | E5m2x2, F32) | (Tf32, F32))
             || matches!((self.to, self.from), (E4m3x2 | E5m2x2, F16x2) | (F16x2, E4m3x2 | E5m2x2))
@@ -56,7 +62,9 @@ impl Conversion {
             (F16x2, F32) => self.pair(soft::F16, a, b),
             (Bf16x2, F32) => self.pair(BF16, a, b),
             (E4m3x2 | E5m2x2, F32) => self.eight_bits(soft::F32, a) << 8 | self.eight_bits(soft::F32, b),
-            (E4m3x2 | E5m2x2, F16x2) => self.eight_bits(soft::F16, a >> 16 & 0xffff) << 8 | self.eight_bits(soft::F16, a & 0xffff),
+            (E4m3x2 | E5m2x2, F16x2) => {
+                self.eight_bits(soft::F16, a >> 16 & 0xffff) << 8 | self.eight_bits(soft::F16, a & 0xffff)
+            }
             (F16x2, E4m3x2 | E5m2x2) => self.wider(a >> 8 & 0xff) << 16 | self.wider(a & 0xff),
             (Tf32, F32) => self.tf32(a),
             _ => self.simple(a),
@@ -101,7 +109,13 @@ impl Conversion {
                 let magnitude = i128::try_from(magnitude).unwrap_or(i128::MAX);
                 (if negative { -magnitude } else { magnitude }).clamp(low, high)
             }
-            (Number::Infinite { negative }, None) => if negative { low } else { high },
+            (Number::Infinite { negative }, None) => {
+                if negative {
+                    low
+                } else {
+                    high
+                }
+            }
             // Of f64 and to 64 bits the hardware gives the highest bit alone, else zero.
             (_, None) if from == F64 || self.to.bits() == 64 => 1i128 << (self.to.bits() - 1),
             (_, None) => 0,
@@ -141,7 +155,10 @@ impl Conversion {
         };
         let bits = if self.relu && is_negative { 0 } else { bits };
         let largest = format.infinity() - 1;
-        if self.satfinite && bits & largest == format.infinity() & largest && bits & format.infinity() == format.infinity() {
+        if self.satfinite
+            && bits & largest == format.infinity() & largest
+            && bits & format.infinity() == format.infinity()
+        {
             return (bits & format.sign_bit()) | largest;
         }
         bits
@@ -223,7 +240,14 @@ mod tests {
 
     fn cvt(to: Type, from: Type) -> Conversion {
         Conversion {
-            to, from, rounding: Rounding::Nearest, to_whole: false, ftz: false, sat: false, relu: false, satfinite: false,
+            to,
+            from,
+            rounding: Rounding::Nearest,
+            to_whole: false,
+            ftz: false,
+            sat: false,
+            relu: false,
+            satfinite: false,
             register_bits: to.bits().max(32),
         }
     }
@@ -232,7 +256,10 @@ mod tests {
     fn eight_bit_formats() {
         let to = Conversion { satfinite: true, ..cvt(Type::E4m3x2, Type::F32) };
         let one = |value: f32| to.apply(0, u64::from(value.to_bits()));
-        assert_eq!([one(1.0), one(448.0), one(1e9), one(-0.0), one(2f32.powi(-9)), one(0.017578125)], [0x38, 0x7e, 0x7e, 0x80, 1, 9]);
+        assert_eq!(
+            [one(1.0), one(448.0), one(1e9), one(-0.0), one(2f32.powi(-9)), one(0.017578125)],
+            [0x38, 0x7e, 0x7e, 0x80, 1, 9]
+        );
         let back = cvt(Type::F16x2, Type::E4m3x2);
         for bits in (0..=255u64).filter(|bits| bits & 0x7f != 0x7f) {
             let half = back.apply(bits, 0) & 0xffff;

@@ -70,7 +70,13 @@ impl Reader<'_> {
                 let value = self.frame.predicates[register as usize];
                 if negated { !value } else { value }
             }
-            PredicateSrc::Constant(value) => if value { u32::MAX } else { 0 },
+            PredicateSrc::Constant(value) => {
+                if value {
+                    u32::MAX
+                } else {
+                    0
+                }
+            }
         }
     }
 
@@ -270,7 +276,8 @@ impl<'a> Run<'a> {
                 block.warps[warp_index].frames[number] = Some(frame);
                 let code = &self.program.codes[self.at.code as usize];
                 let end = code.insts.len() as u32 - 1;
-                let ways = [(split.mask & !active, split.pc + 1), (active, if *target == NOWHERE { end } else { *target })];
+                let ways =
+                    [(split.mask & !active, split.pc + 1), (active, if *target == NOWHERE { end } else { *target })];
                 part(&mut block.warps[warp_index], split, &ways, *meet);
             }
             Op::BranchTable { index, table, meet } => {
@@ -544,7 +551,8 @@ impl<'a> Run<'a> {
             }
             Op::Test { format, property, d, a } => {
                 let a = reader.copy(*a);
-                let bits = lanes_of(active).fold(0, |mask, lane| mask | u32::from(float::test(*format, *property, a[lane])) << lane);
+                let bits = lanes_of(active)
+                    .fold(0, |mask, lane| mask | u32::from(float::test(*format, *property, a[lane])) << lane);
                 merge_bits(&mut frame.predicates[*d as usize], bits, active);
             }
             Op::Pack { d, parts, bits } => {
@@ -609,7 +617,9 @@ impl<'a> Run<'a> {
                 let out = [u64::from(split.mask); 32];
                 merge(&mut frame.registers[*d as usize], &out, active);
             }
-            Op::Atom { access, op, d, b, c } => self.atom(block, warp_index, frame, (access, *op), (*d, *b, *c), active)?,
+            Op::Atom { access, op, d, b, c } => {
+                self.atom(block, warp_index, frame, (access, *op), (*d, *b, *c), active)?
+            }
             Op::CopyAsync { to, from, bytes, source_bytes, ignore } => {
                 self.copy_async(block, warp_index, frame, (*to, *from, *bytes), (*source_bytes, *ignore), active)?;
             }
@@ -665,7 +675,9 @@ impl<'a> Run<'a> {
             let (a, b) = (reader.copy(a), reader.copy(b));
             let half = |value: u64, shift: u32| value >> shift & 0xffff;
             std::array::from_fn(|lane| {
-                let holds = |shift| float::compare(*format, *ftz, *kind, *unordered, half(a[lane], shift), half(b[lane], shift));
+                let holds = |shift| {
+                    float::compare(*format, *ftz, *kind, *unordered, half(a[lane], shift), half(b[lane], shift))
+                };
                 let part = |shift: u32| if holds(shift) { one & 0xffff << shift } else { 0 };
                 part(0) | part(16)
             })
@@ -711,9 +723,8 @@ fn extend(out: &mut Lanes, a: &Lanes, from: u32, signed: bool, to: u32) {
 }
 
 fn checked(check: Check, b: &Lanes, active: u32) -> u32 {
-    let found = |is_bad: &dyn Fn(u64) -> bool| {
-        lanes_of(active).fold(0, |mask, lane| mask | u32::from(is_bad(b[lane])) << lane)
-    };
+    let found =
+        |is_bad: &dyn Fn(u64) -> bool| lanes_of(active).fold(0, |mask, lane| mask | u32::from(is_bad(b[lane])) << lane);
     match check {
         Check::None => 0,
         Check::Division(bits) => found(&|divisor| divisor << (64 - bits) == 0),
@@ -750,7 +761,8 @@ fn with_carry(kind: CarryKind, (bits, signed): (u32, bool), (a, b, c): (u64, u64
 fn part(warp: &mut Warp, split: Split, ways: &[(u32, u32)], meet: u32) {
     let mut ways: Vec<(u32, u32)> = ways.iter().copied().filter(|(mask, _)| *mask != 0).collect();
     let outer = warp.meetings.get(split.meeting as usize).copied();
-    let is_same = outer.is_some_and(|meeting| meeting.pc == meet && meeting.frame == split.frame && meeting.returns == NOWHERE);
+    let is_same =
+        outer.is_some_and(|meeting| meeting.pc == meet && meeting.frame == split.frame && meeting.returns == NOWHERE);
     let meeting = if ways.len() < 2 || meet == NOWHERE || is_same {
         split.meeting
     } else {

@@ -51,10 +51,23 @@ impl Mode {
         if self.relu && is_negative { 0 } else { bits }
     }
 
-    /// Whether a result is to be flushed that rounding has made the smallest normal number: the hardware looks before it rounds.
-    fn is_flushed(&self, rounded: u64, toward_zero: impl Fn() -> u64) -> bool {
+    /// Whether a result is to be flushed that rounding has made the smallest normal number: it is where it would be smaller with a
+    /// larger exponent, which `exact` tells in a wider format.
+    fn is_flushed(&self, rounded: u64, exact: impl Fn(Format) -> u64) -> bool {
         let smallest = 1 << self.format.fraction_bits;
-        self.ftz && rounded & (self.format.sign_bit() - 1) == smallest && self.format.is_tiny(toward_zero())
+        if !self.ftz || rounded & (self.format.sign_bit() - 1) != smallest {
+            return false;
+        }
+        let wide = self.wide();
+        exact(wide) & (wide.sign_bit() - 1) < soft::convert(smallest, self.format, wide, Rounding::Nearest)
+    }
+
+    fn wide(&self) -> Format {
+        Format { exponent_bits: self.format.exponent_bits + 3, ..self.format }
+    }
+
+    fn widen(&self, bits: u64) -> u64 {
+        soft::convert(bits, self.format, self.wide(), Rounding::Nearest)
     }
 
     fn native32(&self) -> bool {
@@ -107,7 +120,7 @@ pub(crate) fn mul(mode: &Mode, a: u64, b: u64, _: u64) -> u64 {
     } else {
         soft::multiply(a, b, mode.format, mode.rounding)
     };
-    if mode.is_flushed(product, || soft::multiply(a, b, mode.format, Rounding::Zero)) {
+    if mode.is_flushed(product, |wide| soft::multiply(mode.widen(a), mode.widen(b), wide, mode.rounding)) {
         return mode.result(product & mode.format.sign_bit());
     }
     mode.result(product)
@@ -122,7 +135,9 @@ pub(crate) fn fma(mode: &Mode, a: u64, b: u64, c: u64) -> u64 {
     } else {
         soft::fused_multiply_add(a, b, c, mode.format, mode.rounding)
     };
-    if mode.is_flushed(sum, || soft::fused_multiply_add(a, b, c, mode.format, Rounding::Zero)) {
+    if mode.is_flushed(sum, |wide| {
+        soft::fused_multiply_add(mode.widen(a), mode.widen(b), mode.widen(c), wide, mode.rounding)
+    }) {
         return mode.result(sum & mode.format.sign_bit());
     }
     mode.result(sum)
@@ -137,7 +152,7 @@ pub(crate) fn div(mode: &Mode, a: u64, b: u64, _: u64) -> u64 {
     } else {
         soft::divide(a, b, mode.format, mode.rounding)
     };
-    if mode.is_flushed(quotient, || soft::divide(a, b, mode.format, Rounding::Zero)) {
+    if mode.is_flushed(quotient, |wide| soft::divide(mode.widen(a), mode.widen(b), wide, mode.rounding)) {
         return mode.result(quotient & mode.format.sign_bit());
     }
     mode.result(quotient)
@@ -179,7 +194,11 @@ fn pick(mode: &Mode, a: u64, b: u64, wants_larger: bool) -> u64 {
         (true, false) => b,
         (false, true) => a,
         (false, false) => {
-            if (order(format, a) > order(format, b)) == wants_larger { a } else { b }
+            if (order(format, a) > order(format, b)) == wants_larger {
+                a
+            } else {
+                b
+            }
         }
     };
     if mode.xorsign && !format.is_nan(picked) { picked | sign } else { mode.result(picked) }

@@ -46,6 +46,8 @@ pub struct Limits {
     pub call_depth: u32,
     /// Bytes that `printf` writes.
     pub printed_bytes: usize,
+    /// Whether blocks, warps and the stores of lanes come in the opposite order. What a kernel then writes differently depends on timing.
+    pub reversed: bool,
     /// Whether to count what accesses to memory touch; takes time.
     pub count_accesses: bool,
 }
@@ -57,6 +59,7 @@ impl Default for Limits {
             local_bytes: 1 << 19,
             call_depth: 2_000,
             printed_bytes: 1 << 20,
+            reversed: false,
             count_accesses: false,
         }
     }

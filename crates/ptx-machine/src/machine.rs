@@ -87,7 +87,11 @@ impl Program {
             parameters: Vec::new(),
             links: Vec::new(),
             blocks: codes.iter().map(|code| vec![BlockCount::default(); code.blocks]).collect(),
-            accesses: codes.iter().filter(|_| counts).map(|code| vec![AccessCount::default(); code.instructions]).collect(),
+            accesses: codes
+                .iter()
+                .filter(|_| counts)
+                .map(|code| vec![AccessCount::default(); code.instructions])
+                .collect(),
             events: Events::default(),
             warp_instructions: 0,
             thread_instructions: 0,
@@ -117,7 +121,11 @@ impl Run<'_> {
         let kernel = &self.program.codes[0];
         let bad = |reason: String| Err(Fault::BadLaunch(reason));
         if self.launch.parameters.len() != kernel.inputs.len() {
-            return bad(format!("{} parameters, where the kernel has {}", self.launch.parameters.len(), kernel.inputs.len()));
+            return bad(format!(
+                "{} parameters, where the kernel has {}",
+                self.launch.parameters.len(),
+                kernel.inputs.len()
+            ));
         }
         self.parameters = vec![0; kernel.inputs.last().map_or(0, |slot| (slot.offset + slot.bytes) as usize)];
         for (number, (bytes, slot)) in self.launch.parameters.iter().zip(&kernel.inputs).enumerate() {
@@ -177,7 +185,8 @@ impl Run<'_> {
             InitialValue::Address { name, offset, .. } => {
                 let function = self.program.code_by_name.get(name).map(|index| code_address(*index));
                 let links = self.program.links.iter().zip(&self.links);
-                let variable = || links.clone().find(|(link, _)| link.variable.name == *name).map(|(_, address)| *address);
+                let variable =
+                    || links.clone().find(|(link, _)| link.variable.name == *name).map(|(_, address)| *address);
                 function.or_else(variable).unwrap_or(0).wrapping_add(offset.cast_unsigned())
             }
             InitialValue::Unknown => 0,
@@ -192,7 +201,8 @@ impl Run<'_> {
         loop {
             // New blocks first, as the hardware has many at a time; but no more than memory bears.
             let mut block = if next < x * y * z && waiting.len() < 64 {
-                let id = [next % x, next / x % y, next / x / y].map(|extent| extent as u32);
+                let number = if self.launch.limits.reversed { x * y * z - 1 - next } else { next };
+                let id = [number % x, number / x % y, number / x / y].map(|extent| extent as u32);
                 next += 1;
                 self.new_block(id)
             } else {
@@ -253,7 +263,13 @@ impl Run<'_> {
         });
         let warps: Vec<Warp> = warps.collect();
         let bytes = (program.dynamic_shared + u64::from(self.launch.dynamic_shared)).max(program.shared_bytes) as usize;
-        BlockState { id, shared: vec![0; bytes], shared_written: vec![0; bytes.div_ceil(64)], warps, gates: vec![Gate::default(); 16] }
+        BlockState {
+            id,
+            shared: vec![0; bytes],
+            shared_written: vec![0; bytes.div_ceil(64)],
+            warps,
+            gates: vec![Gate::default(); 16],
+        }
     }
 
     /// Runs a block until all its threads have ended; false where it waits for other blocks.
@@ -262,7 +278,9 @@ impl Run<'_> {
         while long_rounds < 4 {
             let mut has_moved = false;
             let mut is_short = true;
-            for warp in 0..block.warps.len() {
+            let count = block.warps.len();
+            for turn in 0..count {
+                let warp = if self.launch.limits.reversed { count - 1 - turn } else { turn };
                 if block.warps[warp].alive() == 0 {
                     continue;
                 }
@@ -295,7 +313,9 @@ fn describe(block: &BlockState) -> String {
             State::Ready => {}
         }
     }
-    format!("{barriers} threads wait at a barrier, {collectives} at a collective instruction, for others that do not come")
+    format!(
+        "{barriers} threads wait at a barrier, {collectives} at a collective instruction, for others that do not come"
+    )
 }
 
 /// Lets threads go on at barriers to which all have come; PTX ISA "bar, barrier".
@@ -308,7 +328,11 @@ fn open_gates(program: &Program, block: &mut BlockState) -> bool {
         }
         // A warp counts as a whole where none of its lanes is elsewhere.
         let come = |(arrived, warp): (&u32, &Warp)| {
-            if warp.alive() & !arrived == 0 && (*arrived != 0 || gate.count.is_none()) { 32 } else { arrived.count_ones() }
+            if warp.alive() & !arrived == 0 && (*arrived != 0 || gate.count.is_none()) {
+                32
+            } else {
+                arrived.count_ones()
+            }
         };
         let arrived: u32 = gate.arrived.iter().zip(&block.warps).map(come).sum();
         let expected = gate.count.unwrap_or(block.warps.len() as u32 * 32);

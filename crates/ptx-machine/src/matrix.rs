@@ -33,7 +33,12 @@ impl Fragment {
 
 fn layout(rows: u32, columns: u32, ty: Type) -> Layout {
     let bits = ty.bits();
-    Layout { per_lane: (rows * columns / 32) as usize, columns: columns as usize, bits, packed: (32 / bits).max(1) as usize }
+    Layout {
+        per_lane: (rows * columns / 32) as usize,
+        columns: columns as usize,
+        bits,
+        packed: (32 / bits).max(1) as usize,
+    }
 }
 
 impl Layout {

@@ -197,7 +197,11 @@ pub struct Memory {
 
 impl fmt::Debug for Memory {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Memory").field("regions", &self.regions.values()).field("pages", &self.pages.len()).finish_non_exhaustive()
+        formatter
+            .debug_struct("Memory")
+            .field("regions", &self.regions.values())
+            .field("pages", &self.pages.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -374,7 +378,8 @@ impl Memory {
         }
         let start = region.id.address();
         let bounds = region.bytes.map(|bytes| (start, start.saturating_add(bytes)));
-        let page = Page { data: [0; PAGE], touched: [0; PAGE / 64], written: [0; PAGE / 64], region: region.id, bounds };
+        let page =
+            Page { data: [0; PAGE], touched: [0; PAGE / 64], written: [0; PAGE / 64], region: region.id, bounds };
         let number = self.pages.len() as u32;
         self.pages.push(Box::new(page));
         self.index.insert(key, number);

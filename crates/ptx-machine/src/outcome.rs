@@ -98,7 +98,9 @@ impl fmt::Display for Fault {
         match self {
             Self::NoMemory { address } => write!(formatter, "no memory at {address:#x}"),
             Self::Misaligned { address } => write!(formatter, "misaligned address {address:#x}"),
-            Self::OutsideWindow { address } => write!(formatter, "address {address:#x} is outside shared or local memory"),
+            Self::OutsideWindow { address } => {
+                write!(formatter, "address {address:#x} is outside shared or local memory")
+            }
             Self::NoFunction { address } => write!(formatter, "no function at {address:#x}"),
             Self::StackOverflow => formatter.write_str("the stack overflows"),
             Self::Trap => formatter.write_str("trap"),

@@ -160,7 +160,11 @@ pub(crate) fn fused_multiply_add(a: u64, b: u64, c: u64, format: Format, roundin
         (Infinite { negative }, Infinite { negative: other }) => Infinite { negative: negative != other },
         (Infinite { negative }, Finite { negative: other, mantissa, .. })
         | (Finite { negative: other, mantissa, .. }, Infinite { negative }) => {
-            if mantissa == 0 { Invalid } else { Infinite { negative: negative != other } }
+            if mantissa == 0 {
+                Invalid
+            } else {
+                Infinite { negative: negative != other }
+            }
         }
         (
             Finite { negative, exponent, mantissa },
@@ -241,7 +245,9 @@ pub(crate) fn divide(a: u64, b: u64, format: Format, rounding: Rounding) -> u64 
         (Infinite { negative }, Finite { negative: other, .. }) => {
             pack(Infinite { negative: negative != other }, format, rounding)
         }
-        (Finite { negative, .. }, Infinite { negative: other }) => round(negative != other, 0, 0, false, format, rounding),
+        (Finite { negative, .. }, Infinite { negative: other }) => {
+            round(negative != other, 0, 0, false, format, rounding)
+        }
         (
             Finite { negative, exponent, mantissa },
             Finite { negative: other, exponent: other_exponent, mantissa: divisor },
@@ -313,9 +319,30 @@ mod tests {
     use super::*;
 
     const SPECIAL: [u32; 24] = [
-        0, 0x8000_0000, 1, 0x8000_0001, 0x007f_ffff, 0x0080_0000, 0x3f80_0000, 0xbf80_0000, 0x3f80_0001, 0x7f7f_ffff,
-        0xff7f_ffff, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0x3400_0000, 0x4b00_0000, 0x4b80_0000, 0xcb00_0001, 0x3f00_0000,
-        0x3eff_ffff, 0x4049_0fdb, 0x0000_0100, 0x2f80_0000, 0x5f00_0000,
+        0,
+        0x8000_0000,
+        1,
+        0x8000_0001,
+        0x007f_ffff,
+        0x0080_0000,
+        0x3f80_0000,
+        0xbf80_0000,
+        0x3f80_0001,
+        0x7f7f_ffff,
+        0xff7f_ffff,
+        0x7f80_0000,
+        0xff80_0000,
+        0x7fc0_0000,
+        0x3400_0000,
+        0x4b00_0000,
+        0x4b80_0000,
+        0xcb00_0001,
+        0x3f00_0000,
+        0x3eff_ffff,
+        0x4049_0fdb,
+        0x0000_0100,
+        0x2f80_0000,
+        0x5f00_0000,
     ];
 
     fn same32(soft: u64, native: f32) {
@@ -350,7 +377,12 @@ mod tests {
             }
         }
         for _ in 0..20_000 {
-            let mut number = || f64::from_bits((u64::from(random()) << 32 | u64::from(random())) & !(0x3f0 << 52) | 0x3f0 << 52 & u64::from(random()) << 52);
+            let mut number = || {
+                f64::from_bits(
+                    (u64::from(random()) << 32 | u64::from(random())) & !(0x3f0 << 52)
+                        | 0x3f0 << 52 & u64::from(random()) << 52,
+                )
+            };
             let (x, y, z) = (number(), number(), number());
             let (a, b, c) = (x.to_bits(), y.to_bits(), z.to_bits());
             same64(add(a, b, F64, Rounding::Nearest), x + y);

@@ -95,12 +95,16 @@ impl Run<'_> {
         let mut waiting: Vec<(u32, u32, Split)> = Vec::new();
         for split in block.warps[warp].splits.iter().filter(|split| split.state == State::Collective) {
             let Some(frame) = block.warps[warp].frames[split.frame as usize].as_deref() else { continue };
-            let Op::Collective(collective) = &program.codes[frame.code as usize].insts[split.pc as usize].op else { continue };
+            let Op::Collective(collective) = &program.codes[frame.code as usize].insts[split.pc as usize].op else {
+                continue;
+            };
             match collective.mask {
                 None => waiting.push((split.mask, alive, *split)),
                 Some(mask) => {
                     let masks = self.reader(block, &block.warps[warp], frame).copy(mask);
-                    waiting.extend(groups(&masks, split.mask).into_iter().map(|(lanes, members)| (lanes, members, *split)));
+                    waiting.extend(
+                        groups(&masks, split.mask).into_iter().map(|(lanes, members)| (lanes, members, *split)),
+                    );
                 }
             }
         }
@@ -396,7 +400,9 @@ fn find_equal(bits: u32, all: bool, exchange: &mut Exchange, lanes: u32) {
     let mask = u64::MAX >> (64 - bits);
     let values = exchange.inputs[0].map(|value| value & mask);
     for lane in lanes_of(lanes) {
-        let equal = lanes_of(lanes).filter(|other| values[*other] == values[lane]).fold(0, |found, other| found | 1u32 << other);
+        let equal = lanes_of(lanes)
+            .filter(|other| values[*other] == values[lane])
+            .fold(0, |found, other| found | 1u32 << other);
         if !all {
             exchange.outputs[0][lane] = u64::from(equal);
         } else if equal == lanes {

@@ -35,7 +35,10 @@ impl Values for Generated {
         }
         let class = match (first.class, first.ty) {
             (Class::Pointer, _) if first.bytes == 8 => Class::Pointer,
-            (Class::Pointer | Class::Unknown, ty @ (Type::F16 | Type::F16x2 | Type::Bf16x2 | Type::F32 | Type::F64)) => Class::Float(ty),
+            (
+                Class::Pointer | Class::Unknown,
+                ty @ (Type::F16 | Type::F16x2 | Type::Bf16x2 | Type::F32 | Type::F64),
+            ) => Class::Float(ty),
             (Class::Pointer, _) => Class::Integer,
             // A word that is moved alone is more often a float than not.
             (Class::Unknown, Type::B32) => Class::Float(Type::F32),

@@ -116,7 +116,15 @@ impl Warp {
         self.exists & !self.exited
     }
 
-    pub fn add_frame(&mut self, code: &Code, index: u32, parent: u32, call_pc: u32, local_base: u64, depth: u32) -> u32 {
+    pub fn add_frame(
+        &mut self,
+        code: &Code,
+        index: u32,
+        parent: u32,
+        call_pc: u32,
+        local_base: u64,
+        depth: u32,
+    ) -> u32 {
         let top = local_base + code.local_bytes;
         let frame = Box::new(Frame {
             code: index,
@@ -144,7 +152,8 @@ impl Warp {
     }
 
     pub fn add_meeting(&mut self, pc: u32, frame: u32, expected: u32, parent: u32, returns: u32) -> u32 {
-        let meeting = Meeting { pc, frame, expected, arrived: 0, parent, returns, is_after_calls: false, is_used: true };
+        let meeting =
+            Meeting { pc, frame, expected, arrived: 0, parent, returns, is_after_calls: false, is_used: true };
         match self.meetings.iter().position(|meeting| !meeting.is_used) {
             Some(free) => {
                 self.meetings[free] = meeting;
@@ -173,7 +182,8 @@ impl Warp {
         self.meetings[number as usize].is_used = false;
         let mut returned = None;
         if meeting.returns != NOWHERE {
-            returned = self.frames[meeting.returns as usize].take().map(|frame| Returned { frame, mask: meeting.arrived });
+            returned =
+                self.frames[meeting.returns as usize].take().map(|frame| Returned { frame, mask: meeting.arrived });
         }
         let outer = self.meetings.get(meeting.parent as usize);
         if meeting.arrived != 0 && meeting.returns != NOWHERE && outer.is_some_and(|outer| outer.is_after_calls) {

@@ -56,43 +56,161 @@ impl Kind {
         match self {
             Self::Int16 => &[0, 1, 2, 7, 0x7f, 0x80, 0xff, 0x100, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff],
             Self::Int32 => &[
-                0, 1, 2, 3, 7, 31, 32, 33, 0x7f, 0x80, 0xff, 0xffff, 0x10000, 0x7f_ffff, 0x80_0000, 0xff_ffff, 0x7fff_fffe, 0x7fff_ffff,
-                0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff, 0x0102_0304, 0x8080_8080, 0x4b00_0001,
+                0,
+                1,
+                2,
+                3,
+                7,
+                31,
+                32,
+                33,
+                0x7f,
+                0x80,
+                0xff,
+                0xffff,
+                0x10000,
+                0x7f_ffff,
+                0x80_0000,
+                0xff_ffff,
+                0x7fff_fffe,
+                0x7fff_ffff,
+                0x8000_0000,
+                0x8000_0001,
+                0xffff_fffe,
+                0xffff_ffff,
+                0x0102_0304,
+                0x8080_8080,
+                0x4b00_0001,
             ],
             Self::Int64 => &[
-                0, 1, 2, 7, 63, 64, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x1_0000_0000, 0x7fff_ffff_ffff_ffff, 0x8000_0000_0000_0000,
-                0x8000_0000_0000_0001, 0xffff_ffff_ffff_fffe, 0xffff_ffff_ffff_ffff, 0x0123_4567_89ab_cdef, 0x20_0000_0000_0001,
-                0xffff_ffff_8000_0000, 0x80_0000_8000_0001,
+                0,
+                1,
+                2,
+                7,
+                63,
+                64,
+                0x7fff_ffff,
+                0x8000_0000,
+                0xffff_ffff,
+                0x1_0000_0000,
+                0x7fff_ffff_ffff_ffff,
+                0x8000_0000_0000_0000,
+                0x8000_0000_0000_0001,
+                0xffff_ffff_ffff_fffe,
+                0xffff_ffff_ffff_ffff,
+                0x0123_4567_89ab_cdef,
+                0x20_0000_0000_0001,
+                0xffff_ffff_8000_0000,
+                0x80_0000_8000_0001,
             ],
             Self::Half | Self::Bytes => &[
-                0, 0x8000, 1, 0x8001, 0x3ff, 0x400, 0x8400, 0x3c00, 0xbc00, 0x3c01, 0x3bff, 0x4000, 0x4248, 0x7bff, 0xfbff, 0x7c00, 0xfc00,
-                0x7e00, 0x7c01, 0xfe01, 0x3800, 0x3555, 0x6400, 0x1400,
+                0, 0x8000, 1, 0x8001, 0x3ff, 0x400, 0x8400, 0x3c00, 0xbc00, 0x3c01, 0x3bff, 0x4000, 0x4248, 0x7bff,
+                0xfbff, 0x7c00, 0xfc00, 0x7e00, 0x7c01, 0xfe01, 0x3800, 0x3555, 0x6400, 0x1400,
             ],
             Self::Brain => &[
-                0, 0x8000, 1, 0x8001, 0x7f, 0x80, 0x3f80, 0xbf80, 0x3f81, 0x3f7f, 0x4000, 0x4049, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0,
-                0x7f81, 0x3f00, 0x3eab, 0x4b00, 0x0100,
+                0, 0x8000, 1, 0x8001, 0x7f, 0x80, 0x3f80, 0xbf80, 0x3f81, 0x3f7f, 0x4000, 0x4049, 0x7f7f, 0xff7f,
+                0x7f80, 0xff80, 0x7fc0, 0x7f81, 0x3f00, 0x3eab, 0x4b00, 0x0100,
             ],
             Self::Single => &[
-                0, 0x8000_0000, 1, 0x8000_0001, 0x007f_ffff, 0x807f_ffff, 0x0080_0000, 0x8080_0000, 0x0080_0001, 0x3f80_0000, 0xbf80_0000,
-                0x3f80_0001, 0x3f7f_ffff, 0x4000_0000, 0x4049_0fdb, 0x3f00_0000, 0xbf00_0000, 0x3fc0_0000, 0x4020_0000, 0xc020_0000,
-                0x4b00_0000, 0x4b00_0001, 0x4b80_0000, 0x4f00_0000, 0x4eff_ffff, 0xcf00_0000, 0xcf00_0001, 0x4f80_0000, 0x5f00_0000,
-                0xdf00_0000, 0x5f80_0000, 0x7f7f_ffff, 0xff7f_ffff, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0x7f80_0001, 0xffc0_1234,
-                0x3380_0000, 0x3300_0000, 0x7e80_0000, 0x7f00_0000, 0x477f_e000, 0x477f_f000, 0x3700_0000, 0x3880_0000, 0x42fe_0000,
-                0x437f_0000, 0xc300_8000, 0x42b1_7218,
+                0,
+                0x8000_0000,
+                1,
+                0x8000_0001,
+                0x007f_ffff,
+                0x807f_ffff,
+                0x0080_0000,
+                0x8080_0000,
+                0x0080_0001,
+                0x3f80_0000,
+                0xbf80_0000,
+                0x3f80_0001,
+                0x3f7f_ffff,
+                0x4000_0000,
+                0x4049_0fdb,
+                0x3f00_0000,
+                0xbf00_0000,
+                0x3fc0_0000,
+                0x4020_0000,
+                0xc020_0000,
+                0x4b00_0000,
+                0x4b00_0001,
+                0x4b80_0000,
+                0x4f00_0000,
+                0x4eff_ffff,
+                0xcf00_0000,
+                0xcf00_0001,
+                0x4f80_0000,
+                0x5f00_0000,
+                0xdf00_0000,
+                0x5f80_0000,
+                0x7f7f_ffff,
+                0xff7f_ffff,
+                0x7f80_0000,
+                0xff80_0000,
+                0x7fc0_0000,
+                0x7f80_0001,
+                0xffc0_1234,
+                0x3380_0000,
+                0x3300_0000,
+                0x7e80_0000,
+                0x7f00_0000,
+                0x477f_e000,
+                0x477f_f000,
+                0x3700_0000,
+                0x3880_0000,
+                0x42fe_0000,
+                0x437f_0000,
+                0xc300_8000,
+                0x42b1_7218,
             ],
             Self::Double => &[
-                0, 0x8000_0000_0000_0000, 1, 0x8000_0000_0000_0001, 0x000f_ffff_ffff_ffff, 0x0010_0000_0000_0000, 0x3ff0_0000_0000_0000,
-                0xbff0_0000_0000_0000, 0x3ff0_0000_0000_0001, 0x3fef_ffff_ffff_ffff, 0x4000_0000_0000_0000, 0x4009_21fb_5444_2d18,
-                0x3fe0_0000_0000_0000, 0x3ff8_0000_0000_0000, 0x4004_0000_0000_0000, 0xc004_0000_0000_0000, 0x4330_0000_0000_0000,
-                0x4330_0000_0000_0001, 0x41df_ffff_ffc0_0000, 0x41e0_0000_0000_0000, 0xc1e0_0000_0020_0000, 0x43e0_0000_0000_0000,
-                0xc3e0_0000_0000_0000, 0x43f0_0000_0000_0000, 0x7fef_ffff_ffff_ffff, 0xffef_ffff_ffff_ffff, 0x7ff0_0000_0000_0000,
-                0xfff0_0000_0000_0000, 0x7ff8_0000_0000_0000, 0x7ff0_0000_0000_0001, 0x47ef_ffff_e000_0000, 0x47ef_ffff_f000_0000,
-                0x36a0_0000_0000_0000, 0x3690_0000_0000_0000, 0x380f_ffff_f000_0000, 0x3810_0000_0000_0000,
+                0,
+                0x8000_0000_0000_0000,
+                1,
+                0x8000_0000_0000_0001,
+                0x000f_ffff_ffff_ffff,
+                0x0010_0000_0000_0000,
+                0x3ff0_0000_0000_0000,
+                0xbff0_0000_0000_0000,
+                0x3ff0_0000_0000_0001,
+                0x3fef_ffff_ffff_ffff,
+                0x4000_0000_0000_0000,
+                0x4009_21fb_5444_2d18,
+                0x3fe0_0000_0000_0000,
+                0x3ff8_0000_0000_0000,
+                0x4004_0000_0000_0000,
+                0xc004_0000_0000_0000,
+                0x4330_0000_0000_0000,
+                0x4330_0000_0000_0001,
+                0x41df_ffff_ffc0_0000,
+                0x41e0_0000_0000_0000,
+                0xc1e0_0000_0020_0000,
+                0x43e0_0000_0000_0000,
+                0xc3e0_0000_0000_0000,
+                0x43f0_0000_0000_0000,
+                0x7fef_ffff_ffff_ffff,
+                0xffef_ffff_ffff_ffff,
+                0x7ff0_0000_0000_0000,
+                0xfff0_0000_0000_0000,
+                0x7ff8_0000_0000_0000,
+                0x7ff0_0000_0000_0001,
+                0x47ef_ffff_e000_0000,
+                0x47ef_ffff_f000_0000,
+                0x36a0_0000_0000_0000,
+                0x3690_0000_0000_0000,
+                0x380f_ffff_f000_0000,
+                0x3810_0000_0000_0000,
             ],
-            Self::HalfPair => &[0, 0x3c00_3c00, 0x7bff_fbff, 0x7c00_7e00, 0x0001_8001, 0x8000_0000, 0x3555_4248, 0x0400_83ff],
-            Self::BrainPair => &[0, 0x3f80_bf80, 0x7f7f_ff7f, 0x7f80_7fc0, 0x0001_8001, 0x8000_0000, 0x3eab_4049, 0x0080_807f],
+            Self::HalfPair => {
+                &[0, 0x3c00_3c00, 0x7bff_fbff, 0x7c00_7e00, 0x0001_8001, 0x8000_0000, 0x3555_4248, 0x0400_83ff]
+            }
+            Self::BrainPair => {
+                &[0, 0x3f80_bf80, 0x7f7f_ff7f, 0x7f80_7fc0, 0x0001_8001, 0x8000_0000, 0x3eab_4049, 0x0080_807f]
+            }
             Self::Predicate => &[0, 1],
-            Self::Small => &[0, 1, 2, 5, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 255, 256, 0x0808, 0x8000_0000, 0xffff_ffff],
+            Self::Small => {
+                &[0, 1, 2, 5, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 255, 256, 0x0808, 0x8000_0000, 0xffff_ffff]
+            }
         }
     }
 
@@ -101,7 +219,9 @@ impl Kind {
         let wide = bits >> 60 == 0;
         match self {
             Self::Int16 | Self::Bytes => bits & 0xffff,
-            Self::Int32 | Self::HalfPair | Self::BrainPair => (bits & 0xffff_ffff) >> (bits >> 59 & if wide { 31 } else { 0 }),
+            Self::Int32 | Self::HalfPair | Self::BrainPair => {
+                (bits & 0xffff_ffff) >> (bits >> 59 & if wide { 31 } else { 0 })
+            }
             Self::Int64 => bits >> (bits >> 58 & if wide { 63 } else { 0 }),
             Self::Half => bits & 0xffff,
             Self::Brain if wide => bits & 0xffff,
@@ -136,7 +256,10 @@ impl Single {
         }
         let (ty, prefix) = self.result.register();
         let d = format!("%{prefix}res");
-        body.push_str(&format!("\t.reg {ty} {d};\n\t.reg .pred %pq;\n\tsetp.ne.u64 %pq, %in, %in;\n\t{};\n", text.replace("{d}", &d).replace("{q}", "%pq")));
+        body.push_str(&format!(
+            "\t.reg {ty} {d};\n\t.reg .pred %pq;\n\tsetp.ne.u64 %pq, %in, %in;\n\t{};\n",
+            text.replace("{d}", &d).replace("{q}", "%pq")
+        ));
         body.push_str(&match ty {
             ".b16" => format!("\tcvt.u64.u16 %w, {d};\n"),
             ".b32" => format!("\tcvt.u64.u32 %w, {d};\n"),
@@ -184,7 +307,12 @@ pub fn all() -> Vec<Single> {
 }
 
 const INTEGERS: [(&str, Kind); 6] = [
-    ("u16", Kind::Int16), ("s16", Kind::Int16), ("u32", Kind::Int32), ("s32", Kind::Int32), ("u64", Kind::Int64), ("s64", Kind::Int64),
+    ("u16", Kind::Int16),
+    ("s16", Kind::Int16),
+    ("u32", Kind::Int32),
+    ("s32", Kind::Int32),
+    ("u64", Kind::Int64),
+    ("s64", Kind::Int64),
 ];
 
 fn integers(list: &mut List) {
@@ -229,10 +357,24 @@ fn integers(list: &mut List) {
     for (ty, kind) in [("u32", Int32), ("s32", Int32), ("u64", Int64), ("s64", Int64)] {
         list.add(format!("add.cc.{ty} {{d}}, {{a}}, {{b}}; addc.{ty} {{d}}, {{b}}, {{c}}"), kind, &[kind; 3]);
         list.add(format!("sub.cc.{ty} {{d}}, {{a}}, {{b}}; subc.{ty} {{d}}, {{b}}, {{c}}"), kind, &[kind; 3]);
-        list.add(format!("mad.lo.cc.{ty} {{d}}, {{a}}, {{b}}, {{c}}; madc.hi.{ty} {{d}}, {{a}}, {{b}}, {{c}}"), kind, &[kind; 3]);
+        list.add(
+            format!("mad.lo.cc.{ty} {{d}}, {{a}}, {{b}}, {{c}}; madc.hi.{ty} {{d}}, {{a}}, {{b}}, {{c}}"),
+            kind,
+            &[kind; 3],
+        );
         list.add(format!("add.cc.{ty} {{d}}, {{a}}, {{b}}; madc.lo.{ty} {{d}}, {{a}}, {{b}}, {{c}}"), kind, &[kind; 3]);
     }
-    for op in ["add.u16x2", "min.u16x2", "min.s16x2", "max.u16x2", "max.s16x2", "min.relu.s16x2", "max.relu.s16x2", "min.relu.s32", "max.relu.s32"] {
+    for op in [
+        "add.u16x2",
+        "min.u16x2",
+        "min.s16x2",
+        "max.u16x2",
+        "max.s16x2",
+        "min.relu.s16x2",
+        "max.relu.s16x2",
+        "min.relu.s32",
+        "max.relu.s32",
+    ] {
         list.add(op, Int32, &[Int32; 2]);
     }
 }
@@ -388,8 +530,16 @@ fn comparisons(list: &mut List) {
         list.add(format!("set.{op}.f32.f32"), Single, &[Single; 2]);
     }
     for logic in ["and", "or", "xor"] {
-        list.add(format!("setp.lt.{logic}.s32 {{d}}|{{q}}, {{a}}, {{b}}, {{c}}"), Predicate, &[Int32, Int32, Predicate]);
-        list.add(format!("setp.lt.{logic}.f32 {{d}}|{{q}}, {{a}}, {{b}}, !{{c}}"), Predicate, &[Single, Single, Predicate]);
+        list.add(
+            format!("setp.lt.{logic}.s32 {{d}}|{{q}}, {{a}}, {{b}}, {{c}}"),
+            Predicate,
+            &[Int32, Int32, Predicate],
+        );
+        list.add(
+            format!("setp.lt.{logic}.f32 {{d}}|{{q}}, {{a}}, {{b}}, !{{c}}"),
+            Predicate,
+            &[Single, Single, Predicate],
+        );
         list.add(format!("{logic}.pred"), Predicate, &[Predicate; 2]);
     }
     list.add("not.pred", Predicate, &[Predicate]);
@@ -450,10 +600,19 @@ fn conversions(list: &mut List) {
         list.add(format!("cvt.{rounding}.bf16x2.f32"), BrainPair, &[Single; 2]);
     }
     for (text, to, from) in [
-        ("cvt.f32.f16", Single, Half), ("cvt.ftz.f32.f16", Single, Half), ("cvt.f64.f16", Double, Half), ("cvt.f32.bf16", Single, Brain),
-        ("cvt.f64.f32", Double, Single), ("cvt.ftz.f64.f32", Double, Single), ("cvt.sat.f32.f32", Single, Single), ("cvt.ftz.f32.f32", Single, Single),
-        ("cvt.rna.tf32.f32", Int32, Single), ("cvt.rn.f16x2.e4m3x2", HalfPair, Bytes), ("cvt.rn.f16x2.e5m2x2", HalfPair, Bytes),
-        ("cvt.rn.satfinite.e4m3x2.f16x2", Bytes, HalfPair), ("cvt.rn.satfinite.e5m2x2.f16x2", Bytes, HalfPair),
+        ("cvt.f32.f16", Single, Half),
+        ("cvt.ftz.f32.f16", Single, Half),
+        ("cvt.f64.f16", Double, Half),
+        ("cvt.f32.bf16", Single, Brain),
+        ("cvt.f64.f32", Double, Single),
+        ("cvt.ftz.f64.f32", Double, Single),
+        ("cvt.sat.f32.f32", Single, Single),
+        ("cvt.ftz.f32.f32", Single, Single),
+        ("cvt.rna.tf32.f32", Int32, Single),
+        ("cvt.rn.f16x2.e4m3x2", HalfPair, Bytes),
+        ("cvt.rn.f16x2.e5m2x2", HalfPair, Bytes),
+        ("cvt.rn.satfinite.e4m3x2.f16x2", Bytes, HalfPair),
+        ("cvt.rn.satfinite.e5m2x2.f16x2", Bytes, HalfPair),
     ] {
         list.add(text, to, &[from]);
     }

@@ -260,7 +260,9 @@ impl<'m> Decoder<'m> {
                 Some(Op::Select { d, a: self.source(body, a, ty)?, b: self.source(body, b, ty)?, p })
             }
             Opcode::Slct => self.slct(body, instruction),
-            Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not if form.ty() == Some(Type::Pred) => self.logic(instruction),
+            Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not if form.ty() == Some(Type::Pred) => {
+                self.logic(instruction)
+            }
             Opcode::Add | Opcode::Addc | Opcode::Sub | Opcode::Subc | Opcode::Mad | Opcode::Madc
                 if form.has(Modifier::Cc) || matches!(form.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc) =>
             {

@@ -28,7 +28,11 @@ impl<'m> Decoder<'m> {
                     [] => 8,
                     _ => return None,
                 };
-                Some(Op::Alloca { d: self.register(d)?, a: self.source(body, a, form.ty()?)?, align: align.clamp(1, 4096) })
+                Some(Op::Alloca {
+                    d: self.register(d)?,
+                    a: self.source(body, a, form.ty()?)?,
+                    align: align.clamp(1, 4096),
+                })
             }
             Opcode::Stacksave => Some(Op::StackSave { d: self.register(instruction.operands.first()?)? }),
             Opcode::Stackrestore => {
@@ -83,7 +87,13 @@ impl<'m> Decoder<'m> {
     }
 
     /// The parts of an access that loads, stores and atomics share.
-    fn access(&mut self, body: &Body<'m>, instruction: &Instruction, address: &Operand, class: Class) -> Option<Access> {
+    fn access(
+        &mut self,
+        body: &Body<'m>,
+        instruction: &Instruction,
+        address: &Operand,
+        class: Class,
+    ) -> Option<Access> {
         let form = &*instruction.form;
         let ty = form.ty()?;
         if ty.bits() < 8 || ty.bits() > 64 || form.space() == Space::SharedCluster {
@@ -115,7 +125,8 @@ impl<'m> Decoder<'m> {
             return None;
         }
         let d: Vec<Option<u32>> = parts.iter().map(|part| self.register_or_sink(part)).collect::<Option<_>>()?;
-        let class = d.iter().flatten().map(|register| body.classes[*register as usize]).next().unwrap_or(Class::Unknown);
+        let class =
+            d.iter().flatten().map(|register| body.classes[*register as usize]).next().unwrap_or(Class::Unknown);
         let mut access = self.access(body, instruction, address, class)?;
         if access.ty.is_signed() {
             let to = d.iter().flatten().map(|register| self.register_bits(body, *register)).next().unwrap_or(64);
@@ -257,6 +268,12 @@ impl<'m> Decoder<'m> {
             [hint] if form.has(Modifier::L2CacheHint) => drop(self.source(body, hint, Type::U64)?),
             [operand, ..] => source_bytes = Some(self.source(body, operand, Type::U32)?),
         }
-        Some(Op::CopyAsync { to: self.address(body, to)?, from: self.address(body, from)?, bytes, source_bytes, ignore })
+        Some(Op::CopyAsync {
+            to: self.address(body, to)?,
+            from: self.address(body, from)?,
+            bytes,
+            source_bytes,
+            ignore,
+        })
     }
 }

@@ -6,7 +6,15 @@ use super::{Body, Decoder};
 use crate::op::*;
 
 fn collective(kind: CollectiveKind) -> Collective {
-    Collective { kind, mask: None, inputs: Vec::new(), predicate: None, outputs: Vec::new(), predicate_out: None, addr: None }
+    Collective {
+        kind,
+        mask: None,
+        inputs: Vec::new(),
+        predicate: None,
+        outputs: Vec::new(),
+        predicate_out: None,
+        addr: None,
+    }
 }
 
 /// The shape that a modifier names.
@@ -181,14 +189,18 @@ impl<'m> Decoder<'m> {
         let shape = shape(instruction)?;
         let types: [Type; 4] = form.types[..].try_into().ok()?;
         let is_plain = |modifier: &Modifier| {
-            matches!(modifier, Sync | Aligned | Row | Col | Satfinite | And | Xor | Popc) || modifier.text().starts_with('m')
+            matches!(modifier, Sync | Aligned | Row | Col | Satfinite | And | Xor | Popc)
+                || modifier.text().starts_with('m')
         };
         // `a` by rows and `b` by columns is all there is but for the oldest shape.
         let layouts: Vec<_> = form.modifiers.iter().filter(|modifier| matches!(modifier, Row | Col)).collect();
         let [d, a, b, c] = &*instruction.operands else { return None };
         let known = matches!(
             (types[1], shape),
-            (Type::F16, (16, 8, 8 | 16)) | (Type::Bf16, (16, 8, 8 | 16)) | (Type::Tf32, (16, 8, 4 | 8)) | (Type::F64, (8, 8, 4))
+            (Type::F16, (16, 8, 8 | 16))
+                | (Type::Bf16, (16, 8, 8 | 16))
+                | (Type::Tf32, (16, 8, 4 | 8))
+                | (Type::F64, (8, 8, 4))
                 | (Type::S8 | Type::U8, (8, 8, 16) | (16, 8, 16 | 32))
         );
         if !known || layouts != [&Row, &Col] || !form.modifiers.iter().all(is_plain) {
@@ -221,7 +233,9 @@ impl<'m> Decoder<'m> {
                 [d, a, b, c] => [d, a, b, c],
                 _ => return None,
             };
-            let known = matches!(types[1], Type::F16 | Type::Bf16 | Type::S8 | Type::U8) && shape.0 * shape.1 == 256 && shape.2 == 16;
+            let known = matches!(types[1], Type::F16 | Type::Bf16 | Type::S8 | Type::U8)
+                && shape.0 * shape.1 == 256
+                && shape.2 == 16;
             let [d, a, b, c] = &*instruction.operands else { return None };
             let matrix = Matrix { shape, is_wmma: true, types, saturates: form.has(Modifier::Satfinite), logic: None };
             return if known { self.matrix(body, matrix, [d, a, b, c]) } else { None };
@@ -236,12 +250,13 @@ impl<'m> Decoder<'m> {
             ([address, d, stride @ ..], false) => (d, address, stride),
             _ => return None,
         };
-        let which = match form.modifiers.iter().find(|m| matches!(m, Modifier::A | Modifier::B | Modifier::C | Modifier::D))? {
-            Modifier::A => 'a',
-            Modifier::B => 'b',
-            Modifier::C => 'c',
-            _ => 'd',
-        };
+        let which =
+            match form.modifiers.iter().find(|m| matches!(m, Modifier::A | Modifier::B | Modifier::C | Modifier::D))? {
+                Modifier::A => 'a',
+                Modifier::B => 'b',
+                Modifier::C => 'c',
+                _ => 'd',
+            };
         let fragment = Fragment { shape, which, row_major, ty, space: form.space() };
         let (rows, columns) = fragment.extent();
         let default_stride = if row_major { columns } else { rows };

@@ -10,8 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use ptx_syntax::{
-    AddressBase, Form, Function, Graph, InitialValue, Instruction, Linkage, Modifier, Module, Opcode, Operand, ParameterPlace,
-    Reg, Space, SpecialRegister, Type, Var, Variable,
+    AddressBase, Form, Function, Graph, InitialValue, Instruction, Linkage, Modifier, Module, Opcode, Operand,
+    ParameterPlace, Reg, Space, SpecialRegister, Type, Var, Variable,
 };
 
 use crate::memory::{CODE_WINDOW, Class};
@@ -316,7 +316,9 @@ impl<'m> Decoder<'m> {
         let slots = |wanted: fn(ParameterPlace) -> bool| {
             let all = function.variables.iter().zip(&offsets);
             let wanted = all.filter(|(variable, _)| variable.parameter.is_some_and(wanted));
-            wanted.map(|(variable, offset)| Slot { offset: *offset as u32, bytes: variable.bytes as u32 }).collect::<Vec<_>>()
+            wanted
+                .map(|(variable, offset)| Slot { offset: *offset as u32, bytes: variable.bytes as u32 })
+                .collect::<Vec<_>>()
         };
         let inputs = slots(|place| matches!(place, ParameterPlace::Input(_)));
         let outputs = slots(|place| matches!(place, ParameterPlace::Output(_)));
@@ -348,7 +350,11 @@ impl<'m> Decoder<'m> {
         let start_of = |block: u32| graph.blocks.get(block as usize).map_or(NOWHERE, |info| info.start + block);
         let mut insts = Vec::with_capacity(function.instructions.len() + graph.blocks.len() + 1);
         for (block, info) in (0u32..).zip(&graph.blocks) {
-            insts.push(Inst { guard: None, op: Op::Block { block, is_join: is_join[block as usize] }, site: info.start });
+            insts.push(Inst {
+                guard: None,
+                op: Op::Block { block, is_join: is_join[block as usize] },
+                site: info.start,
+            });
             for site in info.start..info.end {
                 let instruction = &function.instructions[site as usize];
                 let meet = meets[block as usize].map_or(NOWHERE, start_of);
@@ -379,7 +385,8 @@ impl<'m> Decoder<'m> {
         // A label behind the last instruction is the `ret` that we add.
         let last = |target: &u32| (*target == end).then_some(NOWHERE);
         let targets = body.function.targets(instruction);
-        let table: Vec<u32> = targets.iter().map(|target| last(target).or_else(|| pc_of(*target))).collect::<Option<_>>()?;
+        let table: Vec<u32> =
+            targets.iter().map(|target| last(target).or_else(|| pc_of(*target))).collect::<Option<_>>()?;
         if instruction.opcode() == Opcode::Bra {
             return Some(Op::Branch { target: *table.first()?, meet });
         }
@@ -396,13 +403,43 @@ impl<'m> Decoder<'m> {
             Opcode::Ret => Some(Op::Return),
             Opcode::Exit => Some(Op::Exit),
             Opcode::Trap => Some(Op::Trap),
-            Opcode::Membar | Opcode::Prefetch | Opcode::Prefetchu | Opcode::Nanosleep | Opcode::Pmevent | Opcode::Brkpt
-            | Opcode::Discard | Opcode::Applypriority | Opcode::Griddepcontrol | Opcode::Setmaxnreg => Some(Op::Nothing),
+            Opcode::Membar
+            | Opcode::Prefetch
+            | Opcode::Prefetchu
+            | Opcode::Nanosleep
+            | Opcode::Pmevent
+            | Opcode::Brkpt
+            | Opcode::Discard
+            | Opcode::Applypriority
+            | Opcode::Griddepcontrol
+            | Opcode::Setmaxnreg => Some(Op::Nothing),
             Opcode::Fence => (!form.has(Modifier::Proxy)).then_some(Op::Nothing),
-            Opcode::Mov | Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red | Opcode::Cvta | Opcode::Isspacep | Opcode::Alloca
-            | Opcode::Stacksave | Opcode::Stackrestore | Opcode::Call | Opcode::Cp | Opcode::Createpolicy => self.data(body, instruction),
-            Opcode::Shfl | Opcode::Vote | Opcode::Match | Opcode::Redux | Opcode::Elect | Opcode::Activemask | Opcode::Bar
-            | Opcode::Barrier | Opcode::Mma | Opcode::Wmma | Opcode::Ldmatrix | Opcode::Stmatrix => self.together(body, instruction),
+            Opcode::Mov
+            | Opcode::Ld
+            | Opcode::Ldu
+            | Opcode::St
+            | Opcode::Atom
+            | Opcode::Red
+            | Opcode::Cvta
+            | Opcode::Isspacep
+            | Opcode::Alloca
+            | Opcode::Stacksave
+            | Opcode::Stackrestore
+            | Opcode::Call
+            | Opcode::Cp
+            | Opcode::Createpolicy => self.data(body, instruction),
+            Opcode::Shfl
+            | Opcode::Vote
+            | Opcode::Match
+            | Opcode::Redux
+            | Opcode::Elect
+            | Opcode::Activemask
+            | Opcode::Bar
+            | Opcode::Barrier
+            | Opcode::Mma
+            | Opcode::Wmma
+            | Opcode::Ldmatrix
+            | Opcode::Stmatrix => self.together(body, instruction),
             _ => self.arithmetic(body, instruction),
         }
     }
@@ -531,7 +568,10 @@ impl<'m> Decoder<'m> {
 /// Special registers that the machine has no answer for.
 fn is_known(special: SpecialRegister) -> bool {
     use SpecialRegister::*;
-    !matches!(special, Unknown | CurrentGraphExec | ReservedSmemOffsetBegin | ReservedSmemOffsetEnd | ReservedSmemOffsetCap)
+    !matches!(
+        special,
+        Unknown | CurrentGraphExec | ReservedSmemOffsetBegin | ReservedSmemOffsetEnd | ReservedSmemOffsetCap
+    )
 }
 
 /// The address of a function, as pointers hold it.
@@ -548,7 +588,9 @@ fn meeting_points(function: &Function, graph: &Graph) -> Vec<Option<u32>> {
     let only_leaves = |block: usize| {
         let info = &graph.blocks[block];
         let first = &function.instructions[info.start as usize];
-        info.end == info.start + 1 && matches!(first.opcode(), Opcode::Ret | Opcode::Exit | Opcode::Trap) && first.guard.is_none()
+        info.end == info.start + 1
+            && matches!(first.opcode(), Opcode::Ret | Opcode::Exit | Opcode::Trap)
+            && first.guard.is_none()
     };
     for block in 0..pruned.blocks.len() {
         let stays = graph.blocks[block].successors.iter().copied().filter(|next| !only_leaves(next.index()));
