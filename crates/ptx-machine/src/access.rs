@@ -234,6 +234,7 @@ impl Run<'_> {
         active: u32,
     ) -> Result<(), Stop> {
         let addresses = self.reader(block, &block.warps[warp], frame).addresses(access.addr);
+        self.polls |= access.polls;
         self.count(access, &addresses, d.len() as u32, active);
         let mut found = Found::default();
         let size = access.bytes * d.len() as u32;
@@ -311,6 +312,7 @@ impl Run<'_> {
     ) -> Result<(), Stop> {
         let reader = self.reader(block, &block.warps[warp], frame);
         let (addresses, b, c) = (reader.addresses(access.addr), reader.copy(b), reader.copy(c));
+        self.polls = true;
         self.count(access, &addresses, 1, active);
         let mut found = Found::default();
         for lane in lanes_of(active) {

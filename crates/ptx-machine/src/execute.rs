@@ -185,7 +185,7 @@ impl<'a> Run<'a> {
                 if let Some(split) = splits.pop() {
                     splits.insert(0, split);
                 }
-                if since_progress % 8 == 0 {
+                if since_progress % 8 == 0 && std::mem::take(&mut self.polls) {
                     block.warps[warp].force();
                 }
             }

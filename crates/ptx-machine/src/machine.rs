@@ -14,7 +14,7 @@ use crate::warp::{Frame, Split, State, Warp};
 /// Instructions of a warp before the next one's turn: so many that only one which waits for another ever uses them up.
 pub(crate) const WARP_TURN: u64 = 400_000;
 /// Instructions of a split before lanes that wait at a meeting go on without it.
-pub(crate) const SPLIT_TURN: u64 = 50_000;
+pub(crate) const SPLIT_TURN: u64 = 4_000;
 /// Threads of a block, as the hardware has it.
 const MAX_THREADS: u64 = 1024;
 
@@ -64,6 +64,8 @@ pub(crate) struct Run<'a> {
     pub printed: String,
     /// Of the warp's turn.
     pub turn: u64,
+    /// Whether memory was read that others write meanwhile: a loop that does so may wait for them.
+    pub polls: bool,
     /// Where the last instruction was, for events.
     pub at: At,
 }
@@ -97,6 +99,7 @@ impl Program {
             thread_instructions: 0,
             printed: String::new(),
             turn: 0,
+            polls: false,
             at: At::default(),
         };
         let end = match run.prepare().map_err(|fault| End::Fault(fault, None)).and_then(|()| run.grid()) {

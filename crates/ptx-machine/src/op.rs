@@ -115,6 +115,8 @@ pub(crate) struct Access {
     pub addr: Addr,
     pub ty: Type,
     pub class: Class,
+    /// `.volatile`, `.relaxed`, `.acquire` and atomics: others may write meanwhile.
+    pub polls: bool,
     /// Of a load that sign-extends: from which bits, and to which.
     pub extend: Option<(u32, u32)>,
 }

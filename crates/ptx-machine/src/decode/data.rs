@@ -105,6 +105,10 @@ impl<'m> Decoder<'m> {
             addr: self.address(body, address)?,
             ty,
             class,
+            polls: matches!(form.opcode, Opcode::Atom | Opcode::Red)
+                || [Modifier::Volatile, Modifier::Relaxed, Modifier::Acquire]
+                    .into_iter()
+                    .any(|modifier| form.has(modifier)),
             extend: None,
         })
     }
