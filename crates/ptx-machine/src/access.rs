@@ -245,7 +245,7 @@ impl Run<'_> {
                 return Err(stop(Fault::Misaligned { address }));
             }
             for (index, d) in (0..).zip(d) {
-                let place = place(access.space, address + index * u64::from(access.bytes));
+                let place = place(access.space, address.wrapping_add(index * u64::from(access.bytes)));
                 let what = (place, access.bytes, access.ty, access.class);
                 let value = self.read(block, warp, frame, what, lane, &mut found).map_err(stop)?;
                 if let Some(d) = d {
@@ -293,7 +293,7 @@ impl Run<'_> {
                 return Err(stop(Fault::Misaligned { address }));
             }
             for (index, value) in (0..).zip(&values[..a.len()]) {
-                let place = place(access.space, address + index * u64::from(access.bytes));
+                let place = place(access.space, address.wrapping_add(index * u64::from(access.bytes)));
                 self.write(block, warp, frame, (place, access.bytes, value[lane]), lane, &mut found).map_err(stop)?;
             }
         }
@@ -363,12 +363,12 @@ impl Run<'_> {
                 let kept = count.saturating_sub(at).min(4);
                 let mut value = 0;
                 if kept > 0 {
-                    let place = Place::Global(from[lane] + at);
+                    let place = Place::Global(from[lane].wrapping_add(at));
                     let what = (place, 4, Type::B32, Class::Unknown);
                     value = self.read(block, warp, frame, what, lane, &mut found).map_err(stop)?;
                     value &= u64::MAX >> (64 - 8 * kept);
                 }
-                self.write(block, warp, frame, (Place::Shared(to[lane] + at), 4, value), lane, &mut found)
+                self.write(block, warp, frame, (Place::Shared(to[lane].wrapping_add(at)), 4, value), lane, &mut found)
                     .map_err(stop)?;
             }
         }
@@ -417,9 +417,9 @@ impl Run<'_> {
         let mut local = Vec::new();
         for lane in lanes_of(active) {
             match place(access.space, addresses[lane]) {
-                Place::Global(address) => global.extend((address / 32)..=((address + bytes - 1) / 32)),
-                Place::Shared(address) => shared.extend((address / 4)..=((address + bytes - 1) / 4)),
-                Place::Local(address) => local.extend((address / 4)..=((address + bytes - 1) / 4)),
+                Place::Global(address) => global.extend((address / 32)..=(address.wrapping_add(bytes - 1) / 32)),
+                Place::Shared(address) => shared.extend((address / 4)..=(address.wrapping_add(bytes - 1) / 4)),
+                Place::Local(address) => local.extend((address / 4)..=(address.wrapping_add(bytes - 1) / 4)),
                 Place::Parameter(_) | Place::Kernel(_) => {}
             }
         }

@@ -202,10 +202,10 @@ impl Run<'_> {
             let is_long = flags.contains(['l', 'z', 'j', 't'])
                 || matches!(kind, b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' | b's' | b'p');
             let size = if is_long { 8 } else { 4 };
-            at = at.next_multiple_of(size);
+            at = at.checked_next_multiple_of(size).unwrap_or(0);
             let ty = if is_long { Type::U64 } else { Type::U32 };
             let value = self.read_for_all(block, (warp, lane), frame, (Space::Generic, at, size as u32, ty))?;
-            at += size;
+            at = at.wrapping_add(size);
             count += 1;
             let shown = match kind {
                 b'd' | b'i' if is_long => value.cast_signed().to_string(),

@@ -130,7 +130,8 @@ impl Run<'_> {
                 kernel.inputs.len()
             ));
         }
-        self.parameters = vec![0; kernel.inputs.last().map_or(0, |slot| (slot.offset + slot.bytes) as usize)];
+        self.parameters =
+            vec![0; kernel.inputs.iter().map(|slot| (slot.offset + slot.bytes) as usize).max().unwrap_or(0)];
         for (number, (bytes, slot)) in self.launch.parameters.iter().zip(&kernel.inputs).enumerate() {
             if bytes.len() != slot.bytes as usize {
                 return bad(format!("parameter {number} has {} bytes, not {}", slot.bytes, bytes.len()));

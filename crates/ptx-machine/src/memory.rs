@@ -462,7 +462,7 @@ impl Memory {
 
 #[inline]
 fn is_outside(bounds: Option<(u64, u64)>, address: u64, bytes: u32) -> bool {
-    bounds.is_some_and(|(start, end)| address < start || address + u64::from(bytes) > end)
+    bounds.is_some_and(|(start, end)| address < start || address.saturating_add(u64::from(bytes)) > end)
 }
 
 /// A hash that is the same on every machine and in every version.

@@ -237,7 +237,7 @@ impl Run<'_> {
                     if !address.is_multiple_of(16) {
                         return Err(Fault::Misaligned { address });
                     }
-                    let address = shared_address(address) + 2 * column as u64;
+                    let address = shared_address(address).wrapping_add(2 * column as u64);
                     let what = (Space::Generic, address, 2, ptx_syntax::Type::B16);
                     word |= self.read_for_all(block, (warp, lane), frame, what)? << (16 * element);
                 }
@@ -264,7 +264,7 @@ impl Run<'_> {
                         return Err(Fault::Misaligned { address });
                     }
                     let value = exchange.inputs[matrix][lane] >> (16 * element) & 0xffff;
-                    let what = (Space::Generic, shared_address(address) + 2 * column as u64, 2, value);
+                    let what = (Space::Generic, shared_address(address).wrapping_add(2 * column as u64), 2, value);
                     self.write_for_all(block, (warp, lane), frame, what)?;
                 }
             }

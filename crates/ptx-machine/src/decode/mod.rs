@@ -316,9 +316,12 @@ impl<'m> Decoder<'m> {
         let slots = |wanted: fn(ParameterPlace) -> bool| {
             let all = function.variables.iter().zip(&offsets);
             let wanted = all.filter(|(variable, _)| variable.parameter.is_some_and(wanted));
-            wanted
-                .map(|(variable, offset)| Slot { offset: *offset as u32, bytes: variable.bytes as u32 })
-                .collect::<Vec<_>>()
+            let slot = |(variable, offset): (&Variable, &u64)| {
+                // Parameters in registers, as old texts have them, take no place.
+                let bytes = if variable.space == Space::Param { variable.bytes as u32 } else { 0 };
+                Slot { offset: *offset as u32, bytes }
+            };
+            wanted.map(slot).collect::<Vec<_>>()
         };
         let inputs = slots(|place| matches!(place, ParameterPlace::Input(_)));
         let outputs = slots(|place| matches!(place, ParameterPlace::Output(_)));
