@@ -57,7 +57,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let reads = object.accesses.iter().filter(|access| is_table && access.kind == AccessKind::Load);
     let read = reads.filter(|access| access.is_computed()).max_by_key(|access| access.guilt())?;
     let what = match copied_from {
-        Some(source) => format!("a copy of the constant `{}` in every thread", demangle(source)),
+        Some(source) => format!("a copy of the constant `{}` for each thread", demangle(source)),
         None => "a table of constants, stored anew by every thread".to_string(),
     };
     let finding = in_local_memory(object, Some(read), &what);

@@ -71,7 +71,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     finding.loop_depth = spills.loop_depth;
     finding.variable = spills.groups.first().and_then(holder);
     finding.variable_type = spills.groups.first().and_then(|group| Some(group.variable.as_ref()?.type_text.clone()));
-    finding = finding.primary(frame.span.as_ref(), format!("{} of stack per thread for spills", bytes(object.bytes)));
+    let label =
+        format!("{} of stack per thread for spills ({})", bytes(object.bytes), hottest(spills, frame.span.as_ref()));
+    finding = finding.primary(frame.span.as_ref(), label);
     if let Some(limit) = &frame.limit {
         finding = match limit_span(cx, limit) {
             Some(span) => finding.label(Some(span), arithmetic(cx.arch.gpu(), limit)),
@@ -79,7 +81,6 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
             None => finding,
         };
     }
-    finding = hottest(finding, spills, frame.span.as_ref());
     // Of the values of one statement the largest holder is named.
     let mut shown: Vec<&SpillGroup> = Vec::new();
     for group in spills.groups.iter().filter(|group| group.bytes > 0) {
@@ -302,13 +303,14 @@ fn is_loop_header(statement: &str) -> bool {
     rest.is_some_and(|rest| rest.trim_start().starts_with(['(', '{'])) && statement.ends_with([')', '{'])
 }
 
-fn hottest(finding: Finding, spills: &Spills, near: Option<&Span>) -> Finding {
-    let place = spills.loop_span.as_ref().map(|span| format!("spills in the loop at {}", line_of(span, near)));
+/// How deep in loops the worst of the spills are.
+fn hottest(spills: &Spills, near: Option<&Span>) -> String {
+    let place = spills.loop_span.as_ref().map(|span| format!("loop at {}", line_of(span, near)));
     match (spills.loop_depth, place) {
-        (0, _) => finding.note("no spill in a loop"),
-        (1, Some(place)) => finding.note(place),
-        (depth, Some(place)) => finding.note(format!("{place}, depth {depth}")),
-        (depth, None) => finding.note(format!("spills at loop depth {depth}")),
+        (0, _) => "none in a loop".to_string(),
+        (1, Some(place)) => place,
+        (depth, Some(place)) => format!("{place}, depth {depth}"),
+        (depth, None) => format!("loop depth {depth}"),
     }
 }
 

@@ -54,7 +54,9 @@ fn command(arguments: &CheckArgs) -> Command {
         command.arg("--workspace");
     }
     for (flag, values) in [("--package", &arguments.package), ("--exclude", &arguments.exclude)] {
-        values.iter().for_each(|value| drop(command.args([flag, value])));
+        for value in values {
+            command.args([flag, value]);
+        }
     }
     if let Some(path) = &arguments.manifest_path {
         command.arg("--manifest-path").arg(path);

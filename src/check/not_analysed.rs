@@ -22,6 +22,8 @@ pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Ve
 }
 
 fn note(package: Option<String>, reason: &str, texts: &[&Unresolved]) -> Diagnostic {
+    // What was found out beside the reason is a line of its own.
+    let (reason, more) = reason.split_once(": ").map_or((reason, None), |(reason, more)| (reason, Some(more)));
     let message = match texts.len() {
         1 => format!("kernel source not checked: {reason}"),
         count => format!("{count} kernel sources not checked: {reason}"),
@@ -39,7 +41,7 @@ fn note(package: Option<String>, reason: &str, texts: &[&Unresolved]) -> Diagnos
         message,
         primary: texts.first().map(|text| Label { span: text.span.clone(), text: String::new() }),
         secondary: Vec::new(),
-        notes: note.into_iter().collect(),
+        notes: more.map(str::to_string).into_iter().chain(note).collect(),
         help: Vec::new(),
         suggestions: Vec::new(),
         evidence: None,

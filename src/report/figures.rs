@@ -13,8 +13,9 @@ use lmem_base::words::plural;
 
 /// Rows of a table of kernels; the JSON format has all.
 const MAX_ROWS: usize = 6;
-/// Characters of a kernel's name in a table.
-const MAX_NAME: usize = 48;
+/// Characters of a kernel's name in a table, and of a line of it.
+const MAX_NAME: usize = 40;
+const MAX_COLUMNS: usize = 92;
 
 /// What people read below an excerpt, or below an edit: a sentence, or a table.
 #[derive(Debug, PartialEq, Eq)]
@@ -157,8 +158,19 @@ impl Figures {
         all.into_iter().filter(|column| self.rows.iter().any(|(key, row)| column.is_said(key, row))).collect()
     }
 
+    /// Occupancy follows from what stands beside it, and is left out where it would make the table too wide.
     fn table(&self, verified: &str) -> String {
-        let (columns, shown) = (self.columns(), &self.rows[..self.rows.len().min(MAX_ROWS)]);
+        let mut columns = self.columns();
+        let table = self.table_of(&columns, verified);
+        if table.lines().all(|line| line.chars().count() <= MAX_COLUMNS) {
+            return table;
+        }
+        columns.retain(|column| *column != Column::Occupancy);
+        self.table_of(&columns, verified)
+    }
+
+    fn table_of(&self, columns: &[Column], verified: &str) -> String {
+        let shown = &self.rows[..self.rows.len().min(MAX_ROWS)];
         let names: BTreeSet<(&str, Option<&str>)> =
             self.rows.iter().map(|(key, _)| (key.name.as_str(), key.build.as_deref())).collect();
         let one = (names.len() == 1).then_some(());

@@ -37,12 +37,17 @@ pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
     }
     let primary = diagnostic.primary.as_ref().map(|label| &label.span.file);
     for (index, suggested) in diagnostic.suggestions.iter().enumerate() {
+        let is_known = diagnostic.suggestions[..index].iter().any(|known| known.title == suggested.title);
         if index > 0 && !cx.full {
+            if is_known {
+                continue;
+            }
             let title = wrapped(&clean(&format!("or {}", suggested.title)), "help: ".len(), "      ");
             text.push_str(&part(&Shown::help().with_message(title), &excerpts, cx.color));
             continue;
         }
-        let figures = Figures::new(facts::kernels(diagnostic), Some(suggested)).text();
+        let figures = suggested.is_proven().then(|| Figures::new(facts::kernels(diagnostic), Some(suggested)).text());
+        let figures = figures.flatten();
         text.push_str(&suggestion::text(suggested, figures.as_deref(), primary, cx));
     }
     text.push('\n');
@@ -160,21 +165,14 @@ mod tests {
         assert_data_eq!(
             human(vec![samples::variable()]),
             str![[r#"
-warning: array `window` (`float[32]`, 128 bytes) lives in local memory: it is indexed at run time
-  ┌─ kernels/running_mean.cu:3:11
-  │
+warning[dynamic_index]: `window` (`float[32]`, 128 B) is in local memory: dynamically indexed
+  ┌─ kernels/running_mean.cu:3:11 in `running_mean<32>`
 3 │     float window[W];
-  │           ^^^^^^ 128 bytes in every thread
-  ·
+  │           ^^^^^^ 128 B per thread; 32 local loads, 1 store
 7 │     sum += window[k];
-  │            -------^-
-  │            │      │
-  │            │      `k` is not known at compile time
-  │            32 local loads, inside the loop at line 4
-  │
-  = kernel `running_mean<32>`, sm_90: stack frame 128 B, spills 0 B, 31 registers
-  = lint `dynamic_index` (warn): `cargo lmem explain dynamic_index`
-help: index with the loop counter, and unroll the loop
+  │                   - divergent, loaded from memory (loop at line 4)
+  = sm_90: stack frame 128 B, registers 31
+help: index with the loop counter and unroll
 
 
 "#]]
@@ -187,16 +185,12 @@ help: index with the loop counter, and unroll the loop
         assert_data_eq!(
             human(vec![samples::spill()]),
             str![[r#"
-warning: kernel `gemm_tile` spills 380 bytes: 32 registers per thread are allowed, it needs 71
-  ┌─ src/kernels.rs:2:49
-  │
+warning[register_spill]: kernel `gemm_tile` spills: launch bounds allow 32 registers, 71 needed
+  ┌─ src/kernels.rs:2:49 in `gemm_tile`
 2 │ const SRC: &str = "extern \"C\" __global__ void gemm_tile(float* c) {}";
-  │                                                 ^^^^^^^^^ 380 bytes in every thread
-  │
-  = kernel `gemm_tile`, sm_90: stack frame 384 B, spills 380 B stored and 420 B loaded, 32 registers
-  = the limit comes from `__launch_bounds__(1024, 2)`: 65536 / (1024 × 2) = 32
-  = flags: assumed
-  = lint `register_spill` (warn): `cargo lmem explain register_spill`
+  │                                                 ^^^^^^^^^ 380 B of stack per thread for spills
+  = sm_90: stack frame 384 B, spill stores 380 B, spill loads 420 B, registers 32
+  = spills in the loop at line 9
 
 
 "#]]
@@ -209,20 +203,15 @@ warning: kernel `gemm_tile` spills 380 bytes: 32 registers per thread are allowe
         assert_data_eq!(
             human(vec![samples::header()]),
             str![[r#"
-error: field `count` (`int[4]`, 16 bytes) lives in local memory
-  ┌─ include/scan.cuh:2:19
-  │
+error[dynamic_index]: `count` (`int[4]`, 16 B) is in local memory: dynamically indexed
+  ┌─ include/scan.cuh:2:19 in `scan`
 2 │ struct Scan { int count[4]; };
-  │                   ^^^^^ 16 bytes in every thread
-  │
+  │                   ^^^^^ 16 B per thread
   ┌─ kernels/scan.cu:3:9
-  │
 3 │ /* 值 */ s.count[k]++;
   │          ---------- indexed here
-  │
-  = kernel `scan`, sm_90: stack frame 16 B, spills 0 B, 31 registers
+  = sm_90: stack frame 16 B, registers 31
   = inlined at kernels/scan.cu:3
-  = lint `dynamic_index` (deny): `cargo lmem explain dynamic_index`
 
 
 "#]]
@@ -237,11 +226,10 @@ error: field `count` (`int[4]`, 16 bytes) lives in local memory
             str![[r#"
 error[nvcc]: identifier "undefined" is undefined
   ┌─ extra/broken.cu:1:23
-  │
 1 │ __global__ void k() { undefined(); }
   │                       ^^^^^^^^^
 
-note: `third_party/cutlass` is a git submodule and was skipped
+note[submodule]: `third_party/cutlass` is a git submodule and was skipped
 
 
 "#]]
@@ -256,24 +244,17 @@ note: `third_party/cutlass` is a git submodule and was skipped
         assert_data_eq!(
             human(fold(instances.to_vec())),
             str![[r#"
-warning: array `window` (`float[32]`, 128 bytes) lives in local memory: it is indexed at run time
+warning[dynamic_index]: `window` (`float[32]`, 128 B) is in local memory: dynamically indexed
   ┌─ kernels/running_mean.cu:3:11
-  │
 3 │     float window[W];
-  │           ^^^^^^ 128 bytes in every thread
-  ·
+  │           ^^^^^^ 128 B per thread; 32 local loads, 1 store
 7 │     sum += window[k];
-  │            -------^-
-  │            │      │
-  │            │      `k` is not known at compile time
-  │            32 local loads, inside the loop at line 4
-  │
-  = kernels             architectures  stack frame  spills  registers
-    `running_mean<32>`  sm_90                128 B     0 B         31
-    `running_mean<16>`  sm_80, sm_90          64 B     0 B         31
-    `running_mean<8>`   sm_80                 32 B     0 B         31
-  = lint `dynamic_index` (warn): `cargo lmem explain dynamic_index`
-help: index with the loop counter, and unroll the loop
+  │                   - divergent, loaded from memory (loop at line 4)
+  =                                   stack frame  registers
+    `running_mean<32>`  sm_90               128 B         31
+    `running_mean<16>`  sm_80, sm_90         64 B         31
+    `running_mean<8>`   sm_80                32 B         31
+help: index with the loop counter and unroll
 
 
 "#]]
@@ -292,9 +273,8 @@ help: index with the loop counter, and unroll the loop
         assert_data_eq!(
             human(vec![Diagnostic { secondary: secondary.to_vec(), ..odd }]),
             str![[r#"
-warning: odd? spans
+warning[odd]: odd? spans
   ┌─ odd.cu:1:1
-  │
 1 │         int a;
   │     ^^^^------^ 8..9
   │     │   │
@@ -329,11 +309,10 @@ warning: odd? spans
         assert_data_eq!(
             text(&samples::diagnostic(Code::Tool("long"), "a long line", label), &cx),
             str![[r#"
-warning: a long line
+warning[long]: a long line
   ┌─ src/lib.rs:1:304
-  │
 1 │ …; int x; int x; float window[W]; y(); y(); y(); y(…
-  │                        ^^^^^^ 128 bytes in every thread
+  │                        ^^^^^^ 128 B per thread
 
 
 "#]]

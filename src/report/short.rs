@@ -29,9 +29,9 @@ mod tests {
     fn one_line_each() {
         assert_data_eq!(samples::rendered(&samples::report(), MessageFormat::Short), str![[r#"
 extra/broken.cu:1:23: error: identifier "undefined" is undefined [nvcc]
-include/scan.cuh:2:19: error: field `count` (`int[4]`, 16 bytes) lives in local memory [dynamic_index]
-kernels/running_mean.cu:3:11: warning: array `window` (`float[32]`, 128 bytes) lives in local memory: it is indexed at run time [dynamic_index]
-src/kernels.rs:2:49: warning: kernel `gemm_tile` spills 380 bytes: 32 registers per thread are allowed, it needs 71 [register_spill]
+include/scan.cuh:2:19: error: `count` (`int[4]`, 16 B) is in local memory: dynamically indexed [dynamic_index]
+kernels/running_mean.cu:3:11: warning: `window` (`float[32]`, 128 B) is in local memory: dynamically indexed [dynamic_index]
+src/kernels.rs:2:49: warning: kernel `gemm_tile` spills: launch bounds allow 32 registers, 71 needed [register_spill]
 note: `third_party/cutlass` is a git submodule and was skipped [submodule]
 
 "#]].raw());

@@ -12,7 +12,7 @@ use super::wrap::wrapped;
 use super::{Context, DEFAULT_WIDTH};
 
 /// Lines of an edit that people read; `-v` shows all.
-const MAX_LINES: usize = 10;
+const MAX_LINES: usize = 8;
 
 /// A run of lines of one file, before and after.
 #[derive(Debug)]
@@ -80,34 +80,40 @@ pub(super) fn text(
     let title = wrapped(&clean(&suggestion.title), "help: ".len(), "      ");
     let mut lines = vec![format!("{}: {title}", paint("help", "1;36"))];
     let mut shown = primary;
-    let mut room = if cx.full { usize::MAX } else { MAX_LINES };
     let count: usize = changes.iter().map(|change| change.before.len() + change.after.len()).sum();
-    if count <= room + 1 {
-        room = count;
-    }
+    // A line that says that one is left out is a line too.
+    let mut room = if cx.full || count <= MAX_LINES + 1 { count } else { MAX_LINES };
+    let mut left = count;
     for change in &changes {
-        if shown.is_none_or(|file| file.path != change.file.path) && room > 0 {
+        let size = change.before.len() + change.after.len();
+        // A change is shown whole, but for a first one that is too long itself.
+        if room == 0 || (size > room && left < count) {
+            break;
+        }
+        if shown.is_none_or(|file| file.path != change.file.path) {
             let place = format!("{}:{}", clean(&change.file.display), change.line);
             lines.push(format!("{:width$} {} {place}", "", paint("┌─", "34")));
         }
         shown = Some(change.file);
-        for (number, line) in (change.line..).zip(&change.before).take(room) {
+        let before = change.before.len().min(room.saturating_sub(change.after.len()).max(room / 2));
+        let after = change.after.len().min(room - before);
+        for (number, line) in (change.line..).zip(&change.before).take(before) {
             lines.push(format!("{number:>width$} {bar} {}", paint(&format!("- {}", cut(line)), "31")));
         }
-        room = room.saturating_sub(change.before.len());
         // Where lines are only added, the one above them tells the place.
-        let above = change.line.checked_sub(1).filter(|_| change.before.is_empty() && room > 0);
+        let above = change.line.checked_sub(1).filter(|_| change.before.is_empty());
         if let Some((number, range)) = above.and_then(|number| Some((number, change.file.line_range(number)?))) {
             let line = change.file.text().get(range).unwrap_or("");
             lines.push(format!("{number:>width$} {bar}   {}", cut(line)));
         }
-        for line in change.after.iter().take(room) {
+        for line in change.after.iter().take(after) {
             lines.push(format!("{:width$} {bar} {}", "", paint(&format!("+ {}", cut(line)), "32")));
         }
-        room = room.saturating_sub(change.after.len());
+        room -= before + after;
+        left -= before + after;
     }
-    if count > MAX_LINES + 1 && !cx.full {
-        lines.push(format!("{:width$} {bar} … {} more lines (`-v` shows all)", "", count - MAX_LINES));
+    if left > 0 {
+        lines.push(format!("{:width$} {bar} … {left} more lines (`-v` shows all)", ""));
     }
     let equals = paint("=", "34");
     let figures = figures.unwrap_or("not verified: not compiled");
@@ -174,7 +180,7 @@ mod tests {
         let file = SourceFile::from_text("a.cu", &"old\n".repeat(30));
         let edits = vec![Edit::alone(Span::new(&file, 0..120), "new\n".repeat(4))];
         let long = Suggestion { edits, ..suggestion() };
-        assert!(shown(&long, false).contains(" … 24 more lines (`-v` shows all)\n"), "{}", shown(&long, false));
+        assert!(shown(&long, false).contains(" … 26 more lines (`-v` shows all)\n"), "{}", shown(&long, false));
         assert_eq!(shown(&long, true).matches("new\n").count(), 4);
     }
 
