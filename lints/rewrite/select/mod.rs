@@ -3,8 +3,10 @@
 
 mod effects;
 pub mod holder;
+mod path;
 pub mod place;
 mod read;
+mod role;
 mod step;
 mod text;
 mod update;
@@ -21,7 +23,8 @@ use lmem_base::edit::are_apart;
 use lmem_frame::StackObject;
 
 use self::effects::Effects;
-use self::holder::{Holder, IndexedUse, Role, holders};
+use self::holder::{Holder, IndexedUse, holders};
+use self::role::Role;
 use super::Rewrite;
 use super::unroll::Unrolled;
 

@@ -1,6 +1,7 @@
 //! A private variable in shared memory, with a place for each thread of the largest block: an array as `[element][thread]`,
 //! a column each; what is used as a whole as a row each.
 
+mod alignment;
 mod columns;
 pub mod declaration;
 mod rows;

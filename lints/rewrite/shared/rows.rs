@@ -13,6 +13,7 @@ use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::StackObject;
 
+use super::alignment::may_lie_anywhere;
 use super::columns::{loops_over, zero};
 use super::declaration::{Columns, Declared, PrivateVariable, declared};
 use crate::rewrite::facts::plain_type;
@@ -21,9 +22,6 @@ use crate::rewrite::facts::plain_type;
 const COUNTERS: [&str; 3] = ["element", "column", "layer"];
 /// Elements that are assigned one by one where the initialiser lists them.
 const MOST_LISTED: usize = 8;
-/// Functions that make a pointer from another.
-const CASTS: [&str; 2] = ["reinterpret_cast", "static_cast"];
-
 impl PrivateVariable {
     /// A row for each thread; `None` where the declaration does not show how. `argument` gives what the parameter of a
     /// template stands for.
@@ -247,62 +245,6 @@ fn words_of(text: &str) -> String {
 /// A comment would go.
 fn has_no_comments(statement: Node<'_>) -> bool {
     statement.descendants().all(|node| node.kind() != Kind::Comment)
-}
-
-/// Whether nothing counts on more than the alignment of the variable's type: no cast to a type that asks for more, and no
-/// assembly.
-fn may_lie_anywhere(object: &StackObject, tree: &SyntaxTree, name: Node<'_>, type_text: &str) -> bool {
-    let Some(own) = enclosing_function(name) else { return false };
-    let alignment = alignment(type_text);
-    let range = (name.start_byte(), name.end_byte());
-    let mentions = |node: Node<'_>| tree.mentions(node).iter().any(|mention| mention.declaration.range == range);
-    if has_demanding_cast(tree, own, alignment, &mentions) {
-        return false;
-    }
-    let of_accesses = object.accesses.iter().flat_map(|access| &access.places);
-    let places = of_accesses.chain(object.escapes.iter().flat_map(|escape| &escape.places));
-    places.into_iter().all(|place| {
-        let root = place.view.root();
-        let node = root.and_then(|root| root.named_descendant_for_byte_range(place.offset, place.offset));
-        // Where a member has a value to start with, there is none.
-        let Some(function) = node.and_then(enclosing_function) else { return true };
-        let is_own = std::ptr::eq(&*place.view, tree) && function == own;
-        is_own || !has_demanding_cast(&place.view, function, alignment, &|_| true)
-    })
-}
-
-/// What the toolkit's own types ask for.
-fn alignment(type_text: &str) -> Option<u64> {
-    let (component, whole) = types::shape(type_text)?;
-    Some(if whole.is_power_of_two() { whole } else { component })
-}
-
-fn has_demanding_cast(
-    tree: &SyntaxTree,
-    function: Node<'_>,
-    own: Option<u64>,
-    concerns: &dyn Fn(Node<'_>) -> bool,
-) -> bool {
-    let is_demanding = |node: &Node<'_>| match cast_to(tree, *node) {
-        Some(pointed) => alignment(pointed).zip(own).is_none_or(|(wanted, own)| wanted > own) && pointed != "char",
-        None => node.is_assembly(),
-    };
-    function.descendants().filter(is_demanding).any(concerns)
-}
-
-/// What the pointer or reference that a cast makes leads to.
-fn cast_to<'v>(tree: &'v SyntaxTree, node: Node<'v>) -> Option<&'v str> {
-    let text = match node.kind() {
-        Kind::CastExpression => tree.slice(node.field(Field::Type)?),
-        Kind::CallExpression => {
-            let called = tree.slice(node.field(Field::Function)?);
-            let (function, argument) = called.split_once('<')?;
-            CASTS.contains(&function.trim()).then_some(argument.strip_suffix('>')?)?
-        }
-        _ => return None,
-    };
-    let pointed = text.trim().strip_suffix(['*', '&'])?.trim();
-    Some(pointed.strip_prefix("const ").unwrap_or(pointed).trim())
 }
 
 #[cfg(test)]
