@@ -78,7 +78,7 @@ impl PrivateVariable {
     pub fn can_spell(&self, expression: &str) -> bool {
         let node = self.tree.node_at(self.offset);
         let Some(function) = node.and_then(enclosing_function) else { return false };
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || " _+-*/()".contains(c);
+        let is_plain = |c: char| c.is_alphanumeric() || " _+-*/()".contains(c);
         let own = self.tree.declarations(function);
         let is_own = |word: &str| own.iter().any(|declaration| declaration.name == word);
         expression.chars().all(is_plain) && !identifiers(expression).any(is_own)
@@ -180,7 +180,12 @@ mod tests {
         let text = "#define B 64\nconstexpr int C = 2;\ntemplate <int R> __global__ void k() { int n = B; float w[4]; w[0] = 0; }\nconst int D = 1;";
         let tree = Rc::new(SyntaxTree::example("a.cu", text));
         let array = PrivateVariable::at(&tree, occurrences(text, "w").next().unwrap()).unwrap();
-        assert!(array.can_spell("32 * R") && !array.can_spell("n * 2") && !array.can_spell("f<2>::x"));
+        assert!(
+            array.can_spell("32 * R")
+                && array.can_spell("größe")
+                && !array.can_spell("n * 2")
+                && !array.can_spell("f<2>::x")
+        );
         let known = ["B", "C", "D", "R", "n"].map(|name| array.is_known_constant(name));
         assert_eq!(known, [true, true, false, false, false]);
     }
