@@ -15,7 +15,7 @@ use crate::rewrite::facts::sites::offset_of;
 use crate::rewrite::facts::sites::trees;
 use crate::rewrite::unroll::for_loop::has_known_length;
 
-/// A variable under the name that one function knows it by.
+/// The array as one function names it: the variable itself, or a reference parameter bound to it.
 pub struct Holder {
     pub tree: Rc<SyntaxTree>,
     pub declaration: Declaration,
@@ -76,7 +76,7 @@ impl Holder {
         self.tree.root()?.named_descendant_for_byte_range(self.declaration.range.0, self.declaration.range.1)
     }
 
-    /// What stands between the brackets of the declaration; `None` where pointers take part.
+    /// The declared extents; `None` for pointers.
     pub fn extents(&self) -> Option<Vec<Option<Node<'_>>>> {
         let mut extents = Vec::new();
         let mut node = self.name_node()?;
@@ -114,7 +114,7 @@ impl Holder {
         Some(uses)
     }
 
-    /// The first subscripts of those uses that choose from the whole array: `a[index]`.
+    /// The outermost subscripts with a computed index: `a[index]`.
     pub fn computed_subscripts<'h>(&'h self, object: &StackObject) -> Option<Vec<Node<'h>>> {
         let first = |path: Path<'h>| match path.steps.first() {
             Some(Step::Index(subscript)) => Some(*subscript),

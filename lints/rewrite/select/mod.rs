@@ -37,7 +37,7 @@ pub enum Form {
     Select,
 }
 
-/// All accesses of an object that have a computed index, as selects.
+/// The selects for all accesses with a computed index.
 pub struct Selection {
     pub rewrite: Rewrite,
     /// The most elements that one access chooses from, where the source tells.
@@ -51,8 +51,8 @@ pub struct Selection {
 /// How elements are written, in the order in which that is tried.
 pub const FORMS: [Form; 2] = [Form::Branch, Form::Select];
 
-/// Accesses of all elements, of which one is chosen, in place of all accesses with a computed index; loops over the array
-/// are unrolled with them, since one index that is no constant is enough to keep all of it in memory.
+/// Replaces every access with a computed index by a select over all elements. Loops over the array are unrolled too: one index that is not
+/// constant keeps the whole array in local memory.
 pub fn suggestion(object: &StackObject, form: Form) -> Option<Suggestion> {
     let selection = selection(object, form, &[])?;
     // Without an access that writes, the forms are one.

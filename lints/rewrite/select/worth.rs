@@ -19,7 +19,7 @@ const UNIFORM_ELEMENTS: u64 = 4;
 /// they had with local memory, and three chains over a stack of 32 elements at 0.43.
 const MOST_SELECTS: u64 = 64;
 
-/// Whether a selection is worth its instructions.
+/// Whether the selects are not slower than the local accesses that they replace.
 pub fn is_worth(object: &StackObject, selection: &Selection) -> bool {
     let is_walked_deeper = is_walked_deeper(object);
     let limit = match selection.has_writes {

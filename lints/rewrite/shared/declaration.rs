@@ -10,7 +10,7 @@ use lmem_frame::StackObject;
 
 use crate::rewrite::facts::sites::located;
 
-/// A variable of a kernel, or of a function that runs on the device alone.
+/// A thread-private variable of a kernel or of a `__device__` function.
 pub struct PrivateVariable {
     pub tree: Rc<SyntaxTree>,
     /// Of its name where it is declared.
@@ -19,15 +19,15 @@ pub struct PrivateVariable {
     pub is_of_kernel: bool,
 }
 
-/// The threads that have a place each.
-pub struct Columns<'a> {
+/// The threads of a block, for the size of a shared array and a thread's index into it.
+pub struct BlockThreads<'a> {
     /// Their number, as the kernel may spell it.
     pub count: &'a str,
     /// The thread's own: `threadIdx.x`.
     pub own: &'a str,
 }
 
-/// What the declaration is made of.
+/// The parts of a variable's declaration.
 pub struct Declared<'t> {
     pub statement: Node<'t>,
     /// With the initialiser.
@@ -43,20 +43,20 @@ pub struct Declared<'t> {
 }
 
 impl Declared<'_> {
-    /// The extent of an array of one dimension, where it is a constant of the text.
+    /// The extent of a one-dimensional array, where it is a constant expression.
     pub fn elements(&self, tree: &SyntaxTree) -> Option<i64> {
         let [extent] = self.extents.as_slice() else { return None };
         tree.value_of(*extent)
     }
 }
 
-/// How many elements the declaration of an array of one dimension names, the same in all instances of a template.
+/// The declared extent of a one-dimensional array, where it is the same in all instances of a template.
 pub fn declared_elements(object: &StackObject) -> Option<u64> {
     let (tree, offset) = located(object, &object.variable.as_ref()?.span)?;
     u64::try_from(declared(tree, offset)?.elements(tree)?).ok()
 }
 
-/// The variable of the source that the object is, where a kernel declares it.
+/// The variable that an object of the frame stands for.
 pub fn private_variable(object: &StackObject) -> Option<PrivateVariable> {
     let variable = object.variable.as_ref()?;
     let (tree, offset) = located(object, &variable.span)?;
@@ -74,7 +74,7 @@ impl PrivateVariable {
         })
     }
 
-    /// Whether an expression means the same in the variable's place as in the head of the kernel.
+    /// Whether an expression of the kernel's head has the same meaning at the variable's declaration.
     pub fn can_spell(&self, expression: &str) -> bool {
         let node = self.tree.node_at(self.offset);
         let Some(function) = node.and_then(enclosing_function) else { return false };

@@ -12,7 +12,7 @@ use super::body::{has_meetings, is_compared, is_used_first};
 use super::bound::{Bound, open_bound};
 use super::for_loop::ForLoop;
 
-/// The edits of one loop.
+/// One loop with a constant bound and a guard inside.
 pub struct Guard {
     pub edits: Vec<Edit>,
     /// The loop cannot have run further than to the array's extent: each of its rounds uses the element of its number.
