@@ -20,8 +20,8 @@ use super::facts::purity::{is_pure, takes_values};
 use super::facts::sites::{functions_named, located};
 use crate::framework::LintContext;
 
-/// The variable as an argument and a result of the functions that get its address. With `-rdc=true` other files may call them
-/// by their own declarations, which only the linker would miss.
+/// Passes and returns the variable by value in the functions that take its address. Refused with `-rdc=true`: other files may declare and call
+/// them, which only the linker would notice.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     let name = &object.variable.as_ref().filter(|_| !cx.unit.is_relocatable())?.name;
     let title = format!("pass `{name}` by value and return the changed value");

@@ -3,7 +3,7 @@
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::edit::conflict;
 
-/// Edits that only make sense together.
+/// Edits that belong together, and what is known of them as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rewrite {
     /// In order, each once.
@@ -21,7 +21,7 @@ pub struct Rewrite {
 }
 
 impl Rewrite {
-    /// Edits of which nothing else is known.
+    /// A rewrite of which only the applicability is known.
     pub fn new(applicability: Applicability, mut edits: Vec<Edit>) -> Self {
         edits.sort();
         edits.dedup();

@@ -15,7 +15,7 @@ use crate::framework::LintContext;
 use crate::rewrite::Rewrite;
 use crate::rewrite::facts::sites::{functions_named, trees};
 
-/// `__forceinline__` in place of `__noinline__` for all functions, mangled, that an object is handed to.
+/// Replaces `__noinline__` by `__forceinline__` in the functions (mangled names) that receive an object's address.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject, functions: &[String]) -> Option<Suggestion> {
     let names: BTreeSet<String> = functions.iter().map(|function| format!("`{}`", demangle(function))).collect();
     let edits = functions.iter().flat_map(|function| in_trees(object, function)).collect();

@@ -17,8 +17,7 @@ const FUNCTIONS: [&str; 4] = ["sin", "cos", "tan", "sincos"];
 /// Deeper expressions are not searched for a factor π.
 const MAX_DEPTH: usize = 16;
 
-/// Functions of multiples of π in place of the others. Single for double precision, or a fast function, loses more than last digits: that is
-/// advice, and no edit.
+/// Replaces `sin(M_PI * x)` by `sinpi(x)`. Single precision or fast intrinsics lose more than last digits, so they are advice and no edit.
 pub fn suggestion(object: &StackObject) -> Suggestion {
     let title = "use the functions of multiples of π (more exact, so last digits and results near zero differ)";
     Rewrite::new(Applicability::MaybeIncorrect, multiples_of_pi(object)).suggestion(title)

@@ -19,8 +19,8 @@ const MOST_ELEMENTS: i64 = 4096;
 /// Columns that a line of values takes.
 const LINE_WIDTH: usize = 100;
 
-/// The declaration with all values, as `static constexpr`, and none of the assignments; `None` where anything else writes to the
-/// table. Where something writes to it through a pointer, the compiler refuses that.
+/// Replaces the declaration and its assignments by one `static constexpr` declaration with all values; `None` where anything else writes to the
+/// table. A write through a pointer does not compile then, which the recompilation shows.
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let variable = object.variable.as_ref()?;
     let (tree, offset) = located(object, &variable.span)?;

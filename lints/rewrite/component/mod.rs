@@ -24,7 +24,7 @@ use crate::rewrite::select::place::place;
 /// A chain of selects over more components would be longer than the loads that it saves.
 const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
 
-/// A select over the components, and a shift, in place of an index.
+/// Replaces a computed index into a vector by a select over its components, and a shift.
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let name = &object.variable.as_ref()?.name;
     let title = format!("select the component of `{name}` and extract the part with a shift");

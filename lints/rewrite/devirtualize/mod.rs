@@ -10,7 +10,7 @@ use self::table::FunctionTable;
 use crate::framework::LintContext;
 use crate::rewrite::Rewrite;
 
-/// A `switch` in place of the tables whose functions get an object's address.
+/// Replaces the function tables that receive an object's address by a `switch`.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     offer(cx, table::of_object(object))
 }

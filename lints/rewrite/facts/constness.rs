@@ -11,7 +11,7 @@ use cuda_syntax::{SyntaxTree, types};
 use crate::rewrite::facts::evaluation::is_in_lambda;
 use crate::rewrite::facts::purity::is_pure_call;
 
-/// Whether all uses of the variable whose name stands at an offset mean the same with `const`.
+/// Whether adding `const` to the variable declared at an offset changes no overload and no conversion in its uses.
 pub fn may_be_const(tree: &SyntaxTree, offset: usize) -> bool {
     let uses = || {
         let name = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
@@ -23,7 +23,7 @@ pub fn may_be_const(tree: &SyntaxTree, offset: usize) -> bool {
     uses().unwrap_or(false)
 }
 
-/// Whether a use reads a value of the variable, whatever its constness.
+/// Whether a use reads a value, so that constness cannot matter.
 pub fn reads_a_value(tree: &SyntaxTree, used: Node<'_>) -> bool {
     // What a lambda captures, and with which type, its own text does not show.
     if is_in_lambda(used) {

@@ -5,7 +5,8 @@ use cuda_syntax::ast::{Field, Kind, Node};
 
 use super::purity::takes_values;
 
-/// The statement that evaluates an expression before anything else of it happens, and whether it always does.
+/// The statement that evaluates an expression, and whether it does so only on a condition (`?:`, `&&`). `None` where code cannot be inserted
+/// before that evaluation.
 pub fn site(expression: Node<'_>) -> Option<(Node<'_>, bool)> {
     let mut node = expression;
     let mut is_conditional = false;
@@ -59,7 +60,7 @@ pub fn is_value_argument(tree: &SyntaxTree, list: Node<'_>) -> bool {
     }
 }
 
-/// Whether a lambda of its function holds a node.
+/// Whether a node lies in a lambda.
 pub fn is_in_lambda(node: Node<'_>) -> bool {
     let is_function = |node: &Node<'_>| matches!(node.kind(), Kind::LambdaExpression | Kind::FunctionDefinition);
     node.ancestors().skip(1).find(is_function).is_some_and(|around| around.kind() == Kind::LambdaExpression)

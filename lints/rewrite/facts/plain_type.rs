@@ -8,7 +8,7 @@ use cuda_syntax::{SyntaxTree, types};
 /// Types in types, and names for names, are followed this far.
 const MAX_STEPS: usize = 6;
 
-/// Whether a type has no constructor with anything to do. `argument` gives what the parameter of a template stands for.
+/// Whether a type is trivially default-constructible. `argument` gives what the parameter of a template stands for.
 pub fn is_plain(tree: &SyntaxTree, type_text: &str, argument: &dyn Fn(&str) -> Option<String>) -> bool {
     is_plain_within(tree, type_text, argument, MAX_STEPS)
 }

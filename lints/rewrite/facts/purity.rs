@@ -92,7 +92,7 @@ const PURE_PREFIXES: [&str; 24] = [
 /// Functions that take their last arguments as values, and write to what the first one points to.
 const WRITING: [&str; 3] = ["atomic", "__shfl", "__st"];
 
-/// Whether nothing but the value of an expression changes by its evaluation.
+/// Whether an expression has no side effects.
 pub fn is_pure(tree: &SyntaxTree, node: Node<'_>) -> bool {
     let is_known = match node.kind() {
         Kind::CallExpression => is_pure_call(tree, node),
@@ -117,7 +117,7 @@ pub fn is_pure(tree: &SyntaxTree, node: Node<'_>) -> bool {
     is_known && node.children().all(|child| is_pure(tree, child))
 }
 
-/// Whether an expression is made of names and numbers alone: it reads no memory, and can be evaluated anywhere.
+/// Whether an expression is arithmetic on names and numbers: it reads no memory, and is safe to evaluate anywhere.
 pub fn is_arithmetic(tree: &SyntaxTree, node: Node<'_>) -> bool {
     match node.kind() {
         Kind::Identifier
@@ -160,12 +160,12 @@ pub fn is_name_path(node: Node<'_>) -> bool {
     }
 }
 
-/// What CUDA calls a thread and its neighbours.
+/// Whether a name is one of CUDA's built-in variables.
 pub fn is_builtin(name: &str) -> bool {
     matches!(name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "warpSize")
 }
 
-/// Whether a function takes its arguments as values, so that none of them can be written.
+/// Whether a function takes its arguments by value, so that it cannot write them.
 pub fn takes_values(tree: &SyntaxTree, called: Node<'_>) -> bool {
     let name = last_name(tree.slice(called));
     is_expression(tree, called)
@@ -174,7 +174,7 @@ pub fn takes_values(tree: &SyntaxTree, called: Node<'_>) -> bool {
         || is_defined_with_values(tree, name)
 }
 
-/// Whether a call does nothing but give a value; its arguments are not looked at.
+/// Whether the called function has no side effects; the arguments are not looked at.
 pub fn is_pure_call(tree: &SyntaxTree, call: Node<'_>) -> bool {
     call.field(Field::Function).is_some_and(|called| is_expression(tree, called) || is_pure_function(tree, called))
 }

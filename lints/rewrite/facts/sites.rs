@@ -34,17 +34,17 @@ impl DeclarationSite {
         self.tree.is_within_kernel(self.range.start)
     }
 
-    /// Whether nothing else is chosen or written where the variable is `const`.
+    /// Whether the variable may be declared `const` without changing the program.
     pub fn may_be_const(&self) -> bool {
         self.has("const") || self.has("constexpr") || super::constness::may_be_const(&self.tree, self.name)
     }
 
-    /// Words before the declaration.
+    /// Inserts words before the declaration.
     pub fn prefix(&self, words: &str) -> Option<Edit> {
         self.tree.insertion(self.range.start, words)
     }
 
-    /// The declaration without a qualifier that stands in it once.
+    /// Removes a qualifier that occurs once in the declaration.
     pub fn without(&self, qualifier: &str) -> Option<Edit> {
         let node = self.tree.root()?.named_descendant_for_byte_range(self.range.start, self.range.end)?;
         let mut found = words(&self.tree, node, qualifier);
@@ -62,7 +62,7 @@ fn words<'v>(tree: &'v SyntaxTree, node: Node<'v>, word: &'v str) -> impl Iterat
     words.map(|node| node.byte_range())
 }
 
-/// Texts that the accesses and escapes lie in, each once.
+/// The syntax trees of all accesses and escapes, each once.
 pub fn trees<'a>(object: &StackObject<'a>) -> Vec<&'a Rc<SyntaxTree>> {
     let of_accesses = object.accesses.iter().flat_map(|access| &access.places);
     let places = of_accesses.chain(object.escapes.iter().flat_map(|escape| &escape.places));

@@ -4,7 +4,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node, Pointer};
 use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, enclosing_function, resolve, role};
 
-/// A variable of the function's own that the loop does not write, and that nothing else can reach.
+/// Whether a local variable is loop-invariant: the loop does not write it, and no pointer, reference or lambda reaches it.
 pub fn is_steady(tree: &SyntaxTree, name: Node<'_>, body: Node<'_>) -> bool {
     let Some(function) = enclosing_function(name) else { return false };
     let text = tree.slice(name);
@@ -17,7 +17,7 @@ pub fn is_steady(tree: &SyntaxTree, name: Node<'_>, body: Node<'_>) -> bool {
     is_own && !may_write(tree, body, text) && !is_reachable(tree, function, text)
 }
 
-/// Whether a statement writes to a variable, or hands it to a function, which may take it by reference.
+/// Whether a statement may write a variable, by passing it to a function too: that may take a reference.
 pub fn may_write(tree: &SyntaxTree, body: Node<'_>, name: &str) -> bool {
     tree.named(body, name).any(|node| role(access_path(node)).1)
 }

@@ -28,8 +28,7 @@ use super::select::{FORMS, Form, selection};
 use super::unroll::Unrolled;
 use super::unroll::for_loop::{ForLoop, for_loops, step};
 
-/// Loops that visit all elements from some element on, in the order of the elements; what is left with a computed index
-/// selects its element.
+/// Makes loops over a ring visit the elements in index order. Other accesses with a computed index become selects.
 pub fn suggestions(object: &StackObject) -> Vec<Suggestion> {
     let Some(ordered) = ordered(object) else { return Vec::new() };
     FORMS.iter().filter_map(|form| suggestion(object, &ordered, *form)).collect()

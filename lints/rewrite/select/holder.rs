@@ -8,12 +8,14 @@ use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, resolv
 use cuda_syntax::{SyntaxTree, types};
 use lmem_frame::{Access, Place, StackObject};
 
-use crate::rewrite::facts::evaluation::{is_in_lambda, is_value_argument, site};
+use super::path::{Path, Step};
+use super::role::{Role, role};
+use crate::rewrite::facts::evaluation::site;
 use crate::rewrite::facts::sites::offset_of;
 use crate::rewrite::facts::sites::trees;
 use crate::rewrite::unroll::for_loop::has_known_length;
 
-/// A variable under the name that one function knows it by.
+/// The array as one function names it: the variable itself, or a reference parameter bound to it.
 pub struct Holder {
     pub tree: Rc<SyntaxTree>,
     pub declaration: Declaration,
@@ -45,16 +47,6 @@ pub struct Dimension<'t> {
     pub count: Option<u64>,
 }
 
-/// What a statement does with an element.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Role<'t> {
-    Read,
-    /// The statement is this assignment, increment or decrement.
-    Write(Node<'t>),
-    /// The statement uses the value of this increment or decrement.
-    Step(Node<'t>),
-}
-
 impl Holder {
     fn at(tree: &Rc<SyntaxTree>, offset: usize) -> Option<Self> {
         let node = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
@@ -84,7 +76,7 @@ impl Holder {
         self.tree.root()?.named_descendant_for_byte_range(self.declaration.range.0, self.declaration.range.1)
     }
 
-    /// What stands between the brackets of the declaration; `None` where pointers take part.
+    /// The declared extents; `None` for pointers.
     pub fn extents(&self) -> Option<Vec<Option<Node<'_>>>> {
         let mut extents = Vec::new();
         let mut node = self.name_node()?;
@@ -122,7 +114,7 @@ impl Holder {
         Some(uses)
     }
 
-    /// The first subscripts of those uses that choose from the whole array: `a[index]`.
+    /// The outermost subscripts with a computed index: `a[index]`.
     pub fn computed_subscripts<'h>(&'h self, object: &StackObject) -> Option<Vec<Node<'h>>> {
         let first = |path: Path<'h>| match path.steps.first() {
             Some(Step::Index(subscript)) => Some(*subscript),
@@ -289,51 +281,6 @@ impl Holder {
     }
 }
 
-/// A variable with the subscripts and members behind it.
-struct Path<'t> {
-    node: Node<'t>,
-    steps: Vec<Step<'t>>,
-    /// Nothing else stands behind it.
-    is_whole: bool,
-}
-
-enum Step<'t> {
-    Index(Node<'t>),
-    Field(Node<'t>),
-}
-
-impl<'t> Path<'t> {
-    fn of(name: Node<'t>) -> Option<Self> {
-        let (mut node, mut steps) = (name, Vec::new());
-        loop {
-            let parent = node.parent()?;
-            let is_argument = parent.field(Field::Argument) == Some(node);
-            match parent.kind() {
-                Kind::SubscriptExpression if is_argument => steps.push(Step::Index(parent)),
-                Kind::FieldExpression if is_argument => {
-                    if parent.field(Field::Operator).is_none_or(|operator| !operator.is_token(".")) {
-                        return Some(Self { node, steps, is_whole: true });
-                    }
-                    let is_name = parent.field(Field::Field).is_some_and(|it| it.kind() == Kind::FieldIdentifier);
-                    if !is_name {
-                        return Some(Self { node, steps, is_whole: false });
-                    }
-                    steps.push(Step::Field(parent));
-                }
-                _ => return Some(Self { node, steps, is_whole: true }),
-            }
-            node = parent;
-        }
-    }
-
-    fn indices(&self) -> impl Iterator<Item = Node<'t>> + '_ {
-        self.steps.iter().filter_map(|step| match step {
-            Step::Index(subscript) => Subscript::of(*subscript).and_then(Subscript::index),
-            Step::Field(_) => None,
-        })
-    }
-}
-
 fn is_plain_extent(text: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')');
     !text.is_empty() && text.chars().all(is_part)
@@ -359,54 +306,4 @@ fn is_static(tree: &Rc<SyntaxTree>, index: Node<'_>) -> bool {
         Kind::UpdateExpression | Kind::AssignmentExpression => false,
         _ => true,
     })
-}
-
-/// What becomes of an element; `None` where it may be written in a way that the statement does not show.
-fn role<'t>(tree: &SyntaxTree, expression: Node<'t>) -> Option<Role<'t>> {
-    let mut node = expression;
-    loop {
-        let parent = node.parent()?;
-        let is_field = |field: Field| parent.field(field) == Some(node);
-        let is_statement = parent.parent().is_some_and(|around| around.kind() == Kind::ExpressionStatement);
-        let is_direct = node == expression;
-        match parent.kind() {
-            Kind::AssignmentExpression if is_field(Field::Left) => {
-                return (is_statement && is_direct).then_some(Role::Write(parent));
-            }
-            Kind::UpdateExpression if is_direct && !is_statement => return Some(Role::Step(parent)),
-            Kind::UpdateExpression => return is_direct.then_some(Role::Write(parent)),
-            Kind::ParenthesizedExpression => {}
-            Kind::ConditionalExpression if !is_field(Field::Condition) => {}
-            Kind::ArgumentList => return is_value_argument(tree, parent).then_some(Role::Read),
-            Kind::InitDeclarator => {
-                let declarator = parent.field(Field::Declarator)?;
-                return (declarator.kind() != Kind::ReferenceDeclarator).then_some(Role::Read);
-            }
-            Kind::PointerExpression => {
-                return parent.child(0).is_some_and(|operator| operator.is_token("*")).then_some(Role::Read);
-            }
-            Kind::CastExpression => {
-                let is_value = parent.field(Field::Type).is_some_and(|it| !tree.slice(it).contains('&'));
-                return is_value.then_some(Role::Read);
-            }
-            Kind::ReturnStatement => {
-                let function = enclosing_function(parent)?;
-                let head = function.field(Field::Declarator)?;
-                let is_value = head.kind() != Kind::ReferenceDeclarator && !is_in_lambda(parent);
-                return is_value.then_some(Role::Read);
-            }
-            Kind::CallExpression | Kind::CommaExpression => return None,
-            Kind::BinaryExpression
-            | Kind::UnaryExpression
-            | Kind::AssignmentExpression
-            | Kind::SubscriptExpression
-            | Kind::SubscriptArgumentList
-            | Kind::FieldExpression
-            | Kind::InitializerList
-            | Kind::ConditionClause
-            | Kind::ConditionalExpression => return Some(Role::Read),
-            _ => return None,
-        }
-        node = parent;
-    }
 }

@@ -3,8 +3,10 @@
 
 mod effects;
 pub mod holder;
+mod path;
 pub mod place;
 mod read;
+mod role;
 mod step;
 mod text;
 mod update;
@@ -21,7 +23,8 @@ use lmem_base::edit::are_apart;
 use lmem_frame::StackObject;
 
 use self::effects::Effects;
-use self::holder::{Holder, IndexedUse, Role, holders};
+use self::holder::{Holder, IndexedUse, holders};
+use self::role::Role;
 use super::Rewrite;
 use super::unroll::Unrolled;
 
@@ -34,11 +37,13 @@ pub enum Form {
     Select,
 }
 
-/// All accesses of an object that have a computed index, as selects.
+/// The selects for all accesses with a computed index.
 pub struct Selection {
     pub rewrite: Rewrite,
     /// The most elements that one access chooses from, where the source tells.
     pub elements: Option<u64>,
+    /// How many elements all accesses together choose from: a select or a branch for each.
+    pub selects: u64,
     /// There are accesses that write.
     pub has_writes: bool,
 }
@@ -46,8 +51,8 @@ pub struct Selection {
 /// How elements are written, in the order in which that is tried.
 pub const FORMS: [Form; 2] = [Form::Branch, Form::Select];
 
-/// Accesses of all elements, of which one is chosen, in place of all accesses with a computed index; loops over the array
-/// are unrolled with them, since one index that is no constant is enough to keep all of it in memory.
+/// Replaces every access with a computed index by a select over all elements. Loops over the array are unrolled too: one index that is not
+/// constant keeps the whole array in local memory.
 pub fn suggestion(object: &StackObject, form: Form) -> Option<Suggestion> {
     let selection = selection(object, form, &[])?;
     // Without an access that writes, the forms are one.
@@ -69,26 +74,44 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
         return None;
     }
     let holders = holders(object)?;
-    let (mut edits, mut elements) = (Vec::new(), None);
+    let (mut edits, mut elements, mut selects) = (Vec::new(), None, 0_u64);
     let (mut is_any, mut has_writes, mut is_within_kernel) = (false, false, true);
     for holder in &holders {
         let uses = holder.uses(object, done)?;
         is_any |= !uses.is_empty();
         for found in &uses {
             let count = found.dimensions.iter().try_fold(1u64, |all, one| all.checked_mul(one.count?));
-            elements = elements.max(count.or_else(|| object.elements()));
+            let count = count.or_else(|| object.elements());
+            elements = elements.max(count);
             has_writes |= found.role != Role::Read;
             is_within_kernel &= holder.tree.is_within_kernel(found.node.start_byte());
         }
         let mut writer = Writer::new(holder, form)?;
         for statement in by_statement(uses) {
+            selects = selects.saturating_add(selects_of(&holder.tree, &statement));
             edits.extend(writer.statement(&statement)?);
         }
     }
     let rewrite = Rewrite::new(Applicability::MaybeIncorrect, edits);
     let rewrite = rewrite.within_kernel(is_within_kernel).keeping_loops(true);
     let is_fit = (is_any || !done.is_empty()) && are_apart(&rewrite.edits);
-    is_fit.then_some(Selection { rewrite, elements, has_writes })
+    is_fit.then_some(Selection { rewrite, elements, selects, has_writes })
+}
+
+/// How many elements the uses in a statement choose from; one that is used twice is chosen once.
+fn selects_of(tree: &SyntaxTree, uses: &[IndexedUse<'_>]) -> u64 {
+    let mut known: Vec<&str> = Vec::new();
+    let chosen = uses.iter().filter(|found| {
+        let text = tree.slice(found.node);
+        let is_new = !known.contains(&text);
+        known.push(text);
+        is_new
+    });
+    let count = |found: &IndexedUse<'_>| {
+        let counts = found.dimensions.iter().map(|dimension| dimension.count.unwrap_or(1));
+        counts.fold(1, u64::saturating_mul)
+    };
+    chosen.map(count).fold(0, u64::saturating_add)
 }
 
 /// The uses of each statement, inner ones first.
@@ -207,10 +230,14 @@ mod tests {
         template <int W> __global__ void k(float* in, int n, float* out, State state, int* p) {\n\
         \x20   float a[W], b[4][8];\n    int c[6];\n    float3 v[5];\n";
 
-    /// The statements of a kernel after the edits for one of its arrays; `None` where there are none.
-    pub(super) fn edited(name: &str, form: Form, body: &str) -> Option<String> {
-        let text = format!("{HEAD}{body}\n}}\n");
-        let example = Example::new(&text);
+    /// Asks something of one of the arrays of a kernel, with accesses of unknown elements in all statements.
+    pub(super) fn with_object<R>(
+        name: &str,
+        text: &str,
+        body: &str,
+        ask: impl FnOnce(&StackObject<'_>) -> Option<R>,
+    ) -> Option<R> {
+        let example = Example::new(text);
         let (views, facts) = (example.views(), UnitFacts::default());
         let id = views.id(Example::NAME)?;
         let tree = views.tree(id);
@@ -239,7 +266,18 @@ mod tests {
                 Some(access)
             })
             .collect();
-        let selection = selection(&StackObject::new(&object, &facts, &views), form, &[])?;
+        ask(&StackObject::new(&object, &facts, &views))
+    }
+
+    /// A kernel with these statements.
+    pub(super) fn kernel(body: &str) -> String {
+        format!("{HEAD}{body}\n}}\n")
+    }
+
+    /// The statements of a kernel after the edits for one of its arrays; `None` where there are none.
+    pub(super) fn edited(name: &str, form: Form, body: &str) -> Option<String> {
+        let text = kernel(body);
+        let selection = with_object(name, &text, body, |object| selection(object, form, &[]))?;
         let edited = apply(&text, &selection.rewrite.edits.iter().collect::<Vec<_>>())?;
         let body = edited.strip_prefix(HEAD)?.strip_suffix("\n}\n")?;
         Some(body.to_string())

@@ -6,7 +6,8 @@ use cuda_syntax::ast::{Field, Kind, Node};
 
 use super::{Lines, Writer};
 use crate::rewrite::facts::purity::{is_arithmetic, is_pure};
-use crate::rewrite::select::holder::{IndexedUse, Role};
+use crate::rewrite::select::holder::IndexedUse;
+use crate::rewrite::select::role::Role;
 
 impl Writer<'_> {
     /// `a[i] = max(a[i], value)`: the only element that is read is the one that is written.

@@ -12,13 +12,13 @@ use cuda_syntax::tree::{access_path, enclosing_function, resolve};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::Edit;
 
-use super::declaration::{Columns, Declared, PrivateVariable, declared};
+use super::declaration::{BlockThreads, Declared, PrivateVariable, declared};
 use crate::rewrite::facts::plain_type;
 
 impl PrivateVariable {
     /// A column for each thread; `None` where the variable is no array, is used as a whole, or its elements are made by a
     /// constructor. `argument` gives what the parameter of a template stands for.
-    pub fn columns(&self, columns: &Columns<'_>, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Edit>> {
+    pub fn columns(&self, threads: &BlockThreads<'_>, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Edit>> {
         let tree = &*self.tree;
         let declared = declared(tree, self.offset).filter(|declared| !declared.extents.is_empty())?;
         let type_text = tree.slice(declared.statement.field(Field::Type)?);
@@ -27,14 +27,14 @@ impl PrivateVariable {
         if !is_plain {
             return None;
         }
-        let mut edits = declaration(tree, &declared, &name, columns)?;
+        let mut edits = declaration(tree, &declared, &name, threads)?;
         if let Some(initializer) = declared.initializer {
             let zero = zero(tree, &declared, initializer)?;
-            edits.push(fill(tree, &declared, &name, columns, zero)?);
+            edits.push(fill(tree, &declared, &name, threads, zero)?);
         }
         for used in uses(tree, &declared)? {
             edits.push(tree.replacement(used.name, &name)?);
-            edits.push(tree.replacement(used.end - 1..used.end, &format!("][{}]", columns.own))?);
+            edits.push(tree.replacement(used.end - 1..used.end, &format!("][{}]", threads.own))?);
         }
         edits.sort();
         Some(edits)
@@ -42,9 +42,14 @@ impl PrivateVariable {
 }
 
 /// The declaration as one of shared memory. Other variables of the statement stay behind.
-fn declaration(tree: &SyntaxTree, declared: &Declared<'_>, name: &str, columns: &Columns<'_>) -> Option<Vec<Edit>> {
+fn declaration(
+    tree: &SyntaxTree,
+    declared: &Declared<'_>,
+    name: &str,
+    threads: &BlockThreads<'_>,
+) -> Option<Vec<Edit>> {
     let Declared { statement, whole, declarator, array, .. } = declared;
-    let last = format!("][{}]", columns.count);
+    let last = format!("][{}]", threads.count);
     let Some(removed) = beside_others(tree, declared)? else {
         let initializer = array.end_byte()..whole.end_byte();
         let edits = [
@@ -125,14 +130,20 @@ pub(super) fn loops_over(tree: &SyntaxTree, declared: &Declared<'_>, counters: &
 }
 
 /// A loop over all elements behind the declaration.
-fn fill(tree: &SyntaxTree, declared: &Declared<'_>, name: &str, columns: &Columns<'_>, zero: &str) -> Option<Edit> {
+fn fill(
+    tree: &SyntaxTree,
+    declared: &Declared<'_>,
+    name: &str,
+    threads: &BlockThreads<'_>,
+    zero: &str,
+) -> Option<Edit> {
     let counters: &[&str] = match declared.extents.len() {
         1 => &["element"],
         2 => &["row", "column"],
         _ => return None,
     };
     let (loops, indices) = loops_over(tree, declared, counters)?;
-    let text = format!("{loops}{name}{indices}[{}] = {zero};", columns.own);
+    let text = format!("{loops}{name}{indices}[{}] = {zero};", threads.own);
     let row = declared.statement.end_position().row;
     let mut next = declared.statement.next_sibling()?;
     while next.kind() == Kind::Comment && next.start_position().row == row {
@@ -230,9 +241,9 @@ template <typename T> __global__ void k(float* out, int n) {
         let text = format!("{head}{body}\n}}\n");
         let tree = Rc::new(SyntaxTree::example("a.cu", &text));
         let offset = head.len() + occurrences(body, "w").next()?;
-        let columns = Columns { count: "256", own: "threadIdx.x" };
+        let threads = BlockThreads { count: "256", own: "threadIdx.x" };
         let argument = |name: &str| (name == "T").then(|| "float".to_string());
-        let edits = PrivateVariable::at(&tree, offset)?.columns(&columns, &argument)?;
+        let edits = PrivateVariable::at(&tree, offset)?.columns(&threads, &argument)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited.strip_prefix(head)?.strip_suffix("\n}\n")?.to_string())
     }

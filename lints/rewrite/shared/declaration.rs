@@ -10,7 +10,7 @@ use lmem_frame::StackObject;
 
 use crate::rewrite::facts::sites::located;
 
-/// A variable of a kernel, or of a function that runs on the device alone.
+/// A thread-private variable of a kernel or of a `__device__` function.
 pub struct PrivateVariable {
     pub tree: Rc<SyntaxTree>,
     /// Of its name where it is declared.
@@ -19,15 +19,15 @@ pub struct PrivateVariable {
     pub is_of_kernel: bool,
 }
 
-/// The threads that have a place each.
-pub struct Columns<'a> {
+/// The threads of a block, for the size of a shared array and a thread's index into it.
+pub struct BlockThreads<'a> {
     /// Their number, as the kernel may spell it.
     pub count: &'a str,
     /// The thread's own: `threadIdx.x`.
     pub own: &'a str,
 }
 
-/// What the declaration is made of.
+/// The parts of a variable's declaration.
 pub struct Declared<'t> {
     pub statement: Node<'t>,
     /// With the initialiser.
@@ -43,20 +43,20 @@ pub struct Declared<'t> {
 }
 
 impl Declared<'_> {
-    /// The extent of an array of one dimension, where it is a constant of the text.
+    /// The extent of a one-dimensional array, where it is a constant expression.
     pub fn elements(&self, tree: &SyntaxTree) -> Option<i64> {
         let [extent] = self.extents.as_slice() else { return None };
         tree.value_of(*extent)
     }
 }
 
-/// How many elements the declaration of an array of one dimension names, the same in all instances of a template.
+/// The declared extent of a one-dimensional array, where it is the same in all instances of a template.
 pub fn declared_elements(object: &StackObject) -> Option<u64> {
     let (tree, offset) = located(object, &object.variable.as_ref()?.span)?;
     u64::try_from(declared(tree, offset)?.elements(tree)?).ok()
 }
 
-/// The variable of the source that the object is, where a kernel declares it.
+/// The variable that an object of the frame stands for.
 pub fn private_variable(object: &StackObject) -> Option<PrivateVariable> {
     let variable = object.variable.as_ref()?;
     let (tree, offset) = located(object, &variable.span)?;
@@ -74,11 +74,11 @@ impl PrivateVariable {
         })
     }
 
-    /// Whether an expression means the same in the variable's place as in the head of the kernel.
+    /// Whether an expression of the kernel's head has the same meaning at the variable's declaration.
     pub fn can_spell(&self, expression: &str) -> bool {
         let node = self.tree.node_at(self.offset);
         let Some(function) = node.and_then(enclosing_function) else { return false };
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || " _+-*/()".contains(c);
+        let is_plain = |c: char| c.is_alphanumeric() || " _+-*/()".contains(c);
         let own = self.tree.declarations(function);
         let is_own = |word: &str| own.iter().any(|declaration| declaration.name == word);
         expression.chars().all(is_plain) && !identifiers(expression).any(is_own)
@@ -180,7 +180,12 @@ mod tests {
         let text = "#define B 64\nconstexpr int C = 2;\ntemplate <int R> __global__ void k() { int n = B; float w[4]; w[0] = 0; }\nconst int D = 1;";
         let tree = Rc::new(SyntaxTree::example("a.cu", text));
         let array = PrivateVariable::at(&tree, occurrences(text, "w").next().unwrap()).unwrap();
-        assert!(array.can_spell("32 * R") && !array.can_spell("n * 2") && !array.can_spell("f<2>::x"));
+        assert!(
+            array.can_spell("32 * R")
+                && array.can_spell("größe")
+                && !array.can_spell("n * 2")
+                && !array.can_spell("f<2>::x")
+        );
         let known = ["B", "C", "D", "R", "n"].map(|name| array.is_known_constant(name));
         assert_eq!(known, [true, true, false, false, false]);
     }

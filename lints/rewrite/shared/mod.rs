@@ -1,6 +1,7 @@
 //! A private variable in shared memory, with a place for each thread of the largest block: an array as `[element][thread]`,
 //! a column each; what is used as a whole as a row each.
 
+mod alignment;
 mod columns;
 pub mod declaration;
 mod rows;
@@ -13,7 +14,7 @@ use lmem_frame::{EscapeKind, StackObject};
 use nv_code::PtxFunction;
 use ptx_syntax::{Operand, SpecialRegister};
 
-use self::declaration::{Columns, PrivateVariable, private_variable};
+use self::declaration::{BlockThreads, PrivateVariable, private_variable};
 use super::Rewrite;
 use super::facts::text::split_at_commas;
 use crate::framework::LintContext;
@@ -48,8 +49,8 @@ enum Layout {
     Rows,
 }
 
-/// `float window[32]` as `__shared__ float window_of_block[32][256]`, where a block has room for it. Where nothing tells how
-/// large a block is, the edit has a usual size, for the programmer to write the right one.
+/// Moves the variable to shared memory: `float window[32]` becomes `__shared__ float window_of_block[32][256]`, where a block has room. Where
+/// neither launch bounds nor launches give the block size, the edit has a usual size as a placeholder.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     let variable = own_variable(cx, object)?;
     let layouts = [Layout::Columns, Layout::Rows];
@@ -112,7 +113,7 @@ fn edits(
     block: &Block,
     layout: Layout,
 ) -> Option<Vec<Edit>> {
-    let columns = Columns { count: &block.text, own: OWN_COLUMNS[axes(cx, variable.is_of_kernel)? - 1] };
+    let threads = BlockThreads { count: &block.text, own: OWN_COLUMNS[axes(cx, variable.is_of_kernel)? - 1] };
     // The arguments are the kernel's.
     let parameters = if variable.is_of_kernel { variable.template_parameters() } else { Vec::new() };
     let arguments = template_arguments(&cx.frame.name);
@@ -121,8 +122,8 @@ fn edits(
         arguments.get(position).map(|argument| (*argument).to_string())
     };
     match layout {
-        Layout::Columns => variable.columns(&columns, &argument).filter(|_| object.escapes.is_empty()),
-        Layout::Rows => variable.rows(object, &columns, &argument),
+        Layout::Columns => variable.columns(&threads, &argument).filter(|_| object.escapes.is_empty()),
+        Layout::Rows => variable.rows(object, &threads, &argument),
     }
 }
 

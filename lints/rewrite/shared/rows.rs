@@ -1,6 +1,6 @@
 //! A variable that each thread has for itself, turned into a row of shared memory that is used under the same name: the
 //! declaration makes the name a reference to it, and all uses stay as they are. That serves what methods, functions and
-//! pointers work on, where `private_array.rs` finds no element.
+//! pointers work on, where `columns` finds no element.
 //!
 //! Rows are an odd number of elements long, so that threads that use the same element of theirs meet in no bank. A row is
 //! as aligned as its type asks: a cast to a type that asks for more is refused, since only the compiler knew that the
@@ -13,28 +13,26 @@ use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::StackObject;
 
+use super::alignment::may_lie_anywhere;
 use super::columns::{loops_over, zero};
-use super::declaration::{Columns, Declared, PrivateVariable, declared};
+use super::declaration::{BlockThreads, Declared, PrivateVariable, declared};
 use crate::rewrite::facts::plain_type;
 
 /// Names for the counters of loops that fill an array; there are no more dimensions then.
 const COUNTERS: [&str; 3] = ["element", "column", "layer"];
 /// Elements that are assigned one by one where the initialiser lists them.
 const MOST_LISTED: usize = 8;
-/// Functions that make a pointer from another.
-const CASTS: [&str; 2] = ["reinterpret_cast", "static_cast"];
-
 impl PrivateVariable {
     /// A row for each thread; `None` where the declaration does not show how. `argument` gives what the parameter of a
     /// template stands for.
     pub fn rows(
         &self,
         object: &StackObject,
-        columns: &Columns<'_>,
+        threads: &BlockThreads<'_>,
         argument: &dyn Fn(&str) -> Option<String>,
     ) -> Option<Vec<Edit>> {
         let tree = &*self.tree;
-        if let Some(edits) = self.row_of_parameter(object, columns) {
+        if let Some(edits) = self.row_of_parameter(object, threads) {
             return Some(edits);
         }
         let declared = declared(tree, self.offset)?;
@@ -53,7 +51,7 @@ impl PrivateVariable {
         // With `const` for pointers to what is constant.
         let head = declared.statement.field(Field::Declarator)?.start_byte();
         let type_text = words_of(tree.text().get(declared.statement.start_byte()..head)?);
-        let row = Row { tree, declared: &declared, columns, type_text };
+        let row = Row { tree, declared: &declared, threads, type_text };
         let is_number = types::is_scalar(&row.type_text) || declared.is_of_pointers;
         let lines = match (declared.extents.is_empty(), is_number) {
             (false, _) => row.of_array(argument)?,
@@ -66,7 +64,7 @@ impl PrivateVariable {
 
 impl PrivateVariable {
     /// The same for a parameter that is a structure: `State given` in the head, and `State &state` in the body.
-    fn row_of_parameter(&self, object: &StackObject, columns: &Columns<'_>) -> Option<Vec<Edit>> {
+    fn row_of_parameter(&self, object: &StackObject, threads: &BlockThreads<'_>) -> Option<Vec<Edit>> {
         let tree = &*self.tree;
         let name = tree.root()?.named_descendant_for_byte_range(self.offset, self.offset + 1)?;
         let parameter = name.parent().filter(|parent| parent.kind() == Kind::ParameterDeclaration)?;
@@ -83,7 +81,7 @@ impl PrivateVariable {
         let block = fresh(tree.text(), &format!("{text}_of_block"), &[]);
         let first = first_statement(enclosing_function(name)?)?;
         let ending = tree.line_ending(first.start_byte())?;
-        let lines = object_lines(text, &type_text, &block, columns, &format!("{type_text}({given})")).join(&ending);
+        let lines = object_lines(text, &type_text, &block, threads, &format!("{type_text}({given})")).join(&ending);
         let before = tree.line_before(first.start_byte(), "")?;
         let inserted = Edit { replacement: format!("{lines}{ending}"), ..before };
         Some(vec![tree.replacement(name.byte_range(), &given)?, inserted])
@@ -91,11 +89,11 @@ impl PrivateVariable {
 }
 
 /// Bytes for the rows, and the reference to what a thread makes in its own.
-fn object_lines(name: &str, type_text: &str, block: &str, columns: &Columns<'_>, made: &str) -> Vec<String> {
+fn object_lines(name: &str, type_text: &str, block: &str, threads: &BlockThreads<'_>, made: &str) -> Vec<String> {
     let size = format!("[sizeof({type_text}) | alignof({type_text})]");
     vec![
-        format!("__shared__ alignas({type_text}) unsigned char {block}[{}]{size};", columns.count),
-        format!("{type_text} &{name} = *new ({block}[{}]) {made};", columns.own),
+        format!("__shared__ alignas({type_text}) unsigned char {block}[{}]{size};", threads.count),
+        format!("{type_text} &{name} = *new ({block}[{}]) {made};", threads.own),
     ]
 }
 
@@ -110,7 +108,7 @@ fn has_destructor(tree: &SyntaxTree, type_text: &str) -> bool {
 struct Row<'r> {
     tree: &'r SyntaxTree,
     declared: &'r Declared<'r>,
-    columns: &'r Columns<'r>,
+    threads: &'r BlockThreads<'r>,
     type_text: String,
 }
 
@@ -126,7 +124,7 @@ impl Row<'_> {
 
     /// `__shared__ struct { int own[6]; int gap; } a_of_block[256];` and `auto &a = a_of_block[threadIdx.x].own;`
     fn of_array(&self, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<String>> {
-        let Self { tree, declared, columns, type_text } = self;
+        let Self { tree, declared, threads, type_text } = self;
         let (name, block) = (self.name(), self.block());
         if !declared.is_of_pointers && !plain_type::is_plain(tree, type_text, argument) {
             return None;
@@ -138,7 +136,7 @@ impl Row<'_> {
             let of_instance = || types::evaluate(tree.slice(*extent), &|name| argument(name));
             tree.value_of(*extent).or_else(of_instance).and_then(|count: i64| count.checked_mul(all))
         });
-        let (count, own) = (columns.count, columns.own);
+        let (count, own) = (threads.count, threads.own);
         let mut lines = match elements.is_some_and(|elements| elements % 2 == 1) {
             true => vec![
                 format!("__shared__ {type_text} {before}{block}[{count}]{extents};"),
@@ -180,13 +178,13 @@ impl Row<'_> {
 
     /// `__shared__ int a_of_block[256];` and `int &a = a_of_block[threadIdx.x];`
     fn of_number(&self) -> Option<Vec<String>> {
-        let Self { tree, declared, columns, type_text } = self;
-        let (name, block, own) = (self.name(), self.block(), columns.own);
+        let Self { tree, declared, threads, type_text } = self;
+        let (name, block, own) = (self.name(), self.block(), threads.own);
         if declared.is_of_pointers {
             return None;
         }
         let mut lines = vec![
-            format!("__shared__ {type_text} {block}[{}];", columns.count),
+            format!("__shared__ {type_text} {block}[{}];", threads.count),
             format!("{type_text} &{name} = {block}[{own}];"),
         ];
         match declared.initializer {
@@ -199,7 +197,7 @@ impl Row<'_> {
 
     /// Bytes for the rows, in which each thread makes its object as the declaration did.
     fn of_object(&self) -> Option<Vec<String>> {
-        let Self { tree, declared, columns, type_text } = self;
+        let Self { tree, declared, threads, type_text } = self;
         let (name, block) = (self.name(), self.block());
         if has_destructor(tree, type_text) {
             return None;
@@ -211,7 +209,7 @@ impl Row<'_> {
             }
             Some(value) => format!("{type_text}({})", words_of(tree.slice(value))),
         };
-        Some(object_lines(name, type_text, &block, columns, &made))
+        Some(object_lines(name, type_text, &block, threads, &made))
     }
 
     /// Puts lines in place of the declaration; variables beside it keep their order.
@@ -247,63 +245,6 @@ fn words_of(text: &str) -> String {
 /// A comment would go.
 fn has_no_comments(statement: Node<'_>) -> bool {
     statement.descendants().all(|node| node.kind() != Kind::Comment)
-}
-
-/// Whether nothing counts on more than the alignment of the variable's type: no cast to a type that asks for more, and no
-/// assembly.
-fn may_lie_anywhere(object: &StackObject, tree: &SyntaxTree, name: Node<'_>, type_text: &str) -> bool {
-    let Some(own) = enclosing_function(name) else { return false };
-    let alignment = alignment(type_text);
-    let range = (name.start_byte(), name.end_byte());
-    let mentions = |node: Node<'_>| tree.mentions(node).iter().any(|mention| mention.declaration.range == range);
-    if has_demanding_cast(tree, own, alignment, &mentions) {
-        return false;
-    }
-    let of_accesses = object.accesses.iter().flat_map(|access| &access.places);
-    let places = of_accesses.chain(object.escapes.iter().flat_map(|escape| &escape.places));
-    places.into_iter().all(|place| {
-        let place_view = object.view(place);
-        let root = place_view.root();
-        let node = root.and_then(|root| root.named_descendant_for_byte_range(place.offset, place.offset));
-        // Where a member has a value to start with, there is none.
-        let Some(function) = node.and_then(enclosing_function) else { return true };
-        let is_own = std::ptr::eq(&**place_view, tree) && function == own;
-        is_own || !has_demanding_cast(place_view, function, alignment, &|_| true)
-    })
-}
-
-/// What the toolkit's own types ask for.
-fn alignment(type_text: &str) -> Option<u64> {
-    let (component, whole) = types::shape(type_text)?;
-    Some(if whole.is_power_of_two() { whole } else { component })
-}
-
-fn has_demanding_cast(
-    tree: &SyntaxTree,
-    function: Node<'_>,
-    own: Option<u64>,
-    concerns: &dyn Fn(Node<'_>) -> bool,
-) -> bool {
-    let is_demanding = |node: &Node<'_>| match cast_to(tree, *node) {
-        Some(pointed) => alignment(pointed).zip(own).is_none_or(|(wanted, own)| wanted > own) && pointed != "char",
-        None => node.is_assembly(),
-    };
-    function.descendants().filter(is_demanding).any(concerns)
-}
-
-/// What the pointer or reference that a cast makes leads to.
-fn cast_to<'v>(tree: &'v SyntaxTree, node: Node<'v>) -> Option<&'v str> {
-    let text = match node.kind() {
-        Kind::CastExpression => tree.slice(node.field(Field::Type)?),
-        Kind::CallExpression => {
-            let called = tree.slice(node.field(Field::Function)?);
-            let (function, argument) = called.split_once('<')?;
-            CASTS.contains(&function.trim()).then_some(argument.strip_suffix('>')?)?
-        }
-        _ => return None,
-    };
-    let pointed = text.trim().strip_suffix(['*', '&'])?.trim();
-    Some(pointed.strip_prefix("const ").unwrap_or(pointed).trim())
 }
 
 #[cfg(test)]
@@ -342,9 +283,9 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             let address = Address::Computed(Sources::default());
             object.accesses.push(Access::new(AccessKind::Load, address, vec![place]));
         }
-        let columns = Columns { count: "256", own: "threadIdx.x" };
+        let threads = BlockThreads { count: "256", own: "threadIdx.x" };
         let edits =
-            PrivateVariable::at(tree, offset)?.rows(&StackObject::new(&object, &facts, &views), &columns, &|_| None)?;
+            PrivateVariable::at(tree, offset)?.rows(&StackObject::new(&object, &facts, &views), &threads, &|_| None)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited.strip_prefix(HEAD)?.strip_suffix("\n}\n")?.to_string())
     }

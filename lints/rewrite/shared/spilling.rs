@@ -8,8 +8,8 @@ use nv_code::shared_spilling::{PRAGMA, may_spill};
 use crate::framework::LintContext;
 use crate::rewrite::Rewrite;
 
-/// The pragma as the first statement of the kernel, where ptxas does not refuse it. Toolkits that do not know it ignore it,
-/// which a recompilation shows. `advice` is what would be better still, and has no edit.
+/// Inserts the pragma as the kernel's first statement, where ptxas accepts it. Older toolkits ignore it, which the recompilation shows.
+/// `advice` is a better remedy that has no edit; the title names it first.
 pub fn suggestion(cx: &LintContext<'_>, advice: Option<&str>) -> Option<Suggestion> {
     let function = cx.unit.function(&cx.frame.mangled)?;
     let adds_shared = cx.unit.launches().dynamic_shared(&cx.frame.name) != Some(0);
@@ -20,7 +20,7 @@ pub fn suggestion(cx: &LintContext<'_>, advice: Option<&str>) -> Option<Suggesti
     Some(Rewrite::new(Applicability::MaybeIncorrect, vec![edit]).within_kernel(true).suggestion(title))
 }
 
-/// What asks ptxas for it.
+/// The statement with the pragma.
 pub fn statement() -> String {
     format!("asm volatile (\".pragma \\\"{PRAGMA}\\\";\");")
 }

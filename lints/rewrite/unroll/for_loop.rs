@@ -32,7 +32,7 @@ impl ForLoop {
         self.tree.is_within_kernel(self.start)
     }
 
-    /// `#pragma unroll` before it, in place of one that asks for less.
+    /// Inserts `#pragma unroll`, or replaces a pragma with a smaller factor.
     pub fn unroll(&self) -> Option<Edit> {
         match &self.pragma {
             Some(pragma) => {

@@ -3,7 +3,7 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::identifiers::identifiers;
+use cuda_syntax::identifiers::{identifiers, is_identifier_character};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::Access;
@@ -12,7 +12,7 @@ use super::body::{has_meetings, is_compared, is_used_first};
 use super::bound::{Bound, open_bound};
 use super::for_loop::ForLoop;
 
-/// The edits of one loop.
+/// One loop with a constant bound and a guard inside.
 pub struct Guard {
     pub edits: Vec<Edit>,
     /// The loop cannot have run further than to the array's extent: each of its rounds uses the element of its number.
@@ -63,7 +63,7 @@ impl ForLoop {
                 tree.slice(condition).to_string(),
             ),
             Bound::Start(start) => (
-                tree.replacement(start.byte_range(), &format!("{extent} - 1"))?,
+                tree.replacement(start.byte_range(), &last_below(extent))?,
                 format!("{} <= {}", self.counter(), tree.slice(start)),
             ),
         };
@@ -76,6 +76,14 @@ impl ForLoop {
             extent: value.and_then(|value| u32::try_from(value).ok()),
         })
     }
+}
+
+/// The last index below an extent: `N - 1`, and `N` of `N + 1`.
+fn last_below(extent: &str) -> String {
+    let before = extent.trim_end().strip_suffix('1').and_then(|text| text.trim_end().strip_suffix('+'));
+    // `N + 11` and `2 * +1` end in other sums.
+    let is_operand = |text: &&str| text.ends_with(|c: char| is_identifier_character(c) || c == ')');
+    before.map(str::trim_end).filter(is_operand).map_or_else(|| format!("{extent} - 1"), str::to_string)
 }
 
 /// Whether the text names a function in its definition, in declarations and in one call. What a header has may be called by
@@ -149,6 +157,20 @@ mod tests {
 
     use super::*;
     use lmem_base::edit::apply;
+
+    #[test]
+    fn constants_are_folded() {
+        for (extent, expected) in [
+            ("12", "12 - 1"),
+            ("MAX_DEGREE + 1", "MAX_DEGREE"),
+            ("2 * (N - 1)+1", "2 * (N - 1)"),
+            ("N + 11", "N + 11 - 1"),
+            ("N * +1", "N * +1 - 1"),
+            ("N - 1", "N - 1 - 1"),
+        ] {
+            assert_eq!(last_below(extent), expected, "{extent}");
+        }
+    }
 
     #[test]
     fn loops_over_parameters_run_to_the_extent_of_the_only_array() {

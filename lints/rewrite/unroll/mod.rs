@@ -19,7 +19,7 @@ use super::shared::declaration::declared_elements;
 /// Bytes of a register; an array beyond all of them stays where it is.
 const REGISTER_BYTES: u64 = 4;
 
-/// All loops whose counters index an array, unrolled.
+/// The rewrite that unrolls all loops whose counters index an array.
 pub struct Unrolled {
     pub rewrite: Rewrite,
     /// How many loops there are.

@@ -49,7 +49,7 @@ impl SyntaxTree {
     }
 }
 
-/// Whether an expression is what a call calls.
+/// Whether an expression is the callee of a call.
 pub fn is_callee(node: Node<'_>) -> bool {
     node.parent().and_then(Call::of).is_some_and(|call| call.function() == Some(node))
 }

@@ -17,7 +17,7 @@ use crate::tree::syntax_tree::SyntaxTree;
 /// Names in names: bounds definitions that go round in circles.
 const MAX_DEPTH: usize = 16;
 
-/// A declaration outside of functions that a name may mean.
+/// A declaration at namespace or class scope.
 #[derive(Debug, Clone)]
 pub struct OuterName {
     /// Where the name stands.
@@ -36,7 +36,7 @@ impl SyntaxTree {
         self.value_in(node.start_byte(), node.end_byte(), MAX_DEPTH)?.as_i64()
     }
 
-    /// The value that an expression has where it is written at an offset.
+    /// The value of an expression, with its names looked up at an offset.
     pub fn evaluate(&self, expression: &str, at: usize) -> Option<i64> {
         self.value_of_text(expression, at, MAX_DEPTH)?.as_i64()
     }
@@ -58,7 +58,7 @@ impl SyntaxTree {
         around.any(|node| self.template_parameters(node).iter().any(|parameter| parameter == word))
     }
 
-    /// Whether a text means the same at two places: each of its names is the same macro, or the same declaration.
+    /// Whether every name in an expression resolves to the same macro or declaration at two offsets.
     pub fn means_the_same(&self, expression: &str, one: usize, other: usize) -> bool {
         words_of(expression).all(|name| {
             let is_macro = self.compiled().expansions(self.text(), name).next().is_some();

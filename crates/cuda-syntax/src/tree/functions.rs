@@ -107,7 +107,7 @@ pub fn enclosing_function(node: Node<'_>) -> Option<Node<'_>> {
     node.enclosing(Kind::FunctionDefinition)
 }
 
-/// What a function does first; comments may stand before it.
+/// The first statement of a function's body.
 pub fn first_statement(function: Node<'_>) -> Option<Node<'_>> {
     let body = function.field(Field::Body)?;
     body.children().find(|child| child.is_named() && child.kind() != Kind::Comment)

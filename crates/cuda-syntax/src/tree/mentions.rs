@@ -34,7 +34,7 @@ pub struct Mention {
 }
 
 impl Mention {
-    /// Whether an alias stands for the variable.
+    /// Whether the use is through an alias of the variable.
     pub fn is_by_other_name(&self, text: &str) -> bool {
         text.get(self.identifier.clone()) != Some(self.declaration.name.as_str())
     }

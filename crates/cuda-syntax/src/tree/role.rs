@@ -1,7 +1,7 @@
 //! What is done with an expression: it is read, written, handed on, calculated with.
 use crate::ast::{Field, Kind, Node};
 
-/// Whether an expression is read, written, or handed on.
+/// Whether an expression is read, written, or passed on (as an argument, by address).
 pub fn role(whole: Node<'_>) -> (bool, bool, bool) {
     let Some(parent) = whole.parent() else { return (true, false, false) };
     let is_field = |field: Field| parent.field(field) == Some(whole);

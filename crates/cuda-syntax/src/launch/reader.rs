@@ -1,0 +1,254 @@
+//! Launches in the host code of a text.
+
+use std::collections::BTreeSet;
+
+use crate::ast::{Field, Function, Kind, Node};
+use lmem_base::gpu::MAX_BLOCK_THREADS;
+use lmem_unit::DynamicShared;
+
+use super::{Launch, Launches, base_name};
+use crate::tree::access_path::access_path;
+use crate::tree::role::role;
+use crate::tree::syntax_tree::SyntaxTree;
+use crate::types;
+
+/// Names that stand for names that stand for names.
+const MAX_STEPS: usize = 8;
+
+/// Threads of a block, and how many axes they lie along.
+#[derive(Clone, Copy)]
+struct Block {
+    threads: i64,
+    axes: usize,
+}
+
+pub(super) struct Reader<'a> {
+    pub tree: &'a SyntaxTree,
+}
+
+impl<'a> Reader<'a> {
+    pub fn read(&self) -> Launches {
+        let mut launches = Launches::default();
+        let Some(root) = self.tree.root() else { return launches };
+        let nodes = all_nodes(root);
+        let defined: BTreeSet<&str> = nodes.iter().filter_map(|node| self.defined_kernel(*node)).collect();
+        for node in nodes.iter().filter(|node| node.kind() == Kind::CallExpression) {
+            let Some((kernel, configuration)) = self.launch(*node).filter(|(name, _)| defined.contains(name)) else {
+                continue;
+            };
+            let span = self.tree.span(node.start_byte()..configuration.end_byte());
+            let parts: Vec<Node<'a>> = configuration.named_children().collect();
+            launches.add_shared(kernel, parts.get(2).map_or(DynamicShared::Bytes(0), |bytes| self.bytes(*bytes)));
+            match parts.get(1).and_then(|block| self.block(*block)) {
+                Some((threads, axes)) => launches
+                    .known
+                    .entry(kernel.to_string())
+                    .or_default()
+                    .extend(span.map(|span| Launch { kernel: kernel.to_string(), threads, axes, span })),
+                None => _ = launches.unknown.insert(kernel.to_string()),
+            }
+        }
+        launches.unknown.extend(self.launched_otherwise(&nodes, &launches));
+        launches
+    }
+
+    /// The name of a kernel, where a node is its definition.
+    fn defined_kernel(&self, node: Node<'a>) -> Option<&'a str> {
+        let name = Function::of(node)?.declarator()?.declared_name();
+        let head = self.tree.text().get(node.start_byte()..name.start_byte())?;
+        head.contains("__global__").then(|| self.tree.slice(name))
+    }
+
+    /// The kernel that a call launches, and what stands in `<<<…>>>`.
+    fn launch(&self, call: Node<'a>) -> Option<(&'a str, Node<'a>)> {
+        let configuration = call.children().find(|child| child.kind() == Kind::KernelCallSyntax)?;
+        let function = call.field(Field::Function)?;
+        Some((base_name(self.tree.slice(function)), configuration))
+    }
+
+    /// Kernels whose names stand in places that may launch them: handed to a function, taken the address of, or in a
+    /// macro.
+    fn launched_otherwise(&self, nodes: &[Node<'a>], launches: &Launches) -> Vec<String> {
+        let macros: Vec<&str> =
+            nodes.iter().filter(|node| node.kind() == Kind::PreprocArg).map(|node| self.tree.slice(*node)).collect();
+        let is_in_macro = |name: &str| macros.iter().any(|text| text.contains("<<<") || has_word(text, name));
+        let identifiers = nodes.iter().filter(|node| matches!(node.kind(), Kind::Identifier | Kind::TypeIdentifier));
+        let odd = identifiers.map(|node| (self.tree.slice(*node), node));
+        let odd: BTreeSet<&str> = odd
+            .filter(|(name, _)| launches.known.contains_key(*name))
+            .filter(|(_, node)| !self.is_harmless(**node))
+            .map(|(name, _)| name)
+            .collect();
+        launches.known.keys().filter(|name| odd.contains(name.as_str()) || is_in_macro(name)).cloned().collect()
+    }
+
+    /// Whether a mention of a kernel is its declaration, a launch that was read, or a question to the runtime.
+    fn is_harmless(&self, identifier: Node<'a>) -> bool {
+        let mut node = identifier;
+        while let Some(parent) = node.parent() {
+            let is_field = |field: Field| parent.field(field) == Some(node);
+            match parent.kind() {
+                Kind::TemplateFunction
+                | Kind::QualifiedIdentifier
+                | Kind::ParenthesizedExpression
+                | Kind::PointerExpression
+                | Kind::CastExpression => node = parent,
+                Kind::FunctionDeclarator => return is_field(Field::Declarator),
+                Kind::CallExpression => return is_field(Field::Function) && self.launch(parent).is_some(),
+                Kind::ArgumentList => {
+                    let function = parent.parent().and_then(|call| call.field(Field::Function));
+                    let asks = |name: &str| name.starts_with("cudaFunc") || name.starts_with("cudaOccupancy");
+                    return function.is_some_and(|function| asks(base_name(self.tree.slice(function))));
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// The threads of a block that an expression stands for: a number, or a `dim3`.
+    fn block(&self, expression: Node<'a>) -> Option<(u32, usize)> {
+        let block = self.product(expression, MAX_STEPS)?;
+        let threads = u32::try_from(block.threads).ok().filter(|threads| (1..=MAX_BLOCK_THREADS).contains(threads))?;
+        Some((threads, block.axes))
+    }
+
+    fn product(&self, expression: Node<'a>, steps: usize) -> Option<Block> {
+        let steps = steps.checked_sub(1)?;
+        match expression.kind() {
+            Kind::Identifier => match self.variable(expression, self.tree.slice(expression))? {
+                Some(value) => self.product(value, steps),
+                None => self.line(expression, steps),
+            },
+            Kind::ParenthesizedExpression => self.product(expression.named_child(0)?, steps),
+            Kind::CallExpression => {
+                let function = self.tree.slice(expression.field(Field::Function)?);
+                let arguments = expression.field(Field::Arguments)?;
+                (base_name(function) == "dim3").then(|| self.product(arguments, steps))?
+            }
+            Kind::CompoundLiteralExpression => {
+                let type_name = expression.field(Field::Type).map_or("", |node| self.tree.slice(node));
+                let value = expression.field(Field::Value)?;
+                matches!(type_name, "" | "dim3").then(|| self.product(value, steps))?
+            }
+            // `dim3 block(X, Y)` reads like a function's declaration.
+            Kind::ArgumentList | Kind::InitializerList | Kind::ParameterList => {
+                let values = expression.children().filter(|child| child.is_named() && !child.is_extra());
+                let values: Vec<i64> = values.take(4).map(|value| self.value(value, steps)).collect::<Option<_>>()?;
+                let threads = values.iter().try_fold(1i64, |product, value| product.checked_mul(*value))?;
+                let last = values.iter().rposition(|value| *value != 1).unwrap_or(0);
+                Some(Block { threads, axes: (last + 1).min(3) })
+            }
+            _ => self.line(expression, steps),
+        }
+    }
+
+    /// A block that is a number.
+    fn line(&self, expression: Node<'a>, steps: usize) -> Option<Block> {
+        let threads = self.value(expression, steps)?;
+        Some(Block { threads, axes: 1 })
+    }
+
+    /// The third part of `<<<grid, block, bytes>>>`.
+    fn bytes(&self, expression: Node<'a>) -> DynamicShared {
+        let bytes = self.product(expression, MAX_STEPS).filter(|value| value.axes == 1);
+        let bytes = bytes.and_then(|value| u64::try_from(value.threads).ok());
+        bytes.map_or(DynamicShared::Unknown, DynamicShared::Bytes)
+    }
+
+    /// The value of an expression, as it was compiled.
+    fn value(&self, at: Node<'a>, steps: usize) -> Option<i64> {
+        let steps = steps.checked_sub(1)?;
+        let text = self.tree.compiled().compiled(self.tree.text(), at.byte_range())?;
+        types::evaluate(text.trim(), &|name| {
+            let value = match self.variable(at, name)? {
+                Some(value) => self.value(value, steps)?,
+                None => self.tree.evaluate(name, at.start_byte())?,
+            };
+            Some(format!("({value})"))
+        })
+    }
+
+    /// What a name is bound to at a node. The outer option is empty where it is bound to something that is not known or
+    /// may change; the inner one where no variable of that name is to be seen.
+    #[allow(clippy::option_option, reason = "an unknown variable is not a missing one")]
+    fn variable(&self, at: Node<'a>, name: &str) -> Option<Option<Node<'a>>> {
+        let mut node = at;
+        while let Some(parent) = node.parent() {
+            if parent.kind() == Kind::TemplateDeclaration || parent.kind() == Kind::FunctionDefinition {
+                // Parameters of the function or of its template.
+                let end =
+                    if parent.kind() == Kind::TemplateDeclaration { node.start_byte() } else { body_start(parent) };
+                let head = self.tree.text().get(parent.start_byte()..end).unwrap_or("");
+                if has_word(head, name) {
+                    return None;
+                }
+            }
+            if matches!(
+                parent.kind(),
+                Kind::LambdaExpression | Kind::ForRangeLoop | Kind::ForStatement | Kind::IfStatement
+            ) {
+                let head = self.tree.text().get(parent.start_byte()..node.start_byte()).unwrap_or("");
+                let declares = parent.kind() != Kind::IfStatement && has_word(head, name);
+                if declares && node != at {
+                    return None;
+                }
+            }
+            let earlier = parent.children().take_while(|child| child.start_byte() < node.start_byte());
+            let declaration = earlier.filter_map(|child| self.declares(child, name)).last();
+            if let Some((value, is_constant)) = declaration {
+                let value = value.filter(|_| is_constant || !self.changes(parent, name));
+                return value.map(Some);
+            }
+            node = parent;
+        }
+        Some(None)
+    }
+
+    /// The initialiser of a variable, where a node declares it, and whether the variable is constant.
+    fn declares(&self, node: Node<'a>, name: &str) -> Option<(Option<Node<'a>>, bool)> {
+        if node.kind() != Kind::Declaration {
+            return None;
+        }
+        let is_constant = node.children().any(|child| matches!(self.tree.slice(child), "const" | "constexpr"));
+        node.fields(Field::Declarator).find_map(|declarator| {
+            let inner = declarator.field(Field::Declarator).unwrap_or(declarator);
+            if self.tree.slice(inner) != name {
+                // Pointers, references, arrays and bindings of that name are not read.
+                return has_word(self.tree.slice(inner), name).then_some((None, false));
+            }
+            let is_dim3 = node.field(Field::Type).is_some_and(|kind| self.tree.slice(kind) == "dim3");
+            let value = match declarator.kind() {
+                Kind::InitDeclarator => declarator.field(Field::Value),
+                Kind::FunctionDeclarator if is_dim3 => declarator.field(Field::Parameters),
+                _ => None,
+            };
+            Some((value, is_constant))
+        })
+    }
+
+    /// Whether a variable is written, or handed to something that may write it, after its declaration.
+    fn changes(&self, scope: Node<'a>, name: &str) -> bool {
+        let identifiers = all_nodes(scope).into_iter().filter(|node| node.kind() == Kind::Identifier);
+        identifiers.filter(|node| self.tree.slice(*node) == name).any(|node| {
+            let whole = access_path(node);
+            let is_declarator = whole.parent().is_some_and(|parent| {
+                matches!(parent.kind(), Kind::InitDeclarator | Kind::FunctionDeclarator)
+                    && parent.field(Field::Declarator) == Some(whole)
+            });
+            !is_declarator && role(whole).1
+        })
+    }
+}
+
+fn body_start(function: Node<'_>) -> usize {
+    function.field(Field::Body).map_or(function.start_byte(), |body| body.start_byte())
+}
+
+fn all_nodes(root: Node<'_>) -> Vec<Node<'_>> {
+    root.descendants().collect()
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|part| part == word)
+}
