@@ -1,8 +1,8 @@
 //! Results by what they were made from: a second run compiles, reads and judges nothing that did not change.
 //!
 //! An entry is found by a hash of the unit's text, its flags, the target and the toolkit, and by the content of all files
-//! that were read ([`inputs`]). Paths below the workspace are kept relative to it, so that a cache can move to another machine.
-//! An entry that is cut or broken is as if it were not there ([`store`]).
+//! that were read (`inputs.rs`). Paths below the workspace are kept relative to it, so that a cache can move to another machine.
+//! An entry that is cut or broken is as if it were not there (`store.rs`).
 
 mod cargo;
 mod environment;
