@@ -262,6 +262,8 @@ fn the_end_of_a_json_report_says_how_it_went() {
 fn the_cache_is_shown_and_cleared() {
     let place = Place::new();
     let shown = stdout(&place.lmem(&["cache", "info"]).assert().success());
-    assert!(shown.contains("0 compilations") && Path::new(shown.lines().next().unwrap()).is_absolute(), "{shown}");
+    assert!(shown.contains("0 entries") && Path::new(shown.lines().next().unwrap()).is_absolute(), "{shown}");
     place.lmem(&["cache", "clear"]).assert().success();
+    let pruned = stdout(&place.lmem(&["cache", "prune", "--max-size", "1"]).assert().success());
+    assert!(pruned.starts_with("removed 0 entries"), "{pruned}");
 }

@@ -21,6 +21,9 @@ const MAX_INPUT_BYTES: u64 = 256 << 20;
 /// A file that changed later than this before it was looked at may change once more without a trace.
 const RACY: Duration = Duration::from_secs(2);
 
+/// Times of files are those of the last tick of the system's clock.
+const TICK: Duration = Duration::from_millis(20);
+
 /// More files than a workspace has are of versions that are gone.
 const MAX_KNOWN: usize = 50_000;
 
@@ -104,7 +107,7 @@ impl Hashes {
         self.of(path);
         let read = self.read.read().ok();
         let stamp = read.as_ref().and_then(|read| read.get(path)).and_then(|read| read.stamp);
-        stamp.is_none_or(|stamp| stamp.is_older_than(time))
+        stamp.is_none_or(|stamp| stamp.is_older_than(time.checked_sub(TICK).unwrap_or(UNIX_EPOCH)))
     }
 
     /// Keeps what was found for the next run, if it is not what the last one knew.

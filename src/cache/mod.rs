@@ -1,8 +1,8 @@
 //! Results by what they were made from: a second run compiles, reads and judges nothing that did not change.
 //!
 //! An entry is found by a hash of the unit's text, its flags, the target and the toolkit, and by the content of all files
-//! that were read ([`inputs`]). Paths below the workspace are kept relative to it, so that a cache can move to another machine.
-//! An entry that is cut or broken is as if it were not there ([`store`]).
+//! that were read (`inputs.rs`). Paths below the workspace are kept relative to it, so that a cache can move to another machine.
+//! An entry that is cut or broken is as if it were not there (`store.rs`).
 
 mod cargo;
 mod environment;
@@ -136,8 +136,9 @@ impl Cache {
         Key::of([parts.finish().as_str()])
     }
 
-    /// The name of the figures of a unit with edits: those of the unit, and the content of all that it reads.
-    pub fn overlay_key(&self, overlay: &Overlay<'_>, target: &Target) -> Key {
+    /// The name of the figures of a unit with edits: those of the unit, and the content of all that it reads; `None` where that
+    /// is not known, because the unit itself is not in the cache.
+    pub fn overlay_key(&self, overlay: &Overlay<'_>, target: &Target) -> Option<Key> {
         let mut parts = Digest::default();
         let mut part = |text: &str| parts.add(text);
         let unit = self.key(overlay.unit, target);
@@ -147,17 +148,8 @@ impl Cache {
             part(&path);
             part(text);
         }
-        match self.contents.lock().ok().and_then(|contents| contents.get(&unit).cloned()) {
-            Some(contents) => part(&contents),
-            // Nothing of the unit is in the cache.
-            None => {
-                for path in overlay.dependencies {
-                    part(&self.here().path(path));
-                    part(&self.hashes.of(path).unwrap_or_default());
-                }
-            }
-        }
-        Key::of([parts.finish().as_str()])
+        part(&self.contents.lock().ok()?.get(&unit).cloned()?);
+        Some(Key::of([parts.finish().as_str()]))
     }
 
     /// A value that was kept under a name.

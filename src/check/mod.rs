@@ -538,8 +538,7 @@ fn run_jobs(
     std::thread::scope(|scope| {
         for _ in 0..threads.min(jobs.len()) {
             scope.spawn(|| {
-                loop {
-                    let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() else { break };
+                while let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
                     let job = &jobs[index];
                     progress.start(&job.unit.name);
                     let start = Instant::now();

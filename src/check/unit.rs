@@ -157,16 +157,17 @@ impl Tried {
 impl OverlaySource for Compilers<'_> {
     fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
         let measured = self.compile_overlay(overlay, target);
-        if let Some((cache, tried)) = self.cache.as_ref().zip(Tried::of(&measured)) {
+        let key = self.cache.as_ref().and_then(|cache| Some((cache, cache.overlay_key(overlay, target)?)));
+        if let Some(((cache, key), tried)) = key.zip(Tried::of(&measured)) {
             // What cannot be kept is tried again; the run's own artifacts tell that the cache is broken.
-            drop(cache.put_value(&cache.overlay_key(overlay, target), &tried));
+            drop(cache.put_value(&key, &tried));
         }
         measured
     }
 
     fn measured(&self, overlay: &Overlay<'_>, target: &Target) -> Option<Result<Measured, Box<Failure>>> {
         let cache = self.cache.as_ref()?;
-        cache.get_value(&cache.overlay_key(overlay, target)).map(Tried::result)
+        cache.get_value(&cache.overlay_key(overlay, target)?).map(Tried::result)
     }
 }
 
@@ -291,6 +292,7 @@ fn examine(unit: &TranslationUnit, target: &Target, artifacts: &Artifacts, share
         tried_shared_spilling: artifacts.shared_log.is_some(),
         ..Findings::default()
     };
+    findings.add_origin(unit, artifacts, shared.root);
     let facts = match read(unit, target, artifacts, shared) {
         Ok(facts) => facts,
         Err(error) => {
@@ -319,7 +321,6 @@ fn examine(unit: &TranslationUnit, target: &Target, artifacts: &Artifacts, share
     for frame in &attribute(&views, &facts, artifacts, register_flag) {
         findings.frames.push(examine_frame(&cx, frame, &Circumstances { frame: Some(frame), ..about }));
     }
-    findings.add_origin(unit, artifacts, shared.root);
     findings.measured = Measured::of_log(&facts.log);
     if findings.has_suggestions() {
         findings.measured.add_work(artifacts);
