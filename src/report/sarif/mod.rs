@@ -1,15 +1,14 @@
 //! A SARIF 2.1.0 document, as GitHub code scanning and editors read it.
 
+mod document;
+
 use std::collections::BTreeMap;
 use std::io;
 
-use serde_json::json;
-use serde_sarif::sarif::{
-    ArtifactLocation, Invocation, Location, Message, MultiformatMessageString, Notification, NotificationLevel,
-    PhysicalLocation, PropertyBag, Region as SarifRegion, ReportingConfiguration, ReportingDescriptor,
-    Result as SarifResult, ResultLevel, Run, SCHEMA_URL, Sarif, Tool, ToolComponent,
+use document::{
+    ArtifactLocation, Configuration, Driver, Invocation, Level, Location, Message, Notification, PhysicalLocation,
+    Properties, Rule, Run, Sarif, SarifResult, Tool,
 };
-
 use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity};
 use lmem_base::source::Span;
 
@@ -21,41 +20,28 @@ use super::position::{Columns, Region};
 const ROOT: &str = "%SRCROOT%";
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
-    let document = Sarif::builder().schema(SCHEMA_URL).version(json!("2.1.0")).runs(vec![run(report, cx)]).build();
-    serde_json::to_writer_pretty(&mut *out, &document)?;
+    serde_json::to_writer_pretty(&mut *out, &Sarif::new(run(report, cx)))?;
     writeln!(out)
 }
 
 fn run(report: &Report, cx: &Context) -> Run {
     let rules = rules(&report.diagnostics, cx);
     let (placed, unplaced): (Vec<_>, Vec<_>) = report.diagnostics.iter().partition(|found| found.primary.is_some());
-    let results: Vec<SarifResult> = placed.into_iter().map(|diagnostic| result(diagnostic, &rules, cx)).collect();
-    let notifications: Vec<Notification> = unplaced.into_iter().map(notification).collect();
-    let invocation = Invocation::builder()
-        .execution_successful(report.summary.failed_units == 0)
-        .tool_execution_notifications(notifications)
-        .build();
-    let root = ArtifactLocation::builder().description(message("the root of the repository")).build();
-    Run::builder()
-        .tool(Tool::builder().driver(driver(rules)).build())
-        .column_kind(json!("utf16CodeUnits"))
-        .original_uri_base_ids(BTreeMap::from([(ROOT.to_string(), root)]))
-        .invocations(vec![invocation])
-        .results(results)
-        .build()
-}
-
-fn driver(rules: Vec<ReportingDescriptor>) -> ToolComponent {
-    ToolComponent::builder()
-        .name("cargo-lmem")
-        .version(env!("CARGO_PKG_VERSION"))
-        .semantic_version(env!("CARGO_PKG_VERSION"))
-        .rules(rules)
-        .build()
+    let root = ArtifactLocation { description: Some(message("the root of the repository")), ..Default::default() };
+    Run {
+        column_kind: "utf16CodeUnits",
+        invocations: [Invocation {
+            execution_successful: report.summary.failed_units == 0,
+            tool_execution_notifications: unplaced.into_iter().map(notification).collect(),
+        }],
+        original_uri_base_ids: BTreeMap::from([(ROOT, root)]),
+        results: placed.into_iter().map(|diagnostic| result(diagnostic, &rules, cx)).collect(),
+        tool: Tool { driver: Driver::new(rules) },
+    }
 }
 
 /// The rules that spoke, by id.
-fn rules(diagnostics: &[Diagnostic], cx: &Context) -> Vec<ReportingDescriptor> {
+fn rules(diagnostics: &[Diagnostic], cx: &Context) -> Vec<Rule> {
     let codes: BTreeMap<String, &Code> =
         diagnostics.iter().map(|diagnostic| (rule_id(&diagnostic.code), &diagnostic.code)).collect();
     codes.into_iter().map(|(id, code)| rule(id, code, cx)).collect()
@@ -66,59 +52,50 @@ fn rule_id(code: &Code) -> String {
     if id.is_empty() { "compiler".to_string() } else { id }
 }
 
-fn rule(id: String, code: &Code, cx: &Context) -> ReportingDescriptor {
+fn rule(id: String, code: &Code, cx: &Context) -> Rule {
     let name = code.name();
     let docs = (cx.lint_docs)(name).map_or_else(|| format!("A message of `{name}`."), str::to_string);
-    let brief = docs.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or(name).to_string();
-    let (level, severity) = match code {
-        Code::Compiler(_) => ("error", "error"),
-        Code::Lint(_) | Code::Tool(_) => ("warning", "warning"),
+    let brief = docs.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or(name);
+    let level = match code {
+        Code::Compiler(_) => Level::Error,
+        Code::Lint(_) | Code::Tool(_) => Level::Warning,
     };
-    let properties = BTreeMap::from([("problem.severity".to_string(), json!(severity))]);
-    ReportingDescriptor::builder()
-        .id(id)
-        .name(name)
-        .short_description(text(&brief))
-        .full_description(text(&brief))
-        .help(MultiformatMessageString::builder().text(docs.clone()).markdown(docs).build())
-        .default_configuration(ReportingConfiguration::builder().level(json!(level)).build())
-        .properties(
-            PropertyBag::builder()
-                .tags(vec!["cuda".to_string(), "performance".to_string()])
-                .additional_properties(properties)
-                .build(),
-        )
-        .build()
-}
-
-fn text(text: &str) -> MultiformatMessageString {
-    MultiformatMessageString::builder().text(text).build()
+    Rule {
+        default_configuration: Configuration { level },
+        full_description: message(brief),
+        short_description: message(brief),
+        help: Message { markdown: Some(docs.clone()), text: docs },
+        id,
+        name: name.to_string(),
+        properties: Properties { tags: ["cuda", "performance"], severity: level },
+    }
 }
 
 fn message(text: &str) -> Message {
-    Message::builder().text(text).build()
+    Message { markdown: None, text: text.to_string() }
 }
 
-fn result(diagnostic: &Diagnostic, rules: &[ReportingDescriptor], cx: &Context) -> SarifResult {
+fn level(severity: Severity) -> Level {
+    match severity {
+        Severity::Note => Level::Note,
+        Severity::Warning => Level::Warning,
+        Severity::Error => Level::Error,
+    }
+}
+
+fn result(diagnostic: &Diagnostic, rules: &[Rule], cx: &Context) -> SarifResult {
     let rule_id = rule_id(&diagnostic.code);
     let rule_index = rules.iter().position(|rule| rule.id == rule_id).map_or(-1, |index| index as i64);
-    let level = match diagnostic.severity {
-        Severity::Note => ResultLevel::Note,
-        Severity::Warning => ResultLevel::Warning,
-        Severity::Error => ResultLevel::Error,
-    };
-    let locations: Vec<Location> = diagnostic.primary.iter().map(|label| location(label, None, cx)).collect();
     let related = (1..).zip(&diagnostic.secondary);
-    let related: Vec<Location> = related.map(|(number, label)| location(label, Some(number), cx)).collect();
-    SarifResult::builder()
-        .rule_id(rule_id)
-        .rule_index(rule_index)
-        .level(level)
-        .message(message(&result_text(diagnostic)))
-        .locations(locations)
-        .related_locations(related)
-        .partial_fingerprints(BTreeMap::from([("cargoLmem/v1".to_string(), diagnostic.fingerprint())]))
-        .build()
+    SarifResult {
+        level: level(diagnostic.severity),
+        locations: diagnostic.primary.iter().map(|label| location(label, None, cx)).collect(),
+        message: message(&result_text(diagnostic)),
+        partial_fingerprints: BTreeMap::from([("cargoLmem/v1", diagnostic.fingerprint())]),
+        related_locations: related.map(|(number, label)| location(label, Some(number), cx)).collect(),
+        rule_id,
+        rule_index,
+    }
 }
 
 /// GitHub shows a related location only where the message links to it.
@@ -131,42 +108,31 @@ fn escape_link(text: &str) -> String {
 }
 
 fn notification(diagnostic: &Diagnostic) -> Notification {
-    let level = match diagnostic.severity {
-        Severity::Note => NotificationLevel::Note,
-        Severity::Warning => NotificationLevel::Warning,
-        Severity::Error => NotificationLevel::Error,
-    };
-    let text = facts::plain_text(diagnostic);
-    Notification::builder().level(json!(level)).message(message(&text)).build()
+    Notification { level: level(diagnostic.severity), message: message(&facts::plain_text(diagnostic)) }
 }
 
 fn location(label: &Label, related: Option<i64>, cx: &Context) -> Location {
-    let physical =
-        PhysicalLocation::builder().artifact_location(artifact(&label.span, cx)).region(region(&label.span)).build();
-    let mut location = Location::builder().physical_location(physical).build();
-    if let Some(number) = related {
-        location.id = Some(number);
-        location.message = Some(message(&label.text));
+    Location {
+        id: related,
+        message: related.map(|_| message(&label.text)),
+        physical_location: PhysicalLocation {
+            artifact_location: artifact(&label.span, cx),
+            region: region(&label.span),
+        },
     }
-    location
 }
 
 fn artifact(span: &Span, cx: &Context) -> ArtifactLocation {
     let path = repository_path(span, cx);
-    if path.starts_with('/') {
-        return ArtifactLocation::builder().uri(format!("file://{}", escape_uri(&path))).build();
+    match path.starts_with('/') {
+        true => ArtifactLocation { uri: Some(format!("file://{}", escape_uri(&path))), ..Default::default() },
+        false => ArtifactLocation { uri: Some(escape_uri(&path)), uri_base_id: Some(ROOT), ..Default::default() },
     }
-    ArtifactLocation::builder().uri(escape_uri(&path)).uri_base_id(ROOT).build()
 }
 
-fn region(span: &Span) -> SarifRegion {
-    let region = Region::new(span, Columns::Utf16);
-    SarifRegion::builder()
-        .start_line(region.start_line as i64)
-        .start_column(region.start_column as i64)
-        .end_line(region.end_line as i64)
-        .end_column(region.end_column as i64)
-        .build()
+fn region(span: &Span) -> document::Region {
+    let Region { start_line, start_column, end_line, end_column } = Region::new(span, Columns::Utf16);
+    document::Region { end_column, end_line, start_column, start_line }
 }
 
 /// Everything but unreserved characters and `/` as `%XX`.
@@ -188,8 +154,6 @@ mod tests {
     #[test]
     fn a_document() {
         let document = samples::rendered(&samples::report(), MessageFormat::Sarif);
-        let parsed: Sarif = serde_json::from_str(&document).unwrap();
-        assert_eq!(parsed.runs[0].results.as_ref().map(Vec::len), Some(4));
         assert_data_eq!(document.replace(env!("CARGO_PKG_VERSION"), "VERSION"), str![[r#"
 {
   "$schema": "https://schemastore.azurewebsites.net/schemas/json/sarif-2.1.0.json",
