@@ -6,8 +6,11 @@ use super::Problem;
 
 type Answer<T> = Result<Arc<T>, Problem>;
 
+/// An answer that is there, or is being found out.
+type Pending<T> = Arc<OnceLock<Answer<T>>>;
+
 /// Answers by name. Who asks for one that is being found out waits for it; other names do not wait.
-pub struct Memo<T>(Mutex<Vec<(String, Arc<OnceLock<Answer<T>>>)>>);
+pub struct Memo<T>(Mutex<Vec<(String, Pending<T>)>>);
 
 impl<T> Memo<T> {
     pub const fn new() -> Self {
@@ -20,7 +23,7 @@ impl<T> Memo<T> {
             match known.iter().find(|(of, _)| of == name) {
                 Some((_, answer)) => answer.clone(),
                 None => {
-                    let answer: Arc<OnceLock<Answer<T>>> = Arc::default();
+                    let answer: Pending<T> = Arc::default();
                     known.push((name.to_string(), answer.clone()));
                     answer
                 }
