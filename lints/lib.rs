@@ -1,8 +1,8 @@
 //! The lints, one file each, and the edits that they offer.
 //!
 //! A lint looks at one object of a stack frame, a kernel, or the options of a unit, and answers with a finding. `framework` has what
-//! all lints are made of, `registry` their order: the first lint that answers claims the object, so that the most specific
-//! cause is named and the bytes add up. `rewrite` has the edits.
+//! all lints are made of, [`ALL`] their order: the first lint that answers claims the object, so that the most specific cause is named
+//! and the bytes add up. `registry` runs them, `rewrite` has the edits.
 
 mod address_escape;
 mod call_frame;
@@ -29,6 +29,30 @@ mod volatile_local;
 
 pub use framework::{Check, Circumstances, Claim, Finding, Levels, Lint, LintContext, UnitContext, remark};
 pub use registry::{
-    ALL, claims, documentation, explains, find, kernel_claims, known_names, names_with_levels, option_claims,
-    unit_claim, would_claim,
+    claims, documentation, explains, find, kernel_claims, known_names, names_with_levels, option_claims, unit_claim,
+    would_claim,
 };
+
+/// All lints, in the order in which they are asked: the first that answers claims the object, so that causes that are more
+/// specific come first. The last one claims what no other does, so that the bytes add up.
+pub static ALL: &[&Lint] = &[
+    &debug_build::LINT,
+    &register_spill::LINT,
+    &dynamic_alloca::LINT,
+    &recursive_call::LINT,
+    &call_frame::LINT,
+    &printf_buffer::LINT,
+    &slow_path_math::LINT,
+    &volatile_local::LINT,
+    &constant_table::LINT,
+    &vector_reinterpret::LINT,
+    &param_copy::LINT,
+    &dynamic_index::LINT,
+    &large_array::LINT,
+    &rolled_loop::LINT,
+    &address_escape::LINT,
+    &ineffective_option::LINT,
+    &shared_spill_available::LINT,
+    &missing_launch_bounds::LINT,
+    &unexplained_local_memory::LINT,
+];

@@ -1,4 +1,4 @@
-//! All lints in their order, and running them over the frames of a unit.
+//! Finding lints by name, and running them over the frames of a unit.
 
 use std::collections::BTreeMap;
 
@@ -7,30 +7,8 @@ use lmem_frame::StackObject;
 use lmem_unit::{CompilerMessage, TranslationUnit};
 use nv_code::dataflow::may_fuse;
 
+use crate::ALL;
 use crate::framework::{Check, Claim, Finding, Lint, LintContext, UnitContext, is_minor, remark};
-
-/// All lints. The last one claims what no other does, so that the bytes add up.
-pub static ALL: &[&Lint] = &[
-    &crate::debug_build::LINT,
-    &crate::register_spill::LINT,
-    &crate::dynamic_alloca::LINT,
-    &crate::recursive_call::LINT,
-    &crate::call_frame::LINT,
-    &crate::printf_buffer::LINT,
-    &crate::slow_path_math::LINT,
-    &crate::volatile_local::LINT,
-    &crate::constant_table::LINT,
-    &crate::vector_reinterpret::LINT,
-    &crate::param_copy::LINT,
-    &crate::dynamic_index::LINT,
-    &crate::large_array::LINT,
-    &crate::rolled_loop::LINT,
-    &crate::address_escape::LINT,
-    &crate::ineffective_option::LINT,
-    &crate::shared_spill_available::LINT,
-    &crate::missing_launch_bounds::LINT,
-    &crate::unexplained_local_memory::LINT,
-];
 
 /// Names of all lints, and the word for all that warn.
 pub fn known_names() -> Vec<&'static str> {

@@ -1,6 +1,6 @@
 //! Broken cubins, PTX, logs and cache entries: an error or less to say, and never a panic.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cuda_syntax::SyntaxTrees;
 use lmem_base::diagnostic::FlagOrigin;
@@ -26,13 +26,21 @@ impl Numbers {
     }
 }
 
-fn records(ending: &str) -> Vec<PathBuf> {
-    let crates = ["seeds", "register_spill", "address_escape"];
-    let folder =
-        |name| Path::new(env!("CARGO_MANIFEST_DIR")).join("test-crates").join(name).join("recorded/13.5-sm_90");
-    let walk = crates.into_iter().flat_map(|name| walkdir::WalkDir::new(folder(name)).sort_by_file_name());
-    let files = walk.filter_map(Result::ok).map(walkdir::DirEntry::into_path);
-    let found: Vec<PathBuf> = files.filter(|path| path.to_string_lossy().ends_with(ending)).collect();
+#[path = "../test-crates/harness/archive.rs"]
+#[expect(dead_code, reason = "archives are only read here")]
+mod archive;
+
+/// Cubins of records, and the PTX of each.
+fn records() -> Vec<(Vec<u8>, String)> {
+    let mut found = Vec::new();
+    for name in ["seeds", "register_spill", "address_escape"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("test-crates").join(name).join("recorded");
+        let files = archive::read(&folder).expect("the record can be read");
+        for (name, cubin) in files.iter().filter(|(name, _)| name.starts_with("13.5-sm_90/")) {
+            let Some(stem) = name.strip_suffix(".cubin") else { continue };
+            found.push((cubin.clone(), String::from_utf8_lossy(&files[&format!("{stem}.ptx")]).into_owned()));
+        }
+    }
     assert!(!found.is_empty(), "there are no records");
     found
 }
@@ -69,9 +77,7 @@ fn examine(cubin: &[u8], ptx: &str) {
 #[test]
 fn broken_cubins_are_no_panic() {
     let mut numbers = Numbers(0x2545_f491_4f6c_dd1d);
-    for path in records(".cubin") {
-        let whole = std::fs::read(&path).unwrap();
-        let ptx = std::fs::read_to_string(path.with_extension("ptx")).unwrap();
+    for (whole, ptx) in records() {
         examine(&whole, &ptx);
         for _ in 0..COPIES {
             let mut copy = whole.clone();
@@ -105,9 +111,7 @@ fn examine_alone(cubin: &[u8]) {
 #[test]
 fn broken_ptx_is_no_panic() {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
-    for path in records(".cubin") {
-        let cubin = std::fs::read(&path).unwrap();
-        let whole = std::fs::read_to_string(path.with_extension("ptx")).unwrap();
+    for (cubin, whole) in records() {
         let lines: Vec<&str> = whole.lines().collect();
         for _ in 0..COPIES / 5 {
             let mut copy = lines.clone();

@@ -1,4 +1,5 @@
-//! The structure of the code: crates depend downwards only, which cargo sees to; inside each, so do its modules.
+//! The structure of the code: crates depend downwards only, as `src/README.md` draws them; inside each, so do its modules. Only some
+//! rooms touch the world, and nothing is left half done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,12 +7,108 @@ use std::path::{Path, PathBuf};
 /// Modules of a crate, by name, with the modules that they use.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
+/// Where files and folders are read and written, and programs started: invariant 1 of `src/README.md`.
+const ROOMS: &[&str] = &[
+    "crates/cuda-toolkit/src/",
+    "crates/lmem-base/src/files.rs",
+    "crates/lmem-base/src/places.rs",
+    "crates/lmem-base/src/process.rs",
+    "crates/lmem-extract/src/rust/",
+    "crates/lmem-project/src/build_flags/",
+    "crates/lmem-project/src/discover/",
+    "src/cache.rs",
+    // Which architectures compilers and GPUs have: `nvcc --list-gpu-code`, `nvidia-smi`.
+    "src/check/failures.rs",
+    "src/check/target.rs",
+    "src/compile/",
+    "src/fix/",
+    "src/main.rs",
+    "src/run/",
+    "src/sandbox.rs",
+    "src/verify/overlay.rs",
+];
+
+/// Where files are read beside these, with the bounds of `places::read` and `SourceFile::read`: sources that machine code or
+/// messages name.
+const READERS: &[&str] = &[
+    "crates/cuda-syntax/src/tree/",
+    "crates/lmem-base/src/source.rs",
+    "crates/lmem-extract/src/",
+    "crates/lmem-unit/src/machine.rs",
+    "src/check/",
+];
+
+const TOUCHES: &[&str] = &["std::fs", "fs_err::", "Command::new(", "File::open(", "File::create("];
+
+const READS: &[&str] = &["places::read", "SourceFile::read"];
+
+#[test]
+fn only_rooms_touch_the_world() {
+    let mut problems = Vec::new();
+    for (path, text) in sources() {
+        let is_among = |rooms: &[&str]| rooms.iter().any(|room| path.starts_with(room));
+        let is_test = path.contains("/tests") || path.ends_with("/testing.rs");
+        if is_test || is_among(ROOMS) {
+            continue;
+        }
+        let code = without_tests(&text);
+        let found = TOUCHES.iter().chain(READS.iter().filter(|_| !is_among(READERS)));
+        problems.extend(found.filter(|it| code.contains(**it)).map(|it| format!("{path}: `{it}`")));
+    }
+    assert!(problems.is_empty(), "files and programs are for the rooms of invariant 1:\n{}", problems.join("\n"));
+}
+
+#[test]
+fn rooms_exist() {
+    let is_there = |room: &&&str| root().join(room).exists();
+    let missing: Vec<&&str> = ROOMS.iter().chain(READERS).filter(|room| !is_there(room)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn nothing_is_left_half_done() {
+    // In two parts, so that this file is no finding.
+    let words = [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("dbg", "!("), concat!("#[ign", "ore]")];
+    let tests = files(&["tests", "test-crates/harness", "test-crates/scores", "xtask/src"]);
+    let mut problems = Vec::new();
+    for (path, text) in sources().into_iter().chain(tests) {
+        let found = words.iter().filter(|word| without_comments(&text).contains(**word));
+        problems.extend(found.map(|word| format!("{path}: `{word}`")));
+    }
+    assert!(problems.is_empty(), "half done, or a test that is ignored without a reason:\n{}", problems.join("\n"));
+}
+
+#[test]
+fn crates_depend_on_those_drawn_below_them() {
+    let readme = fs_err::read_to_string(root().join("src/README.md")).expect("the map can be read");
+    let picture =
+        readme.split("```text\n").find(|block| block.starts_with("cargo-lmem")).expect("the crates are drawn");
+    let picture = picture.split("```").next().unwrap_or_default();
+    let row = |name: &str| picture.lines().position(|line| line.split_whitespace().any(|word| word == name));
+    let mut problems = Vec::new();
+    for folder in members() {
+        let manifest = fs_err::read_to_string(folder.join("Cargo.toml")).expect("a member has a manifest");
+        let name = manifest.split("name = \"").nth(1).and_then(|rest| rest.split('"').next()).expect("it has a name");
+        let Some(own) = row(name) else {
+            problems.push(format!("`{name}` is not drawn"));
+            continue;
+        };
+        let dependencies = manifest.split("\n[dependencies]\n").nth(1).and_then(|rest| rest.split("\n[").next());
+        let names = dependencies.unwrap_or_default().lines().filter_map(|line| line.strip_suffix(".workspace = true"));
+        let is_above = |name: &&str| row(name).is_some_and(|row| row <= own);
+        problems
+            .extend(names.filter(is_above).map(|below| format!("`{name}` uses `{below}`, drawn above or beside it")));
+    }
+    assert!(problems.is_empty(), "src/README.md draws the crates otherwise:\n{}", problems.join("\n"));
+}
+
 #[test]
 fn modules_import_each_other_in_no_circle() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let members = walkdir::WalkDir::new(root.join("crates")).min_depth(1).max_depth(1).into_iter();
-    let members = members.map(|entry| entry.expect("the folder can be read").path().join("src"));
-    let crates: Vec<PathBuf> = [root.join("src"), root.join("lints")].into_iter().chain(members).collect();
+    let folders = members().into_iter().map(|folder| match folder.join("src") {
+        source if source.is_dir() => source,
+        _ => folder,
+    });
+    let crates: Vec<PathBuf> = folders.collect();
     assert!(crates.len() > 5, "the crates of this workspace are found");
     let circles: Vec<String> = crates
         .iter()
@@ -21,6 +118,42 @@ fn modules_import_each_other_in_no_circle() {
         })
         .collect();
     assert!(circles.is_empty(), "modules that import each other:\n{}", circles.join("\n"));
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Folders of all crates that the program is made of.
+fn members() -> Vec<PathBuf> {
+    let crates = walkdir::WalkDir::new(root().join("crates")).min_depth(1).max_depth(1).sort_by_file_name().into_iter();
+    let crates = crates.map(|entry| entry.expect("the folder can be read").into_path());
+    [root().to_path_buf(), root().join("lints")].into_iter().chain(crates).collect()
+}
+
+/// All code of the program.
+fn sources() -> Vec<(String, String)> {
+    files(&["src", "lints", "crates"])
+}
+
+/// Rust files in folders, by path, with their text.
+fn files(folders: &[&str]) -> Vec<(String, String)> {
+    let walk = folders.iter().flat_map(|folder| walkdir::WalkDir::new(root().join(folder)).sort_by_file_name());
+    let paths = walk.map(|entry| entry.expect("the folder can be read").into_path());
+    let paths = paths.filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
+    let read = |path: PathBuf| {
+        let name = path.strip_prefix(root()).expect("it lies in the package").to_string_lossy().into_owned();
+        (name, fs_err::read_to_string(&path).expect("the file can be read"))
+    };
+    paths.map(read).collect()
+}
+
+fn without_tests(text: &str) -> String {
+    without_comments(text.split("#[cfg(test)]\nmod ").next().unwrap_or(text))
+}
+
+fn without_comments(text: &str) -> String {
+    text.lines().map(|line| line.split("//").next().unwrap_or("").to_string() + "\n").collect()
 }
 
 #[test]
@@ -61,8 +194,7 @@ fn graph(folder: &Path) -> Graph {
 
 /// First names after `crate::`, and after as many `super::` as lead to the crate's root. Tests are left out.
 fn uses(text: &str, depth: usize) -> Vec<String> {
-    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
-    let code: String = code.lines().map(|line| line.split("//").next().unwrap_or("").to_string() + "\n").collect();
+    let code = without_tests(text);
     let root = "super::".repeat(depth);
     let mut found = BTreeSet::new();
     for start in ["crate::", root.as_str()] {

@@ -1,6 +1,7 @@
 //! Which lints would claim which stack objects, were each asked: a second claim shows in the diff.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cargo_lmem::check::{MARKS_SPILLS, register_flag};
 use cuda_syntax::SyntaxTrees;
@@ -9,6 +10,7 @@ use lmem_lints::{LintContext, UnitContext, would_claim};
 use nv_code::read_unit;
 
 use super::crates::TestCrate;
+use super::memo::Memo;
 use super::record::Given;
 use super::{Problem, crates, recorded};
 
@@ -18,22 +20,29 @@ const HEADER: &str =
 pub fn test() -> Result<(), Problem> {
     let mut table = HEADER.to_string();
     for test_crate in crates::all().into_iter().filter(TestCrate::has_expectations) {
-        let (_, given) = recorded::check(&test_crate, &[])?;
-        // Objects that differ in nothing but the architecture share a line.
-        let mut lines: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for given in &given {
-            for line in lines_of(given, &test_crate.folder)? {
-                lines.entry(line).or_default().push(given.target.architecture.clone());
-            }
-        }
-        if !lines.is_empty() {
-            table.push_str(&format!("\n{}\n", test_crate.name));
-        }
-        for (line, architectures) in lines {
-            table.push_str(&format!("  {line} ({})\n", architectures.join(" ")));
-        }
+        table.push_str(&of_crate(&test_crate)?);
     }
     recorded::compare(table, &crates::root().join("claims.txt"))
+}
+
+/// The part of the table that is of one crate.
+pub fn of_crate(test_crate: &TestCrate) -> Result<Arc<String>, Problem> {
+    static KNOWN: Memo<String> = Memo::new();
+    KNOWN.get(&test_crate.name, || part(test_crate))
+}
+
+fn part(test_crate: &TestCrate) -> Result<String, Problem> {
+    let run = recorded::usual(test_crate)?;
+    // Objects that differ in nothing but the architecture share a line.
+    let mut lines: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for given in &run.given {
+        for line in lines_of(given, &test_crate.folder)? {
+            lines.entry(line).or_default().push(given.target.architecture.clone());
+        }
+    }
+    let heading = if lines.is_empty() { String::new() } else { format!("\n{}\n", test_crate.name) };
+    let line = |(line, architectures): (String, Vec<String>)| format!("  {line} ({})\n", architectures.join(" "));
+    Ok(heading + &lines.into_iter().map(line).collect::<String>())
 }
 
 fn lines_of(given: &Given, root: &std::path::Path) -> Result<Vec<String>, Problem> {

@@ -22,7 +22,7 @@ const OTHER_TOOLKITS: &[(&str, Version, &[&str])] = &[
 const WITH_JSON: &[&str] = &["dynamic_index", "headers", "rust_strings", "suppressed"];
 
 /// The crate whose kernels have labels in place of marks: `scores/` counts how much of them is found. What the tool says
-/// of it is not compared word by word, and its records, which are many, are compressed.
+/// of it is not compared word by word.
 pub const LABELLED: &str = "labelled";
 
 /// Crates that wait for a part of the tool that is not there yet, with what it is.
@@ -70,22 +70,15 @@ impl TestCrate {
         self.name != LABELLED
     }
 
-    /// Whether its records are compressed.
-    pub fn has_compressed_records(&self) -> bool {
-        self.name == LABELLED
+    /// The folder of its records.
+    pub fn recorded(&self) -> PathBuf {
+        self.folder.join("recorded")
     }
 
     /// Whether its suggestions are compiled once and their figures kept; those of a crate with many kernels, and of
     /// crates of other toolkits, are not, and stay unproven in tests.
     pub fn has_recorded_suggestions(&self) -> bool {
         self.name != LABELLED && self.version == VERSION
-    }
-
-    /// The files that hold figures of suggestions.
-    pub fn recorded_suggestions(&self) -> Vec<PathBuf> {
-        let walk = walkdir::WalkDir::new(self.folder.join("recorded")).into_iter().filter_map(Result::ok);
-        let paths = walk.map(walkdir::DirEntry::into_path);
-        paths.filter(|path| path.to_string_lossy().ends_with(".overlays.json")).collect()
     }
 
     /// The report that a human gets.

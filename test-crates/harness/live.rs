@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use libtest_mimic::Completion;
 
-use cargo_lmem::check::{ArtifactSource, Sourced, Surroundings, check_in};
+use cargo_lmem::check::{ArtifactSource, Outcome, Sourced, Surroundings, check_in};
 use cargo_lmem::cli::MessageFormat;
 use cargo_lmem::compile::{Failure, Target};
 use cargo_lmem::verify::{Measured, Overlay, OverlaySource};
@@ -32,9 +32,9 @@ pub fn test(test_crate: &TestCrate) -> Result<Completion, Problem> {
     if test_crate.has_expectations() {
         return recorded::compare_text(test_crate, &outcome).map(|()| Completion::Completed);
     }
-    let (of_record, _) = recorded::check(test_crate, &[])?;
-    let report = |outcome| run::report(outcome, MessageFormat::Human);
-    match report(&outcome)? == report(&of_record)? {
+    let of_record = recorded::usual(test_crate)?;
+    let report = |outcome: &Outcome| run::report(outcome, MessageFormat::Human);
+    match report(&outcome)? == report(&of_record.outcome)? {
         true => Ok(Completion::Completed),
         false => Err("the report is not the one that the record gives".to_string()),
     }
@@ -133,8 +133,7 @@ pub fn compare_with_nvdisasm() -> Result<(), Problem> {
     let mut problems = Vec::new();
     let mut compared = 0;
     for test_crate in crates::all() {
-        let (_, given) = recorded::check(&test_crate, &[])?;
-        for given in given {
+        for given in &recorded::usual(&test_crate)?.given {
             let name = format!("{}/{} for {}", test_crate.name, given.unit.name, given.artifacts.architecture);
             match disassembly::compare(&nvdisasm, &given.artifacts) {
                 Ok(count) => compared += count,

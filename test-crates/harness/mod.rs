@@ -1,5 +1,6 @@
 //! What the tests of the test crates share.
 
+pub mod archive;
 pub mod claims;
 pub mod constants;
 pub mod crates;
@@ -7,6 +8,7 @@ pub mod disassembly;
 pub mod live;
 pub mod machine_code;
 pub mod marks;
+pub mod memo;
 pub mod occupancy;
 pub mod record;
 pub mod recorded;

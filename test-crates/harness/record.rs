@@ -1,24 +1,18 @@
 //! What the compilers gave for a test crate, on disk: read in place of compilers, and written by them.
 //!
-//! For each unit and architecture there are a cubin, the PTX, and a JSON file with the rest. Paths in them are those
-//! of a folder that every machine can have, so that a record does not depend on where it was made; on reading, the
-//! folder's name gives way to the crate's. In the cubin the new name must have the old one's length: more slashes
-//! between two parts of a path name the same file.
+//! For each unit and architecture there are a cubin, the PTX, and a JSON file with the rest, all in one archive. Paths in
+//! them are those of a folder that every machine can have, so that a record does not depend on where it was made; on
+//! reading, the folder's name gives way to the crate's. In the cubin the new name must have the old one's length: more
+//! slashes between two parts of a path name the same file.
 //!
-//! Cubins and PTX of a crate with many kernels are compressed.
-//!
-//! Of units with the edits of a suggestion only the figures are kept that the comparison needs.
+//! Of units with the edits of a suggestion only the figures are kept that the comparison needs (`suggestions.json`).
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
 use cargo_lmem::cache::{self, Cache};
@@ -29,7 +23,9 @@ use cuda_toolkit::{Component, Request, Toolkit};
 use lmem_base::version::Version;
 use lmem_unit::{Artifacts, AsCompiled, CompilerMessage, FrontEnd, TranslationUnit, UnitCode};
 
+use super::archive::{self, Files};
 use super::crates::{self, TestCrate};
+use super::memo::Memo;
 use super::{Problem, run};
 
 pub const RENEW_OVERLAYS: &str = "LMEM_RECORD_SUGGESTIONS=1 cargo test --test test_crates";
@@ -89,16 +85,28 @@ pub fn no_toolkit(version: Version) -> Toolkit {
     }
 }
 
+static UNPACKED: Memo<Files> = Memo::new();
+
 /// The record of a test crate, as a source of artifacts.
 pub struct Record<'a> {
     test_crate: &'a TestCrate,
     problems: Mutex<Vec<Problem>>,
     given: Mutex<Vec<Given>>,
+    overlays: OnceLock<Overlays>,
 }
 
 impl<'a> Record<'a> {
     pub fn new(test_crate: &'a TestCrate) -> Self {
-        Self { test_crate, problems: Mutex::default(), given: Mutex::default() }
+        Self { test_crate, problems: Mutex::default(), given: Mutex::default(), overlays: OnceLock::new() }
+    }
+
+    fn unpack(&self) -> Result<Files, Problem> {
+        archive::read(&self.test_crate.recorded()).map_err(|error| error.to_string())
+    }
+
+    /// The figures of a unit with edits; none where they are not recorded.
+    fn overlay(&self, key: &str) -> Option<Option<Measured>> {
+        self.overlays.get_or_init(|| read_overlays(&self.test_crate.recorded())).get(key).cloned()
     }
 
     /// What was read, in order of names; or what cannot be used, and how to renew it.
@@ -119,10 +127,14 @@ impl<'a> Record<'a> {
 
     fn read(&self, unit: &TranslationUnit, target: &Target) -> Result<Result<Artifacts, Box<Failure>>, Problem> {
         let folder = &self.test_crate.folder;
-        let stem = stem(folder, unit, target);
-        let missing = |error: std::io::Error| format!("no usable record of `{}`: {error}", unit.name);
-        let json = fs_err::read_to_string(stem.with_added("json")).map_err(missing)?;
-        let entry: Entry = serde_json::from_str(&json).map_err(|error| missing(error.into()))?;
+        let stem = stem(unit, target);
+        let missing = |problem: String| format!("no usable record of `{}`: {problem}", unit.name);
+        let files = UNPACKED.get(&self.test_crate.name, || self.unpack()).map_err(missing)?;
+        let read = |ending: &str| {
+            let name = format!("{stem}.{ending}");
+            files.get(&name).ok_or_else(|| missing(format!("the archive has no `{name}`")))
+        };
+        let entry: Entry = serde_json::from_slice(read("json")?).map_err(|error| missing(error.to_string()))?;
         let stale = |what: &str| {
             format!(
                 "the record of `{}/{}` for `{}` is stale: {what} changed",
@@ -137,11 +149,7 @@ impl<'a> Record<'a> {
                 return Err(stale(&format!("`{path}`, which it includes,")));
             }
         }
-        let read = |ending: &str| match self.test_crate.has_compressed_records() {
-            true => read_compressed(&stem.with_added(&format!("{ending}.gz"))),
-            false => fs_err::read(stem.with_added(ending)),
-        };
-        let ptx = String::from_utf8_lossy(&read("ptx").map_err(missing)?).into_owned();
+        let ptx = String::from_utf8_lossy(read("ptx")?).into_owned();
         let here = |text: &str| text.replace(FOLDER, &folder.to_string_lossy());
         let mut messages = entry.messages;
         for (file, _) in messages.iter_mut().filter_map(|message| message.place.as_mut()) {
@@ -152,7 +160,7 @@ impl<'a> Record<'a> {
             let ptx = Some(here(&ptx)).filter(|ptx| !ptx.is_empty());
             return Ok(Err(Box::new(Failure { error, messages, rescues: entry.rescues, ptx })));
         }
-        let cubin = read("cubin").map_err(missing)?;
+        let cubin = read("cubin")?.clone();
         let recorded = recording_folder(&self.test_crate.name).to_string_lossy().into_owned();
         let padded = padded(folder, recorded.len())?;
         Ok(Ok(Artifacts {
@@ -193,10 +201,8 @@ impl ArtifactSource for Record<'_> {
 
 impl OverlaySource for Record<'_> {
     fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
-        let folder = &self.test_crate.folder;
-        let known = read_overlays(&overlays_path(folder, overlay, target));
-        match known.get(&overlay_key(folder, overlay, target)) {
-            Some(Some(measured)) => Ok(measured.clone()),
+        match self.overlay(&overlay_key(&self.test_crate.folder, overlay, target)) {
+            Some(Some(measured)) => Ok(measured),
             Some(None) => Err(CompileError::Refused { architecture: target.architecture.clone() }.into()),
             None => {
                 let problem = format!(
@@ -210,28 +216,38 @@ impl OverlaySource for Record<'_> {
     }
 }
 
-/// Figures of the units of one file with the edits of suggestions; none where they did not compile.
+/// Figures of units with the edits of suggestions; none where they did not compile.
 type Overlays = BTreeMap<String, Option<Measured>>;
 
-fn read_overlays(path: &Path) -> Overlays {
-    let text = fs_err::read_to_string(path).unwrap_or_default();
+const SUGGESTIONS: &str = "suggestions.json";
+
+fn read_overlays(recorded: &Path) -> Overlays {
+    let text = fs_err::read_to_string(recorded.join(SUGGESTIONS)).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-fn overlays_path(folder: &Path, overlay: &Overlay<'_>, target: &Target) -> PathBuf {
-    stem(folder, overlay.unit, target).with_added("overlays.json")
-}
-
+/// The unit and the architecture, and a hash of all that the compiler reads. How an edit is indented, and what its comments
+/// say, does not belong to that: a change of words leaves the figures as they are.
 fn overlay_key(folder: &Path, overlay: &Overlay<'_>, target: &Target) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(inputs(folder, overlay.unit, target).as_bytes());
     for (path, text) in overlay.texts() {
-        for part in [path.as_str(), text] {
+        for part in [path.as_str(), &without_comments(text)] {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
     }
-    hasher.finalize().to_hex()[..32].to_string()
+    format!("{} {}", stem(overlay.unit, target), &hasher.finalize().to_hex()[..32])
+}
+
+/// The lines of a text without indentation and line comments; those that hold nothing else are left out.
+fn without_comments(text: &str) -> String {
+    let code = text.lines().map(|line| match line.split_once("//") {
+        // In a literal it may be no comment.
+        Some((code, _)) if !code.contains('"') => code.trim(),
+        _ => line.trim(),
+    });
+    code.filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
 }
 
 /// The record of a crate, but for suggestions, which are compiled and kept.
@@ -239,7 +255,7 @@ struct Proving<'a> {
     record: Record<'a>,
     toolkit: Toolkit,
     cancel: &'a AtomicBool,
-    overlays: Mutex<BTreeMap<PathBuf, Overlays>>,
+    overlays: Mutex<Overlays>,
 }
 
 impl ArtifactSource for Proving<'_> {
@@ -251,9 +267,8 @@ impl ArtifactSource for Proving<'_> {
 impl OverlaySource for Proving<'_> {
     fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
         let folder = &self.record.test_crate.folder;
-        let (path, key) = (overlays_path(folder, overlay, target), overlay_key(folder, overlay, target));
-        let known = read_overlays(&path).remove(&key);
-        let result = match known {
+        let key = overlay_key(folder, overlay, target);
+        let result = match self.record.overlay(&key) {
             Some(Some(measured)) => Ok(measured),
             _ => {
                 let real = Target { toolkit: Arc::new(self.toolkit.clone()), ..target.clone() };
@@ -261,7 +276,7 @@ impl OverlaySource for Proving<'_> {
             }
         };
         let mut overlays = self.overlays.lock().expect("no thread has panicked");
-        overlays.entry(path).or_default().insert(key, result.as_ref().ok().cloned());
+        overlays.insert(key, result.as_ref().ok().cloned());
         result
     }
 }
@@ -281,14 +296,13 @@ pub fn renew_overlays(names: &str) -> Result<(), Problem> {
             &["--verify-budget=3600"],
         )?;
         proving.record.finish()?;
-        for stale in test_crate.recorded_suggestions() {
-            fs_err::remove_file(stale).map_err(|error| error.to_string())?;
-        }
         let overlays = proving.overlays.into_inner().expect("no thread has panicked");
-        let count: usize = overlays.values().map(BTreeMap::len).sum();
-        for (path, overlays) in overlays {
-            fs_err::write(path, one_line_each(&overlays)?).map_err(|error| error.to_string())?;
+        let path = test_crate.recorded().join(SUGGESTIONS);
+        match overlays.is_empty() {
+            true => drop(fs_err::remove_file(path)),
+            false => fs_err::write(path, one_line_each(&overlays)?).map_err(|error| error.to_string())?,
         }
+        let count = overlays.len();
         eprintln!("{}: {count} units with edits, {} findings", test_crate.name, outcome.report.diagnostics.len());
     }
     Ok(())
@@ -322,16 +336,11 @@ pub fn renew(names: &str) -> Result<(), Problem> {
         let folder = recording_folder(&test_crate.name);
         drop(fs_err::remove_dir_all(&folder));
         test_crate.copy_to(&folder)?;
-        drop(fs_err::remove_dir_all(test_crate.folder.join("recorded")));
-        let recorder = Recorder {
-            from: &folder,
-            to: &test_crate.folder,
-            is_compressed: test_crate.has_compressed_records(),
-            cancel: &cancel,
-            problems: Mutex::default(),
-        };
+        let recorder = Recorder { from: &folder, cancel: &cancel, files: Mutex::default(), problems: Mutex::default() };
         let outcome = run::check(&test_crate, &folder, toolkit, &recorder, &["--no-verify"])?;
         super::all(recorder.problems.into_inner().expect("no thread has panicked"))?;
+        let files = recorder.files.into_inner().expect("no thread has panicked");
+        archive::write(&test_crate.recorded(), &files).map_err(|error| error.to_string())?;
         eprintln!("recorded {} ({} kernels)", test_crate.name, outcome.report.summary.kernels);
         fs_err::remove_dir_all(&folder).map_err(|error| error.to_string())?;
     }
@@ -418,9 +427,8 @@ fn with_compilers<T>(
 /// A source of artifacts that compiles and keeps what comes out.
 struct Recorder<'a> {
     from: &'a Path,
-    to: &'a Path,
-    is_compressed: bool,
     cancel: &'a AtomicBool,
+    files: Mutex<Files>,
     problems: Mutex<Vec<Problem>>,
 }
 
@@ -448,17 +456,6 @@ impl Recorder<'_> {
         target: &Target,
         result: &Result<Artifacts, Box<Failure>>,
     ) -> Result<(), Problem> {
-        let stem = stem(self.from, unit, target);
-        let path = self.to.join(stem.0.strip_prefix(self.from).expect("records lie in the crate"));
-        let stem = Stem(path);
-        fs_err::create_dir_all(stem.0.parent().unwrap_or(self.to)).map_err(|error| error.to_string())?;
-        let write = |ending: &str, bytes: &[u8]| {
-            let written = match self.is_compressed && ending != "json" {
-                true => write_compressed(&stem.with_added(&format!("{ending}.gz")), bytes),
-                false => fs_err::write(stem.with_added(ending), bytes),
-            };
-            written.map_err(|error| error.to_string())
-        };
         let elsewhere = |text: &str| self.elsewhere(text, target);
         let (refused, artifacts) = match result {
             Ok(artifacts) => (false, artifacts.clone()),
@@ -486,9 +483,14 @@ impl Recorder<'_> {
         };
         let mut json = serde_json::to_string_pretty(&entry).map_err(|error| error.to_string())?;
         json.push('\n');
-        write("json", json.as_bytes())?;
-        write("ptx", elsewhere(&artifacts.ptx).as_bytes())?;
-        if refused { Ok(()) } else { write("cubin", &without_temporary_names(artifacts.cubin)) }
+        let mut parts = vec![("json", json.into_bytes()), ("ptx", elsewhere(&artifacts.ptx).into_bytes())];
+        if !refused {
+            parts.push(("cubin", without_temporary_names(artifacts.cubin)));
+        }
+        let stem = stem(unit, target);
+        let parts = parts.into_iter().map(|(ending, bytes)| (format!("{stem}.{ending}"), bytes));
+        self.files.lock().expect("no thread has panicked").extend(parts);
+        Ok(())
     }
 
     fn front_end_elsewhere(&self, mut front_end: FrontEnd, target: &Target) -> FrontEnd {
@@ -520,18 +522,6 @@ fn refusal(failure: &Failure) -> Result<Artifacts, Problem> {
         ptx: failure.ptx.clone().unwrap_or_default(),
         ..Artifacts::default()
     })
-}
-
-fn read_compressed(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    GzDecoder::new(fs_err::File::open(path)?).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn write_compressed(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut encoder = GzEncoder::new(fs_err::File::create(path)?, Compression::best());
-    encoder.write_all(bytes)?;
-    encoder.finish().map(drop)
 }
 
 /// The command line of ptxas is in the cubin, with the name of a temporary folder.
@@ -570,23 +560,9 @@ fn recording_folder(name: &str) -> PathBuf {
     PathBuf::from(format!("{start}/{fill}/{name}"))
 }
 
-/// Path of a record without its ending.
-struct Stem(PathBuf);
-
-impl Stem {
-    fn with_added(&self, ending: &str) -> PathBuf {
-        let mut path = self.0.clone().into_os_string();
-        path.push(".");
-        path.push(ending);
-        path.into()
-    }
-}
-
-fn stem(folder: &Path, unit: &TranslationUnit, target: &Target) -> Stem {
-    // `src/kernels.rs:41` is no file name everywhere.
-    let name = unit.name.replace(':', "-");
-    let version = target.toolkit.version;
-    Stem(folder.join("recorded").join(format!("{version}-{}", target.architecture)).join(name))
+/// Name of a record without its ending. `src/kernels.rs:41` is no file name everywhere.
+fn stem(unit: &TranslationUnit, target: &Target) -> String {
+    format!("{}-{}/{}", target.toolkit.version, target.architecture, unit.name.replace(':', "-"))
 }
 
 fn inputs(folder: &Path, unit: &TranslationUnit, target: &Target) -> String {

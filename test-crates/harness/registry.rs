@@ -91,7 +91,9 @@ fn habit(text: &str) -> Option<Problem> {
 /// The texts of errors have the same habits.
 pub fn error_texts() -> Result<(), Problem> {
     let package = crates::root().parent().expect("`test-crates` lies in the package").to_path_buf();
-    let files = walkdir::WalkDir::new(package.join("src")).sort_by_file_name().into_iter().filter_map(Result::ok);
+    let folders =
+        ["src", "lints", "crates"].map(|folder| walkdir::WalkDir::new(package.join(folder)).sort_by_file_name());
+    let files = folders.into_iter().flatten().filter_map(Result::ok);
     let mut problems = Vec::new();
     for file in files.filter(|file| file.path().extension().is_some_and(|ending| ending == "rs")) {
         let text = fs_err::read_to_string(file.path()).map_err(|error| error.to_string())?;

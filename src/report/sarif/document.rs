@@ -1,0 +1,162 @@
+//! The parts of a SARIF 2.1.0 document that we write, with the names and the nesting of its schema
+//! (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/>, section 3).
+//!
+//! A crate with all of SARIF generates its types from the schema when it is built, and took as long to compile as a fifth
+//! of this program.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub(super) struct Sarif {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    runs: [Run; 1],
+    version: &'static str,
+}
+
+impl Sarif {
+    pub(super) fn new(run: Run) -> Self {
+        Self {
+            schema: "https://schemastore.azurewebsites.net/schemas/json/sarif-2.1.0.json",
+            runs: [run],
+            version: "2.1.0",
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Run {
+    pub(super) column_kind: &'static str,
+    pub(super) invocations: [Invocation; 1],
+    pub(super) original_uri_base_ids: BTreeMap<&'static str, ArtifactLocation>,
+    pub(super) results: Vec<SarifResult>,
+    pub(super) tool: Tool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Invocation {
+    pub(super) execution_successful: bool,
+    pub(super) tool_execution_notifications: Vec<Notification>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Notification {
+    pub(super) level: Level,
+    pub(super) message: Message,
+}
+
+#[derive(Serialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Level {
+    Note,
+    Warning,
+    Error,
+}
+
+/// `message` and `multiformatMessageString`, which have these members in common.
+#[derive(Serialize)]
+pub(super) struct Message {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) markdown: Option<String>,
+    pub(super) text: String,
+}
+
+#[derive(Serialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ArtifactLocation {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) description: Option<Message>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) uri: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) uri_base_id: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SarifResult {
+    pub(super) level: Level,
+    pub(super) locations: Vec<Location>,
+    pub(super) message: Message,
+    pub(super) partial_fingerprints: BTreeMap<&'static str, String>,
+    pub(super) related_locations: Vec<Location>,
+    pub(super) rule_id: String,
+    pub(super) rule_index: i64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Location {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) message: Option<Message>,
+    pub(super) physical_location: PhysicalLocation,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PhysicalLocation {
+    pub(super) artifact_location: ArtifactLocation,
+    pub(super) region: Region,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Region {
+    pub(super) end_column: usize,
+    pub(super) end_line: usize,
+    pub(super) start_column: usize,
+    pub(super) start_line: usize,
+}
+
+#[derive(Serialize)]
+pub(super) struct Tool {
+    pub(super) driver: Driver,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Driver {
+    name: &'static str,
+    rules: Vec<Rule>,
+    semantic_version: &'static str,
+    version: &'static str,
+}
+
+impl Driver {
+    pub(super) fn new(rules: Vec<Rule>) -> Self {
+        let version = env!("CARGO_PKG_VERSION");
+        Self { name: "cargo-lmem", rules, semantic_version: version, version }
+    }
+}
+
+/// `reportingDescriptor`
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Rule {
+    pub(super) default_configuration: Configuration,
+    pub(super) full_description: Message,
+    pub(super) help: Message,
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) properties: Properties,
+    pub(super) short_description: Message,
+}
+
+#[derive(Serialize)]
+pub(super) struct Configuration {
+    pub(super) level: Level,
+}
+
+#[derive(Serialize)]
+pub(super) struct Properties {
+    pub(super) tags: [&'static str; 2],
+    /// What GitHub shows as the severity.
+    #[serde(rename = "problem.severity")]
+    pub(super) severity: Level,
+}

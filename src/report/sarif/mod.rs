@@ -1,0 +1,457 @@
+//! A SARIF 2.1.0 document, as GitHub code scanning and editors read it.
+
+mod document;
+
+use std::collections::BTreeMap;
+use std::io;
+
+use document::{
+    ArtifactLocation, Configuration, Driver, Invocation, Level, Location, Message, Notification, PhysicalLocation,
+    Properties, Rule, Run, Sarif, SarifResult, Tool,
+};
+use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity};
+use lmem_base::source::Span;
+
+use super::Context;
+use super::facts::{self, repository_path};
+use super::position::{Columns, Region};
+
+/// The name that SARIF files use for the repository root.
+const ROOT: &str = "%SRCROOT%";
+
+pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &Sarif::new(run(report, cx)))?;
+    writeln!(out)
+}
+
+fn run(report: &Report, cx: &Context) -> Run {
+    let rules = rules(&report.diagnostics, cx);
+    let (placed, unplaced): (Vec<_>, Vec<_>) = report.diagnostics.iter().partition(|found| found.primary.is_some());
+    let root = ArtifactLocation { description: Some(message("the root of the repository")), ..Default::default() };
+    Run {
+        column_kind: "utf16CodeUnits",
+        invocations: [Invocation {
+            execution_successful: report.summary.failed_units == 0,
+            tool_execution_notifications: unplaced.into_iter().map(notification).collect(),
+        }],
+        original_uri_base_ids: BTreeMap::from([(ROOT, root)]),
+        results: placed.into_iter().map(|diagnostic| result(diagnostic, &rules, cx)).collect(),
+        tool: Tool { driver: Driver::new(rules) },
+    }
+}
+
+/// The rules that spoke, by id.
+fn rules(diagnostics: &[Diagnostic], cx: &Context) -> Vec<Rule> {
+    let codes: BTreeMap<String, &Code> =
+        diagnostics.iter().map(|diagnostic| (rule_id(&diagnostic.code), &diagnostic.code)).collect();
+    codes.into_iter().map(|(id, code)| rule(id, code, cx)).collect()
+}
+
+fn rule_id(code: &Code) -> String {
+    let id = code.id();
+    if id.is_empty() { "compiler".to_string() } else { id }
+}
+
+fn rule(id: String, code: &Code, cx: &Context) -> Rule {
+    let name = code.name();
+    let docs = (cx.lint_docs)(name).map_or_else(|| format!("A message of `{name}`."), str::to_string);
+    let brief = docs.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or(name);
+    let level = match code {
+        Code::Compiler(_) => Level::Error,
+        Code::Lint(_) | Code::Tool(_) => Level::Warning,
+    };
+    Rule {
+        default_configuration: Configuration { level },
+        full_description: message(brief),
+        short_description: message(brief),
+        help: Message { markdown: Some(docs.clone()), text: docs },
+        id,
+        name: name.to_string(),
+        properties: Properties { tags: ["cuda", "performance"], severity: level },
+    }
+}
+
+fn message(text: &str) -> Message {
+    Message { markdown: None, text: text.to_string() }
+}
+
+fn level(severity: Severity) -> Level {
+    match severity {
+        Severity::Note => Level::Note,
+        Severity::Warning => Level::Warning,
+        Severity::Error => Level::Error,
+    }
+}
+
+fn result(diagnostic: &Diagnostic, rules: &[Rule], cx: &Context) -> SarifResult {
+    let rule_id = rule_id(&diagnostic.code);
+    let rule_index = rules.iter().position(|rule| rule.id == rule_id).map_or(-1, |index| index as i64);
+    let related = (1..).zip(&diagnostic.secondary);
+    SarifResult {
+        level: level(diagnostic.severity),
+        locations: diagnostic.primary.iter().map(|label| location(label, None, cx)).collect(),
+        message: message(&result_text(diagnostic)),
+        partial_fingerprints: BTreeMap::from([("cargoLmem/v1", diagnostic.fingerprint())]),
+        related_locations: related.map(|(number, label)| location(label, Some(number), cx)).collect(),
+        rule_id,
+        rule_index,
+    }
+}
+
+/// GitHub shows a related location only where the message links to it.
+fn result_text(diagnostic: &Diagnostic) -> String {
+    facts::text_with(diagnostic, |number, label| format!("[{}]({number})", escape_link(&label.text)))
+}
+
+fn escape_link(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
+}
+
+fn notification(diagnostic: &Diagnostic) -> Notification {
+    Notification { level: level(diagnostic.severity), message: message(&facts::plain_text(diagnostic)) }
+}
+
+fn location(label: &Label, related: Option<i64>, cx: &Context) -> Location {
+    Location {
+        id: related,
+        message: related.map(|_| message(&label.text)),
+        physical_location: PhysicalLocation {
+            artifact_location: artifact(&label.span, cx),
+            region: region(&label.span),
+        },
+    }
+}
+
+fn artifact(span: &Span, cx: &Context) -> ArtifactLocation {
+    let path = repository_path(span, cx);
+    match path.starts_with('/') {
+        true => ArtifactLocation { uri: Some(format!("file://{}", escape_uri(&path))), ..Default::default() },
+        false => ArtifactLocation { uri: Some(escape_uri(&path)), uri_base_id: Some(ROOT), ..Default::default() },
+    }
+}
+
+fn region(span: &Span) -> document::Region {
+    let Region { start_line, start_column, end_line, end_column } = Region::new(span, Columns::Utf16);
+    document::Region { end_column, end_line, start_column, start_line }
+}
+
+/// Everything but unreserved characters and `/` as `%XX`.
+fn escape_uri(path: &str) -> String {
+    let escape = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    path.bytes().map(escape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::MessageFormat;
+    use crate::report::samples;
+    use snapbox::{IntoData, assert_data_eq, str};
+
+    #[test]
+    fn a_document() {
+        let document = samples::rendered(&samples::report(), MessageFormat::Sarif);
+        assert_data_eq!(document.replace(env!("CARGO_PKG_VERSION"), "VERSION"), str![[r#"
+{
+  "$schema": "https://schemastore.azurewebsites.net/schemas/json/sarif-2.1.0.json",
+  "runs": [
+    {
+      "columnKind": "utf16CodeUnits",
+      "invocations": [
+        {
+          "executionSuccessful": true,
+          "toolExecutionNotifications": [
+            {
+              "level": "note",
+              "message": {
+                "text": "`third_party/cutlass` is a git submodule and was skipped"
+              }
+            }
+          ]
+        }
+      ],
+      "originalUriBaseIds": {
+        "%SRCROOT%": {
+          "description": {
+            "text": "the root of the repository"
+          }
+        }
+      },
+      "results": [
+        {
+          "level": "error",
+          "locations": [
+            {
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "extra/broken.cu",
+                  "uriBaseId": "%SRCROOT%"
+                },
+                "region": {
+                  "endColumn": 32,
+                  "endLine": 1,
+                  "startColumn": 23,
+                  "startLine": 1
+                }
+              }
+            }
+          ],
+          "message": {
+            "text": "identifier \"undefined\" is undefined"
+          },
+          "partialFingerprints": {
+            "cargoLmem/v1": "40f89be2aeafc836"
+          },
+          "relatedLocations": [],
+          "ruleId": "nvcc",
+          "ruleIndex": 3
+        },
+        {
+          "level": "error",
+          "locations": [
+            {
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "include/scan.cuh",
+                  "uriBaseId": "%SRCROOT%"
+                },
+                "region": {
+                  "endColumn": 24,
+                  "endLine": 2,
+                  "startColumn": 19,
+                  "startLine": 2
+                }
+              }
+            }
+          ],
+          "message": {
+            "text": "`count` (`int[4]`, 16 B) is in local memory: dynamically indexed\n16 B per thread\n[indexed here](1)\nnote: sm_90: stack frame 16 B, registers 31\nnote: inlined at kernels/scan.cu:3"
+          },
+          "partialFingerprints": {
+            "cargoLmem/v1": "714982f7d0621c14"
+          },
+          "relatedLocations": [
+            {
+              "id": 1,
+              "message": {
+                "text": "indexed here"
+              },
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "kernels/scan.cu",
+                  "uriBaseId": "%SRCROOT%"
+                },
+                "region": {
+                  "endColumn": 19,
+                  "endLine": 3,
+                  "startColumn": 9,
+                  "startLine": 3
+                }
+              }
+            }
+          ],
+          "ruleId": "lmem::dynamic_index",
+          "ruleIndex": 0
+        },
+        {
+          "level": "warning",
+          "locations": [
+            {
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "kernels/running_mean.cu",
+                  "uriBaseId": "%SRCROOT%"
+                },
+                "region": {
+                  "endColumn": 17,
+                  "endLine": 3,
+                  "startColumn": 11,
+                  "startLine": 3
+                }
+              }
+            }
+          ],
+          "message": {
+            "text": "`window` (`float[32]`, 128 B) is in local memory: dynamically indexed\n128 B per thread; 32 local loads, 1 store\n[divergent, loaded from memory (loop at line 4)](1)\nnote: sm_90: stack frame 128 B, registers 31\nhelp: index with the loop counter and unroll"
+          },
+          "partialFingerprints": {
+            "cargoLmem/v1": "3ca073804faac01e"
+          },
+          "relatedLocations": [
+            {
+              "id": 1,
+              "message": {
+                "text": "divergent, loaded from memory (loop at line 4)"
+              },
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "kernels/running_mean.cu",
+                  "uriBaseId": "%SRCROOT%"
+                },
+                "region": {
+                  "endColumn": 17,
+                  "endLine": 7,
+                  "startColumn": 16,
+                  "startLine": 7
+                }
+              }
+            }
+          ],
+          "ruleId": "lmem::dynamic_index",
+          "ruleIndex": 0
+        },
+        {
+          "level": "warning",
+          "locations": [
+            {
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "src/kernels.rs",
+                  "uriBaseId": "%SRCROOT%"
+                },
+                "region": {
+                  "endColumn": 58,
+                  "endLine": 2,
+                  "startColumn": 49,
+                  "startLine": 2
+                }
+              }
+            }
+          ],
+          "message": {
+            "text": "kernel `gemm_tile` spills: launch bounds allow 32 registers, 71 needed\n380 B of stack per thread for spills\nnote: sm_90: stack frame 384 B, spill stores 380 B, spill loads 420 B, registers 32\nnote: spills in the loop at line 9"
+          },
+          "partialFingerprints": {
+            "cargoLmem/v1": "52530740ce4bc6b8"
+          },
+          "relatedLocations": [],
+          "ruleId": "lmem::register_spill",
+          "ruleIndex": 1
+        }
+      ],
+      "tool": {
+        "driver": {
+          "name": "cargo-lmem",
+          "rules": [
+            {
+              "defaultConfiguration": {
+                "level": "warning"
+              },
+              "fullDescription": {
+                "text": "A local array is indexed by a value the compiler does not know."
+              },
+              "help": {
+                "markdown": "A local array is indexed by a value the compiler does not know.\n\n## Why it costs\nRegisters have no addresses.\n",
+                "text": "A local array is indexed by a value the compiler does not know.\n\n## Why it costs\nRegisters have no addresses.\n"
+              },
+              "id": "lmem::dynamic_index",
+              "name": "dynamic_index",
+              "properties": {
+                "tags": [
+                  "cuda",
+                  "performance"
+                ],
+                "problem.severity": "warning"
+              },
+              "shortDescription": {
+                "text": "A local array is indexed by a value the compiler does not know."
+              }
+            },
+            {
+              "defaultConfiguration": {
+                "level": "warning"
+              },
+              "fullDescription": {
+                "text": "A message of `register_spill`."
+              },
+              "help": {
+                "markdown": "A message of `register_spill`.",
+                "text": "A message of `register_spill`."
+              },
+              "id": "lmem::register_spill",
+              "name": "register_spill",
+              "properties": {
+                "tags": [
+                  "cuda",
+                  "performance"
+                ],
+                "problem.severity": "warning"
+              },
+              "shortDescription": {
+                "text": "A message of `register_spill`."
+              }
+            },
+            {
+              "defaultConfiguration": {
+                "level": "warning"
+              },
+              "fullDescription": {
+                "text": "A message of `submodule`."
+              },
+              "help": {
+                "markdown": "A message of `submodule`.",
+                "text": "A message of `submodule`."
+              },
+              "id": "lmem::submodule",
+              "name": "submodule",
+              "properties": {
+                "tags": [
+                  "cuda",
+                  "performance"
+                ],
+                "problem.severity": "warning"
+              },
+              "shortDescription": {
+                "text": "A message of `submodule`."
+              }
+            },
+            {
+              "defaultConfiguration": {
+                "level": "error"
+              },
+              "fullDescription": {
+                "text": "A message of `nvcc`."
+              },
+              "help": {
+                "markdown": "A message of `nvcc`.",
+                "text": "A message of `nvcc`."
+              },
+              "id": "nvcc",
+              "name": "nvcc",
+              "properties": {
+                "tags": [
+                  "cuda",
+                  "performance"
+                ],
+                "problem.severity": "error"
+              },
+              "shortDescription": {
+                "text": "A message of `nvcc`."
+              }
+            }
+          ],
+          "semanticVersion": "VERSION",
+          "version": "VERSION"
+        }
+      }
+    }
+  ],
+  "version": "2.1.0"
+}
+
+"#]].raw());
+    }
+
+    #[test]
+    fn paths_become_uris() {
+        assert_eq!(escape_uri("kernels/größe #1.cu"), "kernels/gr%C3%B6%C3%9Fe%20%231.cu");
+    }
+
+    #[test]
+    fn brackets_do_not_end_a_link() {
+        assert_eq!(escape_link("`a[k]` \\ b"), "`a\\[k\\]` \\\\ b");
+    }
+}
