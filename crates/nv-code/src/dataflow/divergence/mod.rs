@@ -1,18 +1,26 @@
 //! Whether the threads of a warp have the same value in a register: for all registers of a function at once.
 //!
 //! A value is the same in all threads until something says otherwise: the thread's number, an atomic, an address that
-//! differs, or a branch on such a value that decides which of several definitions holds. That is repeated until nothing
-//! changes, so that values that depend on themselves round a loop come out right.
+//! differs, a branch on such a value where different ways meet again with different definitions, or a loop that threads leave
+//! in different rounds. What changes is handed on to the instructions that read it until nothing changes, so that
+//! values that depend on themselves round a loop come out right.
 
-use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, ParameterPlace, Reg};
+mod joins;
+mod warp;
 
-use crate::dataflow::flow::operands::{constant, for_each_part};
+use ptx_syntax::{AddressBase, Instruction, Loop, Modifier, Opcode, Operand, ParameterPlace, Reg, SpecialRegister};
+
+use self::joins::Joins;
+use super::loops::PtxLoops;
+use super::reaching::{ByRegister, Reaching};
+use crate::dataflow::flow::operands::for_each_part;
 use crate::dataflow::flow::terms::special_register;
-use crate::dataflow::reaching::ByRegister;
 use crate::ptx::PtxFunction;
 
-/// Rounds after which the rest is given up: each one carries a difference through all code once.
-const MAX_ROUNDS: usize = 50;
+use self::warp::Warps;
+
+/// Definitions of values that are looked at, for each instruction: beyond that nothing is claimed.
+const MAX_READS_PER_INSTRUCTION: usize = 256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
@@ -21,121 +29,229 @@ enum Level {
     Differs,
 }
 
+impl Level {
+    /// Whether the threads may differ; `None` where that is not known.
+    fn differs(self) -> Option<bool> {
+        match self {
+            Self::Same => Some(false),
+            Self::Unknown => None,
+            Self::Differs => Some(true),
+        }
+    }
+
+    fn of(differs: Option<bool>) -> Self {
+        match differs {
+            Some(false) => Self::Same,
+            None => Self::Unknown,
+            Some(true) => Self::Differs,
+        }
+    }
+}
+
 /// The registers of one function.
 pub struct Divergence {
+    /// By register.
     levels: Vec<Level>,
+    /// By loop: whether threads leave it in different rounds.
+    exits: Vec<Level>,
+    warps: Warps,
 }
 
 impl Divergence {
-    pub fn new(function: &PtxFunction, _uses: &ByRegister) -> Self {
-        let mut ranges: Vec<Option<(usize, usize, usize)>> = vec![None; function.registers.len()];
-        for (index, instruction) in function.instructions.iter().enumerate() {
-            instruction.for_each_def(&mut |register| {
-                let range = ranges[register.index()].get_or_insert((index, index, 0));
-                range.1 = index;
-                range.2 += 1;
-            });
+    pub fn new(function: &PtxFunction, loops: &PtxLoops, reaching: &Reaching<'_>, uses: &ByRegister) -> Self {
+        let mut found = Self {
+            levels: vec![Level::Same; function.registers.len()],
+            exits: vec![Level::Same; loops.count()],
+            warps: Warps::new(function, reaching),
+        };
+        let mut search = Search {
+            function,
+            loops,
+            uses,
+            joins: Joins::new(function, reaching, uses),
+            leaving: leaving(function, loops, reaching),
+            left: vec![Level::Same; function.instructions.len()],
+            decisions: vec![Level::Same; function.instructions.len()],
+            is_open: vec![true; function.instructions.len()],
+            open: (0..function.instructions.len()).rev().collect(),
+        };
+        if search.run(&mut found).is_none() {
+            // Too large to be certain of anything.
+            found.levels.iter_mut().chain(&mut found.exits).for_each(|level| *level = (*level).max(Level::Unknown));
         }
-        let several = (0..).map(Reg).zip(&ranges).filter_map(|(register, range)| Some((register, (*range)?)));
-        let merged: Vec<(Reg, usize, usize)> =
-            several.filter(|(_, range)| range.2 > 1).map(|(register, range)| (register, range.0, range.1)).collect();
-        let mut divergence = Self { levels: vec![Level::Same; function.registers.len()] };
-        for round in 0.. {
-            let has_changed = divergence.round(function, &merged);
-            if !has_changed {
-                break;
-            }
-            if round == MAX_ROUNDS {
-                divergence.levels.iter_mut().for_each(|level| *level = (*level).max(Level::Unknown));
-                break;
-            }
-        }
-        divergence
+        found
     }
 
     /// Whether the threads may differ in a register; `None` where that is not known.
     pub fn of(&self, register: Reg) -> Option<bool> {
-        match self.level(register) {
-            Level::Same => Some(false),
-            Level::Unknown => None,
-            Level::Differs => Some(true),
-        }
+        self.level(register).differs()
+    }
+
+    /// Whether the threads may differ in a special register.
+    pub fn of_special(&self, special: SpecialRegister) -> Option<bool> {
+        if self.warps.is_same_in_warp(special) { Some(false) } else { special_register(special).divergent }
+    }
+
+    /// Whether an instruction computes what is the same for a warp from the numbers of its threads: `threadIdx.x / 32`.
+    pub fn is_number_of_warp(&self, at: usize) -> bool {
+        self.warps.is_number_of_warp(at)
+    }
+
+    /// Whether threads that took a value along when they left loops may have it from different rounds: a value of
+    /// `definitions`, where instruction `at` reads it.
+    pub fn on_leaving(&self, definitions: &[usize], at: usize, loops: &PtxLoops) -> Option<bool> {
+        let left = definitions.iter().flat_map(|definition| left(*definition, at, loops));
+        left.map(|id| self.exits[id.index()]).max().unwrap_or(Level::Same).differs()
     }
 
     fn level(&self, register: Reg) -> Level {
         self.levels.get(register.index()).copied().unwrap_or(Level::Same)
     }
+}
 
-    fn raise(&mut self, register: Reg, level: Level) -> bool {
-        let known = &mut self.levels[register.index()];
-        let has_changed = level > *known;
-        *known = level.max(*known);
-        has_changed
+/// Loops around a definition that do not hold an instruction.
+fn left(definition: usize, at: usize, loops: &PtxLoops) -> impl Iterator<Item = Loop> {
+    loops.around(definition).take_while(move |id| !loops.contains(*id, at))
+}
+
+/// By loop, instructions outside of it that read what was computed in it; `None` where there are too many.
+fn leaving(function: &PtxFunction, loops: &PtxLoops, reaching: &Reaching<'_>) -> Option<Vec<Vec<usize>>> {
+    let mut leaving: Vec<Vec<usize>> = vec![Vec::new(); loops.count()];
+    let mut budget = function.instructions.len().saturating_mul(MAX_READS_PER_INSTRUCTION);
+    for (at, instruction) in function.instructions.iter().enumerate().filter(|_| loops.count() > 0) {
+        instruction.for_each_use(&mut |register| {
+            let definitions = reaching.definitions(reaching.at(register, at));
+            budget = budget.saturating_sub(definitions.len());
+            if budget > 0 {
+                let all = definitions.iter().flat_map(|definition| left(*definition, at, loops));
+                all.for_each(|id| leaving[id.index()].push(at));
+            }
+        });
+    }
+    (budget > 0 || loops.count() == 0).then_some(leaving)
+}
+
+/// What is still to be looked at.
+struct Search<'a> {
+    function: &'a PtxFunction,
+    loops: &'a PtxLoops,
+    uses: &'a ByRegister,
+    joins: Joins<'a>,
+    leaving: Option<Vec<Vec<usize>>>,
+    /// By instruction: whether it reads what was computed in a loop that threads leave in different rounds.
+    left: Vec<Level>,
+    /// By branch: what is known of its decision.
+    decisions: Vec<Level>,
+    open: Vec<usize>,
+    is_open: Vec<bool>,
+}
+
+impl Search<'_> {
+    /// `None` where it takes too long.
+    fn run(&mut self, found: &mut Divergence) -> Option<()> {
+        // Each register rises twice at most, so this ends.
+        while let Some(at) = self.open.pop() {
+            self.is_open[at] = false;
+            let instruction = &self.function.instructions[at];
+            let level = self.result(at, instruction, found);
+            instruction.for_each_def(&mut |register| self.raise(register, level, found));
+            if instruction.ends_block() {
+                self.decide(at, self.operands(instruction, found), found)?;
+            }
+        }
+        self.leaving.is_some().then_some(())
     }
 
-    fn round(&mut self, function: &PtxFunction, merged: &[(Reg, usize, usize)]) -> bool {
-        let mut has_changed = false;
-        for instruction in &function.instructions {
-            let level = self.result(instruction, function);
-            instruction.for_each_def(&mut |register| has_changed |= self.raise(register, level));
+    fn push(&mut self, at: usize) {
+        if !std::mem::replace(&mut self.is_open[at], true) {
+            self.open.push(at);
         }
-        // Branches before each instruction that differ, and those that may.
-        let mut counts = vec![(0u32, 0u32)];
-        for instruction in &function.instructions {
-            let guard = instruction.guard.map_or(Level::Same, |guard| self.level(guard.register));
-            let is_table = instruction.opcode() == Opcode::Brx;
-            let (differing, unknown) = counts[counts.len() - 1];
-            counts.push((
-                differing + u32::from(guard == Level::Differs),
-                unknown + u32::from(guard == Level::Unknown || is_table),
-            ));
-        }
-        for (register, first, last) in merged {
-            let ((differs_before, unknown_before), (differs, unknown)) = (counts[*first], counts[last + 1]);
-            let level = match (differs > differs_before, unknown > unknown_before) {
-                (true, _) => Level::Differs,
-                (false, true) => Level::Unknown,
-                (false, false) => Level::Same,
-            };
-            has_changed |= self.raise(*register, level);
-        }
-        has_changed
     }
 
-    fn result(&self, instruction: &Instruction, function: &PtxFunction) -> Level {
-        let operands = || self.operands(instruction);
-        match instruction.opcode() {
-            Opcode::Ld if instruction.has(Modifier::Param) => match is_parameter(instruction, function) {
+    fn raise(&mut self, register: Reg, level: Level, found: &mut Divergence) {
+        let known = &mut found.levels[register.index()];
+        if level > *known {
+            *known = level;
+            let uses = self.uses;
+            uses.of(register).iter().for_each(|at| self.push(*at));
+        }
+    }
+
+    /// Where a branch is decided differently, what it leads to holds.
+    fn decide(&mut self, at: usize, level: Level, found: &mut Divergence) -> Option<()> {
+        if level <= self.decisions[at] {
+            return Some(());
+        }
+        self.decisions[at] = level;
+        for register in self.joins.of(at)? {
+            self.raise(register, level, found);
+        }
+        // Who ends in a loop takes nothing along.
+        if !matches!(self.function.instructions[at].opcode(), Opcode::Bra | Opcode::Brx) {
+            return Some(());
+        }
+        let loops = self.loops;
+        for id in loops.around(at).filter(|id| loops.exits(*id).binary_search(&at).is_ok()) {
+            if level > found.exits[id.index()] {
+                found.exits[id.index()] = level;
+                for at in std::mem::take(&mut self.leaving.as_mut()?[id.index()]) {
+                    self.left[at] = self.left[at].max(level);
+                    self.push(at);
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn result(&self, at: usize, instruction: &Instruction, found: &Divergence) -> Level {
+        let operands = || self.operands(instruction, found);
+        let level = match instruction.opcode() {
+            Opcode::Ld if instruction.has(Modifier::Param) => match is_parameter(instruction, self.function) {
                 true => Level::Same,
                 false => Level::Unknown,
             },
             // Each thread has its own local memory.
             Opcode::Ld if instruction.has(Modifier::Local) => operands().max(Level::Unknown),
-            Opcode::Atom | Opcode::Match => Level::Differs,
-            Opcode::Call => Level::Unknown,
-            // One value for the whole warp.
-            Opcode::Vote | Opcode::Activemask | Opcode::Redux => Level::Same,
-            Opcode::Shfl => shuffled(instruction),
+            Opcode::Atom | Opcode::Elect => Level::Differs,
+            Opcode::Match if !instruction.has(Modifier::All) => Level::Differs,
+            // Which threads are active need not be the same for those that run at different times.
+            Opcode::Call | Opcode::Activemask => Level::Unknown,
+            // One value for all threads that the mask names: for the whole warp if that is all of them.
+            Opcode::Vote | Opcode::Redux | Opcode::Match => match found.warps.is_of_whole_warp(instruction) {
+                true => Level::Same,
+                false => Level::Unknown,
+            },
+            // What all threads read from one lane is the same in all.
+            Opcode::Shfl => match found.warps.shuffled_lane(instruction) {
+                Some(lane) => self.operand(lane, found).min(Level::Unknown),
+                None => Level::Unknown,
+            },
+            _ if found.warps.is_number_of_warp(at) => Level::Same,
             _ => operands(),
-        }
+        };
+        level.max(self.left[at])
     }
 
     /// The level of what an instruction reads.
-    fn operands(&self, instruction: &Instruction) -> Level {
+    fn operands(&self, instruction: &Instruction, found: &Divergence) -> Level {
         let mut level = Level::Same;
-        instruction.for_each_use(&mut |register| level = level.max(self.level(register)));
+        instruction.for_each_use(&mut |register| level = level.max(found.level(register)));
         for operand in &instruction.operands {
             for_each_part(operand, &mut |part| {
-                if let Operand::Special(special) = part {
-                    level = level.max(match special_register(*special).divergent {
-                        Some(true) => Level::Differs,
-                        Some(false) => Level::Same,
-                        None => Level::Unknown,
-                    });
+                if let Operand::Special(_) = part {
+                    level = level.max(self.operand(part, found));
                 }
             });
         }
         level
+    }
+
+    fn operand(&self, operand: &Operand, found: &Divergence) -> Level {
+        match operand {
+            Operand::Special(special) => Level::of(found.of_special(*special)),
+            Operand::Reg(register) => found.level(*register),
+            _ => Level::Same,
+        }
     }
 }
 
@@ -146,17 +262,15 @@ fn is_parameter(instruction: &Instruction, function: &PtxFunction) -> bool {
     function.is_entry && matches!(function.variable(*variable).parameter, Some(ParameterPlace::Input(_)))
 }
 
-/// What all threads read from one lane is the same in all.
-fn shuffled(instruction: &Instruction) -> Level {
-    let lane = instruction.operands.get(2).filter(|_| instruction.has(Modifier::Idx));
-    if lane.is_some_and(|lane| constant(lane).is_some()) { Level::Same } else { Level::Unknown }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataflow::flow::{Flow, Pointer};
     use crate::dataflow::reaching::uses;
     use crate::ptx::PtxModule;
+    use lmem_base::diagnostic::Uniformity;
+    use ptx_syntax::Graph;
+    use std::rc::Rc;
 
     fn of(body: &str, register: &str) -> Option<bool> {
         let text = format!(
@@ -164,7 +278,10 @@ mod tests {
         );
         let module = PtxModule::parse(&text).unwrap();
         let function = &module.functions[0];
-        Divergence::new(function, &uses(function)).of(function.register_named(register).unwrap())
+        let graph = Rc::new(Graph::new(function));
+        let (loops, reaching) = (PtxLoops::new(function, &graph), Reaching::new(function, graph));
+        let divergence = Divergence::new(function, &loops, &reaching, &uses(function));
+        divergence.of(function.register_named(register).unwrap())
     }
 
     /// `head = (head + 1) % 12` in a branch that `condition` guards.
@@ -182,6 +299,49 @@ mod tests {
         assert_eq!(ring("%t"), Some(true));
         // The value decides on itself.
         assert_eq!(ring("%h"), Some(false));
+    }
+
+    /// Whether each local access with a computed address differs, in a kernel that nvcc 13.5 compiled from the source that
+    /// stands before it.
+    fn accesses(kernel: &str) -> Vec<Option<Uniformity>> {
+        let module = PtxModule::parse(include_str!("uniformity.ptx")).unwrap();
+        let function = module.function(kernel).unwrap();
+        let flow = Flow::new(function);
+        let loads = function.instructions.iter().enumerate();
+        let loads = loads.filter(|(_, load)| load.opcode() == Opcode::Ld && load.is_local_access());
+        let pointers = loads.map(|(at, load)| flow.pointer(load.address().unwrap(), at));
+        let is_computed = |pointer: &Pointer| pointer.index.is_data() || pointer.index.counter;
+        pointers.filter(is_computed).map(|pointer| pointer.index.uniformity()).collect()
+    }
+
+    const UNIFORM: Option<Uniformity> = Some(Uniformity::Uniform);
+
+    #[test]
+    fn a_branch_of_one_thread_decides_only_on_what_it_sets() {
+        assert_eq!(accesses("pipeline"), [UNIFORM, UNIFORM]);
+    }
+
+    #[test]
+    fn the_number_of_a_warp_is_uniform_where_the_shape_of_the_block_is_known() {
+        assert_eq!(accesses("warps"), [UNIFORM, UNIFORM]);
+        let text = include_str!("uniformity.ptx").replace(".reqntid 256, 1, 1", ".maxntid 256, 1, 1");
+        let module = PtxModule::parse(&text).unwrap();
+        let flow = Flow::new(module.function("warps").unwrap());
+        let access =
+            flow.function.instructions.iter().position(|load| load.opcode() == Opcode::Ld && load.is_local_access());
+        let pointer = flow.pointer(flow.function.instructions[access.unwrap()].address().unwrap(), access.unwrap());
+        assert_eq!(pointer.index.uniformity(), Some(Uniformity::PerThread));
+    }
+
+    #[test]
+    fn votes_and_shuffles_of_the_whole_warp_are_uniform() {
+        // A ballot, a shuffle from one lane, one within parts of eight lanes, and the element that is read last.
+        assert_eq!(accesses("votes"), [UNIFORM, UNIFORM, None, UNIFORM]);
+    }
+
+    #[test]
+    fn what_threads_took_along_from_different_rounds_differs() {
+        assert_eq!(accesses("left"), [Some(Uniformity::PerThread), UNIFORM]);
     }
 
     #[test]
