@@ -3,9 +3,14 @@
 multiply-adds. An analysis that is linear takes twice as long for twice as many.
 
     benches/sections.py 5 10 20 40 80 --into DIRECTORY
+    CUDA_HOME=… benches/sections.py --measure target/release/cargo-lmem
 """
 
 import argparse
+import os
+import resource
+import subprocess
+import tempfile
 from pathlib import Path
 
 SECTION = """
@@ -39,12 +44,53 @@ def kernel(sections: int) -> str:
 """
 
 
+MANIFEST = """[package]
+name = "sections"
+version = "0.1.0"
+edition = "2024"
+
+[lib]
+path = "lib.rs"
+"""
+
+
+def cpu_seconds(command: list[str], folder: Path, cache: Path) -> float:
+    """What a command and all that it starts take, on all processors together: machines are shared."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = os.environ | {"CARGO_LMEM_CACHE_DIR": str(cache)}
+    subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def measure(program: Path, sections: list[int]) -> None:
+    """CPU time of the compilers alone, and of a run with their results in the cache: the analysis."""
+    print("sections  nvcc  warm run  share")
+    compiler = Path(os.environ["CUDA_HOME"]) / "bin" / "nvcc"
+    command = [str(program.resolve()), "lmem", "--arch", "sm_90", "--offline"]
+    for number in sections:
+        with tempfile.TemporaryDirectory() as folder:
+            root, cache = Path(folder, "workspace"), Path(folder, "cache")
+            root.mkdir()
+            (root / "Cargo.toml").write_text(MANIFEST)
+            (root / "lib.rs").write_text("")
+            (root / "sections.cu").write_text(kernel(number))
+            nvcc = [str(compiler), "-arch=sm_90", "-lineinfo", "-cubin", "-o", os.devnull, "sections.cu"]
+            compiled = cpu_seconds(nvcc, root, cache)
+            cpu_seconds(command, root, cache)
+            warm = min(cpu_seconds(command, root, cache) for _ in range(3))
+            print(f"{number:8}  {compiled:4.1f}  {warm:8.2f}  {warm / compiled:5.1%}", flush=True)
+
+
 def main() -> None:
-    """Writes a file for each number of sections."""
+    """Writes a file for each number of sections, or measures them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sections", type=int, nargs="*", default=[5, 10, 20, 40, 80])
     parser.add_argument("--into", type=Path, default=Path("."))
+    parser.add_argument("--measure", type=Path, metavar="PROGRAM")
     arguments = parser.parse_args()
+    if arguments.measure:
+        return measure(arguments.measure, arguments.sections)
     arguments.into.mkdir(parents=True, exist_ok=True)
     for sections in arguments.sections:
         (arguments.into / f"sections_{sections}.cu").write_text(kernel(sections))

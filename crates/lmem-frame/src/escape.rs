@@ -33,8 +33,11 @@ pub struct CallSites {
     /// Callee → caller and call.
     sites: HashMap<String, Vec<(String, Call)>>,
     /// By function and number of a parameter: the objects that callers pass.
-    passed: RefCell<HashMap<(String, usize), Rc<BTreeSet<ObjectKey>>>>,
+    passed: RefCell<HashMap<(String, usize), Owners>>,
 }
+
+/// Objects that an address may lie in.
+type Owners = Rc<BTreeSet<ObjectKey>>;
 
 impl CallSites {
     pub fn new(flows: &HashMap<&str, Flow<'_>>) -> Self {
@@ -78,7 +81,7 @@ pub fn owners(
 impl CallSites {
     /// The objects that a parameter may point to. Each parameter on the way is looked at once, as functions may call
     /// themselves and each other in many ways.
-    fn passed(&self, function: &str, number: usize, flows: &HashMap<&str, Flow<'_>>) -> Rc<BTreeSet<ObjectKey>> {
+    fn passed(&self, function: &str, number: usize, flows: &HashMap<&str, Flow<'_>>) -> Owners {
         let first = (function.to_string(), number);
         if let Some(known) = self.passed.borrow().get(&first) {
             return Rc::clone(known);

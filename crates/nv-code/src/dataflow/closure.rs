@@ -45,8 +45,7 @@ impl<T> Closure<T> {
         }
         let mut component: Vec<usize> = Vec::new();
         let mut path = vec![self.open(start, &mut visit, &mut component)];
-        loop {
-            let Some(top) = path.last_mut() else { break };
+        while let Some(top) = path.last_mut() {
             if let Some(next) = top.successors.get(top.next).copied() {
                 top.next += 1;
                 match (self.known(next), self.number.get(next).copied().unwrap_or(0)) {

@@ -47,6 +47,11 @@ impl PtxLoops {
         Self { loops, exits, innermost }
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.exits.len()
+    }
+
     /// The innermost loop around an instruction.
     pub fn innermost(&self, instruction: usize) -> Option<Loop> {
         self.innermost.get(instruction).copied().flatten()

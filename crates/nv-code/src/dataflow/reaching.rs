@@ -9,7 +9,7 @@
 //! are alive are solved when first asked for, each once.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use ptx_syntax::{Block, Graph, Reg};
@@ -109,6 +109,48 @@ impl<'a> Reaching<'a> {
         Self { function, graph, definitions, values: RefCell::new(Values { all, ..Values::default() }) }
     }
 
+    /// The blocks of the function.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// All definitions of a register.
+    pub fn all(&self, register: Reg) -> &[usize] {
+        self.definitions.of(register)
+    }
+
+    /// Blocks that are entered with different definitions of a register, on the ways to instructions that read it.
+    pub fn merges(&self, register: Reg, uses: &[usize]) -> Vec<Block> {
+        let all = self.definitions.of(register);
+        if all.len() < 2 {
+            return Vec::new();
+        }
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<Block> = Vec::new();
+        for at in uses {
+            let block = self.graph.block_of(*at).filter(|block| !self.within(all, *block, *at).1);
+            open.extend(block.filter(|block| seen.insert(*block)));
+        }
+        while let Some(block) = open.pop() {
+            for before in &self.graph.block(block).predecessors {
+                let is_set = self.within(all, *before, self.graph.block(*before).end as usize).1;
+                if !is_set && seen.insert(*before) {
+                    open.push(*before);
+                }
+            }
+        }
+        let values = &mut *self.values.borrow_mut();
+        let mut is_merge = |block: &Block| {
+            let before = self.graph.block(*block).predecessors.iter();
+            // A way on which nothing was set has nothing to say.
+            let mut sides = before
+                .filter_map(|before| self.before(values, register, *before, self.graph.block(*before).end as usize));
+            let first = sides.next();
+            sides.any(|side| Some(side) != first)
+        };
+        seen.into_iter().filter(|block| is_merge(block)).collect()
+    }
+
     /// The definitions of a value.
     pub fn definitions(&self, value: Value) -> Definitions {
         self.values.borrow().all.get(value.index()).map(|(_, all)| Rc::clone(all)).unwrap_or_default()
@@ -131,19 +173,24 @@ impl<'a> Reaching<'a> {
         let Some(block) = self.graph.block_of(at).or_else(|| self.graph.block_of(at.checked_sub(1)?)) else {
             return whole;
         };
-        let mut values = self.values.borrow_mut();
+        // Code that nothing leads to may read anything.
+        self.before(&mut self.values.borrow_mut(), register, block, at).unwrap_or(whole)
+    }
+
+    /// The value before instruction `end` of a block, or at its end; `None` where nothing was set.
+    fn before(&self, values: &mut Values, register: Reg, block: Block, end: usize) -> Option<Value> {
+        let all = self.definitions.of(register);
         if values.members > MAX_MEMBERS {
-            return whole;
+            return Some(Value(register.0));
         }
-        let (mut found, is_sure) = self.within(all, block, at);
+        let (mut found, is_sure) = self.within(all, block, end);
         if found.is_empty() {
-            // Code that nothing leads to may read anything.
-            return self.entry(&mut values, register, block).unwrap_or(whole);
+            return self.entry(values, register, block);
         }
-        if !is_sure && let Some(entry) = self.entry(&mut values, register, block) {
+        if !is_sure && let Some(entry) = self.entry(values, register, block) {
             found.extend(values.all[entry.index()].1.iter());
         }
-        values.number(register, found)
+        Some(values.number(register, found))
     }
 
     /// The definitions of a block that may hold before instruction `end`, and whether one of them surely does.
@@ -193,7 +240,7 @@ impl<'a> Reaching<'a> {
     /// Blocks before a block up to those that surely set the register, without those that are known; in order.
     fn region(&self, values: &Values, register: Reg, block: Block) -> Vec<Block> {
         let all = self.definitions.of(register);
-        let mut seen = std::collections::HashSet::from([block]);
+        let mut seen = HashSet::from([block]);
         let mut open = vec![block];
         while let Some(block) = open.pop() {
             for before in &self.graph.block(block).predecessors {

@@ -68,7 +68,7 @@ impl<'a> Flow<'a> {
 
     /// Found at the first question: few functions have one.
     fn divergence(&self) -> &Divergence {
-        self.divergence.get_or_init(|| Divergence::new(self.function, self.uses()))
+        self.divergence.get_or_init(|| Divergence::new(self.function, &self.loops, &self.reaching, self.uses()))
     }
 
     fn uses(&self) -> &ByRegister {

@@ -40,8 +40,12 @@ impl Flow<'_> {
     pub fn sources(&self, operand: &Operand, at: usize) -> Sources {
         let mut sources = Sources::constant();
         for_each_part(operand, &mut |part| match (register(part), part) {
-            (Some(register), _) => sources.merge_with(&self.value_sources(self.reaching.at(register, at))),
-            (None, Operand::Special(special)) => sources.merge(special_register(*special)),
+            (Some(register), _) => {
+                let value = self.reaching.at(register, at);
+                sources.merge_with(&self.value_sources(value));
+                sources.merge(Sources::decision(self.on_leaving(value, at)));
+            }
+            (None, Operand::Special(special)) => sources.merge(self.special(*special)),
             (None, part) if constant(part).is_some() => {}
             (None, _) => sources.merge(Sources::unknown()),
         });
@@ -54,6 +58,18 @@ impl Flow<'_> {
         let term = Term { value, is_changed: false, is_address: false };
         let visit = |number: usize, successors: &mut Vec<usize>| self.visit(Term::of_number(number), successors);
         self.known_sources.borrow_mut().of(term.number(), visit, Sources::merge_with)
+    }
+
+    /// Whether threads may have a value from different rounds of a loop that they have left.
+    fn on_leaving(&self, value: Value, at: usize) -> Option<bool> {
+        match self.loops.count() {
+            0 => Some(false),
+            _ => self.divergence().on_leaving(&self.reaching.definitions(value), at, &self.loops),
+        }
+    }
+
+    fn special(&self, special: SpecialRegister) -> Sources {
+        Sources { divergent: self.divergence().of_special(special), ..special_register(special) }
     }
 
     pub(super) fn product(&self, operands: &[&Operand], at: usize) -> Sources {
@@ -101,16 +117,20 @@ impl Flow<'_> {
                 let base = instruction.operands.iter().find_map(address_register);
                 successors.extend(base.map(|base| {
                     let value = self.reaching.at(base, definition);
+                    sources.merge(Sources::decision(self.on_leaving(value, definition)));
                     Term { value, is_changed: true, is_address: true }.number()
                 }));
             }
-            Opcode::Atom | Opcode::Match => {
+            Opcode::Atom => {
                 sources.merge(term.seen_as(Sources { loaded: true, divergent: Some(true), ..Sources::default() }))
             }
-            Opcode::Shfl | Opcode::Vote | Opcode::Activemask | Opcode::Redux => {
+            Opcode::Shfl | Opcode::Vote | Opcode::Activemask | Opcode::Redux | Opcode::Match => {
                 let result = instruction.defs().first().copied();
                 let divergent = result.and_then(|result| self.divergence().of(result));
                 sources.merge(term.seen_as(Sources { divergent, ..Sources::unknown() }));
+            }
+            _ if self.divergence().is_number_of_warp(definition) => {
+                sources.merge(term.seen_as(Sources { thread_index: true, ..Sources::constant() }));
             }
             opcode => {
                 // A counter stays one under sums and scaling; `%`, `&`, `^` and the rest make another value of it.
@@ -130,9 +150,10 @@ impl Flow<'_> {
                     for_each_part(operand, &mut |part| match (register(part), part) {
                         (Some(register), _) => {
                             let value = self.reaching.at(register, definition);
+                            sources.merge(Sources::decision(self.on_leaving(value, definition)));
                             successors.push(Term { value, is_changed, is_address: term.is_address }.number());
                         }
-                        (None, Operand::Special(special)) => sources.merge(term.seen_as(special_register(*special))),
+                        (None, Operand::Special(special)) => sources.merge(term.seen_as(self.special(*special))),
                         (None, Operand::Sink) => {}
                         (None, part) if constant(part).is_some() => {}
                         (None, _) => sources.merge(term.seen_as(Sources::unknown())),

@@ -1,0 +1,140 @@
+//! What is the same for a whole warp by the way that warps are made: of 32 threads that follow each other along the first axis
+//! of the block, then along the second and the third.
+
+use ptx_syntax::{Instruction, Modifier, Opcode, Operand, Reg, SpecialRegister, Type};
+
+use crate::dataflow::flow::operands::constant;
+use crate::dataflow::reaching::Reaching;
+use crate::ptx::PtxFunction;
+
+/// Threads of a warp.
+const WARP: i64 = 32;
+/// Bits of the number of a lane.
+const LANE_BITS: i64 = 5;
+/// Shifts and masks that are followed to the thread's number.
+const MAX_DEPTH: usize = 8;
+/// `c` of `shfl.sync.idx`: the source lane may be any of 32.
+const WHOLE_WARP: i64 = 31;
+
+/// What is known of the warps of one function.
+pub struct Warps {
+    /// Each warp is a part of one row of the block.
+    is_in_row: bool,
+    /// By register, the constant that it always has.
+    constants: Vec<Option<i64>>,
+    /// By instruction: it computes the number of the warp, or what follows from it.
+    numbers: Vec<bool>,
+}
+
+impl Warps {
+    pub fn new(function: &PtxFunction, reaching: &Reaching<'_>) -> Self {
+        // `.maxntid` bounds the product of the extents, not each of them: only `.reqntid` tells the shape.
+        let is_in_row = function.is_entry
+            && function.required_threads.is_some_and(|[x, y, z]| i64::from(x) % WARP == 0 || (y == 1 && z == 1));
+        let mut constants = vec![None; function.registers.len()];
+        for (register, constant_of) in (0..).map(Reg).zip(&mut constants) {
+            let [only] = reaching.all(register) else { continue };
+            let definition = &function.instructions[*only];
+            if let (Opcode::Mov, None, [Operand::Reg(_), Operand::Imm(value)]) =
+                (definition.opcode(), definition.guard, &*definition.operands)
+            {
+                *constant_of = Some(*value);
+            }
+        }
+        let mut warps = Self { is_in_row, constants, numbers: Vec::new() };
+        if is_in_row {
+            let rows = Rows { function, reaching, warps: &warps };
+            warps.numbers = (function.instructions.iter()).map(|instruction| rows.is_number(instruction)).collect();
+        }
+        warps
+    }
+
+    /// Whether an instruction computes a number that is the same for a warp from the numbers of its threads: `threadIdx.x / 32`.
+    pub fn is_number_of_warp(&self, at: usize) -> bool {
+        self.numbers.get(at).copied().unwrap_or(false)
+    }
+
+    /// Whether a special register is the same for a warp, though not for a block.
+    pub fn is_same_in_warp(&self, special: SpecialRegister) -> bool {
+        self.is_in_row && matches!(special, SpecialRegister::TidY | SpecialRegister::TidZ)
+    }
+
+    /// Whether all threads of the warp take part in a `.sync` instruction: its mask, the last operand, names all.
+    pub fn is_of_whole_warp(&self, instruction: &Instruction) -> bool {
+        let mask = instruction.operands.last().and_then(|mask| self.constant(mask));
+        instruction.has(Modifier::Sync)
+            && instruction.guard.is_none()
+            && mask.is_some_and(|mask| mask as u32 == u32::MAX)
+    }
+
+    /// The lane that all threads of a warp read from, `shfl.sync.idx.b32 %r1|%p1, %r2, lane, 31, -1`.
+    pub fn shuffled_lane<'i>(&self, instruction: &'i Instruction) -> Option<&'i Operand> {
+        let [_, _, lane, clamp, _] = &*instruction.operands else { return None };
+        let is_whole = self.is_of_whole_warp(instruction) && self.constant(clamp) == Some(WHOLE_WARP);
+        Some(lane).filter(|_| instruction.has(Modifier::Idx) && is_whole)
+    }
+
+    fn constant(&self, operand: &Operand) -> Option<i64> {
+        match operand {
+            Operand::Reg(register) => self.constants.get(register.index()).copied().flatten(),
+            operand => constant(operand),
+        }
+    }
+}
+
+/// Follows values to the number of a thread in its row.
+struct Rows<'a> {
+    function: &'a PtxFunction,
+    reaching: &'a Reaching<'a>,
+    warps: &'a Warps,
+}
+
+impl Rows<'_> {
+    /// `x / 32`, `x & ~31`, and `(x >> 3) & 28`, where the lowest bits of `x` are the lane: none of those is left.
+    fn is_number(&self, instruction: &Instruction) -> bool {
+        instruction.guard.is_none() && self.lane_bits(instruction, MAX_DEPTH) == Some(0)
+    }
+
+    /// How many of the lowest bits of a result hold the lane or a part of it, where all others are the same for a warp.
+    fn lane_bits(&self, instruction: &Instruction, depth: usize) -> Option<i64> {
+        let depth = depth.checked_sub(1)?;
+        let value = self.operand_bits(instruction.operands.get(1)?, depth)?;
+        let constant = |index: usize| instruction.operands.get(index).and_then(|operand| self.warps.constant(operand));
+        match instruction.opcode() {
+            Opcode::Mov => Some(value),
+            Opcode::Cvt if is_widening(instruction) => Some(value),
+            // The number of a thread has no sign.
+            Opcode::Shr => Some((value - constant(2).filter(|by| (0..32).contains(by))?).max(0)),
+            Opcode::Shl => Some(value + constant(2).filter(|by| (0..16).contains(by))?),
+            Opcode::And => {
+                let hidden = i64::from(constant(2)?.trailing_zeros());
+                Some(if hidden >= value { 0 } else { value })
+            }
+            Opcode::Div => {
+                let by = constant(2).filter(|by| *by > 0)?;
+                (i64::from(by.trailing_zeros()) >= value).then_some(0)
+            }
+            Opcode::Bfe => (constant(2)? >= value).then_some(0),
+            _ => None,
+        }
+    }
+
+    fn operand_bits(&self, operand: &Operand, depth: usize) -> Option<i64> {
+        match operand {
+            Operand::Special(SpecialRegister::TidX) => Some(LANE_BITS),
+            Operand::Reg(register) => {
+                let [only] = self.reaching.all(*register) else { return None };
+                let definition =
+                    self.function.instructions.get(*only).filter(|definition| definition.guard.is_none())?;
+                self.lane_bits(definition, depth)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A conversion that keeps the number of a thread.
+fn is_widening(instruction: &Instruction) -> bool {
+    let is_wide = |ty: &Type| matches!(ty, Type::U32 | Type::S32 | Type::U64 | Type::S64);
+    instruction.form.modifiers.is_empty() && instruction.form.types.iter().all(is_wide)
+}
