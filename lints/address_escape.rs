@@ -125,7 +125,7 @@ fn cause(cx: &LintContext<'_>, escape: &Escape) -> Option<String> {
         _ => None,
     });
     let mut recursions = started.chain(cx.frame.recursion.as_ref());
-    match recursions.find(|recursion| recursion.functions.iter().any(|name| *name == callee)) {
+    match recursions.find(|recursion| recursion.functions.contains(&callee)) {
         Some(recursion) => Some(recursive_call::cause(cx, recursion)),
         None => Some(format!("call of {callee} in {}", cx.unit.unit.name)),
     }
