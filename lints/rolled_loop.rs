@@ -108,13 +108,13 @@ impl Walk {
 
     fn message(&self, found: Option<&SourceLoop>, trip: Trip) -> String {
         match (self, trip) {
-            (Self::Loop, Trip::RunTime) => "loop not unrolled, trip count unknown".to_string(),
-            (Self::Loop, Trip::SeveralExits) => "loop not unrolled, more than one exit".to_string(),
+            (Self::Loop, Trip::RunTime) => "rolled loop, trip count unknown".to_string(),
+            (Self::Loop, Trip::SeveralExits) => "rolled loop, more than one exit".to_string(),
             (Self::Loop, Trip::Constant) if found.is_some_and(|found| found.pragma.is_some()) => {
-                "loop not unrolled despite a constant trip count".to_string()
+                "rolled loop despite a constant trip count".to_string()
             }
-            (Self::Loop, Trip::Constant) => "loop not unrolled, trip count too large for the compiler".to_string(),
-            (Self::Loop, Trip::Unknown) => "loop not unrolled".to_string(),
+            (Self::Loop, Trip::Constant) => "rolled loop, trip count too large to unroll".to_string(),
+            (Self::Loop, Trip::Unknown) => "rolled loop".to_string(),
             (Self::Call(call), _) => format!("`{call}` of variable length"),
             (Self::Hidden, _) => "walked by a loop of the compiler".to_string(),
         }

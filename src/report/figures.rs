@@ -21,7 +21,6 @@ const MAX_COLUMNS: usize = 92;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Figures {
     rows: Vec<(Key, Row)>,
-    is_verified: bool,
 }
 
 /// What shares a row.
@@ -110,16 +109,15 @@ impl Figures {
                 add(&mut row.occupancy, before, Some(after));
             }
         }
-        Self { rows: rows.into_iter().collect(), is_verified: verification.is_some() }
+        Self { rows: rows.into_iter().collect() }
     }
 
     /// The figures as lines; nothing where there is no kernel to speak of.
     pub fn text(&self) -> Option<String> {
-        let verified = if self.is_verified { "verified" } else { "" };
         match self.rows.as_slice() {
-            [] => self.is_verified.then(|| verified.to_string()),
+            [] => None,
             [(key, row)] => Some(self.sentence(key, row)),
-            _ => Some(self.table(verified)),
+            _ => Some(self.table()),
         }
     }
 
@@ -138,10 +136,7 @@ impl Figures {
         let figures = figures.collect::<Vec<_>>().join(", ");
         let build = key.build.as_ref().map(|build| format!(", `{build}`")).unwrap_or_default();
         let architectures = join(&row.architectures);
-        match self.is_verified {
-            true => format!("verified ({architectures}{build}): {figures}"),
-            false => format!("{architectures}{build}: {figures}"),
-        }
+        format!("{architectures}{build}: {figures}")
     }
 
     /// The columns that say something.
@@ -159,25 +154,23 @@ impl Figures {
     }
 
     /// Occupancy follows from what stands beside it, and is left out where it would make the table too wide.
-    fn table(&self, verified: &str) -> String {
+    fn table(&self) -> String {
         let mut columns = self.columns();
-        let table = self.table_of(&columns, verified);
+        let table = self.table_of(&columns);
         if table.lines().all(|line| line.chars().count() <= MAX_COLUMNS) {
             return table;
         }
         columns.retain(|column| *column != Column::Occupancy);
-        self.table_of(&columns, verified)
+        self.table_of(&columns)
     }
 
-    fn table_of(&self, columns: &[Column], verified: &str) -> String {
+    fn table_of(&self, columns: &[Column]) -> String {
         let shown = &self.rows[..self.rows.len().min(MAX_ROWS)];
         let names: BTreeSet<(&str, Option<&str>)> =
             self.rows.iter().map(|(key, _)| (key.name.as_str(), key.build.as_deref())).collect();
         let one = (names.len() == 1).then_some(());
-        let is_verified = !verified.is_empty();
         // The place of the finding has the name of the only kernel, else each row has its own.
-        let corner = if is_verified { verified } else { "" };
-        let mut heading = vec![corner.to_string()];
+        let mut heading = vec![String::new()];
         heading.extend(one.is_none().then(String::new));
         heading.extend(columns.iter().map(|column| column.name().to_string()));
         let mut cells = vec![heading];

@@ -120,16 +120,30 @@ fn part(shown: &Shown<usize>, excerpts: &Excerpts, color: bool) -> String {
     let text = text.unwrap_or_else(|_| format!("{}\n\n", shown.message));
     let lines = text.strip_suffix('\n').unwrap_or(&text).lines();
     // codespan pads borders with spaces, and has empty lines around excerpts.
-    lines.filter(|line| !is_bar(line)).fold(String::new(), |text, line| text + line.trim_end() + "\n")
+    let lines: Vec<&str> = lines.filter(|line| !is_bar(line)).collect();
+    // Of a line that no label marks there is nothing to say, though it lies between two others.
+    let is_unmarked =
+        |index: usize| is_source(lines[index]) && lines.get(index + 1).is_some_and(|next| is_source(next));
+    let shown = (0..lines.len()).filter(|index| !is_unmarked(*index));
+    shown.fold(String::new(), |text, index| text + lines[index].trim_end() + "\n")
+}
+
+/// Whether a line shows source beside its number, and nothing of a label over several lines.
+fn is_source(line: &str) -> bool {
+    let bare = without_colors(line);
+    let Some((number, text)) = bare.split_once('│') else { return false };
+    number.trim().parse::<usize>().is_ok() && !text.trim_start().starts_with(['│', '╭', '╰'])
 }
 
 /// Whether nothing but the border or the sign of a gap stands in a line, in whatever colour: numbers tell of gaps.
 fn is_bar(line: &str) -> bool {
-    let mut bare = String::new();
+    matches!(without_colors(line).trim(), "│" | "·")
+}
+
+fn without_colors(line: &str) -> String {
     let mut parts = line.split('\u{1b}');
-    bare.push_str(parts.next().unwrap_or_default());
-    parts.for_each(|part| bare.push_str(part.split_once('m').map_or("", |(_, text)| text)));
-    matches!(bare.trim(), "│" | "·")
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |bare, part| bare + part.split_once('m').map_or("", |(_, text)| text))
 }
 
 fn draw(shown: &Shown<usize>, excerpts: &Excerpts, color: bool) -> Result<String, files::Error> {

@@ -12,7 +12,9 @@ use super::wrap::wrapped;
 use super::{Context, DEFAULT_WIDTH};
 
 /// Lines of an edit that people read; `-v` shows all.
-const MAX_LINES: usize = 8;
+const MAX_LINES: usize = 7;
+/// Characters of a title that leave room for more in its line.
+const MAX_TITLE: usize = 66;
 
 /// A run of lines of one file, before and after.
 #[derive(Debug)]
@@ -77,7 +79,7 @@ pub(super) fn text(
     let paint =
         |text: &str, code: &str| if cx.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() };
     let bar = paint("│", "34");
-    let title = wrapped(&clean(&suggestion.title), "help: ".len(), "      ");
+    let title = wrapped(&clean(&titled(suggestion)), "help: ".len(), "      ");
     let mut lines = vec![format!("{}: {title}", paint("help", "1;36"))];
     let mut shown = primary;
     let count: usize = changes.iter().map(|change| change.before.len() + change.after.len()).sum();
@@ -116,12 +118,23 @@ pub(super) fn text(
         lines.push(format!("{:width$} {bar} … {left} more lines (`-v` shows all)", ""));
     }
     let equals = paint("=", "34");
-    let figures = figures.unwrap_or("not verified: not compiled");
+    let open = if suggestion.is_proven() { "" } else { "not verified (not compiled)" };
+    let figures = figures.unwrap_or(open);
     for (index, line) in wrapped(figures, width + 3, "").lines().enumerate() {
         let mark = if index == 0 { equals.as_str() } else { " " };
         lines.push(format!("{:width$} {mark} {line}", ""));
     }
     lines.iter().map(|line| line.trim_end().to_string() + "\n").collect()
+}
+
+/// The title, and that it was compiled.
+fn titled(suggestion: &Suggestion) -> String {
+    let verified = match suggestion.is_proven() {
+        true if suggestion.title.chars().count() <= MAX_TITLE => " (verified by recompiling)",
+        true => " (verified)",
+        false => "",
+    };
+    format!("{}{verified}", suggestion.title)
 }
 
 /// A line for a terminal: a whole kernel may stand in one.
@@ -180,7 +193,7 @@ mod tests {
         let file = SourceFile::from_text("a.cu", &"old\n".repeat(30));
         let edits = vec![Edit::alone(Span::new(&file, 0..120), "new\n".repeat(4))];
         let long = Suggestion { edits, ..suggestion() };
-        assert!(shown(&long, false).contains(" … 26 more lines (`-v` shows all)\n"), "{}", shown(&long, false));
+        assert!(shown(&long, false).contains(" … 27 more lines (`-v` shows all)\n"), "{}", shown(&long, false));
         assert_eq!(shown(&long, true).matches("new\n").count(), 4);
     }
 
@@ -189,18 +202,17 @@ mod tests {
         assert_data_eq!(
             shown(&suggestion(), false),
             str![[r#"
-help: unroll the loops
+help: unroll the loops (verified by recompiling)
   ┌─ a.cu:2
 2 │ - #pragma unroll 1
   │ + #pragma unroll
 3 │   b
   │ +     #pragma unroll
-  = not verified: not compiled
 
 "#]]
             .raw()
         );
         let open = Suggestion { verification: None, ..suggestion() };
-        assert!(shown(&open, false).ends_with("  = not verified: not compiled\n"));
+        assert!(shown(&open, false).ends_with("  = not verified (not compiled)\n"));
     }
 }

@@ -78,14 +78,18 @@ fn keep_laid_out(
     let threads = block.threads;
     let size = room_for(cx, object, threads, layout)?;
     let edits = edits(cx, object, variable, &block, layout)?;
-    let place = match layout {
-        Layout::Columns => format!("move `{name}` to shared memory ({} per block of {threads} threads)", room(size)),
-        Layout::Rows => format!("move `{name}` to shared memory (one row per thread, {threads} threads per block)"),
+    let (title, applicability) = match (layout, is_known) {
+        (Layout::Columns, true) => {
+            (format!("{} per block of {threads} threads", room(size)), Applicability::MaybeIncorrect)
+        }
+        (Layout::Rows, true) => {
+            (format!("one row per thread, {threads} threads per block"), Applicability::MaybeIncorrect)
+        }
+        (Layout::Columns, false) => (format!("{} per {threads} threads", room(size)), Applicability::HasPlaceholders),
+        (Layout::Rows, false) => ("one row per thread".to_string(), Applicability::HasPlaceholders),
     };
-    let (title, applicability) = match is_known {
-        true => (place, Applicability::MaybeIncorrect),
-        false => (format!("{place}; replace {threads} by your block size"), Applicability::HasPlaceholders),
-    };
+    let open = if is_known { String::new() } else { format!("; replace {threads} by your block size") };
+    let title = format!("move `{name}` to shared memory ({title}){open}");
     let rewrite = Rewrite::new(applicability, edits).within_kernel(variable.is_of_kernel);
     Some(rewrite.threads(block.is_launched.then_some(threads)).suggestion(title))
 }
