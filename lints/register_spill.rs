@@ -58,7 +58,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     finding.loads = spills.loads;
     finding.stores = spills.stores;
     finding.loop_depth = spills.loop_depth;
-    finding.variable = spills.groups.first().and_then(holder);
+    finding.variable = spills.groups.first().and_then(|group| Some(group.variable.as_ref()?.name.clone()));
     finding.variable_type = spills.groups.first().and_then(|group| Some(group.variable.as_ref()?.type_text.clone()));
     finding = finding.primary(frame.span.as_ref(), format!("{} of spill slots in every thread", bytes(object.bytes)));
     if let Some(limit) = &frame.limit {
@@ -231,16 +231,6 @@ fn launched(cx: &LintContext<'_>, finding: &mut Finding) -> Option<String> {
 fn fits(cx: &LintContext<'_>, allowed: u32) -> bool {
     let fits = |usage: &ResourceUsage| usage.registers <= allowed && usage.spilled() == 0;
     cx.frame.unlimited.as_ref().is_some_and(fits)
-}
-
-fn expression(span: &Span) -> String {
-    span.text().split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches(';').to_string()
-}
-
-/// The variable that holds most of what is spilled, else the statement that computes it.
-fn holder(group: &SpillGroup) -> Option<String> {
-    let variable = group.variable.as_ref().map(|variable| variable.name.clone());
-    variable.or_else(|| group.span.as_ref().map(expression))
 }
 
 /// The end of "32 registers allowed": what the kernel takes where nothing limits it.

@@ -52,7 +52,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let suggestion = match walk {
         Walk::Loop => unroll(object).or_else(|| copy_elements(object)),
         Walk::Call(_) => copy_elements(object),
-        Walk::Hidden => None,
+        Walk::Library(_) | Walk::Hidden => None,
     };
     let finding = finding.help(walk.advice(object.source_loop(guilty).as_ref(), trip)).suggest(suggestion);
     Some(finding.suggest(suggest::keep_in_shared_memory(cx, object)))
@@ -102,6 +102,8 @@ enum Walk {
     Loop,
     /// A function of the library that the compiler makes a loop of.
     Call(&'static str),
+    /// A loop in a function of a library's header.
+    Library(String),
     /// A loop that the source does not show: of an initializer, or in a macro.
     Hidden,
 }
@@ -111,7 +113,7 @@ impl Walk {
         match (object.copying_call(guilty), object.source_loop(guilty)) {
             (Some(call), _) => Self::Call(call),
             (None, Some(_)) => Self::Loop,
-            (None, None) => Self::Hidden,
+            (None, None) => object.library_loop(guilty).map_or(Self::Hidden, Self::Library),
         }
     }
 
@@ -119,6 +121,7 @@ impl Walk {
         match self {
             Self::Loop => "the loop over it is not unrolled".to_string(),
             Self::Call(call) => format!("`{call}` goes over it piece by piece"),
+            Self::Library(function) => format!("a loop inside `{function}` goes over it"),
             Self::Hidden => "the code goes over it element by element".to_string(),
         }
     }
@@ -129,6 +132,16 @@ impl Walk {
             (Self::Call(call), Trip::Constant) => format!("assign the elements one by one in place of `{call}`"),
             (Self::Call(call), _) => {
                 format!("give `{call}` a constant length: that of the array, if all of it may be touched")
+            }
+            (Self::Library(function), _) if function.starts_with("curand") => {
+                "initialise the generators once, in a kernel of its own, and keep them in global memory; or use \
+                 `curandStatePhilox4_32_10_t`, whose state is a counter"
+                    .to_string()
+            }
+            (Self::Library(function), _) => {
+                format!(
+                    "the loop is not yours to unroll: call `{function}` less often, or keep the variable in shared memory"
+                )
             }
             (Self::Hidden, _) => {
                 "access the elements with constant indices, or keep the array in shared memory as `[element][thread]`"

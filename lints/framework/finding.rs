@@ -95,6 +95,10 @@ pub fn object_finding(object: &StackObject, guilty: Option<&Access>, message: St
         finding.variable = Some(variable.name.clone());
         finding.variable_type = Some(variable.type_text.clone());
         finding = finding.primary(Some(&variable.span), format!("{} in every thread", bytes(object.bytes)));
+        let sharing: Vec<String> = variable.sharing.iter().map(|name| format!("`{name}`")).collect();
+        if !sharing.is_empty() {
+            finding = finding.note(format!("{} shares these bytes: their lifetimes are apart", sharing.join(", ")));
+        }
     }
     if let Some(Address::Computed(sources)) = guilty.map(|access| &access.address) {
         finding.uniformity = sources.uniformity();

@@ -209,6 +209,7 @@ mod tests {
             is_parameter: false,
             volatility: None,
             initializer: None,
+            sharing: Vec::new(),
             bytes: Some(64),
             span: view.span(declared..declared + name.len())?,
         });

@@ -159,12 +159,36 @@ impl SourceView {
                 "field_expression" => node = node.child_by_field_name("argument")?,
                 "parenthesized_expression" => node = node.named_child(0)?,
                 "this" => break,
+                // The object itself as another type: `static_cast<Derived *>(this)->values[i]`.
+                _ if self.is_own_object(node) => break,
                 "identifier" if !is_known(self.slice(node)) => break,
                 _ => return None,
             }
         }
         let (is_read, is_written, _) = role(access_path(subscript));
         Some(MemberSyntax { range: subscript.byte_range(), indices, is_read, is_written })
+    }
+}
+
+impl SourceView {
+    /// `this` or `*this`, also by a cast.
+    fn is_own_object(&self, node: Node<'_>) -> bool {
+        let inner = match node.kind() {
+            "this" => return true,
+            "pointer_expression" => node.child_by_field_name("argument"),
+            "cast_expression" => node.child_by_field_name("value"),
+            "parenthesized_expression" => node.named_child(0),
+            "call_expression" => {
+                let function = node.child_by_field_name("function").map_or("", |function| self.slice(function));
+                let is_cast = ["static_cast<", "reinterpret_cast<", "const_cast<"]
+                    .iter()
+                    .any(|cast| function.split_whitespace().collect::<String>().starts_with(cast));
+                let arguments = node.child_by_field_name("arguments").filter(|_| is_cast);
+                arguments.and_then(|arguments| arguments.named_child(0))
+            }
+            _ => None,
+        };
+        inner.is_some_and(|inner| self.is_own_object(inner))
     }
 }
 
