@@ -261,12 +261,28 @@ fn is_conditional(node: Node<'_>, around: Node<'_>) -> bool {
                 is_right && matches!(operator, Some("&&" | "||"))
             }
             "case_statement" | "catch_clause" | "lambda_expression" => true,
+            // `if (…) continue;` before it.
+            "compound_statement" => {
+                children(parent).into_iter().take_while(|child| child.id() != node.id()).any(|child| continues(child))
+            }
             _ => is_loop(parent) && parent.id() != around.id(),
         };
         if decides {
             return true;
         }
         node = parent;
+    }
+    false
+}
+
+/// Whether a statement may go on with the next round of the loop around it.
+fn continues(statement: Node<'_>) -> bool {
+    let mut open: Vec<Node<'_>> = Some(statement).filter(|node| !is_loop(*node)).into_iter().collect();
+    while let Some(node) = open.pop() {
+        if node.kind() == "continue_statement" {
+            return true;
+        }
+        open.extend(children(node).into_iter().filter(|child| !(is_loop(*child) || is_function(*child))));
     }
     false
 }
@@ -301,6 +317,8 @@ mod tests {
             ("for (int i = 0; i < n; ++i) if (f(i) && count < 8) { a[count] = i; count += 1; }", true),
             ("for (int i = 0; i < n; ++i) f(i) ? a[count++] = i : 0;", true),
             ("for (int i = 0; i < n; ++i) { switch (f(i)) { case 1: a[count++] = i; } }", true),
+            ("for (int i = 0; i < n; ++i) { if (f(i)) continue; a[count] = i; ++count; }", true),
+            ("for (int i = 0; i < n; ++i) { for (;;) continue; a[count] = i; ++count; }", false),
             ("for (int i = 0; i < n; ++i) a[count++] = i;", false),
             ("while (k > 0) { a[--k] = 0; }", false),
             ("for (int i = 0; i < n; ++i) { if (f(i)) a[i] = 0; }", false),

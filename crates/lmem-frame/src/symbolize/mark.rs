@@ -196,8 +196,9 @@ pub fn source_loop(places: &[Place], branch: &[SourceLine], views: &Views<'_>) -
     let closes = |view: &Rc<SourceView>, found: &LoopSyntax| {
         let header = view.line_of(found.range.start)..=view.line_of(found.range.end);
         branch.iter().any(|line| {
-            header.contains(&(line.line as usize))
-                && views.get(&line.file).is_some_and(|other| Rc::ptr_eq(&other, view))
+            views
+                .locate(&line.file, line.line)
+                .is_some_and(|(other, line)| header.contains(&(line as usize)) && Rc::ptr_eq(views.view(other), view))
         })
     };
     let is_unrolled = |view: &SourceView, found: &LoopSyntax| {
