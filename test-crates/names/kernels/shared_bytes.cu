@@ -1,6 +1,6 @@
 // Two inlined functions have arrays of their own; ptxas or the front end may give both one object.
 __device__ float low(const float *in, const int *order, int n) {
-    float first[16]; //~ dynamic_index
+    float first[16]; //~ dynamic_index sm_80 sm_90
     for (int k = 0; k < 16; ++k) first[k] = in[k];
     float sum = 0;
     for (int k = 0; k < n; ++k) sum += first[order[k]];
