@@ -69,7 +69,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     finding.loads = spills.loads;
     finding.stores = spills.stores;
     finding.loop_depth = spills.loop_depth;
-    finding.variable = spills.groups.first().and_then(holder);
+    finding.variable = spills.groups.first().and_then(|group| Some(group.variable.as_ref()?.name.clone()));
     finding.variable_type = spills.groups.first().and_then(|group| Some(group.variable.as_ref()?.type_text.clone()));
     let label =
         format!("{} of stack per thread for spills ({})", bytes(object.bytes), hottest(spills, frame.span.as_ref()));
@@ -249,12 +249,6 @@ fn fits(cx: &LintContext<'_>, allowed: u32) -> bool {
 
 fn expression(span: &Span) -> String {
     span.text().split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches(';').to_string()
-}
-
-/// The variable that holds most of what is spilled, else the statement that computes it.
-fn holder(group: &SpillGroup) -> Option<String> {
-    let variable = group.variable.as_ref().map(|variable| variable.name.clone());
-    variable.or_else(|| group.span.as_ref().map(expression))
 }
 
 /// What allows too few registers, and how many are needed.

@@ -81,7 +81,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let suggestion = match walk {
         Walk::Loop => unroll::suggestion(object).or_else(|| memcpy::suggestion(object)),
         Walk::Call(_) => memcpy::suggestion(object),
-        Walk::Hidden => None,
+        Walk::Library(_) | Walk::Hidden => None,
     };
     let finding = finding.help(walk.advice(found.as_ref(), trip)).suggest(suggestion);
     Some(finding.suggest(shared::suggestion(cx, object)))
@@ -93,6 +93,8 @@ enum Walk {
     Loop,
     /// A function of the library that the compiler makes a loop of.
     Call(&'static str),
+    /// A loop in a function of a library's header.
+    Library(String),
     /// A loop that the source does not show: of an initializer, or in a macro.
     Hidden,
 }
@@ -102,7 +104,7 @@ impl Walk {
         match (object.copying_call(guilty), object.source_loop(guilty)) {
             (Some(call), _) => Self::Call(call),
             (None, Some(_)) => Self::Loop,
-            (None, None) => Self::Hidden,
+            (None, None) => object.library_loop(guilty).map_or(Self::Hidden, Self::Library),
         }
     }
 
@@ -116,6 +118,7 @@ impl Walk {
             (Self::Loop, Trip::Constant) => "rolled loop, trip count too large to unroll".to_string(),
             (Self::Loop, Trip::Unknown) => "rolled loop".to_string(),
             (Self::Call(call), _) => format!("`{call}` of variable length"),
+            (Self::Library(function), _) => format!("walked by a loop inside `{function}`"),
             (Self::Hidden, _) => "walked by a loop of the compiler".to_string(),
         }
     }
@@ -126,6 +129,16 @@ impl Walk {
             (Self::Call(call), Trip::Constant) => format!("assign the elements one by one instead of `{call}`"),
             (Self::Call(call), _) => {
                 format!("give `{call}` a constant length (the array's, if all of it may be touched)")
+            }
+            (Self::Library(function), _) if function.starts_with("curand") => {
+                "initialise the generators once, in a kernel of its own, and keep them in global memory; or use \
+                 `curandStatePhilox4_32_10_t`, whose state is a counter"
+                    .to_string()
+            }
+            (Self::Library(function), _) => {
+                format!(
+                    "the loop is not yours to unroll: call `{function}` less often, or keep the variable in shared memory"
+                )
             }
             (Self::Hidden, _) => {
                 "access the elements with constant indices, or move the array to shared memory".to_string()

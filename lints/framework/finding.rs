@@ -103,6 +103,10 @@ pub fn object_finding(object: &StackObject, guilty: Option<&Access>, message: St
         let traffic = (finding.loads, finding.stores);
         finding.size = Some(size);
         finding = finding.primary(Some(&variable.span), object_label(&variable.name, size, object.bytes, traffic));
+        let sharing: Vec<String> = variable.sharing.iter().map(|name| format!("`{name}`")).collect();
+        if !sharing.is_empty() {
+            finding = finding.note(format!("{} shares these bytes: their lifetimes are apart", sharing.join(", ")));
+        }
     }
     if let Some(Address::Computed(sources)) = guilty.map(|access| &access.address) {
         finding.uniformity = sources.uniformity();

@@ -8,11 +8,17 @@
 //!
 //! ## Fix safety
 //! Nothing is offered. Of an edit: when it keeps the meaning, and what must be judged.
+//!
+//! ## When it is wrong
+//! Where what is reported costs nothing, or is meant.
+//!
+//! ## Related lints
+//! `large_array`
 
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, describe, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 
 pub(crate) static LINT: Lint = Lint {
     name: "skeleton",
@@ -29,8 +35,8 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         return None;
     }
     let access = object.accesses.iter().max_by_key(|access| access.guilt())?;
-    let message = format!("{} lives in local memory: it is called `{}`", describe(object), variable.name);
-    let finding = object_finding(object, Some(access), message).access(object, access);
+    let finding = in_local_memory(object, Some(access), &format!("called `{}`", variable.name));
+    let finding = finding.access(object, access, in_loop("accessed here", object, access));
     Some(finding.help("give it another name"))
 }
 

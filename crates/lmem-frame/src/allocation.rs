@@ -36,6 +36,7 @@ pub fn describe(places: &[Place], views: &SyntaxTrees<'_>) -> (Allocation, Optio
             is_parameter: false,
             bytes: None,
             initializer: None,
+            sharing: Vec::new(),
             volatility: None,
         })
     });

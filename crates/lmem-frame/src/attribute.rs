@@ -194,6 +194,7 @@ impl Attribution<'_> {
             is_parameter: true,
             volatility: None,
             initializer: None,
+            sharing: Vec::new(),
             bytes: Some(variable.bytes),
             span: parameter.span,
         })

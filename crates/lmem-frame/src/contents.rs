@@ -479,10 +479,11 @@ fn written_at(store: &Store, views: &SyntaxTrees<'_>) -> Option<Span> {
 pub fn parameters(function: &PtxFunction, facts: &UnitFacts, views: &SyntaxTrees<'_>) -> Vec<Option<Parameter>> {
     let location = function.locations.iter().find(|location| location.inlined_at.is_none() && location.line > 0);
     let found = location.and_then(|location| {
-        let view = views.get(facts.ptx.files.get(&location.file)?)?;
-        let range = view.line_range(location.line as usize)?;
+        let (view, line) = views.locate(facts.ptx.files.get(&location.file)?, location.line)?;
+        let view = views.tree(view);
+        let range = view.line_range(line as usize)?;
         let list = view.parameters_at(range.end.saturating_sub(1).max(range.start));
-        let list = if list.is_empty() { view.parameters_at(view.offset(location.line, 0)?) } else { list };
+        let list = if list.is_empty() { view.parameters_at(view.offset(line, 0)?) } else { list };
         let parameter = |syntax: ParameterSyntax| {
             let span = view.span(syntax.range)?;
             Some(Parameter { name: syntax.name, type_text: syntax.type_text, span })

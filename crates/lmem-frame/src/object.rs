@@ -3,8 +3,9 @@
 use std::ops::Deref;
 use std::rc::Rc;
 
-use cuda_syntax::tree::last_name;
+use cuda_syntax::tree::{base_name, last_name};
 use cuda_syntax::{SyntaxTree, SyntaxTrees};
+use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use nv_code::UnitFacts;
 use nv_code::dataflow::callee;
@@ -94,6 +95,13 @@ impl<'a> StackObject<'a> {
         let regions = view.regions(place.offset).into_iter();
         let calls: Vec<_> = regions.flat_map(|region| view.calls(region)).collect();
         COPYING.into_iter().find(|name| calls.iter().any(|(called, _)| last_name(called) == *name))
+    }
+
+    /// The function of a library's header that the access lies in, where a loop of that header is the innermost around it.
+    pub fn library_loop(&self, access: &Access) -> Option<String> {
+        let called = access.places.first()?.callee.as_deref()?;
+        let line = access.loop_lines.first().filter(|_| access.loop_depth > 0)?;
+        self.views.id(&line.file).is_none().then(|| base_name(&demangle(called)).to_string())
     }
 
     /// The calls that the code of the access was inlined at, nearest first.

@@ -60,10 +60,10 @@ pub fn places(
         .enumerate()
         .filter(|(_, location)| location.line > 0)
         .filter_map(|(level, location)| {
-            let view = views.id(module.files.get(&location.file)?)?;
-            let offset = views.tree(view).offset(location.line, location.column)?;
+            let (view, line) = views.locate(module.files.get(&location.file)?, location.line)?;
+            let offset = views.tree(view).offset(line, location.column)?;
             let callee = level.checked_sub(1).and_then(inlined);
-            Some(Place { view, line: location.line, offset, function: name(level), callee })
+            Some(Place { view, line, offset, function: name(level), callee })
         })
         .collect()
 }
@@ -73,9 +73,9 @@ pub fn places_of_lines(views: &SyntaxTrees<'_>, lines: &[SourceLine]) -> Vec<Pla
     lines
         .iter()
         .filter_map(|line| {
-            let view = views.id(&line.file)?;
-            let offset = views.tree(view).offset(line.line, 0)?;
-            Some(Place { view, line: line.line, offset, function: None, callee: None })
+            let (view, line) = views.locate(&line.file, line.line)?;
+            let offset = views.tree(view).offset(line, 0)?;
+            Some(Place { view, line, offset, function: None, callee: None })
         })
         .collect()
 }

@@ -250,6 +250,7 @@ mod tests {
             is_parameter: false,
             volatility: None,
             initializer: None,
+            sharing: Vec::new(),
             bytes: Some(64),
             span: tree.span(declared..declared + name.len())?,
         });

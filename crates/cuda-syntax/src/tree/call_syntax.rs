@@ -136,12 +136,36 @@ impl SyntaxTree {
                 Kind::FieldExpression => node = node.field(Field::Argument)?,
                 Kind::ParenthesizedExpression => node = node.named_child(0)?,
                 Kind::This => break,
+                // The object itself as another type: `static_cast<Derived *>(this)->values[i]`.
+                _ if self.is_own_object(node) => break,
                 Kind::Identifier if !is_known(self.slice(node)) => break,
                 _ => return None,
             }
         }
         let (is_read, is_written, _) = role(access_path(subscript));
         Some(MemberSyntax { range: subscript.byte_range(), indices, is_read, is_written })
+    }
+}
+
+impl SyntaxTree {
+    /// `this` or `*this`, also by a cast.
+    fn is_own_object(&self, node: Node<'_>) -> bool {
+        let inner = match node.kind() {
+            Kind::This => return true,
+            Kind::PointerExpression => node.field(Field::Argument),
+            Kind::CastExpression => node.field(Field::Value),
+            Kind::ParenthesizedExpression => node.named_child(0),
+            Kind::CallExpression => {
+                let function = node.field(Field::Function).map_or("", |function| self.slice(function));
+                let is_cast = ["static_cast<", "reinterpret_cast<", "const_cast<"]
+                    .iter()
+                    .any(|cast| function.split_whitespace().collect::<String>().starts_with(cast));
+                let arguments = node.field(Field::Arguments).filter(|_| is_cast);
+                arguments.and_then(|arguments| arguments.named_child(0))
+            }
+            _ => None,
+        };
+        inner.is_some_and(|inner| self.is_own_object(inner))
     }
 }
 

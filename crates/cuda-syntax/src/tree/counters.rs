@@ -1,5 +1,6 @@
 //! Counters of the source's loops, and whether an index walks with them.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::syntax_tree::SyntaxTree;
@@ -51,17 +52,20 @@ impl SyntaxTree {
         let steps = match node.field(Field::Update) {
             Some(update) => self.steps(update),
             // `while (k >= 0) { …; --k; }`
+            // `while (k-- > 0) …`, `while (k) { … a[--k] … }`
             None if node.kind() == Kind::WhileStatement => {
                 let statements = body.children().filter(|node| node.kind() == Kind::ExpressionStatement);
-                statements.flat_map(|statement| self.steps(statement)).collect()
+                let own = statements.flat_map(|statement| self.steps(statement));
+                own.chain(self.steps_within(node, body)).collect()
             }
             None => Vec::new(),
         };
-        let changes_in_body = usize::from(node.kind() == Kind::WhileStatement);
+        let changes = usize::from(node.kind() == Kind::WhileStatement);
+        let around = if changes > 0 { node } else { body };
         let mut counters: Vec<CounterSyntax> = steps
             .into_iter()
             .map(|step| CounterSyntax {
-                walk: self.walk(node, &step).filter(|_| self.writes(body, &step.name) == changes_in_body),
+                walk: self.walk(node, &step).filter(|_| self.writes(around, &step.name) == changes),
                 name: step.name,
             })
             .collect();
@@ -71,6 +75,57 @@ impl SyntaxTree {
             }
         }
         counters
+    }
+
+    /// Whether an index has a variable that only some rounds of a loop around it step: `list[count++]` behind an `if`. Then
+    /// no counter of a loop tells its value.
+    pub fn is_stepped_conditionally(&self, index: &Range<usize>) -> bool {
+        let Some(root) = self.root() else { return false };
+        let Some(node) = root.named_descendant_for_byte_range(index.start, index.end) else { return false };
+        let known = self.counters_around(index.start);
+        let names = self.identifiers(node).into_iter().filter(|name| index.contains(&name.start_byte()));
+        let mut names = names
+            .map(|name| self.slice(name))
+            .filter(|name| !known.iter().any(|counter| counter.name == *name && counter.walk.is_some()));
+        names.any(|name| {
+            let mut around = node;
+            while let Some(parent) = around.parent() {
+                around = parent;
+                if is_function(around) {
+                    return false;
+                }
+                if is_loop(around) && self.has_conditional_step(around, name) {
+                    return true;
+                }
+            }
+            false
+        })
+    }
+
+    fn has_conditional_step(&self, around: Node<'_>, name: &str) -> bool {
+        let mut open = vec![around];
+        while let Some(node) = open.pop() {
+            let is_step = self.steps(node).iter().any(|step| step.name == name);
+            if is_step && is_conditional(node, around) {
+                return true;
+            }
+            open.extend(node.children());
+        }
+        false
+    }
+
+    /// Steps in the condition of a loop and inside the expressions of its body, which every round takes once.
+    fn steps_within(&self, around: Node<'_>, body: Node<'_>) -> Vec<Step> {
+        let mut found = Vec::new();
+        let mut open: Vec<Node<'_>> = around.field(Field::Condition).into_iter().chain([body]).collect();
+        while let Some(node) = open.pop() {
+            let is_statement = node.parent().is_some_and(|parent| parent.kind() == Kind::ExpressionStatement);
+            if node.kind() == Kind::UpdateExpression && !is_statement && !is_conditional(node, around) {
+                found.extend(self.steps(node));
+            }
+            open.extend(node.children());
+        }
+        found
     }
 
     /// How a loop's counter walks, judged by its header.
@@ -142,18 +197,20 @@ impl SyntaxTree {
         is_step.then_some(Step { name, is_sum: matches!(operator, "+" | "-") })
     }
 
-    /// Whether a condition compares a variable itself, and not what it leads to.
+    /// Whether a condition compares a variable itself, and not what it leads to; `while (k)` compares with zero.
     fn bounds(&self, condition: Node<'_>, name: &str) -> bool {
         let operations = condition.descendants().filter_map(Binary::of);
         let mut comparisons = operations.filter(|it| matches!(it.operator(), Some("<" | "<=" | ">" | ">=" | "!=")));
-        comparisons.any(|it| [it.left(), it.right()].into_iter().flatten().any(|side| self.is_sum_with(side, name)))
+        self.is_sum_with(condition, name)
+            || comparisons
+                .any(|it| [it.left(), it.right()].into_iter().flatten().any(|side| self.is_sum_with(side, name)))
     }
 
     /// `k`, `k + 1`, `(k)`.
     fn is_sum_with(&self, node: Node<'_>, name: &str) -> bool {
         match node.kind() {
             Kind::Identifier => self.slice(node) == name,
-            Kind::BinaryExpression | Kind::ParenthesizedExpression => {
+            Kind::BinaryExpression | Kind::ParenthesizedExpression | Kind::ConditionClause | Kind::UpdateExpression => {
                 node.children().any(|child| self.is_sum_with(child, name))
             }
             _ => false,
@@ -172,9 +229,82 @@ impl SyntaxTree {
     }
 }
 
+/// Whether something between a node and a loop around it decides if the node runs in a round of the loop.
+fn is_conditional(node: Node<'_>, around: Node<'_>) -> bool {
+    let mut node = node;
+    while let Some(parent) = node.parent().filter(|_| node != around) {
+        let decides = match parent.kind() {
+            Kind::IfStatement | Kind::ConditionalExpression => {
+                parent.field(Field::Condition).is_none_or(|condition| condition != node)
+            }
+            Kind::BinaryExpression => {
+                let operator = parent.operator();
+                let is_right = parent.field(Field::Right).is_some_and(|right| right == node);
+                is_right && matches!(operator, Some("&&" | "||"))
+            }
+            Kind::CaseStatement | Kind::LambdaExpression => true,
+            // `if (…) continue;` before it.
+            Kind::CompoundStatement => parent.children().take_while(|child| *child != node).any(continues),
+            _ => is_loop(parent) && parent != around,
+        };
+        if decides {
+            return true;
+        }
+        node = parent;
+    }
+    false
+}
+
+/// Whether a statement may go on with the next round of the loop around it.
+fn continues(statement: Node<'_>) -> bool {
+    let mut open: Vec<Node<'_>> = Some(statement).filter(|node| !is_loop(*node)).into_iter().collect();
+    while let Some(node) = open.pop() {
+        if node.kind() == Kind::ContinueStatement {
+            return true;
+        }
+        open.extend(node.children().filter(|child| !(is_loop(*child) || is_function(*child))));
+    }
+    false
+}
+
+fn is_function(node: Node<'_>) -> bool {
+    matches!(node.kind(), Kind::FunctionDefinition | Kind::LambdaExpression)
+}
+
 /// A change by a constant.
 struct Step {
     name: String,
     /// The constant is added or taken away.
     is_sum: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_listed(body: &str) -> bool {
+        let text = format!("void k(int n) {{ int a[8], count = 0, k = 0;\n{body}\n}}\n");
+        let view = SyntaxTree::example("a.cu", &text);
+        let start = text.rfind("a[").unwrap() + 2;
+        let end = start + text[start..].find(']').unwrap();
+        view.is_stepped_conditionally(&(start..end))
+    }
+
+    #[test]
+    fn append_lists_are_stepped_in_some_rounds() {
+        for (body, expected) in [
+            ("while (k < n) { if (f(k)) a[count++] = k; ++k; }", true),
+            ("for (int i = 0; i < n; ++i) if (f(i) && count < 8) { a[count] = i; count += 1; }", true),
+            ("for (int i = 0; i < n; ++i) f(i) ? a[count++] = i : 0;", true),
+            ("for (int i = 0; i < n; ++i) { switch (f(i)) { case 1: a[count++] = i; } }", true),
+            ("for (int i = 0; i < n; ++i) { if (f(i)) continue; a[count] = i; ++count; }", true),
+            ("for (int i = 0; i < n; ++i) { for (;;) continue; a[count] = i; ++count; }", false),
+            ("for (int i = 0; i < n; ++i) a[count++] = i;", false),
+            ("while (k > 0) { a[--k] = 0; }", false),
+            ("for (int i = 0; i < n; ++i) { if (f(i)) a[i] = 0; }", false),
+            ("if (n) a[count++] = 0;", false),
+        ] {
+            assert_eq!(is_listed(body), expected, "{body}");
+        }
+    }
 }

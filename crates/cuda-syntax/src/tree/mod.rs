@@ -14,6 +14,7 @@ mod declarations;
 mod edits;
 pub mod example;
 mod functions;
+pub mod line_marks;
 mod line_syntax;
 mod loops;
 mod mentions;

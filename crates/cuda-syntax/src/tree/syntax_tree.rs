@@ -17,6 +17,7 @@ use lmem_unit::{
 };
 
 use crate::tree::Memory;
+use crate::tree::line_marks::LineMarks;
 use crate::tree::mentions::Mention;
 
 /// A text that the compiler read, with the way back to the file that the user edits.
@@ -24,6 +25,7 @@ pub struct SyntaxTree {
     text: MappedText,
     compiled: CompiledText,
     line_starts: Vec<usize>,
+    line_marks: LineMarks,
     tree: Option<Tree>,
     pub(crate) memory: Memory,
 }
@@ -42,7 +44,8 @@ impl SyntaxTree {
     /// A text that is not CUDA C++: there is nothing to ask its syntax.
     pub fn plain(text: MappedText) -> Self {
         let line_starts = std::iter::once(0).chain(text.as_str().match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { text, compiled: CompiledText::Unknown, line_starts, tree: None, memory: Memory::default() }
+        let line_marks = LineMarks::of(text.as_str());
+        Self { text, compiled: CompiledText::Unknown, line_starts, line_marks, tree: None, memory: Memory::default() }
     }
 
     /// A text whose own directives are all that changes it.
@@ -206,6 +209,29 @@ impl<'a> SyntaxTrees<'a> {
         let number = self.open(&path).map(|view| self.trees.push(view));
         self.numbers.borrow_mut().insert(path, number);
         number
+    }
+
+    /// The place of a line that a line table names: `#line` directives count lines in their own way, and may name files
+    /// that there are not. None where several lines may be it.
+    pub fn locate(&self, name: &str, line: u32) -> Option<(TreeId, u32)> {
+        let named = self.id(name);
+        if let Some(id) = named.filter(|id| self.tree(*id).line_marks.is_empty()) {
+            return Some((id, line));
+        }
+        let id = named.or_else(|| self.own_id())?;
+        let path = normalize(&self.folder.join(name));
+        Some((id, self.tree(id).line_marks.physical(&path, named.is_some(), line)?))
+    }
+
+    /// The number of the unit's own text.
+    fn own_id(&self) -> Option<TreeId> {
+        match &self.unit.unit.code {
+            UnitCode::CudaFile { file, .. } => self.id(&file.path.to_string_lossy()),
+            UnitCode::CudaText { options, .. } => {
+                self.id(options.program_name.as_deref().unwrap_or(lmem_unit::STRING_NAME))
+            }
+            UnitCode::Ptx { .. } | UnitCode::Machine(_) => None,
+        }
     }
 
     /// The view of a file by the name that a line table gives the file.

@@ -6,12 +6,12 @@ use std::rc::Rc;
 use cuda_syntax::tree::{CounterSyntax, Declaration, LoopSyntax, Mention, Walk, base_name};
 use cuda_syntax::{SyntaxTree, SyntaxTrees, TreeId};
 use lmem_base::mangling::demangle;
-use nv_code::dataflow::Trip;
+use nv_code::dataflow::{Sources, Trip};
 use nv_code::{AccessKind, SourceLine};
 
 use super::derived::is_of_counters;
-use super::name::resolve_access;
 use super::resolve::{Found, Use};
+use super::votes::resolve_access;
 use super::walk::walk_of;
 use crate::access::{Access, Address};
 use crate::place::Place;
@@ -111,6 +111,11 @@ fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], views: 
     let place = access.places[level].clone();
     access.span = place.view(views).span(chosen.range.clone()).or(access.span.take());
     let index = guilty_index(chosen, access, &place, views);
+    let is_listed = index.as_ref().is_some_and(|index| place.view(views).is_stepped_conditionally(index));
+    if let (Address::Counter(_), true) = (&access.address, is_listed) {
+        // The PTX shows a value that steps by a constant; the source shows that not every round steps it.
+        access.address = Address::Computed(Sources { counter: true, ..Sources::chosen(None) });
+    }
     if let Address::Computed(sources) = &access.address {
         let is_own = !(sources.thread_index || sources.block_index);
         let walk = index.clone().and_then(|index| walk_of(&index, level, &access.places, views));
@@ -179,7 +184,8 @@ fn is_number(text: &str) -> bool {
 }
 
 /// The source of a loop of the machine code: of the loops around a place the one whose header has the line of the closing
-/// branch, else the innermost that is not unrolled on request.
+/// branch, else the innermost that is not unrolled on request. Code of a library's header has loops of its own, which the
+/// user's files do not show: none of those around its call is taken for them.
 pub fn source_loop(
     places: &[Place],
     branch: &[SourceLine],
@@ -194,7 +200,9 @@ pub fn source_loop(
     let closes = |view: &Rc<SyntaxTree>, found: &LoopSyntax| {
         let header = view.line_of(found.range.start)..=view.line_of(found.range.end);
         branch.iter().any(|line| {
-            header.contains(&(line.line as usize)) && views.get(&line.file).is_some_and(|other| Rc::ptr_eq(other, view))
+            views
+                .locate(&line.file, line.line)
+                .is_some_and(|(other, line)| header.contains(&(line as usize)) && Rc::ptr_eq(views.tree(other), view))
         })
     };
     let is_unrolled = |view: &SyntaxTree, found: &LoopSyntax| {
@@ -203,7 +211,9 @@ pub fn source_loop(
             .clone()
             .is_some_and(|range| view.text().get(range).is_some_and(|text| text.trim_end().ends_with("unroll")))
     };
+    let is_of_library = places.first().is_some_and(|place| place.callee.is_some())
+        && branch.first().is_some_and(|line| views.id(&line.file).is_none());
     around()
         .find(|(view, found)| closes(view, found))
-        .or_else(|| around().find(|(view, found)| !is_unrolled(view, found)))
+        .or_else(|| around().find(|(view, found)| !is_of_library && !is_unrolled(view, found)))
 }

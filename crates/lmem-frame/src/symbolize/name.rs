@@ -1,21 +1,17 @@
 //! The variable of an object: the one that its accesses mention, if exactly one fits.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
-use cuda_syntax::tree::{Declaration, DeclarationKind, Mention, Volatility};
+use cuda_syntax::tree::{Declaration, DeclarationKind, Volatility};
 use cuda_syntax::{SyntaxTrees, TreeId};
-use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
-use nv_code::AccessKind;
 
+use super::behind::arrays_behind;
 use super::mark::{mark_use, settle};
-use super::resolve::{Found, Wanted, resolve};
-use crate::access::{Access, Contents, Escape, EscapeKind, RawObject};
-use crate::place::Place;
-
-/// Padding that the layout may add behind an object: alignment is 16 bytes at most.
-const MAX_PADDING: u64 = 15;
+use super::part::{MAX_PADDING, Part, fitting, size_fits};
+use super::twins::{assignment, consistent};
+use super::votes::{Candidate, Score, candidates, rank, votes};
+use crate::access::{Contents, RawObject};
 
 /// A variable of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,26 +28,8 @@ pub struct Variable {
     pub bytes: Option<u64>,
     /// The name where it is declared.
     pub span: Span,
-}
-
-/// A declaration in one of the unit's texts; the text is told by the number of its view.
-type Candidate = (TreeId, Declaration);
-
-#[derive(Default)]
-struct Score {
-    /// Votes that can hardly err: computed indices, and arguments by their number.
-    certain: u64,
-    places: u64,
-    /// Its address is handed on somewhere.
-    is_passed: bool,
-    /// A statement with a computed access has an index for it.
-    is_indexed: bool,
-    /// Some statement that mentions it is not of an inlined function, but of the one that has the frame.
-    is_own: bool,
-    /// Members that computed accesses go to; the empty path is the variable itself.
-    members: BTreeSet<String>,
-    span: Option<Span>,
-    initializer: Option<Span>,
+    /// Other variables that have the same bytes, as their lifetimes are apart: those of two inlined functions.
+    pub sharing: Vec<String>,
 }
 
 /// Names the objects of a function, in the order of the frame, and marks the uses of the variables in their accesses;
@@ -73,12 +51,17 @@ pub fn name_all(objects: &mut [&mut RawObject], views: &SyntaxTrees<'_>) -> Vec<
         if is_disputed { winners(object, views, |score| (score.certain, 0)) } else { winner }
     };
     let all: Vec<Vec<Winner>> = objects.iter().zip(strict).zip(disputed).map(decide).collect();
-    let chosen: Vec<Option<usize>> = (0..all.len()).map(|index| choose(index, &all, objects)).collect();
+    let chosen: Vec<Option<usize>> = (0..all.len()).map(|index| choose(index, &all, objects, views)).collect();
     let chosen: Vec<Option<usize>> =
         (0..all.len()).map(|index| chosen[index].filter(|_| is_undisputed(index, &chosen, &all, objects))).collect();
+    let taken: BTreeSet<Candidate> =
+        chosen.iter().zip(&all).filter_map(|(chosen, winners)| Some(winners.get((*chosen)?)?.0.clone())).collect();
     let named = objects.iter_mut().zip(all).zip(chosen).map(|((object, winners), chosen)| {
         let winner = chosen.and_then(|index| winners.into_iter().nth(index));
-        let variable = winner.and_then(|(candidate, score)| describe(object, candidate, &score, views));
+        let variable = winner.and_then(|(candidate, mut score)| {
+            score.rivals.retain(|rival| !taken.contains(rival));
+            describe(object, candidate, &score, views)
+        });
         if variable.is_none() {
             object.accesses.iter_mut().for_each(settle);
         }
@@ -105,8 +88,9 @@ fn is_undisputed(index: usize, chosen: &[Option<usize>], all: &[Vec<Winner>], ob
 }
 
 /// The one winner of an object. Where several objects have the same winners, as many as there are objects, the code
-/// treats them alike: then what is said of one holds for the other, and they are taken in order of declaration.
-fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject]) -> Option<usize> {
+/// treats them alike: the sources of their indices tell which is which. Where nothing does, what is said of one holds for the
+/// other, and they are taken in order of declaration.
+fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], views: &SyntaxTrees<'_>) -> Option<usize> {
     let own = &all[index];
     let names = |winners: &[Winner]| winners.iter().map(|(candidate, _)| candidate.clone()).collect::<BTreeSet<_>>();
     let is_twin = |other: usize| objects[other].bytes == objects[index].bytes && names(&all[other]) == names(own);
@@ -114,7 +98,11 @@ fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject]) -> Opti
     match own.len() {
         0 => None,
         1 => Some(0),
-        count if count == twins.len() => twins.iter().position(|twin| *twin == index),
+        count if count == twins.len() => {
+            let fits = |twin: usize, variable: usize| consistent(objects[twins[twin]], &own[variable].0, views);
+            let position = twins.iter().position(|twin| *twin == index)?;
+            assignment(count, &fits)?.get(position).copied()
+        }
         _ => {
             // A variable is one object: what another one is for certain, this one is not.
             let is_taken = |(candidate, _): &Winner| {
@@ -145,7 +133,7 @@ fn winners(object: &RawObject, views: &SyntaxTrees<'_>, rank: fn(&Score) -> (u64
     winners.retain(|winner| Some(kind(winner)) == best_kind);
     // Padding makes several sizes possible; the one that leaves none is the better answer.
     let padding = |((_, declaration), score): &Winner| {
-        let part = fitting(declaration, score, object.bytes);
+        let part = fitting(declaration, &score.members, object.bytes);
         part.and_then(|part| part.bytes).map_or(u64::MAX, |bytes| object.bytes.saturating_sub(bytes))
     };
     let least = winners.iter().map(padding).min();
@@ -158,8 +146,12 @@ type Test<'a> = &'a dyn Fn(&Candidate, &Score) -> bool;
 /// The candidates that can be the object: those that fit in size and, where there is a run-time index, that it is to.
 fn eligible(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores = votes(object, views);
+    look_through(&mut scores, object.bytes, views);
     let guilty = object.accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed());
-    let of_guilty = guilty.map(|guilty| candidates(guilty, views)).unwrap_or_default();
+    let mut of_guilty = guilty.map(|guilty| candidates(guilty, views)).unwrap_or_default();
+    let through = scores.iter().filter(|(_, score)| score.through.as_ref().is_some_and(|it| of_guilty.contains(it)));
+    let behind: Vec<Candidate> = through.map(|(candidate, _)| candidate.clone()).collect();
+    of_guilty.extend(behind);
     // What is `volatile` is accessed so, wherever it is.
     let is_plain = object.accesses.iter().any(|access| !access.is_volatile && !access.in_callee);
     scores.retain(|(_, declaration), _| !(is_plain && declaration.volatility == Some(Volatility::Value)));
@@ -167,8 +159,12 @@ fn eligible(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, 
     scores.retain(|(_, declaration), score| {
         score.is_own || score.is_indexed || !declaration.is_parameter || declaration.bytes.is_some()
     });
-    let fits = |(_, declaration): &Candidate, score: &Score| fitting(declaration, score, object.bytes).is_some();
-    let fits_in = |(_, declaration): &Candidate| declaration.bytes.is_some_and(|bytes| bytes < object.bytes);
+    let fits =
+        |(_, declaration): &Candidate, score: &Score| fitting(declaration, &score.members, object.bytes).is_some();
+    // A structure that is smaller than the object is never it: what it points to is.
+    let fits_in = |(_, declaration): &Candidate| {
+        declaration.kind != DeclarationKind::Aggregate && declaration.bytes.is_some_and(|bytes| bytes < object.bytes)
+    };
     // A parameter is read where it lies. Only one that is copied is an object, and the copy has its contents.
     let is_copied = matches!(object.contents, Contents::Parameter(_));
     let is_likely = |candidate: &Candidate| is_copied || !candidate.1.is_parameter;
@@ -178,6 +174,7 @@ fn eligible(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, 
         let is_sized = candidate.1.bytes.is_some() && fits(candidate, score);
         is_sized && is_likely(candidate) && score.certain > 0
     });
+    note_rivals(&mut scores, object.bytes);
     let smaller = scores.keys().filter(|candidate| of_guilty.contains(candidate) && fits_in(candidate)).count();
     let steps: [Test<'_>; 4] = [
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
@@ -196,6 +193,68 @@ fn eligible(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, 
     BTreeMap::new()
 }
 
+/// Puts the arrays behind views, spans and closures in their place: what has fewer bytes than the object is not it.
+fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, views: &SyntaxTrees<'_>) {
+    let is_view = |declaration: &Declaration| {
+        let size = declaration.bytes.or_else(|| type_bytes(&declaration.type_text, views));
+        declaration.kind == DeclarationKind::Aggregate
+            && size.is_some_and(|size| size < bytes && !size_fits(Some(size), bytes))
+    };
+    let leading: Vec<Candidate> = scores.keys().filter(|(_, declaration)| is_view(declaration)).cloned().collect();
+    for candidate in leading {
+        let Some(score) = scores.get(&candidate) else { continue };
+        let Some((level, places)) = score.mentioned_at.clone() else { continue };
+        let arrays = arrays_behind(&candidate.1, level, &places, views).into_iter();
+        let arrays: Vec<Candidate> = arrays.filter(|(_, array)| size_fits(array.bytes, bytes)).collect();
+        // Members of a structure that was taken apart have fewer bytes too.
+        let has_part = candidate.1.members.iter().any(|(_, _, member)| size_fits(Some(*member), bytes));
+        if arrays.is_empty() && has_part {
+            continue;
+        }
+        let Some(score) = scores.remove(&candidate) else { continue };
+        for array in arrays {
+            let span = views.tree(array.0).span(array.1.range.0..array.1.range.1);
+            let known = scores.entry(array).or_default();
+            known.certain += score.certain;
+            known.places += score.places;
+            known.is_indexed |= score.is_indexed;
+            known.is_own = true;
+            known.voters.extend(&score.voters);
+            known.span = known.span.take().or(span);
+            known.through = Some(candidate.clone());
+        }
+    }
+}
+
+/// Notes for each array the others that computed accesses mention in its place, and that are never alive with it.
+fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64) {
+    let arrays = scores.iter().filter(|((_, declaration), score)| {
+        let is_array = declaration.kind == DeclarationKind::Array && !declaration.is_parameter;
+        is_array && score.through.is_none() && declaration.bytes.is_some_and(|size| size <= bytes)
+    });
+    let arrays: Vec<(Candidate, BTreeSet<usize>)> =
+        arrays.map(|(candidate, score)| (candidate.clone(), score.voters.clone())).collect();
+    let is_apart = |one: &Candidate, other: &Candidate| {
+        one.0 != other.0 || !(one.1.is_in_scope(other.1.range.0) || other.1.is_in_scope(one.1.range.0))
+    };
+    for (candidate, score) in scores {
+        let rivals = arrays.iter().filter(|(rival, voters)| {
+            rival != candidate
+                && is_apart(candidate, rival)
+                && !score.voters.is_empty()
+                && !voters.is_empty()
+                && voters.is_disjoint(&score.voters)
+        });
+        score.rivals = rivals.map(|(rival, _)| rival.clone()).collect();
+    }
+}
+
+/// Bytes of a type by its text, as some variable of the unit has it.
+fn type_bytes(type_text: &str, views: &SyntaxTrees<'_>) -> Option<u64> {
+    let mut variables = views.front_end.functions.values().flatten();
+    variables.find(|variable| variable.type_text == type_text)?.bytes
+}
+
 fn describe(
     object: &mut RawObject,
     (view, declaration): Candidate,
@@ -203,9 +262,17 @@ fn describe(
     views: &SyntaxTrees<'_>,
 ) -> Option<Variable> {
     let (view, declaration) = (&view, &declaration);
-    let part = fitting(declaration, score, object.bytes).unwrap_or_else(|| Part::whole(declaration));
+    let part = fitting(declaration, &score.members, object.bytes);
+    // Of several variables that share the bytes, a smaller one has no claim to all of them.
+    if part.is_none() && !score.rivals.is_empty() {
+        return None;
+    }
+    let part = part.unwrap_or_else(|| Part::whole(declaration));
     for access in &mut object.accesses {
         mark_use(access, *view, declaration, views);
+        if let (None, Some((view, declaration))) = (&access.index, &score.through) {
+            mark_use(access, *view, declaration, views);
+        }
     }
     Some(Variable {
         name: part.name,
@@ -216,6 +283,7 @@ fn describe(
         initializer: score.initializer.clone(),
         bytes: part.bytes,
         span: score.span.clone()?,
+        sharing: score.rivals.iter().map(|(_, rival)| rival.name.clone()).collect(),
     })
 }
 
@@ -231,78 +299,6 @@ fn volatile_member(
     of_view.next()?.view(views).volatile_member(declaration.type_text.split('[').next()?).map(Volatility::Member)
 }
 
-/// What of a variable an object is: all of it, or a member.
-struct Part {
-    name: String,
-    type_text: String,
-    kind: DeclarationKind,
-    bytes: Option<u64>,
-}
-
-impl Part {
-    fn whole(declaration: &Declaration) -> Self {
-        Self {
-            name: declaration.name.clone(),
-            type_text: declaration.type_text.clone(),
-            kind: declaration.kind,
-            bytes: declaration.bytes,
-        }
-    }
-}
-
-/// The variable, or the member that all its computed accesses go to, where the size fits the object's.
-fn fitting(declaration: &Declaration, score: &Score, bytes: u64) -> Option<Part> {
-    let whole_fits = size_fits(declaration.bytes, bytes);
-    let mut paths = score.members.iter();
-    let path = paths.next().filter(|path| !path.is_empty() && paths.next().is_none());
-    let member = path.map(|path| (path, declaration.members.iter().find(|(known, ..)| known == path)));
-    match member {
-        // A structure of one member is a wrapper, and its member nobody's name.
-        Some((path, Some((_, type_text, member_bytes))))
-            if is_worth_naming(declaration) && (whole_fits || size_fits(Some(*member_bytes), bytes)) =>
-        {
-            let kind = if type_text.ends_with(']') { DeclarationKind::Array } else { declaration.kind };
-            let name = format!("{}.{path}", declaration.name);
-            Some(Part { name, type_text: type_text.clone(), kind, bytes: Some(*member_bytes) })
-        }
-        Some((path, None))
-            if whole_fits && declaration.members.is_empty() && declaration.kind == DeclarationKind::Aggregate =>
-        {
-            let name = format!("{}.{path}", declaration.name);
-            Some(Part {
-                name,
-                type_text: declaration.type_text.clone(),
-                kind: declaration.kind,
-                bytes: declaration.bytes,
-            })
-        }
-        _ if whole_fits => Some(Part::whole(declaration)),
-        // The compiler may take a structure apart.
-        _ if declaration.members.iter().any(|(_, _, member)| size_fits(Some(*member), bytes)) => {
-            Some(Part::whole(declaration))
-        }
-        _ => None,
-    }
-}
-
-fn is_worth_naming(declaration: &Declaration) -> bool {
-    declaration.members.iter().filter(|(path, ..)| !path.contains('.')).count() > 1
-}
-
-/// The variables that one access may be to.
-fn candidates(access: &Access, views: &SyntaxTrees<'_>) -> BTreeSet<Candidate> {
-    let view = |found: &Found| access.places[found.level].view;
-    let found = resolve_access(access, views).into_iter();
-    found.map(|found| (view(&found), found.mention.declaration)).collect()
-}
-
-/// The uses of variables that one access may be.
-pub fn resolve_access(access: &Access, views: &SyntaxTrees<'_>) -> Vec<Found> {
-    let fits = |mention: &Mention, place: &Place| fits_access(mention, place, access);
-    let wanted = Wanted { fits: &fits, is_indexed: access.is_computed(), kind: Some(access.kind) };
-    resolve(&access.places, views, &wanted)
-}
-
 /// The array or structure that an object is, where all accesses agree on one.
 pub fn declared(object: &RawObject, views: &SyntaxTrees<'_>) -> Option<Declaration> {
     let scores = votes(object, views);
@@ -314,133 +310,4 @@ pub fn declared(object: &RawObject, views: &SyntaxTrees<'_>) -> Option<Declarati
         declaration.kind == DeclarationKind::Array || is_structure
     };
     winners.next().filter(|winner| is_large(winner) && winners.next().is_none())
-}
-
-/// Mangled names of a lambda's call operator: `…ENKUliE_clEi`.
-fn is_lambda(function: &str) -> bool {
-    function.starts_with("_Z") && function.contains("Ul") && function.contains("_cl")
-}
-
-fn votes(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
-    let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
-    // What a function does through a pointer mentions variables of its own.
-    for access in object.accesses.iter().filter(|access| !access.in_callee) {
-        let found = resolve_access(access, views);
-        vote(
-            &access.places,
-            found,
-            access.is_computed(),
-            |mention, place| is_address_of(mention, place, views),
-            views,
-            &mut scores,
-        );
-    }
-    for escape in &object.escapes {
-        let argument = argument_range(escape, views);
-        let fits = |mention: &Mention, _: &Place| match &argument {
-            Some(range) => range.start <= mention.range.start && mention.range.end <= range.end,
-            None => match &escape.kind {
-                EscapeKind::Generic(opcode) if opcode.starts_with("st") => mention.is_written,
-                EscapeKind::Generic(opcode) if opcode.starts_with("ld") => mention.is_read,
-                // The object of a lambda is not among what the source passes to it; nor is what a member points to.
-                EscapeKind::Call(function) if is_lambda(function) || escape.argument.is_none() => false,
-                _ => mention.is_passed || mention.indices.is_empty(),
-            },
-        };
-        let found = resolve(&escape.places, views, &Wanted { fits: &fits, is_indexed: false, kind: None });
-        vote(&escape.places, found, argument.is_some(), |mention, _| mention.is_passed, views, &mut scores);
-    }
-    // A number is in memory only where its address is taken or it is `volatile`; else it only stands nearby.
-    scores.retain(|(_, declaration), score| {
-        declaration.kind != DeclarationKind::Scalar || score.is_passed || declaration.volatility.is_some()
-    });
-    scores
-}
-
-/// Where the argument stands that an address leaves by, at the innermost level.
-fn argument_range(escape: &Escape, views: &SyntaxTrees<'_>) -> Option<Range<usize>> {
-    let (index, count) = escape.argument?;
-    let place = escape.places.first()?;
-    let region = place.view(views).region(place.offset)?;
-    match &escape.kind {
-        EscapeKind::Call(function) => place.view(views).argument(region, &demangle(function), index, count),
-        EscapeKind::IndirectCall => place.view(views).argument_by_count(region, index, count),
-        EscapeKind::Stored | EscapeKind::Generic(_) => None,
-    }
-}
-
-fn rank(score: &Score) -> (u64, u64) {
-    (score.certain, score.places)
-}
-
-/// Each access counts once for every variable that it may be to.
-fn vote(
-    places: &[Place],
-    found: Vec<Found>,
-    is_certain: bool,
-    is_passed: impl Fn(&Mention, &Place) -> bool,
-    views: &SyntaxTrees<'_>,
-    scores: &mut BTreeMap<Candidate, Score>,
-) {
-    let mut seen = BTreeSet::new();
-    let indexed = found.iter().filter(|found| !found.mention.indices.is_empty());
-    let indexed: BTreeSet<Declaration> = indexed.map(|found| found.mention.declaration.clone()).collect();
-    for Found { level, mention, .. } in found {
-        let place = &places[level];
-        let view = place.view;
-        // `state.w` beside `state.key[k]` is not where the index is.
-        let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
-        let path = member_path(&mention, place, views);
-        let has_index = !mention.indices.is_empty();
-        let span = place.view(views).span(mention.declaration.range.0..mention.declaration.range.1);
-        let initializer = mention.declaration.initializer.and_then(|(start, end)| place.view(views).span(start..end));
-        let is_passed = is_passed(&mention, place);
-        let is_first = seen.insert(mention.declaration.clone());
-        let score = scores.entry((view, mention.declaration)).or_default();
-        score.is_passed |= is_passed;
-        score.is_indexed |= is_certain && has_index;
-        score.is_own |= level + 1 == places.len();
-        score.span = score.span.take().or(span);
-        score.initializer = score.initializer.take().or(initializer);
-        if is_first {
-            score.places += 1;
-            score.certain += u64::from(is_certain);
-        }
-        if is_certain && is_index {
-            score.members.insert(path);
-        }
-    }
-}
-
-/// `&x`: that a number is an argument does not say that its address is.
-fn is_address_of(mention: &Mention, place: &Place, views: &SyntaxTrees<'_>) -> bool {
-    mention.is_passed && place.view(views).text()[..mention.range.start].trim_end().ends_with('&')
-}
-
-/// `key` of `state.key[k]`; empty for the variable itself.
-fn member_path(mention: &Mention, place: &Place, views: &SyntaxTrees<'_>) -> String {
-    let text = place.view(views).text().get(mention.range.clone()).unwrap_or("");
-    let path = text.split('[').next().unwrap_or("").trim();
-    let members = path.split_once('.').map_or("", |(_, members)| members);
-    let is_path = members.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
-    // A method is no member that has memory.
-    let is_called = place.view(views).text()[mention.range.end..].trim_start().starts_with('(');
-    if is_path && !is_called && !mention.indices.is_empty() { members.to_string() } else { String::new() }
-}
-
-pub fn fits_access(mention: &Mention, place: &Place, access: &Access) -> bool {
-    let direction = match access.kind {
-        AccessKind::Load => mention.is_read,
-        AccessKind::Store => mention.is_written,
-    };
-    // A number has no index; its whole value is read and written, also where its address is handed on.
-    let is_plain_number = mention.declaration.kind == DeclarationKind::Scalar;
-    // Nor has what arithmetic uses as a whole, where no operator of the user's is behind it.
-    let is_whole = mention.is_operand && mention.indices.is_empty() && mention.outer.is_empty();
-    let is_value = is_whole && mention.declaration.kind == DeclarationKind::Aggregate && place.callee.is_none();
-    direction && !((is_plain_number || is_value) && access.is_computed())
-}
-
-fn size_fits(size: Option<u64>, bytes: u64) -> bool {
-    size.is_none_or(|size| size <= bytes && bytes <= size + MAX_PADDING)
 }

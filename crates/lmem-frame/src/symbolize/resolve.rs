@@ -201,10 +201,7 @@ fn find_mentions(place: &Place, regions: &[Node<'_>], views: &SyntaxTrees<'_>) -
     let mentions = regions.iter().flat_map(|region| place.view(views).mentions(*region).to_vec());
     let mut mentions: Vec<Mention> = mentions.collect();
     for mention in &mut mentions {
-        match front_end(place, views, &mention.declaration) {
-            Some(variable) => describe(&mut mention.declaration, variable),
-            None => bind_type(&mut mention.declaration, place, views),
-        }
+        complete(&mut mention.declaration, place, views);
     }
     copies::settle(&mut mentions, place, views);
     let hidden = place.function.as_deref().map(|function| views.front_end.of(function)).unwrap_or_default();
@@ -220,6 +217,19 @@ fn find_mentions(place: &Place, regions: &[Node<'_>], views: &SyntaxTrees<'_>) -
         mentions.extend(macro_kernel::mentions(place, views, hidden));
     }
     mentions
+}
+
+/// A declaration with what the front end and the template instance tell of it.
+pub fn described(place: &Place, mut declaration: Declaration, views: &SyntaxTrees<'_>) -> Declaration {
+    complete(&mut declaration, place, views);
+    declaration
+}
+
+fn complete(declaration: &mut Declaration, place: &Place, views: &SyntaxTrees<'_>) {
+    match front_end(place, views, declaration) {
+        Some(variable) => describe(declaration, variable),
+        None => bind_type(declaration, place, views),
+    }
 }
 
 /// What the front end knows of a declaration, for the instance of the function that the place is in.

@@ -86,6 +86,10 @@ mod tests {
             ("for (int i = 0; i < n; ++i) for (int k = i + 1; k < 40; k += W)", Some(Walk::FromValue)),
             ("for (k = degree; k + 1 < n; k++)", Some(Walk::FromValue)),
             ("for (; k < n; k = k + 1, ++degree)", Some(Walk::FromValue)),
+            ("while (k-- > 0)", Some(Walk::FromValue)),
+            ("while (k--)", Some(Walk::FromValue)),
+            ("while (--k >= 0)", Some(Walk::FromValue)),
+            ("while (n > 0 && k-- > 0)", None),
             ("for (int k = degree; k < n; k += n)", None),
             ("for (int k = degree; k < n; k >>= 1)", None),
             ("for (int k = 0; k < n; k = next[k])", None),
@@ -102,6 +106,9 @@ mod tests {
         assert_eq!(walk("for (int k = 0; k < n; ++k) { skip(&k); a[k] = 0; }"), None);
         assert_eq!(walk("for (int k = 0; k < n; ++k) { a[k] = f(k); }"), Some(Walk::FromConstant));
         assert_eq!(walk("while (k < n) { a[k] = 0; ++k; }"), Some(Walk::FromValue));
+        assert_eq!(walk("while (k) { degree += n; a[--k] = 0; }"), Some(Walk::FromValue));
+        assert_eq!(walk("while (k) { if (n) a[--k] = 0; }"), None);
+        assert_eq!(walk("while (k) { for (;;) a[--k] = 0; }"), None);
         assert_eq!(walk("while (top > 0) { --top; if (n) a[top++] = 0; }"), None);
         assert_eq!(walk("while (top > 0) { if (n) --top; a[top] = 0; }"), None);
     }

@@ -1,0 +1,82 @@
+//! `#line 100 "generated.cu"`: lines that the compiler counts, and the lines of the file that they are.
+
+use std::path::Path;
+
+/// A directive that says how the lines after it are counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct LineMark {
+    /// The line that the directive stands in, from 1.
+    at: u32,
+    /// The number of the line after it.
+    number: u32,
+    /// The file that it names; `None` where it keeps the one before.
+    file: Option<String>,
+}
+
+/// How the compiler counts the lines of a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LineMarks(Vec<LineMark>);
+
+impl LineMarks {
+    pub fn of(text: &str) -> Self {
+        if !text.contains("line") {
+            return Self::default();
+        }
+        Self((1..).zip(text.lines()).filter_map(|(at, line)| mark(at, line)).collect())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The line of the text that the compiler gives a number in a file; none where several have it. `is_own` says
+    /// that the file is the one that the text lies in.
+    pub fn physical(&self, file: &Path, is_own: bool, number: u32) -> Option<u32> {
+        let first = self.0.first().map_or(u32::MAX, |mark| mark.at);
+        let mut found: Vec<u32> = (is_own && (1..first).contains(&number)).then_some(number).into_iter().collect();
+        let mut is_it = is_own;
+        for (index, mark) in self.0.iter().enumerate() {
+            if let Some(named) = &mark.file {
+                is_it = file.ends_with(named);
+            }
+            let end = self.0.get(index + 1).map_or(u32::MAX, |next| next.at);
+            let line = number.checked_sub(mark.number).and_then(|distance| distance.checked_add(mark.at + 1));
+            found.extend(line.filter(|line| is_it && *line < end));
+        }
+        let only = found.pop()?;
+        found.is_empty().then_some(only)
+    }
+}
+
+/// `#line 100 "generated.cu"`
+fn mark(at: u32, line: &str) -> Option<LineMark> {
+    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("line")?;
+    let rest = rest.strip_prefix([' ', '\t'])?.trim();
+    let (number, file) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let file = file.trim().strip_prefix('"').and_then(|file| file.strip_suffix('"'));
+    Some(LineMark { at, number: number.parse().ok()?, file: file.map(str::to_string) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_back() {
+        let text = "a\n#line 100 \"gen.cu\"\nb\nc\n # line 2 \"own.cu\"\nd\ne\n";
+        let marks = LineMarks::of(text);
+        let line = |file: &str, number| marks.physical(Path::new(file), file == "/w/own.cu", number);
+        assert_eq!((line("/w/gen.cu", 100), line("/w/gen.cu", 101), line("/w/gen.cu", 102)), (Some(3), Some(4), None));
+        assert_eq!((line("/w/own.cu", 1), line("/w/own.cu", 2), line("/w/own.cu", 3)), (Some(1), Some(6), Some(7)));
+        assert_eq!((line("/w/other.cu", 100), line("/w/gen.cu", 1)), (None, None));
+        assert!(LineMarks::of("// a line\n#pragma unroll\n#line\n").is_empty());
+    }
+
+    #[test]
+    fn a_number_that_two_lines_have_is_no_place() {
+        let marks = LineMarks::of("a\nb\n#line 1\nc\n");
+        assert_eq!(marks.physical(Path::new("own.cu"), true, 1), None);
+        assert_eq!(marks.physical(Path::new("own.cu"), true, 2), None);
+        assert_eq!(LineMarks::of("a\nb\n#line 7\nc\n").physical(Path::new("own.cu"), true, 7), Some(4));
+    }
+}

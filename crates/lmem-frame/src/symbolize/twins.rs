@@ -1,0 +1,140 @@
+//! Which of several equal variables an object is: the sources of the index, which the PTX tells, against the text of the
+//! index.
+
+use std::ops::Range;
+
+use cuda_syntax::SyntaxTrees;
+use cuda_syntax::identifiers::identifiers;
+
+use super::votes::{Candidate, resolve_access};
+use crate::access::{Access, Address, RawObject};
+use crate::place::Place;
+
+/// What the text of an index says of its sources.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Told {
+    /// It names the number of the thread.
+    thread: bool,
+    /// It has a subscript: its value is loaded.
+    loaded: bool,
+    /// It is made of nothing but numbers and `threadIdx`.
+    is_plain: bool,
+}
+
+/// Whether the computed accesses of an object may be uses of a variable: no index of the text contradicts what is known
+/// of the address.
+pub fn consistent(object: &RawObject, (view, declaration): &Candidate, views: &SyntaxTrees<'_>) -> bool {
+    let mut computed = object.accesses.iter().filter(|access| matches!(access.address, Address::Computed(_)));
+    computed.all(|access| {
+        let found = resolve_access(access, views);
+        let of_variable = found.iter().filter(|found| {
+            access.places[found.level].view == *view && found.mention.declaration.range == declaration.range
+        });
+        let indices = of_variable.flat_map(|found| {
+            let place = &access.places[found.level];
+            found.mention.indices.iter().map(move |index| told(index, place, views))
+        });
+        let indices: Vec<Told> = indices.collect();
+        indices.is_empty() || indices.iter().any(|told| !contradicts(*told, access))
+    })
+}
+
+fn told(index: &Range<usize>, place: &Place, views: &SyntaxTrees<'_>) -> Told {
+    let text = place.view(views).text().get(index.clone()).unwrap_or("");
+    let is_known = |word: &str| {
+        matches!(word, "threadIdx" | "x" | "y" | "z") || word.starts_with(|first: char| first.is_ascii_digit())
+    };
+    Told {
+        thread: identifiers(text).any(|word| word == "threadIdx"),
+        loaded: text.contains('['),
+        is_plain: !text.contains(['[', '(']) && identifiers(text).all(is_known),
+    }
+}
+
+fn contradicts(told: Told, access: &Access) -> bool {
+    let Address::Computed(sources) = &access.address else { return false };
+    (told.thread && !sources.thread_index && !sources.unknown)
+        || (told.loaded && !sources.loaded && !sources.unknown)
+        || (told.is_plain && sources.loaded)
+}
+
+/// The only way to give each of some objects one of as many variables, where `fits` is asked for object and variable;
+/// the first one, if nothing tells them apart; none where no way fits or several do.
+pub fn assignment(count: usize, fits: &dyn Fn(usize, usize) -> bool) -> Option<Vec<usize>> {
+    /// More equal variables than this are rare, and the orders are many.
+    const MAX_TWINS: usize = 5;
+    let all: Vec<usize> = (0..count).collect();
+    let tells = all.iter().any(|object| all.iter().any(|variable| !fits(*object, *variable)));
+    if !tells {
+        return Some(all);
+    }
+    if count > MAX_TWINS {
+        return None;
+    }
+    let mut ways = Vec::new();
+    extend(&mut Vec::new(), count, fits, &mut ways);
+    let only = ways.pop()?;
+    ways.is_empty().then_some(only)
+}
+
+fn extend(begun: &mut Vec<usize>, count: usize, fits: &dyn Fn(usize, usize) -> bool, ways: &mut Vec<Vec<usize>>) {
+    if begun.len() == count {
+        ways.push(begun.clone());
+        return;
+    }
+    for variable in 0..count {
+        if !begun.contains(&variable) && fits(begun.len(), variable) {
+            begun.push(variable);
+            extend(begun, count, fits, ways);
+            begun.pop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cuda_syntax::Example;
+    use nv_code::AccessKind;
+    use nv_code::dataflow::Sources;
+
+    use super::*;
+
+    const TEXT: &str = "__global__ void k(const int *order, float *out, int n) {
+  float x[12], y[12];
+  out[0] = x[order[n]] * y[threadIdx.x % 12];
+}
+";
+
+    /// Whether an object with an index from some sources may be a variable.
+    fn may_be(name: &str, sources: Sources) -> bool {
+        let example = Example::new(TEXT);
+        let views = example.views();
+        let id = views.id(Example::NAME).unwrap();
+        let view = views.tree(id);
+        let at = TEXT.find(&format!("{name}[12]")).unwrap();
+        let declaration = view.declaration_of(&(at..at + 1)).unwrap();
+        let offset = view.offset(3, 3).unwrap();
+        let place = Place { view: id, line: 3, offset, function: None, callee: None };
+        let access = Access::new(AccessKind::Load, Address::Computed(sources), vec![place]);
+        let object = RawObject { bytes: 48, accesses: vec![access], ..RawObject::default() };
+        consistent(&object, &(id, declaration), &views)
+    }
+
+    #[test]
+    fn the_sources_of_an_index_tell_equal_arrays_apart() {
+        let loaded = || Sources { loaded: true, ..Sources::default() };
+        let thread = || Sources { thread_index: true, ..Sources::default() };
+        assert_eq!((may_be("x", loaded()), may_be("y", loaded())), (true, false));
+        assert_eq!((may_be("x", thread()), may_be("y", thread())), (false, true));
+    }
+
+    #[test]
+    fn one_assignment_or_none() {
+        let of = |table: &[&[bool]]| assignment(table.len(), &|object, variable| table[object][variable]);
+        assert_eq!(of(&[&[true, true], &[true, true]]), Some(vec![0, 1]));
+        assert_eq!(of(&[&[false, true], &[true, false]]), Some(vec![1, 0]));
+        assert_eq!(of(&[&[false, true], &[true, true]]), Some(vec![1, 0]));
+        assert_eq!(of(&[&[false, false], &[true, true]]), None);
+        assert_eq!(of(&[&[true, true, false], &[true, true, false], &[false, false, true]]), None);
+    }
+}

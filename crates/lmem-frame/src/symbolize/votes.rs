@@ -1,0 +1,186 @@
+//! Which variables the accesses of an object may mean: each access votes for all that its statement mentions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use cuda_syntax::tree::{Declaration, DeclarationKind, Mention};
+use cuda_syntax::{SyntaxTrees, TreeId};
+use lmem_base::mangling::demangle;
+use lmem_base::source::Span;
+use nv_code::AccessKind;
+
+use super::resolve::{Found, Wanted, resolve};
+use crate::access::{Access, Escape, EscapeKind, RawObject};
+use crate::place::Place;
+
+/// A declaration in one of the unit's texts; the text is told by the number of its view.
+pub type Candidate = (TreeId, Declaration);
+
+#[derive(Default)]
+pub struct Score {
+    /// Votes that can hardly err: computed indices, and arguments by their number.
+    pub certain: u64,
+    pub places: u64,
+    /// Its address is handed on somewhere.
+    pub is_passed: bool,
+    /// A statement with a computed access has an index for it.
+    pub is_indexed: bool,
+    /// Some statement that mentions it is not of an inlined function, but of the one that has the frame.
+    pub is_own: bool,
+    /// Members that computed accesses go to; the empty path is the variable itself.
+    pub members: BTreeSet<String>,
+    pub span: Option<Span>,
+    pub initializer: Option<Span>,
+    /// The computed accesses that voted for it, by their number in the object.
+    pub voters: BTreeSet<usize>,
+    /// An inline chain that mentions it, and the level that does.
+    pub mentioned_at: Option<(usize, Vec<Place>)>,
+    /// Arrays of other lifetimes that accesses to the same bytes mention, and not this one.
+    pub rivals: Vec<Candidate>,
+    /// The view, span or closure that statements mention in its place.
+    pub through: Option<Candidate>,
+}
+
+/// The variables that one access may be to.
+pub fn candidates(access: &Access, views: &SyntaxTrees<'_>) -> BTreeSet<Candidate> {
+    let view = |found: &Found| access.places[found.level].view;
+    let found = resolve_access(access, views).into_iter();
+    found.map(|found| (view(&found), found.mention.declaration)).collect()
+}
+
+/// The uses of variables that one access may be.
+pub fn resolve_access(access: &Access, views: &SyntaxTrees<'_>) -> Vec<Found> {
+    let fits = |mention: &Mention, place: &Place| fits_access(mention, place, access);
+    let wanted = Wanted { fits: &fits, is_indexed: access.is_computed(), kind: Some(access.kind) };
+    resolve(&access.places, views, &wanted)
+}
+
+/// Mangled names of a lambda's call operator: `…ENKUliE_clEi`.
+fn is_lambda(function: &str) -> bool {
+    function.starts_with("_Z") && function.contains("Ul") && function.contains("_cl")
+}
+
+pub fn votes(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
+    let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
+    // What a function does through a pointer mentions variables of its own.
+    for (number, access) in object.accesses.iter().enumerate().filter(|(_, access)| !access.in_callee) {
+        let found = resolve_access(access, views);
+        for found in found.iter().filter(|found| access.is_computed() && !found.mention.indices.is_empty()) {
+            let candidate = (access.places[found.level].view, found.mention.declaration.clone());
+            scores.entry(candidate).or_default().voters.insert(number);
+        }
+        vote(
+            &access.places,
+            found,
+            access.is_computed(),
+            |mention, place| is_address_of(mention, place, views),
+            views,
+            &mut scores,
+        );
+    }
+    for escape in &object.escapes {
+        let argument = argument_range(escape, views);
+        let fits = |mention: &Mention, _: &Place| match &argument {
+            Some(range) => range.start <= mention.range.start && mention.range.end <= range.end,
+            None => match &escape.kind {
+                EscapeKind::Generic(opcode) if opcode.starts_with("st") => mention.is_written,
+                EscapeKind::Generic(opcode) if opcode.starts_with("ld") => mention.is_read,
+                // The object of a lambda is not among what the source passes to it; nor is what a member points to.
+                EscapeKind::Call(function) if is_lambda(function) || escape.argument.is_none() => false,
+                _ => mention.is_passed || mention.indices.is_empty(),
+            },
+        };
+        let found = resolve(&escape.places, views, &Wanted { fits: &fits, is_indexed: false, kind: None });
+        vote(&escape.places, found, argument.is_some(), |mention, _| mention.is_passed, views, &mut scores);
+    }
+    // A number is in memory only where its address is taken or it is `volatile`; else it only stands nearby.
+    scores.retain(|(_, declaration), score| {
+        declaration.kind != DeclarationKind::Scalar || score.is_passed || declaration.volatility.is_some()
+    });
+    scores
+}
+
+/// Where the argument stands that an address leaves by, at the innermost level.
+fn argument_range(escape: &Escape, views: &SyntaxTrees<'_>) -> Option<Range<usize>> {
+    let (index, count) = escape.argument?;
+    let place = escape.places.first()?;
+    let region = place.view(views).region(place.offset)?;
+    match &escape.kind {
+        EscapeKind::Call(function) => place.view(views).argument(region, &demangle(function), index, count),
+        EscapeKind::IndirectCall => place.view(views).argument_by_count(region, index, count),
+        EscapeKind::Stored | EscapeKind::Generic(_) => None,
+    }
+}
+
+pub fn rank(score: &Score) -> (u64, u64) {
+    (score.certain, score.places)
+}
+
+/// Each access counts once for every variable that it may be to.
+fn vote(
+    places: &[Place],
+    found: Vec<Found>,
+    is_certain: bool,
+    is_passed: impl Fn(&Mention, &Place) -> bool,
+    views: &SyntaxTrees<'_>,
+    scores: &mut BTreeMap<Candidate, Score>,
+) {
+    let mut seen = BTreeSet::new();
+    let indexed = found.iter().filter(|found| !found.mention.indices.is_empty());
+    let indexed: BTreeSet<Declaration> = indexed.map(|found| found.mention.declaration.clone()).collect();
+    for Found { level, mention, .. } in found {
+        let place = &places[level];
+        let view = place.view;
+        // `state.w` beside `state.key[k]` is not where the index is.
+        let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
+        let path = member_path(&mention, place, views);
+        let has_index = !mention.indices.is_empty();
+        let span = place.view(views).span(mention.declaration.range.0..mention.declaration.range.1);
+        let initializer = mention.declaration.initializer.and_then(|(start, end)| place.view(views).span(start..end));
+        let is_passed = is_passed(&mention, place);
+        let is_first = seen.insert(mention.declaration.clone());
+        let score = scores.entry((view, mention.declaration)).or_default();
+        score.is_passed |= is_passed;
+        score.is_indexed |= is_certain && has_index;
+        score.is_own |= level + 1 == places.len();
+        score.mentioned_at.get_or_insert_with(|| (level, places.to_vec()));
+        score.span = score.span.take().or(span);
+        score.initializer = score.initializer.take().or(initializer);
+        if is_first {
+            score.places += 1;
+            score.certain += u64::from(is_certain);
+        }
+        if is_certain && is_index {
+            score.members.insert(path);
+        }
+    }
+}
+
+/// `&x`: that a number is an argument does not say that its address is.
+fn is_address_of(mention: &Mention, place: &Place, views: &SyntaxTrees<'_>) -> bool {
+    mention.is_passed && place.view(views).text()[..mention.range.start].trim_end().ends_with('&')
+}
+
+/// `key` of `state.key[k]`; empty for the variable itself.
+fn member_path(mention: &Mention, place: &Place, views: &SyntaxTrees<'_>) -> String {
+    let text = place.view(views).text().get(mention.range.clone()).unwrap_or("");
+    let path = text.split('[').next().unwrap_or("").trim();
+    let members = path.split_once('.').map_or("", |(_, members)| members);
+    let is_path = members.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    // A method is no member that has memory.
+    let is_called = place.view(views).text()[mention.range.end..].trim_start().starts_with('(');
+    if is_path && !is_called && !mention.indices.is_empty() { members.to_string() } else { String::new() }
+}
+
+pub fn fits_access(mention: &Mention, place: &Place, access: &Access) -> bool {
+    let direction = match access.kind {
+        AccessKind::Load => mention.is_read,
+        AccessKind::Store => mention.is_written,
+    };
+    // A number has no index; its whole value is read and written, also where its address is handed on.
+    let is_plain_number = mention.declaration.kind == DeclarationKind::Scalar;
+    // Nor has what arithmetic uses as a whole, where no operator of the user's is behind it.
+    let is_whole = mention.is_operand && mention.indices.is_empty() && mention.outer.is_empty();
+    let is_value = is_whole && mention.declaration.kind == DeclarationKind::Aggregate && place.callee.is_none();
+    direction && !((is_plain_number || is_value) && access.is_computed())
+}
