@@ -94,10 +94,10 @@ fn order(kind: &EscapeKind) -> u8 {
 fn way(escape: &Escape) -> String {
     match &escape.kind {
         EscapeKind::Call(name) if escape.is_external => {
-            format!("address passed to `{}`, an external function", demangle(name))
+            format!("address escapes to `{}`, an external function", demangle(name))
         }
-        EscapeKind::Call(name) => format!("address passed to `{}`, not inlined", demangle(name)),
-        EscapeKind::IndirectCall => "address passed to an indirect call".to_string(),
+        EscapeKind::Call(name) => format!("address escapes to `{}`", demangle(name)),
+        EscapeKind::IndirectCall => "address escapes to an indirect call".to_string(),
         EscapeKind::Stored => "address stored to memory".to_string(),
         EscapeKind::Generic(opcode) => format!("used as a generic address (`{opcode}`)"),
     }

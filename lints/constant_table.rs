@@ -58,7 +58,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let read = reads.filter(|access| access.is_computed()).max_by_key(|access| access.guilt())?;
     let what = match copied_from {
         Some(source) => format!("a copy of the constant `{}` for each thread", demangle(source)),
-        None => "a table of constants, stored anew by every thread".to_string(),
+        None => "constants, stored anew by every thread".to_string(),
     };
     let finding = in_local_memory(object, Some(read), &what);
     let mut finding = finding.access(object, read, in_loop(&reason(read), object, read));

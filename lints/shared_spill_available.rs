@@ -70,11 +70,10 @@ fn check(cx: &LintContext<'_>) -> Option<Finding> {
         return None;
     }
     let part = if after.spilled() == 0 { "all" } else { "some" };
-    let mut finding =
-        Finding::new(format!("kernel `{}` spills to local memory: shared memory could hold {part} of it", frame.name))
-            .primary(frame.span.as_ref(), "")
-            .label(frame.body.as_ref(), "the pragma goes first in this body")
-            .note(with_pragma(before, after));
+    let mut finding = Finding::new(format!("kernel `{}` spills: shared memory could hold {part} of it", frame.name))
+        .primary(frame.span.as_ref(), "")
+        .label(frame.body.as_ref(), "the pragma goes first in this body")
+        .note(with_pragma(before, after));
     finding.quotes_figures = true;
     finding.loop_depth = spills.loop_depth;
     let function = cx.unit.function(&frame.mangled)?;

@@ -101,7 +101,11 @@ fn message(head: &Diagnostic, others: &[&Diagnostic]) -> String {
                 shown.push(format!("{} more", count - MAX_SUBJECTS));
             }
             let reason = if reason.starts_with("address ") {
-                reason.replacen("address", "addresses", 1)
+                reason.replacen("address escapes", "addresses escape", 1).replacen(
+                    "address stored",
+                    "addresses stored",
+                    1,
+                )
             } else {
                 reason.clone()
             };
@@ -162,13 +166,13 @@ mod tests {
 
     #[test]
     fn one_call_is_one_diagnostic() {
-        let reason = "address passed to `f`, not inlined";
+        let reason = "address escapes to `f`";
         let all = [escaping("low", reason), samples::spill(), escaping("high", reason), escaping("out", "`volatile`")];
         let shown = by_cause(&all);
         assert_eq!(shown.len(), 2);
         assert_eq!(
             shown[0].message,
-            "`low` (`float`, 4 B) and `high` (`float`, 4 B) are in local memory: addresses passed to `f`, not inlined"
+            "`low` (`float`, 4 B) and `high` (`float`, 4 B) are in local memory: addresses escape to `f`"
         );
         assert!(shown[0].notes.iter().any(|note| note.starts_with("also `out`")), "{:?}", shown[0].notes);
         assert_eq!(shown[1].code, samples::spill().code);
