@@ -160,18 +160,19 @@ fn settings_that_name_nothing_are_reported() {
     let assert = place.lmem(&[]).assert().success();
     let report = stdout(&assert);
     for part in [
-        "warning: `exclude` names no file or folder with `kernals`",
+        "warning[unmatched_setting]: `exclude` names no file or folder with `kernals`",
         "Cargo.toml:9:13",
         "`file.path` names no file or folder with `kernels/scn.cu`: did you mean `kernels/scan.rs`?",
-        "`cargo lmem explain unmatched_setting`",
     ] {
+        // Long lines are broken.
+        let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(report.contains(part), "`{part}` is not in:\n{report}");
     }
     place.lmem(&["-D", "warnings"]).assert().code(1);
     let allowed = stdout(&place.lmem(&["-A", "unmatched_setting", "-D", "warnings"]).assert().success());
     assert_eq!(allowed, "");
     let assert = place.lmem(&["--workspace", "--exclude", "demmo", "-D", "unmatched-setting"]).assert().code(1);
-    let report = stdout(&assert);
+    let report = stdout(&assert).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(report.contains("with `demmo`: did you mean `demo`?"), "{report}");
 }
 

@@ -83,7 +83,7 @@ mod tests {
             (&"minor".into(), &"lmem::dynamic_index".into())
         );
         assert_ne!(issues[0]["fingerprint"], issues[1]["fingerprint"]);
-        assert!(issues[0]["description"].as_str().unwrap().contains("indexed at run time"));
+        assert!(issues[0]["description"].as_str().unwrap().contains("dynamically indexed"));
     }
 
     #[test]

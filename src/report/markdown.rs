@@ -108,7 +108,7 @@ mod tests {
         let summary = Summary { kernels: 7, architectures: vec!["sm_90".into()], ..Summary::default() };
         let text = samples::rendered(&Report { summary, ..samples::report() }, MessageFormat::Markdown);
         assert!(text.starts_with("## CUDA local memory\n\n3 findings in 7 kernels for sm_90.\n"), "{text}");
-        assert!(text.contains("| warning | array `window` (`float[32]`, 128 bytes)"), "{text}");
+        assert!(text.contains("| warning | `window` (`float[32]`, 128 B) is in local memory"), "{text}");
         assert!(text.contains("| `kernels/running_mean.cu:3:11` | 128 | 1 |"), "{text}");
         assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
     }
