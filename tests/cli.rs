@@ -160,10 +160,10 @@ fn settings_that_name_nothing_are_reported() {
     let assert = place.lmem(&[]).assert().success();
     let report = stdout(&assert);
     for part in [
-        "warning: `exclude` names no file or folder with `kernals`",
+        "warning[unmatched_setting]: `exclude` names no file or folder with `kernals`",
         "Cargo.toml:9:13",
-        "`file.path` names no file or folder with `kernels/scn.cu`: did you mean `kernels/scan.rs`?",
-        "`cargo lmem explain unmatched_setting`",
+        "`file.path` names no file or folder with `kernels/scn.cu`\n",
+        "help: did you mean `kernels/scan.rs`?",
     ] {
         assert!(report.contains(part), "`{part}` is not in:\n{report}");
     }

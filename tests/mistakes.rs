@@ -77,7 +77,7 @@ const TYPED: &[Mistake] = &[
             "lmem -D warnings",
             1,
             "`exclude` names no file or folder with `srcc`",
-            "cargo lmem explain unmatched_setting",
+            "relative to the folder of their `Cargo.toml`",
         )
     },
     Mistake {
