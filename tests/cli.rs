@@ -172,7 +172,7 @@ fn settings_that_name_nothing_are_reported() {
     assert_eq!(allowed, "");
     let assert = place.lmem(&["--workspace", "--exclude", "demmo", "-D", "unmatched-setting"]).assert().code(1);
     let report = stdout(&assert);
-    assert!(report.contains("with `demmo`: did you mean `demo`?"), "{report}");
+    assert!(report.contains("with `demmo`\nhelp: did you mean `demo`?"), "{report}");
 }
 
 /// `cargo lmem` with nothing on the path but what finds no toolkit.
