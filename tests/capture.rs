@@ -258,7 +258,7 @@ fn kernels_of_real_libraries_are_found() -> Result<(), Failed> {
     for title in ["16 KiB per block of 256 threads", "6 KiB per block of 64 threads"] {
         expect((title, text.contains(title)), (title, true))?;
     }
-    expect(text.contains("the limit on registers does not reach the code that runs"), true)
+    expect(text.contains("the register limit does not reach the code that runs"), true)
 }
 
 /// Kernel, place, bytes and origin of flags of every array that is indexed at run time.

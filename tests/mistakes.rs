@@ -73,7 +73,12 @@ const TYPED: &[Mistake] = &[
     },
     Mistake {
         files: &[("Cargo.toml", "exclude = [\"srcc\"]")],
-        ..typed("lmem -D warnings", 1, "`exclude` names no file or folder with `srcc`", "error[unmatched_setting]")
+        ..typed(
+            "lmem -D warnings",
+            1,
+            "`exclude` names no file or folder with `srcc`",
+            "relative to the folder of their `Cargo.toml`",
+        )
     },
     Mistake {
         files: &[("Cargo.toml", "[[package.metadata.lmem.file]]\npath = \"src/lob.rs\"\narch = \"sm_90\"")],

@@ -113,7 +113,7 @@ fn watched(flags: &[&str], library: &str, on_path: bool) -> Result<(), Failed> {
     let output = lmem(folder.path(), &[&program.to_string_lossy(), library], on_path)?;
     let (said, notes) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     // 24 doubles, of the header and the instance that only the program knows.
-    for words in ["array `own`", "192 bytes", "walk<double>", "the program's own words"] {
+    for words in ["`own` (`double[LENGTH]`", "192 B", "walk<double>", "the program's own words"] {
         contains(&said, words)?;
     }
     // Twice the same is once.

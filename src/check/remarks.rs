@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lmem_base::diagnostic::{Code, Diagnostic, Label, Severity};
+use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Severity};
 use lmem_base::source::{SourceFile, Span};
 use lmem_lints::Levels;
 use lmem_lints::remark::{self, COMPILER_WARNING};
@@ -26,16 +26,21 @@ pub fn leveled(mut diagnostic: Diagnostic, levels: &Levels) -> Option<Diagnostic
 pub fn unmatched(unmatched: &Unmatched, root: &Path) -> Diagnostic {
     let Unmatched { manifest, key, text, near } = unmatched;
     let what = if manifest.is_some() { "no file or folder" } else { "no package of the workspace" };
-    let near = near.as_ref().map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+    let help = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            "patterns are relative to the folder of their `Cargo.toml`; `*` stops at `/`, `**` does not".to_string()
+        }
+    };
     let span = manifest.as_ref().and_then(|manifest| place_in(manifest, text, root));
     Diagnostic {
         severity: Severity::Warning,
         code: Code::Tool("unmatched_setting"),
-        message: format!("`{key}` names {what} with `{text}`{near}"),
+        message: format!("`{key}` names {what} with `{text}`"),
         primary: span.map(|span| Label { span, text: String::new() }),
         secondary: Vec::new(),
         notes: Vec::new(),
-        help: Vec::new(),
+        help: vec![Help { message: help }],
         suggestions: Vec::new(),
         evidence: None,
         package: None,
@@ -94,7 +99,7 @@ mod tests {
         assert_eq!(diagnostic.primary.unwrap().span.line_column(), (2, 15));
         assert_eq!(
             warning(Code::Tool("unmatched_setting")).message,
-            "`--exclude` names no package of the workspace with `gpo`: did you mean `gpu`?"
+            "`--exclude` names no package of the workspace with `gpo`"
         );
     }
 }
