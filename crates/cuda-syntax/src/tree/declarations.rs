@@ -97,7 +97,9 @@ impl SyntaxTree {
     pub fn is_declared(&self, offset: usize, name: &str) -> bool {
         let node = self.node_at(offset);
         let function = node.and_then(enclosing_function);
-        function.is_some_and(|function| self.declarations(function).iter().any(|declaration| declaration.name == name))
+        function.is_some_and(|function| {
+            self.unsized_declarations(function).iter().any(|declaration| declaration.name == name)
+        })
     }
 
     /// All local variables and parameters of a function.

@@ -210,7 +210,7 @@ impl Search<'_> {
                 true => Level::Same,
                 false => Level::Unknown,
             },
-            // Each thread has its own local memory.
+            // Each thread has its own local memory; a position in it may be the same though other data beside it differ.
             Opcode::Ld if instruction.has(Modifier::Local) => operands().max(Level::Unknown),
             Opcode::Atom | Opcode::Elect => Level::Differs,
             Opcode::Match if !instruction.has(Modifier::All) => Level::Differs,
