@@ -247,10 +247,6 @@ fn fits(cx: &LintContext<'_>, allowed: u32) -> bool {
     cx.frame.unlimited.as_ref().is_some_and(fits)
 }
 
-fn expression(span: &Span) -> String {
-    span.text().split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches(';').to_string()
-}
-
 /// What allows too few registers, and how many are needed.
 fn pressure(limit: &Limit, frame: &KernelFrame) -> String {
     let registers = plural(limit.registers.into(), "register");
