@@ -3,7 +3,7 @@
 use super::Gpu;
 
 /// In the order of their numbers.
-pub(super) const ROWS: [Gpu; 22] = [
+pub(super) const ROWS: &[Gpu] = &[
     maxwell(50, 64),
     maxwell(52, 96),
     Gpu { block_registers: 32 << 10, ..maxwell(53, 64) },
