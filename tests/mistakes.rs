@@ -123,7 +123,7 @@ const COMPILED: &[Mistake] = &[
     },
     Mistake {
         files: &[("a.cu", "// lmem: allow(dynamic_index)\n__global__ void g() {}\n")],
-        ..typed("lmem --arch sm_90 -D warnings", 1, "this allows `dynamic_index`", "error[unused_allow]")
+        ..typed("lmem --arch sm_90 -D warnings", 1, "unused `allow` of `dynamic_index`", "error[unused_allow]")
     },
     Mistake {
         files: &[("a.cu", "// lmem: alow(dynamic_index)\n__global__ void g() {}\n")],
