@@ -550,7 +550,9 @@ mod tests {
 
     #[test]
     fn registers_of_inline_assembly_are_no_symbols() {
-        assert!(!is_constant("mov.b32 {low, high}, %r1;\ncvt.f32.f16 %f1, low;\nst.local.f32 [%rd1], %f1;"));
+        assert!(!is_constant(
+            ".reg .b16 low, high;\nmov.b32 {low, high}, %r1;\ncvt.f32.f16 %f1, low;\nst.local.f32 [%rd1], %f1;"
+        ));
         assert!(!is_constant("mov.u32 %r1, %clock;\nst.local.u32 [%rd1], %r1;"));
         assert!(is_constant("mov.u64 %rd2, table;\nadd.s64 %rd3, %rd2, 8;\nst.local.u64 [%rd1], %rd3;"));
     }
