@@ -2,7 +2,7 @@
 
 use lmem_base::diagnostic::{Label, Suggestion, Uniformity};
 use lmem_base::source::Span;
-use lmem_base::words::{bytes, object_label};
+use lmem_base::words::{MAX_LABEL, bytes, object_label};
 use lmem_frame::{Access, Address, StackObject};
 use nv_code::AccessKind;
 use nv_code::dataflow::Sources;
@@ -105,7 +105,8 @@ pub fn object_finding(object: &StackObject, guilty: Option<&Access>, message: St
         finding = finding.primary(Some(&variable.span), object_label(&variable.name, size, object.bytes, traffic));
         let sharing: Vec<String> = variable.sharing.iter().map(|name| format!("`{name}`")).collect();
         if !sharing.is_empty() {
-            finding = finding.note(format!("{} shares these bytes: their lifetimes are apart", sharing.join(", ")));
+            finding =
+                finding.note(format!("{} shares this memory: their lifetimes do not overlap", sharing.join(", ")));
         }
     }
     if let Some(Address::Computed(sources)) = guilty.map(|access| &access.address) {
@@ -145,9 +146,6 @@ fn short_type(text: &str) -> String {
     }
 }
 
-/// Characters of a label; what goes beyond is left out, or a note.
-pub const MAX_LABEL: usize = 60;
-
 /// A label with the loop around an access, as far as there is room: `divergent, loaded from memory (loop at line 9)`.
 pub fn in_loop(text: &str, object: &StackObject, access: &Access) -> String {
     let place = object.source_loop(access).map(|found| line_of(&found.span, access.span.as_ref()));
@@ -183,7 +181,7 @@ pub fn origin(sources: &Sources) -> String {
     ];
     let named: Vec<&str> = parts.iter().filter(|(holds, _)| *holds).map(|(_, name)| *name).collect();
     let origin = match named.as_slice() {
-        [] => "known at run time only".to_string(),
+        [] => "a run-time value".to_string(),
         ["memory"] => "loaded from memory".to_string(),
         [only] => format!("from {only}"),
         [first, second] => format!("from {first} and {second}"),

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use cuda_syntax::ast::{Field, Kind};
 
 /// Words of C++ and of English that the grammar uses as names too.
-const WORDS: [&str; 9] = ["this", "true", "false", "decltype", "operator", "name", "function", "size", "field"];
+const WORDS: [&str; 10] =
+    ["this", "true", "false", "decltype", "operator", "name", "function", "size", "field", "value"];
 
 #[test]
 fn kinds_and_fields_are_spelled_in_ast_alone() {
