@@ -104,7 +104,13 @@ impl SyntaxTree {
 
     /// All local variables and parameters of a function.
     pub fn declarations(&self, function: Node<'_>) -> Vec<Declaration> {
-        self.read_declarations(function, true)
+        let key = (function.start_byte(), function.end_byte());
+        if let Some(known) = self.memory.declarations.borrow().get(&key) {
+            return known.to_vec();
+        }
+        let found = self.read_declarations(function, true);
+        self.memory.declarations.borrow_mut().insert(key, found.as_slice().into());
+        found
     }
 
     /// The same without the sizes of arrays, which are constant expressions: whoever evaluates one asks for what its names

@@ -44,6 +44,8 @@ pub use self::volatile::Volatility;
 /// Answers that many accesses ask for; they depend on the text alone.
 #[derive(Default)]
 pub struct Memory {
+    /// By the bytes of the function.
+    declarations: Answers<(usize, usize), Declaration>,
     /// By the start of the function.
     unsized_declarations: Answers<usize, Declaration>,
     outer_names: OnceCell<HashMap<String, Vec<constants::OuterName>>>,
