@@ -21,6 +21,23 @@ pub(crate) struct Conversion {
     pub register_bits: u32,
 }
 
+impl Conversion {
+    /// A conversion without modifiers.
+    pub fn plain(to: Type, from: Type, register_bits: u32) -> Self {
+        Self {
+            to,
+            from,
+            rounding: Rounding::Nearest,
+            to_whole: false,
+            ftz: false,
+            sat: false,
+            relu: false,
+            satfinite: false,
+            register_bits,
+        }
+    }
+}
+
 pub(crate) const E5M2: Format = Format { exponent_bits: 5, fraction_bits: 2, nan: 0x7f };
 const TF32: Format = Format { exponent_bits: 8, fraction_bits: 10, nan: 0x7_ffff >> 1 };
 
@@ -239,17 +256,7 @@ mod tests {
     use super::*;
 
     fn cvt(to: Type, from: Type) -> Conversion {
-        Conversion {
-            to,
-            from,
-            rounding: Rounding::Nearest,
-            to_whole: false,
-            ftz: false,
-            sat: false,
-            relu: false,
-            satfinite: false,
-            register_bits: to.bits().max(32),
-        }
+        Conversion::plain(to, from, to.bits().max(32))
     }
 
     #[test]

@@ -470,17 +470,7 @@ impl<'m> Decoder<'m> {
         let [to, from] = form.types[..] else { return None };
         let register = self.register(instruction.operands.first()?)?;
         let bits = self.register_bits(body, register);
-        let mut conversion = Conversion {
-            to,
-            from,
-            rounding: Rounding::Nearest,
-            to_whole: false,
-            ftz: false,
-            sat: false,
-            relu: false,
-            satfinite: false,
-            register_bits: bits,
-        };
+        let mut conversion = Conversion::plain(to, from, bits);
         for modifier in &form.modifiers {
             let (rounding, to_whole) = match modifier {
                 Modifier::Rn => (Rounding::Nearest, false),
