@@ -9,15 +9,7 @@ use lmem_project::discover::{Scope, discover};
 
 /// The levels that settings give a lint, each with the number of files that they hold for; nothing outside of workspaces.
 pub fn levels_here(folder: &Path, name: &str) -> BTreeMap<&'static str, usize> {
-    let scope = Scope {
-        paths: Vec::new(),
-        packages: Vec::new(),
-        workspace: false,
-        exclude: Vec::new(),
-        manifest_path: None,
-        memory: None,
-        current_folder: folder.to_path_buf(),
-    };
+    let scope = Scope { current_folder: folder.to_path_buf(), ..Scope::default() };
     let (Ok(workspace), Some(lint)) = (discover(&scope), lmem_lints::find(name)) else { return BTreeMap::new() };
     let mut counts = BTreeMap::new();
     for file in &workspace.files {

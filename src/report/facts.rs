@@ -5,6 +5,7 @@ use std::path::Path;
 
 use lmem_base::diagnostic::{Diagnostic, KernelInstance, Label, Location, Severity, Suggestion};
 use lmem_base::source::Span;
+use lmem_base::words::plural;
 
 use super::Context;
 use super::figures::{Figures, shorten};
@@ -54,12 +55,6 @@ pub(super) fn repository_path(span: &Span, cx: &Context) -> String {
     if Path::new(path).is_absolute() { path.clone() } else { format!("{}{path}", cx.repository_prefix) }
 }
 
-/// `1 register`, `2 registers`.
-pub(super) fn count(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
-}
-
 /// The word for a severity that all formats share.
 pub(super) fn severity_word(severity: Severity) -> &'static str {
     match severity {
@@ -88,7 +83,7 @@ fn loads(diagnostic: &Diagnostic) -> Vec<String> {
     };
     let mut lines: Vec<String> = places.iter().take(MAX_LOADED).map(line).collect();
     if let Some(more) = places.len().checked_sub(MAX_LOADED).filter(|more| *more > 0) {
-        lines.push(format!("… and {} (all in `--message-format json`)", count(more as u64, "more kernel")));
+        lines.push(format!("… and {} (all in `--message-format json`)", plural(more as u64, "more kernel")));
     }
     lines
 }
@@ -100,9 +95,9 @@ mod tests {
 
     #[test]
     fn numbers_agree_with_their_nouns() {
-        assert_eq!(count(0, "register"), "0 registers");
-        assert_eq!(count(1, "register"), "1 register");
-        assert_eq!(count(2, "byte"), "2 bytes");
+        assert_eq!(plural(0, "register"), "0 registers");
+        assert_eq!(plural(1, "register"), "1 register");
+        assert_eq!(plural(2, "byte"), "2 bytes");
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::io;
 
 use lmem_base::diagnostic::{Diagnostic, Report, Severity};
 use lmem_base::source::Span;
+use lmem_base::words::plural;
 
-use super::facts::{count, plain_text};
+use super::facts::plain_text;
 use super::position::{Columns, Region};
 use super::{Context, facts};
 
@@ -28,7 +29,7 @@ fn total(diagnostics: &[Diagnostic]) -> Option<String> {
         return None;
     }
     let present = numbers.iter().filter(|(number, _)| *number > 0);
-    let words: Vec<String> = present.map(|(number, noun)| count(*number as u64, noun)).collect();
+    let words: Vec<String> = present.map(|(number, noun)| plural(*number as u64, noun)).collect();
     let message = format!("{} in all; GitHub shows the first {MAX_PER_LEVEL} of each", words.join(", "));
     Some(format!("::notice title=cargo lmem::{}", escape_data(&message)))
 }

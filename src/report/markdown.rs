@@ -4,9 +4,10 @@ use std::fmt::Write;
 use std::io;
 
 use lmem_base::diagnostic::{Code, Diagnostic, Report};
+use lmem_base::words::plural;
 
 use super::Context;
-use super::facts::{count, plain_text, severity_word};
+use super::facts::{plain_text, severity_word};
 use super::position::place;
 use super::suggestion::changes;
 
@@ -36,7 +37,7 @@ fn page(report: &Report) -> String {
         text.push_str(&details(diagnostic));
     }
     if let Some(more) = report.diagnostics.len().checked_sub(MAX_DETAILS).filter(|more| *more > 0) {
-        let _ = writeln!(text, "\n… and {} in the table alone", count(more as u64, "more finding"));
+        let _ = writeln!(text, "\n… and {} in the table alone", plural(more as u64, "more finding"));
     }
     text
 }
@@ -44,17 +45,17 @@ fn page(report: &Report) -> String {
 fn headline(report: &Report) -> String {
     let findings = report.diagnostics.iter().filter(|diagnostic| matches!(diagnostic.code, Code::Lint(_))).count();
     let summary = &report.summary;
-    let checked = format!("in {} for {}", count(summary.kernels as u64, "kernel"), summary.architectures.join(", "));
+    let checked = format!("in {} for {}", plural(summary.kernels as u64, "kernel"), summary.architectures.join(", "));
     let mut text = match (findings, summary.failed_units, summary.is_nothing_checked()) {
         (_, _, true) => "Nothing was checked.".to_string(),
         (0, 0, false) => format!("No finding {checked}."),
-        (found, _, false) => format!("{} {checked}.", count(found as u64, "finding")),
+        (found, _, false) => format!("{} {checked}.", plural(found as u64, "finding")),
     };
     if summary.failed_units > 0 {
-        let _ = write!(text, " **{} did not compile.**", count(summary.failed_units as u64, "source"));
+        let _ = write!(text, " **{} did not compile.**", plural(summary.failed_units as u64, "source"));
     }
     if let Some(baseline) = &summary.baseline {
-        let _ = write!(text, " {} known before, not shown.", count(baseline.known as u64, "finding"));
+        let _ = write!(text, " {} known before, not shown.", plural(baseline.known as u64, "finding"));
     }
     text
 }

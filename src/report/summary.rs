@@ -5,8 +5,7 @@ use std::time::Duration;
 use codespan_reporting::term::termcolor::{Ansi, Color, ColorSpec, NoColor, WriteColor};
 
 use lmem_base::diagnostic::{Applicability, BaselineTally, Summary};
-
-use super::facts::count;
+use lmem_base::words::plural;
 
 /// Words of cargo's progress lines stand right-aligned in this many columns.
 const STATUS_WIDTH: usize = 12;
@@ -56,7 +55,7 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
         push("Failed", Color::Red, format!("{units}{of_all} did not compile and were not checked"));
     }
     if summary.not_analysed > 0 {
-        let texts = count(summary.not_analysed as u64, "kernel source");
+        let texts = plural(summary.not_analysed as u64, "kernel source");
         push(
             "Skipped",
             Color::Yellow,
@@ -78,7 +77,7 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
         push("Baseline", Color::Cyan, beside_baseline(baseline));
     }
     if let Some(fixed) = &summary.fixed {
-        let (problems, files) = (count(fixed.problems as u64, "problem"), count(fixed.files as u64, "file"));
+        let (problems, files) = (plural(fixed.problems as u64, "problem"), plural(fixed.files as u64, "file"));
         let status = match (fixed.problems, fixed.is_written) {
             (0, _) => "Fixing",
             (_, true) => "Fixed",
@@ -135,7 +134,7 @@ fn found(summary: &Summary) -> String {
         return format!("nothing to report; {frames}");
     }
     let lints: Vec<String> = summary.findings.iter().map(|(lint, number)| format!("{number} {lint}")).collect();
-    format!("{} ({}); {frames}", count(total as u64, "finding"), lints.join(", "))
+    format!("{} ({}); {frames}", plural(total as u64, "finding"), lints.join(", "))
 }
 
 /// What holds for all findings, once.
@@ -156,7 +155,7 @@ fn notes(summary: &Summary) -> Vec<String> {
 /// `12 known findings, not shown; 1 new, 2 worse`
 fn beside_baseline(tally: &BaselineTally) -> String {
     let BaselineTally { known, new, worse, smaller, gone } = *tally;
-    let mut text = format!("{}, not shown", count(known as u64, "known finding"));
+    let mut text = format!("{}, not shown", plural(known as u64, "known finding"));
     if new + worse > 0 {
         text.push_str(&format!("; {new} new, {worse} worse"));
     }
@@ -168,9 +167,9 @@ fn beside_baseline(tally: &BaselineTally) -> String {
 
 fn finished(summary: &Summary, elapsed: Duration) -> String {
     let kernels = match summary.architectures.len() {
-        0 => count(summary.kernels as u64, "kernel"),
-        1 => format!("{} for {}", count(summary.kernels as u64, "kernel"), summary.architectures[0]),
-        _ => format!("{} for {}", count(summary.kernels as u64, "kernel build"), summary.architectures.join(", ")),
+        0 => plural(summary.kernels as u64, "kernel"),
+        1 => format!("{} for {}", plural(summary.kernels as u64, "kernel"), summary.architectures[0]),
+        _ => format!("{} for {}", plural(summary.kernels as u64, "kernel build"), summary.architectures.join(", ")),
     };
     let cached = match summary.cached_units {
         0 => String::new(),
@@ -181,7 +180,7 @@ fn finished(summary: &Summary, elapsed: Duration) -> String {
 
 /// Units are files or strings in files.
 fn files(units: usize) -> String {
-    count(units as u64, "source")
+    plural(units as u64, "source")
 }
 
 #[cfg(test)]
