@@ -136,7 +136,7 @@ pub fn gather(
     module: &PtxModule,
     flows: &HashMap<&str, Flow<'_>>,
     calls: &CallSites,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
     objects: &mut BTreeMap<ObjectKey, RawObject>,
 ) {
     let mut names: Vec<&&str> = flows.keys().collect();
@@ -148,8 +148,8 @@ pub fn gather(
         for Leaving { register, at, kind, location, argument } in leaving(flow) {
             let roots = flow.register_pointer(register, at).roots;
             for key in owners(flow, &roots, calls, flows) {
-                let places = places(views, module, flow.function, location);
-                let span = places.first().and_then(|place| place.span(views));
+                let places = places(trees, module, flow.function, location);
+                let span = places.first().and_then(|place| place.span(trees));
                 let key_function = key.function.clone();
                 let object = objects.entry(key).or_default();
                 let is_external = matches!(&kind, EscapeKind::Call(name) if module.function(name).is_none());

@@ -142,7 +142,7 @@ impl Holder {
     fn lies_in(&self, object: &StackObject, access: &Access, range: &Range<usize>) -> bool {
         let lines = self.tree.line_of(range.start)..=self.tree.line_of(range.end.saturating_sub(1));
         let is_here = |place: &Place| {
-            Rc::ptr_eq(object.view(place), &self.tree) && lines.contains(&self.tree.line_of(place.offset))
+            Rc::ptr_eq(object.tree(place), &self.tree) && lines.contains(&self.tree.line_of(place.offset))
         };
         let span = access.span.as_ref().zip(self.tree.span(range.clone()));
         access.places.iter().any(is_here)

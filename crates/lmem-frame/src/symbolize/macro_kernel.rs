@@ -12,13 +12,13 @@ use crate::place::Place;
 const MAX_PADDING: u64 = 15;
 
 /// Uses of the variables that a line outside of all functions may have.
-pub fn mentions(place: &Place, views: &SyntaxTrees<'_>, variables: &[FrontEndVariable]) -> Vec<Mention> {
-    let Some(range) = place.view(views).line_range(place.line as usize).filter(|_| !variables.is_empty()) else {
+pub fn mentions(place: &Place, trees: &SyntaxTrees<'_>, variables: &[FrontEndVariable]) -> Vec<Mention> {
+    let Some(range) = place.tree(trees).line_range(place.line as usize).filter(|_| !variables.is_empty()) else {
         return Vec::new();
     };
     // A macro without a semicolon looks like a part of the function that follows.
     let around =
-        place.view(views).function_at(place.offset).and_then(|function| place.view(views).text().get(function.name));
+        place.tree(trees).function_at(place.offset).and_then(|function| place.tree(trees).text().get(function.name));
     if around.is_some_and(|name| place.function.as_deref().is_none_or(|function| function.contains(name))) {
         return Vec::new();
     }
@@ -35,7 +35,7 @@ pub fn mentions(place: &Place, views: &SyntaxTrees<'_>, variables: &[FrontEndVar
         large.iter().filter(|other| is_near(other)).count() == 1
     };
     let own = large.iter().filter(|variable| has_own_size(variable));
-    let declarations = own.filter_map(|variable| hidden_declaration(place, views, variable));
+    let declarations = own.filter_map(|variable| hidden_declaration(place, trees, variable));
     let mention = |declaration| Mention {
         declaration,
         identifier: range.clone(),

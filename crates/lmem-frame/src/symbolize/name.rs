@@ -6,12 +6,12 @@ use cuda_syntax::tree::{Declaration, DeclarationKind, Volatility};
 use cuda_syntax::{SyntaxTrees, TreeId};
 use lmem_base::source::Span;
 
-use super::behind::arrays_behind;
-use super::mark::{mark_use, settle};
+use super::blame::{mark_use, settle};
 use super::part::{MAX_PADDING, Part, fitting, size_fits};
+use super::pointees::arrays_behind;
 use super::twins::{assignment, consistent};
 use super::votes::{Candidate, Score, candidates, rank, votes};
-use crate::access::{Contents, RawObject};
+use crate::access::{RawObject, StoredValues};
 
 /// A variable of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub struct Variable {
 
 /// Names the objects of a function, in the order of the frame, and marks the uses of the variables in their accesses;
 /// nothing is named that is not the only choice.
-pub fn name_all(objects: &mut [&mut RawObject], views: &SyntaxTrees<'_>) -> Vec<Option<Variable>> {
-    let strict: Vec<Vec<Winner>> = objects.iter().map(|object| winners(object, views, rank)).collect();
+pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<Option<Variable>> {
+    let strict: Vec<Vec<Winner>> = objects.iter().map(|object| winners(object, trees, rank)).collect();
     // One variable cannot be two objects: then pointers stand for several, and only the sure votes count.
     let is_sole = |winners: &[Winner], candidate: &Candidate| matches!(winners, [(only, _)] if only == candidate);
     let is_disputed = |winners: &[Winner]| match winners {
@@ -48,10 +48,10 @@ pub fn name_all(objects: &mut [&mut RawObject], views: &SyntaxTrees<'_>) -> Vec<
     };
     let disputed: Vec<bool> = strict.iter().map(|winners| is_disputed(winners)).collect();
     let decide = |((object, winner), is_disputed): ((&&mut RawObject, Vec<Winner>), bool)| {
-        if is_disputed { winners(object, views, |score| (score.certain, 0)) } else { winner }
+        if is_disputed { winners(object, trees, |score| (score.certain, 0)) } else { winner }
     };
     let all: Vec<Vec<Winner>> = objects.iter().zip(strict).zip(disputed).map(decide).collect();
-    let chosen: Vec<Option<usize>> = (0..all.len()).map(|index| choose(index, &all, objects, views)).collect();
+    let chosen: Vec<Option<usize>> = (0..all.len()).map(|index| choose(index, &all, objects, trees)).collect();
     let chosen: Vec<Option<usize>> =
         (0..all.len()).map(|index| chosen[index].filter(|_| is_undisputed(index, &chosen, &all, objects))).collect();
     let taken: BTreeSet<Candidate> =
@@ -60,7 +60,7 @@ pub fn name_all(objects: &mut [&mut RawObject], views: &SyntaxTrees<'_>) -> Vec<
         let winner = chosen.and_then(|index| winners.into_iter().nth(index));
         let variable = winner.and_then(|(candidate, mut score)| {
             score.rivals.retain(|rival| !taken.contains(rival));
-            describe(object, candidate, &score, views)
+            describe(object, candidate, &score, trees)
         });
         if variable.is_none() {
             object.accesses.iter_mut().for_each(settle);
@@ -90,7 +90,7 @@ fn is_undisputed(index: usize, chosen: &[Option<usize>], all: &[Vec<Winner>], ob
 /// The one winner of an object. Where several objects have the same winners, as many as there are objects, the code
 /// treats them alike: the sources of their indices tell which is which. Where nothing does, what is said of one holds for the
 /// other, and they are taken in order of declaration.
-fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], views: &SyntaxTrees<'_>) -> Option<usize> {
+fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], trees: &SyntaxTrees<'_>) -> Option<usize> {
     let own = &all[index];
     let names = |winners: &[Winner]| winners.iter().map(|(candidate, _)| candidate.clone()).collect::<BTreeSet<_>>();
     let is_twin = |other: usize| objects[other].bytes == objects[index].bytes && names(&all[other]) == names(own);
@@ -99,7 +99,7 @@ fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], views: 
         0 => None,
         1 => Some(0),
         count if count == twins.len() => {
-            let fits = |twin: usize, variable: usize| consistent(objects[twins[twin]], &own[variable].0, views);
+            let fits = |twin: usize, variable: usize| consistent(objects[twins[twin]], &own[variable].0, trees);
             let position = twins.iter().position(|twin| *twin == index)?;
             assignment(count, &fits)?.get(position).copied()
         }
@@ -116,11 +116,11 @@ fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], views: 
 }
 
 /// The variables that an object may be: one if its accesses tell, several that nothing tells apart, or none.
-fn winners(object: &RawObject, views: &SyntaxTrees<'_>, rank: fn(&Score) -> (u64, u64)) -> Vec<Winner> {
+fn winners(object: &RawObject, trees: &SyntaxTrees<'_>, rank: fn(&Score) -> (u64, u64)) -> Vec<Winner> {
     if !object.may_have_name() {
         return Vec::new();
     }
-    let scores = eligible(object, views);
+    let scores = eligible(object, trees);
     let Some(best) = scores.values().map(rank).max() else { return Vec::new() };
     let mut winners: Vec<Winner> = scores.into_iter().filter(|(_, score)| rank(score) == best).collect();
     // Of an array and a number that stand in the same statements, the array is the one with an address. So is a structure
@@ -144,11 +144,11 @@ fn winners(object: &RawObject, views: &SyntaxTrees<'_>, rank: fn(&Score) -> (u64
 type Test<'a> = &'a dyn Fn(&Candidate, &Score) -> bool;
 
 /// The candidates that can be the object: those that fit in size and, where there is a run-time index, that it is to.
-fn eligible(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
-    let mut scores = votes(object, views);
-    look_through(&mut scores, object.bytes, views);
+fn eligible(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
+    let mut scores = votes(object, trees);
+    look_through(&mut scores, object.bytes, trees);
     let guilty = object.accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed());
-    let mut of_guilty = guilty.map(|guilty| candidates(guilty, views)).unwrap_or_default();
+    let mut of_guilty = guilty.map(|guilty| candidates(guilty, trees)).unwrap_or_default();
     let through = scores.iter().filter(|(_, score)| score.through.as_ref().is_some_and(|it| of_guilty.contains(it)));
     let behind: Vec<Candidate> = through.map(|(candidate, _)| candidate.clone()).collect();
     of_guilty.extend(behind);
@@ -166,7 +166,7 @@ fn eligible(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, 
         declaration.kind != DeclarationKind::Aggregate && declaration.bytes.is_some_and(|bytes| bytes < object.bytes)
     };
     // A parameter is read where it lies. Only one that is copied is an object, and the copy has its contents.
-    let is_copied = matches!(object.contents, Contents::Parameter(_));
+    let is_copied = matches!(object.stored_values, StoredValues::Parameter(_));
     let is_likely = |candidate: &Candidate| is_copied || !candidate.1.is_parameter;
     // Variables that share memory each have statements of their own: the one with the run-time index is to blame, and
     // may be the smaller one, where the statement has no other that would be, and none that fills the object has one too.
@@ -194,9 +194,9 @@ fn eligible(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, 
 }
 
 /// Puts the arrays behind views, spans and closures in their place: what has fewer bytes than the object is not it.
-fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, views: &SyntaxTrees<'_>) {
+fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &SyntaxTrees<'_>) {
     let is_view = |declaration: &Declaration| {
-        let size = declaration.bytes.or_else(|| type_bytes(&declaration.type_text, views));
+        let size = declaration.bytes.or_else(|| type_bytes(&declaration.type_text, trees));
         declaration.kind == DeclarationKind::Aggregate
             && size.is_some_and(|size| size < bytes && !size_fits(Some(size), bytes))
     };
@@ -204,7 +204,7 @@ fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, views: &Syn
     for candidate in leading {
         let Some(score) = scores.get(&candidate) else { continue };
         let Some((level, places)) = score.mentioned_at.clone() else { continue };
-        let arrays = arrays_behind(&candidate.1, level, &places, views).into_iter();
+        let arrays = arrays_behind(&candidate.1, level, &places, trees).into_iter();
         let arrays: Vec<Candidate> = arrays.filter(|(_, array)| size_fits(array.bytes, bytes)).collect();
         // Members of a structure that was taken apart have fewer bytes too.
         let has_part = candidate.1.members.iter().any(|(_, _, member)| size_fits(Some(*member), bytes));
@@ -213,7 +213,7 @@ fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, views: &Syn
         }
         let Some(score) = scores.remove(&candidate) else { continue };
         for array in arrays {
-            let span = views.tree(array.0).span(array.1.range.0..array.1.range.1);
+            let span = trees.tree(array.0).span(array.1.range.0..array.1.range.1);
             let known = scores.entry(array).or_default();
             known.certain += score.certain;
             known.places += score.places;
@@ -250,18 +250,18 @@ fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64) {
 }
 
 /// Bytes of a type by its text, as some variable of the unit has it.
-fn type_bytes(type_text: &str, views: &SyntaxTrees<'_>) -> Option<u64> {
-    let mut variables = views.front_end.functions.values().flatten();
+fn type_bytes(type_text: &str, trees: &SyntaxTrees<'_>) -> Option<u64> {
+    let mut variables = trees.front_end.functions.values().flatten();
     variables.find(|variable| variable.type_text == type_text)?.bytes
 }
 
 fn describe(
     object: &mut RawObject,
-    (view, declaration): Candidate,
+    (tree, declaration): Candidate,
     score: &Score,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
 ) -> Option<Variable> {
-    let (view, declaration) = (&view, &declaration);
+    let (tree, declaration) = (&tree, &declaration);
     let part = fitting(declaration, &score.members, object.bytes);
     // Of several variables that share the bytes, a smaller one has no claim to all of them.
     if part.is_none() && !score.rivals.is_empty() {
@@ -269,9 +269,9 @@ fn describe(
     }
     let part = part.unwrap_or_else(|| Part::whole(declaration));
     for access in &mut object.accesses {
-        mark_use(access, *view, declaration, views);
-        if let (None, Some((view, declaration))) = (&access.index, &score.through) {
-            mark_use(access, *view, declaration, views);
+        mark_use(access, *tree, declaration, trees);
+        if let (None, Some((tree, declaration))) = (&access.index, &score.through) {
+            mark_use(access, *tree, declaration, trees);
         }
     }
     Some(Variable {
@@ -279,7 +279,7 @@ fn describe(
         type_text: part.type_text,
         kind: part.kind,
         is_parameter: declaration.is_parameter,
-        volatility: declaration.volatility.clone().or_else(|| volatile_member(object, *view, declaration, views)),
+        volatility: declaration.volatility.clone().or_else(|| volatile_member(object, *tree, declaration, trees)),
         initializer: score.initializer.clone(),
         bytes: part.bytes,
         span: score.span.clone()?,
@@ -290,18 +290,18 @@ fn describe(
 /// The `volatile` member of the variable's type, where the machine code has such accesses.
 fn volatile_member(
     object: &RawObject,
-    view: TreeId,
+    tree: TreeId,
     declaration: &Declaration,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
 ) -> Option<Volatility> {
     let places = object.accesses.iter().filter(|access| access.is_volatile).flat_map(|access| &access.places);
-    let mut of_view = places.filter(|place| place.view == view);
-    of_view.next()?.view(views).volatile_member(declaration.type_text.split('[').next()?).map(Volatility::Member)
+    let mut of_view = places.filter(|place| place.tree == tree);
+    of_view.next()?.tree(trees).volatile_member(declaration.type_text.split('[').next()?).map(Volatility::Member)
 }
 
 /// The array or structure that an object is, where all accesses agree on one.
-pub fn declared(object: &RawObject, views: &SyntaxTrees<'_>) -> Option<Declaration> {
-    let scores = votes(object, views);
+pub fn declared(object: &RawObject, trees: &SyntaxTrees<'_>) -> Option<Declaration> {
+    let scores = votes(object, trees);
     let best = scores.values().map(rank).max()?;
     let mut winners =
         scores.into_iter().filter(|(_, score)| rank(score) == best).map(|((_, declaration), _)| declaration);

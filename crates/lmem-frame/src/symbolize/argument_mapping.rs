@@ -28,19 +28,19 @@ pub struct Part {
 /// that it uses, or the object of a method. `None` where the call is not found, or nothing was inlined.
 pub fn parts_of_calls(
     place: &Place,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
     inner: Option<&Place>,
     handed: &[(Handed, usize)],
 ) -> Option<Vec<Part>> {
     let callee = demangle(place.callee.as_deref()?);
     let base = base_name(&callee);
-    let calls = place.view(views).calls_at(place.offset, &callee);
+    let calls = place.tree(trees).calls_at(place.offset, &callee);
     if calls.is_empty() {
         return None;
     }
     // The parameters are known where the function is the user's, and is the one that was called here.
     let inner = inner.filter(|inner| inner.function == place.callee);
-    let parameters = inner.and_then(|inner| inner.view(views).parameters_around(inner.offset));
+    let parameters = inner.and_then(|inner| inner.tree(trees).parameters_around(inner.offset));
     let has_object = parameters.is_some() || base == "operator[]";
     let all: Vec<(Handed, usize)> = match handed {
         [] => vec![(Handed::Object, 0)],

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use cuda_syntax::tree::{CounterSyntax, Declaration, LoopSyntax, Mention, Walk, base_name};
 use cuda_syntax::{SyntaxTree, SyntaxTrees, TreeId};
 use lmem_base::mangling::demangle;
-use nv_code::dataflow::{Sources, Trip};
+use nv_code::dataflow::{Provenance, TripCount};
 use nv_code::{AccessKind, SourceLine};
 
-use super::derived::is_of_counters;
+use super::affine::is_of_counters;
 use super::resolve::{Found, Use};
 use super::votes::resolve_access;
 use super::walk::walk_of;
@@ -17,37 +17,37 @@ use crate::access::{Access, Address};
 use crate::place::Place;
 
 /// Narrows an access from its statement to the use of the variable.
-pub fn mark_use(access: &mut Access, view: TreeId, declaration: &Declaration, views: &SyntaxTrees<'_>) {
+pub fn mark_use(access: &mut Access, tree: TreeId, declaration: &Declaration, trees: &SyntaxTrees<'_>) {
     let is_it = |mention: &&Mention| {
         mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
     };
-    let has_view = |place: &Place| place.view == view;
-    let found = resolve_access(access, views).into_iter();
+    let has_view = |place: &Place| place.tree == tree;
+    let found = resolve_access(access, trees).into_iter();
     let found: Vec<Found> = found.filter(|one| has_view(&access.places[one.level]) && is_it(&&one.mention)).collect();
     if let Some(level) = found.iter().map(|one| one.level).min() {
         let place = access.places[level].clone();
         let mentions = || found.iter().filter(|one| one.level == level).map(|one| &one.mention);
-        let Some(mention) = best_use(mentions(), access, &place, views) else { return };
+        let Some(mention) = best_use(mentions(), access, &place, trees) else { return };
         let inner = found.iter().find(|one| std::ptr::eq(&one.mention, mention)).map_or(&[][..], |one| &one.inner);
         match inner {
             [_, ..] if level > 0 && !is_in_brackets(access) => {
-                access.via = place.view(views).span(mention.range.clone());
-                narrow_inner(access, inner, views);
+                access.via = place.tree(trees).span(mention.range.clone());
+                narrow_inner(access, inner, trees);
             }
             _ => {
                 let uses: Vec<Use> = mentions().map(Use::of).collect();
-                narrow(access, level, &Use::of(mention), &uses, views);
+                narrow(access, level, &Use::of(mention), &uses, trees);
             }
         }
         return;
     }
     // The variable won by other accesses: a mention on the way, if there is one.
     for (level, place) in access.places.clone().iter().enumerate().filter(|(_, place)| has_view(place)) {
-        let regions = place.view(views).regions(place.offset).into_iter();
-        let mentions: Vec<Mention> = regions.flat_map(|region| place.view(views).mentions(region).to_vec()).collect();
+        let regions = place.tree(trees).regions(place.offset).into_iter();
+        let mentions: Vec<Mention> = regions.flat_map(|region| place.tree(trees).mentions(region).to_vec()).collect();
         let uses: Vec<Use> = mentions.iter().filter(is_it).map(Use::of).collect();
-        if let Some(mention) = best_use(mentions.iter().filter(is_it), access, place, views) {
-            return narrow(access, level, &Use::of(mention), &uses, views);
+        if let Some(mention) = best_use(mentions.iter().filter(is_it), access, place, trees) {
+            return narrow(access, level, &Use::of(mention), &uses, trees);
         }
     }
 }
@@ -60,18 +60,18 @@ fn is_in_brackets(access: &Access) -> bool {
 
 /// Narrows an access to what stands for the variable in the inlined function: to its statement, where that has several
 /// such uses and nothing tells them apart.
-fn narrow_inner(access: &mut Access, inner: &[Use], views: &SyntaxTrees<'_>) {
+fn narrow_inner(access: &mut Access, inner: &[Use], trees: &SyntaxTrees<'_>) {
     let place = access.places[0].clone();
-    let best = inner.iter().map(|one| likeness(one, access, &place, views)).max();
-    let likely: Vec<&Use> = inner.iter().filter(|one| Some(likeness(one, access, &place, views)) == best).collect();
+    let best = inner.iter().map(|one| likeness(one, access, &place, trees)).max();
+    let likely: Vec<&Use> = inner.iter().filter(|one| Some(likeness(one, access, &place, trees)) == best).collect();
     let Some(first) = likely.first() else { return };
-    narrow(access, 0, first, inner, views);
+    narrow(access, 0, first, inner, trees);
     // `taps[k].x` and `taps[k].y` are of one element.
     let element = |one: &Use| one.range.start..one.indices.last().map_or(one.range.end, |index| index.end);
     let is_only =
-        likely.iter().all(|other| text_of(&element(other), &place, views) == text_of(&element(first), &place, views));
+        likely.iter().all(|other| text_of(&element(other), &place, trees) == text_of(&element(first), &place, trees));
     if !is_only {
-        access.span = place.span(views);
+        access.span = place.span(trees);
         access.index = None;
     }
 }
@@ -79,7 +79,7 @@ fn narrow_inner(access: &mut Access, inner: &[Use], views: &SyntaxTrees<'_>) {
 /// Takes what may be the rest of a loop for that, where no variable is known whose uses in the source could object.
 pub fn settle(access: &mut Access) {
     if let (Address::Computed(_), Some(trip)) = (&access.address, access.rest_of) {
-        access.address = Address::Counter(trip);
+        access.address = Address::Induction(trip);
     }
 }
 
@@ -88,63 +88,63 @@ fn best_use<'m>(
     uses: impl Iterator<Item = &'m Mention>,
     access: &Access,
     place: &Place,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
 ) -> Option<&'m Mention> {
-    uses.max_by_key(|mention| likeness(&Use::of(mention), access, place, views))
+    uses.max_by_key(|mention| likeness(&Use::of(mention), access, place, trees))
 }
 
 /// How far a use has what an access has: its direction, an index, and the kind of it.
-fn likeness(one: &Use, access: &Access, place: &Place, views: &SyntaxTrees<'_>) -> (bool, bool, bool, bool) {
+fn likeness(one: &Use, access: &Access, place: &Place, trees: &SyntaxTrees<'_>) -> (bool, bool, bool, bool) {
     let direction = if access.kind == AccessKind::Load { one.is_read } else { one.is_written };
-    let text = |index: &Range<usize>| text_of(index, place, views);
+    let text = |index: &Range<usize>| text_of(index, place, trees);
     let constant_index = one.all().all(|index| is_number(text(index)));
     // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
-    let counters = place.view(views).counters_around(place.offset);
-    let bare_counter = one.indices.iter().all(|index| is_of_counters(place.view(views), index, &counters));
+    let counters = place.tree(trees).counters_around(place.offset);
+    let bare_counter = one.indices.iter().all(|index| is_of_counters(place.tree(trees), index, &counters));
     let is_constant = access.address == Address::Constant;
-    let expected = matches!(access.address, Address::Counter(_)) == bare_counter;
+    let expected = matches!(access.address, Address::Induction(_)) == bare_counter;
     (direction, one.all().next().is_some(), constant_index == is_constant, expected)
 }
 
 /// Sets the place of an access to a use; `uses` are all that it may be.
-fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], views: &SyntaxTrees<'_>) {
+fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], trees: &SyntaxTrees<'_>) {
     let place = access.places[level].clone();
-    access.span = place.view(views).span(chosen.range.clone()).or(access.span.take());
-    let index = guilty_index(chosen, access, &place, views);
-    let is_listed = index.as_ref().is_some_and(|index| place.view(views).is_stepped_conditionally(index));
-    if let (Address::Counter(_), true) = (&access.address, is_listed) {
+    access.span = place.tree(trees).span(chosen.range.clone()).or(access.span.take());
+    let index = guilty_index(chosen, access, &place, trees);
+    let is_listed = index.as_ref().is_some_and(|index| place.tree(trees).is_stepped_conditionally(index));
+    if let (Address::Induction(_), true) = (&access.address, is_listed) {
         // The PTX shows a value that steps by a constant; the source shows that not every round steps it.
-        access.address = Address::Computed(Sources { counter: true, ..Sources::chosen(None) });
+        access.address = Address::Computed(Provenance { induction: true, ..Provenance::chosen(None) });
     }
     if let Address::Computed(sources) = &access.address {
         let is_own = !(sources.thread_index || sources.block_index);
-        let walk = index.clone().and_then(|index| walk_of(&index, level, &access.places, views));
+        let walk = index.clone().and_then(|index| walk_of(&index, level, &access.places, trees));
         let objects = |used: &Use| {
-            let open = used.all().filter(|index| !is_number(text_of(index, &place, views)));
-            open.into_iter().any(|index| walk_of(index, level, &access.places, views).is_none())
+            let open = used.all().filter(|index| !is_number(text_of(index, &place, trees)));
+            open.into_iter().any(|index| walk_of(index, level, &access.places, trees).is_none())
         };
         match (walk, access.rest_of) {
-            (Some(Walk::FromConstant), _) => access.address = Address::Counter(Trip::RunTime),
-            (Some(Walk::FromValue), _) if is_own => access.address = Address::Counter(Trip::RunTime),
-            (_, Some(trip)) if !uses.iter().any(objects) => access.address = Address::Counter(trip),
+            (Some(Walk::FromConstant), _) => access.address = Address::Induction(TripCount::RunTime),
+            (Some(Walk::FromValue), _) if is_own => access.address = Address::Induction(TripCount::RunTime),
+            (_, Some(trip)) if !uses.iter().any(objects) => access.address = Address::Induction(trip),
             _ => {}
         }
     }
-    access.index = index.and_then(|index| place.view(views).span(index));
+    access.index = index.and_then(|index| place.tree(trees).span(index));
 }
 
 /// Of several indices the one that is no constant: not a number, and, where no counter takes part in the address, not
 /// the counter of a loop, which was unrolled then. Where that leaves several, all of them. Where the variable is used
 /// by another name, and that use has no such index, the one that the name was made with.
-fn guilty_index(used: &Use, access: &Access, place: &Place, views: &SyntaxTrees<'_>) -> Option<Range<usize>> {
+fn guilty_index(used: &Use, access: &Access, place: &Place, trees: &SyntaxTrees<'_>) -> Option<Range<usize>> {
     let has_counter = match &access.address {
-        Address::Computed(sources) => sources.counter,
-        Address::Counter(_) => true,
+        Address::Computed(sources) => sources.induction,
+        Address::Induction(_) => true,
         Address::Constant => false,
     };
-    let counters = if has_counter { Rc::default() } else { place.view(views).counters_around(place.offset) };
+    let counters = if has_counter { Rc::default() } else { place.tree(trees).counters_around(place.offset) };
     let is_open = |range: &&Range<usize>| {
-        let text = text_of(range, place, views);
+        let text = text_of(range, place, trees);
         !is_number(text) && !is_counter(&counters, text)
     };
     for indices in [&used.indices, &used.outer] {
@@ -152,27 +152,27 @@ fn guilty_index(used: &Use, access: &Access, place: &Place, views: &SyntaxTrees<
         match open.as_slice() {
             [] => {}
             [only] => return Some((*only).clone()),
-            _ => return together(indices, place, views),
+            _ => return together(indices, place, trees),
         }
     }
-    let indices = if used.indices.iter().all(|index| is_number(text_of(index, place, views))) {
+    let indices = if used.indices.iter().all(|index| is_number(text_of(index, place, trees))) {
         &used.outer
     } else {
         &used.indices
     };
     match indices.as_slice() {
         [only] => Some(only.clone()),
-        _ => together(indices, place, views),
+        _ => together(indices, place, trees),
     }
 }
 
 /// Several indices with the brackets that stand between them.
-fn together(indices: &[Range<usize>], place: &Place, views: &SyntaxTrees<'_>) -> Option<Range<usize>> {
-    Some(indices.first()?.start.saturating_sub(1)..(indices.last()?.end + 1).min(place.view(views).text().len()))
+fn together(indices: &[Range<usize>], place: &Place, trees: &SyntaxTrees<'_>) -> Option<Range<usize>> {
+    Some(indices.first()?.start.saturating_sub(1)..(indices.last()?.end + 1).min(place.tree(trees).text().len()))
 }
 
-fn text_of<'v>(range: &Range<usize>, place: &Place, views: &'v SyntaxTrees<'_>) -> &'v str {
-    place.view(views).text().get(range.clone()).unwrap_or("").trim()
+fn text_of<'v>(range: &Range<usize>, place: &Place, trees: &'v SyntaxTrees<'_>) -> &'v str {
+    place.tree(trees).text().get(range.clone()).unwrap_or("").trim()
 }
 
 fn is_counter(counters: &[CounterSyntax], text: &str) -> bool {
@@ -189,31 +189,31 @@ fn is_number(text: &str) -> bool {
 pub fn source_loop(
     places: &[Place],
     branch: &[SourceLine],
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
 ) -> Option<(Rc<SyntaxTree>, LoopSyntax)> {
     let around = || {
         places.iter().flat_map(|place| {
-            let view = place.view(views);
-            view.loops_around(place.offset).into_iter().map(move |found| (Rc::clone(view), found))
+            let tree = place.tree(trees);
+            tree.loops_around(place.offset).into_iter().map(move |found| (Rc::clone(tree), found))
         })
     };
-    let closes = |view: &Rc<SyntaxTree>, found: &LoopSyntax| {
-        let header = view.line_of(found.range.start)..=view.line_of(found.range.end);
+    let closes = |tree: &Rc<SyntaxTree>, found: &LoopSyntax| {
+        let header = tree.line_of(found.range.start)..=tree.line_of(found.range.end);
         branch.iter().any(|line| {
-            views
+            trees
                 .locate(&line.file, line.line)
-                .is_some_and(|(other, line)| header.contains(&(line as usize)) && Rc::ptr_eq(views.tree(other), view))
+                .is_some_and(|(other, line)| header.contains(&(line as usize)) && Rc::ptr_eq(trees.tree(other), tree))
         })
     };
-    let is_unrolled = |view: &SyntaxTree, found: &LoopSyntax| {
+    let is_unrolled = |tree: &SyntaxTree, found: &LoopSyntax| {
         found
             .pragma
             .clone()
-            .is_some_and(|range| view.text().get(range).is_some_and(|text| text.trim_end().ends_with("unroll")))
+            .is_some_and(|range| tree.text().get(range).is_some_and(|text| text.trim_end().ends_with("unroll")))
     };
     let is_of_library = places.first().is_some_and(|place| place.callee.is_some())
-        && branch.first().is_some_and(|line| views.id(&line.file).is_none());
+        && branch.first().is_some_and(|line| trees.id(&line.file).is_none());
     around()
-        .find(|(view, found)| closes(view, found))
-        .or_else(|| around().find(|(view, found)| !is_of_library && !is_unrolled(view, found)))
+        .find(|(tree, found)| closes(tree, found))
+        .or_else(|| around().find(|(tree, found)| !is_of_library && !is_unrolled(tree, found)))
 }

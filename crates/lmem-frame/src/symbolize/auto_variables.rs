@@ -9,10 +9,10 @@ use super::resolve::front_end;
 use crate::place::Place;
 
 /// Gives uses of copies to the copies, in place of what these were made from.
-pub fn settle(mentions: &mut Vec<Mention>, place: &Place, views: &SyntaxTrees<'_>) {
-    for mention in mentions.iter_mut().filter(|mention| mention.is_by_other_name(place.view(views).text())) {
-        let Some(named) = place.view(views).declaration_of(&mention.identifier) else { continue };
-        let Some(variable) = front_end(place, views, &named).filter(|variable| is_value(&variable.type_text)) else {
+pub fn settle(mentions: &mut Vec<Mention>, place: &Place, trees: &SyntaxTrees<'_>) {
+    for mention in mentions.iter_mut().filter(|mention| mention.is_by_other_name(place.tree(trees).text())) {
+        let Some(named) = place.tree(trees).declaration_of(&mention.identifier) else { continue };
+        let Some(variable) = front_end(place, trees, &named).filter(|variable| is_value(&variable.type_text)) else {
             continue;
         };
         mention.declaration = named;
