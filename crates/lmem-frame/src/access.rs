@@ -63,7 +63,7 @@ pub struct Access {
     pub places: Vec<Place>,
     /// The statement, or for a known variable its use: `window[k]`.
     pub span: Option<Span>,
-    /// The variable at the call, where the access lies in a function that was inlined there: `ring` of `ring.at(i)`.
+    /// The variable at the call, where the access lies in a function that was inlined there: `ring.at` of `ring.at(i)`.
     pub via: Option<Span>,
     /// Bytes of the index, where the variable's use has one.
     pub index: Option<Span>,

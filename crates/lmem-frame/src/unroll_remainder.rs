@@ -55,3 +55,37 @@ fn main_part(access: &Access, all: &[Access]) -> Option<TripCount> {
     });
     trips.max()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use nv_code::AccessKind;
+
+    use super::*;
+
+    fn access(address: AccessAddress, origins: Option<&[&str]>) -> Access {
+        let origins = origins.map(|names| names.iter().map(|name| (*name).to_string()).collect::<BTreeSet<_>>());
+        Access { origins, ..Access::new(AccessKind::Load, address, Vec::new()) }
+    }
+
+    /// How the loop ends that the first of some accesses may be the rest of.
+    fn rest_of_first(accesses: Vec<Access>) -> Option<TripCount> {
+        let key = ObjectKey { function: "k".into(), variable: 0, offset: 0 };
+        let mut objects = BTreeMap::from([(key, RawObject { accesses, ..RawObject::default() })]);
+        mark(&mut objects);
+        objects.into_values().next()?.accesses.remove(0).rest_of
+    }
+
+    #[test]
+    fn a_rest_depends_on_nothing_but_the_length_of_the_main_part() {
+        let rest = |origins| access(AccessAddress::Computed(Provenance::default()), origins);
+        let main = || access(AccessAddress::Induction(TripCount::RunTime), Some(&["n"]));
+        assert_eq!(rest_of_first(vec![rest(Some(&["n"])), main()]), Some(TripCount::RunTime));
+        assert_eq!(rest_of_first(vec![rest(Some(&["n", "data"])), main()]), None);
+        assert_eq!(rest_of_first(vec![rest(None), main()]), None);
+        assert_eq!(rest_of_first(vec![rest(Some(&["n"]))]), None);
+        let unknown = access(AccessAddress::Induction(TripCount::RunTime), None);
+        assert_eq!(rest_of_first(vec![rest(Some(&["n"])), unknown]), None);
+    }
+}

@@ -29,3 +29,33 @@ pub fn settle(mentions: &mut Vec<Mention>, place: &Place, trees: &SyntaxTrees<'_
 fn is_value(type_text: &str) -> bool {
     !type_text.contains(['*', '&', '['])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, at};
+    use cuda_syntax::tree::Mention;
+
+    use super::*;
+
+    /// The variables that `out[0] = …` uses, where the front end knows the type of `even`.
+    fn used(type_text: &str) -> Vec<String> {
+        let text =
+            "__global__ void k(float *out, int n) {\n  Pair line[4];\n  auto &even = line[n];\n  out[0] = even.x;\n}\n";
+        let scene = Scene::new(text).with_variable(("even", type_text, 8), "  auto", &[]);
+        scene.ask(|it| {
+            let place = it.places(&[at("out[0]")]).remove(0);
+            let tree = place.tree(it.trees);
+            let mut mentions: Vec<Mention> = tree.mentions(tree.region(place.offset).unwrap()).to_vec();
+            settle(&mut mentions, &place, it.trees);
+            let of_interest = mentions.into_iter().filter(|mention| mention.declaration.name != "out");
+            of_interest.map(|mention| mention.declaration.name).collect()
+        })
+    }
+
+    #[test]
+    fn a_copy_is_a_variable_of_its_own_and_a_reference_is_not() {
+        assert_eq!(used("Pair"), ["even"]);
+        assert_eq!(used("Pair*"), ["line"]);
+        assert_eq!(used("Pair&"), ["line"]);
+    }
+}

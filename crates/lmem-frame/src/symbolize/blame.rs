@@ -217,3 +217,114 @@ pub fn source_loop(
         .find(|(tree, found)| closes(tree, found))
         .or_else(|| around().find(|(tree, found)| !is_of_library && !is_unrolled(tree, found)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Level, Scene, Shown, at, object};
+    use super::*;
+    use crate::symbolize::name::name_all;
+
+    /// The use, the index and the address of an access once its object is named.
+    fn marked(text: &str, access: impl FnOnce(&Shown<'_>) -> Access) -> (String, Option<String>, Address) {
+        Scene::new(text).ask(|it| {
+            let mut object = object(32, vec![access(it)]);
+            let named = name_all(&mut [&mut object], it.trees).remove(0);
+            assert!(named.is_some(), "no name");
+            let access = object.accesses.remove(0);
+            let index = it.shown(access.index.as_ref());
+            (it.shown(access.span.as_ref()).unwrap(), index, access.address)
+        })
+    }
+
+    fn kernel(statements: &str) -> String {
+        format!(
+            "__global__ void k(float *out, const int *from, int n) {{\n  float a[8], grid[2][4];\n{statements}\n}}\n"
+        )
+    }
+
+    #[test]
+    fn the_index_that_is_no_number_is_to_blame() {
+        let (used, index, _) =
+            marked(&kernel("  out[0] = a[from[n]] + a[1];"), |it| it.computed_load(&[at("out[0] =")]));
+        assert_eq!((used.as_str(), index.as_deref()), ("a[from[n]]", Some("from[n]")));
+        let (used, index, _) = marked(&kernel("  out[0] = grid[1][n];"), |it| it.computed_load(&[at("out[0] =")]));
+        assert_eq!((used.as_str(), index.as_deref()), ("grid[1][n]", Some("n")));
+        let (_, index, _) = marked(&kernel("  out[0] = grid[from[0]][n];"), |it| it.computed_load(&[at("out[0] =")]));
+        assert_eq!(index.as_deref(), Some("[from[0]][n]"));
+    }
+
+    #[test]
+    fn a_store_is_marked_at_what_is_written() {
+        let text = kernel("  a[n] = a[3];");
+        let stored = |it: &Shown<'_>| Access { kind: AccessKind::Store, ..it.computed_load(&[at("a[n] =")]) };
+        assert_eq!(marked(&text, stored).0, "a[n]");
+        assert_eq!(marked(&text, |it| it.load(&[at("a[n] =")])).0, "a[3]");
+    }
+
+    #[test]
+    fn a_counter_in_the_text_makes_a_walk_of_a_remainder() {
+        let text = kernel("  for (int i = 0; i < n; ++i) out[i] = a[i];");
+        assert_eq!(marked(&text, |it| it.computed_load(&[at("out[i] =")])).2, Address::Induction(TripCount::RunTime));
+        let data = kernel("  for (int i = 0; i < n; ++i) out[i] = a[from[i]];");
+        assert!(matches!(marked(&data, |it| it.computed_load(&[at("out[i] =")])).2, Address::Computed(_)));
+    }
+
+    #[test]
+    fn a_counter_that_not_every_round_steps_is_data() {
+        let text =
+            kernel("  int top = 0;\n  for (int i = 0; i < n; ++i) { if (from[i]) a[top++] = 1; }\n  out[0] = a[0];");
+        let stepped = |it: &Shown<'_>| Access {
+            kind: AccessKind::Store,
+            address: Address::Induction(TripCount::RunTime),
+            ..it.load(&[at("a[top++]")])
+        };
+        assert!(matches!(marked(&text, stepped).2, Address::Computed(_)));
+    }
+
+    #[test]
+    fn the_use_in_a_method_is_shown_with_the_object_at_the_call() {
+        let text = "struct Ring { float slot[8]; __device__ float at(int i) { return slot[i & 7]; } };\n\
+                    __global__ void k(float *out, int n) {\n  Ring ring;\n  out[0] = ring.at(n);\n}\n";
+        let function = Some("_ZN4Ring2atEi");
+        let levels = [
+            Level { at: "return slot", function, callee: None },
+            Level { at: "out[0]", function: None, callee: function },
+        ];
+        Scene::new(text).ask(|it| {
+            let mut object = object(32, vec![it.computed_load(&levels)]);
+            assert!(name_all(&mut [&mut object], it.trees).remove(0).is_some());
+            let access = &object.accesses[0];
+            let shown = [&access.span, &access.index, &access.via].map(|span| it.shown(span.as_ref()));
+            assert_eq!(shown, ["slot[i & 7]", "i & 7", "ring.at"].map(|text| Some(text.to_string())));
+        });
+    }
+
+    #[test]
+    fn what_may_be_a_remainder_is_one_where_no_source_objects() {
+        let computed = |rest_of| Access {
+            rest_of,
+            ..Access::new(AccessKind::Load, Address::Computed(Provenance::default()), Vec::new())
+        };
+        let mut rest = computed(Some(TripCount::RunTime));
+        settle(&mut rest);
+        assert_eq!(rest.address, Address::Induction(TripCount::RunTime));
+        let mut data = computed(None);
+        settle(&mut data);
+        assert!(matches!(data.address, Address::Computed(_)));
+    }
+
+    #[test]
+    fn loops_by_the_line_of_their_branch_else_the_innermost_that_stays() {
+        let text = "__global__ void k(float *out, int n) {\n  float a[8];\n  for (int j = 0; j < n; ++j) {\n#pragma unroll\n    for (int i = 0; i < 8; ++i)\n      out[i] = a[j];\n  }\n}\n";
+        Scene::new(text).ask(|it| {
+            let places = it.places(&[at("out[i]")]);
+            let header = |branch: &[SourceLine]| {
+                let (tree, found) = source_loop(&places, branch, it.trees)?;
+                Some(tree.line_of(found.range.start))
+            };
+            assert_eq!(header(&[]), Some(3));
+            let closing = SourceLine { file: cuda_syntax::Example::NAME.into(), line: 5 };
+            assert_eq!(header(&[closing]), Some(5));
+        });
+    }
+}

@@ -49,3 +49,30 @@ pub fn mentions(place: &Place, trees: &SyntaxTrees<'_>, variables: &[FrontEndVar
     };
     declarations.map(mention).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Level, Scene, at};
+    use super::*;
+
+    /// The variables that the line of `HIST(…)` may use, of those that the front end lists.
+    fn named(variables: &[(&str, &str, u64)]) -> Vec<String> {
+        let text = "HIST(h16, 16)\n";
+        let scene =
+            variables.iter().fold(Scene::new(text), |scene, variable| scene.with_variable(*variable, "HIST", &[]));
+        scene.ask(|it| {
+            let place = it.places(&[Level { function: Some("_Z1k"), ..at("HIST") }]).remove(0);
+            let found = mentions(&place, it.trees, it.trees.front_end.of("_Z1k"));
+            found.into_iter().map(|mention| mention.declaration.name).collect()
+        })
+    }
+
+    #[test]
+    fn a_size_of_its_own_tells_a_variable() {
+        assert_eq!(named(&[("bins", "int[16]", 64), ("i", "int", 4)]), ["bins"]);
+        assert_eq!(named(&[("bins", "int[16]", 64), ("sums", "float[64]", 256)]), ["bins", "sums"]);
+        // Sizes that padding can make equal tell nothing.
+        assert!(named(&[("bins", "int[16]", 64), ("sums", "float[17]", 68)]).is_empty());
+        assert!(named(&[("i", "int", 4), ("p", "float*", 8)]).is_empty());
+    }
+}

@@ -10,6 +10,8 @@ pub mod name;
 pub mod part;
 pub mod pointees;
 pub mod resolve;
+#[cfg(test)]
+mod scene;
 pub mod twins;
 pub mod votes;
 pub mod walk;

@@ -311,3 +311,182 @@ pub fn declared(object: &RawObject, trees: &SyntaxTrees<'_>) -> Option<Declarati
     };
     winners.next().filter(|winner| is_large(winner) && winners.next().is_none())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, Shown, at, object};
+    use super::*;
+    use crate::access::ParameterCopy;
+
+    /// The names that objects get, made of what a scene shows.
+    fn named(scene: &Scene, objects: impl FnOnce(&Shown<'_>) -> Vec<RawObject>) -> Vec<Option<String>> {
+        scene.ask(|shown| {
+            let mut objects = objects(shown);
+            let mut all: Vec<&mut RawObject> = objects.iter_mut().collect();
+            let names = name_all(&mut all, shown.trees);
+            names.into_iter().map(|variable| variable.map(|variable| variable.name)).collect()
+        })
+    }
+
+    fn some(names: &[&str]) -> Vec<Option<String>> {
+        names.iter().map(|name| (!name.is_empty()).then(|| (*name).to_string())).collect()
+    }
+
+    #[test]
+    fn the_array_that_a_run_time_index_goes_to() {
+        let scene = Scene::new("__global__ void k(float *out, int n) {\n  float a[8], b[8];\n  b[0] = a[n];\n}\n");
+        assert_eq!(named(&scene, |it| vec![object(32, vec![it.computed_load(&[at("b[0] =")])])]), some(&["a"]));
+    }
+
+    #[test]
+    fn sizes_tell_and_two_that_fit_give_no_name() {
+        let text = |b: u32| {
+            Scene::new(&format!(
+                "__global__ void k(float *out) {{\n  float a[4], b[{b}];\n  out[0] = a[1] + b[2];\n}}\n"
+            ))
+        };
+        let one = |it: &Shown<'_>| vec![object(32, vec![it.load(&[at("out[0]")])])];
+        assert_eq!(named(&text(8), one), some(&["b"]));
+        let four = |it: &Shown<'_>| vec![object(16, vec![it.load(&[at("out[0]")])])];
+        assert_eq!(named(&text(4), four), some(&[""]));
+        // Nothing has 64 bytes.
+        let none = |it: &Shown<'_>| vec![object(64, vec![it.load(&[at("out[0]")])])];
+        assert_eq!(named(&text(8), none), some(&[""]));
+    }
+
+    #[test]
+    fn equal_arrays_are_taken_in_the_order_of_the_frame() {
+        let scene =
+            Scene::new("__global__ void k(float *out, int n) {\n  float a[8], b[8];\n  out[0] = a[n] + b[n];\n}\n");
+        let both = |it: &Shown<'_>| {
+            vec![
+                object(32, vec![it.computed_load(&[at("out[0]")])]),
+                object(32, vec![it.computed_load(&[at("out[0]")])]),
+            ]
+        };
+        assert_eq!(named(&scene, both), some(&["a", "b"]));
+        // Two variables cannot be three objects.
+        let three = |it: &Shown<'_>| {
+            let one = || object(32, vec![it.computed_load(&[at("out[0]")])]);
+            vec![one(), one(), one()]
+        };
+        assert_eq!(named(&scene, three), some(&["", "", ""]));
+    }
+
+    #[test]
+    fn what_another_object_is_for_certain_this_one_is_not() {
+        let text = "__global__ void k(float *out, int n) {\n  float a[8], b[8];\n  out[0] = a[n];\n  out[1] = a[n] + b[n];\n}\n";
+        let objects = |it: &Shown<'_>| {
+            vec![
+                object(32, vec![it.computed_load(&[at("out[0]")])]),
+                object(32, vec![it.computed_load(&[at("out[1]")])]),
+            ]
+        };
+        assert_eq!(named(&Scene::new(text), objects), some(&["a", "b"]));
+    }
+
+    #[test]
+    fn one_variable_is_not_two_objects() {
+        let text = "__global__ void k(float *out, int n) {\n  float a[8];\n  out[0] = a[n];\n  out[1] = a[n + 1];\n}\n";
+        let objects = |it: &Shown<'_>| {
+            vec![
+                object(32, vec![it.computed_load(&[at("out[0]")])]),
+                object(32, vec![it.computed_load(&[at("out[1]")])]),
+            ]
+        };
+        assert_eq!(named(&Scene::new(text), objects), some(&["", ""]));
+    }
+
+    #[test]
+    fn memory_of_the_library_has_no_name() {
+        let scene = Scene::new("__global__ void k(float *out, int n) {\n  float a[8];\n  out[0] = a[n];\n}\n");
+        let library = |it: &Shown<'_>| {
+            let known = object(32, vec![it.computed_load(&[at("out[0]")])]);
+            vec![RawObject { is_library: true, ..known }]
+        };
+        assert_eq!(named(&scene, library), some(&[""]));
+    }
+
+    #[test]
+    fn a_parameter_is_an_object_only_where_it_is_copied() {
+        let scene = Scene::new(
+            "struct Taps { float w[8]; };\n__global__ void k(Taps taps, float *out, int n) {\n  out[0] = taps.w[n];\n}\n",
+        );
+        let of = |stored_values: StoredValues| {
+            named(&scene, |it| {
+                let known = object(32, vec![it.computed_load(&[at("out[0]")])]);
+                vec![RawObject { stored_values, ..known }]
+            })
+        };
+        let copy = ParameterCopy {
+            number: 0,
+            parameter: None,
+            offset: Some(0),
+            bytes: 32,
+            is_whole: true,
+            writes: Vec::new(),
+            may_be_written: false,
+        };
+        assert_eq!(of(StoredValues::Parameter(copy)), some(&["taps.w"]));
+    }
+
+    #[test]
+    fn a_member_is_named_where_all_accesses_go_to_it() {
+        let text = "__global__ void k(float *out, int n) {\n  State state;\n  out[0] = state.key[n];\n  out[1] = state.used;\n}\n";
+        let members = [("key", "float[8]", 32), ("used", "int", 4)];
+        let scene = Scene::new(text).with_variable(("state", "State", 36), "  State state", &members);
+        let object_of = |bytes: u64| {
+            named(&scene, |it| vec![object(bytes, vec![it.computed_load(&[at("out[0]")]), it.load(&[at("out[1]")])])])
+        };
+        assert_eq!(object_of(36), some(&["state.key"]));
+        assert_eq!(object_of(32), some(&["state.key"]));
+        // The compiler may take a structure apart: what is large enough for a member is a part of it.
+        assert_eq!(object_of(16), some(&["state"]));
+        assert_eq!(object_of(24), some(&[""]));
+    }
+
+    #[test]
+    fn the_array_behind_a_span_is_named_by_its_size() {
+        let text =
+            "__global__ void k(float *out, int n) {\n  float row[9];\n  Span span{row, 9};\n  out[0] = span[n];\n}\n";
+        let scene = Scene::new(text).with_variable(("span", "Span", 16), "  Span span", &[]);
+        assert_eq!(named(&scene, |it| vec![object(48, vec![it.computed_load(&[at("out[0]")])])]), some(&["row"]));
+        // The span itself has a home in memory too, where its own address leaves.
+        assert_eq!(named(&scene, |it| vec![object(16, vec![it.computed_load(&[at("out[0]")])])]), some(&["span"]));
+    }
+
+    #[test]
+    fn variables_of_other_lifetimes_share_the_bytes() {
+        let text = "__global__ void k(float *out, int n) {\n  { float a[8];\n    out[0] = a[n]; }\n  { float b[8];\n    out[1] = b[n]; }\n}\n";
+        Scene::new(text).ask(|it| {
+            let mut shared = object(32, vec![it.computed_load(&[at("out[0]")]), it.computed_load(&[at("out[1]")])]);
+            shared.accesses[0].loop_depth = 1;
+            let name = name_all(&mut [&mut shared], it.trees).remove(0).unwrap();
+            assert_eq!((name.name.as_str(), name.sharing.as_slice()), ("a", &["b".to_string()][..]));
+        });
+    }
+
+    #[test]
+    fn a_volatile_variable_has_volatile_accesses() {
+        let text = "__global__ void k(float *out, int n) {\n  volatile float a[8];\n  float b[8];\n  out[0] = a[n] + b[n];\n}\n";
+        let of = |is_volatile: bool| {
+            named(&Scene::new(text), |it| {
+                let access = it.computed_load(&[at("out[0]")]);
+                vec![object(32, vec![crate::access::Access { is_volatile, ..access }])]
+            })
+        };
+        assert_eq!(of(false), some(&["b"]));
+    }
+
+    #[test]
+    fn an_argument_by_its_number() {
+        let text = "__global__ void k(float *out) {\n  float a[8], b[8];\n  keep(a, b);\n}\n";
+        let of = |number: usize| {
+            named(&Scene::new(text), |it| {
+                let escapes = vec![it.passed("_Z4keepPfS_", (number, 2), &[at("keep(")])];
+                vec![RawObject { escapes, ..object(32, Vec::new()) }]
+            })
+        };
+        assert_eq!((of(0), of(1)), (some(&["a"]), some(&["b"])));
+    }
+}

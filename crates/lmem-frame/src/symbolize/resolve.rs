@@ -312,6 +312,7 @@ pub fn hidden_declaration(place: &Place, trees: &SyntaxTrees<'_>, variable: &Fro
 
 #[cfg(test)]
 mod tests {
+    use super::super::scene::{Level, Scene, at};
     use super::*;
     use cuda_syntax::Example;
 
@@ -332,5 +333,84 @@ mod tests {
         assert_eq!(bound("_Z1fIfLi4EEfT_"), (DeclarationKind::Scalar, Some(4)));
         assert_eq!(bound("_Z1fIPfLi4EEfT_"), (DeclarationKind::Alias, None));
         assert_eq!(bound("_Z1fI4RingLi4EEfT_"), (DeclarationKind::Aggregate, None));
+    }
+
+    /// The variables that a computed load may be to, with the level that names them.
+    fn resolved(text: &str, levels: &[Level<'_>]) -> Vec<(usize, String)> {
+        Scene::new(text).ask(|it| {
+            let access = it.computed_load(levels);
+            let found = super::super::votes::resolve_access(&access, it.trees);
+            found.into_iter().map(|found| (found.level, found.mention.declaration.name)).collect()
+        })
+    }
+
+    /// A level in an inlined function.
+    fn inside<'a>(piece: &'a str, function: &'a str) -> Level<'a> {
+        Level { function: Some(function), ..at(piece) }
+    }
+
+    /// A statement of the kernel that a function was inlined into.
+    fn calling<'a>(piece: &'a str, callee: &'a str) -> Level<'a> {
+        Level { callee: Some(callee), ..at(piece) }
+    }
+
+    #[test]
+    fn a_parameter_stands_for_its_argument() {
+        let text = "__device__ float pick(const float *slot, int i) { return slot[i]; }\n\
+                    __global__ void k(float *out, int n) {\n  float a[8], b[8];\n  out[0] = pick(b, n) + a[0];\n}\n";
+        let function = "_Z4pickPKfi";
+        let levels = [inside("return slot", function), calling("out[0]", function)];
+        assert_eq!(resolved(text, &levels), [(1, "b".to_string())]);
+        // The parameters of another function are not known: all that the call names may be it.
+        let other = [inside("return slot", "_Z5otherPKfi"), calling("out[0]", function)];
+        let names: Vec<String> = resolved(text, &other).into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["b", "n"]);
+    }
+
+    #[test]
+    fn parameters_are_followed_through_two_levels() {
+        let text = "__device__ float pick(const float *slot, int i) { return slot[i]; }\n\
+                    __device__ float twice(const float *row, int i) { return 2 * pick(row, i); }\n\
+                    __global__ void k(float *out, int n) {\n  float a[8], b[8];\n  out[0] = twice(a, n) + b[0];\n}\n";
+        let (pick, twice) = ("_Z4pickPKfi", "_Z5twicePKfi");
+        let middle = Level { function: Some(twice), callee: Some(pick), ..at("return 2") };
+        let levels = [inside("return slot", pick), middle, calling("out[0]", twice)];
+        assert_eq!(resolved(text, &levels), [(2, "a".to_string())]);
+    }
+
+    #[test]
+    fn a_member_stands_for_the_object_of_its_method() {
+        let text = "struct Ring { float slot[8]; __device__ float at(int i) { return slot[i]; } };\n\
+                    __global__ void k(float *out, int n) {\n  Ring left, right;\n  out[0] = right.at(n);\n}\n";
+        let function = "_ZN4Ring2atEi";
+        let levels = [inside("return slot", function), calling("out[0]", function)];
+        assert_eq!(resolved(text, &levels), [(1, "right".to_string())]);
+    }
+
+    #[test]
+    fn an_alias_stands_for_what_it_was_made_from() {
+        let text = "__global__ void k(float *out, int n) {\n  float a[8], b[8];\n  float *p = a;\n  out[0] = p[n] + b[0];\n}\n";
+        assert_eq!(resolved(text, &[at("out[0]")]).iter().map(|(_, name)| name.as_str()).next(), Some("a"));
+    }
+
+    #[test]
+    fn the_innermost_level_that_names_a_variable_is_taken() {
+        let text = "__device__ float local(int i) { float own[8]; return own[i]; }\n\
+                    __global__ void k(float *out, int n) {\n  float a[8];\n  out[0] = local(n) + a[n];\n}\n";
+        let function = "_Z5locali";
+        let levels = [inside("return own", function), calling("out[0]", function)];
+        assert_eq!(resolved(text, &levels), [(0, "own".to_string())]);
+    }
+
+    #[test]
+    fn variables_of_macros_are_those_of_the_front_end() {
+        let text = "__global__ void k(float *out, int n) {\n  TABLE(hidden, 8);\n  out[0] = hidden[n];\n}\n";
+        let scene = Scene::new(text).with_variable(("hidden", "float[8]", 32), "  TABLE", &[]);
+        scene.ask(|it| {
+            let levels = [Level { function: Some("_Z1k"), ..at("out[0]") }];
+            let found = super::super::votes::resolve_access(&it.computed_load(&levels), it.trees);
+            let names: Vec<&str> = found.iter().map(|found| found.mention.declaration.name.as_str()).collect();
+            assert_eq!(names, ["hidden"]);
+        });
     }
 }

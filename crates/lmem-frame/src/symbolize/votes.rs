@@ -184,3 +184,82 @@ pub fn fits_access(mention: &Mention, place: &Place, access: &Access) -> bool {
     let is_value = is_whole && mention.declaration.kind == DeclarationKind::Aggregate && place.callee.is_none();
     direction && !((is_plain_number || is_value) && access.is_computed())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, at, object};
+    use super::*;
+
+    const TEXT: &str = "__global__ void k(float *out, int n) {
+  float a[8], b[8];
+  int count = 0;
+  b[n] = a[0] + count;
+  touch(&count, a);
+  out[0] = b[0];
+}
+";
+
+    /// Names with certain votes, all votes, and whether the address is handed on.
+    fn scores(objects: impl FnOnce(&super::super::scene::Shown<'_>) -> RawObject) -> Vec<(String, u64, u64, bool)> {
+        Scene::new(TEXT).ask(|it| {
+            let scores = votes(&objects(it), it.trees);
+            scores
+                .into_iter()
+                .map(|((_, declaration), score)| (declaration.name, score.certain, score.places, score.is_passed))
+                .collect()
+        })
+    }
+
+    #[test]
+    fn loads_vote_for_what_is_read_and_stores_for_what_is_written() {
+        let of = |names: &[(&str, u64, u64)]| -> Vec<(String, u64, u64, bool)> {
+            names.iter().map(|(name, certain, places)| ((*name).to_string(), *certain, *places, false)).collect()
+        };
+        assert_eq!(scores(|it| object(32, vec![it.load(&[at("b[n] =")])])), of(&[("a", 0, 1)]));
+        assert_eq!(scores(|it| object(32, vec![it.store(&[at("b[n] =")])])), of(&[("b", 0, 1)]));
+        assert_eq!(scores(|it| object(32, vec![it.computed_load(&[at("out[0]")])])), of(&[("b", 1, 1)]));
+    }
+
+    #[test]
+    fn a_number_is_in_memory_only_where_its_address_is_taken() {
+        let found = scores(|it| RawObject {
+            escapes: vec![it.passed("_Z5touchPiPf", (0, 2), &[at("touch(")])],
+            ..object(4, vec![])
+        });
+        assert_eq!(found, [("count".to_string(), 1, 1, true)]);
+        let second = scores(|it| RawObject {
+            escapes: vec![it.passed("_Z5touchPiPf", (1, 2), &[at("touch(")])],
+            ..object(32, vec![])
+        });
+        assert_eq!(second, [("a".to_string(), 1, 1, true)]);
+    }
+
+    #[test]
+    fn what_a_callee_does_through_a_pointer_names_its_own_variables() {
+        let inside = |it: &super::super::scene::Shown<'_>| {
+            let access = it.load(&[at("out[0]")]);
+            object(32, vec![Access { in_callee: true, ..access }])
+        };
+        assert_eq!(scores(inside), []);
+    }
+
+    #[test]
+    fn paths_of_members() {
+        let text = "__global__ void k(int n) { State s; use(s.key[n], s.in.w[n], s.at(n)[0], s); }\n";
+        Scene::new(text).ask(|it| {
+            let place = it.places(&[at("use(")]).remove(0);
+            let tree = place.tree(it.trees);
+            let region = tree.region(place.offset).unwrap();
+            let paths: Vec<String> =
+                tree.mentions(region).iter().map(|mention| member_path(mention, &place, it.trees)).collect();
+            assert!(paths.contains(&"key".to_string()) && paths.contains(&"in.w".to_string()), "{paths:?}");
+            assert!(!paths.iter().any(|path| path.contains("at")), "{paths:?}");
+        });
+    }
+
+    #[test]
+    fn call_operators_of_lambdas() {
+        assert!(is_lambda("_ZZ1kPfiENKUliE_clEi"));
+        assert!(!is_lambda("_Z5touchPiPf") && !is_lambda("Ul_cl"));
+    }
+}
