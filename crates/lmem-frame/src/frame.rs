@@ -96,7 +96,7 @@ pub struct FrameObject {
     pub padding: u64,
     pub variable: Option<Variable>,
     pub accesses: Vec<Access>,
-    // Private, because symbolization needs them early; lints read them through methods.
+    // Symbolization needs these two, so they are computed before any lint asks.
     pub(crate) escapes: Vec<Escape>,
     pub(crate) stored_values: StoredValues,
     /// If all values loaded from the object are arguments of one call: the function and the call instruction.
