@@ -12,4 +12,5 @@ pub mod report;
 pub mod run;
 pub mod sandbox;
 pub mod verify;
+pub mod version;
 pub mod with_check;

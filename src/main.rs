@@ -56,6 +56,8 @@ fn main() -> ExitCode {
         Some(Command::Toolkit(arguments)) => cuda_toolkit::command::run(&arguments.command, None, &cancel)
             .map_or_else(|error| toolkit_error(&error), |()| Exit::Clean),
         Some(Command::Cache(arguments)) => run_cache(&arguments),
+        Some(Command::Completions { shell }) => write_text(&mut std::io::stdout().lock(), &cli::completions(shell)),
+        Some(Command::Man { folder }) => write_manual(folder.as_deref()),
         Some(Command::NvrtcWorker | Command::NvccStandIn { .. }) => Exit::Clean,
     })
 }
@@ -245,15 +247,28 @@ fn package_info(package: &lmem_project::discover::Package) -> Option<report::Pac
 
 fn explain(arguments: &ExplainArgs) -> Exit {
     match cargo_lmem::explain::explain(arguments.lint.as_deref()) {
-        Ok(text) => write_text(&mut anstream::stdout().lock(), &text),
+        Ok(text) => write_text(&mut anstream::stdout().lock(), text.as_bytes()),
         Err(error) => with_hints(&error, Exit::Usage, &["`cargo lmem explain` lists all of them".to_string()]),
     }
 }
 
-fn write_text(out: &mut dyn Write, text: &str) -> Exit {
+fn write_text(out: &mut dyn Write, text: &[u8]) -> Exit {
     // A reader that has seen enough is no error.
-    drop(out.write_all(text.as_bytes()));
+    drop(out.write_all(text));
     Exit::Clean
+}
+
+fn write_manual(folder: Option<&Path>) -> Exit {
+    let pages = match cli::manual() {
+        Ok(pages) => pages,
+        Err(error) => return complain(&error, Exit::Usage),
+    };
+    let Some(folder) = folder else {
+        return pages.first().map_or(Exit::Clean, |(_, page)| write_text(&mut std::io::stdout().lock(), page));
+    };
+    let written = fs_err::create_dir_all(folder)
+        .and_then(|()| pages.iter().try_for_each(|(name, page)| files::write_output(&folder.join(name), page)));
+    written.map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)
 }
 
 fn run_cache(arguments: &CacheArgs) -> Exit {
@@ -267,12 +282,13 @@ fn run_cache(arguments: &CacheArgs) -> Exit {
             let (entries, bytes) = cache::usage(&folder);
             let limit = cache::limit() >> 20;
             let text = format!("{}\n{entries} entries, {:.1} of {limit} MiB\n", folder.display(), mib(bytes));
-            write_text(&mut anstream::stdout().lock(), &text)
+            write_text(&mut anstream::stdout().lock(), text.as_bytes())
         }
         CacheCommand::Prune { max_size } => {
             let limit = max_size.map_or_else(cache::limit, |mib| mib.saturating_mul(1 << 20));
             let (entries, bytes) = cache::prune(&folder, limit);
-            write_text(&mut anstream::stdout().lock(), &format!("removed {entries} entries, {:.1} MiB\n", mib(bytes)))
+            let text = format!("removed {entries} entries, {:.1} MiB\n", mib(bytes));
+            write_text(&mut anstream::stdout().lock(), text.as_bytes())
         }
         CacheCommand::Clear => {
             // What builds were seen to do, and texts of programs, are found out again as compilations are.

@@ -71,7 +71,24 @@ fn help_names_the_commands_and_exit_codes() {
 #[test]
 fn the_version_is_told() {
     let version = stdout(&Place::new().lmem(&["--version"]).assert().success());
-    assert_eq!(version.trim(), concat!("cargo-lmem ", env!("CARGO_PKG_VERSION")));
+    let lines: Vec<&str> = version.lines().collect();
+    assert!(lines[0].starts_with(concat!("cargo-lmem ", env!("CARGO_PKG_VERSION"))), "{version}");
+    assert!(lines[1].starts_with("rule set "), "{version}");
+    // The commit stands in brackets, where the sources know it.
+    let short = stdout(&Place::new().lmem(&["-V"]).assert().success());
+    let commit = short.split(" (").nth(1).map(|rest| rest.trim().trim_end_matches(')').to_string());
+    let is_hash = |text: &String| text.len() >= 10 && text.chars().all(|letter| letter.is_ascii_hexdigit());
+    assert!(short.lines().count() == 1 && commit.as_ref().is_none_or(is_hash), "{short}");
+}
+
+#[test]
+fn manual_pages_are_written() {
+    let place = Place::new();
+    assert!(stdout(&place.lmem(&["man"]).assert().success()).contains("cargo\\-lmem"));
+    place.lmem(&["man", "pages"]).assert().success();
+    let page = fs_err::read_to_string(place.path("demo/pages/cargo-lmem-check.1")).unwrap();
+    assert!(page.contains("cargo lmem check"), "{page}");
+    assert!(stdout(&place.lmem(&["completions", "bash"]).assert().success()).contains("complete -F"));
 }
 
 #[test]

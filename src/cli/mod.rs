@@ -1,6 +1,8 @@
 //! What was typed on the command line.
 
+mod completions;
 mod flags;
+mod manual;
 mod output;
 mod words;
 
@@ -11,6 +13,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use cuda_toolkit::command::ToolkitCommand;
 use lmem_project::discover::Scope;
 
+pub use completions::completions;
+pub use manual::manual;
 pub use output::{Output, targets};
 pub use words::{NoCommand, mistaken_command, normalized};
 
@@ -30,7 +34,8 @@ pub enum Cargo {
 #[command(
     name = "cargo-lmem",
     bin_name = "cargo lmem",
-    version,
+    version = crate::version::short(),
+    long_version = crate::version::long(),
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
   cargo lmem                                 check the package or workspace of the current folder
@@ -61,6 +66,21 @@ pub enum Command {
     Toolkit(ToolkitArgs),
     /// Show, prune or clear the cache of compiled kernels and findings
     Cache(CacheArgs),
+    /// Print completions for a shell
+    #[command(after_help = "\
+Examples:
+  source <(cargo lmem completions bash)                              bash, in ~/.bashrc after cargo's own
+  cargo lmem completions zsh > ~/.zfunc/_cargo-lmem                  zsh, in a folder of $fpath
+  cargo lmem completions fish > ~/.config/fish/completions/cargo-lmem.fish")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write those of all commands
+    Man {
+        /// Folder to write a page for each command to
+        folder: Option<PathBuf>,
+    },
     /// Stand in for nvcc during a build (internal)
     #[command(hide = true, name = lmem_project::build_flags::NVCC_STAND_IN, disable_help_flag = true)]
     NvccStandIn {
