@@ -8,6 +8,8 @@ pub mod compile;
 pub mod explain;
 pub mod fix;
 pub mod gate;
+pub mod in_force;
+pub mod init;
 pub mod report;
 pub mod run;
 pub mod sandbox;

@@ -9,15 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use cargo_lmem::check::{CheckError, Outcome, Surroundings, check_in};
 use cargo_lmem::cli::{
-    CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, MessageFormat, RunArgs,
+    CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, InitArgs, MessageFormat, RunArgs,
 };
-use cargo_lmem::{cache, cli, compile, fix, report, run, with_check};
+use cargo_lmem::init::{Fate, InitError};
+use cargo_lmem::{cache, cli, compile, fix, in_force, init, report, run, with_check};
 use cuda_toolkit::ToolkitError;
 use lmem_base::diagnostic::Severity;
+use lmem_base::source::display_path;
 use lmem_base::{files, say};
 use lmem_project::build_flags;
 
@@ -56,6 +58,8 @@ fn main() -> ExitCode {
         Some(Command::Toolkit(arguments)) => cuda_toolkit::command::run(&arguments.command, None, &cancel)
             .map_or_else(|error| toolkit_error(&error), |()| Exit::Clean),
         Some(Command::Cache(arguments)) => run_cache(&arguments),
+        Some(Command::Config(arguments)) => show_config(&arguments),
+        Some(Command::Init(arguments)) => initialize(&arguments),
         Some(Command::Completions { shell }) => write_text(&mut std::io::stdout().lock(), &cli::completions(shell)),
         Some(Command::Man { folder }) => write_manual(folder.as_deref()),
         Some(Command::NvrtcWorker | Command::NvccStandIn { .. }) => Exit::Clean,
@@ -256,6 +260,63 @@ fn write_text(out: &mut dyn Write, text: &[u8]) -> Exit {
     // A reader that has seen enough is no error.
     drop(out.write_all(text));
     Exit::Clean
+}
+
+/// The matches of the same command line know where each value comes from.
+fn show_config(arguments: &CheckArgs) -> Exit {
+    let matches = Cargo::command().try_get_matches_from(cli::normalized(std::env::args_os()));
+    let matches =
+        matches.ok().and_then(|mut all| all.remove_subcommand()?.1.remove_subcommand()).map(|(_, below)| below);
+    let Some(matches) = matches else { return Exit::Usage };
+    let folder = match std::env::current_dir() {
+        Ok(folder) => folder,
+        Err(error) => return complain(&CheckError::Folder(error), Exit::Usage),
+    };
+    let everything = match in_force::everything(arguments, &matches, &folder) {
+        Ok(everything) => everything,
+        Err(error) => return check_error(&error),
+    };
+    let text = match arguments.message_format {
+        MessageFormat::Json => in_force::json(&everything),
+        _ => Ok(in_force::human(&everything)),
+    };
+    match text {
+        Ok(text) => write_text(&mut anstream::stdout().lock(), text.as_bytes()),
+        Err(error) => complain(&error, Exit::Usage),
+    }
+}
+
+fn initialize(arguments: &InitArgs) -> Exit {
+    match std::env::current_dir().map_err(InitError::Folder).and_then(|folder| initialize_in(arguments, &folder)) {
+        Ok(exit) => exit,
+        Err(error) => complain(&error, Exit::Usage),
+    }
+}
+
+fn initialize_in(arguments: &InitArgs, folder: &Path) -> Result<Exit, InitError> {
+    let mut exit = Exit::Clean;
+    for planned in init::plan(arguments, folder)? {
+        let shown = display_path(&planned.path, folder);
+        if arguments.dry_run {
+            write_text(&mut anstream::stdout().lock(), format!("--- {shown}\n{}\n", planned.text).as_bytes());
+            continue;
+        }
+        let mut may_replace = |path: &Path| arguments.force || init::ask(path);
+        match init::write(&planned, folder, &mut may_replace)? {
+            Fate::Same => say::line(&format!("`{shown}` is there already")),
+            Fate::Written if planned.next.is_empty() => say::line(&format!("wrote `{shown}`")),
+            Fate::Written => say::line(&format!("wrote `{shown}`: {}", planned.next)),
+            Fate::Kept => {
+                exit = Exit::Usage;
+                say::line(&format!("error: `{shown}` is there with other contents, and stays as it is"));
+                if !planned.merge.is_empty() {
+                    say::line(&format!("hint: {}", planned.merge));
+                }
+                say::line("hint: `--dry-run` prints what would be written, `--force` replaces the file");
+            }
+        }
+    }
+    Ok(exit)
 }
 
 fn write_manual(folder: Option<&Path>) -> Exit {

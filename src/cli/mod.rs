@@ -66,6 +66,12 @@ pub enum Command {
     Toolkit(ToolkitArgs),
     /// Show, prune or clear the cache of compiled kernels and findings
     Cache(CacheArgs),
+    /// Show which settings hold here, and where they come from
+    #[command(after_help = "\
+Takes the options of a check, and shows what would hold with them. `--message-format json` prints all as one document.")]
+    Config(Box<CheckArgs>),
+    /// Write the files that bring checks to CI, hooks and editors
+    Init(InitArgs),
     /// Print completions for a shell
     #[command(after_help = "\
 Examples:
@@ -308,6 +314,41 @@ pub enum ColorWhen {
     Auto,
     Always,
     Never,
+}
+
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  cargo lmem init --github --pre-commit   a workflow, and a hook of pre-commit.com
+  cargo lmem init --vscode --dry-run      what would be written
+
+A file that is there with other contents stays: on a terminal it is asked for, else `--force` replaces it.")]
+#[command(group = clap::ArgGroup::new("targets").required(true).multiple(true))]
+pub struct InitArgs {
+    /// A workflow for GitHub Actions: .github/workflows/lmem.yml
+    #[arg(long, group = "targets")]
+    pub github: bool,
+    /// A job for GitLab: .gitlab/lmem.yml
+    #[arg(long, group = "targets")]
+    pub gitlab: bool,
+    /// A hook of pre-commit.com: .pre-commit-config.yaml
+    #[arg(long, group = "targets")]
+    pub pre_commit: bool,
+    /// A hook of git alone, before each commit
+    #[arg(long, group = "targets")]
+    pub git_hook: bool,
+    /// Checks in place of `cargo check` in editors: rust-analyzer.toml
+    #[arg(long, group = "targets")]
+    pub rust_analyzer: bool,
+    /// Tasks with a problem matcher for Visual Studio Code: .vscode/tasks.json
+    #[arg(long, group = "targets")]
+    pub vscode: bool,
+    /// Replace files that are there
+    #[arg(long)]
+    pub force: bool,
+    /// Print what would be written, and write nothing
+    #[arg(long, conflicts_with = "force")]
+    pub dry_run: bool,
 }
 
 #[derive(Debug, Args)]
