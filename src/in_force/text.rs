@@ -16,15 +16,18 @@ pub fn human(everything: &Everything) -> String {
         if shown.len() < part.settings.len() {
             let count = part.settings.len() - shown.len();
             // Writing to a string does not fail.
-            let _ = writeln!(text, "  {count} lints have their default level (`cargo lmem explain` lists them)");
+            let _ = writeln!(text, "  {count} lints and remarks have their default level (`cargo lmem explain` lists them)");
         }
     }
-    text.push_str(&table("options", &everything.options.iter().collect::<Vec<_>>()));
+    // A switch that nobody turned says nothing.
+    let is_off = |option: &&InForce| option.origin == Origin::Default && matches!(option.value.as_str(), "false" | "0");
+    let options: Vec<&InForce> = everything.options.iter().filter(|option| !is_off(option)).collect();
+    text.push_str(&table("options", &options));
     text
 }
 
 fn table(name: &str, settings: &[&InForce]) -> String {
-    let width = |of: fn(&InForce) -> &str| settings.iter().map(|it| of(it).chars().count()).max().unwrap_or(0).min(48);
+    let width = |of: fn(&InForce) -> &str| settings.iter().map(|it| of(it).chars().count()).max().unwrap_or(0).min(56);
     let (keys, values) = (width(|it| &it.key), width(|it| &it.value));
     let line = |setting: &&InForce| {
         format!("  {:keys$}  {:values$}  {}\n", setting.key, setting.value, origin(&setting.origin))
