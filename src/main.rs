@@ -218,6 +218,7 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
             },
             width: report::DEFAULT_WIDTH,
             full: arguments.verbose > 0,
+            limit: (is_terminal && arguments.verbose == 0).then_some(report::TERMINAL_LIMIT),
         };
         let mut text = Vec::new();
         match arguments.diff {

@@ -315,7 +315,13 @@ fn settings_are_told_with_where_they_come_from() {
     assert_eq!(find(options, "cache folder").1["variable"], "CARGO_LMEM_CACHE_DIR");
 
     let human = stdout(&place.lmem(&["config"]).assert().success());
-    for part in ["package demo", "  arch ", "Cargo.toml:13", "$CARGO_LMEM_CACHE_DIR", "lints and remarks have their default level"] {
+    for part in [
+        "package demo",
+        "  arch ",
+        "Cargo.toml:13",
+        "$CARGO_LMEM_CACHE_DIR",
+        "lints and remarks have their default level",
+    ] {
         assert!(human.contains(part), "`{part}` is not in:\n{human}");
     }
     expect(place.lmem(&["config", "-D", "dynamic_indx"]).assert(), 2, &["there is no lint `dynamic_indx`"]);

@@ -16,7 +16,10 @@ pub fn human(everything: &Everything) -> String {
         if shown.len() < part.settings.len() {
             let count = part.settings.len() - shown.len();
             // Writing to a string does not fail.
-            let _ = writeln!(text, "  {count} lints and remarks have their default level (`cargo lmem explain` lists them)");
+            let _ = writeln!(
+                text,
+                "  {count} lints and remarks have their default level (`cargo lmem explain` lists them)"
+            );
         }
     }
     // A switch that nobody turned says nothing.

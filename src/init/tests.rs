@@ -49,7 +49,7 @@ fn what_is_there_stays_unless_somebody_agrees() {
         folder.path(),
     );
     let planned = planned.unwrap().remove(0);
-    let mut write = |may| write(&planned, folder.path(), &mut |_| may).unwrap();
+    let write = |may| write(&planned, folder.path(), &mut |_| may).unwrap();
     assert_eq!(write(false), Fate::Written);
     assert_eq!(write(false), Fate::Same);
     fs_err::write(&planned.path, "mine").unwrap();

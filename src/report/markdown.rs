@@ -7,9 +7,8 @@ use lmem_base::diagnostic::{Code, Diagnostic, Report};
 use lmem_base::words::plural;
 
 use super::Context;
-use super::facts::{plain_text, severity_word};
+use super::facts::{edit_lines, plain_text, severity_word, titled};
 use super::position::place;
-use super::suggestion::changes;
 
 /// Findings that are shown in full below the table. GitHub takes a mebibyte for all of a job's summaries.
 const MAX_DETAILS: usize = 50;
@@ -67,14 +66,12 @@ fn details(diagnostic: &Diagnostic) -> String {
     };
     let mut text = format!("\n<details><summary>{title}</summary>\n\n{}", fenced("text", &plain_text(diagnostic)));
     if let Some(suggestion) = diagnostic.suggestions.first() {
-        let _ = writeln!(text, "\n{}", cell(&suggestion.title));
-        let lines = changes(suggestion).into_iter().flat_map(|change| {
-            let head = format!("@@ {}:{} @@", change.file.display, change.line);
-            let before = change.before.into_iter().map(|line| format!("-{line}"));
-            let after = change.after.into_iter().map(|line| format!("+{line}"));
-            std::iter::once(head).chain(before).chain(after).collect::<Vec<_>>()
-        });
-        text.push_str(&fenced("diff", &lines.collect::<Vec<_>>().join("\n")));
+        let (title, proof) = titled(diagnostic, suggestion);
+        let _ = writeln!(text, "\n{}", cell(&title));
+        if let Some(proof) = proof.filter(|proof| proof.contains('\n')) {
+            text.push_str(&fenced("text", &proof));
+        }
+        text.push_str(&fenced("diff", &edit_lines(suggestion).join("\n")));
     }
     text.push_str("\n</details>\n");
     text

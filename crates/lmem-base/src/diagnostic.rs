@@ -379,25 +379,6 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// A name of this problem that survives line moves: lint, file, the text of the lines it marks, and the
-    /// variable, hashed. Two identical problems in one file get the same; baselines count them.
-    pub fn fingerprint(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        let mut part = |text: &str| {
-            hasher.update(text.trim().as_bytes());
-            hasher.update(b"\0");
-        };
-        part(&self.code.id());
-        if let Some(label) = &self.primary {
-            part(&label.span.file.display);
-            part(label.span.file.line_text(label.span.start_line()).unwrap_or(""));
-        }
-        if let Some(evidence) = &self.evidence {
-            part(evidence.variable.as_deref().unwrap_or(""));
-        }
-        hasher.finalize().to_hex()[..16].to_string()
-    }
-
     /// Order of a report: the costliest lint findings first is decided by `score`; this is the tie-break.
     pub fn place(&self) -> (Option<(&str, usize)>, String) {
         let place = self.primary.as_ref().map(|label| (label.span.file.display.as_str(), label.span.start));
