@@ -10,6 +10,7 @@ pub mod fix;
 pub mod gate;
 pub mod in_force;
 pub mod init;
+pub mod lsp;
 pub mod report;
 pub mod run;
 pub mod sandbox;

@@ -16,7 +16,7 @@ use cargo_lmem::cli::{
     CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, InitArgs, MessageFormat, RunArgs,
 };
 use cargo_lmem::init::{Fate, InitError};
-use cargo_lmem::{cache, cli, compile, fix, in_force, init, report, run, with_check};
+use cargo_lmem::{cache, cli, compile, fix, in_force, init, lsp, report, run, with_check};
 use cuda_toolkit::ToolkitError;
 use lmem_base::diagnostic::Severity;
 use lmem_base::source::display_path;
@@ -59,6 +59,9 @@ fn main() -> ExitCode {
             .map_or_else(|error| toolkit_error(&error), |()| Exit::Clean),
         Some(Command::Cache(arguments)) => run_cache(&arguments),
         Some(Command::Config(arguments)) => show_config(&arguments),
+        Some(Command::Lsp(arguments)) => {
+            lsp::serve(&arguments, &cancel).map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)
+        }
         Some(Command::Init(arguments)) => initialize(&arguments),
         Some(Command::Completions { shell }) => write_text(&mut std::io::stdout().lock(), &cli::completions(shell)),
         Some(Command::Man { folder }) => write_manual(folder.as_deref()),

@@ -70,6 +70,11 @@ pub enum Command {
     #[command(after_help = "\
 Takes the options of a check, and shows what would hold with them. `--message-format json` prints all as one document.")]
     Config(Box<CheckArgs>),
+    /// Serve editors that speak the language server protocol, on stdin and stdout
+    #[command(after_help = "\
+Checks when the editor opens a folder and at each save; findings come with the edits that were proven. Takes the options
+of a check.")]
+    Lsp(Box<CheckArgs>),
     /// Write the files that bring checks to CI, hooks and editors
     Init(InitArgs),
     /// Print completions for a shell

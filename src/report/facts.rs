@@ -41,6 +41,12 @@ pub(super) fn plain_text(diagnostic: &Diagnostic) -> String {
     text_with(diagnostic, |_, label| format!("{}: {}", place(&label.span), label.text))
 }
 
+/// The same without other places, for formats that show those themselves.
+pub(super) fn text_without_places(diagnostic: &Diagnostic) -> String {
+    let alone = Diagnostic { secondary: Vec::new(), ..diagnostic.clone() };
+    plain_text(&alone)
+}
+
 /// The same, with a line of the format's own for each secondary label, which are counted from 1.
 pub(super) fn text_with(diagnostic: &Diagnostic, secondary: fn(usize, &Label) -> String) -> String {
     let mut lines = vec![diagnostic.message.clone()];

@@ -199,10 +199,16 @@ mod tests {
         };
         let text = shown(5, Some(3));
         assert_eq!(text.matches("warning[dynamic_index]").count(), 3);
-        assert!(text.ends_with("… 2 more findings: `-v` shows all, `--message-format short` one line each\n\n"), "{text}");
+        assert!(
+            text.ends_with("… 2 more findings: `-v` shows all, `--message-format short` one line each\n\n"),
+            "{text}"
+        );
         for (count, limit) in [(5, None), (3, Some(3)), (4, Some(3))] {
             let text = shown(count, limit);
-            assert!(text.matches("warning[dynamic_index]").count() == count && !text.contains("more finding"), "{text}");
+            assert!(
+                text.matches("warning[dynamic_index]").count() == count && !text.contains("more finding"),
+                "{text}"
+            );
         }
     }
 

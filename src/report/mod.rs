@@ -2,6 +2,7 @@
 //!
 //! `fold` makes one diagnostic of many, `render` writes them. Equal diagnostics give equal bytes.
 
+pub mod editor;
 mod excerpt;
 mod facts;
 mod figures;

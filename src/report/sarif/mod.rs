@@ -85,7 +85,7 @@ fn rule(id: String, code: &Code, cx: &Context) -> Rule {
 }
 
 /// The text of a lint is the head of its source, and docs.rs shows the sources of each version for good.
-fn help_uri(lint: &str) -> String {
+pub(super) fn help_uri(lint: &str) -> String {
     format!("https://docs.rs/lmem-lints/{VERSION}/src/lmem_lints/{lint}.rs.html")
 }
 
@@ -181,7 +181,7 @@ fn region(span: &Span) -> document::Region {
 }
 
 /// Everything but unreserved characters and `/` as `%XX`.
-fn escape_uri(path: &str) -> String {
+pub(super) fn escape_uri(path: &str) -> String {
     let escape = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),
