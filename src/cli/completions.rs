@@ -52,7 +52,7 @@ fn script(shell: Shell, name: &str) -> String {
 /// The command without what is internal, which clap would complete too.
 fn shown_command() -> Command {
     let command = Lmem::command();
-    let same = Command::new("cargo-lmem").args(command.get_arguments()).groups(command.get_groups());
+    let same = Command::default().name("cargo-lmem").args(command.get_arguments()).groups(command.get_groups());
     let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
     same.subcommands(shown.cloned()).disable_help_subcommand(true)
 }

@@ -30,7 +30,7 @@ pub(super) fn overriding(key: &str, matches: &ArgMatches) -> Option<InForce> {
 
 /// All options that have a value, but for those that stand elsewhere.
 pub(super) fn options(matches: &ArgMatches) -> Vec<InForce> {
-    let command = CheckArgs::augment_args(Command::new("check"));
+    let command = CheckArgs::augment_args(Command::default());
     let arguments = command.get_arguments().filter_map(|argument| {
         let (id, name) = (argument.get_id().as_str(), argument.get_long()?);
         let is_elsewhere = KEYS.iter().any(|(_, known)| *known == id) || LEVELS.contains(&id) || id == "message_format";

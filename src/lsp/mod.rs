@@ -232,7 +232,7 @@ impl Server {
     fn actions(&self, parameters: &CodeActionParams) -> Vec<CodeAction> {
         let Some(path) = path_of(&parameters.text_document.uri) else { return Vec::new() };
         let found = self.checks.found(&path);
-        let touched = found.iter().filter(|shown| touches(shown, parameters.range));
+        let touched = found.iter().filter(|shown| touches(shown, &path, parameters.range));
         touched.flat_map(|shown| shown.actions.iter().filter_map(|action| self.action(shown, action))).collect()
     }
 
@@ -258,12 +258,13 @@ impl Server {
     }
 }
 
-/// Whether the cursor is at the finding, or at what its edits change in the same file.
-fn touches(shown: &Shown, cursor: Range) -> bool {
-    let own = std::iter::once(shown.diagnostic.range);
-    let is_near = |range: Range| overlap(range, cursor);
-    let related = shown.diagnostic.related_information.iter().flatten().map(|related| related.location.range);
-    own.chain(related).any(is_near)
+/// Whether the cursor is at the finding, at another place of it, or at what its edits change.
+fn touches(shown: &Shown, path: &Path, cursor: Range) -> bool {
+    let related = shown.diagnostic.related_information.iter().flatten().map(|related| &related.location);
+    let related = related.filter(|place| path_of(&place.uri).as_deref() == Some(path)).map(|place| place.range);
+    let edits = shown.actions.iter().flat_map(|action| &action.edits).filter(|(file, _)| file.path == path);
+    let edits = edits.flat_map(|(_, edits)| edits).map(|edit| edit.range);
+    std::iter::once(shown.diagnostic.range).chain(related).chain(edits).any(|range| overlap(range, cursor))
 }
 
 fn overlap(one: Range, other: Range) -> bool {
