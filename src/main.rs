@@ -306,7 +306,7 @@ fn initialize_in(arguments: &InitArgs, folder: &Path) -> Result<Exit, InitError>
             continue;
         }
         let mut may_replace = |path: &Path| arguments.force || init::ask(path);
-        match init::write(&planned, folder, &mut may_replace)? {
+        match init::write(&planned, &mut may_replace)? {
             Fate::Same => say::line(&format!("`{shown}` is there already")),
             Fate::Written if planned.next.is_empty() => say::line(&format!("wrote `{shown}`")),
             Fate::Written => say::line(&format!("wrote `{shown}`: {}", planned.next)),

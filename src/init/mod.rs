@@ -40,6 +40,8 @@ pub struct Planned {
     pub path: PathBuf,
     pub text: String,
     pub is_program: bool,
+    /// Folders of which one must hold it in the end, whatever links lead there.
+    pub places: Vec<PathBuf>,
     /// What is left to be done once it is there.
     pub next: &'static str,
     /// What to do where the file is there already, and has to keep what it has.
@@ -66,7 +68,8 @@ pub fn plan(arguments: &InitArgs, folder: &Path) -> Result<Vec<Planned>, InitErr
     let mut planned = Vec::new();
     let mut add = |is_asked: bool, path: &str, text: &str, next, merge| {
         if is_asked {
-            planned.push(Planned { path: root.join(path), text: filled(text), is_program: false, next, merge });
+            let (path, places) = (root.join(path), vec![root.clone()]);
+            planned.push(Planned { path, text: filled(text), is_program: false, places, next, merge });
         }
     };
     add(
@@ -91,10 +94,13 @@ pub fn plan(arguments: &InitArgs, folder: &Path) -> Result<Vec<Planned>, InitErr
     let merge = "add the entries below `tasks` to it";
     add(arguments.vscode, ".vscode/tasks.json", include_str!("files/tasks.json"), "", merge);
     if arguments.git_hook {
-        let path = hook_path(&root).ok_or_else(|| InitError::NoRepository(root.clone()))?;
+        let no_repository = || InitError::NoRepository(root.clone());
+        let path = git_path(&root, &["--git-path", "hooks/pre-commit"]).ok_or_else(no_repository)?;
+        let common = git_path(&root, &["--git-common-dir"]).ok_or_else(no_repository)?;
         let text = filled(include_str!("files/pre-commit.sh"));
         let merge = "call `cargo lmem` in it";
-        planned.push(Planned { path, text, is_program: true, next: "", merge });
+        // `core.hooksPath` may name any folder: one of all repositories is no place for the hook of one.
+        planned.push(Planned { path, text, is_program: true, places: vec![root.clone(), common], next: "", merge });
     }
     Ok(planned)
 }
@@ -114,10 +120,10 @@ fn fill(text: &str, root: &Path) -> String {
         .replace("{image}", image)
 }
 
-/// Where git looks for the hook: worktrees and `core.hooksPath` have it elsewhere.
-fn hook_path(root: &Path) -> Option<PathBuf> {
+/// A path that git knows: worktrees and `core.hooksPath` have hooks elsewhere.
+fn git_path(root: &Path, question: &[&str]) -> Option<PathBuf> {
     let mut git = Command::new("git");
-    git.current_dir(root).args(["rev-parse", "--git-path", "hooks/pre-commit"]);
+    git.current_dir(root).arg("rev-parse").args(question);
     let output = process::run(&mut git, &[], LIMIT, &AtomicBool::new(false)).ok().filter(process::Output::succeeded)?;
     let path = String::from_utf8(output.stdout).ok()?;
     Some(root.join(path.trim_end_matches('\n')))
@@ -127,7 +133,7 @@ fn hook_path(root: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// It cannot be written, or a link in its path leads out of the repository.
-pub fn write(planned: &Planned, folder: &Path, may_replace: &mut dyn FnMut(&Path) -> bool) -> Result<Fate, InitError> {
+pub fn write(planned: &Planned, may_replace: &mut dyn FnMut(&Path) -> bool) -> Result<Fate, InitError> {
     let path = &planned.path;
     let failed = |error| InitError::Write { path: path.clone(), error };
     // What is there and no text of ours has other contents too.
@@ -138,9 +144,10 @@ pub fn write(planned: &Planned, folder: &Path, may_replace: &mut dyn FnMut(&Path
     if is_there && !may_replace(path) {
         return Ok(Fate::Kept);
     }
-    let parent = path.parent().unwrap_or(folder);
+    let parent = path.parent().unwrap_or(path);
+    // Folders are made only where the last one that is there belongs to the repository.
+    refuse_links(parent.ancestors().find(|folder| folder.exists()).unwrap_or(parent), planned)?;
     fs_err::create_dir_all(parent).map_err(failed)?;
-    refuse_links(parent, &root(folder), planned)?;
     files::write_whole(path, planned.text.as_bytes()).map_err(failed)?;
     if planned.is_program {
         use std::os::unix::fs::PermissionsExt;
@@ -149,15 +156,19 @@ pub fn write(planned: &Planned, folder: &Path, may_replace: &mut dyn FnMut(&Path
     Ok(Fate::Written)
 }
 
-/// A link in a tree of strangers may lead anywhere. Hooks lie where the user's own git says.
-fn refuse_links(parent: &Path, root: &Path, planned: &Planned) -> Result<(), InitError> {
-    let failed = |error| InitError::Write { path: planned.path.clone(), error };
-    let (real, real_root) =
-        (fs_err::canonicalize(parent).map_err(failed)?, fs_err::canonicalize(root).map_err(failed)?);
-    match planned.is_program || real.starts_with(real_root) {
-        true => Ok(()),
-        false => Err(InitError::Outside { path: planned.path.clone(), root: root.to_path_buf() }),
+/// A link in a tree of strangers may lead anywhere.
+fn refuse_links(parent: &Path, planned: &Planned) -> Result<(), InitError> {
+    let real = |path: &Path| {
+        fs_err::canonicalize(path).map_err(|error| InitError::Write { path: planned.path.clone(), error })
+    };
+    let parent = real(parent)?;
+    for place in &planned.places {
+        if parent.starts_with(real(place)?) {
+            return Ok(());
+        }
     }
+    let root = planned.places.first().cloned().unwrap_or_default();
+    Err(InitError::Outside { path: planned.path.clone(), root })
 }
 
 /// Asks on the terminal; whoever cannot be asked has not agreed.

@@ -49,7 +49,7 @@ fn what_is_there_stays_unless_somebody_agrees() {
         folder.path(),
     );
     let planned = planned.unwrap().remove(0);
-    let write = |may| write(&planned, folder.path(), &mut |_| may).unwrap();
+    let write = |may| write(&planned, &mut |_| may).unwrap();
     assert_eq!(write(false), Fate::Written);
     assert_eq!(write(false), Fate::Same);
     fs_err::write(&planned.path, "mine").unwrap();
@@ -64,7 +64,34 @@ fn links_lead_nowhere() {
     let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::os::unix::fs::symlink(elsewhere.path(), folder.path().join(".github")).unwrap();
     let planned = plan(&all(), folder.path()).unwrap().remove(0);
-    let refused = write(&planned, folder.path(), &mut |_| true);
+    let refused = write(&planned, &mut |_| true);
     assert!(matches!(refused, Err(InitError::Outside { .. })), "{refused:?}");
-    assert!(!elsewhere.path().join("workflows/lmem.yml").exists());
+    assert!(fs_err::read_dir(elsewhere.path()).unwrap().next().is_none());
+}
+
+#[test]
+fn a_hook_stays_in_its_repository() {
+    let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let git = |arguments: &[&str]| {
+        assert!(Command::new("git").current_dir(folder.path()).args(arguments).status().unwrap().success());
+    };
+    git(&["init", "--quiet"]);
+    let arguments = InitArgs {
+        github: false,
+        gitlab: false,
+        pre_commit: false,
+        rust_analyzer: false,
+        vscode: false,
+        git_hook: true,
+        ..all()
+    };
+    let hook = || plan(&arguments, folder.path()).unwrap().remove(0);
+    assert_eq!(write(&hook(), &mut |_| false).unwrap(), Fate::Written);
+    assert!(folder.path().join(".git/hooks/pre-commit").is_file());
+    git(&["config", "core.hooksPath", ".husky"]);
+    assert_eq!(write(&hook(), &mut |_| false).unwrap(), Fate::Written);
+    assert!(folder.path().join(".husky/pre-commit").is_file());
+    git(&["config", "core.hooksPath", elsewhere.path().to_str().unwrap()]);
+    assert!(matches!(write(&hook(), &mut |_| true), Err(InitError::Outside { .. })));
+    assert!(!elsewhere.path().join("pre-commit").exists());
 }
