@@ -17,8 +17,6 @@ _cargo_lmem_or_cargo() {
         COMP_WORDS=("${words[@]}")
         COMP_CWORD=$((COMP_CWORD - 1))
         _cargo_lmem cargo-lmem "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
-    elif declare -F _cargo_without_lmem > /dev/null; then
-        _cargo_without_lmem "$@"
     elif declare -F _cargo > /dev/null; then
         _cargo "$@"
     fi
