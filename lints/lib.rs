@@ -33,6 +33,10 @@ pub use registry::{
     would_claim,
 };
 
+/// The version of the rules, which `--version` and SARIF tell: it rises when a lint comes, goes, gets another name or level, or
+/// finds other things in the same code, so that a baseline of older rules is known as one.
+pub const RULE_SET: u32 = 1;
+
 /// All lints, in the order in which they run. The first one with a finding claims the object, so more specific causes
 /// come first. The last one claims everything else, so that the bytes add up.
 pub static ALL: &[&Lint] = &[

@@ -150,6 +150,18 @@ mod tests {
         assert_eq!(levels.level(lint), Level::Forbid);
     }
 
+    /// Who changes this list raises `RULE_SET`, and adds the line for it.
+    #[test]
+    fn the_version_of_the_rules_rises_with_them() {
+        let rules: Vec<String> = crate::ALL.iter().map(|lint| format!("{} {}", lint.name, lint.level.name())).collect();
+        let hash = rules
+            .join("\n")
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let known = [(1, 0x8692_b01d_ba26_87a6)];
+        assert_eq!(known.last(), Some(&(crate::RULE_SET, hash)), "{hash:#x}");
+    }
+
     #[test]
     fn names_are_found_in_every_spelling() {
         assert!(find("dynamic-index").is_some() && find("lmem::dynamic_index").is_some());

@@ -382,25 +382,6 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An identifier that survives moved lines: a hash of the lint, the file, the text of the marked lines, and the
-    /// variable. Identical problems in one file have the same fingerprint; baselines count them.
-    pub fn fingerprint(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        let mut part = |text: &str| {
-            hasher.update(text.trim().as_bytes());
-            hasher.update(b"\0");
-        };
-        part(&self.code.id());
-        if let Some(label) = &self.primary {
-            part(&label.span.file.display);
-            part(label.span.file.line_text(label.span.start_line()).unwrap_or(""));
-        }
-        if let Some(evidence) = &self.evidence {
-            part(evidence.variable.as_deref().unwrap_or(""));
-        }
-        hasher.finalize().to_hex()[..16].to_string()
-    }
-
     /// Sort key of a report among diagnostics with an equal `score`.
     pub fn place(&self) -> (Option<(&str, usize)>, String) {
         let place = self.primary.as_ref().map(|label| (label.span.file.display.as_str(), label.span.start));
