@@ -1,5 +1,6 @@
 //! One run of `cargo lmem check`: from the command line to a report, stage by stage.
 
+mod budgets;
 mod builds;
 mod failures;
 mod findings;
@@ -308,7 +309,7 @@ fn check_once(
         failures::one_for_each_cause(&mut reports, toolkit, cancel);
     }
     let extent = suppress::Extent {
-        root: &workspace.root,
+        workspace: &workspace,
         some_kernels: shared.kernels.is_some() || was_interrupted,
         some_files: !arguments.paths.is_empty() || !arguments.package.is_empty(),
     };

@@ -1,6 +1,7 @@
 //! The nouns that all stages share: source files and spans, diagnostics and edits, architectures, and the few functions that
 //! touch the world with care.
 
+pub mod budget;
 pub mod casts;
 pub mod diagnostic;
 pub mod digest;
