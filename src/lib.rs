@@ -8,6 +8,7 @@ pub mod compile;
 pub mod explain;
 pub mod fix;
 pub mod gate;
+pub mod git;
 pub mod report;
 pub mod run;
 pub mod sandbox;

@@ -9,7 +9,7 @@ use lmem_project::discover::Workspace;
 
 use super::{CheckError, Talk};
 use crate::cli::CheckArgs;
-use crate::gate::{Baseline, BaselineError, DEFAULT_NAME};
+use crate::gate::{Against, Baseline, BaselineError, DEFAULT_NAME};
 
 /// What a run has to do with a baseline.
 pub enum Known {
@@ -62,7 +62,7 @@ impl Known {
         match self {
             Self::Nothing => return Ok(()),
             Self::Compare(baseline) => {
-                let mut tally = baseline.apply(&mut report.diagnostics);
+                let mut tally = baseline.apply(&mut report.diagnostics, Against::Baseline);
                 if !is_whole {
                     // What was not looked at is not gone.
                     tally.gone = 0;

@@ -16,6 +16,7 @@ mod only;
 mod progress;
 mod prove;
 mod remarks;
+mod since;
 mod suppress;
 mod target;
 mod unit;
@@ -23,7 +24,7 @@ mod unit;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -36,6 +37,7 @@ use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
 use lmem_base::diagnostic::{Diagnostic, FlagOrigin, Report, Summary};
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
+use lmem_base::places;
 use lmem_extract::Extraction;
 use lmem_lints::{self, Levels, remark};
 use lmem_project::build_flags::CaptureError;
@@ -50,15 +52,18 @@ use crate::compile::unit::{Compiler, Shown, Target};
 use crate::fix::vcs::{VcsError, VcsRules};
 use crate::fix::write::WriteError;
 use crate::gate::BaselineError;
+use crate::git::GitError;
 use crate::run::RunError;
 use crate::sandbox::Sandbox;
 use crate::{fix, report};
 use progress::Progress;
+use since::Since;
 use unit::{Shared, UnitReport, check_unit};
 
 pub use findings::Findings;
 pub use fixing::Fixes;
 pub use level_here::levels_here;
+pub use since::Revision;
 pub use unit::{ArtifactSource, Compilers, MARKS_SPILLS, Sourced, register_flag};
 
 /// Why a run could not start.
@@ -82,6 +87,8 @@ pub enum CheckError {
     Write(#[from] WriteError),
     #[error(transparent)]
     Baseline(BaselineError),
+    #[error(transparent)]
+    Git(GitError),
     #[error("the current folder cannot be used")]
     Folder(#[source] std::io::Error),
     #[error("`--kernel {glob}` matches no kernel{}", near_kernel(.glob, .names))]
@@ -100,6 +107,7 @@ impl CheckError {
         match self {
             Self::Toolkit(error) => error.hints(),
             Self::Baseline(error) => error.hints(),
+            Self::Git(error) => error.hints(),
             Self::NoKernel { names, .. } if names.is_empty() => {
                 vec!["no kernel was compiled: templates are, where something instantiates them".to_string()]
             }
@@ -182,6 +190,17 @@ pub struct Surroundings<'a> {
     pub recorded: Option<(Toolkit, &'a dyn ArtifactSource)>,
     /// A command whose kernels are checked, in place of those of the workspace.
     pub program: Option<&'a [OsString]>,
+    /// The files are those of a revision, and stand for the user's own.
+    pub revision: Option<&'a Revision>,
+    /// Units of these files alone are meant.
+    pub only: Option<&'a BTreeSet<PathBuf>>,
+}
+
+impl Surroundings<'_> {
+    fn current(&self) -> Result<PathBuf, CheckError> {
+        let current = self.current_folder.map_or_else(std::env::current_dir, |folder| Ok(folder.to_path_buf()));
+        current.map_err(CheckError::Folder)
+    }
 }
 
 /// Runs a check.
@@ -202,14 +221,24 @@ pub fn check_in(
     cancel: &AtomicBool,
 ) -> Result<Outcome, CheckError> {
     let talk = Talk { quiet: arguments.quiet, verbosity: arguments.verbose };
+    let since = Since::of(arguments, &surroundings, cancel, &talk)?;
+    if let Some((revision, current, moved)) = since.as_ref().and_then(Since::staged) {
+        let here = Surroundings { current_folder: Some(&current), revision: Some(revision), ..surroundings };
+        let mut outcome = check_once(&here, &moved, since.as_ref(), None, cancel, &talk)?;
+        // What is shown beside the findings is the user's.
+        outcome.workspace = outcome.workspace.moved(|path| revision.origin(path));
+        return Ok(outcome);
+    }
     let writes = arguments.fix && !arguments.diff;
     // Edits of ours are no reason to refuse the tree.
-    let outcome = check_once(&surroundings, arguments, writes.then(|| fixing::vcs_rules(arguments)), cancel, &talk)?;
+    let rules = writes.then(|| fixing::vcs_rules(arguments));
+    let outcome = check_once(&surroundings, arguments, since.as_ref(), rules, cancel, &talk)?;
     match writes {
         true => {
             // Edits change no flags.
             let again = CheckArgs { capture: false, ..arguments.clone() };
-            fixing::converge(outcome, || check_once(&surroundings, &again, None, cancel, &talk), cancel, &talk)
+            let again = || check_once(&surroundings, &again, since.as_ref(), None, cancel, &talk);
+            fixing::converge(outcome, again, cancel, &talk)
         }
         false => Ok(outcome),
     }
@@ -218,12 +247,12 @@ pub fn check_in(
 fn check_once(
     surroundings: &Surroundings<'_>,
     arguments: &CheckArgs,
+    since: Option<&Since>,
     rules: Option<VcsRules>,
     cancel: &AtomicBool,
     talk: &Talk,
 ) -> Result<Outcome, CheckError> {
-    let current = surroundings.current_folder.map_or_else(std::env::current_dir, |folder| Ok(folder.to_path_buf()));
-    let current = current.map_err(CheckError::Folder)?;
+    let current = surroundings.current()?;
     let kernels = arguments.kernel.as_deref().map(Glob::new).transpose();
     let kernels =
         kernels.map_err(|error| CheckError::Usage(format!("`--kernel`: {error}")))?.map(|glob| glob.compile_matcher());
@@ -238,7 +267,11 @@ fn check_once(
     let extra_flags = arguments.extra_flags(&current).map_err(CheckError::Usage)?;
     let memory = memory(arguments, &current).filter(|_| surroundings.recorded.is_none());
     let scope = Scope { memory: memory.clone().map(|memory| memory as Arc<dyn Remember>), ..arguments.scope(&current) };
-    let workspace = Workspace { extra_flags, build_folders, ..gather::workspace(&scope, surroundings.program)? };
+    let mut workspace = Workspace { extra_flags, build_folders, ..gather::workspace(&scope, surroundings.program)? };
+    if let Some(revision) = surroundings.revision {
+        // What git does not have (submodules, headers that a build makes) lies in the user's own tree.
+        workspace.places = workspace.places.and([places::tree_of(&revision.top)]);
+    }
     memory.iter().for_each(|memory| memory.finish());
     rules.map_or(Ok(()), |rules| fix::refuse(&workspace.root, rules, cancel))?;
     let levels = all_levels(arguments, &workspace)?;
@@ -249,13 +282,17 @@ fn check_once(
         architectures: &architectures,
         workspace: &workspace,
         is_recorded: surroundings.recorded.is_some(),
+        revision: surroundings.revision,
         cache: cache.as_ref().filter(|_| surroundings.recorded.is_none()),
         cancel,
         talk,
     };
-    let gather::Gathered { extraction, toolkit: found, ended } = gatherer.gather(surroundings.program)?;
+    let gather::Gathered { mut extraction, toolkit: found, ended } = gatherer.gather(surroundings.program)?;
     workspace.notes.iter().for_each(|note| talk.detail(&format!("note: {note}")));
     workspace.left_out.iter().for_each(|note| talk.note(note));
+    if let Some(only) = surroundings.only {
+        extraction.units.retain(|unit| only.contains(&unit.path()));
+    }
     if extraction.units.is_empty() {
         if surroundings.program.is_none() {
             talk.note("no CUDA source was found");
@@ -317,6 +354,7 @@ fn check_once(
         return Err(no_kernel(glob, &reports));
     }
     let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
+    let changed = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();
     say_what_happened(&jobs, &reports, talk);
     builds::name_builds(&jobs, &mut reports);
     let summary = summarize(&jobs, &reports);
@@ -332,7 +370,10 @@ fn check_once(
     if was_interrupted && arguments.write_baseline {
         return Err(CheckError::Interrupted);
     }
-    let is_whole = known::is_whole(arguments) && !failed && !was_interrupted;
+    if let Some(since) = since {
+        since.judge(&mut report, &changed, &workspace, cancel, talk)?;
+    }
+    let is_whole = since.is_none() && known::is_whole(arguments) && !failed && !was_interrupted;
     known.judge(&mut report, is_whole, &workspace, talk)?;
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
     let fixes = prove::prove(&mut report, &run)?;

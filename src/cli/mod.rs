@@ -180,6 +180,13 @@ pub struct CheckArgs {
     #[arg(long, help_heading = "Baseline", conflicts_with_all = ["baseline", "write_baseline"])]
     pub no_baseline: bool,
 
+    /// Only what changed since a revision: findings that the working tree has and the revision does not, or that take more
+    #[arg(long, value_name = "REV", help_heading = "Baseline", conflicts_with_all = ["write_baseline", "capture"])]
+    pub changed_since: Option<String>,
+    /// The same for the next commit: the staged files, compared with HEAD or with --changed-since
+    #[arg(long, help_heading = "Baseline", conflicts_with_all = ["write_baseline", "capture", "fix", "diff"])]
+    pub staged: bool,
+
     /// Write the proven suggestions that keep the meaning into the files, until nothing is left to be done
     #[arg(long, help_heading = "Suggestions", conflicts_with = "no_verify")]
     pub fix: bool,

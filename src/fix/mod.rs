@@ -1,6 +1,5 @@
 //! Writing proven suggestions into the files of the workspace, or as a patch.
 
-mod git;
 mod patch;
 pub mod vcs;
 pub mod write;

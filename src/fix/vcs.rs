@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use thiserror::Error;
 
-use super::git;
+use crate::git;
 
 /// Folders of other version control systems; like cargo, we only ask git for what is changed.
 const OTHER_SYSTEMS: [&str; 4] = [".hg", ".pijul", ".fslckout", ".jj"];

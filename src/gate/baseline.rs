@@ -87,7 +87,37 @@ pub struct Baseline {
     ceilings: BTreeMap<Key, BTreeMap<String, u64>>,
 }
 
+/// What findings are held against, for the words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Against<'a> {
+    Baseline,
+    /// A revision, as the user calls it.
+    Revision(&'a str),
+}
+
+impl Against<'_> {
+    fn more(self, now: u64, architecture: &str, before: u64) -> String {
+        match self {
+            Self::Baseline => format!("{now} bytes on {architecture}: the baseline has {before}"),
+            Self::Revision(name) => format!("{now} bytes on {architecture}: `{name}` has {before}"),
+        }
+    }
+
+    fn new(self) -> String {
+        match self {
+            Self::Baseline => "it is not in the baseline".to_string(),
+            Self::Revision(name) => format!("`{name}` does not have it"),
+        }
+    }
+}
+
 impl Baseline {
+    /// The same findings in files that are called otherwise.
+    pub fn with_files(self, name: impl Fn(&str) -> String) -> Self {
+        let renamed = |(key, bytes): (Key, _)| (Key { file: name(&key.file), ..key }, bytes);
+        Self { ceilings: self.ceilings.into_iter().map(renamed).collect() }
+    }
+
     /// The findings of a report.
     pub fn of(diagnostics: &[Diagnostic]) -> Self {
         let mut baseline = Self::default();
@@ -167,7 +197,7 @@ impl Baseline {
 
     /// Leaves what is new, or takes more than it did, as errors; what is known goes. A finding of several kernels keeps those
     /// that it is new for.
-    pub fn apply(&self, diagnostics: &mut Vec<Diagnostic>) -> BaselineTally {
+    pub fn apply(&self, diagnostics: &mut Vec<Diagnostic>, against: Against<'_>) -> BaselineTally {
         let now = Self::of(diagnostics);
         let mut tally = BaselineTally::default();
         for (key, bytes) in &self.ceilings {
@@ -180,11 +210,18 @@ impl Baseline {
             }
         }
         let all = std::mem::take(diagnostics);
-        *diagnostics = all.into_iter().filter_map(|diagnostic| self.judge(diagnostic, &now, &mut tally)).collect();
+        *diagnostics =
+            all.into_iter().filter_map(|diagnostic| self.judge(diagnostic, &now, against, &mut tally)).collect();
         tally
     }
 
-    fn judge(&self, mut diagnostic: Diagnostic, now: &Self, tally: &mut BaselineTally) -> Option<Diagnostic> {
+    fn judge(
+        &self,
+        mut diagnostic: Diagnostic,
+        now: &Self,
+        against: Against<'_>,
+        tally: &mut BaselineTally,
+    ) -> Option<Diagnostic> {
         if !matches!(diagnostic.code, Code::Lint(_)) {
             return Some(diagnostic);
         }
@@ -196,7 +233,7 @@ impl Baseline {
                 (Some(ceiling), now) if now <= ceiling => false,
                 (Some(ceiling), now) => {
                     is_worse = true;
-                    notes.push(format!("{now} bytes on {architecture}: the baseline has {ceiling}"));
+                    notes.push(against.more(now, architecture, ceiling));
                     true
                 }
                 (None, _) => true,
@@ -219,7 +256,7 @@ impl Baseline {
             true => tally.worse += 1,
             false => {
                 tally.new += 1;
-                notes.push("it is not in the baseline".to_string());
+                notes.push(against.new());
             }
         }
         diagnostic.notes.extend(notes);
@@ -259,7 +296,7 @@ mod tests {
 
     fn judged(known: &[(u64, &str)], now: &[(u64, &str)]) -> (BaselineTally, Vec<Diagnostic>) {
         let mut now = found(now);
-        let tally = Baseline::of(&found(known)).apply(&mut now);
+        let tally = Baseline::of(&found(known)).apply(&mut now, Against::Baseline);
         (tally, now)
     }
 
@@ -287,16 +324,16 @@ mod tests {
         };
         let baseline = Baseline::of(&[with_bytes(128)]);
         let mut more = vec![with_bytes(192)];
-        let tally = baseline.apply(&mut more);
+        let tally = baseline.apply(&mut more, Against::Baseline);
         assert_eq!((tally.worse, more[0].severity), (1, Severity::Error));
         assert!(more[0].notes.contains(&"192 bytes on sm_90: the baseline has 128".to_string()), "{:?}", more[0].notes);
         let mut less = vec![with_bytes(64)];
-        let tally = baseline.apply(&mut less);
+        let tally = baseline.apply(&mut less, Against::Baseline);
         assert_eq!((tally.known, tally.smaller, tally.gone, less.len()), (1, 1, 0, 0));
-        assert_eq!(baseline.apply(&mut Vec::new()).gone, 1);
+        assert_eq!(baseline.apply(&mut Vec::new(), Against::Baseline).gone, 1);
         // A second array of that name takes room of its own.
         let mut twice = vec![with_bytes(128), with_bytes(128)];
-        assert_eq!(baseline.apply(&mut twice).worse, 2);
+        assert_eq!(baseline.apply(&mut twice, Against::Baseline).worse, 2);
     }
 
     #[test]

@@ -436,6 +436,9 @@ pub struct Summary {
     /// What the baseline did to the findings, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineTally>,
+    /// What an older revision did to them, where the run compares with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<SinceTally>,
     /// Ctrl-C ended the run.
     pub interrupted: bool,
     /// `cargo check`, which ran first, found errors.
@@ -461,6 +464,17 @@ pub struct BaselineTally {
     pub smaller: usize,
     /// Entries that nothing was found for.
     pub gone: usize,
+}
+
+/// What became of a run's findings beside those of an older revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SinceTally {
+    /// As the user calls it.
+    pub revision: String,
+    /// Units that the change reaches; nothing else was looked for in the revision.
+    pub changed_units: usize,
+    #[serde(flatten)]
+    pub tally: BaselineTally,
 }
 
 /// What edits of files amount to.
