@@ -15,7 +15,7 @@ use cargo_lmem::check::{CheckError, Outcome, Surroundings, check_in};
 use cargo_lmem::cli::{
     CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, MessageFormat, RunArgs,
 };
-use cargo_lmem::{cache, cli, compile, fix, report, run, with_check};
+use cargo_lmem::{cache, cli, compile, fix, git, report, run, with_check};
 use cuda_toolkit::ToolkitError;
 use lmem_base::diagnostic::Severity;
 use lmem_base::{files, say};
@@ -276,7 +276,7 @@ fn run_cache(arguments: &CacheArgs) -> Exit {
         }
         CacheCommand::Clear => {
             // What builds were seen to do, and texts of programs, are found out again as compilations are.
-            let mut folders = [folder, build_flags::folder(&root), run::folder(&root)].into_iter();
+            let mut folders = [folder, build_flags::folder(&root), run::folder(&root), git::folder(&root)].into_iter();
             let result = folders.try_for_each(|folder| cache::clear(&folder));
             result.map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)
         }

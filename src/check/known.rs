@@ -11,6 +11,9 @@ use super::{CheckError, Talk};
 use crate::cli::CheckArgs;
 use crate::gate::{Against, Baseline, BaselineError, DEFAULT_NAME};
 
+/// Entries of the baseline that are named; JSON has all.
+const SHOWN_ENTRIES: usize = 5;
+
 /// What a run has to do with a baseline.
 pub enum Known {
     Nothing,
@@ -66,6 +69,13 @@ impl Known {
                 if !is_whole {
                     // What was not looked at is not gone.
                     tally.gone = 0;
+                    tally.improved.retain(|entry| !entry.now.is_empty());
+                }
+                for entry in tally.improved.iter().take(SHOWN_ENTRIES) {
+                    talk.note(&format!("the baseline can be tightened: {entry}"));
+                }
+                if let Some(more) = tally.improved.len().checked_sub(SHOWN_ENTRIES + 1) {
+                    talk.note(&format!("and {} more entries of it", more + 1));
                 }
                 report.summary.baseline = Some(tally);
             }

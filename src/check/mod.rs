@@ -1,5 +1,6 @@
 //! One run of `cargo lmem check`: from the command line to a report, stage by stage.
 
+mod allowing;
 mod budgets;
 mod builds;
 mod failures;
@@ -34,7 +35,7 @@ use globset::Glob;
 use thiserror::Error;
 
 use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
-use lmem_base::diagnostic::{Diagnostic, FlagOrigin, Report, Summary};
+use lmem_base::diagnostic::{Code, Diagnostic, FlagOrigin, Report, Severity, Summary};
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
 use lmem_base::places;
@@ -229,6 +230,10 @@ pub fn check_in(
         outcome.workspace = outcome.workspace.moved(|path| revision.origin(path));
         return Ok(outcome);
     }
+    if let Some(reason) = &arguments.add_allow {
+        let check = |rules| check_once(&surroundings, arguments, since.as_ref(), rules, cancel, &talk);
+        return allowing::add_comments(check, arguments, reason, &talk);
+    }
     let writes = arguments.fix && !arguments.diff;
     // Edits of ours are no reason to refuse the tree.
     let rules = writes.then(|| fixing::vcs_rules(arguments));
@@ -361,7 +366,8 @@ fn check_once(
     let failed = reports.iter().any(|report| report.failed);
     let diagnostics = jobs.iter().zip(&mut reports).map(|(job, report)| {
         let diagnostics = std::mem::take(&mut report.diagnostics);
-        diagnostics.into_iter().filter_map(|diagnostic| remarks::leveled(diagnostic, job.levels)).collect()
+        let leveled = |diagnostic| leveled_by_place(diagnostic, job, arguments, &workspace);
+        diagnostics.into_iter().filter_map(leveled).collect()
     });
     let diagnostics = diagnostics.collect();
     let compiled = only::compiled(&reports);
@@ -426,40 +432,50 @@ fn cache_of(arguments: &CheckArgs, root: &Path) -> Option<Cache> {
     Some(Cache::new(cache::folder(&folder), root))
 }
 
-/// Levels for each package, by the address of its settings: the command line over the manifest.
+/// Levels for each package, by the address of its settings: the command line over the manifest. Tables for files are between
+/// the two.
 struct AllLevels {
     by_config: BTreeMap<usize, Levels>,
+    /// Of files that have some of their own, headers too where findings are in them.
+    by_file: BTreeMap<PathBuf, Levels>,
     default: Levels,
 }
 
 impl AllLevels {
     /// Whether a lint is heard anywhere.
     fn warns_of(&self, name: &str) -> bool {
-        let levels = self.by_config.values().chain([&self.default]);
+        let levels = self.by_config.values().chain(self.by_file.values()).chain([&self.default]);
         lmem_lints::find(name).is_some_and(|lint| levels.into_iter().any(|levels| levels.level(lint) != Level::Allow))
     }
 
-    fn of(&self, config: Option<&Arc<PackageConfig>>) -> &Levels {
-        config.and_then(|config| self.by_config.get(&(Arc::as_ptr(config) as usize))).unwrap_or(&self.default)
+    fn of(&self, config: Option<&Arc<PackageConfig>>, file: &Path) -> &Levels {
+        let of_config = || self.by_config.get(&(Arc::as_ptr(config?) as usize));
+        self.by_file.get(file).or_else(of_config).unwrap_or(&self.default)
     }
 }
 
 fn all_levels(arguments: &CheckArgs, workspace: &Workspace) -> Result<AllLevels, CheckError> {
     let known = lmem_lints::names_with_levels();
-    let mut by_config = BTreeMap::new();
+    let (mut by_config, mut by_file) = (BTreeMap::new(), BTreeMap::new());
     for file in &workspace.files {
         file.config.validate_lints(&known)?;
         if let std::collections::btree_map::Entry::Vacant(entry) = by_config.entry(Arc::as_ptr(&file.config) as usize) {
-            entry.insert(levels(arguments, Some(&file.config))?);
+            entry.insert(levels(arguments, Some(&file.config), None)?);
+        }
+        if file.config.lints_of(&file.path).next().is_some() {
+            by_file.insert(file.path.clone(), levels(arguments, Some(&file.config), Some(&file.path))?);
         }
     }
-    Ok(AllLevels { by_config, default: levels(arguments, None)? })
+    Ok(AllLevels { by_config, by_file, default: levels(arguments, None, None)? })
 }
 
-fn levels(arguments: &CheckArgs, config: Option<&PackageConfig>) -> Result<Levels, CheckError> {
+fn levels(arguments: &CheckArgs, config: Option<&PackageConfig>, file: Option<&Path>) -> Result<Levels, CheckError> {
     let mut levels = Levels::default();
     for (lint, level) in config.map(|config| &config.lints).into_iter().flatten() {
         levels.set(lint, *level);
+    }
+    for (lint, level) in config.zip(file).into_iter().flat_map(|(config, file)| config.lints_of(file)) {
+        levels.set(lint, level);
     }
     let denied = arguments.denied();
     let typed = [
@@ -474,6 +490,29 @@ fn levels(arguments: &CheckArgs, config: Option<&PackageConfig>) -> Result<Level
         }
     }
     Ok(levels)
+}
+
+/// A finding in a header has the level that the settings of the unit give for the header.
+fn leveled_by_place(
+    mut diagnostic: Diagnostic,
+    job: &Job<'_>,
+    arguments: &CheckArgs,
+    workspace: &Workspace,
+) -> Option<Diagnostic> {
+    let Code::Lint(name) = diagnostic.code else { return remarks::leveled(diagnostic, job.levels) };
+    let file = diagnostic.primary.as_ref().map(|label| label.span.file.path.clone());
+    let config = config_of(job.unit, workspace).filter(|config| config.has_lints_of_files());
+    let (Some(config), Some(file)) = (config, file.filter(|file| *file != job.unit.path())) else {
+        return Some(diagnostic);
+    };
+    if config.lints_of(&file).next().is_none() {
+        return Some(diagnostic);
+    }
+    // Names on the command line were found to be known before.
+    let levels = levels(arguments, Some(config), Some(&file)).ok()?;
+    let is_minor = diagnostic.severity == Severity::Note;
+    diagnostic.severity = levels.severity(lmem_lints::find(name)?, is_minor)?;
+    Some(diagnostic)
 }
 
 fn known_lint(name: &str) -> Result<String, CheckError> {
@@ -510,7 +549,7 @@ fn jobs<'a>(
                 [] => configured.iter().map(ToString::to_string).collect(),
                 typed => typed.to_vec(),
             };
-            jobs.extend(job_of(unit, code, &asked_for, toolkit, levels.of(config), talk));
+            jobs.extend(job_of(unit, code, &asked_for, toolkit, levels.of(config, &unit.path()), talk));
             continue;
         }
         let architectures = match (typed.is_empty(), configured.is_empty(), built.is_empty()) {
@@ -521,7 +560,7 @@ fn jobs<'a>(
         };
         for architecture in architectures.into_iter().filter(|name| !is_never_compiled(unit, name)) {
             let target = Target { toolkit: Arc::clone(toolkit), architecture };
-            jobs.push(Job { unit, target, levels: levels.of(config) });
+            jobs.push(Job { unit, target, levels: levels.of(config, &unit.path()) });
         }
     }
     jobs
@@ -689,7 +728,8 @@ fn leveled_by_file(remark: Diagnostic, workspace: &Workspace, levels: &AllLevels
     let near = path.and_then(|path| path.parent());
     let around = || workspace.files.iter().find(|file| near.is_some_and(|folder| file.path.starts_with(folder)));
     let file = own.or_else(around).or(workspace.files.first());
-    remarks::leveled(remark, levels.of(file.map(|file| &file.config)))
+    let place = path.or(file.map(|file| &file.path)).cloned().unwrap_or_default();
+    remarks::leveled(remark, levels.of(file.map(|file| &file.config), &place))
 }
 
 /// Whether `--kernel` left nothing of what compiled.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use lmem_base::diagnostic::{BaselineTally, Code, Diagnostic, Severity};
+use lmem_base::diagnostic::{BaselineTally, Code, Diagnostic, ImprovedEntry, Severity};
 use lmem_base::places;
 use serde::{Deserialize, Serialize};
 
@@ -200,14 +200,18 @@ impl Baseline {
     pub fn apply(&self, diagnostics: &mut Vec<Diagnostic>, against: Against<'_>) -> BaselineTally {
         let now = Self::of(diagnostics);
         let mut tally = BaselineTally::default();
-        for (key, bytes) in &self.ceilings {
-            match now.ceilings.get(key) {
+        for (key, before) in &self.ceilings {
+            let found = now.ceilings.get(key);
+            let is_less =
+                |(name, ceiling): (&String, &u64)| found.and_then(|now| now.get(name)).is_some_and(|now| now < ceiling);
+            match found {
                 None => tally.gone += 1,
-                Some(now) => {
-                    let is_less = |(name, ceiling): (&String, &u64)| now.get(name).is_some_and(|now| now < ceiling);
-                    tally.smaller += usize::from(bytes.iter().any(is_less));
-                }
+                Some(_) if before.iter().any(is_less) => tally.smaller += 1,
+                Some(_) => continue,
             }
+            let Key { lint, file, kernel, variable } = key.clone();
+            let (before, now) = (before.clone(), found.cloned().unwrap_or_default());
+            tally.improved.push(ImprovedEntry { lint, file, kernel, variable, before, now });
         }
         let all = std::mem::take(diagnostics);
         *diagnostics =
@@ -330,7 +334,12 @@ mod tests {
         let mut less = vec![with_bytes(64)];
         let tally = baseline.apply(&mut less, Against::Baseline);
         assert_eq!((tally.known, tally.smaller, tally.gone, less.len()), (1, 1, 0, 0));
-        assert_eq!(baseline.apply(&mut Vec::new(), Against::Baseline).gone, 1);
+        assert_eq!(tally.improved.len(), 1);
+        let said = tally.improved[0].to_string();
+        assert!(said.ends_with("(dynamic_index): sm_90 128 → 64 B"), "{said}");
+        let tally = baseline.apply(&mut Vec::new(), Against::Baseline);
+        assert_eq!(tally.gone, 1);
+        assert!(tally.improved[0].to_string().ends_with("(dynamic_index): gone"));
         // A second array of that name takes room of its own.
         let mut twice = vec![with_bytes(128), with_bytes(128)];
         assert_eq!(baseline.apply(&mut twice, Against::Baseline).worse, 2);

@@ -157,20 +157,20 @@ fn notes(summary: &Summary) -> Vec<String> {
 
 /// `12 known findings, not shown; 1 new, 2 worse`
 fn beside_baseline(tally: &BaselineTally) -> String {
-    let BaselineTally { known, new, worse, smaller, gone } = *tally;
+    let BaselineTally { known, new, worse, smaller, gone, .. } = *tally;
     let mut text = format!("{}, not shown", plural(known as u64, "known finding"));
     if new + worse > 0 {
         text.push_str(&format!("; {new} new, {worse} worse"));
     }
     if smaller + gone > 0 {
-        text.push_str(&format!("; {gone} gone and {smaller} smaller: `--write-baseline` tightens it"));
+        text.push_str(&format!("; {gone} gone, {smaller} smaller: tighten with `--write-baseline`"));
     }
     text
 }
 
 /// ``with `HEAD`: 3 changed sources, 12 findings as before, not shown; 1 new, 2 worse``
 fn beside_revision(since: &SinceTally) -> String {
-    let BaselineTally { known, new, worse, smaller, gone } = since.tally;
+    let BaselineTally { known, new, worse, smaller, gone, .. } = since.tally;
     let (changed, known) = (plural(since.changed_units as u64, "changed source"), plural(known as u64, "finding"));
     let mut text = format!("with `{}`: {changed}, {known} as before, not shown", since.revision);
     if new + worse > 0 {

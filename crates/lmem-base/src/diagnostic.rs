@@ -453,7 +453,7 @@ impl Summary {
 }
 
 /// What became of a run's findings beside a baseline.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct BaselineTally {
     /// Findings that are in it, and are not shown.
     pub known: usize,
@@ -464,6 +464,37 @@ pub struct BaselineTally {
     pub smaller: usize,
     /// Entries that nothing was found for.
     pub gone: usize,
+    /// These and the smaller ones, one by one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub improved: Vec<ImprovedEntry>,
+}
+
+/// An entry of a baseline that is more than is needed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ImprovedEntry {
+    pub lint: String,
+    pub file: String,
+    /// Empty for what is said of a file's options.
+    pub kernel: String,
+    pub variable: Option<String>,
+    /// By architecture.
+    pub before: BTreeMap<String, u64>,
+    /// On the architectures of the run; empty where nothing was found any more.
+    pub now: BTreeMap<String, u64>,
+}
+
+impl fmt::Display for ImprovedEntry {
+    /// `` `part` of `scan` in `a.cu` (dynamic_index): sm_90 64 → 32 B ``
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let owner = [self.variable.as_ref(), Some(&self.kernel)].into_iter().flatten().filter(|name| !name.is_empty());
+        let owner: Vec<String> = owner.map(|name| format!("`{name}`")).collect();
+        let owner = if owner.is_empty() { String::new() } else { format!("{} in ", owner.join(" of ")) };
+        write!(f, "{owner}`{}` ({}): ", self.file, self.lint)?;
+        let smaller = self.now.iter().filter_map(|(name, now)| Some((name, self.before.get(name)?, now)));
+        let smaller = smaller.filter(|(_, before, now)| now < before);
+        let figures: Vec<String> = smaller.map(|(name, before, now)| format!("{name} {before} → {now} B")).collect();
+        if figures.is_empty() { f.write_str("gone") } else { f.write_str(&figures.join(", ")) }
+    }
 }
 
 /// What became of a run's findings beside those of an older revision.

@@ -29,6 +29,7 @@ use rust::RustText;
 
 pub use kernels::{DeclaredKernel, declared_kernels};
 pub use parse::{DirectiveProblem, Word};
+pub use rust::{RustString, string_around};
 
 /// One comment that was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]

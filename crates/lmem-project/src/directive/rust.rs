@@ -106,6 +106,27 @@ impl<'a> RustText<'a> {
     }
 }
 
+/// A string literal of Rust code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RustString {
+    pub range: Range<usize>,
+    /// What it says, if it is a raw one; else with its escapes.
+    pub text: Range<usize>,
+    /// `r#"…"#`, in which quotation marks may stand.
+    pub is_hashed: bool,
+}
+
+/// The string literal that a byte of Rust code lies in.
+pub fn string_around(text: &str, at: usize) -> Option<RustString> {
+    let rust = RustText::of(text);
+    let range = rust.strings.into_iter().find(|range| range.contains(&at))?;
+    let literal = &text[range.clone()];
+    let hashes = literal.strip_prefix('r').map_or(0, |rest| rest.bytes().take_while(|byte| *byte == b'#').count());
+    let open = literal.find('"')? + 1;
+    let close = literal.len().checked_sub(1 + hashes).filter(|close| *close >= open)?;
+    Some(RustString { text: range.start + open..range.start + close, range, is_hashed: hashes > 0 })
+}
+
 fn quoted(bytes: &[u8], open: usize) -> usize {
     let mut at = open + 1;
     while at < bytes.len() && bytes[at] != b'"' {
