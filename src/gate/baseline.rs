@@ -103,7 +103,7 @@ impl Against<'_> {
         }
     }
 
-    fn new(self) -> String {
+    fn not_there(self) -> String {
         match self {
             Self::Baseline => "it is not in the baseline".to_string(),
             Self::Revision(name) => format!("`{name}` does not have it"),
@@ -260,7 +260,7 @@ impl Baseline {
             true => tally.worse += 1,
             false => {
                 tally.new += 1;
-                notes.push(against.new());
+                notes.push(against.not_there());
             }
         }
         diagnostic.notes.extend(notes);
