@@ -5,6 +5,7 @@
 //! specific cause is named and the bytes add up. `registry` runs the lints; `rewrite` finds the edits.
 
 mod address_escape;
+mod budget_exceeded;
 mod call_frame;
 mod constant_table;
 mod debug_build;
@@ -27,10 +28,14 @@ mod unexplained_local_memory;
 mod vector_reinterpret;
 mod volatile_local;
 
-pub use framework::{Check, Circumstances, Claim, Finding, Levels, Lint, LintContext, UnitContext, remark};
+pub use budget_exceeded::exceeds;
+pub use framework::{
+    BudgetedKernel, BudgetedLimit, Check, Circumstances, Claim, Finding, KernelFigures, Levels, Lint, LintContext,
+    UnitContext, instance, remark,
+};
 pub use registry::{
-    claims, documentation, explains, find, kernel_claims, known_names, names_with_levels, option_claims, unit_claim,
-    would_claim,
+    budget_claim, claims, documentation, explains, find, kernel_claims, known_names, names_with_levels, option_claims,
+    unit_claim, would_claim,
 };
 
 /// The version of the rules, which `--version` and SARIF tell: it rises when a lint comes, goes, gets another name or level, or
@@ -58,5 +63,6 @@ pub static ALL: &[&Lint] = &[
     &ineffective_option::LINT,
     &shared_spill_available::LINT,
     &missing_launch_bounds::LINT,
+    &budget_exceeded::LINT,
     &unexplained_local_memory::LINT,
 ];

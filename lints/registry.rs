@@ -8,7 +8,7 @@ use lmem_unit::{CompilerMessage, TranslationUnit};
 use nv_code::dataflow::may_fuse;
 
 use crate::ALL;
-use crate::framework::{Check, Claim, Finding, Lint, LintContext, UnitContext, is_minor, remark};
+use crate::framework::{BudgetedKernel, Check, Claim, Finding, Lint, LintContext, UnitContext, is_minor, remark};
 
 /// Names of all lints, and the word for all warnings.
 pub fn known_names() -> Vec<&'static str> {
@@ -101,6 +101,15 @@ pub fn option_claims(cx: &UnitContext<'_>) -> Vec<Claim> {
     };
     let claim = |lint| move |finding| Claim { lint, finding, bytes: 0, is_minor: false };
     ALL.iter().copied().flat_map(|lint| claims(lint).into_iter().map(claim(lint))).collect()
+}
+
+/// What is said of a kernel that takes more than it may.
+pub fn budget_claim(kernel: &BudgetedKernel<'_>) -> Option<Claim> {
+    let claim = |lint: &&'static Lint| match lint.check {
+        Check::Budget(check) => Some(Claim { lint, finding: check(kernel)?, bytes: 0, is_minor: false }),
+        _ => None,
+    };
+    ALL.iter().find_map(claim)
 }
 
 /// Whether a lint replaces a compiler's warning by a better message.

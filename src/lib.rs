@@ -8,6 +8,7 @@ pub mod compile;
 pub mod explain;
 pub mod fix;
 pub mod gate;
+pub mod git;
 pub mod in_force;
 pub mod init;
 pub mod lsp;

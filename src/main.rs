@@ -16,7 +16,7 @@ use cargo_lmem::cli::{
     CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, InitArgs, MessageFormat, RunArgs,
 };
 use cargo_lmem::init::{Fate, InitError};
-use cargo_lmem::{cache, cli, compile, fix, in_force, init, lsp, report, run, with_check};
+use cargo_lmem::{cache, cli, compile, fix, git, in_force, init, lsp, report, run, with_check};
 use cuda_toolkit::ToolkitError;
 use lmem_base::diagnostic::Severity;
 use lmem_base::source::display_path;
@@ -357,7 +357,7 @@ fn run_cache(arguments: &CacheArgs) -> Exit {
         }
         CacheCommand::Clear => {
             // What builds were seen to do, and texts of programs, are found out again as compilations are.
-            let mut folders = [folder, build_flags::folder(&root), run::folder(&root)].into_iter();
+            let mut folders = [folder, build_flags::folder(&root), run::folder(&root), git::folder(&root)].into_iter();
             let result = folders.try_for_each(|folder| cache::clear(&folder));
             result.map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)
         }

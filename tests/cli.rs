@@ -344,3 +344,58 @@ fn files_for_others_are_written_once() {
     expect(place.lmem(&["init", "--gitlab", "--force"]).assert(), 0, &["wrote `.gitlab-ci.yml`"]);
     expect(place.lmem(&["init"]).assert(), 2, &["--github"]);
 }
+
+/// Git in a place, with nobody's settings.
+fn git(place: &Place, arguments: &[&str]) {
+    let mut git = std::process::Command::new("git");
+    git.arg("-C").arg(place.path("demo")).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);
+    assert!(git.output().unwrap().status.success(), "{arguments:?}");
+}
+
+#[test]
+fn a_comparison_needs_a_repository_and_a_revision() {
+    let place = Place::new();
+    expect(place.lmem(&["--staged"]).assert(), 2, &["lies in no git repository", "hint: `--baseline FILE`"]);
+    git(&place, &["init", "-q"]);
+    expect(place.lmem(&["--changed-since", "HEAD"]).assert(), 2, &["there is no revision `HEAD`"]);
+    // Before the first commit all that is staged is new.
+    expect(place.lmem(&["--staged"]).assert(), 2, &["there is no `Cargo.toml` or `lmem.toml`"]);
+    git(&place, &["add", "."]);
+    expect(place.lmem(&["--staged"]).assert(), 0, &["no CUDA source was found"]);
+    git(&place, &["commit", "-q", "-m", "one"]);
+    git(&place, &["commit", "-q", "--allow-empty", "-m", "two"]);
+    expect(place.lmem(&["--changed-since", "HEAD~1"]).assert(), 0, &["no CUDA source was found"]);
+    expect(place.lmem(&["--changed-since", "main~9"]).assert(), 2, &["there is no revision `main~9`"]);
+    expect(place.lmem(&["--changed-since=--output=x"]).assert(), 2, &["there is no revision `--output=x`"]);
+    expect(place.lmem(&["--staged", "--fix"]).assert(), 2, &["cannot be used with"]);
+    expect(place.lmem(&["--staged", "--write-baseline"]).assert(), 2, &["cannot be used with"]);
+
+    let shallow = Place::new();
+    fs_err::remove_dir_all(shallow.path("demo")).unwrap();
+    let source = format!("file://{}", place.path("demo").display());
+    let clone = std::process::Command::new("git")
+        .args(["clone", "-q", "--depth", "1", &source])
+        .arg(shallow.path("demo"))
+        .output();
+    assert!(clone.unwrap().status.success());
+    let hint = "`git fetch --unshallow` brings it";
+    expect(shallow.lmem(&["--changed-since", "HEAD~1"]).assert(), 2, &["in this shallow clone", hint]);
+}
+
+#[test]
+fn what_is_not_merged_is_not_checked() {
+    let place = Place::new();
+    git(&place, &["init", "-q", "-b", "main"]);
+    git(&place, &["add", "."]);
+    git(&place, &["commit", "-q", "-m", "one"]);
+    git(&place, &["checkout", "-q", "-b", "other"]);
+    let place = place.write("demo/src/lib.rs", "// other\n");
+    git(&place, &["commit", "-qam", "other"]);
+    git(&place, &["checkout", "-q", "main"]);
+    let place = place.write("demo/src/lib.rs", "// main\n");
+    git(&place, &["commit", "-qam", "main"]);
+    let mut merge = std::process::Command::new("git");
+    merge.arg("-C").arg(place.path("demo")).args(["-c", "user.name=a", "-c", "user.email=a@b", "merge", "-q", "other"]);
+    assert!(!merge.output().unwrap().status.success());
+    expect(place.lmem(&["--staged"]).assert(), 2, &["1 file is not merged yet: `src/lib.rs`"]);
+}

@@ -281,7 +281,7 @@ fn directives() {
         let file = SourceFile::from_text("a.cu", text);
         let mut directives = Directives::default();
         directives.read(&MappedText::from_file(&file), &known_names());
-        directives.read_rust(&file);
+        directives.read_rust(&file, &lmem_lints::names_with_levels());
         drop((directives.errors().to_vec(), directives.unused()));
     });
 }

@@ -22,6 +22,7 @@ const ROOMS: &[&str] = &[
     "src/check/target.rs",
     "src/compile/",
     "src/fix/",
+    "src/git/",
     "src/init/",
     "src/main.rs",
     "src/with_check.rs",

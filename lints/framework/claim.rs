@@ -86,7 +86,8 @@ impl Claim {
     }
 }
 
-fn instance(frame: &KernelFrame, bytes: u64, traffic: (u64, u64), about: &Circumstances<'_>) -> KernelInstance {
+/// A kernel of a unit, of which a diagnostic speaks: its share of the frame, and of the loads and stores.
+pub fn instance(frame: &KernelFrame, bytes: u64, traffic: (u64, u64), about: &Circumstances<'_>) -> KernelInstance {
     let loads = about.unit.launches.iter().filter(|launch| launch.kernel == frame.mangled);
     let mut loaded_at: Vec<Location> = loads.map(|launch| Location::from(&launch.loaded_at)).collect();
     loaded_at.sort();

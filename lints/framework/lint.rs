@@ -3,6 +3,8 @@
 use std::cell::OnceCell;
 
 use cuda_syntax::{Launch, Launches, SyntaxTrees};
+use lmem_base::budget::Limit;
+use lmem_base::diagnostic::ResourceUsage;
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
 use lmem_base::source::Span;
@@ -32,6 +34,43 @@ pub enum Check {
     Options(fn(&UnitContext<'_>) -> Vec<Finding>),
     /// A whole unit, before its kernels; a finding replaces all others of the unit.
     Unit(fn(&TranslationUnit, bool) -> Option<Finding>),
+    /// A kernel on all architectures of a run, beside what somebody wrote down that it may take; claims no bytes.
+    Budget(fn(&BudgetedKernel<'_>) -> Option<Finding>),
+}
+
+/// A kernel, and what it may take.
+pub struct BudgetedKernel<'a> {
+    pub name: &'a str,
+    /// Its name in the source.
+    pub span: Option<&'a Span>,
+    pub budget: &'a [BudgetedLimit],
+    /// What it takes, on each architecture.
+    pub figures: &'a [KernelFigures],
+}
+
+/// A limit, and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BudgetedLimit {
+    pub limit: Limit,
+    /// The comment that has it.
+    pub comment: Option<Span>,
+    /// The setting that has it: its pattern, and the manifest as it is shown.
+    pub setting: Option<(String, String)>,
+}
+
+/// What a kernel takes on an architecture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelFigures {
+    pub architecture: String,
+    pub usage: ResourceUsage,
+    /// ptxas cannot tell the size of the stack.
+    pub stack_is_unknown: bool,
+    /// Threads of a block, where they are known.
+    pub threads: Option<u32>,
+    /// Bytes of shared memory that launches add; `None` where that is only known when the program runs.
+    pub dynamic_shared: Option<u64>,
+    /// Resident blocks (where the block is known), warps, and percent of the warps that an SM holds.
+    pub resident: Option<(Option<u32>, u32, u32)>,
 }
 
 /// Facts on a kernel, for lints.

@@ -15,7 +15,7 @@ pub struct Remark {
 /// The level name for all compiler warnings; each warning has its own code.
 pub const COMPILER_WARNING: &str = "compiler_warning";
 
-pub const ALL: [Remark; 9] = [
+pub const ALL: [Remark; 10] = [
     Remark {
         name: "unused_allow",
         severity: Severity::Warning,
@@ -39,15 +39,26 @@ A `// lmem: expect(…)` comment waits for a finding, and there is none.
 What to do: take the comment away.",
     },
     Remark {
+        name: "unused_budget",
+        severity: Severity::Warning,
+        documentation: "\
+A `// lmem: budget(…)` comment holds for no kernel.
+
+It holds for the kernel below it, up to a blank line at the latest; in Rust code, for the kernels of the string in what follows. A template that
+nothing instantiates is no kernel. Kernels whose names a macro makes are found by words of the macro's call alone.
+
+What to do: write it directly above the kernel, or name the kernel in a `[[package.metadata.lmem.budget]]` of the settings.",
+    },
+    Remark {
         name: "invalid_directive",
         severity: Severity::Warning,
         documentation: "\
 A comment begins with `lmem:`, and is not understood or holds for nothing.
 
-Known are `lmem: allow(LINT, …, reason = \"…\")`, `lmem: expect(…)` and `lmem: allow-file(…)`, behind `//` or inside `/* */`, in CUDA code: a
-`.cu` file, a header, or the text of a kernel string.
+Known are `lmem: allow(LINT, …, reason = \"…\")`, `lmem: expect(…)`, `lmem: allow-file(…)` and `lmem: budget(stack = 0, registers <= 64, …)`,
+behind `//` or inside `/* */`: in a `.cu` file, a header, the text of a kernel string, or beside one in Rust code.
 
-What to do: mend the comment as the message says. Until then it silences nothing.",
+What to do: mend the comment as the message says. Until then it has no effect.",
     },
     Remark {
         name: COMPILER_WARNING,
@@ -62,7 +73,8 @@ silence one number in the build too, add `-diag-suppress NUMBER` to its nvcc fla
         name: "unmatched_setting",
         severity: Severity::Warning,
         documentation: "\
-A pattern of the settings names no file: `exclude`, the `path` of a `[[package.metadata.lmem.file]]`, or `--exclude`.
+A pattern of the settings names no file: `exclude`, the `path` of a `[[package.metadata.lmem.file]]`, or `--exclude`. Or it names no kernel: the
+`kernel` of a `[[package.metadata.lmem.budget]]`.
 
 It is mostly a typing error, by which flags are lost or files are checked that should not be. Patterns are relative to the folder of their
 `Cargo.toml`; `*` stops at `/`, and `**` does not.

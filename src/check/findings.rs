@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use globset::GlobMatcher;
 use serde::{Deserialize, Serialize};
 
-use lmem_base::diagnostic::{Diagnostic, Label};
+use lmem_base::diagnostic::{Diagnostic, KernelInstance, Label};
 use lmem_base::mangling::demangle;
-use lmem_base::source::normalize;
+use lmem_base::source::{Span, normalize};
 use lmem_base::stored::Lazy;
 use lmem_lints::{self, Circumstances, Claim, Levels};
 use lmem_unit::{Artifacts, AsCompiled, TranslationUnit, UnitCode};
@@ -55,6 +55,22 @@ pub struct FrameFindings {
     pub stack_frame: u64,
     pub unexplained_bytes: u64,
     pub diagnostics: Vec<Graded>,
+    /// Of a kernel: what a budget is held against.
+    pub kernel: Option<CheckedKernel>,
+}
+
+/// A kernel that was looked at, for what is said of it beside its frame.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckedKernel {
+    /// As findings name it, without bytes of any.
+    pub instance: KernelInstance,
+    /// Its name in the source, where a line table leads there.
+    pub span: Option<Span>,
+    pub stack_is_unknown: bool,
+    /// Threads of the largest block that is launched, else of the largest that may be.
+    pub threads: Option<u32>,
+    /// Bytes of shared memory that launches add; `None` where that is only known when the program runs.
+    pub dynamic_shared: Option<u64>,
 }
 
 /// A diagnostic that has no level yet.
@@ -122,6 +138,7 @@ impl Findings {
                 continue;
             }
             report.kernels += usize::from(frame.is_entry);
+            report.checked.extend(frame.kernel);
             report.frame_bytes += frame.stack_frame;
             report.unexplained_bytes += frame.unexplained_bytes;
             if !matches!(unit.code, UnitCode::Machine(_)) {

@@ -1,6 +1,7 @@
 //! The texts of a run: those of the workspace with the flags of its builds, or those that a program compiles.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +14,7 @@ use lmem_project::build_flags::{self, Asked, BuildFlags, CaptureError};
 use lmem_project::config::PackageConfig;
 use lmem_project::discover::{DiscoverError, Scope, Workspace, discover};
 
-use super::{CheckError, Talk, not_captured, select_toolkit, target};
+use super::{CheckError, Revision, Talk, not_captured, select_toolkit, target};
 use crate::cache::Cache;
 use crate::cli::CheckArgs;
 use crate::run::{self, RunError};
@@ -45,6 +46,8 @@ pub(super) struct Gatherer<'a> {
     pub workspace: &'a Workspace,
     /// Artifacts are recorded: nothing of this machine counts.
     pub is_recorded: bool,
+    /// The workspace is that of a revision, whose builds are those of the user's tree.
+    pub revision: Option<&'a Revision>,
     pub cache: Option<&'a Cache>,
     pub cancel: &'a AtomicBool,
     pub talk: &'a Talk,
@@ -82,7 +85,7 @@ impl Gatherer<'_> {
             }
             false => {
                 let records = cuda_toolkit::cache_root().ok().filter(|_| !self.is_recorded);
-                (build_flags::known(self.workspace, records.as_deref()), None)
+                (self.known_builds(records.as_deref()), None)
             }
         };
         builds.notes.iter().for_each(|note| self.talk.note(note));
@@ -94,6 +97,13 @@ impl Gatherer<'_> {
         }
         extraction.notes.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
         Ok(Gathered { extraction, toolkit, ended: None })
+    }
+
+    fn known_builds(&self, records: Option<&Path>) -> BuildFlags {
+        let Some(revision) = self.revision else { return build_flags::known(self.workspace, records) };
+        let own = self.workspace.moved(|path| revision.origin(path));
+        let builds = build_flags::known(&own, records);
+        builds.moved(|path| revision.place(path), |argument| revision.argument(argument))
     }
 
     /// What the Rust code says, or said when it was looked through with all that has a part in it as it is now.

@@ -9,7 +9,10 @@ use lmem_project::discover::Workspace;
 
 use super::{CheckError, Talk};
 use crate::cli::CheckArgs;
-use crate::gate::{Baseline, BaselineError, DEFAULT_NAME};
+use crate::gate::{Against, Baseline, BaselineError, DEFAULT_NAME};
+
+/// Entries of the baseline that are named; JSON has all.
+const SHOWN_ENTRIES: usize = 5;
 
 /// What a run has to do with a baseline.
 pub enum Known {
@@ -62,10 +65,17 @@ impl Known {
         match self {
             Self::Nothing => return Ok(()),
             Self::Compare(baseline) => {
-                let mut tally = baseline.apply(&mut report.diagnostics);
+                let mut tally = baseline.apply(&mut report.diagnostics, Against::Baseline);
                 if !is_whole {
                     // What was not looked at is not gone.
                     tally.gone = 0;
+                    tally.improved.retain(|entry| !entry.now.is_empty());
+                }
+                for entry in tally.improved.iter().take(SHOWN_ENTRIES) {
+                    talk.note(&format!("the baseline can be tightened: {entry}"));
+                }
+                if let Some(more) = tally.improved.len().checked_sub(SHOWN_ENTRIES + 1) {
+                    talk.note(&format!("and {} more entries of it", more + 1));
                 }
                 report.summary.baseline = Some(tally);
             }

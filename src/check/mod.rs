@@ -1,5 +1,7 @@
 //! One run of `cargo lmem check`: from the command line to a report, stage by stage.
 
+mod allowing;
+mod budgets;
 mod builds;
 mod failures;
 mod findings;
@@ -15,6 +17,7 @@ mod only;
 mod progress;
 mod prove;
 mod remarks;
+mod since;
 mod suppress;
 mod target;
 mod unit;
@@ -22,7 +25,7 @@ mod unit;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -32,9 +35,10 @@ use globset::Glob;
 use thiserror::Error;
 
 use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
-use lmem_base::diagnostic::{Diagnostic, FlagOrigin, Report, Summary};
+use lmem_base::diagnostic::{Code, Diagnostic, FlagOrigin, Report, Severity, Summary};
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
+use lmem_base::places;
 use lmem_extract::Extraction;
 use lmem_lints::{self, Levels, remark};
 use lmem_project::build_flags::CaptureError;
@@ -49,15 +53,18 @@ use crate::compile::unit::{Compiler, Shown, Target};
 use crate::fix::vcs::{VcsError, VcsRules};
 use crate::fix::write::WriteError;
 use crate::gate::BaselineError;
+use crate::git::GitError;
 use crate::run::RunError;
 use crate::sandbox::Sandbox;
 use crate::{fix, report};
 use progress::Progress;
+use since::Since;
 use unit::{Shared, UnitReport, check_unit};
 
 pub use findings::Findings;
 pub use fixing::Fixes;
 pub use level_here::levels_here;
+pub use since::Revision;
 pub use unit::{ArtifactSource, Compilers, MARKS_SPILLS, Sourced, register_flag};
 
 /// Why a run could not start.
@@ -81,6 +88,8 @@ pub enum CheckError {
     Write(#[from] WriteError),
     #[error(transparent)]
     Baseline(BaselineError),
+    #[error(transparent)]
+    Git(GitError),
     #[error("the current folder cannot be used")]
     Folder(#[source] std::io::Error),
     #[error("`--kernel {glob}` matches no kernel{}", near_kernel(.glob, .names))]
@@ -99,6 +108,7 @@ impl CheckError {
         match self {
             Self::Toolkit(error) => error.hints(),
             Self::Baseline(error) => error.hints(),
+            Self::Git(error) => error.hints(),
             Self::NoKernel { names, .. } if names.is_empty() => {
                 vec!["no kernel was compiled: templates are, where something instantiates them".to_string()]
             }
@@ -181,6 +191,17 @@ pub struct Surroundings<'a> {
     pub recorded: Option<(Toolkit, &'a dyn ArtifactSource)>,
     /// A command whose kernels are checked, in place of those of the workspace.
     pub program: Option<&'a [OsString]>,
+    /// The files are those of a revision, and stand for the user's own.
+    pub revision: Option<&'a Revision>,
+    /// Units of these files alone are meant.
+    pub only: Option<&'a BTreeSet<PathBuf>>,
+}
+
+impl Surroundings<'_> {
+    fn current(&self) -> Result<PathBuf, CheckError> {
+        let current = self.current_folder.map_or_else(std::env::current_dir, |folder| Ok(folder.to_path_buf()));
+        current.map_err(CheckError::Folder)
+    }
 }
 
 /// Runs a check.
@@ -201,14 +222,28 @@ pub fn check_in(
     cancel: &AtomicBool,
 ) -> Result<Outcome, CheckError> {
     let talk = Talk { quiet: arguments.quiet, verbosity: arguments.verbose };
+    let since = Since::of(arguments, &surroundings, cancel, &talk)?;
+    if let Some((revision, current, moved)) = since.as_ref().and_then(Since::staged) {
+        let here = Surroundings { current_folder: Some(&current), revision: Some(revision), ..surroundings };
+        let mut outcome = check_once(&here, &moved, since.as_ref(), None, cancel, &talk)?;
+        // What is shown beside the findings is the user's.
+        outcome.workspace = outcome.workspace.moved(|path| revision.origin(path));
+        return Ok(outcome);
+    }
+    if let Some(reason) = &arguments.add_allow {
+        let check = |rules| check_once(&surroundings, arguments, since.as_ref(), rules, cancel, &talk);
+        return allowing::add_comments(check, arguments, reason, &talk);
+    }
     let writes = arguments.fix && !arguments.diff;
     // Edits of ours are no reason to refuse the tree.
-    let outcome = check_once(&surroundings, arguments, writes.then(|| fixing::vcs_rules(arguments)), cancel, &talk)?;
+    let rules = writes.then(|| fixing::vcs_rules(arguments));
+    let outcome = check_once(&surroundings, arguments, since.as_ref(), rules, cancel, &talk)?;
     match writes {
         true => {
             // Edits change no flags.
             let again = CheckArgs { capture: false, ..arguments.clone() };
-            fixing::converge(outcome, || check_once(&surroundings, &again, None, cancel, &talk), cancel, &talk)
+            let again = || check_once(&surroundings, &again, since.as_ref(), None, cancel, &talk);
+            fixing::converge(outcome, again, cancel, &talk)
         }
         false => Ok(outcome),
     }
@@ -217,12 +252,12 @@ pub fn check_in(
 fn check_once(
     surroundings: &Surroundings<'_>,
     arguments: &CheckArgs,
+    since: Option<&Since>,
     rules: Option<VcsRules>,
     cancel: &AtomicBool,
     talk: &Talk,
 ) -> Result<Outcome, CheckError> {
-    let current = surroundings.current_folder.map_or_else(std::env::current_dir, |folder| Ok(folder.to_path_buf()));
-    let current = current.map_err(CheckError::Folder)?;
+    let current = surroundings.current()?;
     let kernels = arguments.kernel.as_deref().map(Glob::new).transpose();
     let kernels =
         kernels.map_err(|error| CheckError::Usage(format!("`--kernel`: {error}")))?.map(|glob| glob.compile_matcher());
@@ -237,7 +272,11 @@ fn check_once(
     let extra_flags = arguments.extra_flags(&current).map_err(CheckError::Usage)?;
     let memory = memory(arguments, &current).filter(|_| surroundings.recorded.is_none());
     let scope = Scope { memory: memory.clone().map(|memory| memory as Arc<dyn Remember>), ..arguments.scope(&current) };
-    let workspace = Workspace { extra_flags, build_folders, ..gather::workspace(&scope, surroundings.program)? };
+    let mut workspace = Workspace { extra_flags, build_folders, ..gather::workspace(&scope, surroundings.program)? };
+    if let Some(revision) = surroundings.revision {
+        // What git does not have (submodules, headers that a build makes) lies in the user's own tree.
+        workspace.places = workspace.places.and([places::tree_of(&revision.top)]);
+    }
     memory.iter().for_each(|memory| memory.finish());
     rules.map_or(Ok(()), |rules| fix::refuse(&workspace.root, rules, cancel))?;
     let levels = all_levels(arguments, &workspace)?;
@@ -248,13 +287,17 @@ fn check_once(
         architectures: &architectures,
         workspace: &workspace,
         is_recorded: surroundings.recorded.is_some(),
+        revision: surroundings.revision,
         cache: cache.as_ref().filter(|_| surroundings.recorded.is_none()),
         cancel,
         talk,
     };
-    let gather::Gathered { extraction, toolkit: found, ended } = gatherer.gather(surroundings.program)?;
+    let gather::Gathered { mut extraction, toolkit: found, ended } = gatherer.gather(surroundings.program)?;
     workspace.notes.iter().for_each(|note| talk.detail(&format!("note: {note}")));
     workspace.left_out.iter().for_each(|note| talk.note(note));
+    if let Some(only) = surroundings.only {
+        extraction.units.retain(|unit| only.contains(&unit.path()));
+    }
     if extraction.units.is_empty() {
         if surroundings.program.is_none() {
             talk.note("no CUDA source was found");
@@ -308,7 +351,7 @@ fn check_once(
         failures::one_for_each_cause(&mut reports, toolkit, cancel);
     }
     let extent = suppress::Extent {
-        root: &workspace.root,
+        workspace: &workspace,
         some_kernels: shared.kernels.is_some() || was_interrupted,
         some_files: !arguments.paths.is_empty() || !arguments.package.is_empty(),
     };
@@ -316,13 +359,15 @@ fn check_once(
         return Err(no_kernel(glob, &reports));
     }
     let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
+    let changed = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();
     say_what_happened(&jobs, &reports, talk);
     builds::name_builds(&jobs, &mut reports);
     let summary = summarize(&jobs, &reports);
     let failed = reports.iter().any(|report| report.failed);
     let diagnostics = jobs.iter().zip(&mut reports).map(|(job, report)| {
         let diagnostics = std::mem::take(&mut report.diagnostics);
-        diagnostics.into_iter().filter_map(|diagnostic| remarks::leveled(diagnostic, job.levels)).collect()
+        let leveled = |diagnostic| leveled_by_place(diagnostic, job, arguments, &workspace);
+        diagnostics.into_iter().filter_map(leveled).collect()
     });
     let diagnostics = diagnostics.collect();
     let compiled = only::compiled(&reports);
@@ -331,7 +376,10 @@ fn check_once(
     if was_interrupted && arguments.write_baseline {
         return Err(CheckError::Interrupted);
     }
-    let is_whole = known::is_whole(arguments) && !failed && !was_interrupted;
+    if let Some(since) = since {
+        since.judge(&mut report, &changed, &workspace, cancel, talk)?;
+    }
+    let is_whole = since.is_none() && known::is_whole(arguments) && !failed && !was_interrupted;
     known.judge(&mut report, is_whole, &workspace, talk)?;
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
     let fixes = prove::prove(&mut report, &run)?;
@@ -384,40 +432,50 @@ fn cache_of(arguments: &CheckArgs, root: &Path) -> Option<Cache> {
     Some(Cache::new(cache::folder(&folder), root))
 }
 
-/// Levels for each package, by the address of its settings: the command line over the manifest.
+/// Levels for each package, by the address of its settings: the command line over the manifest. Tables for files are between
+/// the two.
 struct AllLevels {
     by_config: BTreeMap<usize, Levels>,
+    /// Of files that have some of their own, headers too where findings are in them.
+    by_file: BTreeMap<PathBuf, Levels>,
     default: Levels,
 }
 
 impl AllLevels {
     /// Whether a lint is heard anywhere.
     fn warns_of(&self, name: &str) -> bool {
-        let levels = self.by_config.values().chain([&self.default]);
+        let levels = self.by_config.values().chain(self.by_file.values()).chain([&self.default]);
         lmem_lints::find(name).is_some_and(|lint| levels.into_iter().any(|levels| levels.level(lint) != Level::Allow))
     }
 
-    fn of(&self, config: Option<&Arc<PackageConfig>>) -> &Levels {
-        config.and_then(|config| self.by_config.get(&(Arc::as_ptr(config) as usize))).unwrap_or(&self.default)
+    fn of(&self, config: Option<&Arc<PackageConfig>>, file: &Path) -> &Levels {
+        let of_config = || self.by_config.get(&(Arc::as_ptr(config?) as usize));
+        self.by_file.get(file).or_else(of_config).unwrap_or(&self.default)
     }
 }
 
 fn all_levels(arguments: &CheckArgs, workspace: &Workspace) -> Result<AllLevels, CheckError> {
     let known = lmem_lints::names_with_levels();
-    let mut by_config = BTreeMap::new();
+    let (mut by_config, mut by_file) = (BTreeMap::new(), BTreeMap::new());
     for file in &workspace.files {
         file.config.validate_lints(&known)?;
         if let std::collections::btree_map::Entry::Vacant(entry) = by_config.entry(Arc::as_ptr(&file.config) as usize) {
-            entry.insert(levels(arguments, Some(&file.config))?);
+            entry.insert(levels(arguments, Some(&file.config), None)?);
+        }
+        if file.config.lints_of(&file.path).next().is_some() {
+            by_file.insert(file.path.clone(), levels(arguments, Some(&file.config), Some(&file.path))?);
         }
     }
-    Ok(AllLevels { by_config, default: levels(arguments, None)? })
+    Ok(AllLevels { by_config, by_file, default: levels(arguments, None, None)? })
 }
 
-fn levels(arguments: &CheckArgs, config: Option<&PackageConfig>) -> Result<Levels, CheckError> {
+fn levels(arguments: &CheckArgs, config: Option<&PackageConfig>, file: Option<&Path>) -> Result<Levels, CheckError> {
     let mut levels = Levels::default();
     for (lint, level) in config.map(|config| &config.lints).into_iter().flatten() {
         levels.set(lint, *level);
+    }
+    for (lint, level) in config.zip(file).into_iter().flat_map(|(config, file)| config.lints_of(file)) {
+        levels.set(lint, level);
     }
     typed_levels(arguments)?.iter().for_each(|(lint, level)| levels.set(lint, *level));
     Ok(levels)
@@ -438,6 +496,29 @@ pub fn typed_levels(arguments: &CheckArgs) -> Result<Vec<(String, Level)>, Check
     let each = typed.iter().flat_map(|(names, level)| names.iter().map(move |names| (names, *level)));
     let each = each.flat_map(|(names, level)| names.split(',').map(move |name| (name.trim(), level)));
     each.map(|(name, level)| Ok((known_lint(name)?, level))).collect()
+}
+
+/// A finding in a header has the level that the settings of the unit give for the header.
+fn leveled_by_place(
+    mut diagnostic: Diagnostic,
+    job: &Job<'_>,
+    arguments: &CheckArgs,
+    workspace: &Workspace,
+) -> Option<Diagnostic> {
+    let Code::Lint(name) = diagnostic.code else { return remarks::leveled(diagnostic, job.levels) };
+    let file = diagnostic.primary.as_ref().map(|label| label.span.file.path.clone());
+    let config = config_of(job.unit, workspace).filter(|config| config.has_lints_of_files());
+    let (Some(config), Some(file)) = (config, file.filter(|file| *file != job.unit.path())) else {
+        return Some(diagnostic);
+    };
+    if config.lints_of(&file).next().is_none() {
+        return Some(diagnostic);
+    }
+    // Names on the command line were found to be known before.
+    let levels = levels(arguments, Some(config), Some(&file)).ok()?;
+    let is_minor = diagnostic.severity == Severity::Note;
+    diagnostic.severity = levels.severity(lmem_lints::find(name)?, is_minor)?;
+    Some(diagnostic)
 }
 
 fn known_lint(name: &str) -> Result<String, CheckError> {
@@ -474,7 +555,7 @@ fn jobs<'a>(
                 [] => configured.iter().map(ToString::to_string).collect(),
                 typed => typed.to_vec(),
             };
-            jobs.extend(job_of(unit, code, &asked_for, toolkit, levels.of(config), talk));
+            jobs.extend(job_of(unit, code, &asked_for, toolkit, levels.of(config, &unit.path()), talk));
             continue;
         }
         let architectures = match (typed.is_empty(), configured.is_empty(), built.is_empty()) {
@@ -485,7 +566,7 @@ fn jobs<'a>(
         };
         for architecture in architectures.into_iter().filter(|name| !is_never_compiled(unit, name)) {
             let target = Target { toolkit: Arc::clone(toolkit), architecture };
-            jobs.push(Job { unit, target, levels: levels.of(config) });
+            jobs.push(Job { unit, target, levels: levels.of(config, &unit.path()) });
         }
     }
     jobs
@@ -653,7 +734,8 @@ fn leveled_by_file(remark: Diagnostic, workspace: &Workspace, levels: &AllLevels
     let near = path.and_then(|path| path.parent());
     let around = || workspace.files.iter().find(|file| near.is_some_and(|folder| file.path.starts_with(folder)));
     let file = own.or_else(around).or(workspace.files.first());
-    remarks::leveled(remark, levels.of(file.map(|file| &file.config)))
+    let place = path.or(file.map(|file| &file.path)).cloned().unwrap_or_default();
+    remarks::leveled(remark, levels.of(file.map(|file| &file.config), &place))
 }
 
 /// Whether `--kernel` left nothing of what compiled.

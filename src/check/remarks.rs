@@ -8,6 +8,9 @@ use lmem_lints::Levels;
 use lmem_lints::remark::{self, COMPILER_WARNING};
 use lmem_project::discover::Unmatched;
 
+/// The key of a budget's pattern.
+pub const BUDGET_KEY: &str = "budget.kernel";
+
 /// Gives a remark its level; `None` where that is `allow`. Findings of lints have theirs.
 pub fn leveled(mut diagnostic: Diagnostic, levels: &Levels) -> Option<Diagnostic> {
     let name = match &diagnostic.code {
@@ -25,9 +28,15 @@ pub fn leveled(mut diagnostic: Diagnostic, levels: &Levels) -> Option<Diagnostic
 /// A setting that names nothing, at its place in the manifest.
 pub fn unmatched(unmatched: &Unmatched, root: &Path) -> Diagnostic {
     let Unmatched { manifest, key, text, near } = unmatched;
-    let what = if manifest.is_some() { "no file or folder" } else { "no package of the workspace" };
+    let is_kernel = *key == BUDGET_KEY;
+    let what = match manifest {
+        Some(_) if is_kernel => "no kernel",
+        Some(_) => "no file or folder",
+        None => "no package of the workspace",
+    };
     let help = match near {
         Some(near) => format!("did you mean `{near}`?"),
+        None if is_kernel => "a glob is for the whole name: `*part*` finds a part of it".to_string(),
         None => {
             "patterns are relative to the folder of their `Cargo.toml`; `*` stops at `/`, `**` does not".to_string()
         }

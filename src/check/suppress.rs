@@ -1,4 +1,4 @@
-//! `// lmem: allow(…)` comments: what they silence, and those that silence nothing.
+//! Comments for this tool: what `// lmem: allow(…)` silences, the budgets of kernels, and comments of no effect.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use lmem_base::diagnostic::{Code, Diagnostic, Label, Severity, Suppression};
 use lmem_base::level::Level;
 use lmem_base::source::{SourceFile, Span};
-use lmem_lints::{self, Levels};
+use lmem_lints;
 use lmem_project::directive::{Directive, DirectiveError, Directives, Word};
+use lmem_project::discover::Workspace;
 use lmem_unit::{MappedText, TranslationUnit, UnitCode};
 
 use super::Job;
 use super::unit::UnitReport;
+use super::{budgets, remarks};
 
 /// Texts without this, in any case, have no directive, and are not looked into.
 const MARK: &[u8] = b"lmem";
@@ -19,7 +21,7 @@ const MARK: &[u8] = b"lmem";
 /// Of what the run looked at, for what is said of comments that silence nothing.
 #[derive(Clone, Copy)]
 pub struct Extent<'a> {
-    pub root: &'a Path,
+    pub workspace: &'a Workspace,
     /// Only some kernels were looked at: an unused `allow` may be of use for the others.
     pub some_kernels: bool,
     /// Only some files were looked at: the same holds for headers.
@@ -40,22 +42,31 @@ pub fn suppress(jobs: &[Job<'_>], reports: &mut [UnitReport], extent: Extent<'_>
     let mut directives = Directives::default();
     let mut texts = Texts::default();
     for (job, report) in jobs.iter().zip(&*reports) {
-        for text in texts.of(job.unit, report, extent.root) {
+        for text in texts.of(job.unit, report, &extent.workspace.root) {
             directives.read(&text, &known);
         }
-        texts.rust(job.unit).iter().for_each(|file| directives.read_rust(file));
-    }
-    for (job, report) in jobs.iter().zip(&mut *reports) {
-        report.diagnostics.retain(|diagnostic| !is_allowed(diagnostic, job.levels, &mut directives));
+        texts.rust(job.unit).iter().for_each(|file| directives.read_rust(file, &known));
     }
     let failed = reports.iter().any(|report| report.failed);
+    let budgets = budgets::judge(jobs, reports, extent.workspace, &directives);
+    for (job, report) in jobs.iter().zip(&mut *reports) {
+        report.diagnostics.retain(|diagnostic| !is_allowed(diagnostic, job, &mut directives));
+    }
     let unused = if failed || extent.some_kernels { Vec::new() } else { directives.unused() };
     let is_known = |directive: &Directive| !(extent.some_files && texts.headers.contains(&directive.span.file.path));
     let unused = unused.into_iter().filter(|(directive, _)| is_known(directive));
     let unused = unused.filter_map(|(directive, lints)| unused_directive(directive, &lints, jobs));
-    let remarks = directives.errors().iter().map(misunderstood).chain(unused).collect();
+    let mut said: Vec<Diagnostic> = directives.errors().iter().map(misunderstood).chain(unused).collect();
+    if !failed && !extent.some_kernels {
+        let unused_budgets = budgets.unused_comments(&directives).into_iter().filter(|directive| is_known(directive));
+        said.extend(unused_budgets.map(|directive| unused_budget(&directive.span)));
+        if !extent.some_files {
+            let unmatched = budgets.unmatched_settings(extent.workspace);
+            said.extend(unmatched.iter().map(|setting| remarks::unmatched(setting, &extent.workspace.root)));
+        }
+    }
     let list = directives.all().into_iter().map(|(directive, silenced)| suppression(directive, silenced)).collect();
-    Suppressed { remarks, list }
+    Suppressed { remarks: said, list }
 }
 
 /// The texts of a run that directives may stand in; each is given once.
@@ -110,15 +121,17 @@ fn labels(diagnostic: &Diagnostic) -> impl Iterator<Item = &Label> {
     diagnostic.primary.iter().chain(&diagnostic.secondary)
 }
 
-fn is_allowed(diagnostic: &Diagnostic, levels: &Levels, directives: &mut Directives) -> bool {
+fn is_allowed(diagnostic: &Diagnostic, job: &Job<'_>, directives: &mut Directives) -> bool {
     let Code::Lint(name) = diagnostic.code else { return false };
     let variable = diagnostic.evidence.as_ref().and_then(|evidence| evidence.variable.as_deref());
-    let Some(index) = labels(diagnostic).find_map(|label| directives.covers(&label.span, name, variable)) else {
+    // Above the call that has a kernel string compiled, a comment of Rust code speaks of all its kernels.
+    let places = labels(diagnostic).map(|label| &label.span).chain(&job.unit.use_site);
+    let Some(index) = places.into_iter().find_map(|place| directives.covers(place, name, variable)) else {
         return false;
     };
     // It is of use as soon as the lint is forbidden no more.
     directives.mark_used(index, name);
-    lmem_lints::find(name).is_none_or(|lint| levels.level(lint) != Level::Forbid)
+    lmem_lints::find(name).is_none_or(|lint| job.levels.level(lint) != Level::Forbid)
 }
 
 fn suppression(directive: &Directive, silenced: usize) -> Suppression {
@@ -151,10 +164,18 @@ fn unused_directive(directive: &Directive, lints: &[&str], jobs: &[Job<'_>]) -> 
             &directive.span,
             format!("`expect` of {names} is not fulfilled: nothing was found"),
         ),
-        Word::Allow | Word::AllowFile => remark("unused_allow", &directive.span, format!("unused `allow` of {names}")),
+        Word::Allow | Word::AllowFile | Word::Budget => {
+            remark("unused_allow", &directive.span, format!("unused `allow` of {names}"))
+        }
     };
     remark.notes.push(format!("it holds for {scope}"));
     Some(remark)
+}
+
+fn unused_budget(span: &Span) -> Diagnostic {
+    let mut remark = remark("unused_budget", span, "unused `budget`: it holds for no kernel".to_string());
+    remark.notes.push("write it directly above a kernel, or above the Rust code that has a kernel's text".to_string());
+    remark
 }
 
 fn misunderstood(error: &DirectiveError) -> Diagnostic {

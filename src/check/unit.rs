@@ -19,7 +19,7 @@ use lmem_lints::{self, Circumstances, Levels, LintContext, UnitContext};
 use lmem_unit::{Artifacts, AsCompiled, CompilerMessage, DriverOptions, TranslationUnit, UnitCode};
 use nv_code::{ReadError, UnitFacts, read_machine_code, read_unit};
 
-use super::findings::{Findings, FrameFindings, Graded};
+use super::findings::{CheckedKernel, Findings, FrameFindings, Graded};
 use super::machine::source_file;
 use super::messages;
 use crate::cache::{Cache, Key};
@@ -27,7 +27,7 @@ use crate::compile::given::given;
 use crate::compile::rescue::HeaderIndex;
 use crate::compile::unit::{CompileError, Compiler, Failure, Shown, Target};
 use crate::verify::OverlaySource;
-use crate::verify::measure::Measured;
+use crate::verify::measure::{Measured, block_sizes};
 use crate::verify::overlay::Overlay;
 
 /// The first version whose ptxas marks spills in the cubin.
@@ -203,6 +203,7 @@ pub struct UnitReport {
     pub diagnostics: Vec<Diagnostic>,
     /// Kernels that were looked at.
     pub kernels: usize,
+    pub checked: Vec<CheckedKernel>,
     /// It was built for debugging: nobody looked at its kernels.
     pub is_unread: bool,
     /// Names of kernels that `--kernel` left out.
@@ -318,8 +319,10 @@ fn examine(unit: &TranslationUnit, target: &Target, artifacts: &Artifacts, share
     };
     let remarks = lmem_lints::option_claims(&cx).into_iter().map(|claim| Graded::claim(claim, &about));
     findings.diagnostics.extend(remarks);
+    let block_sizes = block_sizes(&artifacts.ptx);
     for frame in &attribute(&trees, &facts, artifacts, register_flag) {
-        findings.frames.push(examine_frame(&cx, frame, &Circumstances { frame: Some(frame), ..about }));
+        let bound = block_sizes.get(frame.mangled.as_str()).copied();
+        findings.frames.push(examine_frame(&cx, frame, &Circumstances { frame: Some(frame), ..about }, bound));
     }
     findings.measured = Measured::of_log(&facts.log);
     if findings.has_suggestions() {
@@ -354,7 +357,13 @@ fn given_limit(facts: &UnitFacts) -> Option<(u32, String)> {
     facts.register_limit.map(|registers| (registers, format!("-maxrregcount={registers}")))
 }
 
-fn examine_frame(unit: &UnitContext<'_>, frame: &KernelFrame, about: &Circumstances<'_>) -> FrameFindings {
+/// `bound` are the threads of the largest block that the kernel may be launched with, where it says so.
+fn examine_frame(
+    unit: &UnitContext<'_>,
+    frame: &KernelFrame,
+    about: &Circumstances<'_>,
+    bound: Option<u32>,
+) -> FrameFindings {
     let has_spill_marks = unit.facts.has_spill_marks;
     let cx = LintContext { unit, frame, arch: Arch::of(about.architecture), has_spill_marks };
     let mut unexplained_bytes = 0;
@@ -390,6 +399,13 @@ fn examine_frame(unit: &UnitContext<'_>, frame: &KernelFrame, about: &Circumstan
         stack_frame: frame.usage.stack_frame,
         unexplained_bytes,
         diagnostics,
+        kernel: frame.is_entry.then(|| CheckedKernel {
+            instance: lmem_lints::instance(frame, 0, (0, 0), about),
+            span: frame.span.clone(),
+            stack_is_unknown: frame.stack_is_unknown,
+            threads: unit.launch(frame).map(|launch| launch.threads).or(bound),
+            dynamic_shared: unit.launches().dynamic_shared(&frame.name),
+        }),
     }
 }
 

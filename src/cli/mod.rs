@@ -122,6 +122,7 @@ pub struct RunArgs {
 
 #[derive(Debug, Clone, Args)]
 #[command(group = clap::ArgGroup::new("writes").args(["fix", "diff"]).multiple(true))]
+#[command(group = clap::ArgGroup::new("edits").args(["fix", "add_allow"]).multiple(true))]
 pub struct CheckArgs {
     /// Files and folders to check instead of packages; they need not belong to one
     #[arg(value_name = "PATHS")]
@@ -211,6 +212,19 @@ pub struct CheckArgs {
     #[arg(long, help_heading = "Baseline", conflicts_with_all = ["baseline", "write_baseline"])]
     pub no_baseline: bool,
 
+    /// Only what changed since a revision: findings that the working tree has and the revision does not, or that take more
+    #[arg(long, value_name = "REV", help_heading = "Baseline", conflicts_with_all = ["write_baseline", "capture"])]
+    pub changed_since: Option<String>,
+    /// The same for the next commit: the staged files, compared with HEAD or with --changed-since
+    #[arg(long, help_heading = "Baseline", conflicts_with_all = ["write_baseline", "capture", "fix", "diff"])]
+    pub staged: bool,
+
+    /// Write `// lmem: allow(…)` comments with a reason for what is found, so that it is silent from now on
+    #[arg(long, value_name = "REASON", help_heading = "Baseline", num_args = 0..=1, require_equals = true,
+        default_missing_value = "known before, not judged yet", value_parser = reason,
+        conflicts_with_all = ["fix", "diff", "write_baseline", "staged", "capture"])]
+    pub add_allow: Option<String>,
+
     /// Write the proven suggestions that keep the meaning into the files, until nothing is left to be done
     #[arg(long, help_heading = "Suggestions", conflicts_with = "no_verify")]
     pub fix: bool,
@@ -220,14 +234,14 @@ pub struct CheckArgs {
     /// Print what --fix would write first, as a patch, and write nothing
     #[arg(long, help_heading = "Suggestions", conflicts_with_all = ["no_verify", "message_format"])]
     pub diff: bool,
-    /// Fix though files have changes that are not committed
-    #[arg(long, help_heading = "Suggestions", requires = "fix")]
+    /// Write though files have changes that are not committed
+    #[arg(long, help_heading = "Suggestions", requires = "edits")]
     pub allow_dirty: bool,
-    /// Fix though files have staged changes
-    #[arg(long, help_heading = "Suggestions", requires = "fix")]
+    /// Write though files have staged changes
+    #[arg(long, help_heading = "Suggestions", requires = "edits")]
     pub allow_staged: bool,
-    /// Fix though no version control system is found
-    #[arg(long, help_heading = "Suggestions", requires = "fix")]
+    /// Write though no version control system is found
+    #[arg(long, help_heading = "Suggestions", requires = "edits")]
     pub allow_no_vcs: bool,
     /// Show suggestions without compiling them first
     #[arg(long, help_heading = "Suggestions")]
@@ -251,6 +265,17 @@ pub struct CheckArgs {
     /// Say which toolkit, flags and commands are used; twice: commands of suggestions too, with times
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Output")]
     pub verbose: u8,
+}
+
+/// A reason that can stand in a comment, between quotation marks.
+fn reason(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a reason is missing".to_string()),
+        text if text.contains(['"', '\\', '{', '}', '\n', '\r']) || text.contains("*/") => {
+            Err("a reason is text without quotation marks, backslashes, braces and line breaks".to_string())
+        }
+        text => Ok(text.to_string()),
+    }
 }
 
 impl CheckArgs {

@@ -1,6 +1,6 @@
-//! Writing proven suggestions into the files of the workspace, or as a patch.
+//! Writing proven suggestions into the files of the workspace, or as a patch, and comments that silence findings.
 
-mod git;
+mod allow;
 mod patch;
 pub mod vcs;
 pub mod write;
@@ -13,6 +13,7 @@ use lmem_base::diagnostic::{Edit, Suggestion};
 use lmem_base::edit;
 use lmem_base::source::SourceFile;
 
+pub use allow::{Allowed, allow};
 pub use patch::patch;
 pub use vcs::{VcsError, VcsRules, refuse};
 pub use write::{WriteError, is_inside, write};

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use thiserror::Error;
 
-use super::git;
+use crate::git;
 
 /// Folders of other version control systems; like cargo, we only ask git for what is changed.
 const OTHER_SYSTEMS: [&str; 4] = [".hg", ".pijul", ".fslckout", ".jj"];
@@ -23,15 +23,15 @@ pub struct VcsRules {
 #[derive(Debug, Error)]
 pub enum VcsError {
     #[error(
-        "no version control system was found for this workspace, and `--fix` may write what you do not want; \
-         to fix it all the same, pass `--allow-no-vcs`"
+        "no version control system was found for this workspace, and edits may be what you do not want; \
+         to have them all the same, pass `--allow-no-vcs`"
     )]
     NoVcs,
     #[error(
-        "the working tree has changes that are not committed, and `--fix` would mix with them; commit these files, or pass {flags}:\n\n{files}"
+        "the working tree has changes that are not committed, and edits would mix with them; commit these files, or pass {flags}:\n\n{files}"
     )]
     Dirty { flags: &'static str, files: String },
-    #[error("git cannot be asked for changes ({0}); to fix all the same, pass `--allow-dirty --allow-staged`")]
+    #[error("git cannot be asked for changes ({0}); to edit all the same, pass `--allow-dirty --allow-staged`")]
     Git(String),
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use lmem_base::diagnostic::{BaselineTally, Code, Diagnostic, Severity};
+use lmem_base::diagnostic::{BaselineTally, Code, Diagnostic, ImprovedEntry, Severity};
 use lmem_base::places;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,37 @@ pub struct Baseline {
     ceilings: BTreeMap<Key, BTreeMap<String, u64>>,
 }
 
+/// What findings are held against, for the words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Against<'a> {
+    Baseline,
+    /// A revision, as the user calls it.
+    Revision(&'a str),
+}
+
+impl Against<'_> {
+    fn more(self, now: u64, architecture: &str, before: u64) -> String {
+        match self {
+            Self::Baseline => format!("{now} bytes on {architecture}: the baseline has {before}"),
+            Self::Revision(name) => format!("{now} bytes on {architecture}: `{name}` has {before}"),
+        }
+    }
+
+    fn not_there(self) -> String {
+        match self {
+            Self::Baseline => "it is not in the baseline".to_string(),
+            Self::Revision(name) => format!("`{name}` does not have it"),
+        }
+    }
+}
+
 impl Baseline {
+    /// The same findings in files that are called otherwise.
+    pub fn with_files(self, name: impl Fn(&str) -> String) -> Self {
+        let renamed = |(key, bytes): (Key, _)| (Key { file: name(&key.file), ..key }, bytes);
+        Self { ceilings: self.ceilings.into_iter().map(renamed).collect() }
+    }
+
     /// The findings of a report.
     pub fn of(diagnostics: &[Diagnostic]) -> Self {
         let mut baseline = Self::default();
@@ -167,24 +197,35 @@ impl Baseline {
 
     /// Leaves what is new, or takes more than it did, as errors; what is known goes. A finding of several kernels keeps those
     /// that it is new for.
-    pub fn apply(&self, diagnostics: &mut Vec<Diagnostic>) -> BaselineTally {
+    pub fn apply(&self, diagnostics: &mut Vec<Diagnostic>, against: Against<'_>) -> BaselineTally {
         let now = Self::of(diagnostics);
         let mut tally = BaselineTally::default();
-        for (key, bytes) in &self.ceilings {
-            match now.ceilings.get(key) {
+        for (key, before) in &self.ceilings {
+            let found = now.ceilings.get(key);
+            let is_less =
+                |(name, ceiling): (&String, &u64)| found.and_then(|now| now.get(name)).is_some_and(|now| now < ceiling);
+            match found {
                 None => tally.gone += 1,
-                Some(now) => {
-                    let is_less = |(name, ceiling): (&String, &u64)| now.get(name).is_some_and(|now| now < ceiling);
-                    tally.smaller += usize::from(bytes.iter().any(is_less));
-                }
+                Some(_) if before.iter().any(is_less) => tally.smaller += 1,
+                Some(_) => continue,
             }
+            let Key { lint, file, kernel, variable } = key.clone();
+            let (before, now) = (before.clone(), found.cloned().unwrap_or_default());
+            tally.improved.push(ImprovedEntry { lint, file, kernel, variable, before, now });
         }
         let all = std::mem::take(diagnostics);
-        *diagnostics = all.into_iter().filter_map(|diagnostic| self.judge(diagnostic, &now, &mut tally)).collect();
+        *diagnostics =
+            all.into_iter().filter_map(|diagnostic| self.judge(diagnostic, &now, against, &mut tally)).collect();
         tally
     }
 
-    fn judge(&self, mut diagnostic: Diagnostic, now: &Self, tally: &mut BaselineTally) -> Option<Diagnostic> {
+    fn judge(
+        &self,
+        mut diagnostic: Diagnostic,
+        now: &Self,
+        against: Against<'_>,
+        tally: &mut BaselineTally,
+    ) -> Option<Diagnostic> {
         if !matches!(diagnostic.code, Code::Lint(_)) {
             return Some(diagnostic);
         }
@@ -196,7 +237,7 @@ impl Baseline {
                 (Some(ceiling), now) if now <= ceiling => false,
                 (Some(ceiling), now) => {
                     is_worse = true;
-                    notes.push(format!("{now} bytes on {architecture}: the baseline has {ceiling}"));
+                    notes.push(against.more(now, architecture, ceiling));
                     true
                 }
                 (None, _) => true,
@@ -219,7 +260,7 @@ impl Baseline {
             true => tally.worse += 1,
             false => {
                 tally.new += 1;
-                notes.push("it is not in the baseline".to_string());
+                notes.push(against.not_there());
             }
         }
         diagnostic.notes.extend(notes);
@@ -296,7 +337,7 @@ mod tests {
 
     fn judged(known: &[(u64, &str)], now: &[(u64, &str)]) -> (BaselineTally, Vec<Diagnostic>) {
         let mut now = found(now);
-        let tally = Baseline::of(&found(known)).apply(&mut now);
+        let tally = Baseline::of(&found(known)).apply(&mut now, Against::Baseline);
         (tally, now)
     }
 
@@ -324,16 +365,21 @@ mod tests {
         };
         let baseline = Baseline::of(&[with_bytes(128)]);
         let mut more = vec![with_bytes(192)];
-        let tally = baseline.apply(&mut more);
+        let tally = baseline.apply(&mut more, Against::Baseline);
         assert_eq!((tally.worse, more[0].severity), (1, Severity::Error));
         assert!(more[0].notes.contains(&"192 bytes on sm_90: the baseline has 128".to_string()), "{:?}", more[0].notes);
         let mut less = vec![with_bytes(64)];
-        let tally = baseline.apply(&mut less);
+        let tally = baseline.apply(&mut less, Against::Baseline);
         assert_eq!((tally.known, tally.smaller, tally.gone, less.len()), (1, 1, 0, 0));
-        assert_eq!(baseline.apply(&mut Vec::new()).gone, 1);
+        assert_eq!(tally.improved.len(), 1);
+        let said = tally.improved[0].to_string();
+        assert!(said.ends_with("(dynamic_index): sm_90 128 → 64 B"), "{said}");
+        let tally = baseline.apply(&mut Vec::new(), Against::Baseline);
+        assert_eq!(tally.gone, 1);
+        assert!(tally.improved[0].to_string().ends_with("(dynamic_index): gone"));
         // A second array of that name takes room of its own.
         let mut twice = vec![with_bytes(128), with_bytes(128)];
-        assert_eq!(baseline.apply(&mut twice).worse, 2);
+        assert_eq!(baseline.apply(&mut twice, Against::Baseline).worse, 2);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::io;
 use serde::Serialize;
 
 use lmem_base::diagnostic::{
-    Applicability, Code, Diagnostic, Evidence, FlagOrigin, Footprint, KernelInstance, Label, Report, Severity,
-    Suggestion, Suppression, Uniformity, VerifiedKernel,
+    Applicability, BaselineTally, Code, Diagnostic, Evidence, FlagOrigin, Footprint, KernelInstance, Label, Report,
+    Severity, SinceTally, Suggestion, Suppression, Uniformity, VerifiedKernel,
 };
 use lmem_base::source::Span;
 
@@ -25,7 +25,9 @@ pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> 
     let summary = &report.summary;
     let success = !failed && summary.failed_units == 0 && !summary.interrupted && !summary.cargo_failed;
     let suppressions: Vec<_> = report.suppressions.iter().map(SuppressionMessage::new).collect();
-    let lmem = (!suppressions.is_empty()).then_some(RunFacts { suppressions });
+    let (baseline, since) = (summary.baseline.as_ref(), summary.since.as_ref());
+    let is_something = !suppressions.is_empty() || baseline.is_some() || since.is_some();
+    let lmem = is_something.then_some(RunFacts { suppressions, baseline, since });
     write_line(&BuildFinished { reason: "build-finished", success, lmem }, out)
 }
 
@@ -46,6 +48,10 @@ struct BuildFinished<'a> {
 #[derive(Serialize)]
 struct RunFacts<'a> {
     suppressions: Vec<SuppressionMessage<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<&'a BaselineTally>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<&'a SinceTally>,
 }
 
 /// A comment that silences findings, and what it holds for.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use codespan_reporting::term::termcolor::{Ansi, Color, ColorSpec, NoColor, WriteColor};
 
-use lmem_base::diagnostic::{Applicability, BaselineTally, Summary};
+use lmem_base::diagnostic::{Applicability, BaselineTally, SinceTally, Summary};
 use lmem_base::words::plural;
 
 /// Words of cargo's progress lines stand right-aligned in this many columns.
@@ -75,6 +75,9 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
     push("Found", if is_clean { Color::Green } else { Color::Yellow }, found(summary));
     if let Some(baseline) = &summary.baseline {
         push("Baseline", Color::Cyan, beside_baseline(baseline));
+    }
+    if let Some(since) = &summary.since {
+        push("Compared", Color::Cyan, beside_revision(since));
     }
     if let Some(fixed) = &summary.fixed {
         let (problems, files) = (plural(fixed.problems as u64, "problem"), plural(fixed.files as u64, "file"));
@@ -154,13 +157,27 @@ fn notes(summary: &Summary) -> Vec<String> {
 
 /// `12 known findings, not shown; 1 new, 2 worse`
 fn beside_baseline(tally: &BaselineTally) -> String {
-    let BaselineTally { known, new, worse, smaller, gone } = *tally;
+    let BaselineTally { known, new, worse, smaller, gone, .. } = *tally;
     let mut text = format!("{}, not shown", plural(known as u64, "known finding"));
     if new + worse > 0 {
         text.push_str(&format!("; {new} new, {worse} worse"));
     }
     if smaller + gone > 0 {
-        text.push_str(&format!("; {gone} gone and {smaller} smaller: `--write-baseline` tightens it"));
+        text.push_str(&format!("; {gone} gone, {smaller} smaller: tighten with `--write-baseline`"));
+    }
+    text
+}
+
+/// ``with `HEAD`: 3 changed sources, 12 findings as before, not shown; 1 new, 2 worse``
+fn beside_revision(since: &SinceTally) -> String {
+    let BaselineTally { known, new, worse, smaller, gone, .. } = since.tally;
+    let (changed, known) = (plural(since.changed_units as u64, "changed source"), plural(known as u64, "finding"));
+    let mut text = format!("with `{}`: {changed}, {known} as before, not shown", since.revision);
+    if new + worse > 0 {
+        text.push_str(&format!("; {new} new, {worse} worse"));
+    }
+    if smaller + gone > 0 {
+        text.push_str(&format!("; {gone} gone, {smaller} smaller"));
     }
     text
 }

@@ -108,20 +108,13 @@ fn of_usage(function: &FunctionUsage) -> Function {
 }
 
 /// Kernels that say how large their blocks are at most.
-fn block_sizes(ptx: &str) -> BTreeMap<&str, u32> {
+pub fn block_sizes(ptx: &str) -> BTreeMap<&str, u32> {
     let mut sizes = BTreeMap::new();
-    let mut kernel = None;
-    for line in ptx.lines() {
-        if let Some((_, rest)) = line.split_once(".entry ") {
-            kernel = rest.trim_start().split(|c: char| c == '(' || c.is_whitespace()).next();
-        }
-        let sizes_here = BLOCK_SIZES.iter().filter_map(|directive| line.split_once(directive));
-        for (name, (_, numbers)) in kernel.into_iter().zip(sizes_here) {
-            sizes.insert(name, product(numbers));
-        }
-        if line.contains('{') {
-            kernel = None;
-        }
+    for (at, mark) in ptx.match_indices(".entry ") {
+        let header = ptx[at + mark.len()..].split('{').next().unwrap_or_default().trim_start();
+        let name = header.split(|c: char| c == '(' || c.is_whitespace()).next().unwrap_or_default();
+        let numbers = BLOCK_SIZES.iter().filter_map(|directive| header.split_once(directive));
+        sizes.extend(numbers.map(|(_, numbers)| (name, product(numbers))));
     }
     sizes
 }

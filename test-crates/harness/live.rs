@@ -67,7 +67,8 @@ pub fn judge_workspace(folder: &Path) -> Result<(), Problem> {
     let nvdisasm = nvdisasm.map_err(|error| error.to_string())?.join("bin/nvdisasm");
     let judge =
         Judge { root: folder, cancel: &cancel, nvdisasm: &nvdisasm, given: Mutex::default(), found: Mutex::default() };
-    let surroundings = Surroundings { current_folder: Some(folder), recorded: Some((toolkit, &judge)), program: None };
+    let surroundings =
+        Surroundings { current_folder: Some(folder), recorded: Some((toolkit, &judge)), ..Surroundings::default() };
     let everything = format!("--warn={}", lmem_lints::known_names().join(",").replace(",warnings", ""));
     let arguments = run::arguments(&["sm_90"], &[".", "--no-verify", &everything]);
     let outcome = check_in(surroundings, &arguments, &cancel).map_err(|error| error.to_string())?;

@@ -37,7 +37,8 @@ pub fn check(
     source: &dyn ArtifactSource,
     more: &[&str],
 ) -> Result<Outcome, Problem> {
-    let surroundings = Surroundings { current_folder: Some(folder), recorded: Some((toolkit, source)), program: None };
+    let surroundings =
+        Surroundings { current_folder: Some(folder), recorded: Some((toolkit, source)), ..Surroundings::default() };
     let arguments = arguments(test_crate.architectures, more);
     let outcome = check_in(surroundings, &arguments, &AtomicBool::new(false));
     outcome.map_err(|error| format!("the check could not start: {error}"))

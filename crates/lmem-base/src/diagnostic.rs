@@ -420,6 +420,9 @@ pub struct Summary {
     /// Findings compared with the baseline, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineTally>,
+    /// Findings compared with those of an older revision, if the run does that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<SinceTally>,
     /// The user stopped the run with Ctrl-C.
     pub interrupted: bool,
     /// `cargo check` ran first and found errors.
@@ -434,7 +437,7 @@ impl Summary {
 }
 
 /// Findings compared with a baseline.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct BaselineTally {
     /// Findings in the baseline, which are not shown.
     pub known: usize,
@@ -445,6 +448,48 @@ pub struct BaselineTally {
     pub smaller: usize,
     /// Baseline entries without a finding.
     pub gone: usize,
+    /// These and the smaller ones, one by one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub improved: Vec<ImprovedEntry>,
+}
+
+/// An entry of a baseline that is more than is needed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ImprovedEntry {
+    pub lint: String,
+    pub file: String,
+    /// Empty for what is said of a file's options.
+    pub kernel: String,
+    pub variable: Option<String>,
+    /// By architecture.
+    pub before: BTreeMap<String, u64>,
+    /// On the architectures of the run; empty where nothing was found any more.
+    pub now: BTreeMap<String, u64>,
+}
+
+impl fmt::Display for ImprovedEntry {
+    /// `` `part` of `scan` in `a.cu` (dynamic_index): sm_90 64 → 32 B ``
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let owner = [self.variable.as_ref(), Some(&self.kernel)].into_iter().flatten().filter(|name| !name.is_empty());
+        let owner: Vec<String> = owner.map(|name| format!("`{name}`")).collect();
+        let owner = if owner.is_empty() { String::new() } else { format!("{} in ", owner.join(" of ")) };
+        write!(f, "{owner}`{}` ({}): ", self.file, self.lint)?;
+        let smaller = self.now.iter().filter_map(|(name, now)| Some((name, self.before.get(name)?, now)));
+        let smaller = smaller.filter(|(_, before, now)| now < before);
+        let figures: Vec<String> = smaller.map(|(name, before, now)| format!("{name} {before} → {now} B")).collect();
+        if figures.is_empty() { f.write_str("gone") } else { f.write_str(&figures.join(", ")) }
+    }
+}
+
+/// What became of a run's findings beside those of an older revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SinceTally {
+    /// As the user calls it.
+    pub revision: String,
+    /// Units that the change reaches; nothing else was looked for in the revision.
+    pub changed_units: usize,
+    #[serde(flatten)]
+    pub tally: BaselineTally,
 }
 
 /// Totals of the edits.

@@ -1,6 +1,7 @@
 //! Base types that all stages share: source files, spans, diagnostics, edits, architectures. Also the functions that
 //! safely read files and run programs.
 
+pub mod budget;
 pub mod casts;
 pub mod diagnostic;
 pub mod digest;

@@ -102,6 +102,15 @@ impl BuildFlags {
         self.by_file.get(file).map_or(&[], Vec::as_slice)
     }
 
+    /// The flags of the same files in another place, with each path in an argument as `place` has it.
+    pub fn moved(mut self, place: impl Fn(&Path) -> PathBuf, argument: impl Fn(&str) -> String) -> Self {
+        self.by_file = self.by_file.into_iter().map(|(file, flags)| (place(&file), flags)).collect();
+        for flags in self.by_file.values_mut().flatten() {
+            flags.arguments.iter_mut().for_each(|text| *text = argument(text));
+        }
+        self
+    }
+
     fn add(&mut self, invocation: &Invocation, origin: FlagOrigin) {
         let flags = NvccFlags {
             arguments: invocation.flags.clone(),

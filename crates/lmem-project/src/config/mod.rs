@@ -5,6 +5,7 @@
 //! Levels of lints are the exception, which are merged lint by lint.
 
 pub mod arch;
+mod budget;
 pub mod nvcc_flags;
 pub mod tables;
 
@@ -15,6 +16,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use lmem_base::budget::BudgetError;
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
@@ -24,6 +26,7 @@ use lmem_unit::NvccFlags;
 
 use arch::ArchList;
 
+pub use budget::BudgetRule;
 pub use nvcc_flags::{FlagError, is_safe_path};
 
 /// The settings of a project without Cargo, at its root.
@@ -45,6 +48,8 @@ pub struct PackageConfig {
     pub lints: BTreeMap<String, Level>,
     /// The file of known findings.
     pub baseline: Option<PathBuf>,
+    /// What kernels may take, by patterns of their names.
+    pub budgets: Vec<BudgetRule>,
     compilation: Compilation,
     exclude: Option<Patterns>,
     files: Vec<FileRule>,
@@ -65,6 +70,7 @@ struct Compilation {
 struct FileRule {
     path: Patterns,
     arch: Vec<Arch>,
+    lints: BTreeMap<String, Level>,
     compilation: Compilation,
 }
 
@@ -100,6 +106,12 @@ pub enum ConfigProblem {
     NoTable,
     #[error("the key `path` is missing, which says for which files the table is")]
     NoPath,
+    #[error("the key `kernel` is missing, which says for which kernels the budget is")]
+    NoKernel,
+    #[error("it limits nothing: add `stack`, `spills`, `registers`, `shared` or `occupancy`")]
+    NoLimit,
+    #[error("{0}")]
+    Budget(#[from] BudgetError),
     #[error("{0}")]
     Flag(#[from] FlagError),
     #[error("{0}")]
@@ -174,6 +186,7 @@ impl PackageConfig {
             toolkit: self.toolkit.or_else(|| workspace.toolkit.clone()),
             lints,
             baseline: self.baseline.or_else(|| workspace.baseline.clone()),
+            budgets: if self.budgets.is_empty() { workspace.budgets.clone() } else { self.budgets },
             compilation: self.compilation.over(&workspace.compilation),
             exclude: self.exclude.or_else(|| workspace.exclude.clone()),
             files: if self.files.is_empty() { workspace.files.clone() } else { self.files },
@@ -203,12 +216,24 @@ impl PackageConfig {
         self.rules_of(file).map(|rule| rule.arch.as_slice()).find(|arch| !arch.is_empty()).unwrap_or(&self.arch)
     }
 
+    /// Levels that tables for files give lints in one of them, the nearest last.
+    pub fn lints_of(&self, file: &Path) -> impl Iterator<Item = (&String, Level)> {
+        let rules = self.files.iter().filter(|rule| rule.path.matches(file));
+        rules.flat_map(|rule| rule.lints.iter().map(|(name, level)| (name, *level)))
+    }
+
+    /// Whether some files have levels of their own.
+    pub fn has_lints_of_files(&self) -> bool {
+        self.files.iter().any(|rule| !rule.lints.is_empty())
+    }
+
     /// Checks the names of lints, which this module does not know.
     ///
     /// # Errors
     /// A name is not among `known`.
     pub fn validate_lints(&self, known: &[&'static str]) -> Result<(), ConfigError> {
-        let Some(name) = self.lints.keys().find(|name| *name != "warnings" && !known.contains(&name.as_str())) else {
+        let mut names = self.lints.keys().chain(self.files.iter().flat_map(|rule| rule.lints.keys()));
+        let Some(name) = names.find(|name| *name != "warnings" && !known.contains(&name.as_str())) else {
             return Ok(());
         };
         Err(ConfigError {
@@ -299,8 +324,8 @@ impl NamedPaths<'_> {
 }
 
 const PACKAGE_KEYS: &[&str] =
-    &["arch", "toolkit", "lints", "baseline", "nvcc-flags", "include-dirs", "defines", "exclude", "file"];
-const FILE_KEYS: &[&str] = &["path", "arch", "nvcc-flags", "include-dirs", "defines"];
+    &["arch", "toolkit", "lints", "baseline", "budget", "nvcc-flags", "include-dirs", "defines", "exclude", "file"];
+const FILE_KEYS: &[&str] = &["path", "arch", "lints", "nvcc-flags", "include-dirs", "defines"];
 
 /// Reads one table, and knows what it is called in messages.
 struct Reader<'a> {
@@ -318,34 +343,43 @@ impl Reader<'_> {
                 "toolkit" => config.toolkit = Some(self.toolkit(key, value)?),
                 "lints" => config.lints = self.lints(key, value)?,
                 "baseline" => config.baseline = Some(self.folder.join(self.value::<PathBuf>(key, value)?)),
+                "budget" => config.budgets = self.below(key, value, Self::budget)?,
                 "exclude" => config.exclude = Some(self.patterns(key, self.value(key, value)?)?),
-                "file" => config.files = self.files(key, value)?,
+                "file" => config.files = self.below(key, value, Self::file)?,
                 _ => self.compilation_key(key, value, &mut config.compilation, PACKAGE_KEYS)?,
             }
         }
         Ok(config)
     }
 
-    fn files(&self, key: &str, value: &Value) -> Result<Vec<FileRule>, ConfigError> {
+    /// Tables below a key, each read with its own name in messages.
+    fn below<T>(
+        &self,
+        key: &str,
+        value: &Value,
+        read: impl Fn(&Self, &Value) -> Result<T, ConfigError>,
+    ) -> Result<Vec<T>, ConfigError> {
         let tables: Vec<Value> = self.value(key, value)?;
         let prefix = if self.prefix.is_empty() { key.to_string() } else { format!("{}.{key}", self.prefix) };
-        let reader = Reader { prefix, ..*self };
-        tables.iter().map(|table| reader.file(table)).collect()
+        let reader = Self { prefix, ..*self };
+        tables.iter().map(|table| read(&reader, table)).collect()
     }
 
     fn file(&self, value: &Value) -> Result<FileRule, ConfigError> {
         let mut path = None;
         let mut arch = Vec::new();
+        let mut lints = BTreeMap::new();
         let mut compilation = Compilation::default();
         for (key, value) in self.table(value)? {
             match key.as_str() {
                 "path" => path = Some(self.patterns(key, vec![self.value(key, value)?])?),
                 "arch" => arch = self.value::<ArchList>(key, value)?.0,
+                "lints" => lints = self.lints(key, value)?,
                 _ => self.compilation_key(key, value, &mut compilation, FILE_KEYS)?,
             }
         }
         let path = path.ok_or_else(|| self.error(None, ConfigProblem::NoPath))?;
-        Ok(FileRule { path, arch, compilation })
+        Ok(FileRule { path, arch, lints, compilation })
     }
 
     fn compilation_key(
@@ -512,6 +546,19 @@ mod tests {
         assert_eq!(merged.arch.len(), 1);
         assert_eq!((merged.lints["a"], merged.lints["b"]), (Level::Allow, Level::Deny));
         assert_eq!(flags_for(Some(&merged), Path::new("/a.cu"), &[]).arguments, ["-std=c++17", "-DB"]);
+    }
+
+    #[test]
+    fn files_have_levels_of_their_own() {
+        let files = json!([{ "path": "old/**", "lints": { "a": "allow", "b": "warn" } }, { "path": "old/x.cu", "lints": { "a": "deny" } }]);
+        let config = read(json!({ "file": files })).unwrap();
+        let of = |file: &str| {
+            config.lints_of(Path::new(file)).map(|(name, level)| (name.clone(), level)).collect::<Vec<_>>()
+        };
+        assert_eq!(of("/project/old/y.cu"), [("a".to_string(), Level::Allow), ("b".to_string(), Level::Warn)]);
+        assert_eq!(of("/project/old/x.cu").last(), Some(&("a".to_string(), Level::Deny)));
+        assert!(of("/project/x.cu").is_empty() && config.has_lints_of_files());
+        assert!(config.validate_lints(&["a"]).unwrap_err().to_string().contains("lints.b"));
     }
 
     #[test]

@@ -105,6 +105,11 @@ impl<'a> Code<'a> {
         })
     }
 
+    /// The code alone, as long as the text: spaces where comments, strings and preprocessor lines stand.
+    pub fn plain(&self) -> &[u8] {
+        &self.code
+    }
+
     /// Bytes that a comment holds for.
     pub fn scope_of(&self, comment: &Range<usize>) -> Result<CodeScope, NoScope> {
         let line_start = self.text[..comment.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -380,8 +385,13 @@ pub fn words(code: &[u8]) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
+/// Whether a word before parentheses is an attribute or a statement, and no function.
+pub fn begins_no_call(word: &str) -> bool {
+    NO_CALLS.contains(&word)
+}
+
 /// The word that starts at a byte, or nothing.
-fn word_at(code: &[u8], at: usize) -> &str {
+pub fn word_at(code: &[u8], at: usize) -> &str {
     let rest = code.get(at..).unwrap_or_default();
     let length = rest.iter().position(|byte| !is_word_byte(*byte)).unwrap_or(rest.len());
     std::str::from_utf8(&rest[..length]).unwrap_or("")
@@ -430,7 +440,7 @@ pub fn find(bytes: &[u8], from: usize, wanted: &[u8]) -> Option<usize> {
 }
 
 /// The start of the word that ends before a byte; `also` may stand in it too.
-fn word_start(text: &[u8], end: usize, also: u8) -> usize {
+pub fn word_start(text: &[u8], end: usize, also: u8) -> usize {
     text[..end].iter().rposition(|byte| !is_word_byte(*byte) && *byte != also).map_or(0, |at| at + 1)
 }
 

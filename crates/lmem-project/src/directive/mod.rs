@@ -4,26 +4,32 @@
 //! // lmem: allow(dynamic_index, reason = "cold path")
 //! // lmem: expect(register_spill)      as `allow`, and reported when there is nothing to allow
 //! // lmem: allow-file(dynamic_index)   the whole file, or kernel string
+//! // lmem: budget(stack = 0, registers <= 64)   what the kernel below may take
 //! ```
 //! `/* lmem: … */` is the same. Behind code a directive holds for its line. Before code it holds for what follows: a function, kernel
 //! or structure up to its closing brace, a macro up to its last line, a statement up to its semicolon, a loop's header. Outside
 //! brackets a blank line ends it at the latest. In a macro, or above its `#define`, it holds for the uses of the macro too, since
-//! that is where compilers see the code.
+//! that is where compilers see the code. In Rust code it holds for the kernel strings in what follows, or on its line.
 
 mod code;
+mod kernels;
 pub mod parse;
 mod rust;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use lmem_base::budget::Limit;
 use lmem_base::source::{SourceFile, Span};
 use lmem_unit::MappedText;
 
 use code::{Code, NoScope};
 use parse::{ALL_LINTS, Parsed, directive_text, parse};
+use rust::RustText;
 
+pub use kernels::{DeclaredKernel, declared_kernels};
 pub use parse::{DirectiveProblem, Word};
+pub use rust::{RustString, string_around};
 
 /// One comment that was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +43,35 @@ pub struct Directive {
     pub in_macro: Option<String>,
     pub lints: Vec<String>,
     pub reason: Option<String>,
+    /// Of a budget.
+    pub limits: Vec<Limit>,
+    /// What a budget in CUDA code holds for, by name.
+    pub kernels: BudgetedKernels,
+}
+
+/// The kernels that a budget speaks of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum BudgetedKernels {
+    /// The directive is none, or stands in Rust code.
+    #[default]
+    Unknown,
+    Declared(Vec<DeclaredKernel>),
+    /// Words of a macro's call: one of them may be the name.
+    Words(Vec<String>),
+}
+
+/// What is asked of a kernel to find its budget.
+#[derive(Clone, Copy)]
+pub struct BudgetQuery<'a> {
+    /// Without namespaces and template arguments.
+    pub name: &'a str,
+    pub mangled: &'a str,
+    /// Its name in the source, where that is known.
+    pub span: Option<&'a Span>,
+    /// Where Rust code has its text, and hands it over.
+    pub in_rust: &'a [Span],
+    /// Whether a file has a part in the kernel's unit.
+    pub is_part: &'a dyn Fn(&SourceFile) -> bool,
 }
 
 /// A comment that is meant for this tool, and that it does not understand.
@@ -77,14 +112,71 @@ impl Directives {
         }
     }
 
-    /// Complains about directives in Rust code beside kernel strings: they hold for nothing there.
-    pub fn read_rust(&mut self, file: &Arc<SourceFile>) {
-        for comment in rust::comments(file.text()) {
-            let span = Span::new(file, comment);
-            if directive_text(span.text()).is_some() && self.seen.insert(span.clone()) {
-                self.errors.push(DirectiveError { span, problem: DirectiveProblem::RustCode });
+    /// Reads the comments of Rust code beside kernel strings.
+    pub fn read_rust(&mut self, file: &Arc<SourceFile>, known_lints: &[&str]) {
+        let rust = RustText::of(file.text());
+        for comment in &rust.comments {
+            let span = Span::new(file, comment.clone());
+            let Some(words) = directive_text(span.text()) else { continue };
+            if !self.seen.insert(span.clone()) {
+                continue;
+            }
+            let scope_of = |word| match word {
+                Word::AllowFile => Ok(0..file.text().len()),
+                _ => rust.scope_of(comment).map_err(problem_of),
+            };
+            match parse(words, known_lints).and_then(|parsed| scope_of(parsed.word).map(|scope| (parsed, scope))) {
+                Ok((parsed, scope)) => self.list.push(Directive {
+                    word: parsed.word,
+                    scope: Span::new(file, scope),
+                    in_macro: None,
+                    lints: parsed.lints,
+                    reason: parsed.reason,
+                    limits: parsed.limits,
+                    kernels: BudgetedKernels::Unknown,
+                    span,
+                }),
+                Err(problem) => self.errors.push(DirectiveError { span, problem }),
             }
         }
+    }
+
+    /// The budgets that hold for a kernel, the one with the smallest scope last.
+    pub fn budgets_of(&self, kernel: &BudgetQuery<'_>) -> Vec<usize> {
+        let holds = |directive: &Directive| directive.word == Word::Budget && self.is_budget_of(directive, kernel);
+        let mut found: Vec<usize> = (0..self.list.len()).filter(|index| holds(&self.list[*index])).collect();
+        found.sort_by_key(|index| std::cmp::Reverse(self.list[*index].scope.range().len()));
+        found
+    }
+
+    fn is_budget_of(&self, directive: &Directive, kernel: &BudgetQuery<'_>) -> bool {
+        let scope = &directive.scope;
+        let is_in = |place: &Span| scope.file.path == place.file.path && scope.range().contains(&place.start);
+        let is_name = |name: &str| name == kernel.name || name == kernel.mangled;
+        match (&directive.kernels, kernel.span) {
+            (BudgetedKernels::Unknown, _) => kernel.in_rust.iter().any(is_in),
+            (_, Some(span)) => is_in(span) || self.is_in_use(directive, span, None),
+            (BudgetedKernels::Declared(kernels), None) => {
+                (kernel.is_part)(&scope.file) && kernels.iter().any(|kernel| is_name(&kernel.name))
+            }
+            (BudgetedKernels::Words(words), None) => {
+                (kernel.is_part)(&scope.file) && words.iter().any(|word| is_name(word))
+            }
+        }
+    }
+
+    /// A directive by its number.
+    pub fn get(&self, index: usize) -> Option<&Directive> {
+        self.list.get(index)
+    }
+
+    /// Budgets that hold for none of the kernels that were asked for, by place.
+    pub fn unused_budgets(&self, used: &BTreeSet<usize>) -> Vec<&Directive> {
+        let all = self.list.iter().enumerate();
+        let unused = all.filter(|(index, directive)| directive.word == Word::Budget && !used.contains(index));
+        let mut unused: Vec<&Directive> = unused.map(|(_, directive)| directive).collect();
+        unused.sort_by(|left, right| left.span.cmp(&right.span));
+        unused
     }
 
     /// The directive that silences a lint at a place: of several, the one that holds for least. In uses of macros, where
@@ -130,12 +222,12 @@ impl Directives {
         *self.used.entry((index, lint.to_string())).or_default() += 1;
     }
 
-    /// All directives, with the number of findings that each silenced, by place.
+    /// All directives that silence, with the number of findings that each silenced, by place.
     pub fn all(&self) -> Vec<(&Directive, usize)> {
         let silenced =
             |index: usize| self.used.iter().filter(|((used, _), _)| *used == index).map(|(_, count)| count).sum();
-        let mut all: Vec<_> =
-            self.list.iter().enumerate().map(|(index, directive)| (directive, silenced(index))).collect();
+        let all = self.list.iter().enumerate().filter(|(_, directive)| directive.word != Word::Budget);
+        let mut all: Vec<_> = all.map(|(index, directive)| (directive, silenced(index))).collect();
         all.sort_by(|(left, _), (right, _)| left.span.cmp(&right.span));
         all
     }
@@ -168,20 +260,31 @@ fn directive(
     code: &Code<'_>,
     text: &MappedText,
 ) -> Result<Directive, DirectiveProblem> {
-    let Parsed { word, lints, reason } = parsed;
+    let Parsed { word, lints, reason, limits } = parsed;
     let (range, in_macro) = match word {
         Word::AllowFile => (0..text.as_str().len(), None),
-        Word::Allow | Word::Expect => {
-            let scope = code.scope_of(comment).map_err(|error| match error {
-                NoScope::NoCode => DirectiveProblem::NoCode,
-                NoScope::BlankLine => DirectiveProblem::BlankLine,
-                NoScope::ManyItems => DirectiveProblem::ManyItems,
-            })?;
+        Word::Allow | Word::Expect | Word::Budget => {
+            let scope = code.scope_of(comment).map_err(problem_of)?;
             (scope.range, scope.in_macro)
         }
     };
+    let kernels = match word {
+        Word::Budget => match kernels::in_range(code, range.clone(), text) {
+            declared if declared.is_empty() => BudgetedKernels::Words(kernels::words_of_call(code, range.clone())),
+            declared => BudgetedKernels::Declared(declared),
+        },
+        _ => BudgetedKernels::Unknown,
+    };
     let scope = text.span(range).ok_or(DirectiveProblem::NoCode)?;
-    Ok(Directive { word, span: span.clone(), scope, in_macro, lints, reason })
+    Ok(Directive { word, span: span.clone(), scope, in_macro, lints, reason, limits, kernels })
+}
+
+fn problem_of(error: NoScope) -> DirectiveProblem {
+    match error {
+        NoScope::NoCode => DirectiveProblem::NoCode,
+        NoScope::BlankLine => DirectiveProblem::BlankLine,
+        NoScope::ManyItems => DirectiveProblem::ManyItems,
+    }
 }
 
 #[cfg(test)]
@@ -385,7 +488,10 @@ mod tests {
     #[test]
     fn wrong_directives_are_errors() {
         let message = |words: &str| error(&format!("// lmem: {words}\nx;"));
-        assert_eq!(message("deny(dynamic_index)"), "`deny` is no directive; known are `allow`, `expect`, `allow-file`");
+        assert_eq!(
+            message("deny(dynamic_index)"),
+            "`deny` is no directive; known are `allow`, `expect`, `allow-file`, `budget`"
+        );
         assert!(message("alow(dynamic_index)").contains("`alow` is no directive: did you mean `allow`?"));
         assert_eq!(message("allow(dynamic_indx)"), "there is no lint `dynamic_indx`: did you mean `dynamic_index`?");
         assert!(message("allow dynamic_index").contains("the opening parenthesis is missing"));
@@ -405,13 +511,54 @@ mod tests {
     }
 
     #[test]
-    fn rust_code_has_no_directives() {
-        let file = SourceFile::from_text("a.rs", "// lmem: allow(dynamic_index)\nconst K: &str = \"// lmem: deny\";");
+    fn comments_of_rust_code_hold_for_the_strings_beside_them() {
+        let text = "// lmem: allow(dynamic_index)\nconst K: &str = \"// lmem: deny\";\nconst L: &str = \"\";\n// lmem: alow(x)\n";
+        let file = SourceFile::from_text("a.rs", text);
         let mut directives = Directives::default();
-        directives.read_rust(&file);
-        directives.read_rust(&file);
+        directives.read_rust(&file, KNOWN);
+        directives.read_rust(&file, KNOWN);
         assert_eq!(directives.errors().len(), 1);
-        assert!(directives.errors()[0].to_string().contains("inside the kernel's text"));
+        assert!(directives.errors()[0].to_string().contains("did you mean `allow`?"));
+        let covers = |line| directives.covers(&Span::line(&file, line).unwrap(), "dynamic_index", None);
+        assert_eq!((covers(2), covers(3)), (Some(0), None));
+    }
+
+    #[test]
+    fn a_budget_holds_for_the_kernel_below() {
+        let text = "// lmem: budget(stack = 0, registers <= 64, reason = \"hot, really\")\ntemplate <int N>\n\
+                    __global__ void f(int* a) {}\n__global__ void g() {}\n// lmem: budget(spills = 0)\nMAKE(h, 1)\n";
+        let file = SourceFile::from_text("a.cu", text);
+        let mut directives = Directives::default();
+        directives.read(&MappedText::from_file(&file), KNOWN);
+        assert_eq!(directives.errors(), []);
+        let limits: Vec<String> = directives.list[0].limits.iter().map(ToString::to_string).collect();
+        assert_eq!(limits, ["stack = 0", "registers <= 64"]);
+        let of = |name: &str, span: Option<&Span>, is_part: bool| {
+            let is_part = move |_: &SourceFile| is_part;
+            directives.budgets_of(&BudgetQuery { name, mangled: "", span, in_rust: &[], is_part: &is_part })
+        };
+        assert_eq!((of("f", None, true), of("g", None, true), of("h", None, true)), (vec![0], vec![], vec![1]));
+        assert_eq!(of("f", None, false), [0; 0]);
+        assert_eq!(of("f", Span::line(&file, 3).as_ref(), true), [0]);
+        assert_eq!(of("f", Span::line(&file, 4).as_ref(), true), [0; 0]);
+        assert!(directives.all().is_empty() && directives.unused().is_empty());
+        assert_eq!(directives.unused_budgets(&BTreeSet::from([0])).len(), 1);
+    }
+
+    #[test]
+    fn wrong_budgets_are_errors() {
+        let message = |words: &str| error(&format!("// lmem: {words}\n__global__ void f() {{}}"));
+        assert!(message("budget(register <= 64)").contains("did you mean `registers`?"));
+        assert!(message("budget(registers < 64)").contains("write `registers <= 64`"));
+        assert!(message("budget()").contains("it limits nothing"));
+        assert!(message("budget").contains("the opening parenthesis is missing"));
+        assert!(message("budget(stack = 0").contains("the closing parenthesis is missing"));
+        assert!(message("budget(stack = 0, stack = 8)").contains("limited twice"));
+        assert!(message("budget(stack = 0) now").contains("behind the closing parenthesis"));
+        assert!(message("budget(= 0)").contains("stand limits"));
+        assert!(message("budget(reason = \"x\" stack = 0)").contains("a comma is missing"));
+        assert!(message("budgets(stack = 0)").contains("did you mean `budget`?"));
+        assert!(error("// lmem: budget(stack = 0)\n\n__global__ void f() {}").contains("a blank line follows"));
     }
 
     #[test]

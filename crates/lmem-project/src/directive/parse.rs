@@ -1,5 +1,6 @@
 //! The words of a directive.
 
+use lmem_base::budget::{self, BudgetError, Limit, Quantity};
 use lmem_base::words::nearest;
 
 /// Stands for all lints, as on the command line.
@@ -14,16 +15,19 @@ pub enum Word {
     Expect,
     /// As `Allow`, for the whole file or kernel string.
     AllowFile,
+    /// What a kernel may take at most.
+    Budget,
 }
 
 impl Word {
-    const ALL: [Self; 3] = [Self::Allow, Self::Expect, Self::AllowFile];
+    const ALL: [Self; 4] = [Self::Allow, Self::Expect, Self::AllowFile, Self::Budget];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Allow => "allow",
             Self::Expect => "expect",
             Self::AllowFile => "allow-file",
+            Self::Budget => "budget",
         }
     }
 
@@ -48,8 +52,10 @@ pub enum DirectiveProblem {
     BlankLine,
     #[error("it stands before a namespace or a linkage block: write it above one kernel, or use `allow-file`")]
     ManyItems,
-    #[error("a directive counts in CUDA code only: write it inside the kernel's text")]
-    RustCode,
+    #[error("{0}")]
+    Budget(#[from] BudgetError),
+    #[error("a budget looks like `lmem: budget(stack = 0, registers <= 64)`: {0}")]
+    BudgetForm(&'static str),
 }
 
 fn hint(near: Option<&str>) -> String {
@@ -66,6 +72,8 @@ pub struct Parsed {
     pub word: Word,
     pub lints: Vec<String>,
     pub reason: Option<String>,
+    /// Of a budget.
+    pub limits: Vec<Limit>,
 }
 
 /// What stands behind `lmem:`, if a comment begins with that.
@@ -95,12 +103,15 @@ pub fn parse(words: &str, known_lints: &[&str]) -> Result<Parsed, DirectiveProbl
     let word_end = words.find(|letter| !is_name(letter)).unwrap_or(words.len());
     let (name, rest) = words.split_at(word_end);
     let word = Word::parse(name).ok_or_else(|| match name {
-        "" => DirectiveProblem::Form("`allow`, `expect` or `allow-file` is missing"),
+        "" => DirectiveProblem::Form("`allow`, `expect`, `allow-file` or `budget` is missing"),
         name => {
             let near = nearest(name, Word::ALL.iter().map(|word| word.name())).map(str::to_string);
             DirectiveProblem::UnknownWord { name: name.to_string(), near }
         }
     })?;
+    if word == Word::Budget {
+        return parse_budget(rest.trim());
+    }
     let rest = rest.trim().strip_prefix('(').ok_or(DirectiveProblem::Form("the opening parenthesis is missing"))?;
     let mut rest = rest.trim_start();
     let mut lints = Vec::new();
@@ -136,7 +147,50 @@ pub fn parse(words: &str, known_lints: &[&str]) -> Result<Parsed, DirectiveProbl
     }
     match lints.is_empty() {
         true => Err(DirectiveProblem::Form("it names no lint")),
-        false => Ok(Parsed { word, lints, reason }),
+        false => Ok(Parsed { word, lints, reason, limits: Vec::new() }),
+    }
+}
+
+/// What stands behind `budget`.
+fn parse_budget(text: &str) -> Result<Parsed, DirectiveProblem> {
+    let form = DirectiveProblem::BudgetForm;
+    let mut rest = text.strip_prefix('(').ok_or(form("the opening parenthesis is missing"))?.trim_start();
+    let (mut limits, mut reason) = (Vec::new(), None);
+    loop {
+        if let Some(end) = rest.strip_prefix(')') {
+            match end.trim().is_empty() {
+                true => break,
+                false => {
+                    return Err(form("there is text behind the closing parenthesis; put it into `reason = \"…\"`"));
+                }
+            }
+        }
+        let name_end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(rest.len());
+        let (name, after) = rest.split_at(name_end);
+        rest = match (name, after.trim_start()) {
+            ("", "") => return Err(form("the closing parenthesis is missing")),
+            ("", _) => return Err(form("between the parentheses stand limits")),
+            ("reason", after) if after.starts_with('=') => {
+                let (text, after) = quoted(&after[1..])?;
+                reason = Some(text);
+                after
+            }
+            (name, after) => {
+                let quantity = Quantity::parse(name)?;
+                let (limit, after) = after.split_at(after.find([',', ')']).unwrap_or(after.len()));
+                budget::add(&mut limits, Limit::parse(quantity, limit)?)?;
+                after
+            }
+        };
+        rest = match rest.trim_start() {
+            "" => return Err(form("the closing parenthesis is missing")),
+            rest if rest.starts_with(')') => rest,
+            rest => rest.strip_prefix(',').ok_or(form("a comma is missing"))?.trim_start(),
+        };
+    }
+    match limits.is_empty() {
+        true => Err(form("it limits nothing")),
+        false => Ok(Parsed { word: Word::Budget, lints: Vec::new(), reason, limits }),
     }
 }
 

@@ -1,36 +1,130 @@
-//! Comments of Rust code, where directives are written by mistake.
+//! Comments of Rust code beside kernel strings: where they stand, and what they hold for.
 
 use std::ops::Range;
 
-use super::code::find;
+use super::code::{NoScope, find};
 
-/// Where `//` and `/* */` comments stand; those that document an item are none.
-pub fn comments(text: &str) -> Vec<Range<usize>> {
-    let bytes = text.as_bytes();
-    let mut comments = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        at = match rest {
-            [b'/', b'/', ..] => {
-                let end = find(bytes, at, b"\n").unwrap_or(bytes.len());
-                comments.extend((!matches!(rest.get(2), Some(b'/' | b'!'))).then_some(at..end));
-                end
-            }
-            [b'/', b'*', ..] => {
-                let end = find(bytes, at + 2, b"*/").map_or(bytes.len(), |end| end + 2);
-                comments.extend((!matches!(rest.get(2), Some(b'*' | b'!'))).then_some(at..end));
-                end
-            }
-            [b'"', ..] => quoted(bytes, at),
-            [b'r', b'"' | b'#', ..] => raw(bytes, at),
-            // A character, or the name of a lifetime.
-            [b'\'', b'\\', ..] => find(bytes, at + 3, b"'").map_or(bytes.len(), |end| end + 1),
-            [b'\'', _, b'\'', ..] => at + 3,
-            _ => at + 1,
-        };
+/// Rust code as far as directives need it.
+pub struct RustText<'a> {
+    text: &'a [u8],
+    /// `//` and `/* */`; those that document an item are none.
+    pub comments: Vec<Range<usize>>,
+    /// As long as the text: spaces where any comments stand, quotes where strings and characters do.
+    code: Vec<u8>,
+    strings: Vec<Range<usize>>,
+}
+
+impl<'a> RustText<'a> {
+    pub fn of(text: &'a str) -> Self {
+        let bytes = text.as_bytes();
+        let mut rust = Self { text: bytes, comments: Vec::new(), code: bytes.to_vec(), strings: Vec::new() };
+        let mut at = 0;
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            at = match rest {
+                [b'/', b'/', ..] => {
+                    let end = find(bytes, at, b"\n").unwrap_or(bytes.len());
+                    rust.comment(at..end, matches!(rest.get(2), Some(b'/' | b'!')))
+                }
+                [b'/', b'*', ..] => {
+                    let end = find(bytes, at + 2, b"*/").map_or(bytes.len(), |end| end + 2);
+                    rust.comment(at..end, matches!(rest.get(2), Some(b'*' | b'!')))
+                }
+                [b'"', ..] => rust.string(at..quoted(bytes, at)),
+                [b'r', b'"' | b'#', ..] => match raw(bytes, at) {
+                    end if end == at + 1 => end,
+                    end => rust.string(at..end),
+                },
+                // A character, or the name of a lifetime.
+                [b'\'', b'\\', ..] => rust.string(at..find(bytes, at + 3, b"'").map_or(bytes.len(), |end| end + 1)),
+                [b'\'', _, b'\'', ..] => rust.string(at..at + 3),
+                _ => at + 1,
+            };
+        }
+        rust
     }
-    comments
+
+    fn comment(&mut self, range: Range<usize>, is_documentation: bool) -> usize {
+        self.code[range.clone()].fill(b' ');
+        let end = range.end;
+        self.comments.extend((!is_documentation).then_some(range));
+        end
+    }
+
+    fn string(&mut self, range: Range<usize>) -> usize {
+        self.code[range.clone()].fill(b'"');
+        let end = range.end;
+        self.strings.push(range);
+        end
+    }
+
+    /// Bytes that a comment holds for: behind code its line, with all of a string that ends there; else the item, statement or
+    /// element that follows.
+    pub fn scope_of(&self, comment: &Range<usize>) -> Result<Range<usize>, NoScope> {
+        let line_start = self.text[..comment.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        if self.code[line_start..comment.start].iter().all(u8::is_ascii_whitespace) {
+            return self.following(comment.end);
+        }
+        let line_end = find(self.text, comment.end, b"\n").unwrap_or(self.text.len());
+        let string = self.strings.iter().find(|string| string.contains(&line_start));
+        Ok(string.map_or(line_start, |string| string.start)..line_end)
+    }
+
+    fn following(&self, from: usize) -> Result<Range<usize>, NoScope> {
+        let rest = &self.code[from..];
+        let start = from + rest.iter().position(|byte| !byte.is_ascii_whitespace()).ok_or(NoScope::NoCode)?;
+        // Lines with other comments are not blank.
+        let lines: Vec<&[u8]> = self.text[from..start].split(|byte| *byte == b'\n').collect();
+        let between = lines.get(1..lines.len().saturating_sub(1)).unwrap_or_default();
+        if between.iter().any(|line| line.iter().all(u8::is_ascii_whitespace)) {
+            return Err(NoScope::BlankLine);
+        }
+        let is_element = self.code[start] == b'"';
+        let mut depth = 0_usize;
+        for at in start..self.code.len() {
+            match self.code[at] {
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' | b']' | b'}' if depth == 0 => return Ok(start..at),
+                byte @ (b')' | b']' | b'}') => {
+                    depth -= 1;
+                    if byte == b'}' && depth == 0 && !self.goes_on(at + 1) {
+                        return Ok(start..at + 1);
+                    }
+                }
+                b';' if depth == 0 => return Ok(start..at + 1),
+                b',' if depth == 0 && is_element => return Ok(start..at),
+                _ => {}
+            }
+        }
+        Ok(start..self.code.len())
+    }
+
+    /// Whether what follows a closing brace belongs to what is before it.
+    fn goes_on(&self, from: usize) -> bool {
+        let rest = self.code[from..].trim_ascii_start();
+        rest.starts_with(b"else") || matches!(rest.first(), Some(b';' | b'.' | b',' | b'?' | b')' | b']'))
+    }
+}
+
+/// A string literal of Rust code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RustString {
+    pub range: Range<usize>,
+    /// What it says, if it is a raw one; else with its escapes.
+    pub text: Range<usize>,
+    /// `r#"…"#`, in which quotation marks may stand.
+    pub is_hashed: bool,
+}
+
+/// The string literal that a byte of Rust code lies in.
+pub fn string_around(text: &str, at: usize) -> Option<RustString> {
+    let rust = RustText::of(text);
+    let range = rust.strings.into_iter().find(|range| range.contains(&at))?;
+    let literal = &text[range.clone()];
+    let hashes = literal.strip_prefix('r').map_or(0, |rest| rest.bytes().take_while(|byte| *byte == b'#').count());
+    let open = literal.find('"')? + 1;
+    let close = literal.len().checked_sub(1 + hashes).filter(|close| *close >= open)?;
+    Some(RustString { text: range.start + open..range.start + close, range, is_hashed: hashes > 0 })
 }
 
 fn quoted(bytes: &[u8], open: usize) -> usize {
@@ -59,14 +153,44 @@ mod tests {
     #[test]
     fn strings_and_documentation_are_left_out() {
         let text = "/// a\n//! b\n/** c */ let s = \"// d\"; // e\nlet t = r#\"// f \" /* g */\"#; '\"'; x::<'a>(); /* h */ '\\''; // i";
-        let found: Vec<&str> = comments(text).into_iter().map(|range| &text[range]).collect();
+        let found: Vec<&str> = RustText::of(text).comments.into_iter().map(|range| &text[range]).collect();
         assert_eq!(found, ["// e", "/* h */", "// i"]);
+    }
+
+    fn scope(text: &str) -> &str {
+        let code = RustText::of(text);
+        &text[code.scope_of(&code.comments[0]).unwrap()]
+    }
+
+    #[test]
+    fn a_comment_holds_for_what_follows() {
+        let item = "const A: &str = r#\"\n__global__ void f() { x; }\n\"#;";
+        assert_eq!(scope(&format!("// x\n{item}\nconst B: u8 = 0;")), item);
+        assert_eq!(
+            scope(&format!("// x\n/// Documentation; of it.\n#[rustfmt::skip]\n{item}\nb")),
+            format!("#[rustfmt::skip]\n{item}")
+        );
+        assert_eq!(scope("fn f() {\n    // x\n    let a = { \"};\" };\n    b;\n}"), "let a = { \"};\" };");
+        assert_eq!(scope("// x\nfn f() -> u8 {\n  a;\n}\nb"), "fn f() -> u8 {\n  a;\n}");
+        assert_eq!(scope("f([\n// x\n\"a, b\",\n\"c\"])"), "\"a, b\"");
+        assert_eq!(scope("f(\n// x\nA)"), "A");
+        assert_eq!(scope("a;\nb; // x\nc"), "b; // x");
+        assert_eq!(scope("a;\nlet b = \"c\n;\nd\"; // x\nc"), "\"c\n;\nd\"; // x");
+        let code = RustText::of("// x\n\na;");
+        assert_eq!(code.scope_of(&code.comments[0]), Err(NoScope::BlankLine));
+        let code = RustText::of("a;\n// x\n");
+        assert_eq!(code.scope_of(&code.comments[0]), Err(NoScope::NoCode));
     }
 
     #[test]
     fn broken_code_ends_nothing() {
         for text in ["\"", "r#\"", "r", "'", "'\\", "/*", "/", "\"\\", "é'é"] {
-            comments(text);
+            let code = RustText::of(text);
+            code.comments.iter().for_each(|comment| drop(code.scope_of(comment)));
+        }
+        for text in ["// x\n}", "// x", "// x\n{", "a // x", "\"\n\" // x", "// x\né", "// x\n\n\n"] {
+            let code = RustText::of(text);
+            code.comments.iter().for_each(|comment| drop(code.scope_of(comment)));
         }
     }
 }

@@ -111,6 +111,19 @@ impl Workspace {
         self.places.hold_file(path)
     }
 
+    /// The same workspace, as it lies in another place: what records of its builds know it by.
+    pub fn moved(&self, place: impl Fn(&Path) -> PathBuf) -> Self {
+        let mut moved = self.clone();
+        moved.root = place(&moved.root);
+        for package in &mut moved.packages {
+            package.root = place(&package.root);
+            package.manifest_path = place(&package.manifest_path);
+            package.target_folders.iter_mut().for_each(|folder| *folder = place(folder));
+        }
+        moved.files.iter_mut().for_each(|file| file.path = place(&file.path));
+        moved
+    }
+
     /// All `.rs` files of a package, those that were not asked for too: a kernel's text may lie in any of them.
     pub fn rust_files_of(&self, package: usize) -> Vec<PathBuf> {
         let Some(package) = self.packages.get(package) else { return Vec::new() };

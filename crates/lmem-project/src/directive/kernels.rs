@@ -1,0 +1,127 @@
+//! The kernels that a text declares, by their names: what a budget beside them holds for is known without a compiler.
+
+use std::ops::Range;
+
+use lmem_base::source::Span;
+use lmem_unit::MappedText;
+
+use super::code::{Code, begins_no_call, find, word_at, word_start};
+
+/// A kernel as the source declares it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeclaredKernel {
+    /// Without namespaces and template arguments; in PTX the mangled name.
+    pub name: String,
+    pub span: Span,
+}
+
+/// All kernels that a text declares.
+pub fn declared_kernels(text: &MappedText) -> Vec<DeclaredKernel> {
+    in_range(&Code::of(text.as_str()), 0..text.as_str().len(), text)
+}
+
+/// Those that a part of it declares.
+pub(super) fn in_range(code: &Code<'_>, range: Range<usize>, text: &MappedText) -> Vec<DeclaredKernel> {
+    let names = names(code.plain(), &range, b"__global__", name_of_function);
+    let of_ptx = || self::names(code.plain(), &range, b".entry", name_behind);
+    let names = if names.is_empty() { of_ptx() } else { names };
+    let kernel = |at: Range<usize>| {
+        let name = code.plain().get(at.clone()).and_then(|name| std::str::from_utf8(name).ok())?;
+        Some(DeclaredKernel { name: name.to_string(), span: text.span(at)? })
+    };
+    names.into_iter().filter_map(kernel).collect()
+}
+
+/// Words of a macro's call: one of them may be the kernel that it stands for.
+pub(super) fn words_of_call(code: &Code<'_>, range: Range<usize>) -> Vec<String> {
+    let call = code.plain().get(range).unwrap_or_default();
+    let call = call.split(|byte| *byte == b'{').next().unwrap_or_default();
+    super::code::words(call).map(str::to_string).collect()
+}
+
+fn names(
+    code: &[u8],
+    range: &Range<usize>,
+    mark: &[u8],
+    name: fn(&[u8], usize) -> Option<Range<usize>>,
+) -> Vec<Range<usize>> {
+    let limited = &code[..range.end.min(code.len())];
+    let mut names = Vec::new();
+    let mut from = range.start;
+    while let Some(at) = find(limited, from, mark) {
+        from = at + mark.len();
+        names.extend(name(limited, from).filter(|name| !name.is_empty()));
+    }
+    names
+}
+
+/// The word before the parameters, which are the first parentheses that are no attribute's.
+fn name_of_function(code: &[u8], from: usize) -> Option<Range<usize>> {
+    let mut at = from;
+    loop {
+        at += code.get(at..)?.iter().position(|byte| matches!(byte, b'(' | b';' | b'{'))?;
+        if code[at] != b'(' {
+            return None;
+        }
+        let end = at - code[..at].iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let start = word_start(code, end, b'_');
+        if !begins_no_call(std::str::from_utf8(&code[start..end]).unwrap_or("")) {
+            return Some(start..end);
+        }
+        at = closing_parenthesis(code, at)?;
+    }
+}
+
+fn closing_parenthesis(code: &[u8], open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, byte) in code.iter().enumerate().skip(open) {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth <= 1 => return Some(at + 1),
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn name_behind(code: &[u8], from: usize) -> Option<Range<usize>> {
+    let blank = code.get(from..)?.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let start = from + blank;
+    Some(start..start + word_at(code, start).len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::source::SourceFile;
+
+    fn kernels(text: &str) -> Vec<String> {
+        let kernels = declared_kernels(&MappedText::from_file(&SourceFile::from_text("a.cu", text)));
+        kernels.into_iter().map(|kernel| kernel.name).collect()
+    }
+
+    #[test]
+    fn names_stand_before_parameters() {
+        let text = "extern \"C\" __global__ void one(int a) { if (a) {} }\n// __global__ void none()\ntemplate <int N>\n\
+                    __global__ void __launch_bounds__(N * (2)) two(float* x);\n__global__ __attribute__((used)) void\nthree (int a) {}";
+        assert_eq!(kernels(text), ["one", "two", "three"]);
+        assert_eq!(kernels(".version 8.0\n.visible .entry _Z4meanPf(\n)\n{ }"), ["_Z4meanPf"]);
+        assert_eq!(kernels("__device__ void f() {}"), [""; 0]);
+    }
+
+    #[test]
+    fn broken_code_ends_nothing() {
+        for text in [
+            "__global__",
+            "__global__ (",
+            "__global__ void f",
+            "__global__ __launch_bounds__(",
+            ".entry",
+            ".entry (",
+            "__global__ é(",
+        ] {
+            kernels(text);
+        }
+    }
+}

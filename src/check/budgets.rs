@@ -1,0 +1,252 @@
+//! Budgets of kernels: what comments beside them, and patterns of the settings, say that they may take, on every architecture of
+//! a run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use lmem_base::budget::Quantity;
+use lmem_base::diagnostic::{Code, Diagnostic, KernelInstance, Label};
+use lmem_base::gpu::Arch;
+use lmem_base::source::{SourceFile, Span, display_path};
+use lmem_base::words::nearest;
+use lmem_lints::{BudgetedKernel, BudgetedLimit, Circumstances, KernelFigures};
+use lmem_project::config::BudgetRule;
+use lmem_project::directive::{BudgetQuery, DeclaredKernel, Directive, Directives, declared_kernels};
+use lmem_project::discover::{Unmatched, Workspace};
+use lmem_unit::{MappedText, TranslationUnit, UnitCode};
+
+use super::findings::CheckedKernel;
+use super::unit::{UnitReport, flag_origin};
+use super::{Job, config_of, messages, remarks};
+use crate::verify::occupancy;
+
+/// What was held against kernels, and what found none.
+#[derive(Default)]
+pub struct Judged {
+    /// Comments by their numbers.
+    comments: BTreeSet<usize>,
+    /// Settings, by manifest and pattern.
+    settings: BTreeSet<(PathBuf, String)>,
+    names: BTreeSet<String>,
+}
+
+/// A kernel with a budget, and its figures on the architectures of the run.
+struct Budgeted<'a> {
+    limits: Vec<BudgetedLimit>,
+    span: Option<Span>,
+    /// The first job that has it.
+    job: usize,
+    unit: &'a TranslationUnit,
+    figures: Vec<KernelFigures>,
+    instances: Vec<KernelInstance>,
+}
+
+/// Adds a finding to the reports for each kernel that takes more than it may.
+pub fn judge(jobs: &[Job<'_>], reports: &mut [UnitReport], workspace: &Workspace, directives: &Directives) -> Judged {
+    let mut judged = Judged::default();
+    let mut declared = Declared::default();
+    let mut kernels: BTreeMap<(String, Option<Span>, Option<String>), Budgeted<'_>> = BTreeMap::new();
+    for (index, (job, report)) in jobs.iter().zip(&*reports).enumerate() {
+        let rules = config_of(job.unit, workspace).map_or(&[][..], |config| &config.budgets);
+        for kernel in &report.checked {
+            let limits = judged.limits(kernel, job.unit, report, rules, workspace, directives);
+            if limits.is_empty() {
+                continue;
+            }
+            let span = kernel.span.clone().or_else(|| declared.span(kernel, job.unit, report, &limits));
+            // A kernel that several units have from a header is one.
+            let unit = span.is_none().then(|| job.unit.name.clone());
+            let budgeted = kernels.entry((kernel.instance.mangled.clone(), span.clone(), unit)).or_insert_with(|| {
+                let (figures, instances) = (Vec::new(), Vec::new());
+                Budgeted { limits, span, job: index, unit: job.unit, figures, instances }
+            });
+            budgeted.figures.push(figures(kernel));
+            budgeted.instances.push(kernel.instance.clone());
+        }
+    }
+    for budgeted in kernels.into_values() {
+        if let Some(diagnostic) =
+            finding(budgeted.limits, &budgeted.span, &budgeted.figures, &budgeted.instances, budgeted.unit)
+            && let Some(severity) = severity(&diagnostic, &jobs[budgeted.job])
+        {
+            reports[budgeted.job].diagnostics.push(Diagnostic { severity, ..diagnostic });
+        }
+    }
+    judged
+}
+
+fn severity(diagnostic: &Diagnostic, job: &Job<'_>) -> Option<lmem_base::diagnostic::Severity> {
+    let Code::Lint(name) = diagnostic.code else { return None };
+    job.levels.severity(lmem_lints::find(name)?, false)
+}
+
+fn finding(
+    limits: Vec<BudgetedLimit>,
+    span: &Option<Span>,
+    figures: &[KernelFigures],
+    instances: &[KernelInstance],
+    unit: &TranslationUnit,
+) -> Option<Diagnostic> {
+    let name = &instances.first()?.name;
+    let claim = lmem_lints::budget_claim(&BudgetedKernel { name, span: span.as_ref(), budget: &limits, figures })?;
+    let about = Circumstances { unit, frame: None, architecture: "", toolkit: "", flags: flag_origin(unit) };
+    let mut diagnostic = claim.into_loudest(&about);
+    if diagnostic.primary.is_none() {
+        diagnostic.primary = messages::start_of(unit).map(|span| Label { span, text: "in this unit".to_string() });
+    }
+    let exceeds = |figures: &KernelFigures| limits.iter().any(|limit| lmem_lints::exceeds(limit.limit, figures));
+    let exceeding = instances.iter().zip(figures).filter(|(_, figures)| exceeds(figures));
+    if let Some(evidence) = &mut diagnostic.evidence {
+        evidence.kernels = exceeding.map(|(instance, _)| instance.clone()).collect();
+        evidence.kernels.sort_by_key(|kernel| Arch::of(&kernel.arch));
+    }
+    Some(diagnostic)
+}
+
+fn figures(kernel: &CheckedKernel) -> KernelFigures {
+    let usage = kernel.instance.usage;
+    let architecture = kernel.instance.arch.clone();
+    let shared = usage.shared.saturating_add(kernel.dynamic_shared.unwrap_or(0));
+    let resident = occupancy(Arch::of(&architecture).gpu(), usage.registers, shared, kernel.threads);
+    KernelFigures {
+        architecture,
+        usage,
+        stack_is_unknown: kernel.stack_is_unknown,
+        threads: kernel.threads,
+        dynamic_shared: kernel.dynamic_shared,
+        resident: resident.map(|resident| (resident.blocks, resident.warps, resident.percent)),
+    }
+}
+
+impl Judged {
+    /// The limits of a kernel, one for each quantity: that of the comment nearest to it, else of the last setting.
+    fn limits(
+        &mut self,
+        kernel: &CheckedKernel,
+        unit: &TranslationUnit,
+        report: &UnitReport,
+        rules: &[BudgetRule],
+        workspace: &Workspace,
+        directives: &Directives,
+    ) -> Vec<BudgetedLimit> {
+        let instance = &kernel.instance;
+        let mut limits: BTreeMap<Quantity, BudgetedLimit> = BTreeMap::new();
+        self.names.insert(instance.name.clone());
+        for rule in rules.iter().filter(|rule| rule.matches(&[&instance.name, &instance.mangled])) {
+            self.settings.insert((rule.manifest.clone(), rule.pattern().to_string()));
+            let setting = Some((rule.pattern().to_string(), display_path(&rule.manifest, &workspace.root)));
+            for limit in &rule.limits {
+                let limited = BudgetedLimit { limit: *limit, comment: None, setting: setting.clone() };
+                limits.insert(limit.quantity, limited);
+            }
+        }
+        let own = MappedText::first_file;
+        let is_part = |file: &SourceFile| match &unit.code {
+            UnitCode::CudaFile { file: own, .. } if own.path == file.path => true,
+            UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }
+                if own(text).is_some_and(|own| own.path == file.path) =>
+            {
+                true
+            }
+            _ => report.dependencies.contains(&file.path),
+        };
+        let query = BudgetQuery {
+            name: base_name(&instance.name),
+            mangled: &instance.mangled,
+            span: kernel.span.as_ref(),
+            in_rust: &places_in_rust(unit),
+            is_part: &is_part,
+        };
+        for index in directives.budgets_of(&query) {
+            self.comments.insert(index);
+            let Some(directive) = directives.get(index) else { continue };
+            for limit in &directive.limits {
+                let comment = Some(directive.span.clone());
+                limits.insert(limit.quantity, BudgetedLimit { limit: *limit, comment, setting: None });
+            }
+        }
+        limits.into_values().collect()
+    }
+
+    /// Comments that hold for no kernel of the run.
+    pub fn unused_comments<'d>(&self, directives: &'d Directives) -> Vec<&'d Directive> {
+        directives.unused_budgets(&self.comments)
+    }
+
+    /// Settings whose pattern matches no kernel of the run. Those of a workspace may be for packages that it left out.
+    pub fn unmatched_settings(&self, workspace: &Workspace) -> Vec<Unmatched> {
+        let is_whole = |manifest: &PathBuf| {
+            let folder = manifest.parent();
+            let is_of_package = workspace.packages.iter().any(|package| folder == Some(&package.root));
+            is_of_package || workspace.packages.len() != 1
+        };
+        let mut rules: Vec<&BudgetRule> = workspace.files.iter().flat_map(|file| &file.config.budgets).collect();
+        rules.retain(|rule| is_whole(&rule.manifest));
+        let mut unmatched: Vec<Unmatched> = rules
+            .into_iter()
+            .filter(|rule| !self.settings.contains(&(rule.manifest.clone(), rule.pattern().to_string())))
+            .map(|rule| Unmatched {
+                manifest: Some(rule.manifest.clone()),
+                key: remarks::BUDGET_KEY,
+                text: rule.pattern().to_string(),
+                near: nearest(rule.pattern().trim_matches('*'), self.names.iter().map(String::as_str))
+                    .map(str::to_string),
+            })
+            .collect();
+        unmatched.sort();
+        unmatched.dedup();
+        unmatched
+    }
+}
+
+/// Without namespaces and template arguments.
+fn base_name(name: &str) -> &str {
+    let name = name.split('<').next().unwrap_or(name).trim();
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+/// Where Rust code has a unit's text, and where it hands it over.
+fn places_in_rust(unit: &TranslationUnit) -> Vec<Span> {
+    let own = match &unit.code {
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.span(0..1),
+        UnitCode::Machine(code) => Some(code.span.clone()),
+        UnitCode::CudaFile { .. } => None,
+    };
+    own.into_iter().chain(unit.use_site.clone()).filter(|span| span.file.display.ends_with(".rs")).collect()
+}
+
+/// Where texts declare kernels, each text read once.
+#[derive(Default)]
+struct Declared {
+    texts: BTreeMap<PathBuf, Vec<DeclaredKernel>>,
+}
+
+impl Declared {
+    /// The name of a kernel in the unit's own text, or in a file with a budget for it: compilers tell no place of one without
+    /// local memory in its unit.
+    fn span(
+        &mut self,
+        kernel: &CheckedKernel,
+        unit: &TranslationUnit,
+        report: &UnitReport,
+        limits: &[BudgetedLimit],
+    ) -> Option<Span> {
+        let find = |kernels: &[DeclaredKernel]| {
+            let instance = &kernel.instance;
+            let names = [base_name(&instance.name), &instance.mangled];
+            kernels.iter().find(|kernel| names.contains(&kernel.name.as_str())).map(|kernel| kernel.span.clone())
+        };
+        let own = match &unit.code {
+            UnitCode::CudaFile { file, .. } => find(self.of(file.path.clone(), || MappedText::from_file(file))),
+            UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => find(&declared_kernels(text)),
+            UnitCode::Machine(_) => None,
+        };
+        let files = limits.iter().filter_map(|limit| limit.comment.as_ref()).map(|span| &span.file);
+        let mut files = files.filter(|file| report.dependencies.contains(&file.path));
+        own.or_else(|| files.find_map(|file| find(self.of(file.path.clone(), || MappedText::from_file(file)))))
+    }
+
+    fn of(&mut self, path: PathBuf, text: impl FnOnce() -> MappedText) -> &[DeclaredKernel] {
+        self.texts.entry(path).or_insert_with(|| declared_kernels(&text()))
+    }
+}

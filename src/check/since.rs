@@ -1,0 +1,342 @@
+//! What a change brings: the findings of the working tree, or of the index, beside those of an older revision.
+//!
+//! The older revision is put into the cache as a tree, and goes through the same pipeline. Entries of the cache do not depend on
+//! where a tree lies, so that what did not change is compiled once. Flags of builds are those of today: records and compile
+//! commands are of the user's own tree.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use lmem_base::diagnostic::{Code, Diagnostic, Report, Severity, SinceTally};
+use lmem_base::source::normalize;
+use lmem_base::words::plural;
+use lmem_project::discover::Workspace;
+
+use super::unit::UnitReport;
+use super::{CheckError, Job, Outcome, Surroundings, Talk, check_once};
+use crate::cli::CheckArgs;
+use crate::gate::{Against, Baseline};
+use crate::git::{Changes, Checkout, GitError, Repository};
+
+/// The files of a revision, which stand for those of the user.
+#[derive(Debug, Clone)]
+pub struct Revision {
+    /// The top of the user's repository, and its counterpart.
+    pub top: PathBuf,
+    pub tree: PathBuf,
+}
+
+impl Revision {
+    /// Where a file of the repository is in this revision; other paths stay.
+    pub fn place(&self, path: &Path) -> PathBuf {
+        moved(path, &self.top, &self.tree)
+    }
+
+    /// Where a file of this revision is in the user's repository.
+    pub fn origin(&self, path: &Path) -> PathBuf {
+        moved(path, &self.tree, &self.top)
+    }
+
+    /// An argument of a compiler, with the folder that it names as this revision has it. What git does not have (folders of
+    /// builds) stays where it is.
+    pub fn argument(&self, text: &str) -> String {
+        let Some(at) = text.find(&*self.top.to_string_lossy()) else { return text.to_string() };
+        let (before, path) = text.split_at(at);
+        let here = self.place(Path::new(path));
+        if here.exists() { format!("{before}{}", here.display()) } else { text.to_string() }
+    }
+
+    /// A command line as if it were given in this revision. `name` is what a file was called then.
+    fn arguments(&self, arguments: &CheckArgs, current: &Path, name: impl Fn(&Path) -> PathBuf) -> CheckArgs {
+        let here = |path: &Path| self.place(&name(&normalize(&current.join(path))));
+        let there = |path: &PathBuf| if here(path).exists() { here(path) } else { current.join(path) };
+        let build = |spec: &String| match current.join(spec).join("compile_commands.json").is_file() {
+            true => current.join(spec).to_string_lossy().into_owned(),
+            false => spec.clone(),
+        };
+        CheckArgs {
+            paths: arguments.paths.iter().map(|path| here(path)).collect(),
+            manifest_path: arguments.manifest_path.as_ref().map(|path| here(path)),
+            package: arguments.package.iter().map(build).collect(),
+            include_dir: arguments.include_dir.iter().map(there).collect(),
+            allow_read: arguments.allow_read.iter().map(there).collect(),
+            baseline: arguments.baseline.as_ref().map(|path| current.join(path)),
+            ..arguments.clone()
+        }
+    }
+}
+
+/// A comparison: what is checked, and what it is held against.
+pub struct Since {
+    /// As the user calls it.
+    name: String,
+    old: Revision,
+    /// The staged files, in place of the working tree.
+    staged: Option<Revision>,
+    changes: Changes,
+    /// There is no commit yet.
+    is_first: bool,
+    current: PathBuf,
+    /// As they were typed.
+    arguments: CheckArgs,
+    /// The trees stay as they are until the end.
+    _checkouts: Vec<Checkout>,
+}
+
+impl Since {
+    /// What the command line asks to compare; nothing where it does not.
+    ///
+    /// # Errors
+    /// There is no repository, or no such revision.
+    pub fn of(
+        arguments: &CheckArgs,
+        surroundings: &Surroundings<'_>,
+        cancel: &AtomicBool,
+        talk: &Talk,
+    ) -> Result<Option<Self>, CheckError> {
+        if arguments.changed_since.is_none() && !arguments.staged {
+            return Ok(None);
+        }
+        if surroundings.program.is_some() {
+            return Err(CheckError::Usage("a program that runs cannot be compared with a revision of it".to_string()));
+        }
+        let current = surroundings.current()?;
+        let name = arguments.changed_since.clone().unwrap_or_else(|| "HEAD".to_string());
+        let cache_root = cuda_toolkit::cache_root()?;
+        let repository = Repository::around(&place_of(arguments, &current), cancel)?;
+        // The first commit of a repository has nothing before it.
+        let is_first =
+            arguments.changed_since.is_none() && matches!(repository.commit("HEAD"), Err(GitError::UnknownRevision(_)));
+        let commit = if is_first { None } else { Some(repository.commit(&name)?) };
+        let (files, changes) = match &commit {
+            Some(commit) => (repository.files_of(commit)?, repository.changes_since(commit, arguments.staged)?),
+            None => (Vec::new(), Changes::default()),
+        };
+        let mut checkouts = vec![Checkout::new(&repository, &files, "revision", &cache_root)?];
+        if arguments.staged {
+            checkouts.push(Checkout::new(&repository, &repository.staged_files()?, "staged", &cache_root)?);
+        }
+        let revision = |checkout: &Checkout| Revision { top: repository.top.clone(), tree: checkout.tree.clone() };
+        talk.detail(&format!("compared with `{name}` ({})", commit.as_deref().unwrap_or("nothing yet")));
+        Ok(Some(Self {
+            name,
+            old: revision(&checkouts[0]),
+            staged: checkouts.get(1).map(revision),
+            changes,
+            is_first,
+            current,
+            arguments: arguments.clone(),
+            _checkouts: checkouts,
+        }))
+    }
+
+    /// The staged files, with the command line as it is for them.
+    pub fn staged(&self) -> Option<(&Revision, PathBuf, CheckArgs)> {
+        let staged = self.staged.as_ref()?;
+        let moved = staged.arguments(&self.arguments, &self.current, Path::to_path_buf);
+        Some((staged, staged.place(&self.current), moved))
+    }
+
+    /// Drops what is found in units that the change does not reach, and tells where the others lie.
+    pub(super) fn keep_changed(&self, jobs: &[Job<'_>], reports: &mut [UnitReport]) -> BTreeSet<PathBuf> {
+        let mut changed = BTreeSet::new();
+        for (job, report) in jobs.iter().zip(reports) {
+            match self.reaches(&job.unit.path(), report) {
+                true => _ = changed.insert(job.unit.path()),
+                false => report.diagnostics.clear(),
+            }
+        }
+        changed
+    }
+
+    /// Whether the change may have a part in a unit: its own file, what the compiler read for it, or what decides how any unit
+    /// is compiled.
+    fn reaches(&self, unit: &Path, report: &UnitReport) -> bool {
+        let base = self.staged.as_ref().map_or(&self.old.top, |staged| &staged.tree);
+        let mut read = report.dependencies.iter().filter(|path| path.starts_with(base));
+        self.is_everywhere() || report.failed || self.is_changed(unit) || read.any(|path| self.is_changed(path))
+    }
+
+    /// Whether the change may reach any unit.
+    fn is_everywhere(&self) -> bool {
+        let Changes { changed, deleted, .. } = &self.changes;
+        let decides = |path: &String| is_setting(path) || path.ends_with(".rs");
+        // Without a header that is gone, another of its name may be read.
+        let is_header = |path: &String| !path.ends_with(".cu") && !path.ends_with(".md");
+        self.is_first || changed.iter().chain(deleted).any(decides) || deleted.iter().any(is_header)
+    }
+
+    /// Whether a file, as the run has it, is another than that of the revision; what git does not have may be.
+    fn is_changed(&self, path: &Path) -> bool {
+        let own = self.own(path);
+        let relative = own.strip_prefix(&self.old.top).ok().and_then(Path::to_str);
+        relative.is_none_or(|relative| self.changes.changed.contains(relative))
+    }
+
+    /// A remark on what the change did not touch, or that the revision has too, goes. Errors stay, for the run failed.
+    fn is_new_remark(&self, diagnostic: &Diagnostic, known: &Remarks) -> bool {
+        if matches!(diagnostic.code, Code::Lint(_)) || diagnostic.severity == Severity::Error {
+            return true;
+        }
+        let file = diagnostic.primary.as_ref().map(|label| &label.span.file.path);
+        let is_touched = self.is_everywhere() || file.is_none_or(|path| self.is_changed(path));
+        is_touched && !known.contains_key(&identity(diagnostic))
+    }
+
+    /// Leaves what the older revision does not have, or has with fewer bytes.
+    ///
+    /// # Errors
+    /// The run was interrupted, or the toolkit cannot be used any more.
+    pub(super) fn judge(
+        &self,
+        report: &mut Report,
+        changed: &BTreeSet<PathBuf>,
+        workspace: &Workspace,
+        cancel: &AtomicBool,
+        talk: &Talk,
+    ) -> Result<(), CheckError> {
+        let old = self.old_report(changed, cancel, talk)?;
+        let (root, old_root) =
+            old.as_ref().map_or((&workspace.root, &workspace.root), |old| (&workspace.root, &old.workspace.root));
+        let old = old.as_ref().map(|old| old.report.diagnostics.as_slice()).unwrap_or_default();
+        let name = |file: &str| self.name_now(file, root, old_root);
+        let remarks = remarks(old, &name);
+        let baseline = Baseline::of(old).with_files(name);
+        let tally = baseline.apply(&mut report.diagnostics, Against::Revision(&self.name));
+        report.diagnostics.retain(|diagnostic| self.is_new_remark(diagnostic, &remarks));
+        report.summary.since = Some(SinceTally { revision: self.name.clone(), changed_units: changed.len(), tally });
+        report.count_findings();
+        Ok(())
+    }
+
+    /// The findings of the older revision; nothing where it cannot be checked as it was.
+    fn old_report(
+        &self,
+        changed: &BTreeSet<PathBuf>,
+        cancel: &AtomicBool,
+        talk: &Talk,
+    ) -> Result<Option<Outcome>, CheckError> {
+        let place = |path: &PathBuf| self.old.place(&self.old_name(&self.own(path)));
+        let only: BTreeSet<PathBuf> = changed.iter().map(place).filter(|path| path.exists()).collect();
+        if only.is_empty() {
+            return Ok(None);
+        }
+        let mut moved = self.old.arguments(&self.arguments, &self.current, |path| self.old_name(path));
+        let had_paths = !moved.paths.is_empty();
+        moved.paths.retain(|path| path.exists());
+        if had_paths && moved.paths.is_empty() {
+            return Ok(None);
+        }
+        let moved = CheckArgs {
+            no_verify: true,
+            no_baseline: true,
+            baseline: None,
+            fix: false,
+            diff: false,
+            changed_since: None,
+            staged: false,
+            ..moved
+        };
+        let current = self.old.place(&self.current);
+        let surroundings = Surroundings {
+            current_folder: Some(&current),
+            revision: Some(&self.old),
+            only: Some(&only),
+            ..Surroundings::default()
+        };
+        let silent = Talk { quiet: true, verbosity: 0 };
+        match check_once(&surroundings, &moved, None, None, cancel, &silent) {
+            Ok(outcome) => {
+                let failed = outcome.report.summary.failed_units;
+                if failed > 0 {
+                    let sources = plural(failed as u64, "source");
+                    talk.note(&format!(
+                        "{sources} of `{}` did not compile: all that is found there now counts as new",
+                        self.name
+                    ));
+                }
+                Ok(Some(outcome))
+            }
+            Err(error @ (CheckError::Discover(_) | CheckError::Config(_))) => {
+                // A project that was no project then, or had other keys in its settings.
+                talk.note(&format!("`{}` could not be checked ({error}): all that is found counts as new", self.name));
+                Ok(None)
+            }
+            Err(CheckError::NoKernel { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The path in the working tree.
+    fn own(&self, path: &Path) -> PathBuf {
+        self.staged.as_ref().map_or_else(|| path.to_path_buf(), |staged| staged.origin(path))
+    }
+
+    /// What a file was called, by its path in the working tree.
+    fn old_name(&self, path: &Path) -> PathBuf {
+        let relative = path.strip_prefix(&self.old.top).ok().and_then(Path::to_str);
+        let old = relative.and_then(|relative| self.changes.renames.get(relative));
+        old.map_or_else(|| path.to_path_buf(), |old| self.old.top.join(old))
+    }
+
+    /// What a file of the older report is called in the new one: relative to the workspace, or absolute outside of it.
+    fn name_now(&self, shown: &str, root: &Path, old_root: &Path) -> String {
+        let Ok(relative) = old_root.join(shown).strip_prefix(&self.old.tree).map(Path::to_path_buf) else {
+            return shown.to_string();
+        };
+        let renamed = self.changes.renames.iter().find(|(_, old)| Path::new(old) == relative);
+        let relative = renamed.map_or(relative, |(new, _)| PathBuf::from(new));
+        let top = self.staged.as_ref().map_or(&self.old.top, |staged| &staged.tree);
+        lmem_base::source::display_path(&top.join(relative), root)
+    }
+}
+
+/// A path below a folder as it is below another. The folder itself gets no slash at its end, which names of cache entries
+/// would have in them.
+fn moved(path: &Path, from: &Path, to: &Path) -> PathBuf {
+    match path.strip_prefix(from) {
+        Ok(rest) if rest.as_os_str().is_empty() => to.to_path_buf(),
+        Ok(rest) => to.join(rest),
+        Err(_) => path.to_path_buf(),
+    }
+}
+
+/// Whether a file has a part in what is compiled, and how.
+fn is_setting(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    matches!(name, "Cargo.toml" | "lmem.toml" | "compile_commands.json") || path.contains(".cargo/config")
+}
+
+/// The folder that the repository is looked for from: that of the first path, else of the manifest, else the current one.
+fn place_of(arguments: &CheckArgs, current: &Path) -> PathBuf {
+    let named = arguments.paths.first().or(arguments.manifest_path.as_ref());
+    let Some(path) = named.map(|path| normalize(&current.join(path))) else { return current.to_path_buf() };
+    if path.is_dir() { path } else { path.parent().map_or_else(|| current.to_path_buf(), Path::to_path_buf) }
+}
+
+/// What is said of compilers and of comments, by code, file and words: how often.
+type Remarks = BTreeMap<(String, String, String), usize>;
+
+fn remarks(diagnostics: &[Diagnostic], name: &impl Fn(&str) -> String) -> Remarks {
+    let mut remarks = Remarks::new();
+    for diagnostic in diagnostics.iter().filter(|diagnostic| !matches!(diagnostic.code, Code::Lint(_))) {
+        let (code, file, message) = identity(diagnostic);
+        *remarks.entry((code, name(&file), message)).or_default() += 1;
+    }
+    remarks
+}
+
+fn identity(diagnostic: &Diagnostic) -> (String, String, String) {
+    let file = diagnostic.primary.as_ref().map(|label| label.span.file.display.clone()).unwrap_or_default();
+    (diagnostic.code.id(), file, diagnostic.message.clone())
+}
+
+impl From<GitError> for CheckError {
+    fn from(error: GitError) -> Self {
+        match error {
+            GitError::Interrupted => Self::Interrupted,
+            error => Self::Git(error),
+        }
+    }
+}

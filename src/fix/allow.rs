@@ -1,0 +1,172 @@
+//! `// lmem: allow(…)` comments for findings that somebody means to live with.
+//!
+//! A comment stands on a line of its own above the code that the finding points to; in a macro of several lines before that
+//! code. In Rust code it stands inside a raw kernel string, else above the Rust code that has the string. One is written only
+//! where reading it back gives a comment that silences the finding.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lmem_base::diagnostic::{Code, Diagnostic, Severity};
+use lmem_base::source::{SourceFile, Span, has_ending};
+use lmem_project::directive::{Directives, string_around};
+use lmem_unit::MappedText;
+
+use super::FixedFile;
+
+/// Comments for findings.
+#[derive(Debug, Default)]
+pub struct Allowed {
+    pub files: Vec<FixedFile>,
+    /// Findings that are silenced.
+    pub findings: usize,
+    /// Places of findings that no comment can stand above.
+    pub left: Vec<String>,
+}
+
+/// Where a comment goes, and what it names.
+type Comments = BTreeMap<usize, BTreeSet<&'static str>>;
+
+/// Comments for all warnings and errors of lints, in files below `root`.
+pub fn allow(diagnostics: &[Diagnostic], reason: &str, root: &Path) -> Allowed {
+    let mut allowed = Allowed::default();
+    let mut files: BTreeMap<PathBuf, (Arc<SourceFile>, Comments)> = BTreeMap::new();
+    for diagnostic in diagnostics.iter().filter(|diagnostic| diagnostic.severity > Severity::Note) {
+        let Code::Lint(lint) = diagnostic.code else { continue };
+        let labels = diagnostic.primary.iter().chain(&diagnostic.secondary);
+        let mut places = labels.map(|label| &label.span).filter(|span| span.file.path.starts_with(root));
+        match places.find_map(|span| Some((span, place(span, lint, reason)?))) {
+            Some((span, at)) => {
+                let file = || (Arc::clone(&span.file), Comments::new());
+                files.entry(span.file.path.clone()).or_insert_with(file).1.entry(at).or_default().insert(lint);
+                allowed.findings += 1;
+            }
+            None => allowed.left.push(crate::verify::place(diagnostic)),
+        }
+    }
+    allowed.files = files.into_values().map(|(file, comments)| written(&file, &comments, reason)).collect();
+    allowed
+}
+
+fn written(file: &Arc<SourceFile>, comments: &Comments, reason: &str) -> FixedFile {
+    let mut text = file.text().to_string();
+    for (at, lints) in comments.iter().rev() {
+        let lints: Vec<&str> = lints.iter().copied().collect();
+        text.insert_str(*at, &comment(file.text(), *at, &lints, reason));
+    }
+    FixedFile { file: Arc::clone(file), text }
+}
+
+/// The text of a comment that is put in somewhere.
+fn comment(text: &str, at: usize, lints: &[&str], reason: &str) -> String {
+    let words = format!("lmem: allow({}, reason = \"{reason}\")", lints.join(", "));
+    let line = text[at..].split('\n').next().unwrap_or_default();
+    let is_line_start = at == 0 || text[..at].ends_with('\n');
+    match is_line_start {
+        true => {
+            let indentation = &line[..line.len() - line.trim_start().len()];
+            let end = if line.ends_with('\r') { "\r\n" } else { "\n" };
+            format!("{indentation}// {words}{end}")
+        }
+        false => format!("/* {words} */ "),
+    }
+}
+
+/// Where a comment for a finding at a place goes; `None` where it would not silence it.
+fn place(span: &Span, lint: &'static str, reason: &str) -> Option<usize> {
+    let file = &span.file;
+    if !file.is_utf8() {
+        return None;
+    }
+    let line = file.line_range(span.start_line())?;
+    let indented = line.start + (file.text()[line.clone()].len() - file.text()[line.clone()].trim_start().len());
+    let is_spliced = file.text()[..line.start].trim_end_matches(['\n', '\r']).ends_with('\\');
+    let candidates = match has_ending(&file.path, &["rs"]) {
+        false if is_spliced => vec![indented],
+        false => vec![line.start],
+        true => match string_around(file.text(), span.start) {
+            // A quotation mark would end a raw string without a sign.
+            Some(string) if string.is_hashed && line.start > string.range.start => vec![line.start],
+            Some(string) => vec![file.line_range(file.line_column(string.range.start).0)?.start],
+            None => return None,
+        },
+    };
+    candidates.into_iter().find(|at| silences(file, *at, span, lint, reason))
+}
+
+/// Reads the file as it would be.
+fn silences(file: &Arc<SourceFile>, at: usize, span: &Span, lint: &'static str, reason: &str) -> bool {
+    let added = comment(file.text(), at, &[lint], reason);
+    let mut text = file.text().to_string();
+    text.insert_str(at, &added);
+    let new = SourceFile::from_text(&file.display, &text);
+    let moved = if at <= span.start { added.len() } else { 0 };
+    let place = Span::new(&new, span.start + moved..span.end + moved);
+    let mut directives = Directives::default();
+    match has_ending(&file.path, &["rs"]) {
+        false => directives.read(&MappedText::from_file(&new), &[lint]),
+        true => {
+            directives.read_rust(&new, &[lint]);
+            if let Some(string) = string_around(new.text(), place.start) {
+                let mut kernel = MappedText::default();
+                kernel.push(&new.text()[string.text.clone()], Span::new(&new, string.text));
+                directives.read(&kernel, &[lint]);
+            }
+        }
+    }
+    directives.covers(&place, lint, None).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples;
+    use lmem_base::diagnostic::Label;
+
+    /// What becomes of a text when its findings are allowed, each at the first place of a word.
+    fn allowed(name: &str, text: &str, words: &[(&'static str, &str)]) -> (String, usize) {
+        let file = SourceFile::from_text(name, text);
+        let finding = |(lint, word): &(&'static str, &str)| {
+            let at = text.find(word).unwrap();
+            let span = Span::new(&file, at..at + word.len());
+            let primary = Some(Label { span, text: String::new() });
+            Diagnostic { code: Code::Lint(lint), primary, secondary: Vec::new(), ..samples::instance(32, "sm_90") }
+        };
+        let findings: Vec<Diagnostic> = words.iter().map(finding).collect();
+        let allowed = allow(&findings, "old", Path::new(""));
+        (allowed.files.first().map(|file| file.text.clone()).unwrap_or_default(), allowed.left.len())
+    }
+
+    const COMMENT: &str = "// lmem: allow(dynamic_index, reason = \"old\")";
+
+    #[test]
+    fn a_comment_stands_above_the_code() {
+        let text = "void f() {\n  int a[4];\n}\n";
+        let expected = format!("void f() {{\n  {COMMENT}\n  int a[4];\n}}\n");
+        assert_eq!(allowed("a.cu", text, &[("dynamic_index", "a[4]")]), (expected, 0));
+        let both = allowed("a.cu", text, &[("dynamic_index", "a[4]"), ("call_frame", "int")]).0;
+        assert!(both.contains("  // lmem: allow(call_frame, dynamic_index, reason = \"old\")\n  int"), "{both}");
+        let windows = allowed("a.cu", "int a;\r\nint b;\r\n", &[("dynamic_index", "b")]).0;
+        assert_eq!(windows, format!("int a;\r\n{COMMENT}\r\nint b;\r\n"));
+        let spliced = allowed("a.cuh", "#define K \\\n  int a[4]; \\\n  int b;\nK\n", &[("dynamic_index", "a[4]")]).0;
+        assert!(spliced.contains("  /* lmem: allow(dynamic_index, reason = \"old\") */ int a[4];"), "{spliced}");
+    }
+
+    #[test]
+    fn kernel_strings_have_it_inside_or_above() {
+        let raw = allowed("a.rs", "const K: &str = r#\"\n  int a;\n\"#;\n", &[("dynamic_index", "a;")]).0;
+        assert_eq!(raw, format!("const K: &str = r#\"\n  {COMMENT}\n  int a;\n\"#;\n"));
+        for text in
+            ["const K: &str = \"int a;\";\n", "const K: &str = r\"\nint a;\n\";\n", "const K: &str = r#\"int a;\"#;\n"]
+        {
+            assert_eq!(allowed("a.rs", text, &[("dynamic_index", "a;")]).0, format!("{COMMENT}\n{text}"));
+        }
+    }
+
+    #[test]
+    fn what_a_comment_cannot_silence_is_left() {
+        // The string of the macro's argument stands in the middle of a line of code that began above.
+        assert_eq!(allowed("a.rs", "fn f() { a }\n", &[("dynamic_index", "a }")]), (String::new(), 1));
+    }
+}

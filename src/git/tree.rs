@@ -1,0 +1,239 @@
+//! The files of a revision, or of the index, in a folder of the cache: to be checked like any other tree.
+//!
+//! Files are written as git has them, by nobody but us: no filter, no hook, no conversion of line ends has a part in it. What is
+//! there already stays, so that the next revision of a repository costs what it changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use lmem_base::files::write_whole;
+use lmem_base::places;
+use lmem_base::source::normalize;
+
+use super::{Entry, GitError, Repository};
+
+/// Below the folder of all our cached data.
+const FOLDER: &str = "trees";
+
+/// Which files a tree has, beside it. It is gone while they are written.
+const LIST: &str = "files.json";
+
+/// Larger files are read by no compiler.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// A list of more bytes is none of ours.
+const MAX_LIST_BYTES: u64 = 256 << 20;
+
+/// Between two looks at a lock.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+const LINK: &str = "120000";
+const SUBMODULE: &str = "160000";
+
+/// Where the trees of all repositories lie.
+pub fn folder(cache_root: &Path) -> PathBuf {
+    cache_root.join(FOLDER)
+}
+
+/// A tree, which no other run changes while this is there.
+pub struct Checkout {
+    /// The counterpart of the top of the repository.
+    pub tree: PathBuf,
+    _lock: File,
+}
+
+impl Checkout {
+    /// Puts files into the place that a name has for a repository.
+    ///
+    /// # Errors
+    /// The cache cannot be written, or git refuses.
+    pub fn new(repository: &Repository<'_>, files: &[Entry], name: &str, cache_root: &Path) -> Result<Self, GitError> {
+        let top = blake3::hash(repository.top.to_string_lossy().as_bytes()).to_hex();
+        let place = folder(cache_root).join(&top.as_str()[..16]).join(name);
+        let failed = |error: io::Error| GitError::Tree { what: name.to_string(), message: error.to_string() };
+        let lock = lock(&place, repository).map_err(failed)?;
+        if repository.cancel.load(Ordering::Relaxed) {
+            return Err(GitError::Interrupted);
+        }
+        let tree = place.join("tree");
+        update(repository, files, &place, &tree, &failed)?;
+        Ok(Self { tree, _lock: lock })
+    }
+}
+
+/// Waits until no other run uses the place.
+fn lock(place: &Path, repository: &Repository<'_>) -> io::Result<File> {
+    fs_err::create_dir_all(place)?;
+    let file = File::create(place.join("lock"))?;
+    while let Err(error) = file.try_lock() {
+        match error {
+            std::fs::TryLockError::Error(error) => return Err(error),
+            std::fs::TryLockError::WouldBlock if repository.cancel.load(Ordering::Relaxed) => break,
+            std::fs::TryLockError::WouldBlock => std::thread::sleep(LOCK_PAUSE),
+        }
+    }
+    Ok(file)
+}
+
+fn update(
+    repository: &Repository<'_>,
+    files: &[Entry],
+    place: &Path,
+    tree: &Path,
+    failed: &impl Fn(io::Error) -> GitError,
+) -> Result<(), GitError> {
+    let list = place.join(LIST);
+    let wanted: BTreeMap<&str, &Entry> =
+        files.iter().filter(|entry| is_safe(&entry.path)).map(|entry| (entry.path.as_str(), entry)).collect();
+    let known = known(&list);
+    if known.is_none() {
+        remove(tree).map_err(failed)?;
+    }
+    let known = known.unwrap_or_default();
+    let mark = |entry: &Entry| format!("{} {}", entry.mode, entry.id);
+    let stale =
+        known.iter().filter(|(path, mark_then)| wanted.get(path.as_str()).is_none_or(|it| mark(it) != **mark_then));
+    let stale: BTreeSet<&String> = stale.map(|(path, _)| path).collect();
+    let new: Vec<&Entry> = wanted
+        .values()
+        .filter(|entry| known.get(&entry.path).is_none_or(|mark_then| *mark_then != mark(entry)))
+        .copied()
+        .collect();
+    if stale.is_empty() && new.is_empty() && tree.is_dir() {
+        return Ok(());
+    }
+    remove(&list).map_err(failed)?;
+    // What was a link is gone before anything is written, so that nothing is written through one.
+    stale.into_iter().try_for_each(|path| remove(&tree.join(path))).map_err(failed)?;
+    // It marks the tree as one: what may be read is looked for from there.
+    fs_err::create_dir_all(tree.join(".git")).map_err(failed)?;
+    let (submodules, blobs): (Vec<&Entry>, Vec<&Entry>) = new.into_iter().partition(|entry| entry.mode == SUBMODULE);
+    let ids: Vec<&str> = blobs.iter().map(|entry| entry.id.as_str()).collect();
+    repository.contents(&ids, MAX_FILE_BYTES, |index, bytes| {
+        let entry = blobs[index];
+        let path = tree.join(&entry.path);
+        if has_link_above(tree, &path) {
+            return Ok(());
+        }
+        fs_err::create_dir_all(path.parent().unwrap_or(tree)).map_err(failed)?;
+        remove(&path).map_err(failed)?;
+        match entry.mode == LINK {
+            true => write_link(tree, &path, bytes).map_err(failed),
+            false => fs_err::write(&path, bytes).map_err(failed),
+        }
+    })?;
+    for entry in submodules {
+        // What it holds is not in this repository; the user's copy stands for it.
+        let (path, own) = (tree.join(&entry.path), repository.top.join(&entry.path));
+        if own.is_dir() && !has_link_above(tree, &path) {
+            fs_err::create_dir_all(path.parent().unwrap_or(tree)).map_err(failed)?;
+            remove(&path).map_err(failed)?;
+            fs_err::os::unix::fs::symlink(&own, &path).map_err(failed)?;
+        }
+    }
+    let marks: BTreeMap<&str, String> = wanted.iter().map(|(path, entry)| (*path, mark(entry))).collect();
+    let marks = serde_json::to_vec(&marks).map_err(|error| failed(error.into()))?;
+    write_whole(&list, &marks).map_err(failed)
+}
+
+fn known(list: &Path) -> Option<BTreeMap<String, String>> {
+    serde_json::from_slice(&places::read(list, MAX_LIST_BYTES).ok()?).ok()
+}
+
+/// Removes whatever lies there, and follows no link.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs_err::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => fs_err::remove_dir_all(path),
+        Ok(_) => fs_err::remove_file(path),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Whether a path stays below the tree, and is none of git's own.
+fn is_safe(path: &str) -> bool {
+    let is_plain = |component: Component<'_>| match component {
+        Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
+        _ => false,
+    };
+    !path.is_empty() && Path::new(path).components().all(is_plain)
+}
+
+/// Only a broken tree has a file below what is a link in it.
+fn has_link_above(tree: &Path, path: &Path) -> bool {
+    path.ancestors().skip(1).take_while(|folder| *folder != tree).any(Path::is_symlink)
+}
+
+/// A link that leads out of the tree is left out: it would lead elsewhere than it does in the repository.
+fn write_link(tree: &Path, path: &Path, target: &[u8]) -> io::Result<()> {
+    let Ok(target) = std::str::from_utf8(target) else { return Ok(()) };
+    let lands = normalize(&path.parent().unwrap_or(tree).join(target));
+    if Path::new(target).is_absolute() || !lands.starts_with(tree) {
+        return Ok(());
+    }
+    fs_err::os::unix::fs::symlink(target, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn paths_of_a_hostile_tree_are_left_out() {
+        for path in ["", "../a", "a/../../b", "/etc/a", ".git/config", "a/.GIT/hooks/x", "."] {
+            assert!(!is_safe(path), "{path}");
+        }
+        assert!(is_safe("a/b.cu") && is_safe(".github/x"));
+    }
+
+    #[test]
+    fn a_tree_follows_the_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let (top, cache) = (folder.path().join("top"), folder.path().join("cache"));
+        fs_err::create_dir_all(top.join("k")).unwrap();
+        let git = |arguments: &[&str]| {
+            let output = Command::new("git").arg("-C").arg(&top).args(arguments).output().unwrap();
+            assert!(output.status.success(), "{arguments:?}");
+        };
+        git(&["init", "-q"]);
+        let cancel = AtomicBool::new(false);
+        let checked_out = || {
+            let repository = Repository::around(&top, &cancel).unwrap();
+            let files = repository.staged_files().unwrap();
+            Checkout::new(&repository, &files, "staged", &cache).unwrap()
+        };
+        let link = |target: &str, name: &str| fs_err::os::unix::fs::symlink(target, top.join(name)).unwrap();
+        fs_err::write(top.join("k/a.cu"), "one").unwrap();
+        fs_err::write(top.join("b"), "b").unwrap();
+        link("../k", "k/in");
+        link("../../out", "k/out");
+        link("/etc/passwd", "k/absolute");
+        git(&["add", "."]);
+        let tree = checked_out().tree.clone();
+        let read = |name: &str| fs_err::read_to_string(tree.join(name)).unwrap();
+        assert_eq!((read("k/a.cu"), read("b")), ("one".to_string(), "b".to_string()));
+        assert!(tree.join("k/in").is_symlink());
+        assert!(!tree.join("k/out").is_symlink() && !tree.join("k/absolute").is_symlink());
+        // A file becomes a folder, a link a file, and a file goes.
+        fs_err::remove_file(top.join("b")).unwrap();
+        fs_err::create_dir(top.join("b")).unwrap();
+        fs_err::write(top.join("b/c"), "c").unwrap();
+        fs_err::remove_file(top.join("k/in")).unwrap();
+        fs_err::write(top.join("k/in"), "file").unwrap();
+        fs_err::remove_file(top.join("k/a.cu")).unwrap();
+        git(&["add", "-A", "."]);
+        drop(checked_out());
+        assert_eq!((read("b/c"), read("k/in")), ("c".to_string(), "file".to_string()));
+        assert!(!tree.join("k/a.cu").exists());
+        // One that was cut short is made anew.
+        fs_err::write(tree.join("stray.cu"), "").unwrap();
+        fs_err::remove_file(tree.parent().unwrap().join(LIST)).unwrap();
+        drop(checked_out());
+        assert!(!tree.join("stray.cu").exists() && tree.join("b/c").exists());
+    }
+}

@@ -1,0 +1,243 @@
+//! What may land: changes beside a revision, staged files, comments that are written, budgets, levels of files. With a real
+//! toolkit: `LMEM_LIVE=1 cargo test --test gate`.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+
+/// An array in local memory, whose size a header has.
+const KERNEL: &str = "#include \"size.cuh\"
+__global__ void NAME(const int* in, float* out, int n) {
+  float part[SIZE];
+  for (int t = 0; t < SIZE; ++t) part[t] = in[t];
+  for (int t = 0; t < n; ++t) part[in[t] & (SIZE - 1)] += 1.0f;
+  out[threadIdx.x] = part[n & (SIZE - 1)];
+}
+";
+
+const RUST: &str = "use cudarc::nvrtc::compile_ptx;
+
+const RAW: &str = r#\"
+extern \"C\" __global__ void raw(const int* in, float* out, int n) {
+  float own[8] = {};
+  for (int t = 0; t < n; ++t) own[in[t] & 7] += 1.0f;
+  out[threadIdx.x] = own[n & 7];
+}\"#;
+
+pub fn load() {
+    compile_ptx(RAW).unwrap();
+    compile_ptx(\"extern \\\"C\\\" __global__ void plain(const int* in, float* out, int n) {\\n  float own[8] = {};\\n  \
+                    for (int t = 0; t < n; ++t) own[in[t] & 7] += 1.0f;\\n  out[threadIdx.x] = own[n & 7];\\n}\").unwrap();
+}
+";
+
+const MANIFEST: &str = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+                        [package.metadata.lmem]\narch = [\"sm_90\"]\ninclude-dirs = [\"inc\"]\n";
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let is_live = std::env::var_os("LMEM_LIVE").is_some();
+    let trial = |name: &str, test: fn() -> Result<(), Failed>| Trial::test(name, test).with_ignored_flag(!is_live);
+    let trials = vec![
+        trial("a_change_is_held_against_a_revision", a_change_is_held_against_a_revision),
+        trial("the_index_counts_and_not_the_working_tree", the_index_counts_and_not_the_working_tree),
+        trial("comments_are_written_for_what_is_found", comments_are_written_for_what_is_found),
+        trial("settings_have_budgets_and_levels", settings_have_budgets_and_levels),
+    ];
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+struct Project(tempfile::TempDir);
+
+impl Project {
+    fn new() -> Result<Self, Failed> {
+        let project = Self(tempfile::tempdir()?);
+        for (name, text) in [
+            ("Cargo.toml", MANIFEST),
+            ("src/lib.rs", ""),
+            ("inc/size.cuh", "#define SIZE 16\n"),
+            ("kernels/a.cu", &KERNEL.replace("NAME", "one")),
+            ("kernels/b.cu", &KERNEL.replace("NAME", "two").replace("#include \"size.cuh\"", "#define SIZE 8")),
+        ] {
+            project.write(name, text)?;
+        }
+        project.git(&["init", "-q"])?;
+        project.commit()?;
+        Ok(project)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join("tree").join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), Failed> {
+        fs_err::create_dir_all(self.path(name).parent().unwrap_or(self.0.path()))?;
+        Ok(fs_err::write(self.path(name), text)?)
+    }
+
+    fn read(&self, name: &str) -> Result<String, Failed> {
+        Ok(fs_err::read_to_string(self.path(name))?)
+    }
+
+    fn git(&self, arguments: &[&str]) -> Result<(), Failed> {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(self.path("")).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);
+        let output = git.output()?;
+        holds(output.status.success(), &format!("git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr)))
+    }
+
+    fn commit(&self) -> Result<(), Failed> {
+        self.git(&["add", "-A"])?;
+        self.git(&["commit", "-q", "-m", "a"])
+    }
+
+    /// Runs the tool, which must end with an exit code.
+    fn run(&self, arguments: &[&str], code: i32) -> Result<Output, Failed> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-lmem"));
+        let command = command.arg("lmem").args(arguments).arg("--no-verify").current_dir(self.path(""));
+        // Toolkits are found as always; what is kept is this test's own.
+        let output = command.env("CARGO_LMEM_CACHE_DIR", self.0.path().join("cache")).output()?;
+        let said =
+            || format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        match output.status.code() == Some(code) {
+            true => Ok(output),
+            false => Err(format!("{arguments:?}: {}\n{}", output.status, said()).into()),
+        }
+    }
+
+    /// The lines that a run prints for its findings.
+    fn lines(&self, arguments: &[&str], code: i32) -> Result<Vec<String>, Failed> {
+        let output = self.run(&[arguments, &["--message-format", "short"]].concat(), code)?;
+        Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_string).collect())
+    }
+}
+
+fn holds(condition: bool, what: &str) -> Result<(), Failed> {
+    if condition { Ok(()) } else { Err(what.into()) }
+}
+
+fn are(lines: &[String], starts: &[&str]) -> Result<(), Failed> {
+    let is_same = lines.len() == starts.len() && lines.iter().zip(starts).all(|(line, start)| line.starts_with(start));
+    holds(is_same, &format!("{starts:?} are expected: {lines:#?}"))
+}
+
+/// The facts of the run, which stand in the last line of JSON.
+fn facts(output: &Output) -> Result<Value, Failed> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last = text.lines().last().ok_or("there is no last line")?;
+    Ok(serde_json::from_str::<Value>(last)?["lmem"].clone())
+}
+
+const SINCE: &[&str] = &["--changed-since", "HEAD"];
+
+fn a_change_is_held_against_a_revision() -> Result<(), Failed> {
+    let project = Project::new()?;
+    are(&project.lines(SINCE, 0)?, &[])?;
+
+    // Lines move, and a file gets another name.
+    project.git(&["mv", "kernels/a.cu", "kernels/moved.cu"])?;
+    project.write("kernels/moved.cu", &format!("// A comment.\n\n{}", KERNEL.replace("NAME", "one")))?;
+    are(&project.lines(SINCE, 0)?, &[])?;
+    project.git(&["reset", "-q", "--hard"])?;
+
+    // A new file, which git does not know yet.
+    project.write("kernels/new.cu", &KERNEL.replace("NAME", "three"))?;
+    are(&project.lines(SINCE, 1)?, &["kernels/new.cu:3:9: error: `part`"])?;
+    fs_err::remove_file(project.path("kernels/new.cu"))?;
+
+    // A header that one of the two files includes makes an array larger.
+    project.write("inc/size.cuh", "#define SIZE 32\n")?;
+    let output = project.run(&[SINCE, &["--message-format", "json"]].concat(), 1)?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    holds(text.contains("128 bytes on sm_90: `HEAD` has 64"), "it says by how much")?;
+    let since = &facts(&output)?["since"];
+    let expected = serde_json::json!({ "revision": "HEAD", "changed_units": 1, "known": 0, "new": 0, "worse": 1,
+                                       "smaller": 0, "gone": 0 });
+    holds(*since == expected, &format!("{since}"))?;
+    project.git(&["reset", "-q", "--hard"])?;
+
+    // A flag of the settings does the same.
+    project.write("Cargo.toml", &format!("{MANIFEST}defines = [\"SIZE_OF_B=64\"]\n"))?;
+    project.write(
+        "kernels/b.cu",
+        &KERNEL.replace("NAME", "two").replace("#include \"size.cuh\"", "#define SIZE SIZE_OF_B"),
+    )?;
+    are(&project.lines(SINCE, 1)?, &["kernels/b.cu:3:9: error: `part`"])?;
+    project.git(&["reset", "-q", "--hard"])?;
+
+    // A comment that silenced something goes.
+    project.write(
+        "kernels/b.cu",
+        &project.read("kernels/b.cu")?.replace("  float part", "  // lmem: allow(dynamic_index)\n  float part"),
+    )?;
+    project.commit()?;
+    project.write("kernels/b.cu", &project.read("kernels/b.cu")?.replace("  // lmem: allow(dynamic_index)\n", ""))?;
+    are(&project.lines(SINCE, 1)?, &["kernels/b.cu:3:9: error: `part`"])?;
+    are(&project.lines(&["--changed-since", "HEAD~1"], 0)?, &[])
+}
+
+fn the_index_counts_and_not_the_working_tree() -> Result<(), Failed> {
+    let project = Project::new()?;
+    are(&project.lines(&["--staged"], 0)?, &[])?;
+    project.write("kernels/new.cu", &KERNEL.replace("NAME", "three"))?;
+    are(&project.lines(&["--staged"], 0)?, &[])?;
+    project.git(&["add", "kernels/new.cu"])?;
+    // What is mended and not staged is not mended for the commit.
+    project.write("kernels/new.cu", "// Nothing.\n")?;
+    are(&project.lines(&["--staged"], 1)?, &["kernels/new.cu:3:9: error: `part`"])?;
+    are(&project.lines(&["--staged", "kernels/new.cu"], 1)?, &["kernels/new.cu:3:9: error: `part`"])?;
+    are(&project.lines(&["--staged", "kernels/a.cu"], 0)?, &[])?;
+    are(&project.lines(SINCE, 0)?, &[])?;
+    project.git(&["add", "kernels/new.cu"])?;
+    are(&project.lines(&["--staged"], 0)?, &[])
+}
+
+fn comments_are_written_for_what_is_found() -> Result<(), Failed> {
+    let project = Project::new()?;
+    project.write("src/lib.rs", RUST)?;
+    // As `--fix`, it keeps apart what it writes.
+    let output = project.run(&["--add-allow=old"], 2)?;
+    holds(String::from_utf8_lossy(&output.stderr).contains("not committed"), "a dirty tree is refused")?;
+    project.commit()?;
+    holds(project.lines(&[], 0)?.len() == 4, "four findings are there")?;
+    let output = project.run(&["--add-allow=old", "--message-format", "json"], 0)?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    holds(said.contains("wrote comments for 4 findings into 3 files"), &said)?;
+    holds(facts(&output)?["suppressions"].as_array().map(Vec::len) == Some(4), "four comments silence")?;
+    are(&project.lines(&["-D", "warnings"], 0)?, &[])?;
+    let comment = "// lmem: allow(dynamic_index, reason = \"old\")";
+    holds(project.read("kernels/a.cu")?.contains(&format!("  {comment}\n  float part")), "above the declaration")?;
+    let rust = project.read("src/lib.rs")?;
+    holds(rust.contains(&format!("  {comment}\n  float own[8]")), "inside the raw string")?;
+    holds(rust.contains(&format!("    {comment}\n    compile_ptx(\"")), "above the other one")?;
+    // The line of the finding goes, and the comment is left.
+    project.write(
+        "kernels/b.cu",
+        &format!("{comment}\n__global__ void two(float* out) {{ out[threadIdx.x] = 1.0f; }}\n"),
+    )?;
+    are(&project.lines(&["-D", "unused_allow"], 1)?, &["kernels/b.cu:1:1: error: unused `allow`"])?;
+    let output = project.run(&["--add-allow=a \"b\""], 2)?;
+    holds(String::from_utf8_lossy(&output.stderr).contains("without quotation marks"), "a reason is plain text")
+}
+
+fn settings_have_budgets_and_levels() -> Result<(), Failed> {
+    let project = Project::new()?;
+    let budget = "[[package.metadata.lmem.budget]]\nkernel = \"t*\"\nstack = 16\n";
+    let levels = "[[package.metadata.lmem.file]]\npath = \"kernels/b.cu\"\nlints = { dynamic_index = \"allow\" }\n";
+    project.write("Cargo.toml", &format!("{MANIFEST}\n{budget}\n{levels}"))?;
+    are(
+        &project.lines(&[], 1)?,
+        &[
+            "kernels/b.cu:2:17: error: kernel `two` exceeds its budget on sm_90: stack frame",
+            "kernels/a.cu:3:9: warning: `part`",
+        ],
+    )?;
+    // Nothing before it was over a budget.
+    are(&project.lines(SINCE, 1)?, &["kernels/b.cu:2:17: error: kernel `two` exceeds"])?;
+    project.write("Cargo.toml", &format!("{MANIFEST}\n{}", budget.replace("\"t*\"", "\"too\"")))?;
+    let output = project.run(&["-A", "dynamic_index"], 0)?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    holds(text.contains("`budget.kernel` names no kernel with `too`") && text.contains("did you mean `two`?"), &text)
+}
