@@ -17,8 +17,8 @@ mod work;
 
 pub use cubin::header::CubinHeader;
 pub use cubin::line_table::{LineRow, LineTable};
-pub use cubin::sass::{AccessKind, AddressBase, LocalInstruction, LoopRange, STACK_ALIGNMENT, SassFunction};
-pub use cubin::{Cubin, CubinError, CubinFunction, InnerFunction};
+pub use cubin::sass::{AccessKind, AddressBase, LocalInstruction, STACK_ALIGNMENT, SassFunction};
+pub use cubin::{Cubin, CubinError, CubinFunction, InnerFunction, SassLoops};
 pub use machine_code::{SourceFiles, read_machine_code};
 pub use ptx::{PtxError, PtxFunction, PtxModule, PtxVariable};
 pub use ptx_syntax::{Instruction, Location};
