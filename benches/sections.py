@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Writes kernels that grow in one direction: so many sections, each a loop that indexes two private arrays and runs 96 unrolled
-multiply-adds. An analysis that is linear takes twice as long for twice as many.
+"""Writes kernels that grow in one direction. An analysis that is linear takes twice as long for twice as many of what it is that
+grows: sections (each a loop that indexes two private arrays and runs 96 unrolled multiply-adds), branches that change one
+variable, spilled values, kernels of one file, levels of inlining, functions that are called, or lines that use one array.
 
     benches/sections.py 5 10 20 40 80 --into DIRECTORY
     CUDA_HOME=… benches/sections.py --measure target/release/cargo-lmem
+    CUDA_HOME=… benches/sections.py 100 200 400 --shape branches --measure target/release/cargo-lmem
 """
 
 import argparse
@@ -42,6 +44,96 @@ def kernel(sections: int) -> str:
     out[t] = sum;
 }}
 """
+
+
+def branches(count: int) -> str:
+    """One variable that each of many branches may change, and an array that each may index."""
+    body = "".join(
+        f"    if (in[{n}] > t) {{ at += in[at + {n}]; kept[at & 15] += {n}; }}\n" for n in range(count)
+    )
+    return f"""extern "C" __global__ void branches(const int *in, int *out) {{
+    int t = threadIdx.x, at = t, kept[16];
+    for (int i = 0; i < 16; i++) kept[i] = in[i * t];
+{body}    out[t] = kept[at & 15];
+}}
+"""
+
+
+def spills(count: int) -> str:
+    """More values than registers, which are all needed again."""
+    statements = "".join(f"    float v{n} = in[t * {n + 1}];\n" for n in range(count))
+    uses = "".join(f"        v{n} = v{n} * in[i + {n}] + v{(n * 7 + 1) % count};\n" for n in range(count))
+    total = " + ".join(f"v{n}" for n in range(count))
+    return f"""extern "C" __global__ void __launch_bounds__(1024) spills(const float *in, float *out, int n) {{
+    int t = threadIdx.x;
+{statements}    for (int i = 0; i < n; i++) {{
+{uses}    }}
+    out[t] = {total};
+}}
+"""
+
+
+def kernels(count: int) -> str:
+    """A file of many kernels, as instances of a template are."""
+    one = """extern "C" __global__ void kernel_{n}(const int *in, int *out) {{
+    int kept[{size}];
+    for (int i = 0; i < {size}; i++) kept[i] = in[i * {n}];
+    out[threadIdx.x] = kept[in[threadIdx.x] % {size}];
+}}
+"""
+    return "".join(one.format(n=n, size=9 + n % 8) for n in range(count))
+
+
+def inlined(count: int) -> str:
+    """Functions that are inlined into each other."""
+    levels = "".join(
+        f"__device__ __forceinline__ int level_{n}(int *kept, int at) {{ kept[at & 15] += {n}; return level_{n - 1}(kept, kept[at & 7]); }}\n"
+        for n in range(1, count)
+    )
+    return f"""__device__ __forceinline__ int level_0(int *kept, int at) {{ return kept[at & 15]; }}
+{levels}extern "C" __global__ void inlined(const int *in, int *out) {{
+    int kept[16];
+    for (int i = 0; i < 16; i++) kept[i] = in[i];
+    out[threadIdx.x] = level_{count - 1}(kept, in[threadIdx.x]);
+}}
+"""
+
+
+def calls(count: int) -> str:
+    """Functions that are called with the address of an array."""
+    functions = "".join(
+        f"__device__ __noinline__ int called_{n}(int *kept, int at) {{ kept[at & 15] += {n}; return kept[at & 7]; }}\n"
+        for n in range(count)
+    )
+    body = "".join(f"    at = called_{n}(kept, at);\n" for n in range(count))
+    return f"""{functions}extern "C" __global__ void calls(const int *in, int *out) {{
+    int kept[16], at = in[threadIdx.x];
+    for (int i = 0; i < 16; i++) kept[i] = in[i];
+{body}    out[threadIdx.x] = at;
+}}
+"""
+
+
+def lines(count: int) -> str:
+    """Straight code of many lines that use one array."""
+    body = "".join(f"    kept[in[t + {n}] & 31] += kept[in[t * {n}] & 31];\n" for n in range(count))
+    return f"""extern "C" __global__ void lines(const int *in, int *out) {{
+    int kept[32], t = threadIdx.x;
+    for (int i = 0; i < 32; i++) kept[i] = in[i];
+{body}    out[t] = kept[in[t] & 31];
+}}
+"""
+
+
+SHAPES = {
+    "sections": (kernel, [5, 10, 20, 40, 80]),
+    "branches": (branches, [100, 200, 400, 800]),
+    "spills": (spills, [100, 200, 400, 800]),
+    "kernels": (kernels, [50, 100, 200, 400]),
+    "inlined": (inlined, [25, 50, 100, 200]),
+    "calls": (calls, [50, 100, 200, 400]),
+    "lines": (lines, [100, 200, 400, 800]),
+}
 
 
 MANIFEST = """[package]

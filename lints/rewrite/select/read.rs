@@ -19,7 +19,7 @@ impl Writer<'_> {
         let name = self.fresh(&format!("{base}_element"));
         let candidate = self.fresh("candidate");
         // The next loop has a scope of its own.
-        self.given.retain(|given| *given != candidate);
+        self.take_back(&candidate);
         let counters = self.counters(found, &indices)?;
         let zeros: Vec<String> = counters.iter().map(|_| "0".to_string()).collect();
         let type_text = found.type_text.clone().unwrap_or_else(|| "auto".to_string());

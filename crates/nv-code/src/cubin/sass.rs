@@ -93,8 +93,7 @@ impl<'a> SassFunction<'a> {
 
     /// Its loops.
     pub fn loops(&self) -> SassLoops {
-        let branches =
-            self.words().filter_map(|(offset, lo, hi)| Some((offset, self.branch_target(offset, lo, hi)?)));
+        let branches = self.words().filter_map(|(offset, lo, hi)| Some((offset, self.branch_target(offset, lo, hi)?)));
         SassLoops::new(self.code.len(), branches)
     }
 
