@@ -2,6 +2,7 @@
 
 mod flags;
 mod output;
+mod partition;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use cuda_toolkit::command::ToolkitCommand;
 use lmem_project::discover::Scope;
 
 pub use output::{Output, targets};
+pub use partition::Partition;
 pub use words::{NoCommand, mistaken_command, normalized};
 
 /// Entry for `cargo lmem …`: cargo runs `cargo-lmem lmem …`.
@@ -108,6 +110,9 @@ pub struct CheckArgs {
     /// Path to Cargo.toml
     #[arg(long, value_name = "PATH", help_heading = "Packages")]
     pub manifest_path: Option<PathBuf>,
+    /// Check the N-th of M parts of the files, for several machines; a file stays in its part when others come and go
+    #[arg(long, value_name = "N/M", help_heading = "Packages", conflicts_with_all = ["fix", "diff", "write_baseline"])]
+    pub partition: Option<Partition>,
 
     /// Architectures to compile for, separated by commas; `native` is this machine's GPU
     #[arg(long, value_name = "ARCH", value_delimiter = ',', help_heading = "Compilation")]

@@ -6,8 +6,8 @@ use std::io;
 use serde::Serialize;
 
 use lmem_base::diagnostic::{
-    Applicability, Code, Diagnostic, Evidence, FlagOrigin, Footprint, KernelInstance, Label, Report, Severity,
-    Suggestion, Suppression, Uniformity, VerifiedKernel,
+    Applicability, Code, Diagnostic, Evidence, FlagOrigin, Footprint, KernelInstance, Label, PartitionTally, Report,
+    Severity, Suggestion, Suppression, Uniformity, VerifiedKernel,
 };
 use lmem_base::source::Span;
 
@@ -25,7 +25,8 @@ pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> 
     let summary = &report.summary;
     let success = !failed && summary.failed_units == 0 && !summary.interrupted && !summary.cargo_failed;
     let suppressions: Vec<_> = report.suppressions.iter().map(SuppressionMessage::new).collect();
-    let lmem = (!suppressions.is_empty()).then_some(RunFacts { suppressions });
+    let is_said = !suppressions.is_empty() || summary.partition.is_some();
+    let lmem = is_said.then_some(RunFacts { suppressions, partition: summary.partition });
     write_line(&BuildFinished { reason: "build-finished", success, lmem }, out)
 }
 
@@ -45,7 +46,10 @@ struct BuildFinished<'a> {
 /// What holds for the run. A line of its own would be no message to cargo's readers.
 #[derive(Serialize)]
 struct RunFacts<'a> {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     suppressions: Vec<SuppressionMessage<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition: Option<PartitionTally>,
 }
 
 /// A comment that silences findings, and what it holds for.

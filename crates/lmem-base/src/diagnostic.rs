@@ -436,6 +436,9 @@ pub struct Summary {
     /// What the baseline did to the findings, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineTally>,
+    /// Which part of the files was meant, where not all were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<PartitionTally>,
     /// Ctrl-C ended the run.
     pub interrupted: bool,
     /// `cargo check`, which ran first, found errors.
@@ -447,6 +450,17 @@ impl Summary {
     pub fn is_nothing_checked(&self) -> bool {
         self.kernels == 0 && self.findings.is_empty()
     }
+}
+
+/// One part of what several machines check.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct PartitionTally {
+    /// Which part, from 1, of so many.
+    pub number: u32,
+    pub count: u32,
+    /// Units of this part.
+    pub units: usize,
+    pub left_to_others: usize,
 }
 
 /// What became of a run's findings beside a baseline.
