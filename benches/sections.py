@@ -10,9 +10,10 @@ variable, spilled values, kernels of one file, levels of inlining, functions tha
 
 import argparse
 import os
-import resource
 import subprocess
+import sys
 import tempfile
+import time
 from pathlib import Path
 
 SECTION = """
@@ -146,46 +147,64 @@ path = "lib.rs"
 """
 
 
-def cpu_seconds(command: list[str], folder: Path, cache: Path) -> float:
-    """What a command and all that it starts take, on all processors together: machines are shared."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def used(command: list[str], folder: Path, cache: Path) -> tuple[float, float]:
+    """What a command and all that it starts take of all processors together, as machines are shared; and the most memory that one of
+    them had, in MiB."""
     environment = os.environ | {"CARGO_LMEM_CACHE_DIR": str(cache)}
-    subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 1):
+        sys.exit(f"{' '.join(command)} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def measure(program: Path, sections: list[int]) -> None:
-    """CPU time of the compilers alone, and of a run with their results in the cache: the analysis."""
-    print("sections  nvcc  warm run  share")
+def measure(program: Path, shape: str, counts: list[int]) -> None:
+    """CPU time of the compilers alone, of a run with all results in the cache, and of one that has those of the compilers alone: the
+    analysis, and reading the program once. That is the run of a program with other bytes."""
+    print(f"{shape:>8}  nvcc  warm  analysis  share  MiB")
     compiler = Path(os.environ["CUDA_HOME"]) / "bin" / "nvcc"
-    command = [str(program.resolve()), "lmem", "--arch", "sm_90", "--offline"]
-    for number in sections:
+    options = ["lmem", "--arch", "sm_90", "--offline", "--no-verify"]
+    for count in counts:
         with tempfile.TemporaryDirectory() as folder:
-            root, cache = Path(folder, "workspace"), Path(folder, "cache")
+            root, cache, other = Path(folder, "workspace"), Path(folder, "cache"), Path(folder, "other")
             root.mkdir()
             (root / "Cargo.toml").write_text(MANIFEST)
             (root / "lib.rs").write_text("")
-            (root / "sections.cu").write_text(kernel(number))
-            nvcc = [str(compiler), "-arch=sm_90", "-lineinfo", "-cubin", "-o", os.devnull, "sections.cu"]
-            compiled = cpu_seconds(nvcc, root, cache)
-            cpu_seconds(command, root, cache)
-            warm = min(cpu_seconds(command, root, cache) for _ in range(3))
-            print(f"{number:8}  {compiled:4.1f}  {warm:8.2f}  {warm / compiled:5.1%}", flush=True)
+            (root / "sections.cu").write_text(SHAPES[shape][0](count))
+            nvcc = [str(compiler), "-arch=sm_90", "-lineinfo", "-cubin", "-o", "/dev/null", "sections.cu"]
+            compiled, _ = used(nvcc, root, cache)
+            command = [str(program.resolve()), *options]
+            used(command, root, cache)
+            # What is just written is not believed.
+            time.sleep(2.2)
+            used(command, root, cache)
+            warm = min(used(command, root, cache)[0] for _ in range(3))
+            runs = []
+            for number in range(3):
+                other.write_bytes(program.read_bytes() + bytes([number]))
+                other.chmod(0o755)
+                runs.append(used([str(other), *options], root, cache))
+            analysis, memory = min(runs)
+            share = analysis / compiled
+            print(f"{count:8}  {compiled:4.1f}  {warm:4.2f}  {analysis:8.2f}  {share:5.1%}  {memory:3.0f}", flush=True)
 
 
 def main() -> None:
     """Writes a file for each number of sections, or measures them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("sections", type=int, nargs="*", default=[5, 10, 20, 40, 80])
+    parser.add_argument("counts", type=int, nargs="*")
+    parser.add_argument("--shape", choices=SHAPES, default="sections")
     parser.add_argument("--into", type=Path, default=Path("."))
     parser.add_argument("--measure", type=Path, metavar="PROGRAM")
     arguments = parser.parse_args()
+    write, usual = SHAPES[arguments.shape]
+    counts = arguments.counts or usual
     if arguments.measure:
-        return measure(arguments.measure, arguments.sections)
+        return measure(arguments.measure, arguments.shape, counts)
     arguments.into.mkdir(parents=True, exist_ok=True)
-    for sections in arguments.sections:
-        (arguments.into / f"sections_{sections}.cu").write_text(kernel(sections))
+    for count in counts:
+        (arguments.into / f"{arguments.shape}_{count}.cu").write_text(write(count))
 
 
 if __name__ == "__main__":
