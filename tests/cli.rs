@@ -399,3 +399,26 @@ fn what_is_not_merged_is_not_checked() {
     assert!(!merge.output().unwrap().status.success());
     expect(place.lmem(&["--staged"]).assert(), 2, &["1 file is not merged yet: `src/lib.rs`"]);
 }
+
+/// One file is of one part, and the other part says whose it is.
+#[test]
+fn a_part_says_what_is_left_to_others() {
+    let place = Place::new().write("demo/src/a.cu", "__global__ void k() {}\n");
+    let run = |part: &str, format: &str| {
+        place.lmem(&["--offline", "--partition", part, "--message-format", format]).assert().get_output().clone()
+    };
+    let parts = ["1/2", "2/2"];
+    let (empty, full): (Vec<_>, Vec<_>) = parts.iter().partition(|part| run(part, "human").status.success());
+    assert_eq!((empty.len(), full.len()), (1, 1));
+    // The file's own part needs a toolkit.
+    assert_eq!(run(full[0], "human").status.code(), Some(3));
+    let (number, _) = empty[0].split_once('/').unwrap();
+    let stderr = text(&run(empty[0], "human").stderr);
+    assert!(stderr.contains(&format!("Partition {number} of 2: 0 sources, 1 is left to the others")), "{stderr}");
+    assert!(!stderr.contains("no CUDA source"), "{stderr}");
+    let json = text(&run(empty[0], "json").stdout);
+    let tally = format!(r#""partition":{{"number":{number},"count":2,"units":0,"left_to_others":1}}"#);
+    assert!(json.contains(&tally), "{json}");
+    expect(place.lmem(&["--partition", "3/2"]).assert(), 2, &["write `N/M` for the N-th of M parts"]);
+    expect(place.lmem(&["--partition", "1/2", "--write-baseline"]).assert(), 2, &["cannot be used with"]);
+}

@@ -17,6 +17,8 @@ fn main() {
         trial("warm_output_is_cold_output", warm_output_is_cold_output),
         trial("a_cache_serves_another_worktree", a_cache_serves_another_worktree),
         trial("a_budget_is_spent_in_order_and_goes_on", a_budget_is_spent_in_order_and_goes_on),
+        trial("a_refusal_is_kept_until_a_file_changes", a_refusal_is_kept_until_a_file_changes),
+        trial("machine_code_is_read_once", machine_code_is_read_once),
     ];
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -255,4 +257,62 @@ fn a_budget_is_spent_in_order_and_goes_on() -> Result<(), Failed> {
         }
     }
     Err("a budget of one compilation a run never ends".into())
+}
+
+/// Whether a run started nvcc or ptxas.
+fn compiles(run: &(String, Option<i32>, String)) -> bool {
+    run.2.lines().any(|line| line.starts_with("running: "))
+}
+
+fn a_refusal_is_kept_until_a_file_changes() -> Result<(), Failed> {
+    let place = Place::new(toolkit()?)?;
+    place
+        .write("kernels/one.cu", "#include \"size.cuh\"\n__global__ void k(int* out) { out[0] = SIZE + missing; }\n")?;
+    place.write("kernels/two.cu", "#include \"later.cuh\"\n__global__ void k(int* out) { out[0] = LATER; }\n")?;
+    let given = Given { arguments: vec!["-Iinclude".to_string()], variables: Vec::new() };
+    let run = |paths: &[&str]| place.run(&given, &[&["-v", "--no-verify"], paths].concat());
+    let first = run(&["kernels/one.cu"])?;
+    let again = run(&["kernels/one.cu"])?;
+    if first.1 != Some(4) || first.0 != again.0 || !compiles(&first) || compiles(&again) {
+        return Err(format!("{first:?}\n{again:?}").into());
+    }
+    place.write("include/size.cuh", "#define SIZE 24\n#define missing 1\n")?;
+    if run(&["kernels/one.cu"])?.1 != Some(0) {
+        return Err("a header that makes a file compile is not seen".into());
+    }
+    // A header that was not there may come to be.
+    let missing = run(&["kernels/two.cu"])?;
+    place.write("include/later.cuh", "#define LATER 1\n")?;
+    match (missing.1, run(&["kernels/two.cu"])?.1) {
+        (Some(4), Some(0)) => Ok(()),
+        codes => Err(format!("a missing header: {codes:?}").into()),
+    }
+}
+
+fn machine_code_is_read_once() -> Result<(), Failed> {
+    let place = Place::new(toolkit()?)?;
+    let compiled = Command::new(place.toolkit.join("bin/nvcc"))
+        .args(["-cubin", "-arch=sm_90", "-lineinfo", "-Iinclude", "-o", "kernels/one.cubin", "kernels/one.cu"])
+        .current_dir(place.path(""))
+        .status()?;
+    if !compiled.success() {
+        return Err("the kernel does not compile".into());
+    }
+    place.write(
+        "src/lib.rs",
+        "pub const ONE: &[u8] = include_bytes!(\"../kernels/one.cubin\");\npub fn load() -> cudarc::driver::Module {\n    \
+         cudarc::driver::Module::load_data(ONE).unwrap()\n}\n",
+    )?;
+    let given = Given::default();
+    let run = |more: &[&str]| place.run(&given, &[&["--no-verify", "kernels/one.cubin"], more].concat());
+    let cold = run(&["--no-cache"])?;
+    same(&run(&[])?, &cold, "nothing")?;
+    let warm = run(&[])?;
+    same(&warm, &cold, "nothing, again")?;
+    if !warm.2.contains("from the cache") || !cold.0.contains("kept") {
+        return Err(format!("machine code is read again: {}{}", cold.0, warm.2).into());
+    }
+    // What its line table names has a part in what is said of it.
+    place.write("kernels/one.cu", "\n")?;
+    same(&run(&[])?, &run(&["--no-cache"])?, "the source of the machine code")
 }

@@ -6,6 +6,7 @@
 
 mod cargo;
 mod environment;
+mod failures;
 mod hashes;
 mod inputs;
 mod store;
@@ -23,7 +24,7 @@ use cuda_toolkit::Toolkit;
 use lmem_base::digest::Digest;
 use lmem_base::source::{SourceFile, normalize};
 use lmem_base::stored::{self, StoredFile};
-use lmem_unit::{Artifacts, TranslationUnit, UnitCode};
+use lmem_unit::{Artifacts, CompilerMessage, TranslationUnit, UnitCode};
 
 use crate::compile::unit::Target;
 use crate::verify::overlay::Overlay;
@@ -200,16 +201,9 @@ impl Cache {
     /// Names of files change with the workspace's place.
     fn moved_here(&self, entry: Entry) -> Artifacts {
         let mut artifacts = entry.artifacts;
-        if entry.root == self.root {
-            return artifacts;
-        }
-        let (old, new) = (entry.root.to_string_lossy().into_owned(), self.root.to_string_lossy().into_owned());
-        artifacts.ptx = artifacts.ptx.replace(&old, &new);
-        for message in &mut artifacts.messages {
-            if let Some((file, _)) = &mut message.place {
-                *file = file.replace(&old, &new);
-            }
-        }
+        let Some(moved) = Moved::between(&entry.root, &self.root) else { return artifacts };
+        artifacts.ptx = moved.text(&artifacts.ptx);
+        moved.messages(&mut artifacts.messages);
         for path in &mut artifacts.dependencies {
             if let Ok(rest) = lmem_base::source::normalize(path).strip_prefix(&entry.root) {
                 *path = self.root.join(rest);
@@ -227,20 +221,23 @@ impl Cache {
     /// # Errors
     /// The entry cannot be written; the run goes on without.
     pub fn put(&self, key: &Key, artifacts: &Artifacts, toolkit: &Path, since: SystemTime) -> std::io::Result<()> {
-        let toolkit = normalize(toolkit);
-        let paths = artifacts.dependencies.iter().map(|path| normalize(path));
-        let mut paths: Vec<PathBuf> = paths.filter(|path| !path.starts_with(&toolkit)).collect();
-        paths.sort();
-        paths.dedup();
-        let is_known = |path: &PathBuf| self.hashes.of(path).is_some() && self.hashes.is_older_than(path, since);
-        if !paths.iter().all(is_known) {
-            return Ok(());
-        }
+        let Some(paths) = self.unchanged(&artifacts.dependencies, toolkit, since) else { return Ok(()) };
         let Some((entry_key, contents)) = self.inputs.add(key, &paths, self.place())? else { return Ok(()) };
         let entry = Entry { root: self.root.clone(), artifacts: artifacts.clone() };
         self.store.write(&entry_key, &encode(entry)?)?;
         self.note_contents(key, &contents);
         Ok(())
+    }
+
+    /// The files that a compiler read, but for the toolkit's own; `None` where one changed since some time.
+    fn unchanged(&self, read: &[PathBuf], toolkit: &Path, since: SystemTime) -> Option<Vec<PathBuf>> {
+        let toolkit = normalize(toolkit);
+        let paths = read.iter().map(|path| normalize(path));
+        let mut paths: Vec<PathBuf> = paths.filter(|path| !path.starts_with(&toolkit)).collect();
+        paths.sort();
+        paths.dedup();
+        let is_known = |path: &PathBuf| self.hashes.of(path).is_some() && self.hashes.is_older_than(path, since);
+        paths.iter().all(is_known).then_some(paths)
     }
 
     /// The name of what this very program finds out from some inputs; `None` where the program cannot tell which it is.
@@ -364,6 +361,29 @@ impl Cache {
         self.save_hashes();
         self.times.save(&self.store, &self.root);
         self.store.shrink(limit());
+    }
+}
+
+/// What was written for a workspace in one place, and is read in another one.
+struct Moved {
+    old: String,
+    new: String,
+}
+
+impl Moved {
+    fn between(old: &Path, new: &Path) -> Option<Self> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        (old != new).then(|| Self { old: text(old), new: text(new) })
+    }
+
+    fn text(&self, text: &str) -> String {
+        text.replace(&self.old, &self.new)
+    }
+
+    fn messages(&self, messages: &mut [CompilerMessage]) {
+        for (file, _) in messages.iter_mut().filter_map(|message| message.place.as_mut()) {
+            *file = self.text(file);
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::compile::unit::{CompileError, Failure};
 
 struct Workspace {
     folder: tempfile::TempDir,
@@ -121,4 +122,40 @@ fn damage_of_any_kind_is_a_miss() {
     assert_eq!(workspace.cache().get(&key()), None);
     workspace.put(&workspace.artifacts());
     assert_eq!(workspace.cache().get(&key()), Some(workspace.artifacts()));
+}
+
+fn refused(workspace: &Workspace) -> Failure {
+    let place = workspace.folder.path().join("a.cu").to_string_lossy().into_owned();
+    let text = format!("{place}(2): error: identifier \"y\" is undefined");
+    Failure {
+        error: CompileError::Refused { architecture: "sm_90".into() },
+        messages: lmem_unit::parse_messages(&text, "nvcc"),
+        rescues: vec!["a note".into()],
+        ptx: Some("x".into()),
+        read: Some(vec![workspace.header.clone()]),
+    }
+}
+
+#[test]
+fn a_failure_comes_back_while_its_files_are_the_same() {
+    let workspace = workspace();
+    let failure = refused(&workspace);
+    workspace.cache().put_failure(&key(), &failure, Path::new("/toolkit"), later()).unwrap();
+    let found = workspace.cache().failure(&key()).unwrap();
+    assert_eq!((&found.messages, &found.rescues, &found.ptx), (&failure.messages, &failure.rescues, &failure.ptx));
+    assert!(matches!(found.error, CompileError::Refused { architecture } if architecture == "sm_90"));
+    assert_eq!(workspace.cache().get(&key()), None);
+    fs_err::write(&workspace.header, "int y;").unwrap();
+    assert!(workspace.cache().failure(&key()).is_none());
+    fs_err::write(&workspace.header, "int x;").unwrap();
+    assert!(workspace.cache().failure(&key()).is_some());
+}
+
+#[test]
+fn a_failure_for_want_of_time_is_not_kept() {
+    let workspace = workspace();
+    let timed_out = CompileError::TimedOut { program: "nvcc".into(), seconds: 60 };
+    let failure = Failure { error: timed_out, ..refused(&workspace) };
+    workspace.cache().put_failure(&key(), &failure, Path::new("/toolkit"), later()).unwrap();
+    assert!(workspace.cache().failure(&key()).is_none());
 }

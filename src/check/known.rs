@@ -103,6 +103,7 @@ pub fn is_whole(arguments: &CheckArgs) -> bool {
         && arguments.package.is_empty()
         && arguments.exclude.is_empty()
         && arguments.kernel.is_none()
+        && arguments.partition.is_none()
 }
 
 impl From<BaselineError> for CheckError {

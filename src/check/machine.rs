@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+use lmem_base::places;
 use lmem_base::source::{SourceFile, has_ending, normalize};
 
 /// Files that kernels are written in. A cubin comes with a pull request, and may name any file; what is shown of others
@@ -31,20 +32,26 @@ fn may_be_code(line: &str) -> bool {
 }
 
 fn place(written: &Path, base: &Path, root: &Path) -> Option<PathBuf> {
-    if written.is_file() {
+    if is_file(written) {
         return Some(written.to_path_buf());
     }
     let parts: Vec<Component<'_>> = written.components().collect();
     let endings =
         (1..parts.len().saturating_sub(SHARED_PARTS - 1)).map(|first| parts[first..].iter().collect::<PathBuf>());
     let mut found: Vec<PathBuf> =
-        endings.flat_map(|ending| [base.join(&ending), root.join(&ending)]).filter(|path| path.is_file()).collect();
+        endings.flat_map(|ending| [base.join(&ending), root.join(&ending)]).filter(|path| is_file(path)).collect();
     found.sort();
     found.dedup();
     match found.as_slice() {
         [only] => Some(only.clone()),
         _ => None,
     }
+}
+
+/// A place where nothing is has a part in the answer, too.
+fn is_file(path: &Path) -> bool {
+    places::asked_for(path);
+    path.is_file()
 }
 
 #[cfg(test)]

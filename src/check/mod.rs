@@ -293,16 +293,20 @@ fn check_once(
         talk,
     };
     let gather::Gathered { mut extraction, toolkit: found, ended } = gatherer.gather(surroundings.program)?;
+    let partition = arguments.partition.map(|partition| partition.keep(&mut extraction, &workspace.root));
     workspace.notes.iter().for_each(|note| talk.detail(&format!("note: {note}")));
     workspace.left_out.iter().for_each(|note| talk.note(note));
     if let Some(only) = surroundings.only {
         extraction.units.retain(|unit| only.contains(&unit.path()));
     }
     if extraction.units.is_empty() {
-        if surroundings.program.is_none() {
+        if surroundings.program.is_none() && partition.is_none_or(|partition| partition.left_to_others == 0) {
             talk.note("no CUDA source was found");
         }
-        let report = finish(Vec::new(), Vec::new(), &extraction, &workspace, &levels, Summary::default());
+        let report = {
+            let summary = Summary { partition, ..Summary::default() };
+            finish(Vec::new(), Vec::new(), &extraction, &workspace, &levels, summary)
+        };
         return Ok(Outcome { report, workspace, failed: false, interrupted: false, fixes: Fixes::default(), ended });
     }
     let (toolkit, record) = match &surroundings.recorded {
@@ -353,16 +357,18 @@ fn check_once(
     let extent = suppress::Extent {
         workspace: &workspace,
         some_kernels: shared.kernels.is_some() || was_interrupted,
-        some_files: !arguments.paths.is_empty() || !arguments.package.is_empty(),
+        some_files: !arguments.paths.is_empty() || !arguments.package.is_empty() || partition.is_some(),
     };
-    if let (Some(glob), true) = (&arguments.kernel, is_unmatched(&reports) && !was_interrupted) {
+    // Another part may have the kernel.
+    let may_be_unmatched = !was_interrupted && partition.is_none();
+    if let (Some(glob), true) = (&arguments.kernel, is_unmatched(&reports) && may_be_unmatched) {
         return Err(no_kernel(glob, &reports));
     }
     let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
     let changed = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();
     say_what_happened(&jobs, &reports, talk);
     builds::name_builds(&jobs, &mut reports);
-    let summary = summarize(&jobs, &reports);
+    let summary = Summary { partition, ..summarize(&jobs, &reports) };
     let failed = reports.iter().any(|report| report.failed);
     let diagnostics = jobs.iter().zip(&mut reports).map(|(job, report)| {
         let diagnostics = std::mem::take(&mut report.diagnostics);
@@ -721,6 +727,7 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
         frame_bytes,
         unexplained_bytes,
         not_analysed: 0,
+        partition: None,
         architectures,
         ..Summary::default()
     }

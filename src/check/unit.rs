@@ -86,8 +86,14 @@ impl ArtifactSource for Compilers<'_> {
         if let Some(artifacts) = cache.get(&key).filter(is_enough) {
             return Ok(Sourced { artifacts, cached: true, cache_error: None });
         }
+        if let Some(failure) = cache.failure(&key) {
+            return Err(Box::new(failure));
+        }
         let since = SystemTime::now();
-        let artifacts = self.compiler.compile(unit, target)?;
+        let artifacts = self.compiler.compile(unit, target).inspect_err(|failure| {
+            // What cannot be kept is compiled again.
+            drop(cache.put_failure(&key, failure, &target.toolkit.root, since));
+        })?;
         let cache_error = cache.put(&key, &artifacts, &target.toolkit.root, since).err().map(|error| error.to_string());
         Ok(Sourced { artifacts, cached: false, cache_error })
     }
@@ -95,7 +101,7 @@ impl ArtifactSource for Compilers<'_> {
     fn findings(&self, unit: &TranslationUnit, target: &Target) -> Option<Findings> {
         let cache = self.cache.as_ref()?;
         let unit_key = cache.key(unit, target);
-        let found: Findings = cache.result(&findings_key(cache, unit, &unit_key)?, Some(&unit_key))?;
+        let found: Findings = cache.result(&findings_key(cache, unit, &unit_key)?, entry_of(unit, &unit_key))?;
         (found.tried_shared_spilling || !self.compiler.tries_shared_spilling).then_some(found)
     }
 
@@ -112,14 +118,24 @@ impl ArtifactSource for Compilers<'_> {
         let key = findings_key(cache, unit, &unit_key)?;
         let toolkit = normalize(&target.toolkit.root);
         let paths = findings.read.iter().cloned().chain(asked).filter(|path| !path.starts_with(&toolkit));
-        cache.keep_result(&key, Some(&unit_key), findings, paths, since).err().map(|error| error.to_string())
+        cache.keep_result(&key, entry_of(unit, &unit_key), findings, paths, since).err().map(|error| error.to_string())
     }
 }
 
-/// Machine code is read as it is found, and what lies around it has a part in that.
+/// Machine code is not written down: the unit's key has its hash, and the rest is what stands around it.
 fn findings_key(cache: &Cache, unit: &TranslationUnit, unit_key: &Key) -> Option<Key> {
-    let is_machine_code = matches!(unit.code, UnitCode::Machine(_));
-    if is_machine_code { None } else { cache.result_key("findings", &(unit_key.as_str(), unit)) }
+    match &unit.code {
+        UnitCode::Machine(code) => {
+            let around = (&unit.name, &unit.package, &unit.base, &unit.use_site, &unit.launches);
+            cache.result_key("findings of machine code", &(unit_key.as_str(), around, &code.span, &*code.siblings))
+        }
+        _ => cache.result_key("findings", &(unit_key.as_str(), unit)),
+    }
+}
+
+/// The entry with the artifacts that findings are made from; machine code has none.
+fn entry_of<'k>(unit: &TranslationUnit, unit_key: &'k Key) -> Option<&'k Key> {
+    (!matches!(unit.code, UnitCode::Machine(_))).then_some(unit_key)
 }
 
 /// What became of an edited unit. That a compiler refuses an edit is known from then on, too.
@@ -148,7 +164,7 @@ impl Tried {
             Self::Measured(measured) => Ok(measured),
             Self::Refused { architecture, messages } => {
                 let error = CompileError::Refused { architecture };
-                Err(Box::new(Failure { error, messages, rescues: Vec::new(), ptx: None }))
+                Err(Box::new(Failure { error, messages, rescues: Vec::new(), ptx: None, read: None }))
             }
         }
     }

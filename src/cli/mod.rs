@@ -4,6 +4,7 @@ mod completions;
 mod flags;
 mod manual;
 mod output;
+mod partition;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use lmem_project::discover::Scope;
 pub use completions::completions;
 pub use manual::manual;
 pub use output::{Output, targets};
+pub use partition::Partition;
 pub use words::{NoCommand, mistaken_command, normalized};
 
 /// Entry for `cargo lmem …`: cargo runs `cargo-lmem lmem …`.
@@ -140,6 +142,9 @@ pub struct CheckArgs {
     /// Path to Cargo.toml
     #[arg(long, value_name = "PATH", help_heading = "Packages")]
     pub manifest_path: Option<PathBuf>,
+    /// Check the N-th of M parts of the files, for several machines; a file stays in its part when others come and go
+    #[arg(long, value_name = "N/M", help_heading = "Packages", conflicts_with_all = ["fix", "diff", "write_baseline"])]
+    pub partition: Option<Partition>,
 
     /// Architectures to compile for, separated by commas; `native` is this machine's GPU
     #[arg(long, value_name = "ARCH", value_delimiter = ',', help_heading = "Compilation")]

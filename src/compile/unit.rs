@@ -53,6 +53,8 @@ pub struct Failure {
     pub rescues: Vec<String>,
     /// The PTX that ptxas refused: its lines lead back to the source.
     pub ptx: Option<String>,
+    /// The files that the compiler read; `None` where that is not known, or was not asked.
+    pub read: Option<Vec<Dependency>>,
 }
 
 #[derive(Debug, Clone, Error)]
@@ -97,6 +99,22 @@ impl CompileError {
 }
 
 impl Failure {
+    /// The files that the failure depends on, where it is one of the text and of nothing else: the same files fail again. A file
+    /// that was not found may come to be, and a compiler that was killed says so in words of its own.
+    pub fn lasting_inputs(&self) -> Option<&[Dependency]> {
+        const PASSING: [&str; 4] = ["No such file", "cannot open", "could not open", "No space left"];
+        let is_of_text = |message: &CompilerMessage| {
+            let has_place = message.place.is_some() || message.compiler == "ptxas";
+            has_place && !PASSING.iter().any(|words| message.text.contains(words))
+        };
+        let errors: Vec<_> = self.messages.iter().filter(|message| message.kind == MessageKind::Error).collect();
+        let is_lasting = matches!(self.error, CompileError::Refused { .. })
+            && !errors.is_empty()
+            && errors.into_iter().all(is_of_text)
+            && !is_of_memory(End::Exit(1), &self.words());
+        self.read.as_deref().filter(|_| is_lasting)
+    }
+
     /// All that was said, as one text.
     fn words(&self) -> String {
         let said = self.messages.iter().map(|message| message.text.clone());
@@ -106,7 +124,7 @@ impl Failure {
 
 impl From<CompileError> for Box<Failure> {
     fn from(error: CompileError) -> Self {
-        Self::new(Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None })
+        Self::new(Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None, read: None })
     }
 }
 
@@ -281,7 +299,11 @@ impl UnitRun<'_, '_> {
         let messages = parse_messages(&text, "nvcc");
         if !output.succeeded() {
             let ptx = nvcc::kept_file(folder, ".ptx").ok().flatten().and_then(|path| fs_err::read_to_string(path).ok());
-            return Err(Box::new(Failure { ptx, ..*self.refusal(output.end, &text, "nvcc", messages, attempt) }));
+            let preprocessed = nvcc::kept_file(folder, ".ii").ok().flatten().and_then(|path| fs_err::read(path).ok());
+            // A preprocessor that misses a file leaves nothing, and the failure is for what is not there.
+            let read = preprocessed.filter(|text| !text.is_empty()).map(|text| self.dependencies(&text, unit, file));
+            let refusal = self.refusal(output.end, &text, "nvcc", messages, attempt);
+            return Err(Box::new(Failure { ptx, read, ..*refusal }));
         }
         let kept = |ending| nvcc::kept_file(folder, ending).map_err(CompileError::io("nvcc's files cannot be listed"));
         let missing = |what| CompileError::NoOutput { program: "nvcc".into(), what };
@@ -388,15 +410,20 @@ impl UnitRun<'_, '_> {
         let log = self.shown(response.log, unit)?;
         let messages = parse_messages(&log, "nvrtc");
         let Some(ptx) = response.ptx else {
-            let text = format!("{}{}", response.failure.unwrap_or_default(), log);
-            return Err(self.refusal(End::Exit(1), &text, "NVRTC", messages, &Attempt::plain(target)));
+            let said = format!("{}{}", response.failure.unwrap_or_default(), log);
+            let read = Some(self.read_ones(nvrtc::included_files(text, &unit.base, &options.arguments).into_iter()));
+            let refusal = self.refusal(End::Exit(1), &said, "NVRTC", messages, &Attempt::plain(target));
+            return Err(Box::new(Failure { read, ..*refusal }));
         };
         let takes_cubin = options.captured.as_ref().is_some_and(|captured| captured.takes_cubin);
         let flags = if takes_cubin { nvrtc::ptxas_flags(&options.arguments) } else { Vec::new() };
-        let mut artifacts = self.ptxas(unit, &ptx, &flags, target, folder)?;
+        let included = || self.read_ones(nvrtc::included_files(text, &unit.base, &options.arguments).into_iter());
+        let mut artifacts = self.ptxas(unit, &ptx, &flags, target, folder).map_err(|mut failure| {
+            failure.read.iter_mut().for_each(|read| read.extend(included()));
+            failure
+        })?;
         artifacts.messages.splice(0..0, warnings(messages));
-        let included = nvrtc::included_files(text, &unit.base, &options.arguments);
-        artifacts.dependencies.extend(self.read_ones(included.into_iter()));
+        artifacts.dependencies.extend(included());
         artifacts.dependencies.sort();
         artifacts.dependencies.dedup();
         Ok(artifacts)
@@ -419,8 +446,9 @@ impl UnitRun<'_, '_> {
         let text = self.shown(without_folder(&output.text(), folder, unit), unit)?;
         let messages = parse_messages(&text, "ptxas");
         if !output.succeeded() {
-            let ptx = Some(ptx.to_string());
-            return Err(Box::new(Failure { ptx, ..*self.refusal(output.end, &text, "ptxas", messages, &attempt) }));
+            let read = Some(self.read_ones(ptx_files(ptx, unit).into_iter()));
+            let refusal = self.refusal(output.end, &text, "ptxas", messages, &attempt);
+            return Err(Box::new(Failure { ptx: Some(ptx.to_string()), read, ..*refusal }));
         }
         let missing = CompileError::NoOutput { program: "ptxas".into(), what: "cubin" };
         let cubin = Some(&cubin_path).filter(|path| path.is_file()).ok_or(missing)?;
@@ -576,7 +604,7 @@ impl UnitRun<'_, '_> {
             End::Exit(_) if has_errors => CompileError::Refused { architecture: attempt.architecture.clone() },
             End::Exit(code) => CompileError::Silent { program, code, output: last_lines(text, 12) },
         };
-        Box::new(Failure { error, messages, rescues: attempt.rescues.clone(), ptx: None })
+        Box::new(Failure { error, messages, rescues: attempt.rescues.clone(), ptx: None, read: None })
     }
 }
 
@@ -720,6 +748,34 @@ fn last_lines(text: &str, count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_failures_of_the_text_last() {
+        let message = |text: &str| parse_messages(text, "nvcc");
+        let failure = |error: CompileError, text: &str| Failure {
+            error,
+            messages: message(text),
+            rescues: Vec::new(),
+            ptx: None,
+            read: Some(vec![PathBuf::from("/w/a.cuh")]),
+        };
+        let refused = |text: &str| failure(CompileError::Refused { architecture: "sm_90".into() }, text);
+        let lasts = |failure: &Failure| failure.lasting_inputs().is_some();
+        let undefined = "a.cu(2): error: identifier \"y\" is undefined";
+        assert!(lasts(&refused(undefined)));
+        assert!(lasts(&refused("ptxas error   : Entry function 'k' uses too much shared data")));
+        for passing in [
+            "a.cu:1:10: fatal error: nope.h: No such file or directory",
+            "default_program(1): catastrophic error: cannot open source file \"nope.h\"",
+            "nvcc error   : 'cicc' died due to signal 9 (Kill signal)",
+            "g++: fatal error: Killed signal terminated program cc1plus",
+            "ptxas fatal   : Memory allocation failure",
+        ] {
+            assert!(!lasts(&refused(passing)), "{passing}");
+        }
+        assert!(!lasts(&failure(CompileError::TimedOut { program: "nvcc".into(), seconds: 1 }, undefined)));
+        assert!(!lasts(&Failure { read: None, ..refused(undefined) }));
+    }
 
     #[test]
     fn commands_are_shown_as_a_shell_takes_them() {

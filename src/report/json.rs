@@ -6,8 +6,8 @@ use std::io;
 use serde::Serialize;
 
 use lmem_base::diagnostic::{
-    Applicability, BaselineTally, Code, Diagnostic, Evidence, FlagOrigin, Footprint, KernelInstance, Label, Report,
-    Severity, SinceTally, Suggestion, Suppression, Uniformity, VerifiedKernel,
+    Applicability, BaselineTally, Code, Diagnostic, Evidence, FlagOrigin, Footprint, KernelInstance, Label,
+    PartitionTally, Report, Severity, SinceTally, Suggestion, Suppression, Uniformity, VerifiedKernel,
 };
 use lmem_base::source::Span;
 
@@ -26,8 +26,8 @@ pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> 
     let success = !failed && summary.failed_units == 0 && !summary.interrupted && !summary.cargo_failed;
     let suppressions: Vec<_> = report.suppressions.iter().map(SuppressionMessage::new).collect();
     let (baseline, since) = (summary.baseline.as_ref(), summary.since.as_ref());
-    let is_something = !suppressions.is_empty() || baseline.is_some() || since.is_some();
-    let lmem = is_something.then_some(RunFacts { suppressions, baseline, since });
+    let is_something = !suppressions.is_empty() || baseline.is_some() || since.is_some() || summary.partition.is_some();
+    let lmem = is_something.then_some(RunFacts { suppressions, baseline, since, partition: summary.partition });
     write_line(&BuildFinished { reason: "build-finished", success, lmem }, out)
 }
 
@@ -47,11 +47,14 @@ struct BuildFinished<'a> {
 /// What holds for the run. A line of its own would be no message to cargo's readers.
 #[derive(Serialize)]
 struct RunFacts<'a> {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     suppressions: Vec<SuppressionMessage<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<&'a BaselineTally>,
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<&'a SinceTally>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition: Option<PartitionTally>,
 }
 
 /// A comment that silences findings, and what it holds for.

@@ -44,6 +44,15 @@ fn write_line(line: &Line, writer: &mut dyn WriteColor) {
 fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut push = |status, color, text| lines.push(Line { status, color, text });
+    if let Some(part) = &summary.partition {
+        let left = match part.left_to_others {
+            0 => "none is left to others".to_string(),
+            1 => "1 is left to the others".to_string(),
+            left => format!("{left} are left to the others"),
+        };
+        let text = format!("{} of {}: {}, {left}", part.number, part.count, files(part.units));
+        push("Partition", Color::Cyan, text);
+    }
     if summary.units == 0 && summary.not_analysed == 0 {
         // That there was nothing is said before.
         return lines;

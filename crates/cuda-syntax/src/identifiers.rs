@@ -1,6 +1,6 @@
 //! Identifiers of a text, found without a syntax tree.
 
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 
 /// Whether a character may be part of a name.
 pub fn is_identifier_character(c: char) -> bool {
@@ -23,20 +23,71 @@ pub fn occurrences<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usi
 
 /// A name that is neither in the text nor in `given`: `wanted`, with a number appended if it is taken.
 pub fn fresh(text: &str, wanted: &str, given: &[String]) -> String {
-    let used: BTreeSet<&str> = identifiers(text).collect();
-    let is_free = |name: &String| !used.contains(name.as_str()) && !given.contains(name);
-    let mut name = wanted.to_string();
-    let mut number = 2_usize;
-    while !is_free(&name) {
-        name = format!("{wanted}_{number}");
+    let used: HashSet<&str> = identifiers(text).collect();
+    numbered(wanted, 1, |name| !used.contains(name) && !given.iter().any(|given| given == name)).0
+}
+
+/// Names for many new things of one text, which is read once.
+#[derive(Debug, Default)]
+pub struct FreshNames<'t> {
+    used: HashSet<&'t str>,
+    given: HashSet<String>,
+    /// The number that was given last to each name that was wanted.
+    last: HashMap<String, usize>,
+}
+
+impl<'t> FreshNames<'t> {
+    pub fn of(text: &'t str) -> Self {
+        Self { used: identifiers(text).collect(), ..Self::default() }
+    }
+
+    /// As [`fresh`]; the name is given from now on.
+    pub fn give(&mut self, wanted: &str) -> String {
+        let first = self.last.get(wanted).map_or(1, |last| last + 1);
+        let is_free = |name: &str| !self.used.contains(name) && !self.given.contains(name);
+        let (name, number) = numbered(wanted, first, is_free);
+        self.given.insert(name.clone());
+        self.last.insert(wanted.to_string(), number);
+        name
+    }
+
+    /// The name may be given again.
+    pub fn take_back(&mut self, name: &str) {
+        self.given.remove(name);
+        self.last.retain(|wanted, _| !name.starts_with(wanted.as_str()));
+    }
+}
+
+/// The first name that is free, and its number: the wanted one has the number 1 and is written without it.
+fn numbered(wanted: &str, first: usize, is_free: impl Fn(&str) -> bool) -> (String, usize) {
+    let mut number = first;
+    loop {
+        let name = if number == 1 { wanted.to_string() } else { format!("{wanted}_{number}") };
+        if is_free(&name) {
+            return (name, number);
+        }
         number += 1;
     }
-    name
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_names_are_those_that_one_after_another_would_be() {
+        let text = "int a, a_3, b;";
+        let mut names = FreshNames::of(text);
+        let given: Vec<String> = ["a", "a", "b", "c", "c"].iter().map(|wanted| names.give(wanted)).collect();
+        assert_eq!(given, ["a_2", "a_4", "b_2", "c", "c_2"]);
+        names.take_back("c");
+        assert_eq!((names.give("c"), names.give("c")), ("c".to_string(), "c_3".to_string()));
+        let mut one_by_one = Vec::new();
+        for wanted in ["a", "a", "b", "c", "c"] {
+            one_by_one.push(fresh(text, wanted, &one_by_one));
+        }
+        assert_eq!(given, one_by_one);
+    }
 
     #[test]
     fn parts_of_words_are_none() {

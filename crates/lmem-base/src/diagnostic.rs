@@ -423,6 +423,9 @@ pub struct Summary {
     /// Findings compared with those of an older revision, if the run does that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<SinceTally>,
+    /// The part of the files that was checked, if not all were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<PartitionTally>,
     /// The user stopped the run with Ctrl-C.
     pub interrupted: bool,
     /// `cargo check` ran first and found errors.
@@ -434,6 +437,17 @@ impl Summary {
     pub fn is_nothing_checked(&self) -> bool {
         self.kernels == 0 && self.findings.is_empty()
     }
+}
+
+/// One part of what several machines check.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct PartitionTally {
+    /// Which part, from 1, of so many.
+    pub number: u32,
+    pub count: u32,
+    /// Units of this part.
+    pub units: usize,
+    pub left_to_others: usize,
 }
 
 /// Findings compared with a baseline.

@@ -36,7 +36,7 @@ fn places(code: &CubinFunction, cubin: &Cubin) -> BTreeMap<u32, Vec<Level>> {
         if let Entry::Vacant(entry) = places.entry(row.line) {
             let chain = cubin.source_lines.chain(code.base + offset);
             if !chain.is_empty() {
-                entry.insert(chain.iter().map(|row| (Arc::from(row.file.as_str()), row.line)).collect());
+                entry.insert(chain.iter().map(|row| (Arc::clone(&row.file), row.line)).collect());
             }
         }
     }

@@ -8,7 +8,8 @@ use lmem_base::gpu::Arch;
 use super::cubin::{Cubin, CubinError, CubinFunction, InnerFunction};
 use super::ptx::{PtxError, PtxModule};
 use super::ptxas_log::PtxasLog;
-use crate::cubin::sass::{AccessKind, LocalInstruction, LoopRange, SassFunction, ZERO_REGISTER};
+use crate::cubin::SassLoops;
+use crate::cubin::sass::{AccessKind, LocalInstruction, SassFunction, Writes, ZERO_REGISTER};
 
 /// All that one unit gave for one target.
 #[derive(Debug, Clone, Default)]
@@ -167,12 +168,14 @@ pub(super) fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasL
     let logged = log.functions.get(&function.name).cloned().unwrap_or_default();
     let sass = SassFunction::new(&function.code, arch);
     let instructions = sass.local_instructions();
-    let loops = if instructions.is_empty() { Vec::new() } else { sass.loops() };
     let parts = Parts::new(function, log, &sass);
-    let accesses = instructions
-        .into_iter()
-        .map(|instruction| local_access(instruction, function, cubin, &loops, &sass, &parts))
-        .collect();
+    let accesses = match instructions.is_empty() {
+        true => Vec::new(),
+        false => {
+            let code = Code { function, cubin, loops: sass.loops(), writes: sass.writes(), parts: &parts };
+            instructions.into_iter().map(|instruction| code.local_access(instruction)).collect()
+        }
+    };
     let callees = parts
         .callees
         .iter()
@@ -237,65 +240,75 @@ impl Parts {
     }
 
     fn callee(&self, offset: u32) -> Option<usize> {
-        self.callees.iter().position(|(code, _)| code.contains(&offset))
+        let next = self.callees.partition_point(|(code, _)| code.start <= offset);
+        next.checked_sub(1).filter(|index| self.callees[*index].0.contains(&offset))
     }
 
     /// For an instruction in a routine, whether that uses the kernel's frame.
     fn routine(&self, offset: u32) -> Option<bool> {
-        self.routines.iter().find(|(code, _)| code.contains(&offset)).map(|(_, is_sharing)| *is_sharing)
+        let next = self.routines.partition_point(|(code, _)| code.start <= offset);
+        let (_, is_sharing) = self.routines[..next].last().filter(|(code, _)| code.contains(&offset))?;
+        Some(*is_sharing)
     }
 
     /// Where the function starts that an instruction lies in.
     fn start(&self, offset: u32) -> u32 {
-        self.starts.iter().copied().rfind(|start| *start <= offset).unwrap_or(0)
+        self.starts[..self.starts.partition_point(|start| *start <= offset)].last().copied().unwrap_or(0)
     }
 }
 
-fn local_access(
-    instruction: LocalInstruction,
-    function: &CubinFunction,
-    cubin: &Cubin,
-    loops: &[LoopRange],
-    sass: &SassFunction<'_>,
-    parts: &Parts,
-) -> LocalAccess {
-    let offset = instruction.offset;
-    let around = || loops.iter().map(|range| &range.instructions).filter(|range| range.contains(&offset));
-    let innermost = around().min_by_key(|range| range.end - range.start);
-    let is_spill = function.spill_marks.contains(&offset);
-    let is_store = instruction.kind == AccessKind::Store;
-    let routine = parts.routine(offset);
-    // A routine has no lines: those of the table are of what stands before it.
-    let lines = |offset| match routine {
-        Some(true) => (None, Vec::new()),
-        _ => (ptx_line(cubin, function, offset), source_lines(cubin, function, offset)),
-    };
-    let definition = (is_spill && is_store).then(|| sass.definition(instruction.data, offset)).flatten();
-    let definition = definition.map(lines).map(|(ptx_line, source)| Definition { ptx_line, source });
-    let (ptx_line, source) = lines(offset);
-    LocalAccess {
-        is_spill,
-        ptx_line,
-        source,
-        loop_depth: around().count() as u32,
-        loop_lines: innermost.map(|range| source_lines(cubin, function, range.end - 1)).unwrap_or_default(),
-        definition,
-        callee: parts.callee(offset),
-        is_in_routine: routine == Some(false),
-        stores_incoming: is_store
-            && !is_spill
-            && instruction.data != ZERO_REGISTER
-            && sass.definition(instruction.data, offset).is_none_or(|definition| definition < parts.start(offset)),
-        instruction,
+/// What each local access of a function is looked at with.
+struct Code<'a> {
+    function: &'a CubinFunction,
+    cubin: &'a Cubin,
+    loops: SassLoops,
+    writes: Writes,
+    parts: &'a Parts,
+}
+
+impl Code<'_> {
+    fn local_access(&self, instruction: LocalInstruction) -> LocalAccess {
+        let (offset, parts) = (instruction.offset, self.parts);
+        let is_spill = self.function.spill_marks.contains(&offset);
+        let is_store = instruction.kind == AccessKind::Store;
+        let routine = parts.routine(offset);
+        // A routine has no lines: those of the table are of what stands before it.
+        let lines = |offset| match routine {
+            Some(true) => (None, Vec::new()),
+            _ => (self.ptx_line(offset), self.source_lines(offset)),
+        };
+        let written = self.writes.before(instruction.data, offset).filter(|_| is_store);
+        let definition = written.filter(|_| is_spill).map(lines);
+        let (ptx_line, source) = lines(offset);
+        let innermost = self.loops.innermost(offset);
+        LocalAccess {
+            is_spill,
+            ptx_line,
+            source,
+            loop_depth: self.loops.depth(offset),
+            loop_lines: innermost.map(|range| self.source_lines(range.end - 1)).unwrap_or_default(),
+            definition: definition.map(|(ptx_line, source)| Definition { ptx_line, source }),
+            callee: parts.callee(offset),
+            is_in_routine: routine == Some(false),
+            stores_incoming: is_store
+                && !is_spill
+                && instruction.data != ZERO_REGISTER
+                && written.is_none_or(|written| written < parts.start(offset)),
+            instruction,
+        }
     }
-}
 
-fn ptx_line(cubin: &Cubin, function: &CubinFunction, offset: u32) -> Option<u32> {
-    cubin.ptx_lines.row(function.base + u64::from(offset)).map(|row| row.line)
-}
+    fn ptx_line(&self, offset: u32) -> Option<u32> {
+        self.cubin.ptx_lines.row(self.address(offset)).map(|row| row.line)
+    }
 
-fn source_lines(cubin: &Cubin, function: &CubinFunction, offset: u32) -> Vec<SourceLine> {
-    let chain = cubin.source_lines.chain(function.base + u64::from(offset));
-    let known = chain.into_iter().filter(|row| !row.file.is_empty());
-    known.map(|row| SourceLine { file: row.file.clone(), line: row.line }).collect()
+    fn source_lines(&self, offset: u32) -> Vec<SourceLine> {
+        let chain = self.cubin.source_lines.chain(self.address(offset));
+        let known = chain.into_iter().filter(|row| !row.file.is_empty());
+        known.map(|row| SourceLine { file: row.file.to_string(), line: row.line }).collect()
+    }
+
+    fn address(&self, offset: u32) -> u64 {
+        self.function.base + u64::from(offset)
+    }
 }

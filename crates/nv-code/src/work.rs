@@ -4,11 +4,12 @@
 //! Weights are those of measurements on an H200: a select chain of 16 elements (some 48 instructions) took 5 times as
 //! long as one read and one write of local memory with an index that is the same in the warp.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cubin::SassLoops;
 use crate::cubin::sass::{AccessKind, AddressBase, SassFunction};
 
 /// Deeper loops count as this deep.
@@ -37,7 +38,7 @@ impl Work {
     pub fn of(function: &SassFunction<'_>, inner: &[Range<u32>]) -> Self {
         let parts = parts(function, inner);
         let behind_pointers = behind_pointers(function, inner);
-        let loops: Vec<Range<u32>> = function.loops().into_iter().map(|found| found.instructions).collect();
+        let loops = function.loops();
         let calls = calls_by_depth(function, &parts, &loops, &behind_pointers);
         let local: BTreeMap<u32, (AddressBase, AccessKind)> = function
             .local_instructions()
@@ -48,7 +49,7 @@ impl Work {
         for (offset, low) in function.opcodes() {
             let start = parts[part_of(offset, &parts)];
             let work = if behind_pointers.contains(&start) { &mut choice } else { &mut own };
-            let own_depth = depth_at(offset, &loops);
+            let own_depth = loops.depth(offset) as usize;
             let base = local.get(&offset);
             for (depth, count) in calls[part_of(offset, &parts)].iter().enumerate() {
                 let depth = (own_depth + depth).min(DEPTHS - 1);
@@ -163,13 +164,10 @@ fn is_global(low: u64) -> bool {
     matches!(low & 0x1ff, 0x180 | 0x181 | 0x185 | 0x186 | 0x18a | 0x18b | 0x18e | 0x1a8 | 0x1a9)
 }
 
-fn depth_at(offset: u32, loops: &[Range<u32>]) -> usize {
-    loops.iter().filter(|range| range.contains(&offset)).count()
-}
-
 /// Functions that no call names.
 fn behind_pointers(function: &SassFunction<'_>, inner: &[Range<u32>]) -> Vec<u32> {
-    let is_named = |start: &u32| function.calls().any(|(_, target)| target == *start);
+    let named: BTreeSet<u32> = function.calls().map(|(_, target)| target).collect();
+    let is_named = |start: &u32| named.contains(start);
     inner.iter().map(|code| code.start).filter(|start| !is_named(start)).collect()
 }
 
@@ -190,7 +188,7 @@ fn part_of(offset: u32, parts: &[u32]) -> usize {
 fn calls_by_depth(
     function: &SassFunction<'_>,
     parts: &[u32],
-    loops: &[Range<u32>],
+    loops: &SassLoops,
     behind_pointers: &[u32],
 ) -> Vec<[u64; DEPTHS]> {
     let through_pointers = function.calls_through_pointers();
@@ -203,7 +201,7 @@ fn calls_by_depth(
     for _ in 0..DEPTHS {
         let mut next = start.clone();
         for &(offset, target) in &calls {
-            let depth = depth_at(offset, loops);
+            let depth = loops.depth(offset) as usize;
             for (outer, count) in entered[part_of(offset, parts)].iter().enumerate() {
                 let here = &mut next[part_of(target, parts)][(outer + depth).min(DEPTHS - 1)];
                 *here = here.saturating_add(*count);

@@ -18,6 +18,7 @@ use std::ops::Range;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Kind, Node};
+use cuda_syntax::identifiers::FreshNames;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::edit::are_apart;
 use lmem_frame::StackObject;
@@ -129,8 +130,8 @@ struct Writer<'h> {
     tree: &'h SyntaxTree,
     function: Node<'h>,
     form: Form,
-    /// Names that are already used for new variables.
-    given: Vec<String>,
+    /// Names of the text and those that were given; made for the first.
+    names: Option<FreshNames<'h>>,
 }
 
 /// Lines of new code, each with its nesting depth.
@@ -138,7 +139,7 @@ type Lines = Vec<(usize, String)>;
 
 impl<'h> Writer<'h> {
     fn new(holder: &'h Holder, form: Form) -> Option<Self> {
-        Some(Self { holder, tree: &holder.tree, function: holder.function()?, form, given: Vec::new() })
+        Some(Self { holder, tree: &holder.tree, function: holder.function()?, form, names: None })
     }
 
     /// The edits of a statement; `None` if an element cannot be read before it.

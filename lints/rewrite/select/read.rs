@@ -18,8 +18,8 @@ impl Writer<'_> {
         let indices = self.indices(found, &base, replaced, lines);
         let name = self.fresh(&format!("{base}_element"));
         let candidate = self.fresh("candidate");
-        // The name may be used again: each loop has its own scope.
-        self.given.retain(|given| *given != candidate);
+        // The next loop has a scope of its own.
+        self.take_back(&candidate);
         let counters = self.counters(found, &indices)?;
         let zeros: Vec<String> = counters.iter().map(|_| "0".to_string()).collect();
         let type_text = found.type_text.clone().unwrap_or_else(|| "auto".to_string());

@@ -27,7 +27,7 @@ impl<'h> Writer<'h> {
         let indices = self.indices(found, &base, &[], &mut lines);
         let (name, candidate) = (self.fresh(&format!("{base}_element")), self.fresh("candidate"));
         // The name may be used again: each loop has its own scope.
-        self.given.retain(|given| *given != candidate);
+        self.take_back(&candidate);
         let counters = self.counters(found, &indices)?;
         let zeros: Vec<String> = counters.iter().map(|_| "0".to_string()).collect();
         let (element, condition) = (self.element(found, &counters, &[]), condition(&counters, &indices));

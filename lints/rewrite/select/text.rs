@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cuda_syntax::identifiers::{fresh, identifiers};
+use cuda_syntax::identifiers::{FreshNames, identifiers};
 use cuda_syntax::tree::resolve;
 
 use super::{Lines, Writer};
@@ -112,9 +112,14 @@ impl Writer<'_> {
 
     /// A name that does not occur in the file.
     pub(super) fn fresh(&mut self, wanted: &str) -> String {
-        let name = fresh(self.tree.text(), wanted, &self.given);
-        self.given.push(name.clone());
-        name
+        self.names.get_or_insert_with(|| FreshNames::of(self.tree.text())).give(wanted)
+    }
+
+    /// A name that ended with its scope.
+    pub(super) fn take_back(&mut self, name: &str) {
+        if let Some(names) = &mut self.names {
+            names.take_back(name);
+        }
     }
 }
 

@@ -5,7 +5,8 @@
 //! row (counted from 1 in its sequence) that the following rows are inlined at, 0 for none. The meaning was
 //! read off cubins of 12.8 to 13.5 and agrees with `nvdisasm -gi`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use gimli::{DebugLine, DebugLineOffset, LineInstruction, LineRow as GimliRow, LittleEndian, Reader};
 
@@ -22,7 +23,7 @@ const INLINED_AT: u8 = 0x90;
 pub struct LineRow {
     pub address: u64,
     /// Empty where it is not known.
-    pub file: String,
+    pub file: Arc<str>,
     pub line: u32,
     /// Index of the row in the same table that this one is inlined at.
     pub inlined_at: Option<usize>,
@@ -68,6 +69,8 @@ impl LineTable {
         let mut row = GimliRow::new(program.header());
         let mut sequence_start = self.rows.len();
         let mut context = 0u64;
+        // A table has a row for every few instructions, and a few files.
+        let mut names: HashMap<u64, Arc<str>> = HashMap::new();
         while let Some(instruction) = instructions.next_instruction(program.header())? {
             if let LineInstruction::UnknownExtended(opcode, mut data) = instruction {
                 if opcode.0 == INLINED_AT {
@@ -80,9 +83,11 @@ impl LineTable {
             }
             let inlined_at =
                 usize::try_from(context).ok().and_then(|row| row.checked_sub(1)).map(|row| row + sequence_start);
+            let index = row.file_index();
+            let name = names.entry(index).or_insert_with(|| file_name(program.header(), index).into());
             self.push(LineRow {
                 address: row.address(),
-                file: file_name(program.header(), row.file_index()),
+                file: Arc::clone(name),
                 line: row.line().map_or(0, |line| u32::try_from(line.get()).unwrap_or(0)),
                 inlined_at: inlined_at.filter(|row| *row < self.rows.len()),
                 ends_sequence: row.end_sequence(),
@@ -102,9 +107,13 @@ impl LineTable {
         for row in self.rows.iter().filter(|row| row.line > 0 && !row.ends_sequence) {
             lines.entry(&row.file).or_default().insert(row.line);
         }
-        let names: BTreeMap<String, String> =
-            lines.into_iter().map(|(file, lines)| (file.to_string(), name(file, &lines).unwrap_or_default())).collect();
-        self.rows.iter_mut().for_each(|row| row.file = names.get(&row.file).cloned().unwrap_or_default());
+        let names: BTreeMap<Arc<str>, Arc<str>> = lines
+            .into_iter()
+            .map(|(file, lines)| (Arc::from(file), name(file, &lines).unwrap_or_default().into()))
+            .collect();
+        let unknown: Arc<str> = Arc::default();
+        let name = |file: &Arc<str>| Arc::clone(names.get(file).unwrap_or(&unknown));
+        self.rows.iter_mut().for_each(|row| row.file = name(&row.file));
     }
 
     fn push(&mut self, row: LineRow) {
@@ -178,7 +187,7 @@ mod tests {
         let table = LineTable::parse(&section(&program)).unwrap();
         let lines: Vec<u32> = table.chain(0x1018).iter().map(|row| row.line).collect();
         assert_eq!(lines, [50, 10]);
-        assert_eq!(table.row(0x1000).unwrap().file, "d/a.cu");
+        assert_eq!(table.row(0x1000).unwrap().file.as_ref(), "d/a.cu");
         assert_eq!(table.row(0x1020), None);
         assert_eq!(table.row(0xfff), None);
     }
@@ -189,9 +198,9 @@ mod tests {
         program.extend([3, 9, 1, 2, 16, 0, 1, 1]); // line 10, copy, 16 bytes on, end of sequence
         let mut table = LineTable::parse(&section(&program)).unwrap();
         table.rename_files(|file, lines| Some(format!("{file}:{lines:?}")));
-        assert_eq!(table.row(0x1000).unwrap().file, "d/a.cu:{10}");
+        assert_eq!(table.row(0x1000).unwrap().file.as_ref(), "d/a.cu:{10}");
         table.rename_files(|_, _| None);
-        assert_eq!(table.row(0x1000).unwrap().file, "");
+        assert_eq!(table.row(0x1000).unwrap().file.as_ref(), "");
     }
 
     #[test]

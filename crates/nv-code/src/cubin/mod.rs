@@ -6,20 +6,23 @@
 pub mod header;
 pub mod line_table;
 pub mod live_ranges;
+mod loops;
 pub mod nv_info;
 pub mod registers;
 pub mod sass;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use object::elf::{FileHeader64, RelocationType};
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, SectionTable, SymbolTable};
-use object::{Endianness, SectionIndex};
+use object::{Endianness, SectionIndex, SymbolIndex};
 use thiserror::Error;
 
 use crate::cubin::line_table::LineTable;
 use crate::cubin::nv_info::attributes;
+
+pub use loops::SassLoops;
 
 /// `EM_CUDA`
 const CUDA_MACHINE: u16 = 190;
@@ -103,6 +106,8 @@ pub(super) struct Reader<'a> {
     pub bytes: &'a [u8],
     pub sections: SectionTable<'a, Elf>,
     pub symbols: SymbolTable<'a, Elf>,
+    /// Sections by name: there are several for each function. Of two with one name, the first.
+    by_name: HashMap<&'a [u8], SectionIndex>,
 }
 
 /// Each section gets an address space of its own, so that rows of different functions do not meet.
@@ -120,21 +125,27 @@ impl<'a> Reader<'a> {
         }
         let sections = header.sections(endian, bytes)?;
         let symbols = sections.symbols(endian, bytes, object::elf::SHT_SYMTAB)?;
-        Ok(Self { header, endian, bytes, sections, symbols })
+        let mut by_name = HashMap::new();
+        for (index, section) in sections.enumerate() {
+            // A section without a name that can be read is found by nobody.
+            if let Ok(name) = sections.section_name(endian, section) {
+                by_name.entry(name).or_insert(index);
+            }
+        }
+        Ok(Self { header, endian, bytes, sections, symbols, by_name })
     }
 
     /// The content of a section, where there is one of that name.
     pub fn section_data(&self, name: &str) -> Result<Option<(SectionIndex, &'a [u8])>, CubinError> {
-        let Some((index, section)) = self.sections.section_by_name(self.endian, name.as_bytes()) else {
-            return Ok(None);
-        };
-        Ok(Some((index, section.data(self.endian, self.bytes)?)))
+        let Some(index) = self.by_name.get(name.as_bytes()).copied() else { return Ok(None) };
+        Ok(Some((index, self.sections.section(index)?.data(self.endian, self.bytes)?)))
     }
 }
 
 impl Reader<'_> {
     fn functions(&self) -> Result<Vec<CubinFunction>, CubinError> {
         let mut functions = Vec::new();
+        let symbols = self.symbols_by_section();
         for (index, section) in self.sections.enumerate() {
             let name = self.sections.section_name(self.endian, section)?;
             let Some(name) = name.strip_prefix(b".text.") else { continue };
@@ -143,7 +154,7 @@ impl Reader<'_> {
                 spill_marks: self.spill_marks(&name)?,
                 code: section.data(self.endian, self.bytes)?.to_vec(),
                 base: section_base(index.0),
-                inner: self.inner_functions(index, &name)?,
+                inner: self.inner_functions(symbols.get(&index.0).map_or(&[], Vec::as_slice), &name)?,
                 name,
             });
         }
@@ -151,14 +162,20 @@ impl Reader<'_> {
         Ok(functions)
     }
 
+    fn symbols_by_section(&self) -> HashMap<usize, Vec<SymbolIndex>> {
+        let mut by_section: HashMap<usize, Vec<SymbolIndex>> = HashMap::new();
+        for (index, symbol) in self.symbols.enumerate() {
+            by_section.entry(usize::from(symbol.st_shndx.get(self.endian).0)).or_default().push(index);
+        }
+        by_section
+    }
+
     /// Symbols such as `$kernel$callee` and `$__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath` in a section.
-    fn inner_functions(&self, section: SectionIndex, function: &str) -> Result<Vec<InnerFunction>, CubinError> {
+    fn inner_functions(&self, symbols: &[SymbolIndex], function: &str) -> Result<Vec<InnerFunction>, CubinError> {
         let prefix = format!("${function}$");
         let mut inner = Vec::new();
-        for symbol in self.symbols.iter() {
-            if usize::from(symbol.st_shndx.get(self.endian).0) != section.0 {
-                continue;
-            }
+        for symbol in symbols {
+            let symbol = self.symbols.symbol(*symbol)?;
             let name = self.symbols.symbol_name(self.endian, symbol)?;
             let name = String::from_utf8_lossy(name);
             let callee = name.strip_prefix(&prefix);
@@ -212,7 +229,7 @@ impl Reader<'_> {
         symbol: usize,
         addend: Option<i64>,
     ) -> Result<(), CubinError> {
-        let symbol = self.symbols.symbol(object::SymbolIndex(symbol))?;
+        let symbol = self.symbols.symbol(SymbolIndex(symbol))?;
         let base = section_base(usize::from(symbol.st_shndx.get(self.endian).0));
         let field = usize::try_from(offset).ok().and_then(|start| data.get_mut(start..start.checked_add(8)?));
         if let Some(field) = field {

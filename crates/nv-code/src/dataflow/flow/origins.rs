@@ -21,11 +21,43 @@ const MAX_ORIGINS: usize = 1024;
 #[derive(Default)]
 pub(super) struct KnownOrigins {
     /// By value.
-    values: Closure<Option<BTreeSet<u32>>>,
+    values: Closure<Option<Numbers>>,
     /// Instructions (even) and values (odd) that lead to each other.
     cycles: Closure<()>,
     names: Vec<String>,
     numbers: HashMap<String, u32>,
+}
+
+/// A set of numbers, as bits: values are joined with each other far more often than any of them is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Numbers {
+    words: Vec<u64>,
+}
+
+impl Numbers {
+    fn insert(&mut self, number: u32) {
+        let word = number as usize / 64;
+        if self.words.len() <= word {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (number % 64);
+    }
+
+    fn join(&mut self, other: &Self) {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        self.words.iter_mut().zip(&other.words).for_each(|(word, more)| *word |= more);
+    }
+
+    fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u32> {
+        let bits = |word: u64| (0..64).filter(move |bit| word >> bit & 1 == 1);
+        (0..).zip(&self.words).flat_map(move |(index, word)| bits(*word).map(move |bit| index * 64 + bit))
+    }
 }
 
 impl Flow<'_> {
@@ -33,7 +65,7 @@ impl Flow<'_> {
     pub fn origins<'o>(&self, operands: impl IntoIterator<Item = (&'o Operand, usize)>) -> Origins {
         let mut known = self.known_origins.borrow_mut();
         let KnownOrigins { values, cycles, names, numbers } = &mut *known;
-        let mut found: BTreeSet<u32> = BTreeSet::new();
+        let mut found = Numbers::default();
         let mut number = |name: String| {
             *numbers.entry(name).or_insert_with_key(|name| {
                 names.push(name.clone());
@@ -43,7 +75,7 @@ impl Flow<'_> {
         for (operand, at) in operands {
             let mut read: Vec<Value> = Vec::new();
             for_each_part(operand, &mut |part| match part {
-                Operand::Special(special) => _ = found.insert(number(special.to_string())),
+                Operand::Special(special) => found.insert(number(special.to_string())),
                 Operand::Address(address) => {
                     if let AddressBase::Reg(base) = address.base {
                         read.push(self.reaching.at(base, at));
@@ -55,17 +87,17 @@ impl Flow<'_> {
                 let visit = |node: usize, successors: &mut Vec<usize>| {
                     self.own_origins(Value::of(node), successors, cycles, &mut number)
                 };
-                let origins: Rc<Option<BTreeSet<u32>>> = values.of(value.index(), visit, |all, more| {
+                let origins: Rc<Option<Numbers>> = values.of(value.index(), visit, |all, more| {
                     let joined = all.take().zip(more.as_ref()).map(|(mut all, more)| {
-                        all.extend(more);
+                        all.join(more);
                         all
                     });
                     *all = joined.filter(|all| all.len() <= MAX_ORIGINS);
                 });
-                found.extend((*origins).as_ref()?);
+                found.join((*origins).as_ref()?);
             }
         }
-        Some(found.into_iter().filter_map(|number| names.get(number as usize).cloned()).collect())
+        Some(found.iter().filter_map(|number| names.get(number as usize).cloned()).collect())
     }
 
     fn own_origins(
@@ -74,12 +106,12 @@ impl Flow<'_> {
         successors: &mut Vec<usize>,
         cycles: &mut Closure<()>,
         number: &mut impl FnMut(String) -> u32,
-    ) -> Option<BTreeSet<u32>> {
+    ) -> Option<Numbers> {
         let definitions = self.reaching.definitions(value);
         if definitions.is_empty() || self.is_carried(value, &definitions, cycles) {
             return None;
         }
-        let mut found = BTreeSet::new();
+        let mut found = Numbers::default();
         for definition in definitions.iter() {
             let instruction = &self.function.instructions[*definition];
             if let Some(origin) = origin(instruction, self.function) {
@@ -87,7 +119,7 @@ impl Flow<'_> {
                 continue;
             }
             for_each_source(instruction, &mut |part| match part {
-                Operand::Special(special) => _ = found.insert(number(special.to_string())),
+                Operand::Special(special) => found.insert(number(special.to_string())),
                 _ => successors.extend(register(part).map(|register| self.reaching.at(register, *definition).index())),
             });
         }
@@ -168,6 +200,19 @@ mod tests {
         let end = flow.function.instructions.len() - 1;
         let operand = Operand::Reg(flow.function.register_named(register).unwrap());
         flow.origins([(&operand, end)])
+    }
+
+    #[test]
+    fn sets_of_numbers_join() {
+        let of = |numbers: &[u32]| {
+            let mut set = Numbers::default();
+            numbers.iter().for_each(|number| set.insert(*number));
+            set
+        };
+        let mut set = of(&[3, 64]);
+        set.join(&of(&[3, 200]));
+        set.join(&of(&[]));
+        assert_eq!((set.iter().collect::<Vec<_>>(), set.len()), (vec![3, 64, 200], 3));
     }
 
     #[test]

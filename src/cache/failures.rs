@@ -1,0 +1,69 @@
+//! Units that compilers refuse, kept like those that they compile: the same text is refused again, and until somebody changes it
+//! each run would ask.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use lmem_unit::CompilerMessage;
+
+use super::{Cache, Key, Moved};
+use crate::compile::unit::{CompileError, Failure};
+
+/// Changes whenever entries of older versions of this tool must not be read.
+const FAILURE_FORMAT: &str = "cargo-lmem failures 1";
+
+#[derive(Serialize, Deserialize)]
+struct Refusal {
+    /// The workspace's root when the entry was made.
+    root: std::path::PathBuf,
+    architecture: String,
+    messages: Vec<CompilerMessage>,
+    rescues: Vec<String>,
+    ptx: Option<String>,
+}
+
+impl Cache {
+    /// What a compiler said when it refused a unit, of which no file has changed since.
+    pub fn failure(&self, unit: &Key) -> Option<Failure> {
+        let mut found = self.inputs.find(&key(unit), self.place());
+        let bytes = found.find_map(|(entry, _)| self.store.read(&entry))?;
+        let mut refusal: Refusal = serde_json::from_slice(&bytes).ok()?;
+        if let Some(moved) = Moved::between(&refusal.root, &self.root) {
+            refusal.ptx = refusal.ptx.map(|ptx| moved.text(&ptx));
+            moved.messages(&mut refusal.messages);
+        }
+        Some(Failure {
+            error: CompileError::Refused { architecture: refusal.architecture },
+            messages: refusal.messages,
+            rescues: refusal.rescues,
+            ptx: refusal.ptx,
+            read: None,
+        })
+    }
+
+    /// Keeps a failure, where all is known that it depends on: one for want of time, memory or a file may be none the next time.
+    ///
+    /// # Errors
+    /// The entry cannot be written; the run goes on without.
+    pub fn put_failure(&self, unit: &Key, failure: &Failure, toolkit: &Path, since: SystemTime) -> std::io::Result<()> {
+        let (CompileError::Refused { architecture }, Some(read)) = (&failure.error, failure.lasting_inputs()) else {
+            return Ok(());
+        };
+        let Some(paths) = self.unchanged(read, toolkit, since) else { return Ok(()) };
+        let Some((entry, _)) = self.inputs.add(&key(unit), &paths, self.place())? else { return Ok(()) };
+        let refusal = Refusal {
+            root: self.root.clone(),
+            architecture: architecture.clone(),
+            messages: failure.messages.clone(),
+            rescues: failure.rescues.clone(),
+            ptx: failure.ptx.clone(),
+        };
+        self.store.write(&entry, &serde_json::to_vec(&refusal)?)
+    }
+}
+
+fn key(unit: &Key) -> Key {
+    Key::of([FAILURE_FORMAT, unit.as_str()])
+}
