@@ -189,6 +189,39 @@ pub struct VerifiedKernel {
     pub arch: String,
     pub before: Footprint,
     pub after: Footprint,
+    /// Of running both versions; none where nobody did.
+    pub results: Option<Comparison>,
+}
+
+/// What running both versions of a kernel on the same launches showed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "outcome")]
+pub enum Comparison {
+    /// The edit does not change the kernel's instructions.
+    Unchanged,
+    /// All bytes that were written are equal.
+    Same { launches: u32 },
+    /// Floating-point numbers differ a little, at most by so many parts of 10^15.
+    LastDigits { launches: u32, relative_e15: u64 },
+    /// They compute different things: where, and what.
+    Different { what: String },
+    /// Nobody knows: why.
+    NotCompared { why: String },
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unchanged => formatter.write_str("same instructions"),
+            Self::Same { launches: 1 } => formatter.write_str("same results in 1 launch"),
+            Self::Same { launches } => write!(formatter, "same results in {launches} launches"),
+            Self::LastDigits { relative_e15, .. } => {
+                write!(formatter, "last digits differ: up to {:.0e} relative", *relative_e15 as f64 / 1e15)
+            }
+            Self::Different { what } => write!(formatter, "results differ: {what}"),
+            Self::NotCompared { why } => write!(formatter, "results not compared: {why}"),
+        }
+    }
 }
 
 /// What a kernel takes, and how many warps of it a multiprocessor can hold.

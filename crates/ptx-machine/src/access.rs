@@ -154,14 +154,14 @@ impl Run<'_> {
         block: &mut BlockState,
         warp: usize,
         frame: &mut Frame,
-        (place, bytes, value): (Place, u32, u64),
+        (place, bytes, class, value): (Place, u32, Class, u64),
         lane: usize,
         found: &mut Found,
     ) -> Result<(), Fault> {
         let count = bytes as usize;
         match place {
             Place::Global(address) => {
-                let outside = self.memory.write(address, bytes, value)?;
+                let outside = self.memory.write(address, bytes, class, value)?;
                 found.variable_outside |= u32::from(outside) << lane;
             }
             Place::Shared(address) => {
@@ -294,7 +294,7 @@ impl Run<'_> {
             }
             for (index, value) in (0..).zip(&values[..a.len()]) {
                 let place = place(access.space, address.wrapping_add(index * u64::from(access.bytes)));
-                self.write(block, warp, frame, (place, access.bytes, value[lane]), lane, &mut found).map_err(stop)?;
+                self.write(block, warp, frame, (place, access.bytes, access.class, value[lane]), lane, &mut found).map_err(stop)?;
             }
         }
         self.note_found(found);
@@ -327,7 +327,7 @@ impl Run<'_> {
             // PTX ISA "atom": additions of singles flush subnormal numbers in global memory, not in shared.
             let flushes = matches!(place, Place::Global(_));
             let new = combine(op, access.ty, flushes, old, (b[lane], c[lane]));
-            self.write(block, warp, frame, (place, access.bytes, new), lane, &mut found).map_err(stop)?;
+            self.write(block, warp, frame, (place, access.bytes, access.class, new), lane, &mut found).map_err(stop)?;
             if let Some(d) = d {
                 frame.registers[d as usize][lane] = old;
             }
@@ -368,7 +368,7 @@ impl Run<'_> {
                     value = self.read(block, warp, frame, what, lane, &mut found).map_err(stop)?;
                     value &= u64::MAX >> (64 - 8 * kept);
                 }
-                self.write(block, warp, frame, (Place::Shared(to[lane].wrapping_add(at)), 4, value), lane, &mut found)
+                self.write(block, warp, frame, (Place::Shared(to[lane].wrapping_add(at)), 4, Class::Unknown, value), lane, &mut found)
                     .map_err(stop)?;
             }
         }
@@ -400,7 +400,7 @@ impl Run<'_> {
         (space, address, bytes, value): (Space, u64, u32, u64),
     ) -> Result<(), Fault> {
         let mut found = Found::default();
-        self.write(block, warp, frame, (place(space, address), bytes, value), lane, &mut found)?;
+        self.write(block, warp, frame, (place(space, address), bytes, Class::Unknown, value), lane, &mut found)?;
         self.note_found(found);
         Ok(())
     }

@@ -165,6 +165,8 @@ struct Page {
     touched: [u64; PAGE / 64],
     /// Bytes that the kernel wrote.
     written: [u64; PAGE / 64],
+    /// By byte: of which floating-point type the value is that was written last, as a place in [`FLOATS`], from 1.
+    floats: [u8; PAGE],
     region: RegionId,
     /// First and last address of its region, where it has an end.
     bounds: Option<(u64, u64)>,
@@ -341,6 +343,19 @@ impl Memory {
         all
     }
 
+    /// The floating-point type of the value that a store wrote here last, as far as the text of its function says.
+    pub fn float_at(&self, region: RegionId, offset: i64) -> Option<Type> {
+        let address = region.address().wrapping_add(offset.cast_unsigned());
+        let page = self.index.get(&(address >> PAGE_SHIFT))?;
+        let number = self.pages[*page as usize].floats[address as usize % PAGE];
+        FLOATS.get(usize::from(number).checked_sub(1)?).copied()
+    }
+
+    /// The region of an origin, where there is one.
+    pub fn region_of(&self, origin: &Origin) -> Option<RegionId> {
+        self.by_origin.get(origin).copied()
+    }
+
     pub(crate) fn set_zero(&mut self, region: RegionId) {
         self.zeros.insert(region);
     }
@@ -379,7 +394,7 @@ impl Memory {
         let start = region.id.address();
         let bounds = region.bytes.map(|bytes| (start, start.saturating_add(bytes)));
         let page =
-            Page { data: [0; PAGE], touched: [0; PAGE / 64], written: [0; PAGE / 64], region: region.id, bounds };
+            Page { data: [0; PAGE], touched: [0; PAGE / 64], written: [0; PAGE / 64], floats: [0; PAGE], region: region.id, bounds };
         let number = self.pages.len() as u32;
         self.pages.push(Box::new(page));
         self.index.insert(key, number);
@@ -409,7 +424,7 @@ impl Memory {
     }
 
     #[inline]
-    pub(crate) fn write(&mut self, address: u64, bytes: u32, value: u64) -> Result<bool, Fault> {
+    pub(crate) fn write(&mut self, address: u64, bytes: u32, class: Class, value: u64) -> Result<bool, Fault> {
         let number = self.page(address)?;
         let at = address as usize % PAGE;
         let page = &mut self.pages[number];
@@ -417,6 +432,7 @@ impl Memory {
         page.touched[at / 64] |= mask;
         page.written[at / 64] |= mask;
         page.data[at..at + bytes as usize].copy_from_slice(&value.to_le_bytes()[..bytes as usize]);
+        page.floats[at..at + bytes as usize].fill(float_number(class));
         Ok(is_outside(page.bounds, address, bytes))
     }
 
@@ -457,6 +473,17 @@ impl Memory {
             start += size;
         }
         Ok(())
+    }
+}
+
+/// Types of values that stores write.
+const FLOATS: [Type; 7] = [Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2, Type::F32, Type::F32x2, Type::F64];
+
+#[inline]
+fn float_number(class: Class) -> u8 {
+    match class {
+        Class::Float(ty) => FLOATS.iter().position(|known| *known == ty).map_or(0, |at| at as u8 + 1),
+        _ => 0,
     }
 }
 

@@ -1,0 +1,425 @@
+//! Launches that prove something, and what both versions make of them.
+//!
+//! 1. *Narrow*: integers become smaller until the original is content with a launch. That is how large what it indexes is.
+//! 2. *Widen*: each source of integers alone, a parameter or a region, may then be larger again, as far as the original bears it.
+//! 3. *Launch*: numbers and spreads of values vary within what was learned, and each launch is run with both versions.
+
+use std::collections::HashMap;
+
+use lmem_base::diagnostic::Comparison;
+use ptx_machine::{Class, End, Events, Launch, Memory, Origin, Outcome, Program};
+use ptx_syntax::{Function, Module, Operand, SpecialRegister};
+
+use crate::difference::{Difference, between};
+use crate::draw::{Drawn, Elements, SPREADS, Spread, mix};
+use crate::parameters::{Parameters, RESTS, Rest};
+
+/// Launches that both versions are run on.
+const LAUNCHES: u32 = 24;
+/// Launches that may be drawn for them.
+const DRAWS: u64 = 72;
+/// Fewer prove little.
+const FEWEST: u32 = 4;
+/// Instructions of warps in one launch of the original.
+const LAUNCH_LIMIT: u64 = 200_000;
+/// And in all, of both versions.
+const WORK: u64 = 4_000_000;
+/// An edited version that takes so many times as many instructions does not end.
+const PATIENCE: u64 = 16;
+
+/// Upper ends of integers that are tried, until the original stays within its arrays.
+const RUNGS: [i64; 11] = [1 << 16, 1 << 10, 256, 64, 32, 16, 8, 4, 3, 2, 1];
+/// And of one alone, when the others are as narrow as they must be.
+const WIDER: [i64; 3] = [1 << 16, 1_000, 100];
+
+/// Threads of a block, in turn.
+const BLOCKS: [u32; 6] = [64, 32, 33, 128, 1, 96];
+const PLANES: [[u32; 2]; 5] = [[8, 8], [32, 2], [16, 4], [4, 8], [5, 7]];
+const SHARED: u32 = 32 << 10;
+
+/// What is known beside the texts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// Threads of the block that the edit counts on.
+    pub threads: Option<u32>,
+}
+
+/// What a launch is made of.
+#[derive(Debug, Clone)]
+struct Recipe {
+    seed: u64,
+    spread: Spread,
+    below: i64,
+    below_in: HashMap<Origin, i64>,
+    least: i64,
+    words_are_integers: bool,
+    integers: Vec<i64>,
+    rest: Rest,
+    block: [u32; 3],
+    blocks: u32,
+}
+
+/// Why the original is not content with a launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Reason {
+    /// An index is too large, or the work too much.
+    TooLarge,
+    /// Something is divided by zero.
+    Zero,
+    /// What the machine does not know.
+    NotSupported(String),
+    Other(&'static str),
+}
+
+struct Search<'a> {
+    before: &'a Program,
+    after: &'a Program,
+    parameters: Parameters,
+    terms: Terms,
+    is_plane: bool,
+    /// Instructions of warps that were executed.
+    work: u64,
+    /// What was learned.
+    below: i64,
+    below_in: HashMap<Origin, i64>,
+    most: Vec<i64>,
+    least: i64,
+    words_are_integers: bool,
+    rest: Rest,
+}
+
+/// Runs both versions until enough is known.
+pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Program, terms: Terms) -> Comparison {
+    let parameters = Parameters::new(before, after);
+    let is_plane = [(module, before), (other, after)].iter().any(|(module, program)| asks_for_rows(module, program));
+    let most = vec![0; parameters.integers.len()];
+    let mut search = Search {
+        before,
+        after,
+        parameters,
+        terms,
+        is_plane,
+        work: 0,
+        below: 1,
+        below_in: HashMap::new(),
+        most,
+        least: 0,
+        words_are_integers: false,
+        rest: Rest::Integers,
+    };
+    if let Err(why) = search.narrow() {
+        return Comparison::NotCompared { why };
+    }
+    search.widen();
+    search.launch()
+}
+
+/// Whether a kernel looks at the second dimension of its block.
+fn asks_for_rows(module: &Module, program: &Program) -> bool {
+    let is_row = |operand: &Operand| matches!(operand, Operand::Special(SpecialRegister::TidY | SpecialRegister::NtidY));
+    let names: Vec<&str> = program.functions().collect();
+    let functions = module.functions.iter().filter(|function| names.contains(&&*function.name));
+    functions.flat_map(|function| &function.instructions).any(|instruction| instruction.operands.iter().any(is_row))
+}
+
+impl Search<'_> {
+    /// Finds the largest integers that the original is content with, all at once.
+    fn narrow(&mut self) -> Result<(), String> {
+        let mut last = Reason::Other("no launch is free of undefined behavior");
+        let rests = if self.parameters.has_rest() { &RESTS[..] } else { &RESTS[..1] };
+        for rest in rests {
+            for words_are_integers in [false, true] {
+                for least in [0, 1] {
+                    for below in RUNGS {
+                        let integers = vec![(below - 1).clamp(least, 20); self.parameters.integers.len()];
+                        let recipe = Recipe {
+                            below: below.max(least + 1),
+                            least,
+                            words_are_integers,
+                            integers,
+                            rest: *rest,
+                            ..self.recipe(u64::from(below.cast_unsigned() as u32))
+                        };
+                        match self.original(&recipe) {
+                            Ok(_) => {
+                                (self.below, self.least) = (below.max(least + 1), least);
+                                (self.words_are_integers, self.rest) = (words_are_integers, *rest);
+                                self.most = vec![(below - 1).clamp(least, 20); self.most.len()];
+                                return Ok(());
+                            }
+                            Err(Reason::NotSupported(what)) => return Err(format!("`{what}`")),
+                            Err(reason) => last = reason,
+                        }
+                        if self.work > WORK / 2 {
+                            return Err("too many instructions".to_string());
+                        }
+                        if last == Reason::Zero && least == 0 {
+                            break;
+                        }
+                    }
+                    if last != Reason::Zero {
+                        break;
+                    }
+                }
+            }
+        }
+        Err(match last {
+            Reason::TooLarge => "no launch keeps within its arrays".to_string(),
+            Reason::Zero => "every launch divides by zero".to_string(),
+            Reason::Other(why) => why.to_string(),
+            Reason::NotSupported(what) => format!("`{what}`"),
+        })
+    }
+
+    /// Finds how much larger each source of integers may be alone.
+    fn widen(&mut self) {
+        let base = self.below;
+        let limits = |limit: i64| WIDER.into_iter().chain([2 * base, base + base / 2, base + base / 4]).filter(move |it| *it > limit);
+        for index in 0..self.most.len() {
+            for most in limits(self.most[index]) {
+                let mut integers = self.most.clone();
+                integers[index] = most;
+                let recipe = Recipe { integers, ..self.recipe(most.cast_unsigned()) };
+                if self.original(&recipe).is_ok() {
+                    self.most[index] = most;
+                    break;
+                }
+            }
+        }
+        let recipe = self.recipe(7);
+        let Ok((_, elements)) = self.original(&recipe) else { return };
+        let mut origins: Vec<Origin> = elements
+            .borrow()
+            .iter()
+            .filter(|(_, element)| matches!(element.class, Class::Integer | Class::Unknown))
+            .map(|(origin, _)| origin.clone())
+            .filter(|origin| !matches!(origin, Origin::Loaded { .. }))
+            .collect();
+        origins.sort();
+        for origin in origins {
+            for below in limits(base) {
+                let mut recipe = self.recipe(below.cast_unsigned());
+                recipe.below_in.insert(origin.clone(), below);
+                if self.original(&recipe).is_ok() {
+                    self.below_in.insert(origin, below);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Runs both versions on launches that the original is content with.
+    fn launch(&mut self) -> Comparison {
+        let (mut launches, mut digits, mut unknown) = (0, None, None);
+        for number in 0..DRAWS {
+            if launches >= LAUNCHES || (self.work > WORK && launches >= FEWEST) || self.work > 2 * WORK {
+                break;
+            }
+            let recipe = self.drawn(number);
+            let outcome = match self.original(&recipe) {
+                Ok((outcome, elements)) => (outcome, elements),
+                Err(Reason::NotSupported(what)) => {
+                    unknown = Some(what);
+                    continue;
+                }
+                Err(_) => continue,
+            };
+            match self.both(&recipe, outcome) {
+                Ok(None) => {}
+                Ok(Some(Difference::None)) => launches += 1,
+                Ok(Some(Difference::Digits(apart))) => {
+                    launches += 1;
+                    digits = digits.max(Some(apart));
+                }
+                Ok(Some(Difference::Bytes(what))) => return Comparison::Different { what: self.told(&recipe, &what) },
+                Err(what) => unknown = Some(what),
+            }
+        }
+        match (unknown, digits) {
+            (Some(what), _) => Comparison::NotCompared { why: format!("`{what}`") },
+            _ if launches < FEWEST => Comparison::NotCompared { why: "too few launches write anything".to_string() },
+            (None, Some(relative_e15)) => Comparison::LastDigits { launches, relative_e15 },
+            (None, None) => Comparison::Same { launches },
+        }
+    }
+
+    /// A launch that is worth remembering, in words.
+    fn told(&self, recipe: &Recipe, what: &str) -> String {
+        let [x, y, _] = recipe.block;
+        let block = if y > 1 { format!("{x} × {y} threads") } else { format!("{x} threads") };
+        let numbers: Vec<String> = recipe.integers.iter().map(i64::to_string).collect();
+        match numbers.is_empty() {
+            true => format!("{what} ({block})"),
+            false => format!("{what} ({block}, numbers {})", numbers.join(", ")),
+        }
+    }
+
+    /// What is different where both versions run; `None` for a launch that proves nothing.
+    fn both(&mut self, recipe: &Recipe, (old, elements): (Ran, Elements)) -> Result<Option<Difference>, String> {
+        let limit = old.outcome.warp_instructions * PATIENCE + LAUNCH_LIMIT;
+        let new = self.execute(self.after, recipe, &elements, limit, false);
+        let different = |what: String| Ok(Some(Difference::Bytes(what)));
+        let found = match &new.outcome.end {
+            End::NotSupported(what) => return Err(what.clone()),
+            End::Completed => between(&old.memory, &new.memory),
+            End::Limit => Difference::Bytes("the edited version does not end".to_string()),
+            End::Deadlock(_) => Difference::Bytes("the edited version waits for ever".to_string()),
+            End::Fault(fault, _) => Difference::Bytes(format!("the edited version fails: {fault}")),
+        };
+        let found = match found {
+            Difference::Bytes(_) => found,
+            _ if new.outcome.events.local_out_of_bounds.count > 0 => {
+                Difference::Bytes("the edited version leaves a local array".to_string())
+            }
+            _ if new.outcome.printed != old.outcome.printed => Difference::Bytes("it prints other text".to_string()),
+            found => found,
+        };
+        if let Difference::Bytes(what) = found {
+            // What depends on the order of threads alone differs for no reason of the edit.
+            let reversed = self.execute(self.before, recipe, &elements, limit, true);
+            let is_ordered = reversed.outcome.end == End::Completed
+                && between(&old.memory, &reversed.memory) == Difference::None
+                && old.outcome.printed.len() == reversed.outcome.printed.len();
+            return if is_ordered { different(what) } else { Ok(None) };
+        }
+        let is_something = !old.memory.written().is_empty() || !old.outcome.printed.is_empty();
+        Ok(is_something.then_some(found))
+    }
+
+    /// The launch with a number: one integer at a time goes through all that is telling for it.
+    fn drawn(&self, number: u64) -> Recipe {
+        let count = self.most.len() as u64;
+        let mut recipe = self.recipe(number);
+        recipe.spread = SPREADS[(number % SPREADS.len() as u64) as usize];
+        // In every fourth launch all integers are as narrow as they were found together.
+        let is_wide = number % 4 != 3;
+        if is_wide {
+            recipe.below_in.clone_from(&self.below_in);
+        }
+        for index in 0..self.most.len() {
+            let candidates: Vec<i64> =
+                self.parameters.candidates(self.most[index]).into_iter().filter(|it| *it >= self.least).collect();
+            let is_focus = count > 0 && number % count == index as u64;
+            let hash = mix(number, index as u64 + 101);
+            let chosen = match is_focus {
+                true => candidates.get((number / count) as usize % candidates.len().max(1)),
+                false => candidates.get(hash as usize % candidates.len().max(1)),
+            };
+            // What guards threads is large mostly, so that there is something to see.
+            let is_roomy = !is_focus && hash >> 32 & 3 != 0;
+            recipe.integers[index] = match (is_roomy, chosen) {
+                (false, Some(chosen)) => *chosen,
+                _ => self.most[index],
+            };
+        }
+        recipe
+    }
+
+    /// A launch with all that was learned, and nothing that varies.
+    fn recipe(&self, number: u64) -> Recipe {
+        let seed = mix(0x1a2b, number);
+        let kernel = self.before.kernel();
+        let (block, blocks) = self.block(kernel, number);
+        Recipe {
+            seed,
+            spread: Spread::Random,
+            below: self.below,
+            below_in: HashMap::new(),
+            least: self.least,
+            words_are_integers: self.words_are_integers,
+            integers: self.most.clone(),
+            rest: self.rest,
+            block,
+            blocks,
+        }
+    }
+
+    fn block(&self, kernel: &Function, number: u64) -> ([u32; 3], u32) {
+        let blocks = 1 + u32::from(number % 5 == 2);
+        if let Some(required) = kernel.required_threads.or(self.after.kernel().required_threads) {
+            return (required, blocks);
+        }
+        let most = kernel.max_thread_count().unwrap_or(1024).min(self.after.kernel().max_thread_count().unwrap_or(1024));
+        if let Some(threads) = self.terms.threads {
+            // Smaller blocks than what an edit counts on are right too.
+            let threads = if number % 6 == 4 { threads.div_ceil(2) } else { threads };
+            return ([threads.clamp(1, most), 1, 1], blocks);
+        }
+        if self.is_plane && number % 4 != 3 {
+            let [x, y] = PLANES[(number % PLANES.len() as u64) as usize];
+            if x * y <= most {
+                return ([x, y, 1], blocks);
+            }
+        }
+        ([BLOCKS[(number % BLOCKS.len() as u64) as usize].clamp(1, most), 1, 1], blocks)
+    }
+
+    /// Runs the original; its outcome where the launch means something.
+    fn original(&mut self, recipe: &Recipe) -> Result<(Ran, Elements), Reason> {
+        let elements = Elements::default();
+        let ran = self.execute(self.before, recipe, &elements, LAUNCH_LIMIT, false);
+        judged(&ran.outcome)?;
+        Ok((ran, elements))
+    }
+
+    fn execute(&mut self, program: &Program, recipe: &Recipe, elements: &Elements, limit: u64, reversed: bool) -> Ran {
+        let mut memory = Memory::new(Drawn {
+            seed: recipe.seed,
+            spread: recipe.spread,
+            below: recipe.below,
+            below_in: recipe.below_in.clone(),
+            least: recipe.least,
+            words_are_integers: recipe.words_are_integers,
+            elements: Elements::clone(elements),
+        });
+        let mut launch = Launch::new(recipe.blocks, 1);
+        launch.block = recipe.block;
+        launch.dynamic_shared = SHARED;
+        launch.parameters = self.parameters.bytes(&mut memory, &recipe.integers, recipe.rest, recipe.seed);
+        launch.limits.warp_instructions = limit;
+        launch.limits.reversed = reversed;
+        let outcome = program.run(&launch, &mut memory);
+        self.work += outcome.warp_instructions;
+        Ran { outcome, memory }
+    }
+}
+
+/// A run, and what memory held then.
+struct Ran {
+    outcome: Outcome,
+    memory: Memory,
+}
+
+/// Whether a run of the original means something.
+fn judged(outcome: &Outcome) -> Result<(), Reason> {
+    let Events {
+        local_out_of_bounds,
+        uninitialized_local,
+        variable_out_of_bounds,
+        division_by_zero,
+        wide_shift,
+        uninitialized_shared,
+        bad_collective,
+    } = &outcome.events;
+    match &outcome.end {
+        End::NotSupported(what) => return Err(Reason::NotSupported(what.clone())),
+        _ if local_out_of_bounds.count + variable_out_of_bounds.count > 0 => return Err(Reason::TooLarge),
+        _ if division_by_zero.count > 0 => return Err(Reason::Zero),
+        End::Limit | End::Fault(..) => return Err(Reason::TooLarge),
+        End::Deadlock(_) => return Err(Reason::Other("threads wait for each other")),
+        End::Completed => {}
+    }
+    if uninitialized_local.count > 0 {
+        return Err(Reason::Other("it reads local memory that nothing wrote"));
+    }
+    if uninitialized_shared.count > 0 {
+        return Err(Reason::Other("it reads shared memory that nothing wrote"));
+    }
+    if wide_shift.count > 0 {
+        return Err(Reason::TooLarge);
+    }
+    if bad_collective.count > 0 {
+        return Err(Reason::Other("threads of a warp part at a collective instruction"));
+    }
+    Ok(())
+}
