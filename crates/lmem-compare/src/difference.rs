@@ -20,7 +20,7 @@ pub(crate) enum Difference {
     /// By so many parts of 10^15.
     Digits(u64),
     /// Where, and by what.
-    Bytes(String),
+    Bytes(String, Option<(Origin, i64)>),
 }
 
 /// Compares all that was written.
@@ -37,10 +37,11 @@ pub(crate) fn between(before: &Memory, after: &Memory) -> Difference {
     };
     let (old, new) = (by_place(&old), by_place(&new));
     if let Some((origin, offset)) = old.keys().find(|place| !new.contains_key(place)) {
-        return Difference::Bytes(format!("{} is not written", place(origin, *offset)));
+        let what = format!("{} is not written", place(origin, *offset));
+        return Difference::Bytes(what, Some((origin.clone(), *offset)));
     }
     if let Some((origin, offset)) = new.keys().find(|place| !old.contains_key(place)) {
-        return Difference::Bytes(format!("{} is written", place(origin, *offset)));
+        return Difference::Bytes(format!("{} is written", place(origin, *offset)), None);
     }
     let mut worst = 0;
     for ((origin, offset), _) in old.iter().filter(|(place, byte)| new.get(*place) != Some(*byte)) {
@@ -51,7 +52,10 @@ pub(crate) fn between(before: &Memory, after: &Memory) -> Difference {
         let apart = ty.and_then(|ty| digits(origin, *offset, ty, &old, &new));
         match apart {
             Some(apart) => worst = worst.max(apart),
-            None => return Difference::Bytes(described(origin, *offset, ty, &old, &new)),
+            None => {
+                let what = described(origin, *offset, ty, &old, &new);
+                return Difference::Bytes(what, Some((origin.clone(), *offset)));
+            }
         }
     }
     Difference::Digits(worst)
@@ -90,7 +94,7 @@ fn digits(origin: &Origin, offset: i64, ty: Type, old: &Bytes, new: &Bytes) -> O
     }
     let scale = largest(origin, start, ty, old);
     let beside = apart / scale;
-    let cancelled = if ty == Type::F64 { CANCELLED * 1e-8 } else { CANCELLED };
+    let cancelled = if ty == Type::F64 { CANCELLED * 1e-7 } else { CANCELLED };
     (scale.is_finite() && beside <= cancelled).then_some((beside * 1e15).ceil() as u64)
 }
 

@@ -51,6 +51,8 @@ pub(crate) struct Drawn {
     pub least: i64,
     /// Whether words that are only moved are integers; else they are single-precision numbers.
     pub words_are_integers: bool,
+    /// Whether 64 bits that are no number of any kind are an address.
+    pub wide_are_pointers: bool,
     pub elements: Elements,
 }
 
@@ -60,9 +62,11 @@ impl Values for Drawn {
             return *element;
         }
         let is_word = first.class == Class::Unknown && matches!(first.ty, Type::B32 | Type::F32);
-        let element = match is_word && self.words_are_integers {
-            true => Element { bytes: first.bytes, class: Class::Integer },
-            false => Generated::new(self.seed).element(region, first),
+        let is_wide = first.bytes == 8 && matches!(first.class, Class::Unknown | Class::Integer);
+        let element = match () {
+            () if is_word && self.words_are_integers => Element { bytes: first.bytes, class: Class::Integer },
+            () if is_wide && self.wide_are_pointers => Element { bytes: 8, class: Class::Pointer },
+            () => Generated::new(self.seed).element(region, first),
         };
         self.elements.borrow_mut().insert(region.origin.clone(), element);
         element

@@ -10,6 +10,7 @@
 mod difference;
 mod draw;
 mod parameters;
+mod recipe;
 mod same;
 mod search;
 

@@ -4,6 +4,7 @@ use ptx_machine::{Class, Memory, ParameterUse, Program};
 use ptx_syntax::{Function, Opcode, Operand, Type};
 
 use crate::draw::{float_bits, mix};
+use crate::recipe::{Recipe, Rest};
 
 /// Pointers that one parameter may hold: a structure of them is one parameter.
 pub(crate) const POINTERS: u32 = 512;
@@ -35,17 +36,6 @@ pub(crate) struct Part {
     offset: usize,
     bytes: usize,
 }
-
-/// What bytes are filled with of which nothing is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rest {
-    Integers,
-    Singles,
-    Pointers,
-    Doubles,
-}
-
-pub(crate) const RESTS: [Rest; 4] = [Rest::Integers, Rest::Singles, Rest::Pointers, Rest::Doubles];
 
 impl Parameters {
     /// Of both versions: one may load what the other does not.
@@ -113,7 +103,8 @@ impl Parameters {
     }
 
     /// The bytes of all parameters.
-    pub fn bytes(&self, memory: &mut Memory, integers: &[i64], rest: Rest, seed: u64) -> Vec<Vec<u8>> {
+    pub fn bytes(&self, memory: &mut Memory, recipe: &Recipe) -> Vec<Vec<u8>> {
+        let Recipe { seed, rest, wide_are_pointers, integers, .. } = recipe;
         let mut all: Vec<Vec<u8>> = self.sizes.iter().map(|bytes| vec![0; *bytes]).collect();
         let mut put = |part: Part, bits: u64| {
             let slot = all.get_mut(part.parameter).and_then(|it| it.get_mut(part.offset..part.offset + part.bytes));
@@ -127,7 +118,7 @@ impl Parameters {
             memory.parameter(part.parameter as u32 * POINTERS + within).address()
         };
         for (number, (parameter, offset)) in (0u64..).zip(&self.rest) {
-            let hash = mix(seed, number.wrapping_mul(31));
+            let hash = mix(*seed, number.wrapping_mul(31));
             let wide = Part { parameter: *parameter, offset: *offset, bytes: 8 };
             let is_first = offset % 8 == 0;
             match rest {
@@ -142,10 +133,13 @@ impl Parameters {
             put(*part, region(memory, *part));
         }
         for (number, (part, ty)) in (0u64..).zip(&self.floats) {
-            put(*part, float_bits(*ty, small(mix(seed, number.wrapping_mul(7919)))));
+            put(*part, float_bits(*ty, small(mix(*seed, number.wrapping_mul(7919)))));
         }
         for (part, value) in self.integers.iter().zip(integers) {
-            put(*part, value.cast_unsigned());
+            match *wide_are_pointers && part.bytes == 8 {
+                true => put(*part, region(memory, *part)),
+                false => put(*part, value.cast_unsigned()),
+            }
         }
         all
     }

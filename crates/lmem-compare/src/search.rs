@@ -7,12 +7,13 @@
 use std::collections::HashMap;
 
 use lmem_base::diagnostic::Comparison;
-use ptx_machine::{Class, End, Events, Launch, Memory, Origin, Outcome, Program};
+use ptx_machine::{Class, End, Events, Fault, Launch, Memory, Origin, Outcome, Program};
 use ptx_syntax::{Function, Module, Operand, SpecialRegister};
 
 use crate::difference::{Difference, between};
 use crate::draw::{Drawn, Elements, SPREADS, Spread, mix};
-use crate::parameters::{Parameters, RESTS, Rest};
+use crate::parameters::Parameters;
+use crate::recipe::{RESTS, Recipe, Rest};
 
 /// Launches that both versions are run on.
 const LAUNCHES: u32 = 24;
@@ -21,16 +22,23 @@ const DRAWS: u64 = 72;
 /// Fewer prove little.
 const FEWEST: u32 = 4;
 /// Instructions of warps in one launch of the original.
-const LAUNCH_LIMIT: u64 = 200_000;
+const LAUNCH_LIMIT: u64 = 60_000;
 /// And in all, of both versions.
-const WORK: u64 = 4_000_000;
+const WORK: u64 = 800_000;
 /// An edited version that takes so many times as many instructions does not end.
 const PATIENCE: u64 = 16;
+
+/// Instructions of a warp before the next one's turn: as far as it comes, or so few that all are on the way.
+const LONG_TURN: u64 = 400_000;
+const SHORT_TURN: u64 = 40;
 
 /// Upper ends of integers that are tried, until the original stays within its arrays.
 const RUNGS: [i64; 11] = [1 << 16, 1 << 10, 256, 64, 32, 16, 8, 4, 3, 2, 1];
 /// And of one alone, when the others are as narrow as they must be.
 const WIDER: [i64; 3] = [1 << 16, 1_000, 100];
+
+/// Integers in memory are below these, in turn: numbers that are to meet must be few.
+const RANGES: [Option<i64>; 7] = [None, Some(8), None, Some(3), Some(100), Some(2), Some(32)];
 
 /// Threads of a block, in turn.
 const BLOCKS: [u32; 6] = [64, 32, 33, 128, 1, 96];
@@ -44,21 +52,6 @@ pub struct Terms {
     pub threads: Option<u32>,
 }
 
-/// What a launch is made of.
-#[derive(Debug, Clone)]
-struct Recipe {
-    seed: u64,
-    spread: Spread,
-    below: i64,
-    below_in: HashMap<Origin, i64>,
-    least: i64,
-    words_are_integers: bool,
-    integers: Vec<i64>,
-    rest: Rest,
-    block: [u32; 3],
-    blocks: u32,
-}
-
 /// Why the original is not content with a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Reason {
@@ -66,6 +59,8 @@ enum Reason {
     TooLarge,
     /// Something is divided by zero.
     Zero,
+    /// A number is used as an address.
+    Wild,
     /// What the machine does not know.
     NotSupported(String),
     Other(&'static str),
@@ -85,6 +80,8 @@ struct Search<'a> {
     most: Vec<i64>,
     least: i64,
     words_are_integers: bool,
+    /// Whether integers of 64 bits are addresses: what is handed to functions does not show it.
+    wide_are_pointers: bool,
     rest: Rest,
 }
 
@@ -105,6 +102,7 @@ pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Pro
         most,
         least: 0,
         words_are_integers: false,
+        wide_are_pointers: false,
         rest: Rest::Integers,
     };
     if let Err(why) = search.narrow() {
@@ -127,48 +125,53 @@ impl Search<'_> {
     fn narrow(&mut self) -> Result<(), String> {
         let mut last = Reason::Other("no launch is free of undefined behavior");
         let rests = if self.parameters.has_rest() { &RESTS[..] } else { &RESTS[..1] };
-        for rest in rests {
-            for words_are_integers in [false, true] {
-                for least in [0, 1] {
-                    for below in RUNGS {
-                        let integers = vec![(below - 1).clamp(least, 20); self.parameters.integers.len()];
-                        let recipe = Recipe {
-                            below: below.max(least + 1),
-                            least,
-                            words_are_integers,
-                            integers,
-                            rest: *rest,
-                            ..self.recipe(u64::from(below.cast_unsigned() as u32))
-                        };
-                        match self.original(&recipe) {
-                            Ok(_) => {
-                                (self.below, self.least) = (below.max(least + 1), least);
-                                (self.words_are_integers, self.rest) = (words_are_integers, *rest);
-                                self.most = vec![(below - 1).clamp(least, 20); self.most.len()];
-                                return Ok(());
-                            }
-                            Err(Reason::NotSupported(what)) => return Err(format!("`{what}`")),
-                            Err(reason) => last = reason,
-                        }
-                        if self.work > WORK / 2 {
-                            return Err("too many instructions".to_string());
-                        }
-                        if last == Reason::Zero && least == 0 {
-                            break;
-                        }
+        let kinds = rests.iter().flat_map(|rest| [(false, false), (true, false), (false, true), (true, true)].map(|kind| (*rest, kind)));
+        for (rest, (wide_are_pointers, words_are_integers)) in kinds {
+            (self.rest, self.words_are_integers, self.wide_are_pointers) = (rest, words_are_integers, wide_are_pointers);
+            for least in [0, 1] {
+                last = match self.descend(least) {
+                    Ok(below) => {
+                        (self.below, self.least) = (below, least);
+                        return Ok(());
                     }
-                    if last != Reason::Zero {
-                        break;
-                    }
+                    Err(reason) => reason,
+                };
+                if last != Reason::Zero {
+                    break;
                 }
+            }
+            match &last {
+                Reason::NotSupported(_) => break,
+                _ if self.work > WORK / 2 => return Err("too many instructions".to_string()),
+                _ => {}
             }
         }
         Err(match last {
             Reason::TooLarge => "no launch keeps within its arrays".to_string(),
+            Reason::Wild => "no launch has all memory that is read".to_string(),
             Reason::Zero => "every launch divides by zero".to_string(),
             Reason::Other(why) => why.to_string(),
             Reason::NotSupported(what) => format!("`{what}`"),
         })
+    }
+
+    /// Makes all integers smaller until the original is content.
+    fn descend(&mut self, least: i64) -> Result<i64, Reason> {
+        let mut last = Reason::TooLarge;
+        for below in RUNGS {
+            self.most.fill((below - 1).clamp(least, 20));
+            let below = below.max(least + 1);
+            let recipe = Recipe { below, least, ..self.recipe(below.cast_unsigned()) };
+            last = match self.original(&recipe) {
+                Ok(_) => return Ok(below),
+                Err(reason) => reason,
+            };
+            let is_hopeless = matches!(last, Reason::NotSupported(_) | Reason::Wild) || (last == Reason::Zero && least == 0);
+            if is_hopeless || self.work > WORK / 2 {
+                break;
+            }
+        }
+        Err(last)
     }
 
     /// Finds how much larger each source of integers may be alone.
@@ -231,7 +234,7 @@ impl Search<'_> {
                     launches += 1;
                     digits = digits.max(Some(apart));
                 }
-                Ok(Some(Difference::Bytes(what))) => return Comparison::Different { what: self.told(&recipe, &what) },
+                Ok(Some(Difference::Bytes(what, _))) => return Comparison::Different { what: self.told(&recipe, &what) },
                 Err(what) => unknown = Some(what),
             }
         }
@@ -257,33 +260,52 @@ impl Search<'_> {
     /// What is different where both versions run; `None` for a launch that proves nothing.
     fn both(&mut self, recipe: &Recipe, (old, elements): (Ran, Elements)) -> Result<Option<Difference>, String> {
         let limit = old.outcome.warp_instructions * PATIENCE + LAUNCH_LIMIT;
-        let new = self.execute(self.after, recipe, &elements, limit, false);
-        let different = |what: String| Ok(Some(Difference::Bytes(what)));
+        let new = self.execute(self.after, recipe, &elements, (limit, LONG_TURN), false);
+        let bytes = |what: String| Difference::Bytes(what, None);
         let found = match &new.outcome.end {
             End::NotSupported(what) => return Err(what.clone()),
             End::Completed => between(&old.memory, &new.memory),
-            End::Limit => Difference::Bytes("the edited version does not end".to_string()),
-            End::Deadlock(_) => Difference::Bytes("the edited version waits for ever".to_string()),
-            End::Fault(fault, _) => Difference::Bytes(format!("the edited version fails: {fault}")),
+            End::Limit => bytes("the edited version does not end".to_string()),
+            End::Deadlock(_) => bytes("the edited version waits for ever".to_string()),
+            End::Fault(fault, _) => bytes(format!("the edited version fails: {fault}")),
         };
         let found = match found {
-            Difference::Bytes(_) => found,
-            _ if new.outcome.events.local_out_of_bounds.count > 0 => {
-                Difference::Bytes("the edited version leaves a local array".to_string())
+            Difference::Bytes(..) => found,
+            _ if self.interferes(recipe, &old, &elements, limit) => {
+                bytes("threads of the edited version share what each needs for itself".to_string())
             }
-            _ if new.outcome.printed != old.outcome.printed => Difference::Bytes("it prints other text".to_string()),
+            _ if new.outcome.events.local_out_of_bounds.count > 0 => {
+                bytes("the edited version leaves a local array".to_string())
+            }
+            _ if new.outcome.printed != old.outcome.printed => bytes("it prints other text".to_string()),
             found => found,
         };
-        if let Difference::Bytes(what) = found {
-            // What depends on the order of threads alone differs for no reason of the edit.
-            let reversed = self.execute(self.before, recipe, &elements, limit, true);
-            let is_ordered = reversed.outcome.end == End::Completed
+        if let Difference::Bytes(_, place) = &found {
+            // What depends on the order of threads differs for no reason of the edit.
+            let reversed = self.execute(self.before, recipe, &elements, (limit, LONG_TURN), true);
+            let is_contested = place.as_ref().is_some_and(|(origin, offset)| {
+                let memory = &reversed.memory;
+                memory.region_of(origin).is_some_and(|region| memory.is_contested(region, *offset))
+            });
+            let is_ordered = !is_contested
+                && reversed.outcome.end == End::Completed
                 && between(&old.memory, &reversed.memory) == Difference::None
                 && old.outcome.printed.len() == reversed.outcome.printed.len();
-            return if is_ordered { different(what) } else { Ok(None) };
+            return Ok(is_ordered.then_some(found));
         }
         let is_something = !old.memory.written().is_empty() || !old.outcome.printed.is_empty();
         Ok(is_something.then_some(found))
+    }
+
+    /// Whether the edited version keeps values of threads in the same shared memory: warps that take short turns then see each
+    /// other's.
+    fn interferes(&mut self, recipe: &Recipe, old: &Ran, elements: &Elements, limit: u64) -> bool {
+        let threads: u32 = recipe.block.iter().product();
+        if self.after.static_shared() <= self.before.static_shared() || threads <= 32 {
+            return false;
+        }
+        let new = self.execute(self.after, recipe, elements, (limit, SHORT_TURN), false);
+        new.outcome.end == End::Completed && matches!(between(&old.memory, &new.memory), Difference::Bytes(..))
     }
 
     /// The launch with a number: one integer at a time goes through all that is telling for it.
@@ -291,10 +313,11 @@ impl Search<'_> {
         let count = self.most.len() as u64;
         let mut recipe = self.recipe(number);
         recipe.spread = SPREADS[(number % SPREADS.len() as u64) as usize];
-        // In every fourth launch all integers are as narrow as they were found together.
-        let is_wide = number % 4 != 3;
-        if is_wide {
-            recipe.below_in.clone_from(&self.below_in);
+        recipe.below_in.clone_from(&self.below_in);
+        if let Some(narrow) = RANGES[(number % RANGES.len() as u64) as usize] {
+            let narrow = narrow.max(self.least + 1);
+            recipe.below = recipe.below.min(narrow);
+            recipe.below_in.values_mut().for_each(|below| *below = (*below).min(narrow));
         }
         for index in 0..self.most.len() {
             let candidates: Vec<i64> =
@@ -327,6 +350,7 @@ impl Search<'_> {
             below_in: HashMap::new(),
             least: self.least,
             words_are_integers: self.words_are_integers,
+            wide_are_pointers: self.wide_are_pointers,
             integers: self.most.clone(),
             rest: self.rest,
             block,
@@ -357,12 +381,19 @@ impl Search<'_> {
     /// Runs the original; its outcome where the launch means something.
     fn original(&mut self, recipe: &Recipe) -> Result<(Ran, Elements), Reason> {
         let elements = Elements::default();
-        let ran = self.execute(self.before, recipe, &elements, LAUNCH_LIMIT, false);
+        let ran = self.execute(self.before, recipe, &elements, (LAUNCH_LIMIT, LONG_TURN), false);
         judged(&ran.outcome)?;
         Ok((ran, elements))
     }
 
-    fn execute(&mut self, program: &Program, recipe: &Recipe, elements: &Elements, limit: u64, reversed: bool) -> Ran {
+    fn execute(
+        &mut self,
+        program: &Program,
+        recipe: &Recipe,
+        elements: &Elements,
+        (limit, turn): (u64, u64),
+        reversed: bool,
+    ) -> Ran {
         let mut memory = Memory::new(Drawn {
             seed: recipe.seed,
             spread: recipe.spread,
@@ -370,14 +401,19 @@ impl Search<'_> {
             below_in: recipe.below_in.clone(),
             least: recipe.least,
             words_are_integers: recipe.words_are_integers,
+            wide_are_pointers: recipe.wide_are_pointers,
             elements: Elements::clone(elements),
         });
         let mut launch = Launch::new(recipe.blocks, 1);
         launch.block = recipe.block;
         launch.dynamic_shared = SHARED;
-        launch.parameters = self.parameters.bytes(&mut memory, &recipe.integers, recipe.rest, recipe.seed);
+        launch.parameters = self.parameters.bytes(&mut memory, recipe);
         launch.limits.warp_instructions = limit;
+        launch.limits.turn = turn;
         launch.limits.reversed = reversed;
+        if reversed {
+            memory.note_writers();
+        }
         let outcome = program.run(&launch, &mut memory);
         self.work += outcome.warp_instructions;
         Ran { outcome, memory }
@@ -405,6 +441,7 @@ fn judged(outcome: &Outcome) -> Result<(), Reason> {
         End::NotSupported(what) => return Err(Reason::NotSupported(what.clone())),
         _ if local_out_of_bounds.count + variable_out_of_bounds.count > 0 => return Err(Reason::TooLarge),
         _ if division_by_zero.count > 0 => return Err(Reason::Zero),
+        End::Fault(Fault::NoMemory { .. } | Fault::Misaligned { .. }, _) => return Err(Reason::Wild),
         End::Limit | End::Fault(..) => return Err(Reason::TooLarge),
         End::Deadlock(_) => return Err(Reason::Other("threads wait for each other")),
         End::Completed => {}

@@ -13,7 +13,7 @@ use crate::soft::F32;
 use crate::warp::{Frame, Local, Warp};
 
 /// What reads of local memory give that nobody has written.
-const UNWRITTEN: u8 = 0xcd;
+pub(crate) const UNWRITTEN: u8 = 0xcd;
 
 /// What an access found on its way.
 #[derive(Clone, Copy, Default)]
@@ -294,7 +294,13 @@ impl Run<'_> {
             }
             for (index, value) in (0..).zip(&values[..a.len()]) {
                 let place = place(access.space, address.wrapping_add(index * u64::from(access.bytes)));
-                self.write(block, warp, frame, (place, access.bytes, access.class, value[lane]), lane, &mut found).map_err(stop)?;
+                if let (Place::Global(address), true) = (&place, self.memory.notes_writers()) {
+                    let [x, y, z] = block.id;
+                    let writer = (x, y, z, (warp * 32 + lane) as u32);
+                    self.memory.note_writer(*address, access.bytes, value[lane], writer);
+                }
+                let what = (place, access.bytes, access.class, value[lane]);
+                self.write(block, warp, frame, what, lane, &mut found).map_err(stop)?;
             }
         }
         self.note_found(found);

@@ -195,6 +195,19 @@ pub struct Memory {
     zeros: HashSet<RegionId>,
     max_pages: usize,
     allocations: u32,
+    /// By address, where asked for.
+    writers: Option<HashMap<u64, Writer>>,
+}
+
+/// A thread: its block, and its number there.
+type Thread = (u32, u32, u32, u32);
+
+/// Who wrote a byte last, what, and whether another thread had written something else.
+#[derive(Debug, Clone, Copy)]
+struct Writer {
+    thread: Thread,
+    byte: u8,
+    is_contested: bool,
 }
 
 impl fmt::Debug for Memory {
@@ -226,6 +239,7 @@ impl Memory {
             zeros: HashSet::new(),
             max_pages: 1 << 17,
             allocations: 0,
+            writers: None,
         }
     }
 
@@ -349,6 +363,32 @@ impl Memory {
         let page = self.index.get(&(address >> PAGE_SHIFT))?;
         let number = self.pages[*page as usize].floats[address as usize % PAGE];
         FLOATS.get(usize::from(number).checked_sub(1)?).copied()
+    }
+
+    /// Notes from now on which threads store to global memory; atomics do not count. Takes time.
+    pub fn note_writers(&mut self) {
+        self.writers = Some(HashMap::new());
+    }
+
+    /// Whether several threads stored different values here: what is left may depend on timing.
+    pub fn is_contested(&self, region: RegionId, offset: i64) -> bool {
+        let address = region.address().wrapping_add(offset.cast_unsigned());
+        self.writers.as_ref().and_then(|writers| writers.get(&address)).is_some_and(|writer| writer.is_contested)
+    }
+
+    #[inline]
+    pub(crate) fn notes_writers(&self) -> bool {
+        self.writers.is_some()
+    }
+
+    pub(crate) fn note_writer(&mut self, address: u64, bytes: u32, value: u64, thread: Thread) {
+        let Some(writers) = &mut self.writers else { return };
+        for (address, byte) in (address..).zip(&value.to_le_bytes()[..bytes as usize]) {
+            let before = writers.get(&address).copied();
+            let is_contested =
+                before.is_some_and(|last| last.is_contested || (last.thread != thread && last.byte != *byte));
+            writers.insert(address, Writer { thread, byte: *byte, is_contested });
+        }
     }
 
     /// The region of an origin, where there is one.
