@@ -85,7 +85,7 @@ impl Values for Drawn {
         let whole = match (self.spread, element.class) {
             (_, Class::Pointer) | (Spread::Random, _) => return usual(self.least..below),
             (Spread::Signed, Class::Integer | Class::Unknown) => return signed(&usual, self.least, below),
-            (Spread::Signed, Class::Float(_)) => return usual(0..1),
+            (Spread::Signed, Class::Float(ty)) => return odd(usual(0..1), ty, mix(self.seed, index.cast_unsigned())),
             (Spread::Rising, _) => within(index),
             (Spread::Falling, _) => below - 1 - within(index) + self.least,
             (Spread::Equal, _) => within(one),
@@ -96,6 +96,20 @@ impl Values for Drawn {
             Class::Float(ty) => Value::Bits(float_bits(ty, whole as f64 / 4.0 - 1.0)),
             _ => Value::Bits(whole.cast_unsigned()),
         }
+    }
+}
+
+/// One of 16 is no usual number: infinite, huge, a zero with a sign, or none at all.
+fn odd(usual: Value, ty: Type, hash: u64) -> Value {
+    const ODD: [f64; 4] = [f64::INFINITY, -1e4, -0.0, f64::NAN];
+    match hash % 64 {
+        kind @ 0..4 => Value::Bits(match (ty, ODD[kind as usize]) {
+            (Type::F16 | Type::F16x2, number) if number.is_infinite() => 0x7c00,
+            (Type::F16 | Type::F16x2, number) if number.is_nan() => 0x7e00,
+            (Type::F16 | Type::F16x2, number) if number == 0.0 => 0x8000,
+            (_, number) => float_bits(ty, number),
+        }),
+        _ => usual,
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Recipe {
     pub integers: Vec<i64>,
     pub rest: Rest,
     pub block: [u32; 3],
-    pub blocks: u32,
+    pub grid: [u32; 3],
 }
 
 /// What bytes are filled with of which nothing is known.

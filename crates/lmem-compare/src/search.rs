@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use lmem_base::diagnostic::Comparison;
 use ptx_machine::{Class, End, Events, Fault, Launch, Memory, Origin, Outcome, Program};
-use ptx_syntax::{Function, Module, Operand, SpecialRegister};
+use ptx_syntax::{Module, Operand, SpecialRegister};
 
 use crate::difference::{Difference, between};
 use crate::draw::{Drawn, Elements, SPREADS, Spread, mix};
@@ -24,7 +24,7 @@ const FEWEST: u32 = 4;
 /// Instructions of warps in one launch of the original.
 const LAUNCH_LIMIT: u64 = 60_000;
 /// And in all, of both versions.
-const WORK: u64 = 800_000;
+const WORK: u64 = 1_500_000;
 /// An edited version that takes so many times as many instructions does not end.
 const PATIENCE: u64 = 16;
 
@@ -34,6 +34,8 @@ const SHORT_TURN: u64 = 40;
 
 /// Upper ends of integers that are tried, until the original stays within its arrays.
 const RUNGS: [i64; 11] = [1 << 16, 1 << 10, 256, 64, 32, 16, 8, 4, 3, 2, 1];
+/// Ways to choose them.
+const ASSIGNMENTS: u64 = 8;
 /// And of one alone, when the others are as narrow as they must be.
 const WIDER: [i64; 3] = [1 << 16, 1_000, 100];
 
@@ -71,13 +73,15 @@ struct Search<'a> {
     after: &'a Program,
     parameters: Parameters,
     terms: Terms,
-    is_plane: bool,
+    shape: Shape,
     /// Instructions of warps that were executed.
     work: u64,
     /// What was learned.
     below: i64,
     below_in: HashMap<Origin, i64>,
     most: Vec<i64>,
+    /// Numbers with which something is written.
+    base: Vec<i64>,
     least: i64,
     words_are_integers: bool,
     /// Whether integers of 64 bits are addresses: what is handed to functions does not show it.
@@ -88,17 +92,18 @@ struct Search<'a> {
 /// Runs both versions until enough is known.
 pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Program, terms: Terms) -> Comparison {
     let parameters = Parameters::new(before, after);
-    let is_plane = [(module, before), (other, after)].iter().any(|(module, program)| asks_for_rows(module, program));
+    let shape = Shape::of(module, before).and(Shape::of(other, after));
     let most = vec![0; parameters.integers.len()];
     let mut search = Search {
         before,
         after,
         parameters,
         terms,
-        is_plane,
+        shape,
         work: 0,
         below: 1,
         below_in: HashMap::new(),
+        base: most.clone(),
         most,
         least: 0,
         words_are_integers: false,
@@ -112,12 +117,41 @@ pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Pro
     search.launch()
 }
 
-/// Whether a kernel looks at the second dimension of its block.
-fn asks_for_rows(module: &Module, program: &Program) -> bool {
-    let is_row = |operand: &Operand| matches!(operand, Operand::Special(SpecialRegister::TidY | SpecialRegister::NtidY));
-    let names: Vec<&str> = program.functions().collect();
-    let functions = module.functions.iter().filter(|function| names.contains(&&*function.name));
-    functions.flat_map(|function| &function.instructions).any(|instruction| instruction.operands.iter().any(is_row))
+/// Which dimensions of blocks and of the grid a kernel looks at.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    rows: bool,
+    layers: bool,
+    grid_rows: bool,
+    grid_layers: bool,
+}
+
+impl Shape {
+    fn of(module: &Module, program: &Program) -> Self {
+        use SpecialRegister::{CtaidY, CtaidZ, NtidY, NtidZ, TidY, TidZ};
+        let names: Vec<&str> = program.functions().collect();
+        let functions = || module.functions.iter().filter(|function| names.contains(&&*function.name));
+        let operands =
+            || functions().flat_map(|function| &function.instructions).flat_map(|instruction| &instruction.operands);
+        let asks = |wanted: &[SpecialRegister]| {
+            operands().any(|operand| matches!(operand, Operand::Special(register) if wanted.contains(register)))
+        };
+        Self {
+            rows: asks(&[TidY, NtidY]),
+            layers: asks(&[TidZ, NtidZ]),
+            grid_rows: asks(&[CtaidY]),
+            grid_layers: asks(&[CtaidZ]),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            rows: self.rows || other.rows,
+            layers: self.layers || other.layers,
+            grid_rows: self.grid_rows || other.grid_rows,
+            grid_layers: self.grid_layers || other.grid_layers,
+        }
+    }
 }
 
 impl Search<'_> {
@@ -155,23 +189,50 @@ impl Search<'_> {
         })
     }
 
-    /// Makes all integers smaller until the original is content.
+    /// Makes all integers smaller until the original is content. A launch that writes something is better than one that does not.
     fn descend(&mut self, least: i64) -> Result<i64, Reason> {
         let mut last = Reason::TooLarge;
-        for below in RUNGS {
-            self.most.fill((below - 1).clamp(least, 20));
-            let below = below.max(least + 1);
-            let recipe = Recipe { below, least, ..self.recipe(below.cast_unsigned()) };
-            last = match self.original(&recipe) {
-                Ok(_) => return Ok(below),
-                Err(reason) => reason,
-            };
-            let is_hopeless = matches!(last, Reason::NotSupported(_) | Reason::Wild) || (last == Reason::Zero && least == 0);
+        let mut silent = None;
+        for rung in RUNGS {
+            let below = rung.max(least + 1);
+            for attempt in 0..ASSIGNMENTS {
+                self.base = self.assignment(attempt, (rung - 1).max(least), least);
+                self.most.clone_from(&self.base);
+                let recipe = Recipe { below, least, ..self.recipe(below.cast_unsigned() + 11 * attempt) };
+                last = match self.original(&recipe) {
+                    Ok((ran, _)) if ran.has_effect() => return Ok(below),
+                    Ok(_) => {
+                        silent = silent.or_else(|| Some((below, self.base.clone())));
+                        continue;
+                    }
+                    Err(reason) => reason,
+                };
+                break;
+            }
+            // A number that is no address may be an index that is too large for any memory.
+            let is_hopeless = matches!(last, Reason::NotSupported(_)) || (last == Reason::Zero && least == 0);
             if is_hopeless || self.work > WORK / 2 {
                 break;
             }
         }
-        Err(last)
+        match silent {
+            Some((below, base)) => {
+                self.most.clone_from(&base);
+                self.base = base;
+                Ok(below)
+            }
+            None => Err(last),
+        }
+    }
+
+    /// A number for each integer: the same for all at first, then such as guards and extents may be.
+    fn assignment(&self, attempt: u64, most: i64, least: i64) -> Vec<i64> {
+        const NUMBERS: [i64; 8] = [100, 2, 20, 40, 1, 5, 300, 3];
+        let number = |index: usize| match attempt {
+            0 => 20,
+            _ => NUMBERS[(mix(attempt, index as u64 + 5) % 8) as usize],
+        };
+        (0..self.most.len()).map(|index| number(index).min(most).max(least)).collect()
     }
 
     /// Finds how much larger each source of integers may be alone.
@@ -180,7 +241,7 @@ impl Search<'_> {
         let limits = |limit: i64| WIDER.into_iter().chain([2 * base, base + base / 2, base + base / 4]).filter(move |it| *it > limit);
         for index in 0..self.most.len() {
             for most in limits(self.most[index]) {
-                let mut integers = self.most.clone();
+                let mut integers = self.base.clone();
                 integers[index] = most;
                 let recipe = Recipe { integers, ..self.recipe(most.cast_unsigned()) };
                 if self.original(&recipe).is_ok() {
@@ -293,8 +354,7 @@ impl Search<'_> {
                 && old.outcome.printed.len() == reversed.outcome.printed.len();
             return Ok(is_ordered.then_some(found));
         }
-        let is_something = !old.memory.written().is_empty() || !old.outcome.printed.is_empty();
-        Ok(is_something.then_some(found))
+        Ok(old.has_effect().then_some(found))
     }
 
     /// Whether the edited version keeps values of threads in the same shared memory: warps that take short turns then see each
@@ -329,10 +389,11 @@ impl Search<'_> {
                 false => candidates.get(hash as usize % candidates.len().max(1)),
             };
             // What guards threads is large mostly, so that there is something to see.
-            let is_roomy = !is_focus && hash >> 32 & 3 != 0;
-            recipe.integers[index] = match (is_roomy, chosen) {
-                (false, Some(chosen)) => *chosen,
-                _ => self.most[index],
+            recipe.integers[index] = match (hash >> 32 & 3, chosen) {
+                (_, Some(chosen)) if is_focus => *chosen,
+                (0, Some(chosen)) => *chosen,
+                (1, _) => self.most[index],
+                _ => self.base[index],
             };
         }
         recipe
@@ -341,8 +402,7 @@ impl Search<'_> {
     /// A launch with all that was learned, and nothing that varies.
     fn recipe(&self, number: u64) -> Recipe {
         let seed = mix(0x1a2b, number);
-        let kernel = self.before.kernel();
-        let (block, blocks) = self.block(kernel, number);
+        let (block, grid) = self.extents(number);
         Recipe {
             seed,
             spread: Spread::Random,
@@ -351,31 +411,33 @@ impl Search<'_> {
             least: self.least,
             words_are_integers: self.words_are_integers,
             wide_are_pointers: self.wide_are_pointers,
-            integers: self.most.clone(),
+            integers: self.base.clone(),
             rest: self.rest,
             block,
-            blocks,
+            grid,
         }
     }
 
-    fn block(&self, kernel: &Function, number: u64) -> ([u32; 3], u32) {
-        let blocks = 1 + u32::from(number % 5 == 2);
-        if let Some(required) = kernel.required_threads.or(self.after.kernel().required_threads) {
-            return (required, blocks);
+    /// Extents of the block and of the grid.
+    fn extents(&self, number: u64) -> ([u32; 3], [u32; 3]) {
+        let (old, new) = (self.before.kernel(), self.after.kernel());
+        let extent = |is_asked: bool| if is_asked { 2 + u32::from(number % 3 == 1) } else { 1 };
+        let grid = [1 + u32::from(number % 5 == 2), extent(self.shape.grid_rows), extent(self.shape.grid_layers)];
+        if let Some(required) = old.required_threads.or(new.required_threads) {
+            return (required, grid);
         }
-        let most = kernel.max_thread_count().unwrap_or(1024).min(self.after.kernel().max_thread_count().unwrap_or(1024));
+        let most = [old, new].map(|kernel| kernel.max_thread_count().unwrap_or(1024)).into_iter().min().unwrap_or(1);
         if let Some(threads) = self.terms.threads {
             // Smaller blocks than what an edit counts on are right too.
             let threads = if number % 6 == 4 { threads.div_ceil(2) } else { threads };
-            return ([threads.clamp(1, most), 1, 1], blocks);
+            return ([threads.clamp(1, most), 1, 1], grid);
         }
-        if self.is_plane && number % 4 != 3 {
-            let [x, y] = PLANES[(number % PLANES.len() as u64) as usize];
-            if x * y <= most {
-                return ([x, y, 1], blocks);
-            }
+        let [x, y] = PLANES[(number % PLANES.len() as u64) as usize];
+        let layers = if self.shape.layers { 2 } else { 1 };
+        if (self.shape.rows || self.shape.layers) && number % 4 != 3 && x * y * layers <= most {
+            return ([x, y, layers], grid);
         }
-        ([BLOCKS[(number % BLOCKS.len() as u64) as usize].clamp(1, most), 1, 1], blocks)
+        ([BLOCKS[(number % BLOCKS.len() as u64) as usize].clamp(1, most), 1, 1], grid)
     }
 
     /// Runs the original; its outcome where the launch means something.
@@ -404,8 +466,8 @@ impl Search<'_> {
             wide_are_pointers: recipe.wide_are_pointers,
             elements: Elements::clone(elements),
         });
-        let mut launch = Launch::new(recipe.blocks, 1);
-        launch.block = recipe.block;
+        let mut launch = Launch::new(1, 1);
+        (launch.grid, launch.block) = (recipe.grid, recipe.block);
         launch.dynamic_shared = SHARED;
         launch.parameters = self.parameters.bytes(&mut memory, recipe);
         launch.limits.warp_instructions = limit;
@@ -426,6 +488,12 @@ struct Ran {
     memory: Memory,
 }
 
+impl Ran {
+    fn has_effect(&self) -> bool {
+        self.memory.has_written() || !self.outcome.printed.is_empty()
+    }
+}
+
 /// Whether a run of the original means something.
 fn judged(outcome: &Outcome) -> Result<(), Reason> {
     let Events {
@@ -441,7 +509,7 @@ fn judged(outcome: &Outcome) -> Result<(), Reason> {
         End::NotSupported(what) => return Err(Reason::NotSupported(what.clone())),
         _ if local_out_of_bounds.count + variable_out_of_bounds.count > 0 => return Err(Reason::TooLarge),
         _ if division_by_zero.count > 0 => return Err(Reason::Zero),
-        End::Fault(Fault::NoMemory { .. } | Fault::Misaligned { .. }, _) => return Err(Reason::Wild),
+        End::Fault(Fault::NoMemory { .. }, _) => return Err(Reason::Wild),
         End::Limit | End::Fault(..) => return Err(Reason::TooLarge),
         End::Deadlock(_) => return Err(Reason::Other("threads wait for each other")),
         End::Completed => {}

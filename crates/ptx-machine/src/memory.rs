@@ -329,6 +329,11 @@ impl Memory {
         range
     }
 
+    /// Whether the kernel wrote anything.
+    pub fn has_written(&self) -> bool {
+        self.pages.iter().any(|page| page.written.iter().any(|bits| *bits != 0))
+    }
+
     /// All that was written, by origin and offset.
     pub fn written(&self) -> Vec<Written> {
         let mut keys: Vec<(u64, usize)> = self.index.iter().map(|(key, page)| (*key, *page as usize)).collect();

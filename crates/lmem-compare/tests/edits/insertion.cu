@@ -14,7 +14,7 @@ extern "C" __global__ void insertion(const float *in, float *out, int n) {
         }
 #elif V == 1
 #pragma unroll
-        for (int j = 0; j < 4; ++j) { const float small = fminf(x, best[j]), large = fmaxf(x, best[j]); best[j] = small; x = large; }
+        for (int j = 0; j < 4; ++j) { const bool less = x < best[j]; const float small = less ? x : best[j], large = less ? best[j] : x; best[j] = small; x = large; }
 #elif V == 2
 #pragma unroll
         for (int j = 3; j >= 0; --j) {
