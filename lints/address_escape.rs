@@ -54,7 +54,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     if !matches!(object.kind, StackObjectKind::Variable) {
         return None;
     }
-    let escape = object.escapes.iter().min_by_key(|escape| order(&escape.kind))?;
+    let escape = object.escapes().iter().min_by_key(|escape| order(&escape.kind))?;
     let guilty = object.guilty();
     let mut finding = in_local_memory(object, guilty, &way(escape))
         .primary(escape.span.as_ref(), "address escapes here")
@@ -65,7 +65,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         None => finding,
     };
     // What a function of another unit does with an address is not seen: it may want one of local memory.
-    let is_known = !object.escapes.iter().any(|escape| escape.is_external);
+    let is_known = !object.escapes().iter().any(|escape| escape.is_external);
     let shared = is_known.then(|| shared::suggestion(cx, object)).flatten();
     let inlined = callees(object).and_then(|callees| inline::suggestion(cx, object, &callees));
     let finding = finding.help(advice(escape)).suggest(inlined).suggest(by_value::suggestion(cx, object));
@@ -78,7 +78,7 @@ fn callees(object: &StackObject) -> Option<Vec<String>> {
         EscapeKind::Call(function) => Some(function.clone()),
         _ => None,
     };
-    object.escapes.iter().map(name).collect()
+    object.escapes().iter().map(name).collect()
 }
 
 /// What is most likely to be changed comes first.

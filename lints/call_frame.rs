@@ -51,7 +51,7 @@ pub(crate) static LINT: Lint =
 const SHOWN: usize = 3;
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
-    let is_read_only = object.escapes.iter().all(|escape| matches!(escape.kind, EscapeKind::Generic(_)));
+    let is_read_only = object.escapes().iter().all(|escape| matches!(escape.kind, EscapeKind::Generic(_)));
     if let (StackObjectKind::Variable, Some(to), None) = (&object.kind, &object.passed_to(), &object.variable)
         && is_read_only
     {
@@ -59,10 +59,10 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     }
     let StackObjectKind::Call(area) = &object.kind else { return None };
     let mut finding = match area.kind {
-        CallAreaKind::Saved { registers } => saved(cx, area, registers, object.bytes - object.padding),
-        CallAreaKind::Passed { arguments, result } => passed(cx, area, arguments, result),
-        CallAreaKind::Incoming { bytes } => incoming(cx.frame, bytes),
-        CallAreaKind::Routine { bytes } => routine(cx.frame, area, bytes),
+        CallAreaKind::CalleeSaved { registers } => saved(cx, area, registers, object.bytes - object.padding),
+        CallAreaKind::OutgoingArguments { arguments, result } => passed(cx, area, arguments, result),
+        CallAreaKind::IncomingArguments { bytes } => incoming(cx.frame, bytes),
+        CallAreaKind::RuntimeRoutine { bytes } => routine(cx.frame, area, bytes),
     };
     (finding.loads, finding.stores, finding.loop_depth) = (area.loads, area.stores, area.loop_depth);
     Some(finding)

@@ -37,7 +37,7 @@
 use lmem_base::diagnostic::{Applicability, Suggestion, Uniformity};
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
-use lmem_frame::{Access, Address, Contents, EscapeKind, StackObject, StackObjectKind};
+use lmem_frame::{Access, Address, EscapeKind, StackObject, StackObjectKind, StoredValues};
 use nv_code::AccessKind;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
@@ -52,7 +52,7 @@ pub(crate) static LINT: Lint = Lint {
 };
 
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
-    let Contents::Constants { is_computed, copied_from } = &object.contents else { return None };
+    let StoredValues::Constants { is_computed, copied_from } = object.stored_values() else { return None };
     let is_table = matches!(object.kind, StackObjectKind::Variable) && object.math_function().is_none();
     let reads = object.accesses.iter().filter(|access| is_table && access.kind == AccessKind::Load);
     let read = reads.filter(|access| access.is_computed()).max_by_key(|access| access.guilt())?;
@@ -62,7 +62,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     };
     let finding = in_local_memory(object, Some(read), &what);
     let mut finding = finding.access(object, read, in_loop(&reason(read), object, read));
-    for escape in &object.escapes {
+    for escape in object.escapes() {
         if let EscapeKind::Call(name) = &escape.kind {
             let text = format!("passed to `{}`, read only", demangle(name));
             finding = finding.label(escape.span.as_ref(), text);

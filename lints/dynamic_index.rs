@@ -53,7 +53,7 @@
 use lmem_base::diagnostic::{Applicability, Uniformity};
 use lmem_base::level::Level;
 use lmem_frame::{Access, Address, StackObject, StackObjectKind};
-use nv_code::dataflow::Sources;
+use nv_code::dataflow::Provenance;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::rewrite::select::{FORMS, worth::SELECT_ELEMENTS};
@@ -88,9 +88,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     Some(finding.suggest(of_some_block))
 }
 
-fn advice(object: &StackObject, guilty: &Access, sources: &Sources) -> String {
+fn advice(object: &StackObject, guilty: &Access, sources: &Provenance) -> String {
     // What is left of a loop's counter and constants is a modulo: the elements in another order.
-    let is_rotation = sources.counter && !sources.is_data() && object.copying_call(guilty).is_none();
+    let is_rotation = sources.induction && !sources.is_data() && object.copying_call(guilty).is_none();
     let is_selectable = object.elements().is_some_and(|elements| elements <= SELECT_ELEMENTS);
     match sources.uniformity() {
         _ if is_rotation => {

@@ -57,7 +57,7 @@ const REGISTER_BYTES: u64 = 4;
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let registers = u64::from(cx.frame.limit.as_ref().map_or(lmem_base::gpu::MAX_REGISTERS, |limit| limit.registers));
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
-    if !is_variable || object.bytes <= registers * REGISTER_BYTES || !object.escapes.is_empty() {
+    if !is_variable || object.bytes <= registers * REGISTER_BYTES || !object.escapes().is_empty() {
         return None;
     }
     let guilty = object.guilty().filter(|access| !matches!(access.address, Address::Computed(_)))?;

@@ -40,7 +40,7 @@ use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
 use lmem_base::words::bytes;
 use lmem_frame::{
-    Address, Contents, Escape, EscapeKind, Parameter, ParameterCopy, StackObject, StackObjectKind, Variable,
+    Address, Escape, EscapeKind, Parameter, ParameterCopy, StackObject, StackObjectKind, StoredValues, Variable,
 };
 
 use crate::framework::{Check, Finding, Lint, LintContext, describe, in_loop, line_of, object_finding, origin};
@@ -71,9 +71,9 @@ enum Copied {
 }
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
-    let Contents::Parameter(copy) = &object.contents else { return None };
+    let StoredValues::Parameter(copy) = object.stored_values() else { return None };
     let copied = copied(object, copy).filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
-    let escape = object.escapes.iter().min_by_key(|escape| order(&escape.kind));
+    let escape = object.escapes().iter().min_by_key(|escape| order(&escape.kind));
     let message = format!("{}: {}", subject(object, copy, copied), reason(object, copy, copied, escape));
     let guilty = object.guilty();
     let parameter = copy.parameter.as_ref();

@@ -41,8 +41,10 @@ pub(crate) static LINT: Lint = Lint {
 
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
-    let escape =
-        object.escapes.first().filter(|_| is_variable && object.escapes.iter().all(|escape| escape.kind.is_print()))?;
+    let escape = object
+        .escapes()
+        .first()
+        .filter(|_| is_variable && object.escapes().iter().all(|escape| escape.kind.is_print()))?;
     let message = format!("arguments of `printf` ({}) are passed in local memory", bytes(object.bytes));
     let finding = object_finding(object, None, message).primary(escape.span.as_ref(), "stored before the call");
     Some(finding.help("compile `printf` out of release builds"))

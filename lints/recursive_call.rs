@@ -54,7 +54,7 @@ const SHOWN_CALLS: usize = 3;
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     match &object.kind {
         StackObjectKind::Recursion(recursion) => Some(of_kernel(cx, recursion)),
-        StackObjectKind::Call(area) if matches!(area.kind, CallAreaKind::Saved { .. }) => {
+        StackObjectKind::Call(area) if matches!(area.kind, CallAreaKind::CalleeSaved { .. }) => {
             let mut finding = of_function(cx, cx.frame.recursion.as_ref()?, object.bytes - object.padding);
             (finding.loads, finding.stores, finding.loop_depth) = (area.loads, area.stores, area.loop_depth);
             Some(finding)

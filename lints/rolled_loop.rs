@@ -42,7 +42,7 @@
 
 use lmem_base::level::Level;
 use lmem_frame::{Access, Address, SourceLoop, StackObject, StackObjectKind};
-use nv_code::dataflow::Trip;
+use nv_code::dataflow::TripCount;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::rewrite::{memcpy, shared, unroll};
@@ -58,7 +58,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
     let guilty = own.max_by_key(|access| access.guilt())?;
-    let Address::Counter(trip) = guilty.address else { return None };
+    let Address::Induction(trip) = guilty.address else { return None };
     let walk = Walk::of(object, guilty);
     let found = object.source_loop(guilty);
     let finding = in_local_memory(object, Some(guilty), &walk.message(found.as_ref(), trip));
@@ -108,25 +108,25 @@ impl Walk {
         }
     }
 
-    fn message(&self, found: Option<&SourceLoop>, trip: Trip) -> String {
+    fn message(&self, found: Option<&SourceLoop>, trip: TripCount) -> String {
         match (self, trip) {
-            (Self::Loop, Trip::RunTime) => "rolled loop, trip count unknown".to_string(),
-            (Self::Loop, Trip::SeveralExits) => "rolled loop, more than one exit".to_string(),
-            (Self::Loop, Trip::Constant) if found.is_some_and(|found| found.pragma.is_some()) => {
+            (Self::Loop, TripCount::RunTime) => "rolled loop, trip count unknown".to_string(),
+            (Self::Loop, TripCount::SeveralExits) => "rolled loop, more than one exit".to_string(),
+            (Self::Loop, TripCount::Constant) if found.is_some_and(|found| found.pragma.is_some()) => {
                 "rolled loop despite a constant trip count".to_string()
             }
-            (Self::Loop, Trip::Constant) => "rolled loop, trip count too large to unroll".to_string(),
-            (Self::Loop, Trip::Unknown) => "rolled loop".to_string(),
+            (Self::Loop, TripCount::Constant) => "rolled loop, trip count too large to unroll".to_string(),
+            (Self::Loop, TripCount::Unknown) => "rolled loop".to_string(),
             (Self::Call(call), _) => format!("`{call}` of variable length"),
             (Self::Library(function), _) => format!("walked by a loop inside `{function}`"),
             (Self::Hidden, _) => "walked by a loop of the compiler".to_string(),
         }
     }
 
-    fn advice(&self, found: Option<&SourceLoop>, trip: Trip) -> String {
+    fn advice(&self, found: Option<&SourceLoop>, trip: TripCount) -> String {
         match (self, trip) {
             (Self::Loop, _) => advice(found, trip),
-            (Self::Call(call), Trip::Constant) => format!("assign the elements one by one instead of `{call}`"),
+            (Self::Call(call), TripCount::Constant) => format!("assign the elements one by one instead of `{call}`"),
             (Self::Call(call), _) => {
                 format!("give `{call}` a constant length (the array's, if all of it may be touched)")
             }
@@ -154,10 +154,10 @@ fn until(found: &SourceLoop) -> String {
     condition.unwrap_or_else(|| "this loop".to_string())
 }
 
-fn advice(found: Option<&SourceLoop>, trip: Trip) -> String {
+fn advice(found: Option<&SourceLoop>, trip: TripCount) -> String {
     match trip {
-        Trip::RunTime => "use the array size as trip count, guard the body with the present condition, and unroll",
-        Trip::SeveralExits => {
+        TripCount::RunTime => "use the array size as trip count, guard the body with the present condition, and unroll",
+        TripCount::SeveralExits => {
             "give the loop a constant trip count, skip the rest of its iterations with a flag, and unroll"
         }
         _ if found.is_some_and(|found| found.pragma.is_some()) => "replace the pragma by `#pragma unroll`",

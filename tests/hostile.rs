@@ -64,10 +64,10 @@ fn examine(cubin: &[u8], ptx: &str) {
     let Ok(facts) = read_unit(cubin, ptx, "", Arch::new(90), true) else { return };
     let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Default::default() };
     let unit = unit();
-    let views = SyntaxTrees::new(&unit, &artifacts, Path::new("/nowhere"));
-    let about = UnitContext::new(&unit, &artifacts, &facts, &views, &[], Some((32, "-maxrregcount=32".into())));
+    let trees = SyntaxTrees::new(&unit, &artifacts, Path::new("/nowhere"));
+    let about = UnitContext::new(&unit, &artifacts, &facts, &trees, &[], Some((32, "-maxrregcount=32".into())));
     drop(option_claims(&about));
-    for frame in attribute(&views, &facts, &artifacts, None) {
+    for frame in attribute(&trees, &facts, &artifacts, None) {
         assert_eq!(frame.objects.iter().map(|object| object.bytes).sum::<u64>(), frame.usage.stack_frame);
         let cx = LintContext { unit: &about, frame: &frame, arch: Arch::new(90), has_spill_marks: true };
         drop((claims(&cx), kernel_claims(&cx)));
@@ -102,8 +102,8 @@ fn examine_alone(cubin: &[u8]) {
     let Ok(facts) = read_machine_code(cubin, Arch::new(90), true, &here) else { return };
     let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Default::default() };
     let unit = unit();
-    let views = SyntaxTrees::new(&unit, &artifacts, Path::new("/nowhere"));
-    for frame in attribute(&views, &facts, &artifacts, None) {
+    let trees = SyntaxTrees::new(&unit, &artifacts, Path::new("/nowhere"));
+    for frame in attribute(&trees, &facts, &artifacts, None) {
         assert_eq!(frame.objects.iter().map(|object| object.bytes).sum::<u64>(), frame.usage.stack_frame);
     }
 }

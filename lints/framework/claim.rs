@@ -26,14 +26,14 @@ pub fn is_minor(object: &StackObject) -> bool {
         StackObjectKind::Spills(spills) => spills.loop_depth > 0,
         StackObjectKind::Variable => deepest > 0,
         // What is not known is not called harmless; nor is a function that may be called anywhere.
-        StackObjectKind::Call(area) if matches!(area.kind, CallAreaKind::Routine { .. }) => false,
+        StackObjectKind::Call(area) if matches!(area.kind, CallAreaKind::RuntimeRoutine { .. }) => false,
         StackObjectKind::Unknown
         | StackObjectKind::Call(_)
         | StackObjectKind::Allocation(_)
         | StackObjectKind::Recursion(_) => true,
     };
     // A function that is given the address may be called in a loop.
-    !is_in_loop && object.escapes.is_empty() && object.bytes <= MINOR_BYTES
+    !is_in_loop && object.escapes().is_empty() && object.bytes <= MINOR_BYTES
 }
 
 /// What a diagnostic says beside the finding.

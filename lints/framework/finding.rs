@@ -5,7 +5,7 @@ use lmem_base::source::Span;
 use lmem_base::words::{MAX_LABEL, bytes, object_label};
 use lmem_frame::{Access, Address, StackObject};
 use nv_code::AccessKind;
-use nv_code::dataflow::Sources;
+use nv_code::dataflow::Provenance;
 
 /// Levels of inlining that a note names; deeper ones are the inside of a library.
 const SHOWN_LEVELS: usize = 4;
@@ -169,15 +169,15 @@ pub fn line_of(span: &Span, near: Option<&Span>) -> String {
 }
 
 /// What an index is made of, and whether the threads of a warp agree on it: `divergent, loaded from memory`.
-pub fn origin(sources: &Sources) -> String {
+pub fn origin(sources: &Provenance) -> String {
     let parts = [
         (sources.loaded, "memory"),
         (sources.thread_index, "the thread index"),
         (sources.block_index, "the block index"),
         (sources.parameter, "a parameter"),
         (sources.argument, "an argument"),
-        (sources.carried, "a loop-carried value"),
-        (sources.counter && !sources.carried, "a loop counter"),
+        (sources.loop_carried, "a loop-carried value"),
+        (sources.induction && !sources.loop_carried, "a loop counter"),
     ];
     let named: Vec<&str> = parts.iter().filter(|(holds, _)| *holds).map(|(_, name)| *name).collect();
     let origin = match named.as_slice() {

@@ -46,8 +46,8 @@ pub struct LintContext<'a> {
 impl<'a> LintContext<'a> {
     /// The objects of the frame, which answer what a lint asks of them.
     pub fn objects(&self) -> impl Iterator<Item = StackObject<'a>> + use<'a> {
-        let (facts, views) = (self.unit.facts, self.unit.views);
-        self.frame.objects.iter().map(move |object| StackObject::new(object, facts, views))
+        let (facts, trees) = (self.unit.facts, self.unit.trees);
+        self.frame.objects.iter().map(move |object| StackObject::new(object, facts, trees))
     }
 }
 
@@ -56,7 +56,7 @@ pub struct UnitContext<'a> {
     pub unit: &'a TranslationUnit,
     pub facts: &'a UnitFacts,
     /// Its texts with their syntax trees.
-    pub views: &'a SyntaxTrees<'a>,
+    pub trees: &'a SyntaxTrees<'a>,
     /// Warnings of the compilers, with their places in the user's files.
     pub messages: &'a [(CompilerMessage, Option<Span>)],
     /// The `-maxrregcount` that counts.
@@ -73,13 +73,13 @@ impl<'a> UnitContext<'a> {
         unit: &'a TranslationUnit,
         artifacts: &'a Artifacts,
         facts: &'a UnitFacts,
-        views: &'a SyntaxTrees<'a>,
+        trees: &'a SyntaxTrees<'a>,
         messages: &'a [(CompilerMessage, Option<Span>)],
         register_flag: Option<(u32, String)>,
     ) -> Self {
         let (compiled, ptx_text) = (artifacts.compiled_unit(unit), artifacts.ptx.as_str());
         let (ptx, launches) = (OnceCell::new(), OnceCell::new());
-        Self { unit, facts, views, messages, register_flag, compiled, ptx_text, ptx, launches }
+        Self { unit, facts, trees, messages, register_flag, compiled, ptx_text, ptx, launches }
     }
 
     /// A function of the PTX, by its mangled name; also in units without local memory, whose PTX nobody has read yet.

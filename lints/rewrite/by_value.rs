@@ -32,7 +32,7 @@ pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggesti
 /// something else with the address.
 fn pass_by_value(object: &StackObject) -> Option<Vec<Edit>> {
     let mut functions: Vec<(String, usize)> = Vec::new();
-    for escape in &object.escapes {
+    for escape in object.escapes() {
         let EscapeKind::Call(name) = &escape.kind else { return None };
         let (argument, _) = escape.argument.filter(|_| !escape.is_external)?;
         let name = base_name(&demangle(name)).to_string();

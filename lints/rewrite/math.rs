@@ -33,7 +33,7 @@ fn multiples_of_pi(object: &StackObject) -> Vec<Edit> {
         trees(object).into_iter().filter_map(|tree| Some((tree, offset_of(tree, span)?))).collect::<Vec<_>>()
     });
     let places = object.accesses.iter().flat_map(|access| &access.places);
-    let places = places.map(|place| (object.view(place), place.offset));
+    let places = places.map(|place| (object.tree(place), place.offset));
     for (tree, offset) in here.into_iter().flatten().chain(places) {
         let Some(node) = tree.node_at(offset) else {
             continue;

@@ -35,7 +35,7 @@ fn loops_for_calls(object: &StackObject) -> Option<Rewrite> {
     let mut calls: Vec<Range<usize>> = Vec::new();
     for access in object.accesses.iter().filter(|access| access.is_computed()) {
         let Some(name) = object.copying_call(access) else { continue };
-        let place = access.places.first().filter(|place| Rc::ptr_eq(object.view(place), tree))?;
+        let place = access.places.first().filter(|place| Rc::ptr_eq(object.tree(place), tree))?;
         let regions = tree.regions(place.offset).into_iter();
         let all: Vec<_> = regions.flat_map(|region| tree.calls(region)).collect();
         calls.extend(all.into_iter().filter(|(called, _)| last_name(called) == name).map(|(_, range)| range));

@@ -303,8 +303,8 @@ fn examine(unit: &TranslationUnit, target: &Target, artifacts: &Artifacts, share
         }
     };
     let register_flag = register_flag(unit).or_else(|| given_limit(&facts));
-    let views = SyntaxTrees::new(unit, artifacts, shared.root);
-    let cx = UnitContext::new(unit, artifacts, &facts, &views, &located, register_flag.clone());
+    let trees = SyntaxTrees::new(unit, artifacts, shared.root);
+    let cx = UnitContext::new(unit, artifacts, &facts, &trees, &located, register_flag.clone());
     let toolkit = match &unit.code {
         UnitCode::Machine(code) => code.header.toolkit.map_or("unknown".to_string(), |version| version.to_string()),
         _ => target.toolkit.version.to_string(),
@@ -318,7 +318,7 @@ fn examine(unit: &TranslationUnit, target: &Target, artifacts: &Artifacts, share
     };
     let remarks = lmem_lints::option_claims(&cx).into_iter().map(|claim| Graded::claim(claim, &about));
     findings.diagnostics.extend(remarks);
-    for frame in &attribute(&views, &facts, artifacts, register_flag) {
+    for frame in &attribute(&trees, &facts, artifacts, register_flag) {
         findings.frames.push(examine_frame(&cx, frame, &Circumstances { frame: Some(frame), ..about }));
     }
     findings.measured = Measured::of_log(&facts.log);

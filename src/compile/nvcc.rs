@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lmem_base::diagnostic::FlagOrigin;
-use lmem_base::source::unescape_path;
 use lmem_unit::NvccFlags;
+use nv_code::unescape_path;
 
 use super::ptxas::REPORTING_FLAGS;
 

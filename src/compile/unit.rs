@@ -12,12 +12,12 @@ use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::gpu::Arch;
 use lmem_base::places::is_regular;
 use lmem_base::process::{End, Output};
-use lmem_base::source::{SourceFile, normalize, unescape_path};
+use lmem_base::source::{SourceFile, normalize};
 use lmem_unit::{
     Artifacts, AsCompiled, CompilerMessage, Dependency, FrontEnd, MessageKind, NvccFlags, NvrtcOptions, STRING_NAME,
     TranslationUnit, UnitCode, declared_target, parse_messages,
 };
-use nv_code::{PtxasLog, shared_spilling as shared};
+use nv_code::{PtxasLog, shared_spilling as shared, unescape_path};
 
 use super::rescue::{HeaderIndex, Rescue, rescue};
 use super::{nvcc, nvrtc, ptxas, unlimited};

@@ -51,12 +51,12 @@ fn lines_of(given: &Given, root: &std::path::Path) -> Result<Vec<String>, Proble
     let marks_spills = given.target.toolkit.version >= MARKS_SPILLS;
     let facts = read_unit(&artifacts.cubin, &artifacts.ptx, &artifacts.ptxas_log, arch, marks_spills);
     let facts = facts.map_err(|error| format!("`{}`: {error}", given.unit.name))?;
-    let views = SyntaxTrees::new(&given.unit, artifacts, root);
-    let frames = attribute(&views, &facts, artifacts, register_flag(&given.unit));
-    let unit = UnitContext::new(&given.unit, artifacts, &facts, &views, &[], register_flag(&given.unit));
+    let trees = SyntaxTrees::new(&given.unit, artifacts, root);
+    let frames = attribute(&trees, &facts, artifacts, register_flag(&given.unit));
+    let unit = UnitContext::new(&given.unit, artifacts, &facts, &trees, &[], register_flag(&given.unit));
     let line = |frame: &KernelFrame, object: &FrameObject| {
         let cx = LintContext { unit: &unit, frame, arch, has_spill_marks: facts.has_spill_marks };
-        let claims = would_claim(&cx, &StackObject::new(object, &facts, &views)).join(", ");
+        let claims = would_claim(&cx, &StackObject::new(object, &facts, &trees)).join(", ");
         format!("{}: {} {} {}: {claims}", given.unit.name, frame.name, describe(object), object.bytes)
     };
     Ok(frames
@@ -72,10 +72,10 @@ fn describe(object: &FrameObject) -> String {
         (StackObjectKind::Variable, None) => "unnamed".to_string(),
         (StackObjectKind::Spills(_), _) => "spills".to_string(),
         (StackObjectKind::Call(area), _) => match area.kind {
-            CallAreaKind::Saved { .. } => "saved registers".to_string(),
-            CallAreaKind::Passed { .. } => "arguments and results".to_string(),
-            CallAreaKind::Incoming { .. } => "arguments of callers".to_string(),
-            CallAreaKind::Routine { .. } => "routine".to_string(),
+            CallAreaKind::CalleeSaved { .. } => "saved registers".to_string(),
+            CallAreaKind::OutgoingArguments { .. } => "arguments and results".to_string(),
+            CallAreaKind::IncomingArguments { .. } => "arguments of callers".to_string(),
+            CallAreaKind::RuntimeRoutine { .. } => "routine".to_string(),
         },
         (StackObjectKind::Allocation(_), _) => "alloca".to_string(),
         (StackObjectKind::Recursion(_), _) => "recursion".to_string(),

@@ -19,7 +19,7 @@ fn kinds_and_fields_are_spelled_in_ast_alone() {
             }
         }
     }
-    assert!(found.is_empty(), "use `Kind`, `Field` or a view of `cuda_syntax::ast`:\n{}", found.join("\n"));
+    assert!(found.is_empty(), "use `Kind`, `Field` or a typed node of `cuda_syntax::ast`:\n{}", found.join("\n"));
 }
 
 #[test]

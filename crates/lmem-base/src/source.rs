@@ -201,27 +201,6 @@ pub fn has_ending(path: &Path, endings: &[&str]) -> bool {
     path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| endings.contains(&ending))
 }
 
-/// A file name as compilers write it between quotation marks: `\\`, `\"`, and bytes beyond ASCII as `\303`.
-pub fn unescape_path(quoted: &str) -> String {
-    let mut bytes = Vec::with_capacity(quoted.len());
-    let mut rest = quoted.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let octal =
-            tail.get(..3).filter(|digits| *first == b'\\' && digits.iter().all(|digit| (b'0'..=b'7').contains(digit)));
-        let byte = octal
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        let (byte, length) = match (byte, first, tail) {
-            (Some(byte), ..) => (byte, 4),
-            (None, b'\\', [escaped @ (b'\\' | b'"'), ..]) => (*escaped, 2),
-            _ => (*first, 1),
-        };
-        bytes.push(byte);
-        rest = &rest[length..];
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 fn replace_invalid_bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -258,15 +237,6 @@ mod tests {
     fn offsets_never_split_a_character() {
         let file = SourceFile::from_text("a.cu", "// é x");
         assert_eq!(file.offset(1, 5), Some(3));
-    }
-
-    #[test]
-    fn quoted_paths_are_decoded() {
-        for (quoted, path) in
-            [("/a b/k.cu", "/a b/k.cu"), ("/\\303\\274/k.cu", "/ü/k.cu"), (r#"a\\b\"c\9"#, r#"a\b"c\9"#), ("\\", "\\")]
-        {
-            assert_eq!(unescape_path(quoted), path);
-        }
     }
 
     #[test]

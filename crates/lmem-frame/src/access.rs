@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lmem_base::diagnostic::Uniformity;
 use lmem_base::source::Span;
-use nv_code::dataflow::{Flow, Root, Sources, Trip};
+use nv_code::dataflow::{Flow, Provenance, Root, TripCount};
 use nv_code::{AccessKind, SourceLine};
 
 use crate::place::Place;
@@ -26,9 +26,9 @@ pub struct ObjectKey {
 pub enum Address {
     Constant,
     /// A loop counter alone; the loop was not unrolled.
-    Counter(Trip),
+    Induction(TripCount),
     /// Data takes part.
-    Computed(Sources),
+    Computed(Provenance),
 }
 
 impl Address {
@@ -54,7 +54,7 @@ pub struct Access {
     /// What the address is computed from, or for a counter the length of its loop.
     pub(crate) origins: Origins,
     /// How the loop ends that this may be the rest of, after it was unrolled by a factor.
-    pub(crate) rest_of: Option<Trip>,
+    pub(crate) rest_of: Option<TripCount>,
     /// The PTX says `ld.volatile` or `st.volatile`.
     pub is_volatile: bool,
     /// The deepest of the instructions.
@@ -63,7 +63,7 @@ pub struct Access {
     pub places: Vec<Place>,
     /// The statement, or for a known variable its use: `window[k]`.
     pub span: Option<Span>,
-    /// The variable at the call, where the access lies in a function that was inlined there: `ring` of `ring.at(i)`.
+    /// The variable at the call, where the access lies in a function that was inlined there: `ring.at` of `ring.at(i)`.
     pub via: Option<Span>,
     /// Bytes of the index, where the variable's use has one.
     pub index: Option<Span>,
@@ -121,7 +121,7 @@ impl Access {
     pub fn class(&self) -> u8 {
         match self.address {
             Address::Constant => 0,
-            Address::Counter(_) => 1,
+            Address::Induction(_) => 1,
             Address::Computed(_) => 2,
         }
     }
@@ -183,7 +183,7 @@ pub struct RawObject {
     pub passed_to: Option<(String, usize)>,
     /// For memory of `alloca` the places of the call; its bytes are not in the frame.
     pub allocation: Option<Vec<Place>>,
-    pub contents: Contents,
+    pub stored_values: StoredValues,
 }
 
 impl RawObject {
@@ -196,7 +196,7 @@ impl RawObject {
 
 /// What is stored into an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Contents {
+pub enum StoredValues {
     /// Data of the run, or what cannot be seen.
     #[default]
     Data,
@@ -238,7 +238,7 @@ pub struct Parameter {
     pub span: Span,
 }
 
-impl Contents {
+impl StoredValues {
     /// Names the parameter by its place in the list.
     pub fn name(&mut self, parameters: &[Option<Parameter>]) {
         if let Self::Parameter(copy) = self {
@@ -248,7 +248,7 @@ impl Contents {
 }
 
 pub(crate) fn same_place(left: &Access, right: &Access) -> bool {
-    let key = |place: &Place| (place.view, place.line, place.offset);
+    let key = |place: &Place| (place.tree, place.line, place.offset);
     left.places.iter().map(key).eq(right.places.iter().map(key))
 }
 

@@ -18,18 +18,18 @@ pub struct Allocation {
 }
 
 /// What the source tells of an allocation at `places`, innermost first, and the pointer that is initialised with it.
-pub fn describe(places: &[Place], views: &SyntaxTrees<'_>) -> (Allocation, Option<Variable>) {
+pub fn describe(places: &[Place], trees: &SyntaxTrees<'_>) -> (Allocation, Option<Variable>) {
     let Some(place) = places.first() else { return (Allocation::default(), None) };
-    let view = place.view(views);
-    let call = call_range(place, views, is_alloca);
-    let Some(call) = call else { return (Allocation { span: place.span(views), size: None }, None) };
-    let size = view.text().get(call.clone()).and_then(|text| {
+    let tree = place.tree(trees);
+    let call = call_range(place, trees, is_alloca);
+    let Some(call) = call else { return (Allocation { span: place.span(trees), size: None }, None) };
+    let size = tree.text().get(call.clone()).and_then(|text| {
         let inner = text.split_once('(')?.1.strip_suffix(')')?;
         Some(inner.split_whitespace().collect::<Vec<_>>().join(" "))
     });
-    let variable = view.initialized_at(call.start).and_then(|declaration| {
+    let variable = tree.initialized_at(call.start).and_then(|declaration| {
         Some(Variable {
-            span: view.span(declaration.range.0..declaration.range.1)?,
+            span: tree.span(declaration.range.0..declaration.range.1)?,
             name: declaration.name,
             type_text: declaration.type_text,
             kind: DeclarationKind::Array,
@@ -40,7 +40,7 @@ pub fn describe(places: &[Place], views: &SyntaxTrees<'_>) -> (Allocation, Optio
             volatility: None,
         })
     });
-    (Allocation { span: view.span(call), size }, variable)
+    (Allocation { span: tree.span(call), size }, variable)
 }
 
 /// `alloca` and what it is a macro for.

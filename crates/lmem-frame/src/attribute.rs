@@ -10,7 +10,7 @@ use lmem_base::mangling::{bind, demangle, template_arguments};
 use lmem_unit::Artifacts;
 use nv_code::{KernelFacts, LocalAccess, PtxFunction, PtxVariable, PtxasLog, STACK_ALIGNMENT, UnitFacts};
 
-use crate::access::{Access, Contents, ObjectKey, RawObject};
+use crate::access::{Access, ObjectKey, RawObject, StoredValues};
 use crate::allocation;
 use crate::balance::balance;
 use crate::call_objects::Calls;
@@ -18,14 +18,14 @@ use crate::calls::{self, Sorted};
 use crate::described::describe;
 use crate::frame::{FrameObject, KernelFrame, SpillCheck, StackObjectKind};
 use crate::symbolize::name::{self, Variable};
-use crate::{contents, objects, spill};
+use crate::{objects, spill, stored_values};
 
 /// Alignment adds at most this many bytes to a frame.
 const MAX_PADDING: u64 = 15;
 
 /// Attributes all local memory of a unit to variables and calls. `flag` is a `-maxrregcount` of the compilation.
 pub fn attribute(
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
     facts: &UnitFacts,
     artifacts: &Artifacts,
     flag: Option<(u32, String)>,
@@ -33,10 +33,10 @@ pub fn attribute(
     let about = Attribution {
         facts,
         unlimited: PtxasLog::parse(&artifacts.unlimited_log),
-        views,
+        trees,
         gpu: artifacts.arch().gpu(),
         flag,
-        calls: Calls::new(facts, views),
+        calls: Calls::new(facts, trees),
     };
     let shared = PtxasLog::parse(artifacts.shared_log.as_deref().unwrap_or(""));
     let mut frames = Vec::new();
@@ -70,7 +70,7 @@ fn keep_largest(functions: &mut BTreeMap<String, KernelFrame>, mut callee: Kerne
 struct Attribution<'a> {
     facts: &'a UnitFacts,
     unlimited: PtxasLog,
-    views: &'a SyntaxTrees<'a>,
+    trees: &'a SyntaxTrees<'a>,
     gpu: &'static Gpu,
     /// A `-maxrregcount` of the compilation.
     flag: Option<(u32, String)>,
@@ -84,7 +84,7 @@ impl Attribution<'_> {
             return (KernelFrame::new(kernel), Vec::new());
         }
         let mut sorted = calls::sort(kernel, self.facts);
-        let gathered = objects::gather(kernel, &sorted.others, self.facts, self.views);
+        let gathered = objects::gather(kernel, &sorted.others, self.facts, self.trees);
         let mut accesses: BTreeMap<Option<usize>, Vec<LocalAccess>> = BTreeMap::new();
         for access in std::mem::take(&mut sorted.others) {
             accesses.entry(access.callee).or_default().push(access);
@@ -123,11 +123,11 @@ impl Attribution<'_> {
         let ptx = &self.facts.ptx;
         let function = ptx.function(&kernel.name);
         let limiting = ptx.function(&section.name);
-        let described = function.and_then(|function| describe(function, ptx, self.views));
+        let described = function.and_then(|function| describe(function, ptx, self.trees));
         let body = described.as_ref().and_then(|described| described.body.clone());
         let (span, syntax) = described.map_or((None, None), |described| (described.span, described.syntax));
         // Where the source is PTX itself, its header is the place.
-        let header = || self.views.ptx()?.line_span(*function?.lines.as_ref()?.start() as usize);
+        let header = || self.trees.ptx()?.line_span(*function?.lines.as_ref()?.start() as usize);
         let span = span.or_else(header);
         let mut frame = KernelFrame {
             span,
@@ -140,7 +140,7 @@ impl Attribution<'_> {
             ..KernelFrame::new(&kernel)
         };
         let mut incoming: Option<FrameObject> = None;
-        let mut objects = self.calls.call_objects(section, &frame, sorted.areas(index, self.facts, self.views));
+        let mut objects = self.calls.call_objects(section, &frame, sorted.areas(index, self.facts, self.trees));
         let saved = sorted.saved_bytes.get(&index).copied().unwrap_or_default();
         frame.saved = saved;
         frame.spill_check = self.check_spills(&kernel, saved);
@@ -149,7 +149,7 @@ impl Attribution<'_> {
         kernel.usage.spill_loads = kernel.usage.spill_loads.saturating_sub(saved.1);
         objects.extend(self.spilled(&kernel));
         let mut parameters =
-            function.map(|function| contents::parameters(function, self.facts, self.views)).unwrap_or_default();
+            function.map(|function| stored_values::parameters(function, self.facts, self.trees)).unwrap_or_default();
         for parameter in parameters.iter_mut().flatten() {
             let names = syntax.as_ref().map_or(&[][..], |(_, syntax)| &syntax.template_parameters);
             parameter.type_text = bind(&parameter.type_text, names, &template_arguments(&frame.name));
@@ -161,7 +161,7 @@ impl Attribution<'_> {
                 incoming = incoming.or_else(|| self.calls.incoming(&raw)).filter(|_| kernel.usage.stack_frame == 0);
                 continue;
             }
-            raw.contents.name(&parameters);
+            raw.stored_values.name(&parameters);
             objects.push(self.variable_object(key, raw, named, function, &frame));
         }
         if objects.is_empty() {
@@ -185,7 +185,7 @@ impl Attribution<'_> {
     fn parameter(&self, key: &ObjectKey) -> Option<Variable> {
         let function = self.facts.ptx.function(&key.function)?;
         let variable = function.local_variables.get(key.variable)?;
-        let parameters = contents::parameters(function, self.facts, self.views);
+        let parameters = stored_values::parameters(function, self.facts, self.trees);
         let parameter = parameters.into_iter().nth(variable.parameter?)??;
         Some(Variable {
             name: parameter.name,
@@ -201,7 +201,7 @@ impl Attribution<'_> {
     }
 
     fn spilled(&self, kernel: &KernelFacts) -> Option<FrameObject> {
-        let spills = spill::spills(kernel, self.facts, self.views)?;
+        let spills = spill::spills(kernel, self.facts, self.trees)?;
         let bytes = spills.slot_bytes;
         Some(FrameObject::new(StackObjectKind::Spills(Box::new(spills)), bytes))
     }
@@ -216,7 +216,7 @@ impl Attribution<'_> {
         let are_named: Vec<bool> = objects.iter().map(|(key, raw)| has_name(key, raw)).collect();
         let of_source = objects.iter_mut().zip(&are_named).filter(|(_, is_named)| **is_named);
         let mut of_source: Vec<&mut RawObject> = of_source.map(|((_, raw), _)| raw).collect();
-        let mut names = name::name_all(&mut of_source, self.views).into_iter();
+        let mut names = name::name_all(&mut of_source, self.trees).into_iter();
         let all = objects.iter().zip(&are_named);
         all.map(|((key, _), is_named)| if *is_named { names.next().flatten() } else { self.parameter(key) }).collect()
     }
@@ -229,7 +229,7 @@ impl Attribution<'_> {
         function: Option<&PtxFunction>,
         frame: &KernelFrame,
     ) -> FrameObject {
-        let allocation = raw.allocation.as_deref().map(|places| allocation::describe(places, self.views));
+        let allocation = raw.allocation.as_deref().map(|places| allocation::describe(places, self.trees));
         let is_own = function.is_some_and(|function| *function.name == *key.function);
         let owner = demangle(&key.function);
         let (kind, mut variable) = match allocation {
@@ -239,7 +239,7 @@ impl Attribution<'_> {
         if self.facts.is_without_log {
             // Its lines have no columns: what a line takes from a parameter, such as a pointer in a structure, may only
             // stand beside the array.
-            let is_copy = matches!(raw.contents, Contents::Parameter(_));
+            let is_copy = matches!(raw.stored_values, StoredValues::Parameter(_));
             let is_beside = |it: &Variable| !is_copy && it.is_parameter && it.bytes.is_none() && it.name.contains('.');
             variable = variable.filter(|variable| !is_beside(variable));
         }
@@ -248,7 +248,7 @@ impl Attribution<'_> {
                 .facts
                 .ptx
                 .function(&key.function)
-                .and_then(|function| describe(function, &self.facts.ptx, self.views));
+                .and_then(|function| describe(function, &self.facts.ptx, self.trees));
             let parameters = described.and_then(|described| Some(described.syntax?.1.template_parameters));
             variable.type_text = bind(
                 &variable.type_text,
@@ -260,7 +260,7 @@ impl Attribution<'_> {
             key: Some(key),
             is_library: raw.is_library,
             argument_of: raw.passed_to,
-            contents: raw.contents,
+            stored_values: raw.stored_values,
             variable,
             accesses: raw.accesses,
             escapes: raw.escapes,

@@ -3,7 +3,7 @@
 use cuda_syntax::SyntaxTrees;
 use lmem_base::mangling::{demangle, without_copy_number};
 use lmem_base::source::Span;
-use nv_code::dataflow::{Circle, Circles, callee as called_name};
+use nv_code::dataflow::{CallCycle, CallCycles, callee as called_name};
 use nv_code::{Instruction, KernelFacts, UnitFacts};
 use ptx_syntax::{Modifier, Opcode};
 
@@ -15,18 +15,18 @@ use crate::frame::{FrameObject, KernelFrame, Recursion, StackObjectKind};
 /// The calls of one unit, and its source.
 pub struct Calls<'a> {
     pub facts: &'a UnitFacts,
-    pub views: &'a SyntaxTrees<'a>,
-    circles: Circles,
+    pub trees: &'a SyntaxTrees<'a>,
+    cycles: CallCycles,
 }
 
 impl<'a> Calls<'a> {
-    pub fn new(facts: &'a UnitFacts, views: &'a SyntaxTrees<'a>) -> Self {
-        Self { facts, views, circles: Circles::new(&facts.ptx) }
+    pub fn new(facts: &'a UnitFacts, trees: &'a SyntaxTrees<'a>) -> Self {
+        Self { facts, trees, cycles: CallCycles::new(&facts.ptx) }
     }
 
     /// Whether a kernel gets into a recursion.
     pub fn has_recursion(&self, kernel: &str) -> bool {
-        !self.circles.reached_from(kernel).is_empty()
+        !self.cycles.reached_from(kernel).is_empty()
     }
 
     /// What calls put into the frame, and the recursions that it starts.
@@ -38,15 +38,15 @@ impl<'a> Calls<'a> {
     ) -> Vec<FrameObject> {
         // What lies in the frames of callers is said there, and here only where nothing else is.
         let is_said = |area: &CallArea| match area.kind {
-            CallAreaKind::Incoming { .. } => frame.usage.stack_frame > 0,
+            CallAreaKind::IncomingArguments { .. } => frame.usage.stack_frame > 0,
             // Where functions save registers, that some routine does so too is no news.
-            CallAreaKind::Routine { .. } => frame.usage.stack_frame > 0 || !kernel.callees.is_empty(),
-            CallAreaKind::Saved { .. } | CallAreaKind::Passed { .. } => false,
+            CallAreaKind::RuntimeRoutine { .. } => frame.usage.stack_frame > 0 || !kernel.callees.is_empty(),
+            CallAreaKind::CalleeSaved { .. } | CallAreaKind::OutgoingArguments { .. } => false,
         };
         let areas = areas.into_iter().filter(|(area, _)| !is_said(area)).map(|(mut area, bytes)| {
             let callee = area.callees.first().and_then(|name| self.facts.ptx.function(name.as_deref()?));
-            area.callee_span = callee.and_then(|callee| describe(callee, &self.facts.ptx, self.views)?.span);
-            if matches!(area.kind, CallAreaKind::Routine { .. }) {
+            area.callee_span = callee.and_then(|callee| describe(callee, &self.facts.ptx, self.trees)?.span);
+            if matches!(area.kind, CallAreaKind::RuntimeRoutine { .. }) {
                 area.calls.extend(self.first_slow_instruction(kernel));
             }
             // A function of the library has no lines: its caller's stand for it.
@@ -71,7 +71,7 @@ impl<'a> Calls<'a> {
             return None;
         }
         let area = CallArea {
-            kind: CallAreaKind::Incoming { bytes: raw.bytes },
+            kind: CallAreaKind::IncomingArguments { bytes: raw.bytes },
             callees: Vec::new(),
             calls: Vec::new(),
             callee_span: None,
@@ -93,7 +93,7 @@ impl<'a> Calls<'a> {
                     && !instruction.has(Modifier::Approx)
             };
             let mut slow = function.instructions.iter().enumerate().filter(|(_, instruction)| is_slow(instruction));
-            slow.find_map(|(index, _)| calls::call_span(function, index, self.facts, self.views))
+            slow.find_map(|(index, _)| calls::call_span(function, index, self.facts, self.trees))
         })
     }
 
@@ -102,13 +102,13 @@ impl<'a> Calls<'a> {
         self.facts.ptx.functions.iter().find_map(|function| {
             let calls = function.instructions.iter().enumerate();
             let mut calls = calls.filter(|(_, call)| called_name(call) == Some(callee));
-            calls.find_map(|(index, _)| calls::call_span(function, index, self.facts, self.views))
+            calls.find_map(|(index, _)| calls::call_span(function, index, self.facts, self.trees))
         })
     }
 
     pub fn recursion_of(&self, function: &str) -> Option<Recursion> {
         let name = without_copy_number(function).unwrap_or(function);
-        self.circles.of(name).or_else(|| self.circles.of(function)).map(|circle| self.recursion(circle))
+        self.cycles.of(name).or_else(|| self.cycles.of(function)).map(|cycle| self.recursion(cycle))
     }
 
     /// Recursions that a kernel gets into, where the machine code has a function that saves registers for them.
@@ -121,21 +121,21 @@ impl<'a> Calls<'a> {
                 own || section.callees.iter().any(|callee| is_function(name, &callee.name))
             })
         };
-        let circles = self.circles.reached_from(kernel).into_iter();
-        circles.filter(|circle| circle.functions.iter().any(has_frame)).map(|circle| self.recursion(&circle)).collect()
+        let cycles = self.cycles.reached_from(kernel).into_iter();
+        cycles.filter(|cycle| cycle.functions.iter().any(has_frame)).map(|cycle| self.recursion(&cycle)).collect()
     }
 
-    fn recursion(&self, circle: &Circle) -> Recursion {
-        let first = circle.functions.first().and_then(|name| self.facts.ptx.function(name));
+    fn recursion(&self, cycle: &CallCycle) -> Recursion {
+        let first = cycle.functions.first().and_then(|name| self.facts.ptx.function(name));
         let mut closing: Vec<Span> = Vec::new();
-        for (function, call) in &circle.closing {
+        for (function, call) in &cycle.closing {
             let function = self.facts.ptx.function(function);
-            let span = function.and_then(|function| calls::call_span(function, *call, self.facts, self.views));
+            let span = function.and_then(|function| calls::call_span(function, *call, self.facts, self.trees));
             closing.extend(span.filter(|span| !closing.contains(span)));
         }
         Recursion {
-            functions: circle.functions.iter().map(|name| demangle(name)).collect(),
-            span: first.and_then(|function| describe(function, &self.facts.ptx, self.views)?.span),
+            functions: cycle.functions.iter().map(|name| demangle(name)).collect(),
+            span: first.and_then(|function| describe(function, &self.facts.ptx, self.trees)?.span),
             closing,
         }
     }

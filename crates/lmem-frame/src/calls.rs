@@ -38,13 +38,13 @@ pub struct CallArea {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CallAreaKind {
     /// So many registers, which callers expect to find as they left them.
-    Saved { registers: u64 },
+    CalleeSaved { registers: u64 },
     /// Bytes of what the function passes to others, and of what they return.
-    Passed { arguments: u64, result: u64 },
+    OutgoingArguments { arguments: u64, result: u64 },
     /// So many bytes of what its callers pass in their own frames; no bytes of this frame.
-    Incoming { bytes: u64 },
+    IncomingArguments { bytes: u64 },
     /// So many bytes that ptxas's own code for an instruction saves, in a frame that ptxas does not report.
-    Routine { bytes: u64 },
+    RuntimeRoutine { bytes: u64 },
 }
 
 /// An area before it is known where in the source it belongs.
@@ -121,31 +121,31 @@ impl Sorted {
     }
 
     /// The areas of one frame with their bytes.
-    pub fn areas(&self, frame: Option<usize>, unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Vec<(CallArea, u64)> {
+    pub fn areas(&self, frame: Option<usize>, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Vec<(CallArea, u64)> {
         let raw = |kind| self.areas.get(&(frame, kind));
         let saved = raw(RoleKind::Save).map(|raw| {
-            let kind = CallAreaKind::Saved { registers: raw.registers.len() as u64 };
-            (area(kind, &[raw], unit, views), raw.slots.len() as u64)
+            let kind = CallAreaKind::CalleeSaved { registers: raw.registers.len() as u64 };
+            (area(kind, &[raw], unit, trees), raw.slots.len() as u64)
         });
         let passed: Vec<&RawArea> = [RoleKind::Argument, RoleKind::Result].into_iter().filter_map(raw).collect();
         let passed = (!passed.is_empty()).then(|| {
             let arguments = raw(RoleKind::Argument).map_or(0, argument_bytes);
             let result = raw(RoleKind::Result).map_or(0, |raw| returned_bytes(raw, unit));
-            (area(CallAreaKind::Passed { arguments, result }, &passed, unit, views), arguments + result)
+            (area(CallAreaKind::OutgoingArguments { arguments, result }, &passed, unit, trees), arguments + result)
         });
         let incoming = raw(RoleKind::Incoming).map(|raw| {
-            let kind = CallAreaKind::Incoming { bytes: raw.slots.len() as u64 };
-            (area(kind, &[raw], unit, views), 0)
+            let kind = CallAreaKind::IncomingArguments { bytes: raw.slots.len() as u64 };
+            (area(kind, &[raw], unit, trees), 0)
         });
         let routine = raw(RoleKind::Routine).map(|raw| {
-            let kind = CallAreaKind::Routine { bytes: raw.slots.len() as u64 };
-            (area(kind, &[raw], unit, views), 0)
+            let kind = CallAreaKind::RuntimeRoutine { bytes: raw.slots.len() as u64 };
+            (area(kind, &[raw], unit, trees), 0)
         });
         saved.into_iter().chain(passed).chain(incoming).chain(routine).collect()
     }
 }
 
-fn area(kind: CallAreaKind, raw: &[&RawArea], unit: &UnitFacts, views: &SyntaxTrees<'_>) -> CallArea {
+fn area(kind: CallAreaKind, raw: &[&RawArea], unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> CallArea {
     let mut ends: BTreeMap<&(String, usize), i64> = BTreeMap::new();
     for (call, end) in raw.iter().flat_map(|raw| &raw.calls) {
         let known = ends.entry(call).or_insert(*end);
@@ -161,7 +161,7 @@ fn area(kind: CallAreaKind, raw: &[&RawArea], unit: &UnitFacts, views: &SyntaxTr
         if !callees.contains(&name) {
             callees.push(name);
         }
-        let span = call_span(function, *call, unit, views);
+        let span = call_span(function, *call, unit, trees);
         calls.extend(span.filter(|span| !calls.contains(span)));
     }
     CallArea {
@@ -190,19 +190,19 @@ fn returned_bytes(raw: &RawArea, unit: &UnitFacts) -> u64 {
 }
 
 /// The call in the user's files that an instruction stands for; the statement where the call cannot be told.
-pub fn call_span(function: &PtxFunction, call: usize, unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Option<Span> {
+pub fn call_span(function: &PtxFunction, call: usize, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Option<Span> {
     let instruction = function.instructions.get(call)?;
-    let places = places(views, &unit.ptx, function, instruction.location);
+    let places = places(trees, &unit.ptx, function, instruction.location);
     let place = places.first()?;
     let name = callee(instruction).map(demangle);
-    let range = name.and_then(|name| call_range(place, views, |called| last_name(called) == last_name(&name)));
-    range.and_then(|range| place.view(views).span(range)).or_else(|| place.span(views))
+    let range = name.and_then(|name| call_range(place, trees, |called| last_name(called) == last_name(&name)));
+    range.and_then(|range| place.tree(trees).span(range)).or_else(|| place.span(trees))
 }
 
 /// The call of a function at a place. Of several on one line it is that at the compiler's column, or the next one.
-pub fn call_range(place: &Place, views: &SyntaxTrees<'_>, is_function: impl Fn(&str) -> bool) -> Option<Range<usize>> {
-    let region = place.view(views).region(place.offset)?;
-    let calls = place.view(views).calls(region).into_iter().filter(|(name, _)| is_function(name));
+pub fn call_range(place: &Place, trees: &SyntaxTrees<'_>, is_function: impl Fn(&str) -> bool) -> Option<Range<usize>> {
+    let region = place.tree(trees).region(place.offset)?;
+    let calls = place.tree(trees).calls(region).into_iter().filter(|(name, _)| is_function(name));
     let calls: Vec<Range<usize>> = calls.map(|(_, range)| range).collect();
     let holding = calls.iter().filter(|range| range.contains(&place.offset)).max_by_key(|range| range.start);
     let next = || calls.iter().find(|range| range.start >= place.offset);

@@ -18,26 +18,26 @@ pub struct Described {
 }
 
 /// Finds a function's own lines in the source.
-pub fn describe(function: &PtxFunction, module: &PtxModule, views: &SyntaxTrees<'_>) -> Option<Described> {
+pub fn describe(function: &PtxFunction, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<Described> {
     let location = function.locations.iter().find(|location| location.inlined_at.is_none() && location.line > 0)?;
-    let (view, line) = views.locate(module.files.get(&location.file)?, location.line)?;
-    let view = views.tree(view);
-    let range = view.line_range(line as usize)?;
-    let syntax = view
+    let (tree, line) = trees.locate(module.files.get(&location.file)?, location.line)?;
+    let tree = trees.tree(tree);
+    let range = tree.line_range(line as usize)?;
+    let syntax = tree
         .function_at(range.end.saturating_sub(1).max(range.start))
-        .or_else(|| view.function_at(view.offset(line, 0)?))
+        .or_else(|| tree.function_at(tree.offset(line, 0)?))
         // A method whose structure is on the same line: its first instruction lies inside.
         .or_else(|| {
             let own = |inner: &&Location| inner.inlined_at.is_none() && inner.column > 0 && inner.file == location.file;
             let inner = function.locations.iter().find(own)?;
-            let (_, line) = views.locate(module.files.get(&inner.file)?, inner.line)?;
-            view.function_at(view.offset(line, inner.column)?)
+            let (_, line) = trees.locate(module.files.get(&inner.file)?, inner.line)?;
+            tree.function_at(tree.offset(line, inner.column)?)
         });
     let span =
-        syntax.as_ref().and_then(|syntax| view.span(syntax.name.clone())).or_else(|| view.line_span(line as usize));
-    let body = syntax.as_ref().and_then(|syntax| view.span(syntax.body?..syntax.body? + 1));
+        syntax.as_ref().and_then(|syntax| tree.span(syntax.name.clone())).or_else(|| tree.line_span(line as usize));
+    let body = syntax.as_ref().and_then(|syntax| tree.span(syntax.body?..syntax.body? + 1));
     let syntax = syntax.map(|syntax| {
-        let span = |range: &Option<Range<usize>>| range.clone().and_then(|range| view.span(range));
+        let span = |range: &Option<Range<usize>>| range.clone().and_then(|range| tree.span(range));
         let bounds =
             LaunchBounds { span: span(&syntax.launch_bounds), max_registers_span: span(&syntax.max_registers) };
         (bounds, syntax)

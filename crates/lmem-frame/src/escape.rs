@@ -136,7 +136,7 @@ pub fn gather(
     module: &PtxModule,
     flows: &HashMap<&str, Flow<'_>>,
     calls: &CallSites,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
     objects: &mut BTreeMap<ObjectKey, RawObject>,
 ) {
     let mut names: Vec<&&str> = flows.keys().collect();
@@ -148,8 +148,8 @@ pub fn gather(
         for Leaving { register, at, kind, location, argument } in leaving(flow) {
             let roots = flow.register_pointer(register, at).roots;
             for key in owners(flow, &roots, calls, flows) {
-                let places = places(views, module, flow.function, location);
-                let span = places.first().and_then(|place| place.span(views));
+                let places = places(trees, module, flow.function, location);
+                let span = places.first().and_then(|place| place.span(trees));
                 let key_function = key.function.clone();
                 let object = objects.entry(key).or_default();
                 let is_external = matches!(&kind, EscapeKind::Call(name) if module.function(name).is_none());
@@ -222,4 +222,95 @@ fn leaving_through(at: usize, instruction: &Instruction) -> Vec<Leaving> {
         .into_iter()
         .map(|register| Leaving { register, at, kind: kind.clone(), location, argument: None })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use cuda_syntax::Example;
+
+    use super::*;
+
+    /// A kernel with an object of 32 bytes whose address is in `%rd1`, and functions that it may call.
+    fn module(body: &str, functions: &str) -> PtxModule {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.extern .func outside (.param .b64 p);\n{functions}\n\
+             .visible .entry k(\n.param .u64 k_param_0\n)\n{{\n.local .align 16 .b8 __local_depot0[32];\n\
+             mov.u64 %SPL, __local_depot0;\ncvta.local.u64 %SP, %SPL;\nadd.u64 %rd1, %SP, 0;\nadd.u64 %rd2, %SPL, 0;\n\
+             {body}\nret;\n}}\n"
+        );
+        PtxModule::parse(&text).unwrap()
+    }
+
+    fn call(name: &str) -> String {
+        format!("{{\n.param .b64 param0;\nst.param.b64 [param0], %rd1;\ncall.uni {name}, (param0);\n}}")
+    }
+
+    /// How the addresses of objects leave, by owner: `k:0` is the object at the start of the kernel's.
+    fn escapes(body: &str, functions: &str) -> Vec<(String, Vec<EscapeKind>)> {
+        let module = module(body, functions);
+        let reached = reachable(&module, std::iter::once("k"));
+        let flows: HashMap<&str, Flow<'_>> =
+            reached.iter().map(|function| (&*function.name, Flow::new(function))).collect();
+        let example = Example::new("");
+        let mut objects = BTreeMap::new();
+        gather(&module, &flows, &CallSites::new(&flows), &example.trees(), &mut objects);
+        let kinds = |object: &RawObject| object.escapes.iter().map(|escape| escape.kind.clone()).collect();
+        objects.iter().map(|(key, object)| (format!("{}:{}", key.function, key.offset), kinds(object))).collect()
+    }
+
+    fn of_kernel(kinds: Vec<EscapeKind>) -> Vec<(String, Vec<EscapeKind>)> {
+        vec![("k:0".to_string(), kinds)]
+    }
+
+    #[test]
+    fn an_argument_of_a_call_leaves() {
+        assert_eq!(escapes(&call("outside"), ""), of_kernel(vec![EscapeKind::Call("outside".into())]));
+        let indirect = "{\n.param .b64 param0;\nst.param.b64 [param0], %rd1;\ncall (), %rd9, (param0), prototype_0;\n}";
+        assert_eq!(escapes(indirect, ""), of_kernel(vec![EscapeKind::IndirectCall]));
+    }
+
+    #[test]
+    fn an_address_that_is_stored_leaves_and_a_value_that_is_stored_does_not() {
+        assert_eq!(escapes("st.global.u64 [%rd9], %rd1;", ""), of_kernel(vec![EscapeKind::Stored]));
+        assert_eq!(escapes("st.local.u32 [%rd2], %r1;\nld.local.u32 %r2, [%rd2];", ""), []);
+        // 32 bits hold no address.
+        assert_eq!(escapes("cvt.u32.u64 %r1, %rd1;\nst.global.u32 [%rd9], %r1;", ""), []);
+    }
+
+    #[test]
+    fn instructions_on_any_memory_are_named() {
+        let found = escapes("ld.u32 %r1, [%rd1];", "");
+        assert_eq!(found, of_kernel(vec![EscapeKind::Generic("ld.u32".into())]));
+    }
+
+    #[test]
+    fn what_a_callee_hands_on_counts_for_the_object_of_the_caller() {
+        let inner = "\n.func inner(\n.param .b64 inner_param_0\n)\n{\nld.param.u64 %rd1, [inner_param_0];\n\
+                     st.global.u64 [%rd9], %rd1;\nret;\n}\n";
+        let kinds = vec![EscapeKind::Call("inner".into()), EscapeKind::Stored];
+        assert_eq!(escapes(&call("inner"), inner), of_kernel(kinds));
+    }
+
+    #[test]
+    fn functions_that_call_themselves_are_followed_once() {
+        let own = "\n.func inner(\n.param .b64 inner_param_0\n)\n{\nld.param.u64 %rd1, [inner_param_0];\n\
+                   {\n.param .b64 param0;\nst.param.b64 [param0], %rd1;\ncall.uni inner, (param0);\n}\nret;\n}\n";
+        assert_eq!(escapes(&call("inner"), own), of_kernel(vec![EscapeKind::Call("inner".into())]));
+    }
+
+    #[test]
+    fn only_what_is_called_is_reached() {
+        let functions = "\n.func used()\n{\nret;\n}\n.func unused()\n{\ncall.uni used;\nret;\n}\n";
+        let module = module("call.uni used;", functions);
+        let names: Vec<&str> =
+            reachable(&module, std::iter::once("k")).iter().map(|function| &*function.name).collect();
+        assert_eq!(names, ["k", "used"]);
+    }
+
+    #[test]
+    fn objects_start_where_addresses_are_made() {
+        let module = module("add.u64 %rd3, %SPL, 16;\nadd.u64 %rd4, %rd3, 4;", "");
+        let flow = Flow::new(module.function("k").unwrap());
+        assert_eq!(object_starts(&flow), BTreeSet::from([(0, 0), (0, 16)]));
+    }
 }

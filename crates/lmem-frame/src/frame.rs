@@ -8,7 +8,7 @@ use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use nv_code::KernelFacts;
 
-use crate::access::{Access, Contents, Escape, ObjectKey};
+use crate::access::{Access, Escape, ObjectKey, StoredValues};
 use crate::allocation::Allocation;
 use crate::calls::CallArea;
 use crate::spill::{Limit, Spills};
@@ -51,7 +51,7 @@ pub struct KernelFrame {
     pub spill_check: Option<SpillCheck>,
 }
 
-/// Functions that call each other in a circle.
+/// Functions that call each other in a cycle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recursion {
     /// Demangled, the one that is entered first.
@@ -95,8 +95,9 @@ pub struct FrameObject {
     pub padding: u64,
     pub variable: Option<Variable>,
     pub accesses: Vec<Access>,
-    pub escapes: Vec<Escape>,
-    pub contents: Contents,
+    // Naming works with these two, so that they are known before any lint asks.
+    pub(crate) escapes: Vec<Escape>,
+    pub(crate) stored_values: StoredValues,
     /// All that is loaded from it is an argument of this call: function and instruction.
     pub(crate) argument_of: Option<(String, usize)>,
     /// Demangled name of the function that owns it, where that is not the kernel itself.
@@ -175,11 +176,21 @@ impl FrameObject {
             variable: None,
             accesses: Vec::new(),
             escapes: Vec::new(),
-            contents: Contents::default(),
+            stored_values: StoredValues::default(),
             argument_of: None,
             function: None,
             is_library: false,
         }
+    }
+
+    /// The places where its address leaves the function that owns it.
+    pub fn escapes(&self) -> &[Escape] {
+        &self.escapes
+    }
+
+    /// What is written into it: constants, a kernel parameter, or data of the run.
+    pub fn stored_values(&self) -> &StoredValues {
+        &self.stored_values
     }
 
     /// The access to blame: the one with the run-time index, deepest and most frequent.

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::Declaration;
-use nv_code::dataflow::{Flow, Sources, Trip, registers};
+use nv_code::dataflow::{Flow, Provenance, TripCount, registers};
 use nv_code::{Instruction, KernelFacts, LocalAccess, PtxModule, UnitFacts};
 use ptx_syntax::{Modifier, Opcode, Operand};
 
 use super::access::{Access, Address, ObjectKey, RawObject, same_place};
 use super::escape::{self, CallSites};
-use super::{contents, remainder};
+use super::{stored_values, unroll_remainder};
 use crate::place::{Place, places, places_of_lines};
-use crate::symbolize::passed;
+use crate::symbolize::byval_copies;
 
 /// Functions of the math library call each other; more levels than this are none of it.
 const MAX_LIBRARY_LEVELS: usize = 8;
@@ -28,7 +28,7 @@ pub struct Objects {
 }
 
 /// Sorts accesses of a kernel and its callees by object. Spills are not among them.
-pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Objects {
+pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Objects {
     let module = &unit.ptx;
     // Callees that are called through pointers are not reached by name.
     let roots = std::iter::once(kernel.name.as_str()).chain(kernel.callees.iter().map(|callee| callee.name.as_str()));
@@ -37,23 +37,23 @@ pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, 
         reachable.iter().map(|function| (&*function.name, Flow::new(function))).collect();
     let calls = CallSites::new(&flows);
     let mut objects = Objects::default();
-    escape::gather(module, &flows, &calls, views, &mut objects.objects);
+    escape::gather(module, &flows, &calls, trees, &mut objects.objects);
     let layout: HashMap<&str, BTreeSet<(usize, u64)>> =
         flows.iter().map(|(name, flow)| (*name, escape::object_starts(flow))).collect();
     let library = LibraryValues::default();
     for access in accesses.iter().filter(|access| !is_spill(access, unit)) {
-        place_access(access, module, &flows, &calls, &library, views, &mut objects);
+        place_access(access, module, &flows, &calls, &library, trees, &mut objects);
     }
     for (key, object) in &mut objects.objects {
         object.bytes = object_bytes(key, &flows, &layout);
-        object.allocation = allocation_places(key, &flows, module, views);
+        object.allocation = allocation_places(key, &flows, module, trees);
         object.accesses = merge(std::mem::take(&mut object.accesses));
     }
-    join_elements(&mut objects.objects, views);
+    join_elements(&mut objects.objects, trees);
     tell_choices(&mut objects.objects);
-    passed::fill(&flows, &mut objects.objects);
-    remainder::mark(&mut objects.objects);
-    contents::fill(module, &flows, &calls, views, &mut objects.objects);
+    byval_copies::fill(&flows, &mut objects.objects);
+    unroll_remainder::mark(&mut objects.objects);
+    stored_values::fill(module, &flows, &calls, trees, &mut objects.objects);
     objects.stray.values_mut().for_each(|stray| *stray = merge(std::mem::take(stray)));
     objects
 }
@@ -77,7 +77,7 @@ fn place_access(
     flows: &HashMap<&str, Flow<'_>>,
     calls: &CallSites,
     library: &LibraryValues,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
     objects: &mut Objects,
 ) {
     let found = access.ptx_line.and_then(|line| {
@@ -87,15 +87,15 @@ fn place_access(
         Some((flow, index))
     });
     let Some((flow, index)) = found else {
-        let stray = new_access(access, Address::Constant, places_of_lines(views, &access.source), views);
+        let stray = new_access(access, Address::Constant, places_of_lines(trees, &access.source), trees);
         return objects.stray.entry(access.callee).or_default().push(stray);
     };
     let instruction = &flow.function.instructions[index];
-    let mut places = places(views, module, flow.function, instruction.location);
-    if let (true, Some(view)) = (places.is_empty(), views.ptx_id()) {
+    let mut places = places(trees, module, flow.function, instruction.location);
+    if let (true, Some(tree)) = (places.is_empty(), trees.ptx_id()) {
         let line = instruction.first_line;
-        places.extend(views.tree(view).offset(line, 0).map(|offset| Place {
-            view,
+        places.extend(trees.tree(tree).offset(line, 0).map(|offset| Place {
+            tree,
             line,
             offset,
             function: None,
@@ -103,43 +103,43 @@ fn place_access(
         }));
     }
     if places.is_empty() {
-        places = places_of_value(flow, index, module, views);
+        places = places_of_value(flow, index, module, trees);
     }
     if places.is_empty() {
         places = match flow.function.locations.is_empty() {
-            true => places_of_calls(&flow.function.name, module, flows, calls, views),
-            false => places_of_lines(views, &access.source),
+            true => places_of_calls(&flow.function.name, module, flows, calls, trees),
+            false => places_of_lines(trees, &access.source),
         };
     }
     let is_memory = matches!(instruction.opcode(), Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red);
     let Some(address) = instruction.address().filter(|_| is_memory) else {
-        let stray = new_access(access, Address::Constant, places, views);
+        let stray = new_access(access, Address::Constant, places, trees);
         return objects.stray.entry(access.callee).or_default().push(stray);
     };
     let pointer = flow.pointer(address, index);
-    let kind = match (pointer.index.is_data(), pointer.index.counter) {
+    let kind = match (pointer.index.is_data(), pointer.index.induction) {
         (true, _) => Address::Computed(pointer.index.clone()),
         // `i % 8` walks the array more than once: unrolling alone does not make it constant.
         (false, true) => match flow.trip(&pointer.index, index) {
-            Trip::RunTime if pointer.index.counter_is_changed => Address::Computed(pointer.index.clone()),
-            trip => Address::Counter(trip),
+            TripCount::RunTime if pointer.index.induction_is_changed => Address::Computed(pointer.index.clone()),
+            trip => Address::Induction(trip),
         },
         // Elements of one array until it turns out that they are several objects.
-        (false, false) if pointer.is_chosen => Address::Computed(Sources::chosen(pointer.index.divergent)),
+        (false, false) if pointer.is_chosen => Address::Computed(Provenance::chosen(pointer.index.divergent)),
         (false, false) => Address::Constant,
     };
     let keys = escape::owners(flow, &pointer.roots, calls, flows);
     let callee = access.callee;
     let origins = match &kind {
         Address::Constant => Some(BTreeSet::new()),
-        Address::Counter(_) => remainder::origins_of_lengths(flow, &pointer.index, index),
-        Address::Computed(_) => remainder::origins_of_address(flow, address, index),
+        Address::Induction(_) => unroll_remainder::origins_of_lengths(flow, &pointer.index, index),
+        Address::Computed(_) => unroll_remainder::origins_of_address(flow, address, index),
     };
-    let mut access = new_access(access, kind, places, views);
+    let mut access = new_access(access, kind, places, trees);
     access.origins = origins;
     access.elements.extend(instruction.element_bytes());
     access.is_volatile = instruction.has(Modifier::Volatile);
-    if pointer.is_chosen && !pointer.index.is_data() && !pointer.index.counter {
+    if pointer.is_chosen && !pointer.index.is_data() && !pointer.index.induction {
         access.choice = keys.iter().cloned().collect();
     }
     if keys.is_empty() {
@@ -193,16 +193,16 @@ fn allocation_places(
     key: &ObjectKey,
     flows: &HashMap<&str, Flow<'_>>,
     module: &PtxModule,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
 ) -> Option<Vec<Place>> {
     let function = flows.get(key.function.as_str())?.function;
     let instruction = function.instructions.get(function.local_variables.get(key.variable)?.allocated_by?)?;
-    Some(places(views, module, function, instruction.location))
+    Some(places(trees, module, function, instruction.location))
 }
 
 /// Code that was moved out of a loop has no line: a load then stands for what uses its value first, a store for what
 /// made it.
-fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, views: &SyntaxTrees<'_>) -> Vec<Place> {
+fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Vec<Place> {
     let all = &flow.function.instructions;
     let others: BTreeSet<usize> = match all[index].opcode() {
         Opcode::Ld => {
@@ -214,11 +214,11 @@ fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, views: &Sy
         Opcode::St => {
             let values = all[index].operands.get(1).into_iter().flat_map(registers);
             let first = values.flat_map(|value| flow.definitions(value, index).to_vec());
-            return first_places(first, flow, module, views);
+            return first_places(first, flow, module, trees);
         }
         _ => BTreeSet::new(),
     };
-    first_places(others.into_iter(), flow, module, views)
+    first_places(others.into_iter(), flow, module, trees)
 }
 
 /// The places of the first of some instructions that has any.
@@ -226,10 +226,10 @@ fn first_places(
     instructions: impl Iterator<Item = usize>,
     flow: &Flow<'_>,
     module: &PtxModule,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
 ) -> Vec<Place> {
     let all = &flow.function.instructions;
-    let mut found = instructions.map(|at| places(views, module, flow.function, all[at].location));
+    let mut found = instructions.map(|at| places(trees, module, flow.function, all[at].location));
     found.find(|places| !places.is_empty()).unwrap_or_default()
 }
 
@@ -240,7 +240,7 @@ fn places_of_calls(
     module: &PtxModule,
     flows: &HashMap<&str, Flow<'_>>,
     calls: &CallSites,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
 ) -> Vec<Place> {
     // A library function may be called by another one.
     let mut callee = callee;
@@ -248,19 +248,19 @@ fn places_of_calls(
         let Some((caller, call)) = calls.of(callee).first() else { break };
         let Some(flow) = flows.get(caller.as_str()) else { break };
         if !flow.function.locations.is_empty() {
-            return places(views, module, flow.function, flow.function.instructions[call.instruction].location);
+            return places(trees, module, flow.function, flow.function.instructions[call.instruction].location);
         }
         callee = caller;
     }
     Vec::new()
 }
 
-fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>, views: &SyntaxTrees<'_>) -> Access {
+fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>, trees: &SyntaxTrees<'_>) -> Access {
     Access {
         width: access.instruction.bytes,
         loop_depth: access.loop_depth,
         loop_lines: access.loop_lines.clone(),
-        span: places.first().and_then(|place| place.span(views)),
+        span: places.first().and_then(|place| place.span(trees)),
         ..Access::new(access.instruction.kind, address, places)
     }
 }
@@ -296,12 +296,12 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
 
 /// Puts together what only looks like several objects: the compiler may name elements of one array by their own
 /// distance from the frame pointer, as it names objects.
-fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, views: &SyntaxTrees<'_>) {
+fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, trees: &SyntaxTrees<'_>) {
     let keys: Vec<ObjectKey> = objects.keys().cloned().collect();
     let mut index = 0;
     while let Some(key) = keys.get(index) {
         index += 1;
-        let declaration = objects.get(key).and_then(|object| crate::symbolize::name::declared(object, views));
+        let declaration = objects.get(key).and_then(|object| crate::symbolize::name::declared(object, trees));
         let Some(wanted) = objects
             .get(key)
             .and_then(|object| wanted_bytes(object, declaration.as_ref(), key, &keys[index..], objects))
@@ -311,7 +311,7 @@ fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, views: &SyntaxTre
         // The compiler may take a structure apart, and put something else between its members.
         let may_be_apart = declaration.as_ref().is_some_and(|declaration| !declaration.members.is_empty());
         let is_same = |next: &ObjectKey, objects: &BTreeMap<ObjectKey, RawObject>| {
-            let other = objects.get(next).and_then(|object| crate::symbolize::name::declared(object, views));
+            let other = objects.get(next).and_then(|object| crate::symbolize::name::declared(object, trees));
             !may_be_apart || other == declaration
         };
         while let Some(next) = keys.get(index).filter(|next| is_part(next, key, wanted) && is_same(next, objects)) {
@@ -408,7 +408,7 @@ pub mod tests {
 
     /// An access at a computed address.
     fn computed<Divergent: Into<Option<bool>>>(divergent: Divergent) -> Access {
-        Access { address: Address::Computed(Sources::chosen(divergent.into())), ..access() }
+        Access { address: Address::Computed(Provenance::chosen(divergent.into())), ..access() }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use nv_code::{PtxFunction, PtxModule, SourceLine};
 /// It is a plain value. The syntax tree of its text is asked of the `SyntaxTrees` of the unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    pub view: TreeId,
+    pub tree: TreeId,
     pub line: u32,
     pub offset: usize,
     /// The function instance that the line belongs to, by its mangled name.
@@ -23,31 +23,31 @@ pub struct Place {
 
 impl Place {
     /// The text that the location lies in.
-    pub fn view<'v>(&self, views: &'v SyntaxTrees<'_>) -> &'v Rc<SyntaxTree> {
-        views.tree(self.view)
+    pub fn tree<'v>(&self, trees: &'v SyntaxTrees<'_>) -> &'v Rc<SyntaxTree> {
+        trees.tree(self.tree)
     }
 
     /// The statements at the location, on their first line at most; else the line.
-    pub fn span(&self, views: &SyntaxTrees<'_>) -> Option<Span> {
-        let view = self.view(views);
-        let line = view.line_range(self.line as usize)?;
-        let regions = view.regions(self.offset);
+    pub fn span(&self, trees: &SyntaxTrees<'_>) -> Option<Span> {
+        let tree = self.tree(trees);
+        let line = tree.line_range(self.line as usize)?;
+        let regions = tree.regions(self.offset);
         let region = regions.first().zip(regions.last()).map(|(first, last)| first.start_byte()..last.end_byte());
         let range = region.filter(|region| region.start <= self.offset && line.contains(&region.start));
         match range {
             Some(range) => {
                 let end = range.end.min(line.end);
-                let text = view.text().get(range.start..end)?.trim_end();
-                view.span(range.start..range.start + text.len())
+                let text = tree.text().get(range.start..end)?.trim_end();
+                tree.span(range.start..range.start + text.len())
             }
-            None => view.line_span(self.line as usize),
+            None => tree.line_span(self.line as usize),
         }
     }
 }
 
 /// The inline chain of one instruction of the PTX, as far as it lies in the user's files, innermost level first.
 pub fn places(
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
     module: &PtxModule,
     function: &PtxFunction,
     location: Option<u32>,
@@ -60,22 +60,22 @@ pub fn places(
         .enumerate()
         .filter(|(_, location)| location.line > 0)
         .filter_map(|(level, location)| {
-            let (view, line) = views.locate(module.files.get(&location.file)?, location.line)?;
-            let offset = views.tree(view).offset(line, location.column)?;
+            let (tree, line) = trees.locate(module.files.get(&location.file)?, location.line)?;
+            let offset = trees.tree(tree).offset(line, location.column)?;
             let callee = level.checked_sub(1).and_then(inlined);
-            Some(Place { view, line, offset, function: name(level), callee })
+            Some(Place { tree, line, offset, function: name(level), callee })
         })
         .collect()
 }
 
 /// The same from a line table without columns.
-pub fn places_of_lines(views: &SyntaxTrees<'_>, lines: &[SourceLine]) -> Vec<Place> {
+pub fn places_of_lines(trees: &SyntaxTrees<'_>, lines: &[SourceLine]) -> Vec<Place> {
     lines
         .iter()
         .filter_map(|line| {
-            let (view, line) = views.locate(&line.file, line.line)?;
-            let offset = views.tree(view).offset(line, 0)?;
-            Some(Place { view, line, offset, function: None, callee: None })
+            let (tree, line) = trees.locate(&line.file, line.line)?;
+            let offset = trees.tree(tree).offset(line, 0)?;
+            Some(Place { tree, line, offset, function: None, callee: None })
         })
         .collect()
 }

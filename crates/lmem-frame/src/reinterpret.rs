@@ -37,7 +37,7 @@ struct Cast {
 
 /// The casts of one variable in its function.
 struct Casts<'t> {
-    view: &'t SyntaxTree,
+    tree: &'t SyntaxTree,
     declarations: Vec<Declaration>,
     casts: Vec<Cast>,
     /// Names that stand for a cast, with the cast's number.
@@ -45,15 +45,15 @@ struct Casts<'t> {
 }
 
 /// The cast that the accesses of a variable go through, where they move other elements than the variable has.
-pub fn find(variable: &Variable, accesses: &[Access], views: &SyntaxTrees<'_>) -> Option<Reinterpretation> {
+pub fn find(variable: &Variable, accesses: &[Access], trees: &SyntaxTrees<'_>) -> Option<Reinterpretation> {
     let (component, whole) = types::shape(variable.type_text.split('[').next()?)?;
     let guilty = accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed())?;
     let (id, node) =
-        accesses.iter().flat_map(|access| &access.places).find_map(|place| declared_at(place, variable, views))?;
-    let view = views.tree(id);
-    let casts = Casts::new(view, node)?;
+        accesses.iter().flat_map(|access| &access.places).find_map(|place| declared_at(place, variable, trees))?;
+    let tree = trees.tree(id);
+    let casts = Casts::new(tree, node)?;
     // `float` of a `float4` is no other type, unless the way there is a cast.
-    let indexed = casts.of(guilty, id, views).filter(|cast| {
+    let indexed = casts.of(guilty, id, trees).filter(|cast| {
         let is_same = casts.shape(*cast).is_some_and(|(_, other)| other == whole);
         !is_same && guilty.elements.iter().any(|bytes| *bytes != whole)
     });
@@ -61,33 +61,33 @@ pub fn find(variable: &Variable, accesses: &[Access], views: &SyntaxTrees<'_>) -
     let punned = accesses
         .iter()
         .filter(|access| access.elements.iter().any(|bytes| *bytes != component))
-        .filter_map(|access| casts.of(access, id, views))
+        .filter_map(|access| casts.of(access, id, trees))
         .find(|cast| casts.shape(*cast).is_some_and(|(other, _)| other != component));
     let cast = casts.casts.get(indexed.or(punned)?)?;
     Some(Reinterpretation {
         type_text: cast.type_text.clone(),
-        span: view.span(cast.range.clone())?,
+        span: tree.span(cast.range.clone())?,
         is_indexed: indexed.is_some(),
     })
 }
 
-/// The view and a byte in the function that declares the variable.
-fn declared_at(place: &Place, variable: &Variable, views: &SyntaxTrees<'_>) -> Option<(TreeId, usize)> {
-    let view = place.view(views);
-    let region = view.region(place.offset)?;
-    let mentions = view.mentions(region);
-    let is_it = |range: (usize, usize)| view.span(range.0..range.1).as_ref() == Some(&variable.span);
+/// The syntax tree and a byte in the function that declares the variable.
+fn declared_at(place: &Place, variable: &Variable, trees: &SyntaxTrees<'_>) -> Option<(TreeId, usize)> {
+    let tree = place.tree(trees);
+    let region = tree.region(place.offset)?;
+    let mentions = tree.mentions(region);
+    let is_it = |range: (usize, usize)| tree.span(range.0..range.1).as_ref() == Some(&variable.span);
     let mention = mentions.iter().find(|mention| is_it(mention.declaration.range))?;
-    Some((place.view, mention.declaration.range.0))
+    Some((place.tree, mention.declaration.range.0))
 }
 
 impl<'t> Casts<'t> {
-    fn new(view: &'t SyntaxTree, declared: usize) -> Option<Self> {
-        let node = view.root()?.named_descendant_for_byte_range(declared, declared + 1)?;
+    fn new(tree: &'t SyntaxTree, declared: usize) -> Option<Self> {
+        let node = tree.root()?.named_descendant_for_byte_range(declared, declared + 1)?;
         let function = enclosing_function(node)?;
-        let declarations = view.declarations(function);
+        let declarations = tree.declarations(function);
         let own = declarations.iter().find(|declaration| declaration.range.0 == declared)?.clone();
-        let mut found = Self { view, declarations, casts: Vec::new(), aliases: Vec::new() };
+        let mut found = Self { tree, declarations, casts: Vec::new(), aliases: Vec::new() };
         for node in function.descendants() {
             found.casts.extend(found.cast(node, &own));
         }
@@ -99,10 +99,10 @@ impl<'t> Casts<'t> {
 
     /// The cast that a node is, if its operand is the variable.
     fn cast(&self, node: Node<'_>, own: &Declaration) -> Option<Cast> {
-        let (type_text, operand) = self.view.cast(node)?;
-        let identifier = self.view.address_base(operand)?;
-        let named = resolve(&self.declarations, self.view.slice(identifier), identifier.start_byte())?;
-        let is_it = self.view.targets(named, &self.declarations, MAX_ALIASES).iter().any(|(target, _)| target == own);
+        let (type_text, operand) = self.tree.cast(node)?;
+        let identifier = self.tree.address_base(operand)?;
+        let named = resolve(&self.declarations, self.tree.slice(identifier), identifier.start_byte())?;
+        let is_it = self.tree.targets(named, &self.declarations, MAX_ALIASES).iter().any(|(target, _)| target == own);
         is_it.then(|| Cast { range: node.byte_range(), type_text })
     }
 
@@ -127,9 +127,9 @@ impl<'t> Casts<'t> {
     fn within(&self, range: Range<usize>) -> Option<usize> {
         let direct = self.casts.iter().position(|cast| range.start <= cast.range.start && cast.range.end <= range.end);
         direct.or_else(|| {
-            let node = self.view.root()?.named_descendant_for_byte_range(range.start, range.end)?;
-            self.view.identifiers(node).into_iter().filter(|node| range.contains(&node.start_byte())).find_map(|node| {
-                let named = resolve(&self.declarations, self.view.slice(node), node.start_byte())?;
+            let node = self.tree.root()?.named_descendant_for_byte_range(range.start, range.end)?;
+            self.tree.identifiers(node).into_iter().filter(|node| range.contains(&node.start_byte())).find_map(|node| {
+                let named = resolve(&self.declarations, self.tree.slice(node), node.start_byte())?;
                 self.aliases.iter().find(|(alias, _)| alias.range == named.range).map(|(_, cast)| *cast)
             })
         })
@@ -141,9 +141,9 @@ impl<'t> Casts<'t> {
     }
 
     /// The cast that the statement of an access uses, at any level of inlining that lies in the function.
-    fn of(&self, access: &Access, view: TreeId, views: &SyntaxTrees<'_>) -> Option<usize> {
-        access.places.iter().filter(|place| place.view == view).find_map(|place| {
-            let region = place.view(views).region(place.offset)?;
+    fn of(&self, access: &Access, tree: TreeId, trees: &SyntaxTrees<'_>) -> Option<usize> {
+        access.places.iter().filter(|place| place.tree == tree).find_map(|place| {
+            let region = place.tree(trees).region(place.offset)?;
             self.within(region.byte_range())
         })
     }
@@ -166,9 +166,9 @@ __global__ void k(const float4* in, float* out) {
 ";
 
     fn casts(name: &str) -> Vec<String> {
-        let view = SyntaxTree::example("a.cu", TEXT);
+        let tree = SyntaxTree::example("a.cu", TEXT);
         let at = TEXT.find(&format!("{name}[8]")).or_else(|| TEXT.find(&format!("{name} ="))).unwrap();
-        let casts = Casts::new(&view, at).unwrap();
+        let casts = Casts::new(&tree, at).unwrap();
         let aliases = casts.aliases.iter().map(|(alias, _)| alias.name.clone());
         casts.casts.iter().map(|cast| cast.type_text.clone()).chain(aliases).collect()
     }

@@ -7,10 +7,10 @@ use lmem_base::gpu::{Gpu, MAX_REGISTERS};
 use lmem_base::source::Span;
 use nv_code::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
 
+use super::live_values::Values;
 use super::objects::is_spill;
-use super::value::Values;
 use crate::place::{Place, places, places_of_lines};
-use crate::symbolize::mark::source_loop;
+use crate::symbolize::blame::source_loop;
 use crate::symbolize::resolve::front_end;
 
 /// All spills of one kernel.
@@ -82,7 +82,7 @@ pub enum LimitOrigin {
 }
 
 /// The spills of a kernel; `None` where it has none.
-pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Option<Spills> {
+pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Option<Spills> {
     let spilled: Vec<&LocalAccess> = kernel.accesses.iter().filter(|access| is_spill(access, unit)).collect();
     if spilled.is_empty() && kernel.usage.spill_stores == 0 && kernel.usage.spill_loads == 0 {
         return None;
@@ -90,12 +90,12 @@ pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &SyntaxTrees<'_>) -
     let count = |kind| spilled.iter().filter(|access| access.instruction.kind == kind).count() as u64;
     let deepest = spilled.iter().max_by_key(|access| access.loop_depth);
     let loop_span = deepest.filter(|access| access.loop_depth > 0).and_then(|access| {
-        let (view, found) = source_loop(&access_places(access, unit, views), &access.loop_lines, views)?;
-        view.span(found.range)
+        let (tree, found) = source_loop(&access_places(access, unit, trees), &access.loop_lines, trees)?;
+        tree.span(found.range)
     });
     let peak = unit.ptx.function(&kernel.name).and_then(|function| {
         let location = function.instructions.get(Values::new(function).peak()?)?.location;
-        places(views, &unit.ptx, function, location).first()?.span(views)
+        places(trees, &unit.ptx, function, location).first()?.span(trees)
     });
     Some(Spills {
         peak,
@@ -103,7 +103,7 @@ pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, views: &SyntaxTrees<'_>) -
         loads: count(AccessKind::Load),
         gap_bytes: gap_bytes(&slots(&spilled)),
         slot_bytes: slots(&spilled).len() as u64,
-        groups: groups(&spilled, unit, views),
+        groups: groups(&spilled, unit, trees),
         loop_depth: deepest.map_or(0, |access| access.loop_depth),
         loop_span,
     })
@@ -148,11 +148,11 @@ impl Parked<'_> {
     }
 }
 
-fn groups(spilled: &[&LocalAccess], unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Vec<SpillGroup> {
+fn groups(spilled: &[&LocalAccess], unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Vec<SpillGroup> {
     let mut values: HashMap<&str, Values<'_>> = HashMap::new();
     let stores = spilled.iter().filter(|access| access.instruction.kind == AccessKind::Store);
     let parked = stores.map(|store| {
-        let (variable, span) = value(store, unit, views, &mut values);
+        let (variable, span) = value(store, unit, trees, &mut values);
         Parked { store, variable, span }
     });
     let (zeros, computed): (Vec<_>, Vec<_>) = parked.partition(Parked::is_zero);
@@ -170,7 +170,7 @@ fn groups(spilled: &[&LocalAccess], unit: &UnitFacts, views: &SyntaxTrees<'_>) -
     sorted.place();
     for load in spilled.iter().filter(|access| access.instruction.kind == AccessKind::Load) {
         if let Some(group) = sorted.owner(load).and_then(|key| sorted.groups.get_mut(&key)) {
-            refill(group, load, unit, views);
+            refill(group, load, unit, trees);
         }
     }
     let mut groups: Vec<SpillGroup> = sorted.groups.into_values().collect();
@@ -225,11 +225,11 @@ impl Sorting {
 }
 
 /// Counts a load that brings a value of a group back.
-fn refill(group: &mut SpillGroup, load: &LocalAccess, unit: &UnitFacts, views: &SyntaxTrees<'_>) {
+fn refill(group: &mut SpillGroup, load: &LocalAccess, unit: &UnitFacts, trees: &SyntaxTrees<'_>) {
     group.refills += 1;
     if group.refill_span.is_none() || load.loop_depth > group.refill_depth {
         group.refill_depth = load.loop_depth;
-        group.refill_span = access_places(load, unit, views).first().and_then(|place| place.span(views));
+        group.refill_span = access_places(load, unit, trees).first().and_then(|place| place.span(trees));
     }
 }
 
@@ -238,32 +238,32 @@ fn refill(group: &mut SpillGroup, load: &LocalAccess, unit: &UnitFacts, views: &
 fn value<'u>(
     store: &LocalAccess,
     unit: &'u UnitFacts,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
     values: &mut HashMap<&'u str, Values<'u>>,
 ) -> (Option<HeldVariable>, Option<Span>) {
     let Some(definition) = &store.definition else {
-        return (None, access_places(store, unit, views).first().and_then(|place| place.span(views)));
+        return (None, access_places(store, unit, trees).first().and_then(|place| place.span(trees)));
     };
     let held = ptx_instruction(definition.ptx_line, unit).and_then(|(function, index)| {
         let values = values.entry(&*function.name).or_insert_with(|| Values::new(function));
-        let (place, declaration) = values.variable(index, &unit.ptx, views)?;
-        let span = place.view(views).span(declaration.range.0..declaration.range.1)?;
-        let known = front_end(&place, views, &declaration).map(|variable| variable.type_text.clone());
+        let (place, declaration) = values.variable(index, &unit.ptx, trees)?;
+        let span = place.tree(trees).span(declaration.range.0..declaration.range.1)?;
+        let known = front_end(&place, trees, &declaration).map(|variable| variable.type_text.clone());
         let type_text = known.filter(|text| !text.contains("_Z")).unwrap_or(declaration.type_text);
         Some(HeldVariable { span, name: declaration.name, type_text })
     });
-    let place = ptx_places(definition.ptx_line, unit, views);
-    let place = place.or_else(|| places_of_lines(views, &definition.source).into_iter().next());
-    (held, place.and_then(|place| place.span(views)))
+    let place = ptx_places(definition.ptx_line, unit, trees);
+    let place = place.or_else(|| places_of_lines(trees, &definition.source).into_iter().next());
+    (held, place.and_then(|place| place.span(trees)))
 }
 
-fn access_places(access: &LocalAccess, unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Vec<Place> {
-    ptx_places(access.ptx_line, unit, views).map_or_else(|| places_of_lines(views, &access.source), |place| vec![place])
+fn access_places(access: &LocalAccess, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Vec<Place> {
+    ptx_places(access.ptx_line, unit, trees).map_or_else(|| places_of_lines(trees, &access.source), |place| vec![place])
 }
 
-fn ptx_places(line: Option<u32>, unit: &UnitFacts, views: &SyntaxTrees<'_>) -> Option<Place> {
+fn ptx_places(line: Option<u32>, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Option<Place> {
     let (function, index) = ptx_instruction(line, unit)?;
-    places(views, &unit.ptx, function, function.instructions[index].location).into_iter().next()
+    places(trees, &unit.ptx, function, function.instructions[index].location).into_iter().next()
 }
 
 fn ptx_instruction(line: Option<u32>, unit: &UnitFacts) -> Option<(&PtxFunction, usize)> {

@@ -11,7 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use lmem_base::casts::without_casts;
-use lmem_base::source::unescape_path;
+use nv_code::unescape_path;
 
 const LOCAL: &str = "__cuda_local_var_";
 

@@ -248,9 +248,9 @@ mod tests {
             assert!(matches!(entries(&whole[..length]), Err(FatbinError::Truncated(_))), "{length}");
         }
         assert_eq!(entries(b"PK\x03\x04"), Err(FatbinError::Magic));
-        let mut circle = whole;
-        circle[20..24].fill(0);
-        circle[24..32].fill(0);
-        assert!(entries(&circle).is_err());
+        let mut cycle = whole;
+        cycle[20..24].fill(0);
+        cycle[24..32].fill(0);
+        assert!(entries(&cycle).is_err());
     }
 }

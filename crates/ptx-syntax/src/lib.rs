@@ -15,5 +15,5 @@ pub use module::{
     Module, Opaque, Operand, ParameterPlace, PointerAttribute, Prototype, PrototypeInfo, Reg, Register, Var, Variable,
     without_copy_number,
 };
-pub use parse::ParseError;
+pub use parse::{ParseError, unescape_path};
 pub use words::{Modifier, Opcode, Space, SpecialRegister, Type};

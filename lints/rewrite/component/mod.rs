@@ -50,9 +50,9 @@ fn selects(object: &StackObject) -> Option<Vec<Edit>> {
             && access
                 .places
                 .iter()
-                .any(|place| Rc::ptr_eq(object.view(place), tree) && is_known(tree.line_of(place.offset)))
+                .any(|place| Rc::ptr_eq(object.tree(place), tree) && is_known(tree.line_of(place.offset)))
     });
-    let is_fit = !reads.is_empty() && is_covered && object.escapes.is_empty();
+    let is_fit = !reads.is_empty() && is_covered && object.escapes().is_empty();
     let mut edits = Vec::new();
     let mut given = Vec::new();
     for read in reads.iter().filter(|_| is_fit) {

@@ -35,10 +35,10 @@ struct Declared<'t> {
 
 /// The tables whose functions get the object's address.
 pub fn of_object(object: &StackObject) -> Vec<FunctionTable> {
-    let called = object.escapes.iter().filter(|escape| matches!(escape.kind, EscapeKind::IndirectCall));
+    let called = object.escapes().iter().filter(|escape| matches!(escape.kind, EscapeKind::IndirectCall));
     let places = called.flat_map(|escape| &escape.places);
     let mut found: Vec<FunctionTable> = Vec::new();
-    for table in places.flat_map(|place| called_at(object.view(place), place.offset)) {
+    for table in places.flat_map(|place| called_at(object.tree(place), place.offset)) {
         if !found.iter().any(|known| known.name == table.name) {
             found.push(table);
         }

@@ -65,11 +65,11 @@ fn words<'v>(tree: &'v SyntaxTree, node: Node<'v>, word: &'v str) -> impl Iterat
 /// The syntax trees of all accesses and escapes, each once.
 pub fn trees<'a>(object: &StackObject<'a>) -> Vec<&'a Rc<SyntaxTree>> {
     let of_accesses = object.accesses.iter().flat_map(|access| &access.places);
-    let places = of_accesses.chain(object.escapes.iter().flat_map(|escape| &escape.places));
+    let places = of_accesses.chain(object.escapes().iter().flat_map(|escape| &escape.places));
     let mut trees: Vec<&'a Rc<SyntaxTree>> = Vec::new();
     for place in places {
-        if !trees.iter().any(|known| Rc::ptr_eq(known, object.view(place))) {
-            trees.push(object.view(place));
+        if !trees.iter().any(|known| Rc::ptr_eq(known, object.tree(place))) {
+            trees.push(object.tree(place));
         }
     }
     trees

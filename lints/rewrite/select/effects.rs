@@ -93,3 +93,49 @@ impl Writer<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names that the first statement of a kernel writes, and whether it does what is not known.
+    fn effects(statement: &str) -> (Vec<String>, bool) {
+        let text = format!(
+            "__device__ int next(int i);\n__global__ void k(float *out, int n, int m, float *q) {{ float a[8];\n{statement} }}\n"
+        );
+        let tree = SyntaxTree::example("a.cu", &text);
+        let starts =
+            |node: &Node<'_>| node.start_byte() == text.find(statement).unwrap() && tree.slice(*node) == statement;
+        let node = tree.root().unwrap().descendants().filter(starts).last().unwrap();
+        let assignment = node.named_child(0).filter(|child| child.kind() == Kind::AssignmentExpression);
+        let effects = Effects::of(&tree, node, assignment);
+        (effects.written, effects.has_unknown)
+    }
+
+    #[test]
+    fn the_target_itself_is_no_effect() {
+        assert_eq!(effects("a[n] = m;"), (vec![], false));
+        assert_eq!(effects("out[0] = a[n] + fmaxf(m, 1);"), (vec![], false));
+    }
+
+    #[test]
+    fn what_else_is_written_is_named() {
+        assert_eq!(effects("int x = a[n];").0, ["x"]);
+        assert_eq!(effects("a[n] = m++;"), (vec!["m".into()], true));
+        assert_eq!(effects("a[n] = (m = 3);"), (vec!["m".into()], true));
+    }
+
+    #[test]
+    fn calls_and_assembly_may_do_anything() {
+        assert!(effects("a[n] = next(m);").1);
+        assert!(effects("asm volatile(\"mov.u32 %0, 1;\" : \"=r\"(n));").1);
+        // The body of a lambda runs when it is called.
+        assert!(!effects("auto f = [&] { return next(m); };").1);
+    }
+
+    #[test]
+    fn of_a_condition_only_the_condition_counts() {
+        assert_eq!(effects("if (a[n] > 0) m = next(n);"), (vec![], false));
+        assert!(effects("if (next(a[n])) m = 1;").1);
+    }
+}

@@ -142,7 +142,7 @@ impl Holder {
     fn lies_in(&self, object: &StackObject, access: &Access, range: &Range<usize>) -> bool {
         let lines = self.tree.line_of(range.start)..=self.tree.line_of(range.end.saturating_sub(1));
         let is_here = |place: &Place| {
-            Rc::ptr_eq(object.view(place), &self.tree) && lines.contains(&self.tree.line_of(place.offset))
+            Rc::ptr_eq(object.tree(place), &self.tree) && lines.contains(&self.tree.line_of(place.offset))
         };
         let span = access.span.as_ref().zip(self.tree.span(range.clone()));
         access.places.iter().any(is_here)
@@ -306,4 +306,68 @@ fn is_static(tree: &Rc<SyntaxTree>, index: Node<'_>) -> bool {
         Kind::UpdateExpression | Kind::AssignmentExpression => false,
         _ => true,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{kernel, with_object};
+    use super::*;
+
+    /// Uses with a computed index, as `expression / index of extent`, by the function's own name of the array.
+    fn uses(name: &str, body: &str) -> Option<Vec<String>> {
+        with_object(name, &kernel(body), body, |object| {
+            let holder = holders(object)?.remove(0);
+            let uses = holder.uses(object, &[])?;
+            let shown = |found: &IndexedUse<'_>| {
+                let parts =
+                    found.dimensions.iter().map(|it| format!("{} of {}", holder.tree.slice(it.index), it.extent));
+                format!("{} / {}", holder.tree.slice(found.node), parts.collect::<Vec<_>>().join(", "))
+            };
+            Some(uses.iter().map(shown).collect())
+        })
+    }
+
+    fn some(uses: &[&str]) -> Option<Vec<String>> {
+        Some(uses.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn the_extent_of_the_dimension_that_is_chosen() {
+        assert_eq!(uses("c", "    out[0] = c[n];"), some(&["c[n] / n of 6"]));
+        assert_eq!(uses("a", "    out[0] = a[n];"), some(&["a[n] / n of W"]));
+        assert_eq!(uses("b", "    out[0] = b[1][n];"), some(&["b[1][n] / n of 8"]));
+        assert_eq!(uses("b", "    out[0] = b[n][*p];"), some(&["b[n][*p] / n of 4, *p of 8"]));
+        assert_eq!(uses("state", "    out[0] = state.key[n];"), some(&["state.key[n] / n of 4"]));
+    }
+
+    #[test]
+    fn constants_and_counters_of_loops_choose_nothing() {
+        assert_eq!(uses("c", "    out[0] = c[2];"), some(&[]));
+        assert_eq!(uses("c", "    for (int i = 0; i < 6; ++i) out[i] = c[5 - i];"), some(&[]));
+        assert_eq!(uses("c", "    for (int i = 0; i < 6; ++i) out[i] = c[p[i]];"), some(&["c[p[i]] / p[i] of 6"]));
+        // A counter of a loop of unknown length walks the array more than once.
+        let round = "    for (int i = 0; i < n; ++i) out[i] = c[i % 6];";
+        assert_eq!(uses("c", round), some(&["c[i % 6] / i % 6 of 6"]));
+    }
+
+    #[test]
+    fn one_use_that_cannot_be_edited_is_the_end_of_all() {
+        assert_eq!(uses("c", "    out[0] = c[n];\n    int *q = &c[n];"), None);
+        assert_eq!(uses("v", "    out[0] = v[n].x;"), some(&["v[n].x / n of 5"]));
+    }
+
+    #[test]
+    fn plain_extents() {
+        for (text, expected) in [
+            ("8", true),
+            ("W + 1", true),
+            ("(N * 2)", true),
+            ("sizeof(x)", true),
+            ("a[0]", false),
+            ("", false),
+            ("a ? 1 : 2", false),
+        ] {
+            assert_eq!(is_plain_extent(text), expected, "{text}");
+        }
+    }
 }

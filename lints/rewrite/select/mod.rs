@@ -70,7 +70,7 @@ pub fn suggestion(object: &StackObject, form: Form) -> Option<Suggestion> {
 /// Accesses without a computed index in place of all those with one, but for those in some ranges of the text; `None`
 /// where it is not certain that they do the same.
 pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Option<Selection> {
-    if !object.escapes.is_empty() || object.reinterpretation().is_some() {
+    if !object.escapes().is_empty() || object.reinterpretation().is_some() {
         return None;
     }
     let holders = holders(object)?;
@@ -223,7 +223,7 @@ mod tests {
     use lmem_frame::StackObjectKind;
     use lmem_frame::Variable;
     use lmem_frame::{Address, FrameObject};
-    use nv_code::dataflow::Sources;
+    use nv_code::dataflow::Provenance;
     use nv_code::{AccessKind, UnitFacts};
 
     const HEAD: &str = "struct State { int key[4]; float x; };\n\
@@ -238,9 +238,9 @@ mod tests {
         ask: impl FnOnce(&StackObject<'_>) -> Option<R>,
     ) -> Option<R> {
         let example = Example::new(text);
-        let (views, facts) = (example.views(), UnitFacts::default());
-        let id = views.id(Example::NAME)?;
-        let tree = views.tree(id);
+        let (trees, facts) = (example.trees(), UnitFacts::default());
+        let id = trees.id(Example::NAME)?;
+        let tree = trees.tree(id);
         let declared = HEAD.rfind(&format!(" {name}"))? + 1;
         let mut object = FrameObject::new(StackObjectKind::Variable, 64);
         object.variable = Some(Variable {
@@ -259,15 +259,15 @@ mod tests {
             .filter_map(|line| {
                 let line = u32::try_from(line).ok()?;
                 let offset = tree.offset(line, 0)?;
-                let place = Place { view: id, line, offset, function: None, callee: None };
-                let address = Address::Computed(Sources::default());
-                let span = place.span(&views);
+                let place = Place { tree: id, line, offset, function: None, callee: None };
+                let address = Address::Computed(Provenance::default());
+                let span = place.span(&trees);
                 let mut access = Access::new(AccessKind::Load, address, vec![place]);
                 access.span = span;
                 Some(access)
             })
             .collect();
-        ask(&StackObject::new(&object, &facts, &views))
+        ask(&StackObject::new(&object, &facts, &trees))
     }
 
     /// A kernel with these statements.

@@ -48,3 +48,36 @@ impl<'t> Path<'t> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cuda_syntax::SyntaxTree;
+
+    use super::*;
+
+    /// The whole path behind the last `a` of a statement, its indices, and whether nothing else stands behind it.
+    fn path(statement: &str) -> (String, Vec<String>, bool) {
+        let text = format!("__global__ void k(S a, S *p, int n) {{ {statement} }}\n");
+        let tree = SyntaxTree::example("a.cu", &text);
+        let is_name = |node: &Node<'_>| node.kind() == Kind::Identifier && tree.slice(*node) == "a";
+        let name = tree.root().unwrap().descendants().filter(is_name).last().unwrap();
+        let path = Path::of(name).unwrap();
+        let indices = path.indices().map(|index| tree.slice(index).to_string()).collect();
+        (tree.slice(path.node).to_string(), indices, path.is_whole)
+    }
+
+    #[test]
+    fn subscripts_and_members_in_their_order() {
+        assert_eq!(path("a[n] = 0;"), ("a[n]".into(), vec!["n".into()], true));
+        assert_eq!(path("a[1][n + 1] = 0;"), ("a[1][n + 1]".into(), vec!["1".into(), "n + 1".into()], true));
+        assert_eq!(path("a.key[n].x = 0;"), ("a.key[n].x".into(), vec!["n".into()], true));
+        assert_eq!(path("f(a);"), ("a".into(), vec![], true));
+    }
+
+    #[test]
+    fn a_path_ends_where_a_pointer_is_followed() {
+        assert_eq!(path("a.next->key[n] = 0;"), ("a.next".into(), vec![], true));
+        // As an index it is no part of the path.
+        assert_eq!(path("p[a].key = 0;"), ("a".into(), vec![], true));
+    }
+}

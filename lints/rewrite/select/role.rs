@@ -65,3 +65,66 @@ pub(super) fn role<'t>(tree: &SyntaxTree, expression: Node<'t>) -> Option<Role<'
         node = parent;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a statement does with its only `a[n]`.
+    fn of(statement: &str) -> &'static str {
+        let text = format!(
+            "struct S {{ float x; }};\n__device__ float sink(float &r);\n\
+                            __global__ void k(float *out, int n, float v) {{ float a[8]; S s[8];\n{statement} }}\n"
+        );
+        let tree = SyntaxTree::example("a.cu", &text);
+        let is_it = |node: &Node<'_>| node.kind() == Kind::SubscriptExpression && tree.slice(*node) == "a[n]";
+        let node = tree.root().unwrap().descendants().find(is_it).unwrap();
+        match role(&tree, node) {
+            None => "unknown",
+            Some(Role::Read) => "read",
+            Some(Role::Write(_)) => "write",
+            Some(Role::Step(_)) => "step",
+        }
+    }
+
+    #[test]
+    fn values_are_read() {
+        for statement in [
+            "out[0] = a[n];",
+            "out[0] = 2 * (a[n] + 1);",
+            "float x = a[n];",
+            "if (a[n] > 0) out[0] = 1;",
+            "out[0] = n ? a[n] : 0;",
+            "out[(int)a[n]] = 0;",
+            "out[0] = -a[n];",
+            "out[0] = (float)a[n];",
+            "out[0] = fmaxf(a[n], 0);",
+        ] {
+            assert_eq!(of(statement), "read", "{statement}");
+        }
+    }
+
+    #[test]
+    fn a_statement_that_is_an_assignment_writes() {
+        for statement in ["a[n] = 1;", "a[n] += v;", "a[n]++;", "--a[n];"] {
+            assert_eq!(of(statement), "write", "{statement}");
+        }
+        assert_eq!(of("out[0] = a[n]++;"), "step");
+    }
+
+    #[test]
+    fn what_may_be_written_unseen_has_no_role() {
+        for statement in [
+            "out[0] = a[n] = 1;",
+            "float *p = &a[n];",
+            "float &r = a[n];",
+            "out[0] = sink(a[n]);",
+            "out[0] = atomicAdd(&a[n], 1);",
+            "auto &r = (a[n]);",
+            "f((float&)a[n]);",
+            "n ? a[n] = 1 : 0;",
+        ] {
+            assert_eq!(of(statement), "unknown", "{statement}");
+        }
+    }
+}

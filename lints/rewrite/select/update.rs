@@ -75,3 +75,34 @@ impl Writer<'_> {
         self.tree.slice(node).contains(self.tree.slice(target.node))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::edited;
+    use crate::rewrite::select::Form;
+
+    fn is_edited(body: &str) -> bool {
+        edited("c", Form::Branch, body).is_some()
+    }
+
+    #[test]
+    fn updates_whose_other_parts_may_come_first() {
+        for body in [
+            "    c[n] = max(c[n], p[0]);",
+            "    c[n] = (c[n] + 1) * 2;",
+            "    c[n] = -c[n];",
+            "    c[n] = c[n] + p[n];",
+        ] {
+            assert!(is_edited(body), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_decides_whether_a_part_is_evaluated_stays_where_it_is() {
+        // `p` may be null: `p[0]` must not be evaluated before.
+        for body in ["    c[n] = c[n] && p[0];", "    c[n] = c[n] ? p[0] : 1;"] {
+            let text = edited("c", Form::Branch, body).unwrap_or_default();
+            assert!(!text.contains("= p[0];"), "{body}: {text}");
+        }
+    }
+}

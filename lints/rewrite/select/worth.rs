@@ -39,7 +39,7 @@ fn is_walked_deeper(object: &StackObject) -> bool {
         accesses.map(|access| access.loop_depth).max()
     };
     let chosen = deepest(&|address| matches!(address, Address::Computed(_)));
-    deepest(&|address| matches!(address, Address::Counter(_))) > chosen
+    deepest(&|address| matches!(address, Address::Induction(_))) > chosen
 }
 
 /// How many elements a chain of selects may have that is not slower than local memory.

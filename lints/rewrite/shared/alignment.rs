@@ -19,9 +19,9 @@ pub(super) fn may_lie_anywhere(object: &StackObject, tree: &SyntaxTree, name: No
         return false;
     }
     let of_accesses = object.accesses.iter().flat_map(|access| &access.places);
-    let places = of_accesses.chain(object.escapes.iter().flat_map(|escape| &escape.places));
+    let places = of_accesses.chain(object.escapes().iter().flat_map(|escape| &escape.places));
     places.into_iter().all(|place| {
-        let place_tree = object.view(place);
+        let place_tree = object.tree(place);
         let node = place_tree.node_at(place.offset);
         // Where a member has a value to start with, there is none.
         let Some(function) = node.and_then(enclosing_function) else { return true };

@@ -97,7 +97,7 @@ fn keep_laid_out(
 /// The variable, where it is part of the kernel's own frame, and no pointer to it is left behind.
 fn own_variable(cx: &LintContext<'_>, object: &StackObject) -> Option<PrivateVariable> {
     let is_own = cx.frame.is_entry && object.function.is_none();
-    let is_kept = object.escapes.iter().all(|escape| !matches!(escape.kind, EscapeKind::Stored));
+    let is_kept = object.escapes().iter().all(|escape| !matches!(escape.kind, EscapeKind::Stored));
     private_variable(object).filter(|_| is_own && is_kept)
 }
 
@@ -126,7 +126,7 @@ fn edits(
         arguments.get(position).map(|argument| (*argument).to_string())
     };
     match layout {
-        Layout::Columns => variable.columns(&threads, &argument).filter(|_| object.escapes.is_empty()),
+        Layout::Columns => variable.columns(&threads, &argument).filter(|_| object.escapes().is_empty()),
         Layout::Rows => variable.rows(object, &threads, &argument),
     }
 }

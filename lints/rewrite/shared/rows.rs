@@ -256,7 +256,7 @@ mod tests {
     use lmem_frame::Place;
     use lmem_frame::StackObjectKind;
     use lmem_frame::{Address, FrameObject};
-    use nv_code::dataflow::Sources;
+    use nv_code::dataflow::Provenance;
     use nv_code::{AccessKind, UnitFacts};
 
     const HEAD: &str = "template <int N> struct Stack { int items[N]; int top = 0; __device__ void push(int x); };
@@ -271,21 +271,21 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
         let start = format!("{HEAD}__global__ void k({parameters})\n{{\n");
         let text = format!("{start}{body}\n}}\n");
         let example = Example::new(&text);
-        let (views, facts) = (example.views(), UnitFacts::default());
-        let id = views.id(Example::NAME)?;
-        let tree = views.tree(id);
+        let (trees, facts) = (example.trees(), UnitFacts::default());
+        let id = trees.id(Example::NAME)?;
+        let tree = trees.tree(id);
         let kernel = HEAD.len();
         let offset = kernel + occurrences(&text[kernel..], "w").next()?;
         let mut object = FrameObject::new(StackObjectKind::Variable, 64);
         for at in [start.len(), text.find(&format!("{callee}(")).unwrap() + callee.len() + 20] {
             let line = u32::try_from(tree.line_of(at)).unwrap();
-            let place = Place { view: id, line, offset: at, function: None, callee: None };
-            let address = Address::Computed(Sources::default());
+            let place = Place { tree: id, line, offset: at, function: None, callee: None };
+            let address = Address::Computed(Provenance::default());
             object.accesses.push(Access::new(AccessKind::Load, address, vec![place]));
         }
         let threads = BlockThreads { count: "256", own: "threadIdx.x" };
         let edits =
-            PrivateVariable::at(tree, offset)?.rows(&StackObject::new(&object, &facts, &views), &threads, &|_| None)?;
+            PrivateVariable::at(tree, offset)?.rows(&StackObject::new(&object, &facts, &trees), &threads, &|_| None)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited.strip_prefix(HEAD)?.strip_suffix("\n}\n")?.to_string())
     }

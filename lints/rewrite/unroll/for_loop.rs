@@ -94,7 +94,7 @@ impl ForLoop {
 pub fn index_loops<'a>(object: &StackObject, accesses: impl Iterator<Item = &'a Access>) -> Option<Vec<ForLoop>> {
     let mut loops: Vec<ForLoop> = Vec::new();
     for access in
-        accesses.filter(|access| matches!(access.address, Address::Counter(_)) && !is_of_compiler(object, access))
+        accesses.filter(|access| matches!(access.address, Address::Induction(_)) && !is_of_compiler(object, access))
     {
         let found = loops_of(object, access);
         if found.is_empty() {
@@ -121,7 +121,7 @@ fn loops_of(object: &StackObject, access: &Access) -> Vec<ForLoop> {
     let index = access.index.as_ref().map_or("", |span| span.text());
     let words: Vec<&str> = identifiers(index).collect();
     for place in &access.places {
-        let around = for_loops(object.view(place), place.offset);
+        let around = for_loops(object.tree(place), place.offset);
         let named: Vec<ForLoop> = around.into_iter().filter(|found| words.contains(&found.counter.as_str())).collect();
         if !named.is_empty() {
             return named;

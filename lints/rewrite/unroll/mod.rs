@@ -9,7 +9,7 @@ use cuda_syntax::types;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::gpu::MAX_REGISTERS;
 use lmem_frame::{Access, Address, StackObject};
-use nv_code::dataflow::Trip;
+use nv_code::dataflow::TripCount;
 
 use self::for_loop::{ForLoop, index_loops};
 use self::guard::Guard;
@@ -74,7 +74,7 @@ impl Unrolled {
             .filter_map(|it| Some((it.clone(), it.enclosing()?)))
             .collect();
         let is_inner = |found: &ForLoop| inner.iter().any(|(known, _)| known.is_same(found));
-        let has_run_time = accesses.iter().any(|access| access.address == Address::Counter(Trip::RunTime));
+        let has_run_time = accesses.iter().any(|access| access.address == Address::Induction(TripCount::RunTime));
         let is_known = |found: &ForLoop| found.rounds.is_some() || !has_run_time || is_inner(found);
         let outer: Vec<ForLoop> = inner.iter().flat_map(|(_, outer)| outer.clone()).collect();
         for found in outer {

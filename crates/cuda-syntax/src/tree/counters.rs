@@ -284,10 +284,10 @@ mod tests {
 
     fn is_listed(body: &str) -> bool {
         let text = format!("void k(int n) {{ int a[8], count = 0, k = 0;\n{body}\n}}\n");
-        let view = SyntaxTree::example("a.cu", &text);
+        let tree = SyntaxTree::example("a.cu", &text);
         let start = text.rfind("a[").unwrap() + 2;
         let end = start + text[start..].find(']').unwrap();
-        view.is_stepped_conditionally(&(start..end))
+        tree.is_stepped_conditionally(&(start..end))
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl Example {
         self
     }
 
-    pub fn views(&self) -> SyntaxTrees<'_> {
+    pub fn trees(&self) -> SyntaxTrees<'_> {
         SyntaxTrees::new(&self.unit, &self.artifacts, Path::new("/nowhere"))
     }
 }

@@ -121,12 +121,12 @@ impl SyntaxTree {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TreeId(u32);
 
-/// A view, bytes of a region, and function.
+/// A syntax tree, bytes of a region, and function.
 pub(crate) type MentionKey = (TreeId, usize, usize, Option<Arc<str>>);
 
-/// The views of one unit: its own text, and the files of the workspace that it includes.
+/// The syntax trees of one unit: its own text, and the files of the workspace that it includes.
 ///
-/// Facts about the source name a view by its `TreeId`, so that they are plain values; who needs the syntax tree asks
+/// Facts about the source name a syntax tree by its `TreeId`, so that they are plain values; who needs the syntax tree asks
 /// here for it.
 pub struct SyntaxTrees<'a> {
     unit: CompiledUnit<'a>,
@@ -138,14 +138,14 @@ pub struct SyntaxTrees<'a> {
     pub front_end: &'a FrontEnd,
     /// Uses of variables by tree, region and function, as `resolve` finds them.
     pub mentions: RefCell<HashMap<MentionKey, Rc<[Mention]>>>,
-    /// The number of each file's view; `None` for files that are not the user's.
+    /// The number of each file's tree; `None` for files that are not the user's.
     numbers: RefCell<HashMap<PathBuf, Option<TreeId>>>,
     trees: TreeList,
     /// Stands for numbers of other units.
     empty: Rc<SyntaxTree>,
 }
 
-/// SyntaxTrees in the order of their numbers. The list only grows, so that references to its elements stay valid.
+/// Syntax trees in the order of their numbers. The list only grows, so that references to its elements stay valid.
 #[derive(Default)]
 struct TreeList(OnceCell<Box<(Rc<SyntaxTree>, TreeList)>>);
 
@@ -158,12 +158,12 @@ impl TreeList {
         list.0.get().map(|node| &node.0)
     }
 
-    fn push(&self, view: SyntaxTree) -> TreeId {
+    fn push(&self, tree: SyntaxTree) -> TreeId {
         let (mut list, mut number) = (self, 0);
         while let Some(node) = list.0.get() {
             (list, number) = (&node.1, number + 1);
         }
-        list.0.get_or_init(|| Box::new((Rc::new(view), Self::default())));
+        list.0.get_or_init(|| Box::new((Rc::new(tree), Self::default())));
         TreeId(number)
     }
 }
@@ -182,7 +182,7 @@ impl<'a> SyntaxTrees<'a> {
         }
     }
 
-    /// The view of a number that these views gave; an empty one for any other number.
+    /// The tree of a number that these trees gave; an empty one for any other number.
     pub fn tree(&self, id: TreeId) -> &Rc<SyntaxTree> {
         self.trees.get(id).unwrap_or(&self.empty)
     }
@@ -199,14 +199,14 @@ impl<'a> SyntaxTrees<'a> {
         self.ptx_id().map(|id| self.tree(id))
     }
 
-    /// The number of a file's view by the name that a line table gives the file; `None` for files that are not the
-    /// user's. Names of one file that differ (`a/../b`) give one view.
+    /// The number of a file's tree by the name that a line table gives the file; `None` for files that are not the
+    /// user's. Names of one file that differ (`a/../b`) give one tree.
     pub fn id(&self, name: &str) -> Option<TreeId> {
         let path = normalize(&self.folder.join(name));
         if let Some(known) = self.numbers.borrow().get(&path) {
             return *known;
         }
-        let number = self.open(&path).map(|view| self.trees.push(view));
+        let number = self.open(&path).map(|tree| self.trees.push(tree));
         self.numbers.borrow_mut().insert(path, number);
         number
     }
@@ -234,7 +234,7 @@ impl<'a> SyntaxTrees<'a> {
         }
     }
 
-    /// The view of a file by the name that a line table gives the file.
+    /// The tree of a file by the name that a line table gives the file.
     pub fn get(&self, name: &str) -> Option<&Rc<SyntaxTree>> {
         self.id(name).map(|id| self.tree(id))
     }

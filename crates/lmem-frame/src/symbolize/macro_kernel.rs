@@ -12,13 +12,13 @@ use crate::place::Place;
 const MAX_PADDING: u64 = 15;
 
 /// Uses of the variables that a line outside of all functions may have.
-pub fn mentions(place: &Place, views: &SyntaxTrees<'_>, variables: &[FrontEndVariable]) -> Vec<Mention> {
-    let Some(range) = place.view(views).line_range(place.line as usize).filter(|_| !variables.is_empty()) else {
+pub fn mentions(place: &Place, trees: &SyntaxTrees<'_>, variables: &[FrontEndVariable]) -> Vec<Mention> {
+    let Some(range) = place.tree(trees).line_range(place.line as usize).filter(|_| !variables.is_empty()) else {
         return Vec::new();
     };
     // A macro without a semicolon looks like a part of the function that follows.
     let around =
-        place.view(views).function_at(place.offset).and_then(|function| place.view(views).text().get(function.name));
+        place.tree(trees).function_at(place.offset).and_then(|function| place.tree(trees).text().get(function.name));
     if around.is_some_and(|name| place.function.as_deref().is_none_or(|function| function.contains(name))) {
         return Vec::new();
     }
@@ -35,7 +35,7 @@ pub fn mentions(place: &Place, views: &SyntaxTrees<'_>, variables: &[FrontEndVar
         large.iter().filter(|other| is_near(other)).count() == 1
     };
     let own = large.iter().filter(|variable| has_own_size(variable));
-    let declarations = own.filter_map(|variable| hidden_declaration(place, views, variable));
+    let declarations = own.filter_map(|variable| hidden_declaration(place, trees, variable));
     let mention = |declaration| Mention {
         declaration,
         identifier: range.clone(),
@@ -48,4 +48,31 @@ pub fn mentions(place: &Place, views: &SyntaxTrees<'_>, variables: &[FrontEndVar
         is_operand: false,
     };
     declarations.map(mention).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Level, Scene, at};
+    use super::*;
+
+    /// The variables that the line of `HIST(…)` may use, of those that the front end lists.
+    fn named(variables: &[(&str, &str, u64)]) -> Vec<String> {
+        let text = "HIST(h16, 16)\n";
+        let scene =
+            variables.iter().fold(Scene::new(text), |scene, variable| scene.with_variable(*variable, "HIST", &[]));
+        scene.ask(|it| {
+            let place = it.places(&[Level { function: Some("_Z1k"), ..at("HIST") }]).remove(0);
+            let found = mentions(&place, it.trees, it.trees.front_end.of("_Z1k"));
+            found.into_iter().map(|mention| mention.declaration.name).collect()
+        })
+    }
+
+    #[test]
+    fn a_size_of_its_own_tells_a_variable() {
+        assert_eq!(named(&[("bins", "int[16]", 64), ("i", "int", 4)]), ["bins"]);
+        assert_eq!(named(&[("bins", "int[16]", 64), ("sums", "float[64]", 256)]), ["bins", "sums"]);
+        // Sizes that padding can make equal tell nothing.
+        assert!(named(&[("bins", "int[16]", 64), ("sums", "float[17]", 68)]).is_empty());
+        assert!(named(&[("i", "int", 4), ("p", "float*", 8)]).is_empty());
+    }
 }

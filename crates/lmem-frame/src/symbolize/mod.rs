@@ -1,15 +1,17 @@
 //! From an access to the variable that it means.
 
-pub mod behind;
-pub mod copies;
-pub mod derived;
+pub mod affine;
+pub mod argument_mapping;
+pub mod auto_variables;
+pub mod blame;
+pub mod byval_copies;
 pub mod macro_kernel;
-pub mod mark;
 pub mod name;
 pub mod part;
-pub mod passed;
-pub mod passed_by;
+pub mod pointees;
 pub mod resolve;
+#[cfg(test)]
+mod scene;
 pub mod twins;
 pub mod votes;
 pub mod walk;

@@ -6,12 +6,12 @@ use cuda_syntax::tree::{Declaration, DeclarationKind, Volatility};
 use cuda_syntax::{SyntaxTrees, TreeId};
 use lmem_base::source::Span;
 
-use super::behind::arrays_behind;
-use super::mark::{mark_use, settle};
+use super::blame::{mark_use, settle};
 use super::part::{MAX_PADDING, Part, fitting, size_fits};
+use super::pointees::arrays_behind;
 use super::twins::{assignment, consistent};
 use super::votes::{Candidate, Score, candidates, rank, votes};
-use crate::access::{Contents, RawObject};
+use crate::access::{RawObject, StoredValues};
 
 /// A variable of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub struct Variable {
 
 /// Names the objects of a function, in the order of the frame, and marks the uses of the variables in their accesses;
 /// nothing is named that is not the only choice.
-pub fn name_all(objects: &mut [&mut RawObject], views: &SyntaxTrees<'_>) -> Vec<Option<Variable>> {
-    let strict: Vec<Vec<Winner>> = objects.iter().map(|object| winners(object, views, rank)).collect();
+pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<Option<Variable>> {
+    let strict: Vec<Vec<Winner>> = objects.iter().map(|object| winners(object, trees, rank)).collect();
     // One variable cannot be two objects: then pointers stand for several, and only the sure votes count.
     let is_sole = |winners: &[Winner], candidate: &Candidate| matches!(winners, [(only, _)] if only == candidate);
     let is_disputed = |winners: &[Winner]| match winners {
@@ -48,10 +48,10 @@ pub fn name_all(objects: &mut [&mut RawObject], views: &SyntaxTrees<'_>) -> Vec<
     };
     let disputed: Vec<bool> = strict.iter().map(|winners| is_disputed(winners)).collect();
     let decide = |((object, winner), is_disputed): ((&&mut RawObject, Vec<Winner>), bool)| {
-        if is_disputed { winners(object, views, |score| (score.certain, 0)) } else { winner }
+        if is_disputed { winners(object, trees, |score| (score.certain, 0)) } else { winner }
     };
     let all: Vec<Vec<Winner>> = objects.iter().zip(strict).zip(disputed).map(decide).collect();
-    let chosen: Vec<Option<usize>> = (0..all.len()).map(|index| choose(index, &all, objects, views)).collect();
+    let chosen: Vec<Option<usize>> = (0..all.len()).map(|index| choose(index, &all, objects, trees)).collect();
     let chosen: Vec<Option<usize>> =
         (0..all.len()).map(|index| chosen[index].filter(|_| is_undisputed(index, &chosen, &all, objects))).collect();
     let taken: BTreeSet<Candidate> =
@@ -60,7 +60,7 @@ pub fn name_all(objects: &mut [&mut RawObject], views: &SyntaxTrees<'_>) -> Vec<
         let winner = chosen.and_then(|index| winners.into_iter().nth(index));
         let variable = winner.and_then(|(candidate, mut score)| {
             score.rivals.retain(|rival| !taken.contains(rival));
-            describe(object, candidate, &score, views)
+            describe(object, candidate, &score, trees)
         });
         if variable.is_none() {
             object.accesses.iter_mut().for_each(settle);
@@ -90,7 +90,7 @@ fn is_undisputed(index: usize, chosen: &[Option<usize>], all: &[Vec<Winner>], ob
 /// The one winner of an object. Where several objects have the same winners, as many as there are objects, the code
 /// treats them alike: the sources of their indices tell which is which. Where nothing does, what is said of one holds for the
 /// other, and they are taken in order of declaration.
-fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], views: &SyntaxTrees<'_>) -> Option<usize> {
+fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], trees: &SyntaxTrees<'_>) -> Option<usize> {
     let own = &all[index];
     let names = |winners: &[Winner]| winners.iter().map(|(candidate, _)| candidate.clone()).collect::<BTreeSet<_>>();
     let is_twin = |other: usize| objects[other].bytes == objects[index].bytes && names(&all[other]) == names(own);
@@ -99,7 +99,7 @@ fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], views: 
         0 => None,
         1 => Some(0),
         count if count == twins.len() => {
-            let fits = |twin: usize, variable: usize| consistent(objects[twins[twin]], &own[variable].0, views);
+            let fits = |twin: usize, variable: usize| consistent(objects[twins[twin]], &own[variable].0, trees);
             let position = twins.iter().position(|twin| *twin == index)?;
             assignment(count, &fits)?.get(position).copied()
         }
@@ -116,11 +116,11 @@ fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], views: 
 }
 
 /// The variables that an object may be: one if its accesses tell, several that nothing tells apart, or none.
-fn winners(object: &RawObject, views: &SyntaxTrees<'_>, rank: fn(&Score) -> (u64, u64)) -> Vec<Winner> {
+fn winners(object: &RawObject, trees: &SyntaxTrees<'_>, rank: fn(&Score) -> (u64, u64)) -> Vec<Winner> {
     if !object.may_have_name() {
         return Vec::new();
     }
-    let scores = eligible(object, views);
+    let scores = eligible(object, trees);
     let Some(best) = scores.values().map(rank).max() else { return Vec::new() };
     let mut winners: Vec<Winner> = scores.into_iter().filter(|(_, score)| rank(score) == best).collect();
     // Of an array and a number that stand in the same statements, the array is the one with an address. So is a structure
@@ -144,11 +144,11 @@ fn winners(object: &RawObject, views: &SyntaxTrees<'_>, rank: fn(&Score) -> (u64
 type Test<'a> = &'a dyn Fn(&Candidate, &Score) -> bool;
 
 /// The candidates that can be the object: those that fit in size and, where there is a run-time index, that it is to.
-fn eligible(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
-    let mut scores = votes(object, views);
-    look_through(&mut scores, object.bytes, views);
+fn eligible(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
+    let mut scores = votes(object, trees);
+    look_through(&mut scores, object.bytes, trees);
     let guilty = object.accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed());
-    let mut of_guilty = guilty.map(|guilty| candidates(guilty, views)).unwrap_or_default();
+    let mut of_guilty = guilty.map(|guilty| candidates(guilty, trees)).unwrap_or_default();
     let through = scores.iter().filter(|(_, score)| score.through.as_ref().is_some_and(|it| of_guilty.contains(it)));
     let behind: Vec<Candidate> = through.map(|(candidate, _)| candidate.clone()).collect();
     of_guilty.extend(behind);
@@ -166,7 +166,7 @@ fn eligible(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, 
         declaration.kind != DeclarationKind::Aggregate && declaration.bytes.is_some_and(|bytes| bytes < object.bytes)
     };
     // A parameter is read where it lies. Only one that is copied is an object, and the copy has its contents.
-    let is_copied = matches!(object.contents, Contents::Parameter(_));
+    let is_copied = matches!(object.stored_values, StoredValues::Parameter(_));
     let is_likely = |candidate: &Candidate| is_copied || !candidate.1.is_parameter;
     // Variables that share memory each have statements of their own: the one with the run-time index is to blame, and
     // may be the smaller one, where the statement has no other that would be, and none that fills the object has one too.
@@ -194,9 +194,9 @@ fn eligible(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, 
 }
 
 /// Puts the arrays behind views, spans and closures in their place: what has fewer bytes than the object is not it.
-fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, views: &SyntaxTrees<'_>) {
+fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &SyntaxTrees<'_>) {
     let is_view = |declaration: &Declaration| {
-        let size = declaration.bytes.or_else(|| type_bytes(&declaration.type_text, views));
+        let size = declaration.bytes.or_else(|| type_bytes(&declaration.type_text, trees));
         declaration.kind == DeclarationKind::Aggregate
             && size.is_some_and(|size| size < bytes && !size_fits(Some(size), bytes))
     };
@@ -204,7 +204,7 @@ fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, views: &Syn
     for candidate in leading {
         let Some(score) = scores.get(&candidate) else { continue };
         let Some((level, places)) = score.mentioned_at.clone() else { continue };
-        let arrays = arrays_behind(&candidate.1, level, &places, views).into_iter();
+        let arrays = arrays_behind(&candidate.1, level, &places, trees).into_iter();
         let arrays: Vec<Candidate> = arrays.filter(|(_, array)| size_fits(array.bytes, bytes)).collect();
         // Members of a structure that was taken apart have fewer bytes too.
         let has_part = candidate.1.members.iter().any(|(_, _, member)| size_fits(Some(*member), bytes));
@@ -213,7 +213,7 @@ fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, views: &Syn
         }
         let Some(score) = scores.remove(&candidate) else { continue };
         for array in arrays {
-            let span = views.tree(array.0).span(array.1.range.0..array.1.range.1);
+            let span = trees.tree(array.0).span(array.1.range.0..array.1.range.1);
             let known = scores.entry(array).or_default();
             known.certain += score.certain;
             known.places += score.places;
@@ -250,18 +250,18 @@ fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64) {
 }
 
 /// Bytes of a type by its text, as some variable of the unit has it.
-fn type_bytes(type_text: &str, views: &SyntaxTrees<'_>) -> Option<u64> {
-    let mut variables = views.front_end.functions.values().flatten();
+fn type_bytes(type_text: &str, trees: &SyntaxTrees<'_>) -> Option<u64> {
+    let mut variables = trees.front_end.functions.values().flatten();
     variables.find(|variable| variable.type_text == type_text)?.bytes
 }
 
 fn describe(
     object: &mut RawObject,
-    (view, declaration): Candidate,
+    (tree, declaration): Candidate,
     score: &Score,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
 ) -> Option<Variable> {
-    let (view, declaration) = (&view, &declaration);
+    let (tree, declaration) = (&tree, &declaration);
     let part = fitting(declaration, &score.members, object.bytes);
     // Of several variables that share the bytes, a smaller one has no claim to all of them.
     if part.is_none() && !score.rivals.is_empty() {
@@ -269,9 +269,9 @@ fn describe(
     }
     let part = part.unwrap_or_else(|| Part::whole(declaration));
     for access in &mut object.accesses {
-        mark_use(access, *view, declaration, views);
-        if let (None, Some((view, declaration))) = (&access.index, &score.through) {
-            mark_use(access, *view, declaration, views);
+        mark_use(access, *tree, declaration, trees);
+        if let (None, Some((tree, declaration))) = (&access.index, &score.through) {
+            mark_use(access, *tree, declaration, trees);
         }
     }
     Some(Variable {
@@ -279,7 +279,7 @@ fn describe(
         type_text: part.type_text,
         kind: part.kind,
         is_parameter: declaration.is_parameter,
-        volatility: declaration.volatility.clone().or_else(|| volatile_member(object, *view, declaration, views)),
+        volatility: declaration.volatility.clone().or_else(|| volatile_member(object, *tree, declaration, trees)),
         initializer: score.initializer.clone(),
         bytes: part.bytes,
         span: score.span.clone()?,
@@ -290,18 +290,18 @@ fn describe(
 /// The `volatile` member of the variable's type, where the machine code has such accesses.
 fn volatile_member(
     object: &RawObject,
-    view: TreeId,
+    tree: TreeId,
     declaration: &Declaration,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
 ) -> Option<Volatility> {
     let places = object.accesses.iter().filter(|access| access.is_volatile).flat_map(|access| &access.places);
-    let mut of_view = places.filter(|place| place.view == view);
-    of_view.next()?.view(views).volatile_member(declaration.type_text.split('[').next()?).map(Volatility::Member)
+    let mut of_view = places.filter(|place| place.tree == tree);
+    of_view.next()?.tree(trees).volatile_member(declaration.type_text.split('[').next()?).map(Volatility::Member)
 }
 
 /// The array or structure that an object is, where all accesses agree on one.
-pub fn declared(object: &RawObject, views: &SyntaxTrees<'_>) -> Option<Declaration> {
-    let scores = votes(object, views);
+pub fn declared(object: &RawObject, trees: &SyntaxTrees<'_>) -> Option<Declaration> {
+    let scores = votes(object, trees);
     let best = scores.values().map(rank).max()?;
     let mut winners =
         scores.into_iter().filter(|(_, score)| rank(score) == best).map(|((_, declaration), _)| declaration);
@@ -310,4 +310,183 @@ pub fn declared(object: &RawObject, views: &SyntaxTrees<'_>) -> Option<Declarati
         declaration.kind == DeclarationKind::Array || is_structure
     };
     winners.next().filter(|winner| is_large(winner) && winners.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, Shown, at, object};
+    use super::*;
+    use crate::access::ParameterCopy;
+
+    /// The names that objects get, made of what a scene shows.
+    fn named(scene: &Scene, objects: impl FnOnce(&Shown<'_>) -> Vec<RawObject>) -> Vec<Option<String>> {
+        scene.ask(|shown| {
+            let mut objects = objects(shown);
+            let mut all: Vec<&mut RawObject> = objects.iter_mut().collect();
+            let names = name_all(&mut all, shown.trees);
+            names.into_iter().map(|variable| variable.map(|variable| variable.name)).collect()
+        })
+    }
+
+    fn some(names: &[&str]) -> Vec<Option<String>> {
+        names.iter().map(|name| (!name.is_empty()).then(|| (*name).to_string())).collect()
+    }
+
+    #[test]
+    fn the_array_that_a_run_time_index_goes_to() {
+        let scene = Scene::new("__global__ void k(float *out, int n) {\n  float a[8], b[8];\n  b[0] = a[n];\n}\n");
+        assert_eq!(named(&scene, |it| vec![object(32, vec![it.computed_load(&[at("b[0] =")])])]), some(&["a"]));
+    }
+
+    #[test]
+    fn sizes_tell_and_two_that_fit_give_no_name() {
+        let text = |b: u32| {
+            Scene::new(&format!(
+                "__global__ void k(float *out) {{\n  float a[4], b[{b}];\n  out[0] = a[1] + b[2];\n}}\n"
+            ))
+        };
+        let one = |it: &Shown<'_>| vec![object(32, vec![it.load(&[at("out[0]")])])];
+        assert_eq!(named(&text(8), one), some(&["b"]));
+        let four = |it: &Shown<'_>| vec![object(16, vec![it.load(&[at("out[0]")])])];
+        assert_eq!(named(&text(4), four), some(&[""]));
+        // Nothing has 64 bytes.
+        let none = |it: &Shown<'_>| vec![object(64, vec![it.load(&[at("out[0]")])])];
+        assert_eq!(named(&text(8), none), some(&[""]));
+    }
+
+    #[test]
+    fn equal_arrays_are_taken_in_the_order_of_the_frame() {
+        let scene =
+            Scene::new("__global__ void k(float *out, int n) {\n  float a[8], b[8];\n  out[0] = a[n] + b[n];\n}\n");
+        let both = |it: &Shown<'_>| {
+            vec![
+                object(32, vec![it.computed_load(&[at("out[0]")])]),
+                object(32, vec![it.computed_load(&[at("out[0]")])]),
+            ]
+        };
+        assert_eq!(named(&scene, both), some(&["a", "b"]));
+        // Two variables cannot be three objects.
+        let three = |it: &Shown<'_>| {
+            let one = || object(32, vec![it.computed_load(&[at("out[0]")])]);
+            vec![one(), one(), one()]
+        };
+        assert_eq!(named(&scene, three), some(&["", "", ""]));
+    }
+
+    #[test]
+    fn what_another_object_is_for_certain_this_one_is_not() {
+        let text = "__global__ void k(float *out, int n) {\n  float a[8], b[8];\n  out[0] = a[n];\n  out[1] = a[n] + b[n];\n}\n";
+        let objects = |it: &Shown<'_>| {
+            vec![
+                object(32, vec![it.computed_load(&[at("out[0]")])]),
+                object(32, vec![it.computed_load(&[at("out[1]")])]),
+            ]
+        };
+        assert_eq!(named(&Scene::new(text), objects), some(&["a", "b"]));
+    }
+
+    #[test]
+    fn one_variable_is_not_two_objects() {
+        let text = "__global__ void k(float *out, int n) {\n  float a[8];\n  out[0] = a[n];\n  out[1] = a[n + 1];\n}\n";
+        let objects = |it: &Shown<'_>| {
+            vec![
+                object(32, vec![it.computed_load(&[at("out[0]")])]),
+                object(32, vec![it.computed_load(&[at("out[1]")])]),
+            ]
+        };
+        assert_eq!(named(&Scene::new(text), objects), some(&["", ""]));
+    }
+
+    #[test]
+    fn memory_of_the_library_has_no_name() {
+        let scene = Scene::new("__global__ void k(float *out, int n) {\n  float a[8];\n  out[0] = a[n];\n}\n");
+        let library = |it: &Shown<'_>| {
+            let known = object(32, vec![it.computed_load(&[at("out[0]")])]);
+            vec![RawObject { is_library: true, ..known }]
+        };
+        assert_eq!(named(&scene, library), some(&[""]));
+    }
+
+    #[test]
+    fn a_parameter_is_an_object_only_where_it_is_copied() {
+        let scene = Scene::new(
+            "struct Taps { float w[8]; };\n__global__ void k(Taps taps, float *out, int n) {\n  out[0] = taps.w[n];\n}\n",
+        );
+        let of = |stored_values: StoredValues| {
+            named(&scene, |it| {
+                let known = object(32, vec![it.computed_load(&[at("out[0]")])]);
+                vec![RawObject { stored_values, ..known }]
+            })
+        };
+        let copy = ParameterCopy {
+            number: 0,
+            parameter: None,
+            offset: Some(0),
+            bytes: 32,
+            is_whole: true,
+            writes: Vec::new(),
+            may_be_written: false,
+        };
+        assert_eq!(of(StoredValues::Parameter(copy)), some(&["taps.w"]));
+    }
+
+    #[test]
+    fn a_member_is_named_where_all_accesses_go_to_it() {
+        let text = "__global__ void k(float *out, int n) {\n  State state;\n  out[0] = state.key[n];\n  out[1] = state.used;\n}\n";
+        let members = [("key", "float[8]", 32), ("used", "int", 4)];
+        let scene = Scene::new(text).with_variable(("state", "State", 36), "  State state", &members);
+        let object_of = |bytes: u64| {
+            named(&scene, |it| vec![object(bytes, vec![it.computed_load(&[at("out[0]")]), it.load(&[at("out[1]")])])])
+        };
+        assert_eq!(object_of(36), some(&["state.key"]));
+        assert_eq!(object_of(32), some(&["state.key"]));
+        // The compiler may take a structure apart: what is large enough for a member is a part of it.
+        assert_eq!(object_of(16), some(&["state"]));
+        assert_eq!(object_of(24), some(&[""]));
+    }
+
+    #[test]
+    fn the_array_behind_a_span_is_named_by_its_size() {
+        let text =
+            "__global__ void k(float *out, int n) {\n  float row[9];\n  Span span{row, 9};\n  out[0] = span[n];\n}\n";
+        let scene = Scene::new(text).with_variable(("span", "Span", 16), "  Span span", &[]);
+        assert_eq!(named(&scene, |it| vec![object(48, vec![it.computed_load(&[at("out[0]")])])]), some(&["row"]));
+        // The span itself has a home in memory too, where its own address leaves.
+        assert_eq!(named(&scene, |it| vec![object(16, vec![it.computed_load(&[at("out[0]")])])]), some(&["span"]));
+    }
+
+    #[test]
+    fn variables_of_other_lifetimes_share_the_bytes() {
+        let text = "__global__ void k(float *out, int n) {\n  { float a[8];\n    out[0] = a[n]; }\n  { float b[8];\n    out[1] = b[n]; }\n}\n";
+        Scene::new(text).ask(|it| {
+            let mut shared = object(32, vec![it.computed_load(&[at("out[0]")]), it.computed_load(&[at("out[1]")])]);
+            shared.accesses[0].loop_depth = 1;
+            let name = name_all(&mut [&mut shared], it.trees).remove(0).unwrap();
+            assert_eq!((name.name.as_str(), name.sharing.as_slice()), ("a", &["b".to_string()][..]));
+        });
+    }
+
+    #[test]
+    fn a_volatile_variable_has_volatile_accesses() {
+        let text = "__global__ void k(float *out, int n) {\n  volatile float a[8];\n  float b[8];\n  out[0] = a[n] + b[n];\n}\n";
+        let of = |is_volatile: bool| {
+            named(&Scene::new(text), |it| {
+                let access = it.computed_load(&[at("out[0]")]);
+                vec![object(32, vec![crate::access::Access { is_volatile, ..access }])]
+            })
+        };
+        assert_eq!(of(false), some(&["b"]));
+    }
+
+    #[test]
+    fn an_argument_by_its_number() {
+        let text = "__global__ void k(float *out) {\n  float a[8], b[8];\n  keep(a, b);\n}\n";
+        let of = |number: usize| {
+            named(&Scene::new(text), |it| {
+                let escapes = vec![it.passed("_Z4keepPfS_", (number, 2), &[at("keep(")])];
+                vec![RawObject { escapes, ..object(32, Vec::new()) }]
+            })
+        };
+        assert_eq!((of(0), of(1)), (some(&["a"]), some(&["b"])));
+    }
 }

@@ -68,3 +68,45 @@ fn is_worth_naming(declaration: &Declaration) -> bool {
 pub fn size_fits(size: Option<u64>, bytes: u64) -> bool {
     size.is_none_or(|size| size <= bytes && bytes <= size + MAX_PADDING)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn declaration(kind: DeclarationKind, bytes: Option<u64>, members: &[(&str, &str, u64)]) -> Declaration {
+        let member = |(path, type_text, bytes): &(&str, &str, u64)| ((*path).into(), (*type_text).into(), *bytes);
+        let mut declaration = Declaration::hidden("v", 0..1);
+        declaration.kind = kind;
+        declaration.bytes = bytes;
+        declaration.members = members.iter().map(member).collect();
+        declaration
+    }
+
+    /// Name and bytes of what an object is, where accesses go to some members.
+    fn part(declaration: &Declaration, paths: &[&str], bytes: u64) -> Option<(String, Option<u64>)> {
+        let paths = paths.iter().map(|path| (*path).to_string()).collect();
+        fitting(declaration, &paths, bytes).map(|part| (part.name, part.bytes))
+    }
+
+    #[test]
+    fn an_object_is_as_large_as_its_variable_and_its_padding() {
+        let array = declaration(DeclarationKind::Array, Some(20), &[]);
+        assert_eq!(part(&array, &[""], 20), Some(("v".into(), Some(20))));
+        assert_eq!(part(&array, &[""], 35), Some(("v".into(), Some(20))));
+        assert_eq!((part(&array, &[""], 36), part(&array, &[""], 19)), (None, None));
+        // Nothing is known of its size: nothing speaks against it.
+        assert!(part(&declaration(DeclarationKind::Array, None, &[]), &[""], 400).is_some());
+    }
+
+    #[test]
+    fn the_only_member_that_is_accessed_is_the_name() {
+        let members = [("key", "float[8]", 32), ("used", "int", 4)];
+        let structure = declaration(DeclarationKind::Aggregate, Some(36), &members);
+        assert_eq!(part(&structure, &["key"], 36), Some(("v.key".into(), Some(32))));
+        assert_eq!(part(&structure, &["key"], 32), Some(("v.key".into(), Some(32))));
+        assert_eq!(part(&structure, &["key", "used"], 36), Some(("v".into(), Some(36))));
+        // A wrapper's member says nothing more than the variable.
+        let wrapper = declaration(DeclarationKind::Aggregate, Some(32), &members[..1]);
+        assert_eq!(part(&wrapper, &["key"], 32), Some(("v".into(), Some(32))));
+    }
+}

@@ -14,8 +14,8 @@ use lmem_base::mangling::{bind, demangle, template_arguments};
 use lmem_unit::FrontEndVariable;
 use nv_code::AccessKind;
 
-use super::passed_by::{Handed, Part, parts_of_calls};
-use super::{copies, macro_kernel};
+use super::argument_mapping::{Handed, Part, parts_of_calls};
+use super::{auto_variables, macro_kernel};
 use crate::place::Place;
 
 /// A use of a variable that an access may be.
@@ -72,15 +72,15 @@ pub struct Wanted<'a> {
 }
 
 /// Finds the uses of variables that an access may be, none where there are none.
-pub fn resolve(places: &[Place], views: &SyntaxTrees<'_>, wanted: &Wanted<'_>) -> Vec<Found> {
+pub fn resolve(places: &[Place], trees: &SyntaxTrees<'_>, wanted: &Wanted<'_>) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     let mut beside: Vec<Found> = Vec::new();
     let mut inner: Vec<Use> = Vec::new();
     let mut handed: Vec<(Handed, usize)> = Vec::new();
     for (level, place) in places.iter().enumerate() {
-        let regions = place.view(views).regions(place.offset);
-        let parts = parts_of_calls(place, views, level.checked_sub(1).map(|inner| &places[inner]), &handed);
-        let all = mentions(place, &regions, views);
+        let regions = place.tree(trees).regions(place.offset);
+        let parts = parts_of_calls(place, trees, level.checked_sub(1).map(|inner| &places[inner]), &handed);
+        let all = mentions(place, &regions, trees);
         let here = candidates(place, &all, parts.as_deref(), wanted);
         let (aliases, variables): (Vec<Here<'_>>, Vec<Here<'_>>) =
             here.into_iter().partition(|here| here.mention.declaration.kind == DeclarationKind::Alias);
@@ -103,7 +103,7 @@ pub fn resolve(places: &[Place], views: &SyntaxTrees<'_>, wanted: &Wanted<'_>) -
         }
         let aliases = if variables.is_empty() { aliases } else { indexed };
         if level == 0 {
-            (handed, inner) = innermost((place, views), &regions, &all, &aliases, wanted, variables.is_empty());
+            (handed, inner) = innermost((place, trees), &regions, &all, &aliases, wanted, variables.is_empty());
             continue;
         }
         let parameters = aliases.iter().filter(|alias| alias.mention.declaration.is_parameter);
@@ -152,7 +152,7 @@ fn candidates<'m>(place: &Place, all: &'m [Mention], parts: Option<&[Part]>, wan
 
 /// What the innermost statement has from its caller: parameters, and where the function is a method, members.
 fn innermost(
-    (place, views): (&Place, &SyntaxTrees<'_>),
+    (place, trees): (&Place, &SyntaxTrees<'_>),
     regions: &[Node<'_>],
     all: &[Mention],
     aliases: &[Here<'_>],
@@ -164,7 +164,7 @@ fn innermost(
         parameters.map(|alias| (Handed::Parameter(alias.mention.declaration.name.clone()), Use::of(alias.mention)));
     let is_known = |name: &str| all.iter().any(|mention| mention.declaration.name == name);
     let members = regions.iter().filter(|_| with_members);
-    let members = members.flat_map(|region| place.view(views).indexed_members(*region, &is_known));
+    let members = members.flat_map(|region| place.tree(trees).indexed_members(*region, &is_known));
     let is_same_way = |member: &MemberSyntax| match wanted.kind {
         Some(AccessKind::Load) => member.is_read,
         Some(AccessKind::Store) => member.is_written,
@@ -186,64 +186,64 @@ fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
 
 /// Uses of variables in the statement at a place, with what the front end knows of them; variables that only the front
 /// end knows, as those that a macro declares, too.
-fn mentions(place: &Place, regions: &[Node<'_>], views: &SyntaxTrees<'_>) -> Rc<[Mention]> {
+fn mentions(place: &Place, regions: &[Node<'_>], trees: &SyntaxTrees<'_>) -> Rc<[Mention]> {
     let (start, end) = (regions.first().map(Node::start_byte), regions.last().map(Node::end_byte));
-    let key = (place.view, start.unwrap_or(place.offset), end.unwrap_or(place.offset), place.function.clone());
-    if let Some(known) = views.mentions.borrow().get(&key) {
+    let key = (place.tree, start.unwrap_or(place.offset), end.unwrap_or(place.offset), place.function.clone());
+    if let Some(known) = trees.mentions.borrow().get(&key) {
         return Rc::clone(known);
     }
-    let found: Rc<[Mention]> = find_mentions(place, regions, views).into();
-    views.mentions.borrow_mut().insert(key, Rc::clone(&found));
+    let found: Rc<[Mention]> = find_mentions(place, regions, trees).into();
+    trees.mentions.borrow_mut().insert(key, Rc::clone(&found));
     found
 }
 
-fn find_mentions(place: &Place, regions: &[Node<'_>], views: &SyntaxTrees<'_>) -> Vec<Mention> {
-    let mentions = regions.iter().flat_map(|region| place.view(views).mentions(*region).to_vec());
+fn find_mentions(place: &Place, regions: &[Node<'_>], trees: &SyntaxTrees<'_>) -> Vec<Mention> {
+    let mentions = regions.iter().flat_map(|region| place.tree(trees).mentions(*region).to_vec());
     let mut mentions: Vec<Mention> = mentions.collect();
     for mention in &mut mentions {
-        complete(&mut mention.declaration, place, views);
+        complete(&mut mention.declaration, place, trees);
     }
-    copies::settle(&mut mentions, place, views);
-    let hidden = place.function.as_deref().map(|function| views.front_end.of(function)).unwrap_or_default();
+    auto_variables::settle(&mut mentions, place, trees);
+    let hidden = place.function.as_deref().map(|function| trees.front_end.of(function)).unwrap_or_default();
     for variable in hidden {
         if mentions.iter().any(|mention| mention.declaration.name == variable.name) {
             continue;
         }
-        if let Some(declaration) = hidden_declaration(place, views, variable) {
-            regions.iter().for_each(|region| mentions.extend(place.view(views).uses_of(*region, &declaration)));
+        if let Some(declaration) = hidden_declaration(place, trees, variable) {
+            regions.iter().for_each(|region| mentions.extend(place.tree(trees).uses_of(*region, &declaration)));
         }
     }
     if mentions.is_empty() {
-        mentions.extend(macro_kernel::mentions(place, views, hidden));
+        mentions.extend(macro_kernel::mentions(place, trees, hidden));
     }
     mentions
 }
 
 /// A declaration with what the front end and the template instance tell of it.
-pub fn described(place: &Place, mut declaration: Declaration, views: &SyntaxTrees<'_>) -> Declaration {
-    complete(&mut declaration, place, views);
+pub fn described(place: &Place, mut declaration: Declaration, trees: &SyntaxTrees<'_>) -> Declaration {
+    complete(&mut declaration, place, trees);
     declaration
 }
 
-fn complete(declaration: &mut Declaration, place: &Place, views: &SyntaxTrees<'_>) {
-    match front_end(place, views, declaration) {
+fn complete(declaration: &mut Declaration, place: &Place, trees: &SyntaxTrees<'_>) {
+    match front_end(place, trees, declaration) {
         Some(variable) => describe(declaration, variable),
-        None => bind_type(declaration, place, views),
+        None => bind_type(declaration, place, trees),
     }
 }
 
 /// What the front end knows of a declaration, for the instance of the function that the place is in.
 pub fn front_end<'v>(
     place: &Place,
-    views: &'v SyntaxTrees<'_>,
+    trees: &'v SyntaxTrees<'_>,
     declaration: &Declaration,
 ) -> Option<&'v FrontEndVariable> {
     if declaration.is_parameter {
         return None;
     }
-    let span = place.view(views).span(declaration.range.0..declaration.range.1)?;
+    let span = place.tree(trees).span(declaration.range.0..declaration.range.1)?;
     let line = u32::try_from(span.start_line()).ok()?;
-    views.front_end.variable(place.function.as_deref(), &span.file.path, line, &declaration.name)
+    trees.front_end.variable(place.function.as_deref(), &span.file.path, line, &declaration.name)
 }
 
 fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
@@ -265,13 +265,13 @@ fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
 
 /// What a template's parameter stands for in the instance that the place is in, where that is a number or pointer: neither
 /// is what a computed address goes into.
-fn bind_type(declaration: &mut Declaration, place: &Place, views: &SyntaxTrees<'_>) {
+fn bind_type(declaration: &mut Declaration, place: &Place, trees: &SyntaxTrees<'_>) {
     if declaration.kind != DeclarationKind::Aggregate {
         return;
     }
     let Some(function) = place.function.as_deref() else { return };
     let parameters =
-        place.view(views).function_at(place.offset).map(|syntax| syntax.template_parameters).unwrap_or_default();
+        place.tree(trees).function_at(place.offset).map(|syntax| syntax.template_parameters).unwrap_or_default();
     if !parameters.contains(&declaration.type_text) {
         return;
     }
@@ -285,12 +285,12 @@ fn bind_type(declaration: &mut Declaration, place: &Place, views: &SyntaxTrees<'
 }
 
 /// A variable whose declaration the text does not show.
-pub fn hidden_declaration(place: &Place, views: &SyntaxTrees<'_>, variable: &FrontEndVariable) -> Option<Declaration> {
-    let line = place.view(views).line_range(variable.line as usize)?;
-    let text = place.view(views).text().get(line.clone())?;
-    let file = place.view(views).span(line.clone())?.file;
+pub fn hidden_declaration(place: &Place, trees: &SyntaxTrees<'_>, variable: &FrontEndVariable) -> Option<Declaration> {
+    let line = place.tree(trees).line_range(variable.line as usize)?;
+    let text = place.tree(trees).text().get(line.clone())?;
+    let file = place.tree(trees).span(line.clone())?.file;
     let is_elsewhere = Path::new(&variable.file).file_name() != file.path.file_name();
-    if is_elsewhere || place.view(views).is_declared(place.offset, &variable.name) {
+    if is_elsewhere || place.tree(trees).is_declared(place.offset, &variable.name) {
         return None;
     }
     let word = occurrences(text, &variable.name).next();
@@ -312,6 +312,7 @@ pub fn hidden_declaration(place: &Place, views: &SyntaxTrees<'_>, variable: &Fro
 
 #[cfg(test)]
 mod tests {
+    use super::super::scene::{Level, Scene, at};
     use super::*;
     use cuda_syntax::Example;
 
@@ -319,18 +320,97 @@ mod tests {
     fn parameters_of_templates_stand_for_types() {
         let text = "template <class T, int N> __device__ float f(T v) { T x = v; return x[N]; }\n";
         let example = Example::new(text);
-        let views = example.views();
-        let id = views.id(Example::NAME).unwrap();
-        let view = views.tree(id);
+        let trees = example.trees();
+        let id = trees.id(Example::NAME).unwrap();
+        let tree = trees.tree(id);
         let offset = text.find("x =").unwrap();
         let bound = |function: &str| {
-            let place = Place { view: id, line: 1, offset, function: Some(function.into()), callee: None };
-            let mut declaration = view.declaration_of(&(offset..offset + 1)).unwrap();
-            bind_type(&mut declaration, &place, &views);
+            let place = Place { tree: id, line: 1, offset, function: Some(function.into()), callee: None };
+            let mut declaration = tree.declaration_of(&(offset..offset + 1)).unwrap();
+            bind_type(&mut declaration, &place, &trees);
             (declaration.kind, declaration.bytes)
         };
         assert_eq!(bound("_Z1fIfLi4EEfT_"), (DeclarationKind::Scalar, Some(4)));
         assert_eq!(bound("_Z1fIPfLi4EEfT_"), (DeclarationKind::Alias, None));
         assert_eq!(bound("_Z1fI4RingLi4EEfT_"), (DeclarationKind::Aggregate, None));
+    }
+
+    /// The variables that a computed load may be to, with the level that names them.
+    fn resolved(text: &str, levels: &[Level<'_>]) -> Vec<(usize, String)> {
+        Scene::new(text).ask(|it| {
+            let access = it.computed_load(levels);
+            let found = super::super::votes::resolve_access(&access, it.trees);
+            found.into_iter().map(|found| (found.level, found.mention.declaration.name)).collect()
+        })
+    }
+
+    /// A level in an inlined function.
+    fn inside<'a>(piece: &'a str, function: &'a str) -> Level<'a> {
+        Level { function: Some(function), ..at(piece) }
+    }
+
+    /// A statement of the kernel that a function was inlined into.
+    fn calling<'a>(piece: &'a str, callee: &'a str) -> Level<'a> {
+        Level { callee: Some(callee), ..at(piece) }
+    }
+
+    #[test]
+    fn a_parameter_stands_for_its_argument() {
+        let text = "__device__ float pick(const float *slot, int i) { return slot[i]; }\n\
+                    __global__ void k(float *out, int n) {\n  float a[8], b[8];\n  out[0] = pick(b, n) + a[0];\n}\n";
+        let function = "_Z4pickPKfi";
+        let levels = [inside("return slot", function), calling("out[0]", function)];
+        assert_eq!(resolved(text, &levels), [(1, "b".to_string())]);
+        // The parameters of another function are not known: all that the call names may be it.
+        let other = [inside("return slot", "_Z5otherPKfi"), calling("out[0]", function)];
+        let names: Vec<String> = resolved(text, &other).into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["b", "n"]);
+    }
+
+    #[test]
+    fn parameters_are_followed_through_two_levels() {
+        let text = "__device__ float pick(const float *slot, int i) { return slot[i]; }\n\
+                    __device__ float twice(const float *row, int i) { return 2 * pick(row, i); }\n\
+                    __global__ void k(float *out, int n) {\n  float a[8], b[8];\n  out[0] = twice(a, n) + b[0];\n}\n";
+        let (pick, twice) = ("_Z4pickPKfi", "_Z5twicePKfi");
+        let middle = Level { function: Some(twice), callee: Some(pick), ..at("return 2") };
+        let levels = [inside("return slot", pick), middle, calling("out[0]", twice)];
+        assert_eq!(resolved(text, &levels), [(2, "a".to_string())]);
+    }
+
+    #[test]
+    fn a_member_stands_for_the_object_of_its_method() {
+        let text = "struct Ring { float slot[8]; __device__ float at(int i) { return slot[i]; } };\n\
+                    __global__ void k(float *out, int n) {\n  Ring left, right;\n  out[0] = right.at(n);\n}\n";
+        let function = "_ZN4Ring2atEi";
+        let levels = [inside("return slot", function), calling("out[0]", function)];
+        assert_eq!(resolved(text, &levels), [(1, "right".to_string())]);
+    }
+
+    #[test]
+    fn an_alias_stands_for_what_it_was_made_from() {
+        let text = "__global__ void k(float *out, int n) {\n  float a[8], b[8];\n  float *p = a;\n  out[0] = p[n] + b[0];\n}\n";
+        assert_eq!(resolved(text, &[at("out[0]")]).iter().map(|(_, name)| name.as_str()).next(), Some("a"));
+    }
+
+    #[test]
+    fn the_innermost_level_that_names_a_variable_is_taken() {
+        let text = "__device__ float local(int i) { float own[8]; return own[i]; }\n\
+                    __global__ void k(float *out, int n) {\n  float a[8];\n  out[0] = local(n) + a[n];\n}\n";
+        let function = "_Z5locali";
+        let levels = [inside("return own", function), calling("out[0]", function)];
+        assert_eq!(resolved(text, &levels), [(0, "own".to_string())]);
+    }
+
+    #[test]
+    fn variables_of_macros_are_those_of_the_front_end() {
+        let text = "__global__ void k(float *out, int n) {\n  TABLE(hidden, 8);\n  out[0] = hidden[n];\n}\n";
+        let scene = Scene::new(text).with_variable(("hidden", "float[8]", 32), "  TABLE", &[]);
+        scene.ask(|it| {
+            let levels = [Level { function: Some("_Z1k"), ..at("out[0]") }];
+            let found = super::super::votes::resolve_access(&it.computed_load(&levels), it.trees);
+            let names: Vec<&str> = found.iter().map(|found| found.mention.declaration.name.as_str()).collect();
+            assert_eq!(names, ["hidden"]);
+        });
     }
 }

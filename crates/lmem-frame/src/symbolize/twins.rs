@@ -23,24 +23,24 @@ struct Told {
 
 /// Whether the computed accesses of an object may be uses of a variable: no index of the text contradicts what is known
 /// of the address.
-pub fn consistent(object: &RawObject, (view, declaration): &Candidate, views: &SyntaxTrees<'_>) -> bool {
+pub fn consistent(object: &RawObject, (tree, declaration): &Candidate, trees: &SyntaxTrees<'_>) -> bool {
     let mut computed = object.accesses.iter().filter(|access| matches!(access.address, Address::Computed(_)));
     computed.all(|access| {
-        let found = resolve_access(access, views);
+        let found = resolve_access(access, trees);
         let of_variable = found.iter().filter(|found| {
-            access.places[found.level].view == *view && found.mention.declaration.range == declaration.range
+            access.places[found.level].tree == *tree && found.mention.declaration.range == declaration.range
         });
         let indices = of_variable.flat_map(|found| {
             let place = &access.places[found.level];
-            found.mention.indices.iter().map(move |index| told(index, place, views))
+            found.mention.indices.iter().map(move |index| told(index, place, trees))
         });
         let indices: Vec<Told> = indices.collect();
         indices.is_empty() || indices.iter().any(|told| !contradicts(*told, access))
     })
 }
 
-fn told(index: &Range<usize>, place: &Place, views: &SyntaxTrees<'_>) -> Told {
-    let text = place.view(views).text().get(index.clone()).unwrap_or("");
+fn told(index: &Range<usize>, place: &Place, trees: &SyntaxTrees<'_>) -> Told {
+    let text = place.tree(trees).text().get(index.clone()).unwrap_or("");
     let is_known = |word: &str| {
         matches!(word, "threadIdx" | "x" | "y" | "z") || word.starts_with(|first: char| first.is_ascii_digit())
     };
@@ -95,7 +95,7 @@ fn extend(begun: &mut Vec<usize>, count: usize, fits: &dyn Fn(usize, usize) -> b
 mod tests {
     use cuda_syntax::Example;
     use nv_code::AccessKind;
-    use nv_code::dataflow::Sources;
+    use nv_code::dataflow::Provenance;
 
     use super::*;
 
@@ -106,24 +106,24 @@ mod tests {
 ";
 
     /// Whether an object with an index from some sources may be a variable.
-    fn may_be(name: &str, sources: Sources) -> bool {
+    fn may_be(name: &str, sources: Provenance) -> bool {
         let example = Example::new(TEXT);
-        let views = example.views();
-        let id = views.id(Example::NAME).unwrap();
-        let view = views.tree(id);
+        let trees = example.trees();
+        let id = trees.id(Example::NAME).unwrap();
+        let tree = trees.tree(id);
         let at = TEXT.find(&format!("{name}[12]")).unwrap();
-        let declaration = view.declaration_of(&(at..at + 1)).unwrap();
-        let offset = view.offset(3, 3).unwrap();
-        let place = Place { view: id, line: 3, offset, function: None, callee: None };
+        let declaration = tree.declaration_of(&(at..at + 1)).unwrap();
+        let offset = tree.offset(3, 3).unwrap();
+        let place = Place { tree: id, line: 3, offset, function: None, callee: None };
         let access = Access::new(AccessKind::Load, Address::Computed(sources), vec![place]);
         let object = RawObject { bytes: 48, accesses: vec![access], ..RawObject::default() };
-        consistent(&object, &(id, declaration), &views)
+        consistent(&object, &(id, declaration), &trees)
     }
 
     #[test]
     fn the_sources_of_an_index_tell_equal_arrays_apart() {
-        let loaded = || Sources { loaded: true, ..Sources::default() };
-        let thread = || Sources { thread_index: true, ..Sources::default() };
+        let loaded = || Provenance { loaded: true, ..Provenance::default() };
+        let thread = || Provenance { thread_index: true, ..Provenance::default() };
         assert_eq!((may_be("x", loaded()), may_be("y", loaded())), (true, false));
         assert_eq!((may_be("x", thread()), may_be("y", thread())), (false, true));
     }

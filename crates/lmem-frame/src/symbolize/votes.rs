@@ -13,7 +13,7 @@ use super::resolve::{Found, Wanted, resolve};
 use crate::access::{Access, Escape, EscapeKind, RawObject};
 use crate::place::Place;
 
-/// A declaration in one of the unit's texts; the text is told by the number of its view.
+/// A declaration in one of the unit's texts; the text is told by the number of its syntax tree.
 pub type Candidate = (TreeId, Declaration);
 
 #[derive(Default)]
@@ -42,17 +42,17 @@ pub struct Score {
 }
 
 /// The variables that one access may be to.
-pub fn candidates(access: &Access, views: &SyntaxTrees<'_>) -> BTreeSet<Candidate> {
-    let view = |found: &Found| access.places[found.level].view;
-    let found = resolve_access(access, views).into_iter();
-    found.map(|found| (view(&found), found.mention.declaration)).collect()
+pub fn candidates(access: &Access, trees: &SyntaxTrees<'_>) -> BTreeSet<Candidate> {
+    let tree = |found: &Found| access.places[found.level].tree;
+    let found = resolve_access(access, trees).into_iter();
+    found.map(|found| (tree(&found), found.mention.declaration)).collect()
 }
 
 /// The uses of variables that one access may be.
-pub fn resolve_access(access: &Access, views: &SyntaxTrees<'_>) -> Vec<Found> {
+pub fn resolve_access(access: &Access, trees: &SyntaxTrees<'_>) -> Vec<Found> {
     let fits = |mention: &Mention, place: &Place| fits_access(mention, place, access);
     let wanted = Wanted { fits: &fits, is_indexed: access.is_computed(), kind: Some(access.kind) };
-    resolve(&access.places, views, &wanted)
+    resolve(&access.places, trees, &wanted)
 }
 
 /// Mangled names of a lambda's call operator: `…ENKUliE_clEi`.
@@ -60,26 +60,26 @@ fn is_lambda(function: &str) -> bool {
     function.starts_with("_Z") && function.contains("Ul") && function.contains("_cl")
 }
 
-pub fn votes(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
+pub fn votes(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
     // What a function does through a pointer mentions variables of its own.
     for (number, access) in object.accesses.iter().enumerate().filter(|(_, access)| !access.in_callee) {
-        let found = resolve_access(access, views);
+        let found = resolve_access(access, trees);
         for found in found.iter().filter(|found| access.is_computed() && !found.mention.indices.is_empty()) {
-            let candidate = (access.places[found.level].view, found.mention.declaration.clone());
+            let candidate = (access.places[found.level].tree, found.mention.declaration.clone());
             scores.entry(candidate).or_default().voters.insert(number);
         }
         vote(
             &access.places,
             found,
             access.is_computed(),
-            |mention, place| is_address_of(mention, place, views),
-            views,
+            |mention, place| is_address_of(mention, place, trees),
+            trees,
             &mut scores,
         );
     }
     for escape in &object.escapes {
-        let argument = argument_range(escape, views);
+        let argument = argument_range(escape, trees);
         let fits = |mention: &Mention, _: &Place| match &argument {
             Some(range) => range.start <= mention.range.start && mention.range.end <= range.end,
             None => match &escape.kind {
@@ -90,8 +90,8 @@ pub fn votes(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate,
                 _ => mention.is_passed || mention.indices.is_empty(),
             },
         };
-        let found = resolve(&escape.places, views, &Wanted { fits: &fits, is_indexed: false, kind: None });
-        vote(&escape.places, found, argument.is_some(), |mention, _| mention.is_passed, views, &mut scores);
+        let found = resolve(&escape.places, trees, &Wanted { fits: &fits, is_indexed: false, kind: None });
+        vote(&escape.places, found, argument.is_some(), |mention, _| mention.is_passed, trees, &mut scores);
     }
     // A number is in memory only where its address is taken or it is `volatile`; else it only stands nearby.
     scores.retain(|(_, declaration), score| {
@@ -101,13 +101,13 @@ pub fn votes(object: &RawObject, views: &SyntaxTrees<'_>) -> BTreeMap<Candidate,
 }
 
 /// Where the argument stands that an address leaves by, at the innermost level.
-fn argument_range(escape: &Escape, views: &SyntaxTrees<'_>) -> Option<Range<usize>> {
+fn argument_range(escape: &Escape, trees: &SyntaxTrees<'_>) -> Option<Range<usize>> {
     let (index, count) = escape.argument?;
     let place = escape.places.first()?;
-    let region = place.view(views).region(place.offset)?;
+    let region = place.tree(trees).region(place.offset)?;
     match &escape.kind {
-        EscapeKind::Call(function) => place.view(views).argument(region, &demangle(function), index, count),
-        EscapeKind::IndirectCall => place.view(views).argument_by_count(region, index, count),
+        EscapeKind::Call(function) => place.tree(trees).argument(region, &demangle(function), index, count),
+        EscapeKind::IndirectCall => place.tree(trees).argument_by_count(region, index, count),
         EscapeKind::Stored | EscapeKind::Generic(_) => None,
     }
 }
@@ -122,7 +122,7 @@ fn vote(
     found: Vec<Found>,
     is_certain: bool,
     is_passed: impl Fn(&Mention, &Place) -> bool,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
     scores: &mut BTreeMap<Candidate, Score>,
 ) {
     let mut seen = BTreeSet::new();
@@ -130,16 +130,16 @@ fn vote(
     let indexed: BTreeSet<Declaration> = indexed.map(|found| found.mention.declaration.clone()).collect();
     for Found { level, mention, .. } in found {
         let place = &places[level];
-        let view = place.view;
+        let tree = place.tree;
         // `state.w` beside `state.key[k]` is not where the index is.
         let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
-        let path = member_path(&mention, place, views);
+        let path = member_path(&mention, place, trees);
         let has_index = !mention.indices.is_empty();
-        let span = place.view(views).span(mention.declaration.range.0..mention.declaration.range.1);
-        let initializer = mention.declaration.initializer.and_then(|(start, end)| place.view(views).span(start..end));
+        let span = place.tree(trees).span(mention.declaration.range.0..mention.declaration.range.1);
+        let initializer = mention.declaration.initializer.and_then(|(start, end)| place.tree(trees).span(start..end));
         let is_passed = is_passed(&mention, place);
         let is_first = seen.insert(mention.declaration.clone());
-        let score = scores.entry((view, mention.declaration)).or_default();
+        let score = scores.entry((tree, mention.declaration)).or_default();
         score.is_passed |= is_passed;
         score.is_indexed |= is_certain && has_index;
         score.is_own |= level + 1 == places.len();
@@ -157,18 +157,18 @@ fn vote(
 }
 
 /// `&x`: that a number is an argument does not say that its address is.
-fn is_address_of(mention: &Mention, place: &Place, views: &SyntaxTrees<'_>) -> bool {
-    mention.is_passed && place.view(views).text()[..mention.range.start].trim_end().ends_with('&')
+fn is_address_of(mention: &Mention, place: &Place, trees: &SyntaxTrees<'_>) -> bool {
+    mention.is_passed && place.tree(trees).text()[..mention.range.start].trim_end().ends_with('&')
 }
 
 /// `key` of `state.key[k]`; empty for the variable itself.
-fn member_path(mention: &Mention, place: &Place, views: &SyntaxTrees<'_>) -> String {
-    let text = place.view(views).text().get(mention.range.clone()).unwrap_or("");
+fn member_path(mention: &Mention, place: &Place, trees: &SyntaxTrees<'_>) -> String {
+    let text = place.tree(trees).text().get(mention.range.clone()).unwrap_or("");
     let path = text.split('[').next().unwrap_or("").trim();
     let members = path.split_once('.').map_or("", |(_, members)| members);
     let is_path = members.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
     // A method is no member that has memory.
-    let is_called = place.view(views).text()[mention.range.end..].trim_start().starts_with('(');
+    let is_called = place.tree(trees).text()[mention.range.end..].trim_start().starts_with('(');
     if is_path && !is_called && !mention.indices.is_empty() { members.to_string() } else { String::new() }
 }
 
@@ -183,4 +183,83 @@ pub fn fits_access(mention: &Mention, place: &Place, access: &Access) -> bool {
     let is_whole = mention.is_operand && mention.indices.is_empty() && mention.outer.is_empty();
     let is_value = is_whole && mention.declaration.kind == DeclarationKind::Aggregate && place.callee.is_none();
     direction && !((is_plain_number || is_value) && access.is_computed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Scene, at, object};
+    use super::*;
+
+    const TEXT: &str = "__global__ void k(float *out, int n) {
+  float a[8], b[8];
+  int count = 0;
+  b[n] = a[0] + count;
+  touch(&count, a);
+  out[0] = b[0];
+}
+";
+
+    /// Names with certain votes, all votes, and whether the address is handed on.
+    fn scores(objects: impl FnOnce(&super::super::scene::Shown<'_>) -> RawObject) -> Vec<(String, u64, u64, bool)> {
+        Scene::new(TEXT).ask(|it| {
+            let scores = votes(&objects(it), it.trees);
+            scores
+                .into_iter()
+                .map(|((_, declaration), score)| (declaration.name, score.certain, score.places, score.is_passed))
+                .collect()
+        })
+    }
+
+    #[test]
+    fn loads_vote_for_what_is_read_and_stores_for_what_is_written() {
+        let of = |names: &[(&str, u64, u64)]| -> Vec<(String, u64, u64, bool)> {
+            names.iter().map(|(name, certain, places)| ((*name).to_string(), *certain, *places, false)).collect()
+        };
+        assert_eq!(scores(|it| object(32, vec![it.load(&[at("b[n] =")])])), of(&[("a", 0, 1)]));
+        assert_eq!(scores(|it| object(32, vec![it.store(&[at("b[n] =")])])), of(&[("b", 0, 1)]));
+        assert_eq!(scores(|it| object(32, vec![it.computed_load(&[at("out[0]")])])), of(&[("b", 1, 1)]));
+    }
+
+    #[test]
+    fn a_number_is_in_memory_only_where_its_address_is_taken() {
+        let found = scores(|it| RawObject {
+            escapes: vec![it.passed("_Z5touchPiPf", (0, 2), &[at("touch(")])],
+            ..object(4, vec![])
+        });
+        assert_eq!(found, [("count".to_string(), 1, 1, true)]);
+        let second = scores(|it| RawObject {
+            escapes: vec![it.passed("_Z5touchPiPf", (1, 2), &[at("touch(")])],
+            ..object(32, vec![])
+        });
+        assert_eq!(second, [("a".to_string(), 1, 1, true)]);
+    }
+
+    #[test]
+    fn what_a_callee_does_through_a_pointer_names_its_own_variables() {
+        let inside = |it: &super::super::scene::Shown<'_>| {
+            let access = it.load(&[at("out[0]")]);
+            object(32, vec![Access { in_callee: true, ..access }])
+        };
+        assert_eq!(scores(inside), []);
+    }
+
+    #[test]
+    fn paths_of_members() {
+        let text = "__global__ void k(int n) { State s; use(s.key[n], s.in.w[n], s.at(n)[0], s); }\n";
+        Scene::new(text).ask(|it| {
+            let place = it.places(&[at("use(")]).remove(0);
+            let tree = place.tree(it.trees);
+            let region = tree.region(place.offset).unwrap();
+            let paths: Vec<String> =
+                tree.mentions(region).iter().map(|mention| member_path(mention, &place, it.trees)).collect();
+            assert!(paths.contains(&"key".to_string()) && paths.contains(&"in.w".to_string()), "{paths:?}");
+            assert!(!paths.iter().any(|path| path.contains("at")), "{paths:?}");
+        });
+    }
+
+    #[test]
+    fn call_operators_of_lambdas() {
+        assert!(is_lambda("_ZZ1kPfiENKUliE_clEi"));
+        assert!(!is_lambda("_Z5touchPiPf") && !is_lambda("Ul_cl"));
+    }
 }

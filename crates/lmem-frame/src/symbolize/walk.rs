@@ -14,20 +14,20 @@ const MAX_LEVELS: usize = 8;
 /// How an index walks, where it is made of loop counters and constants alone. The remainder of a loop that was unrolled
 /// by a factor has no counter in the machine code, only what is left of the loop's bound: the source tells that it is a
 /// walk all the same. Parameters of an inlined function stand for what its caller passes.
-pub fn walk_of(index: &Range<usize>, level: usize, places: &[Place], views: &SyntaxTrees<'_>) -> Option<Walk> {
+pub fn walk_of(index: &Range<usize>, level: usize, places: &[Place], trees: &SyntaxTrees<'_>) -> Option<Walk> {
     let place = places.get(level)?;
-    let text = place.view(views).text().get(index.clone())?;
+    let text = place.tree(trees).text().get(index.clone())?;
     let is_plain =
         text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '+' | '-' | '*' | '(' | ')' | '[' | ']'));
-    let counters = place.view(views).counters_around(index.start);
+    let counters = place.tree(trees).counters_around(index.start);
     let mut walk = None;
     for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()) {
         // The innermost loop's counter of that name is the one that is meant.
         let counter = counters.iter().find(|counter| counter.name == word);
         let found = match counter {
             Some(counter) => counter.walk?,
-            None if place.view(views).is_fixed(word, index.start) => continue,
-            None => walk_of_argument(word, index.start, level, places, views)?,
+            None if place.tree(trees).is_fixed(word, index.start) => continue,
+            None => walk_of_argument(word, index.start, level, places, trees)?,
         };
         walk = walk.max(Some(found));
     }
@@ -40,18 +40,18 @@ fn walk_of_argument(
     offset: usize,
     level: usize,
     places: &[Place],
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
 ) -> Option<Walk> {
     let (place, caller) = (places.get(level)?, places.get(level + 1)?);
     if level >= MAX_LEVELS || place.function != caller.callee {
         return None;
     }
-    let number = place.view(views).parameters_around(offset)?.iter().position(|parameter| parameter == name)?;
-    let region = caller.view(views).region(caller.offset)?;
+    let number = place.tree(trees).parameters_around(offset)?.iter().position(|parameter| parameter == name)?;
+    let region = caller.tree(trees).region(caller.offset)?;
     let callee = demangle(caller.callee.as_deref()?);
-    let calls = caller.view(views).calls_of(region, &callee);
+    let calls = caller.tree(trees).calls_of(region, &callee);
     // A closure is called by the name of the variable or parameter that holds it.
-    let mut walks = calls.iter().map(|call| walk_of(call.arguments.get(number)?, level + 1, places, views));
+    let mut walks = calls.iter().map(|call| walk_of(call.arguments.get(number)?, level + 1, places, trees));
     let first = walks.next()??;
     walks.all(|walk| walk == Some(first)).then_some(first).filter(|_| !base_name(&callee).is_empty())
 }
@@ -67,13 +67,13 @@ mod tests {
         let text =
             format!("constexpr int W = 4;\ntemplate <int T> __global__ void k(int n, int degree) {{\n{body}\n}}\n");
         let example = Example::new(&text);
-        let views = example.views();
-        let id = views.id(Example::NAME).unwrap();
-        let view = views.tree(id);
-        let start = view.text().rfind("a[").unwrap() + 2;
-        let end = start + view.text()[start..].find(']').unwrap();
-        let place = Place { view: id, line: 3, offset: start, function: None, callee: None };
-        walk_of(&(start..end), 0, &[place], &views)
+        let trees = example.trees();
+        let id = trees.id(Example::NAME).unwrap();
+        let tree = trees.tree(id);
+        let start = tree.text().rfind("a[").unwrap() + 2;
+        let end = start + tree.text()[start..].find(']').unwrap();
+        let place = Place { tree: id, line: 3, offset: start, function: None, callee: None };
+        walk_of(&(start..end), 0, &[place], &trees)
     }
 
     #[test]

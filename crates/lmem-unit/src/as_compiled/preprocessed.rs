@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use lmem_base::source::{normalize, unescape_path};
+use lmem_base::source::normalize;
+use nv_code::unescape_path;
 
 use crate::as_compiled::tokens::{TokenKind, tokens};
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gimli::{DebugLine, DebugLineOffset, LineInstruction, LineRow as GimliRow, LittleEndian, Reader};
 
-use lmem_base::source::unescape_path;
+use ptx_syntax::unescape_path;
 
 /// Functions that are inlined in each other; real ones are a few dozen.
 const MAX_LEVELS: usize = 256;

@@ -8,7 +8,7 @@ use crate::ptx::PtxFunction;
 
 /// How often a loop runs, as far as its exits tell; in the order of what hinders unrolling more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Trip {
+pub enum TripCount {
     Unknown,
     /// The only exit compares with a constant.
     Constant,
@@ -78,11 +78,11 @@ impl PtxLoops {
     }
 
     /// How a loop ends.
-    pub fn trip(&self, id: Loop, flow: &Flow<'_>) -> Trip {
+    pub fn trip(&self, id: Loop, flow: &Flow<'_>) -> TripCount {
         match self.exits(id) {
-            [] => Trip::Unknown,
+            [] => TripCount::Unknown,
             [exit] => length(*exit, id, flow),
-            _ => Trip::SeveralExits,
+            _ => TripCount::SeveralExits,
         }
     }
 
@@ -100,12 +100,12 @@ fn test_of(exit: usize, flow: &Flow<'_>) -> Option<usize> {
 }
 
 /// How often a loop with one exit runs.
-fn length(exit: usize, id: Loop, flow: &Flow<'_>) -> Trip {
+fn length(exit: usize, id: Loop, flow: &Flow<'_>) -> TripCount {
     let guard = flow.function.instructions[exit].guard;
     if guard.is_none_or(|guard| flow.definition(guard.register, exit).is_none()) {
-        return Trip::Unknown;
+        return TripCount::Unknown;
     }
-    let Some(test) = test_of(exit, flow) else { return Trip::RunTime };
+    let Some(test) = test_of(exit, flow) else { return TripCount::RunTime };
     let bounds = flow.function.instructions[test].operands.get(1..3).unwrap_or(&[]);
     let is_fixed = |operand: &Operand| constant(operand).is_some() || flow.sources(operand, test).is_constant();
     // A counter that runs down to a constant may have started at a value of the run, or at that of another counter.
@@ -114,8 +114,8 @@ fn length(exit: usize, id: Loop, flow: &Flow<'_>) -> Trip {
         sources.is_data() || sources.steps.iter().any(|step| flow.loops.innermost(*step) != Some(id))
     };
     match bounds.iter().any(is_fixed) && !bounds.iter().any(is_open) {
-        true => Trip::Constant,
-        false => Trip::RunTime,
+        true => TripCount::Constant,
+        false => TripCount::RunTime,
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
     use crate::ptx::PtxModule;
 
     /// How the innermost loop of a body ends.
-    fn trip(body: &str) -> Trip {
+    fn trip(body: &str) -> TripCount {
         let text = format!(
             ".visible .entry k(\n.param .u32 k_param_0\n)\n{{\nld.param.u32 %n, [k_param_0];\n{body}\nret;\n}}\n"
         );
@@ -135,7 +135,7 @@ mod tests {
     }
 
     /// `for (b = start; b != end; ++b)` in `for (a = 0; a < 20; ++a)`.
-    fn nested(start: &str, end: &str) -> Trip {
+    fn nested(start: &str, end: &str) -> TripCount {
         trip(&format!(
             "mov.u32 %a, 0;\n$L1:\nmov.u32 %b, {start};\n$L2:\nadd.s32 %b, %b, 1;\nsetp.ne.s32 %p1, %b, {end};\n\
              @%p1 bra $L2;\nadd.s32 %a, %a, 1;\nsetp.lt.s32 %p2, %a, 20;\n@%p2 bra $L1;"
@@ -144,10 +144,10 @@ mod tests {
 
     #[test]
     fn a_length_that_depends_on_another_counter_is_not_constant() {
-        assert_eq!(nested("0", "20"), Trip::Constant);
-        assert_eq!(nested("0", "%n"), Trip::RunTime);
-        assert_eq!(nested("0", "%a"), Trip::RunTime);
-        assert_eq!(nested("%a", "20"), Trip::RunTime);
+        assert_eq!(nested("0", "20"), TripCount::Constant);
+        assert_eq!(nested("0", "%n"), TripCount::RunTime);
+        assert_eq!(nested("0", "%a"), TripCount::RunTime);
+        assert_eq!(nested("%a", "20"), TripCount::RunTime);
     }
 
     #[test]
@@ -155,10 +155,10 @@ mod tests {
         // `break` goes through a block of its own, which stands before the jump back.
         let body = "mov.u32 %a, 0;\n$L1:\nsetp.gt.s32 %p2, %a, %n;\n@!%p2 bra $L2;\nmov.u32 %b, 1;\nbra $L3;\n$L2:\n\
                     add.s32 %a, %a, 1;\nsetp.ne.s32 %p1, %a, 9;\n@%p1 bra $L1;\n$L3:";
-        assert_eq!(trip(body), Trip::SeveralExits);
+        assert_eq!(trip(body), TripCount::SeveralExits);
         // A block behind the end that jumps back into straight code is no loop.
         let body = "mov.u32 %a, 0;\n$L1:\nadd.s32 %a, %a, 1;\n@%p3 bra $OUT;\n$BACK:\nsetp.ne.s32 %p1, %a, 9;\n@%p1 bra $L1;\nret;\n\
                     $OUT:\nmov.u32 %c, 2;\nbra $BACK;";
-        assert_eq!(trip(body), Trip::Constant);
+        assert_eq!(trip(body), TripCount::Constant);
     }
 }

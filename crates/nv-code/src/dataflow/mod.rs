@@ -11,11 +11,11 @@ mod recursion;
 
 use ptx_syntax::{Instruction, Operand};
 
-pub use flow::{Call, Flow, Origins, Root, Sources, constant, registers};
+pub use flow::{Call, Flow, Origins, Provenance, Root, constant, registers};
 pub use fusing::may_fuse;
-pub use loops::{PtxLoops, Trip};
+pub use loops::{PtxLoops, TripCount};
 pub use reaching::{ByRegister, Definitions, uses};
-pub use recursion::{Circle, Circles};
+pub use recursion::{CallCycle, CallCycles};
 
 /// The function that a call names.
 pub fn callee(call: &Instruction) -> Option<&str> {

@@ -6,37 +6,37 @@ use std::rc::Rc;
 use crate::dataflow::callee;
 use crate::ptx::{PtxFunction, PtxModule};
 
-/// Functions of the PTX that call each other in a circle.
+/// Functions of the PTX that call each other in a cycle.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Circle {
+pub struct CallCycle {
     /// Mangled, the one that others call first.
     pub functions: Vec<String>,
     /// Calls of the first function from within: function and instruction.
     pub closing: Vec<(String, usize)>,
 }
 
-/// All circles of a module.
+/// All call cycles of a module.
 #[derive(Default)]
-pub struct Circles {
-    of_function: HashMap<String, Rc<Circle>>,
+pub struct CallCycles {
+    of_function: HashMap<String, Rc<CallCycle>>,
     callees: HashMap<String, Vec<String>>,
 }
 
-impl Circles {
+impl CallCycles {
     pub fn new(module: &PtxModule) -> Self {
         let known: HashSet<&str> = module.functions.iter().map(|function| &*function.name).collect();
         let callees: HashMap<String, Vec<String>> =
             module.functions.iter().map(|function| (function.name.to_string(), callees(function, &known))).collect();
-        let mut circles = Self { of_function: HashMap::new(), callees };
+        let mut cycles = Self { of_function: HashMap::new(), callees };
         for function in &module.functions {
-            if circles.of_function.contains_key(&*function.name) {
+            if cycles.of_function.contains_key(&*function.name) {
                 continue;
             }
-            let reached = circles.reached(&function.name);
+            let reached = cycles.reached(&function.name);
             if !reached.contains(&*function.name) {
                 continue;
             }
-            let is_member = |name: &str| name == &*function.name || circles.reached(name).contains(&*function.name);
+            let is_member = |name: &str| name == &*function.name || cycles.reached(name).contains(&*function.name);
             let members: Vec<String> = module
                 .functions
                 .iter()
@@ -44,25 +44,25 @@ impl Circles {
                 .filter(|name| reached.contains(name) && is_member(name))
                 .map(str::to_string)
                 .collect();
-            let circle = Rc::new(circle(members.clone(), module));
-            circles.of_function.extend(members.into_iter().map(|name| (name, Rc::clone(&circle))));
+            let cycle = Rc::new(cycle(members.clone(), module));
+            cycles.of_function.extend(members.into_iter().map(|name| (name, Rc::clone(&cycle))));
         }
-        circles
+        cycles
     }
 
-    /// The circle that a function is part of.
-    pub fn of(&self, function: &str) -> Option<&Rc<Circle>> {
+    /// The call cycle that a function is part of.
+    pub fn of(&self, function: &str) -> Option<&Rc<CallCycle>> {
         self.of_function.get(function)
     }
 
-    /// Circles that a function gets into by calls of functions by name.
-    pub fn reached_from(&self, function: &str) -> Vec<Rc<Circle>> {
-        let mut found: Vec<Rc<Circle>> = Vec::new();
+    /// Call cycles that a function gets into by calls of functions by name.
+    pub fn reached_from(&self, function: &str) -> Vec<Rc<CallCycle>> {
+        let mut found: Vec<Rc<CallCycle>> = Vec::new();
         let mut names: Vec<&str> = self.reached(function).into_iter().collect();
         names.sort_unstable();
-        for circle in names.into_iter().filter_map(|name| self.of(name)) {
-            if !found.iter().any(|known| Rc::ptr_eq(known, circle)) {
-                found.push(Rc::clone(circle));
+        for cycle in names.into_iter().filter_map(|name| self.of(name)) {
+            if !found.iter().any(|known| Rc::ptr_eq(known, cycle)) {
+                found.push(Rc::clone(cycle));
             }
         }
         found
@@ -91,7 +91,7 @@ fn callees(function: &PtxFunction, known: &HashSet<&str>) -> Vec<String> {
     names
 }
 
-fn circle(mut members: Vec<String>, module: &PtxModule) -> Circle {
+fn cycle(mut members: Vec<String>, module: &PtxModule) -> CallCycle {
     let calls = |name: &str, inside: bool| {
         let callers =
             module.functions.iter().filter(|caller| members.iter().any(|member| **member == *caller.name) == inside);
@@ -104,37 +104,37 @@ fn circle(mut members: Vec<String>, module: &PtxModule) -> Circle {
     let first = members.iter().position(|name| !calls(name, false).is_empty()).unwrap_or(0);
     let closing = members.get(first).map(|name| calls(name, true)).unwrap_or_default();
     members.rotate_left(first);
-    Circle { functions: members, closing }
+    CallCycle { functions: members, closing }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn circles(calls: &[(&str, &[&str])]) -> Circles {
+    fn cycles(calls: &[(&str, &[&str])]) -> CallCycles {
         let functions = calls.iter().map(|(name, callees)| {
             let kind = if name.starts_with('k') { ".entry" } else { ".func" };
             let calls: String = callees.iter().map(|callee| format!("call.uni {callee}, ();\n")).collect();
             format!(".visible {kind} {name}()\n{{\n{calls}ret;\n}}\n")
         });
-        Circles::new(&PtxModule::parse(&functions.collect::<String>()).unwrap())
+        CallCycles::new(&PtxModule::parse(&functions.collect::<String>()).unwrap())
     }
 
     #[test]
     fn a_function_that_calls_itself() {
-        let circles = circles(&[("k", &["f"]), ("f", &["f", "g", "f"]), ("g", &[])]);
-        let circle = circles.of("f").unwrap();
-        assert_eq!(circle.functions, ["f"]);
-        assert_eq!(circle.closing, [("f".to_string(), 0), ("f".to_string(), 2)]);
-        assert!(circles.of("g").is_none() && circles.of("k").is_none());
-        assert_eq!(circles.reached_from("k").len(), 1);
+        let cycles = cycles(&[("k", &["f"]), ("f", &["f", "g", "f"]), ("g", &[])]);
+        let cycle = cycles.of("f").unwrap();
+        assert_eq!(cycle.functions, ["f"]);
+        assert_eq!(cycle.closing, [("f".to_string(), 0), ("f".to_string(), 2)]);
+        assert!(cycles.of("g").is_none() && cycles.of("k").is_none());
+        assert_eq!(cycles.reached_from("k").len(), 1);
     }
 
     #[test]
     fn functions_that_call_each_other_start_with_the_one_that_is_entered() {
-        let circles = circles(&[("odd", &["even"]), ("even", &["odd"]), ("k", &["even"]), ("kk", &[])]);
-        assert_eq!(circles.of("odd").unwrap().functions, ["even", "odd"]);
-        assert_eq!(circles.of("even").unwrap().closing, [("odd".to_string(), 0)]);
-        assert!(circles.reached_from("kk").is_empty());
+        let cycles = cycles(&[("odd", &["even"]), ("even", &["odd"]), ("k", &["even"]), ("kk", &[])]);
+        assert_eq!(cycles.of("odd").unwrap().functions, ["even", "odd"]);
+        assert_eq!(cycles.of("even").unwrap().closing, [("odd".to_string(), 0)]);
+        assert!(cycles.reached_from("kk").is_empty());
     }
 }

@@ -98,7 +98,7 @@ impl Locations {
 }
 
 /// A file name as compilers write it between quotation marks: `\\`, `\"`, and bytes beyond ASCII as `\303`.
-pub(super) fn unescape_path(quoted: &str) -> String {
+pub fn unescape_path(quoted: &str) -> String {
     let mut bytes = Vec::with_capacity(quoted.len());
     let mut rest = quoted.as_bytes();
     while let [first, tail @ ..] = rest {
@@ -116,4 +116,18 @@ pub(super) fn unescape_path(quoted: &str) -> String {
         rest = &rest[length..];
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quoted_paths_are_decoded() {
+        for (quoted, path) in
+            [("/a b/k.cu", "/a b/k.cu"), ("/\\303\\274/k.cu", "/ü/k.cu"), (r#"a\\b\"c\9"#, r#"a\b"c\9"#), ("\\", "\\")]
+        {
+            assert_eq!(unescape_path(quoted), path);
+        }
+    }
 }

@@ -16,6 +16,7 @@ use crate::lexer::{Kind, Lexer};
 use crate::module::*;
 
 use locations::Locations;
+pub use locations::unescape_path;
 use scopes::Scopes;
 
 /// Statements beyond this are not read: no real module has them, and it bounds memory on hostile input.

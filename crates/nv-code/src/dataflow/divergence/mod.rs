@@ -310,7 +310,7 @@ mod tests {
         let loads = function.instructions.iter().enumerate();
         let loads = loads.filter(|(_, load)| load.opcode() == Opcode::Ld && load.is_local_access());
         let pointers = loads.map(|(at, load)| flow.pointer(load.address().unwrap(), at));
-        let is_computed = |pointer: &Pointer| pointer.index.is_data() || pointer.index.counter;
+        let is_computed = |pointer: &Pointer| pointer.index.is_data() || pointer.index.induction;
         pointers.filter(is_computed).map(|pointer| pointer.index.uniformity()).collect()
     }
 

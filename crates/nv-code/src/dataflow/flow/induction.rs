@@ -6,8 +6,8 @@ use ptx_syntax::{Opcode, Operand, Reg};
 
 use super::Flow;
 use crate::dataflow::flow::operands::constant;
-use crate::dataflow::flow::sources::Sources;
-use crate::dataflow::loops::Trip;
+use crate::dataflow::flow::provenance::Provenance;
+use crate::dataflow::loops::TripCount;
 
 impl Flow<'_> {
     /// The instructions that step a counter: all ways round the loop add the same constant.
@@ -59,14 +59,14 @@ impl Flow<'_> {
     }
 
     /// How the loop that a counter steps in ends, for an access at `instruction`.
-    pub fn trip(&self, sources: &Sources, instruction: usize) -> Trip {
+    pub fn trip(&self, sources: &Provenance, instruction: usize) -> TripCount {
         sources
             .steps
             .iter()
             .filter_map(|step| self.loops.innermost_with(*step, instruction))
             .map(|id| self.loops.trip(id, self))
             .max()
-            .unwrap_or(Trip::Unknown)
+            .unwrap_or(TripCount::Unknown)
     }
 }
 
@@ -85,8 +85,8 @@ mod tests {
         let flow = Flow::new(&function);
         let at = function.instructions.iter().position(Instruction::is_local_access).unwrap();
         let pointer = flow.pointer(function.instructions[at].address().unwrap(), at);
-        assert!(pointer.index.counter && !pointer.index.is_data());
-        assert_eq!(flow.trip(&pointer.index, at), Trip::Constant);
+        assert!(pointer.index.induction && !pointer.index.is_data());
+        assert_eq!(flow.trip(&pointer.index, at), TripCount::Constant);
     }
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
         let flow = Flow::new(&function);
         let at = function.instructions.iter().position(Instruction::is_local_access).unwrap();
         let pointer = flow.pointer(function.instructions[at].address().unwrap(), at);
-        assert!(pointer.index.counter && !pointer.index.is_data(), "{:?}", pointer.index);
-        assert_eq!(flow.trip(&pointer.index, at), Trip::RunTime);
+        assert!(pointer.index.induction && !pointer.index.is_data(), "{:?}", pointer.index);
+        assert_eq!(flow.trip(&pointer.index, at), TripCount::RunTime);
     }
 }

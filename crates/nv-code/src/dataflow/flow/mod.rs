@@ -9,7 +9,7 @@ mod induction;
 pub mod operands;
 mod origins;
 mod pointer;
-mod sources;
+mod provenance;
 pub mod terms;
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -29,7 +29,7 @@ pub use self::calls::Call;
 pub use self::operands::{constant, registers};
 pub use self::origins::Origins;
 pub use self::pointer::{Pointer, Root};
-pub use self::sources::Sources;
+pub use self::provenance::Provenance;
 
 /// Answers questions on one function. What was found out is kept: the values of unrolled code are made from each other, and
 /// each question on one of them asks for all before it.
@@ -42,7 +42,7 @@ pub struct Flow<'a> {
     pointers: OnceCell<Vec<bool>>,
     known_pointers: RefCell<KnownPointers>,
     steps_left: Cell<u32>,
-    known_sources: RefCell<Closure<Sources>>,
+    known_sources: RefCell<Closure<Provenance>>,
     known_origins: RefCell<KnownOrigins>,
     calls: OnceCell<Vec<Call>>,
     divergence: OnceCell<Divergence>,

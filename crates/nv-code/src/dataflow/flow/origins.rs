@@ -23,7 +23,7 @@ pub(super) struct KnownOrigins {
     /// By value.
     values: Closure<Option<BTreeSet<u32>>>,
     /// Instructions (even) and values (odd) that lead to each other.
-    circles: Closure<()>,
+    cycles: Closure<()>,
     names: Vec<String>,
     numbers: HashMap<String, u32>,
 }
@@ -32,7 +32,7 @@ impl Flow<'_> {
     /// What operands are computed from, each with the instruction that reads it.
     pub fn origins<'o>(&self, operands: impl IntoIterator<Item = (&'o Operand, usize)>) -> Origins {
         let mut known = self.known_origins.borrow_mut();
-        let KnownOrigins { values, circles, names, numbers } = &mut *known;
+        let KnownOrigins { values, cycles, names, numbers } = &mut *known;
         let mut found: BTreeSet<u32> = BTreeSet::new();
         let mut number = |name: String| {
             *numbers.entry(name).or_insert_with_key(|name| {
@@ -53,7 +53,7 @@ impl Flow<'_> {
             });
             for value in read {
                 let visit = |node: usize, successors: &mut Vec<usize>| {
-                    self.own_origins(Value::of(node), successors, circles, &mut number)
+                    self.own_origins(Value::of(node), successors, cycles, &mut number)
                 };
                 let origins: Rc<Option<BTreeSet<u32>>> = values.of(value.index(), visit, |all, more| {
                     let joined = all.take().zip(more.as_ref()).map(|(mut all, more)| {
@@ -72,11 +72,11 @@ impl Flow<'_> {
         &self,
         value: Value,
         successors: &mut Vec<usize>,
-        circles: &mut Closure<()>,
+        cycles: &mut Closure<()>,
         number: &mut impl FnMut(String) -> u32,
     ) -> Option<BTreeSet<u32>> {
         let definitions = self.reaching.definitions(value);
-        if definitions.is_empty() || self.is_carried(value, &definitions, circles) {
+        if definitions.is_empty() || self.is_carried(value, &definitions, cycles) {
             return None;
         }
         let mut found = BTreeSet::new();
@@ -95,14 +95,14 @@ impl Flow<'_> {
     }
 
     /// Whether a register takes its value from one round of a loop to the next, and is no counter.
-    fn is_carried(&self, value: Value, definitions: &[usize], circles: &mut Closure<()>) -> bool {
+    fn is_carried(&self, value: Value, definitions: &[usize], cycles: &mut Closure<()>) -> bool {
         definitions.len() > 1
             && self.induction(self.reaching.register(value), definitions).is_none()
-            && definitions.iter().any(|definition| self.is_made_from_itself(*definition, circles))
+            && definitions.iter().any(|definition| self.is_made_from_itself(*definition, cycles))
     }
 
     /// Whether what an instruction computes comes round to it again.
-    fn is_made_from_itself(&self, definition: usize, circles: &mut Closure<()>) -> bool {
+    fn is_made_from_itself(&self, definition: usize, cycles: &mut Closure<()>) -> bool {
         let visit = |node: usize, successors: &mut Vec<usize>| {
             if node % 2 == 1 {
                 let definitions = self.reaching.definitions(Value::of(node / 2));
@@ -119,8 +119,8 @@ impl Flow<'_> {
                 });
             }
         };
-        circles.of(definition * 2, visit, |(), ()| ());
-        circles.is_circular(definition * 2)
+        cycles.of(definition * 2, visit, |(), ()| ());
+        cycles.is_circular(definition * 2)
     }
 }
 

@@ -7,7 +7,7 @@ use ptx_syntax::{Address, AddressBase, Instruction, Modifier, Opcode, Operand, R
 
 use super::Flow;
 use crate::dataflow::flow::operands::{constant, register};
-use crate::dataflow::flow::sources::Sources;
+use crate::dataflow::flow::provenance::Provenance;
 use crate::dataflow::reaching::Value;
 
 /// Chains of definitions longer than this are cut; the answer is "unknown" then.
@@ -34,7 +34,7 @@ pub enum Root {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer {
     pub roots: BTreeSet<Root>,
-    pub index: Sources,
+    pub index: Provenance,
     /// Bytes from the start of the object, where they are constant.
     pub offset: Option<i64>,
     /// It is one of several pointers: of different objects, or of different elements of one.
@@ -44,16 +44,16 @@ pub struct Pointer {
 impl Pointer {
     /// At a constant distance from something, if at a known one.
     fn to(root: Root, offset: Option<i64>) -> Self {
-        Self { roots: BTreeSet::from([root]), index: Sources::constant(), offset, is_chosen: false }
+        Self { roots: BTreeSet::from([root]), index: Provenance::constant(), offset, is_chosen: false }
     }
 
     fn unknown() -> Self {
-        Self { index: Sources::unknown(), ..Self::to(Root::Unknown, None) }
+        Self { index: Provenance::unknown(), ..Self::to(Root::Unknown, None) }
     }
 
     /// What other pointers are merged into.
     fn nowhere() -> Self {
-        Self { roots: BTreeSet::new(), index: Sources::constant(), offset: None, is_chosen: false }
+        Self { roots: BTreeSet::new(), index: Provenance::constant(), offset: None, is_chosen: false }
     }
 }
 
@@ -173,12 +173,12 @@ impl Flow<'_> {
         if several && !same {
             match self.induction(register, definitions) {
                 Some(steps) => {
-                    merged.index.counter = true;
+                    merged.index.induction = true;
                     merged.index.steps.extend(steps);
                 }
                 None => {
                     merged.is_chosen = true;
-                    merged.index.merge(Sources::decision(self.divergence().of(register)));
+                    merged.index.merge(Provenance::decision(self.divergence().of(register)));
                 }
             }
         }
@@ -204,7 +204,7 @@ impl Flow<'_> {
                 pointer.roots.extend(other.roots);
                 pointer.index.merge(other.index);
                 let chosen = operand(3).and_then(register).map(|register| self.divergence().of(register));
-                pointer.index.merge(Sources::decision(chosen.unwrap_or(Some(false))));
+                pointer.index.merge(Provenance::decision(chosen.unwrap_or(Some(false))));
                 pointer.offset = None;
                 pointer.is_chosen = true;
                 pointer

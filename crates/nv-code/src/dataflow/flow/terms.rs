@@ -4,7 +4,7 @@ use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, SpecialReg
 
 use super::Flow;
 use crate::dataflow::flow::operands::{address_register, constant, for_each_part, register};
-use crate::dataflow::flow::sources::Sources;
+use crate::dataflow::flow::provenance::Provenance;
 use crate::dataflow::reaching::Value;
 
 /// A value on the way from an index to what it is computed from.
@@ -27,9 +27,9 @@ impl Term {
         Self { value: Value::of(number / 4), is_changed: number & 2 != 0, is_address: number & 1 != 0 }
     }
 
-    fn seen_as(&self, sources: Sources) -> Sources {
+    fn seen_as(&self, sources: Provenance) -> Provenance {
         match self.is_address {
-            true => Sources { divergent: sources.divergent, ..Sources::default() },
+            true => Provenance { divergent: sources.divergent, ..Provenance::default() },
             false => sources,
         }
     }
@@ -37,27 +37,27 @@ impl Term {
 
 impl Flow<'_> {
     /// Where the value of an operand comes from: everything that it is computed from. Instruction `at` reads it.
-    pub fn sources(&self, operand: &Operand, at: usize) -> Sources {
-        let mut sources = Sources::constant();
+    pub fn sources(&self, operand: &Operand, at: usize) -> Provenance {
+        let mut sources = Provenance::constant();
         for_each_part(operand, &mut |part| match (register(part), part) {
             (Some(register), _) => {
                 let value = self.reaching.at(register, at);
                 sources.merge_with(&self.value_sources(value));
-                sources.merge(Sources::decision(self.on_leaving(value, at)));
+                sources.merge(Provenance::decision(self.on_leaving(value, at)));
             }
             (None, Operand::Special(special)) => sources.merge(self.special(*special)),
             (None, part) if constant(part).is_some() => {}
-            (None, _) => sources.merge(Sources::unknown()),
+            (None, _) => sources.merge(Provenance::unknown()),
         });
         sources
     }
 
-    fn value_sources(&self, value: Value) -> std::rc::Rc<Sources> {
+    fn value_sources(&self, value: Value) -> std::rc::Rc<Provenance> {
         // Found before the answers are borrowed: it asks for none of them.
         self.divergence();
         let term = Term { value, is_changed: false, is_address: false };
         let visit = |number: usize, successors: &mut Vec<usize>| self.visit(Term::of_number(number), successors);
-        self.known_sources.borrow_mut().of(term.number(), visit, Sources::merge_with)
+        self.known_sources.borrow_mut().of(term.number(), visit, Provenance::merge_with)
     }
 
     /// Whether threads may have a value from different rounds of a loop that they have left.
@@ -68,12 +68,12 @@ impl Flow<'_> {
         }
     }
 
-    fn special(&self, special: SpecialRegister) -> Sources {
-        Sources { divergent: self.divergence().of_special(special), ..special_register(special) }
+    fn special(&self, special: SpecialRegister) -> Provenance {
+        Provenance { divergent: self.divergence().of_special(special), ..special_register(special) }
     }
 
-    pub(super) fn product(&self, operands: &[&Operand], at: usize) -> Sources {
-        let mut sources = Sources::constant();
+    pub(super) fn product(&self, operands: &[&Operand], at: usize) -> Provenance {
+        let mut sources = Provenance::constant();
         for operand in operands {
             sources.merge(self.sources(operand, at));
         }
@@ -81,30 +81,33 @@ impl Flow<'_> {
     }
 
     /// What a value says itself; the values that it is computed from go to `successors`.
-    fn visit(&self, term: Term, successors: &mut Vec<usize>) -> Sources {
+    fn visit(&self, term: Term, successors: &mut Vec<usize>) -> Provenance {
         let definitions = self.reaching.definitions(term.value);
         if definitions.is_empty() {
-            return term.seen_as(Sources::unknown());
+            return term.seen_as(Provenance::unknown());
         }
-        let mut sources = Sources::constant();
+        let mut sources = Provenance::constant();
         for definition in definitions.iter() {
             self.visit_definition(term, *definition, &mut sources, successors);
         }
         if definitions.len() > 1 {
             let register = self.reaching.register(term.value);
             let merged = match self.induction(register, &definitions) {
-                Some(steps) => {
-                    Sources { counter: true, counter_is_changed: term.is_changed, steps, ..Sources::constant() }
-                }
+                Some(steps) => Provenance {
+                    induction: true,
+                    induction_is_changed: term.is_changed,
+                    steps,
+                    ..Provenance::constant()
+                },
                 // Merged by branches, or changed in a way that is no counter.
-                None => Sources::chosen(self.divergence().of(register)),
+                None => Provenance::chosen(self.divergence().of(register)),
             };
             sources.merge(term.seen_as(merged));
         }
         sources
     }
 
-    fn visit_definition(&self, term: Term, definition: usize, sources: &mut Sources, successors: &mut Vec<usize>) {
+    fn visit_definition(&self, term: Term, definition: usize, sources: &mut Provenance, successors: &mut Vec<usize>) {
         let instruction = &self.function.instructions[definition];
         match instruction.opcode() {
             Opcode::Ld if instruction.has(Modifier::Param) => {
@@ -113,24 +116,24 @@ impl Flow<'_> {
             Opcode::Ld | Opcode::Ldu | Opcode::Tex | Opcode::Suld => {
                 // Memory of the thread itself may differ from thread to thread at one address.
                 let divergent = (!instruction.has(Modifier::Local)).then_some(false);
-                sources.merge(term.seen_as(Sources { loaded: true, divergent, ..Sources::default() }));
+                sources.merge(term.seen_as(Provenance { loaded: true, divergent, ..Provenance::default() }));
                 let base = instruction.operands.iter().find_map(address_register);
                 successors.extend(base.map(|base| {
                     let value = self.reaching.at(base, definition);
-                    sources.merge(Sources::decision(self.on_leaving(value, definition)));
+                    sources.merge(Provenance::decision(self.on_leaving(value, definition)));
                     Term { value, is_changed: true, is_address: true }.number()
                 }));
             }
             Opcode::Atom => {
-                sources.merge(term.seen_as(Sources { loaded: true, divergent: Some(true), ..Sources::default() }))
+                sources.merge(term.seen_as(Provenance { loaded: true, divergent: Some(true), ..Provenance::default() }))
             }
             Opcode::Shfl | Opcode::Vote | Opcode::Activemask | Opcode::Redux | Opcode::Match => {
                 let result = instruction.defs().first().copied();
                 let divergent = result.and_then(|result| self.divergence().of(result));
-                sources.merge(term.seen_as(Sources { divergent, ..Sources::unknown() }));
+                sources.merge(term.seen_as(Provenance { divergent, ..Provenance::unknown() }));
             }
             _ if self.divergence().is_number_of_warp(definition) => {
-                sources.merge(term.seen_as(Sources { thread_index: true, ..Sources::constant() }));
+                sources.merge(term.seen_as(Provenance { thread_index: true, ..Provenance::constant() }));
             }
             opcode => {
                 // A counter stays one under sums and scaling; `%`, `&`, `^` and the rest make another value of it.
@@ -150,13 +153,13 @@ impl Flow<'_> {
                     for_each_part(operand, &mut |part| match (register(part), part) {
                         (Some(register), _) => {
                             let value = self.reaching.at(register, definition);
-                            sources.merge(Sources::decision(self.on_leaving(value, definition)));
+                            sources.merge(Provenance::decision(self.on_leaving(value, definition)));
                             successors.push(Term { value, is_changed, is_address: term.is_address }.number());
                         }
                         (None, Operand::Special(special)) => sources.merge(term.seen_as(self.special(*special))),
                         (None, Operand::Sink) => {}
                         (None, part) if constant(part).is_some() => {}
-                        (None, _) => sources.merge(term.seen_as(Sources::unknown())),
+                        (None, _) => sources.merge(term.seen_as(Provenance::unknown())),
                     });
                 }
             }
@@ -164,11 +167,11 @@ impl Flow<'_> {
     }
 
     /// What `ld.param` gives: the result of a call has a name of its own, `retval0`.
-    fn parameter_sources(&self, instruction: &Instruction) -> Sources {
+    fn parameter_sources(&self, instruction: &Instruction) -> Provenance {
         match (self.is_call_result(instruction), self.function.is_entry) {
-            (true, _) => Sources::unknown(),
-            (false, true) => Sources { parameter: true, ..Sources::constant() },
-            (false, false) => Sources { argument: true, ..Sources::default() },
+            (true, _) => Provenance::unknown(),
+            (false, true) => Provenance { parameter: true, ..Provenance::constant() },
+            (false, false) => Provenance { argument: true, ..Provenance::default() },
         }
     }
 
@@ -184,19 +187,19 @@ impl Flow<'_> {
 }
 
 /// What a special register holds.
-pub fn special_register(special: SpecialRegister) -> Sources {
+pub fn special_register(special: SpecialRegister) -> Provenance {
     use SpecialRegister::*;
     match special {
         TidX | TidY | TidZ | Laneid | LanemaskLt | LanemaskLe | LanemaskEq | LanemaskGe | LanemaskGt => {
-            Sources { thread_index: true, divergent: Some(true), ..Sources::default() }
+            Provenance { thread_index: true, divergent: Some(true), ..Provenance::default() }
         }
         CtaidX | CtaidY | CtaidZ | ClusteridX | ClusteridY | ClusteridZ | ClusterCtaidX | ClusterCtaidY
-        | ClusterCtaidZ | ClusterCtarank | Smid => Sources { block_index: true, ..Sources::constant() },
+        | ClusterCtaidZ | ClusterCtarank | Smid => Provenance { block_index: true, ..Provenance::constant() },
         NtidX | NtidY | NtidZ | NctaidX | NctaidY | NctaidZ | NclusteridX | NclusteridY | NclusteridZ => {
-            Sources { parameter: true, ..Sources::constant() }
+            Provenance { parameter: true, ..Provenance::constant() }
         }
-        WarpSize => Sources::constant(),
-        _ => Sources::unknown(),
+        WarpSize => Provenance::constant(),
+        _ => Provenance::unknown(),
     }
 }
 
@@ -213,7 +216,7 @@ mod tests {
         );
         let pointer = pointer_of_last(&function);
         assert_eq!(pointer.roots, local(0));
-        assert!(pointer.index.loaded && !pointer.index.counter);
+        assert!(pointer.index.loaded && !pointer.index.induction);
         assert_eq!(pointer.index.uniformity(), Some(Uniformity::PerThread));
     }
 
@@ -232,7 +235,7 @@ mod tests {
              add.s64 %rd3, %rd1, %rd2;\nld.local.u32 %r5, [%rd3];\nadd.s32 %r1, %r1, 1;\nsetp.ne.s32 %p1, %r1, 32;\n@%p1 bra $L1;",
         );
         let pointer = pointer_of_last(&function);
-        assert!(pointer.index.counter && pointer.index.parameter && pointer.index.counter_is_changed);
+        assert!(pointer.index.induction && pointer.index.parameter && pointer.index.induction_is_changed);
     }
 
     #[test]
@@ -242,6 +245,6 @@ mod tests {
              setp.eq.s32 %p2, %r5, 0;\n@%p2 bra $L2;\nadd.s32 %r1, %r1, 1;\nbra $L1;\n$L2:\nadd.s32 %r1, %r1, -1;\nbra $L1;",
         );
         let pointer = pointer_of_last(&function);
-        assert!(pointer.index.carried && !pointer.index.counter, "{:?}", pointer.index);
+        assert!(pointer.index.loop_carried && !pointer.index.induction, "{:?}", pointer.index);
     }
 }

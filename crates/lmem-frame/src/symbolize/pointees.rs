@@ -13,7 +13,7 @@ use lmem_base::mangling::demangle;
 use super::resolve::described;
 use crate::place::Place;
 
-/// SyntaxTrees of views are followed this far.
+/// Views of views are followed this far.
 const MAX_DEPTH: usize = 6;
 
 /// The arrays that a variable leads to, which a statement at a level of an inline chain mentions.
@@ -21,10 +21,10 @@ pub fn arrays_behind(
     declaration: &Declaration,
     level: usize,
     places: &[Place],
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
 ) -> Vec<(TreeId, Declaration)> {
     let mut found = Vec::new();
-    follow(declaration, level, &Chain { places, views }, MAX_DEPTH, &mut found);
+    follow(declaration, level, &Chain { places, trees }, MAX_DEPTH, &mut found);
     found.sort();
     found.dedup();
     found
@@ -33,7 +33,7 @@ pub fn arrays_behind(
 /// An inline chain, innermost level first.
 struct Chain<'a> {
     places: &'a [Place],
-    views: &'a SyntaxTrees<'a>,
+    trees: &'a SyntaxTrees<'a>,
 }
 
 fn follow(
@@ -64,10 +64,10 @@ fn arguments(parameter: &Declaration, level: usize, chain: &Chain<'_>) -> Vec<Ra
         if caller.callee.is_none() || caller.callee != place.function {
             return None;
         }
-        let names = place.view(chain.views).parameters_around(parameter.range.0)?;
+        let names = place.tree(chain.trees).parameters_around(parameter.range.0)?;
         let number = names.iter().position(|name| *name == parameter.name)?;
-        let view = caller.view(chain.views);
-        let calls = view.calls_of(view.region(caller.offset)?, &demangle(caller.callee.as_deref()?));
+        let tree = caller.tree(chain.trees);
+        let calls = tree.calls_of(tree.region(caller.offset)?, &demangle(caller.callee.as_deref()?));
         Some(calls.into_iter().filter_map(|call| call.arguments.get(number).cloned()).collect())
     };
     found().unwrap_or_default()
@@ -76,8 +76,8 @@ fn arguments(parameter: &Declaration, level: usize, chain: &Chain<'_>) -> Vec<Ra
 /// What a variable is made from: its initializer, and the right sides of assignments to it or to its members.
 fn sources(declaration: &Declaration, level: usize, chain: &Chain<'_>) -> Vec<Range<usize>> {
     let mut sources: Vec<Range<usize>> = declaration.initializer.map(|(start, end)| start..end).into_iter().collect();
-    let Some(view) = chain.places.get(level).map(|place| place.view(chain.views)) else { return sources };
-    let node = view.root().and_then(|root| {
+    let Some(tree) = chain.places.get(level).map(|place| place.tree(chain.trees)) else { return sources };
+    let node = tree.root().and_then(|root| {
         enclosing_function(root.named_descendant_for_byte_range(declaration.range.0, declaration.range.1)?)
     });
     let mut open: Vec<_> = node.into_iter().collect();
@@ -87,7 +87,7 @@ fn sources(declaration: &Declaration, level: usize, chain: &Chain<'_>) -> Vec<Ra
             continue;
         }
         let sides = node.field(Field::Left).zip(node.field(Field::Right));
-        let text = |range: Range<usize>| view.text().get(range).unwrap_or("");
+        let text = |range: Range<usize>| tree.text().get(range).unwrap_or("");
         let is_own = |left: &str| {
             left.strip_prefix(declaration.name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
@@ -108,20 +108,20 @@ fn named_in(
     found: &mut Vec<(TreeId, Declaration)>,
 ) {
     let Some(place) = chain.places.get(level) else { return };
-    let view = place.view(chain.views);
-    let Some(node) = view.root().and_then(|root| root.named_descendant_for_byte_range(range.start, range.end)) else {
+    let tree = place.tree(chain.trees);
+    let Some(node) = tree.root().and_then(|root| root.named_descendant_for_byte_range(range.start, range.end)) else {
         return;
     };
     let Some(function) = enclosing_function(node) else { return };
-    let declarations = view.declarations(function);
-    for name in view.identifiers_below(node).into_iter().filter(|name| range.contains(&name.start_byte())) {
-        let Some(named) = resolve(&declarations, view.slice(name), name.start_byte()) else { continue };
+    let declarations = tree.declarations(function);
+    for name in tree.identifiers_below(node).into_iter().filter(|name| range.contains(&name.start_byte())) {
+        let Some(named) = resolve(&declarations, tree.slice(name), name.start_byte()) else { continue };
         if own.is_some_and(|own| own.range == named.range) {
             continue;
         }
         match named.kind {
             DeclarationKind::Array if !named.is_parameter => {
-                found.push((place.view, described(place, named.clone(), chain.views)));
+                found.push((place.tree, described(place, named.clone(), chain.trees)));
             }
             DeclarationKind::Scalar => {}
             _ => follow(named, level, chain, depth, found),
@@ -139,13 +139,13 @@ mod tests {
     fn behind(body: &str) -> Vec<String> {
         let text = format!("struct Span {{ float *p; int n; }};\n__global__ void k(float *in, int n) {{\n{body}\n}}\n");
         let example = Example::new(&text);
-        let views = example.views();
-        let id = views.id(Example::NAME).unwrap();
-        let view = views.tree(id);
+        let trees = example.trees();
+        let id = trees.id(Example::NAME).unwrap();
+        let tree = trees.tree(id);
         let offset = text.rfind(" v").unwrap() + 1;
-        let declaration = view.declaration_of(&(offset..offset + 1)).unwrap();
-        let place = Place { view: id, line: 3, offset, function: None, callee: None };
-        arrays_behind(&declaration, 0, &[place], &views).into_iter().map(|(_, array)| array.name).collect()
+        let declaration = tree.declaration_of(&(offset..offset + 1)).unwrap();
+        let place = Place { tree: id, line: 3, offset, function: None, callee: None };
+        arrays_behind(&declaration, 0, &[place], &trees).into_iter().map(|(_, array)| array.name).collect()
     }
 
     #[test]
@@ -165,12 +165,12 @@ mod tests {
     fn assignments_to_members_count() {
         let text = "__global__ void k() {\n  float a[8], b[8];\n  struct { float *p; int n; } v;\n  v.p = a;\n  v.n = 3;\n  other.p = b;\n}\n";
         let example = Example::new(text);
-        let views = example.views();
-        let id = views.id(Example::NAME).unwrap();
+        let trees = example.trees();
+        let id = trees.id(Example::NAME).unwrap();
         let offset = text.find(" v;").unwrap() + 1;
-        let declaration = views.tree(id).declaration_of(&(offset..offset + 1)).unwrap();
-        let place = Place { view: id, line: 4, offset, function: None, callee: None };
-        let arrays = arrays_behind(&declaration, 0, &[place], &views);
+        let declaration = trees.tree(id).declaration_of(&(offset..offset + 1)).unwrap();
+        let place = Place { tree: id, line: 4, offset, function: None, callee: None };
+        let arrays = arrays_behind(&declaration, 0, &[place], &trees);
         assert_eq!(arrays.len(), 1);
         assert_eq!(arrays[0].1.name, "a");
     }

@@ -34,16 +34,16 @@ impl<'a> Values<'a> {
         &self,
         instruction: usize,
         module: &PtxModule,
-        views: &SyntaxTrees<'_>,
+        trees: &SyntaxTrees<'_>,
     ) -> Option<(Place, Declaration)> {
         let defining = self.function.instructions.get(instruction)?;
-        let place = self.place(instruction, module, views)?;
-        let region = place.view(views).region(place.offset)?.byte_range();
+        let place = self.place(instruction, module, trees)?;
+        let region = place.tree(trees).region(place.offset)?.byte_range();
         let uses = self.uses_of(instruction);
         let is_here = |index: &usize| {
-            self.place(*index, module, views).is_none_or(|other| {
-                other.view == place.view
-                    && other.view(views).region(other.offset).is_some_and(|other| other.byte_range() == region)
+            self.place(*index, module, trees).is_none_or(|other| {
+                other.tree == place.tree
+                    && other.tree(trees).region(other.offset).is_some_and(|other| other.byte_range() == region)
             })
         };
         let (here, elsewhere): (Vec<usize>, Vec<usize>) = uses.into_iter().partition(is_here);
@@ -61,11 +61,11 @@ impl<'a> Values<'a> {
         let is_alive = |declaration: &Declaration| {
             elsewhere
                 .iter()
-                .filter_map(|index| self.place(*index, module, views))
-                .all(|used| used.view != place.view || declaration.is_in_scope(used.offset))
+                .filter_map(|index| self.place(*index, module, trees))
+                .all(|used| used.tree != place.tree || declaration.is_in_scope(used.offset))
         };
-        let regions = place.view(views).regions(place.offset).into_iter();
-        let mentions: Vec<Mention> = regions.flat_map(|region| place.view(views).mentions(region).to_vec()).collect();
+        let regions = place.tree(trees).regions(place.offset).into_iter();
+        let mentions: Vec<Mention> = regions.flat_map(|region| place.tree(trees).mentions(region).to_vec()).collect();
         let is_read = |declaration: &Declaration| {
             mentions.iter().any(|mention| mention.is_read && mention.declaration == *declaration)
         };
@@ -84,9 +84,9 @@ impl<'a> Values<'a> {
         Some((place, declaration))
     }
 
-    fn place(&self, instruction: usize, module: &PtxModule, views: &SyntaxTrees<'_>) -> Option<Place> {
+    fn place(&self, instruction: usize, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<Place> {
         let location = self.function.instructions.get(instruction)?.location;
-        places(views, module, self.function, location).into_iter().next()
+        places(trees, module, self.function, location).into_iter().next()
     }
 
     /// Whether what an instruction computes comes round to it again by nothing but instructions of one statement.

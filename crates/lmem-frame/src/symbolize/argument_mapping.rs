@@ -28,19 +28,19 @@ pub struct Part {
 /// that it uses, or the object of a method. `None` where the call is not found, or nothing was inlined.
 pub fn parts_of_calls(
     place: &Place,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
     inner: Option<&Place>,
     handed: &[(Handed, usize)],
 ) -> Option<Vec<Part>> {
     let callee = demangle(place.callee.as_deref()?);
     let base = base_name(&callee);
-    let calls = place.view(views).calls_at(place.offset, &callee);
+    let calls = place.tree(trees).calls_at(place.offset, &callee);
     if calls.is_empty() {
         return None;
     }
     // The parameters are known where the function is the user's, and is the one that was called here.
     let inner = inner.filter(|inner| inner.function == place.callee);
-    let parameters = inner.and_then(|inner| inner.view(views).parameters_around(inner.offset));
+    let parameters = inner.and_then(|inner| inner.tree(trees).parameters_around(inner.offset));
     let has_object = parameters.is_some() || base == "operator[]";
     let all: Vec<(Handed, usize)> = match handed {
         [] => vec![(Handed::Object, 0)],
@@ -83,4 +83,61 @@ fn join(parts: Vec<Part>) -> Vec<Part> {
         }
     }
     joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Level, Scene, at};
+    use super::*;
+
+    /// The texts of the parts, for what an inlined function was handed.
+    fn parts(text: &str, function: &str, inside: &str, handed: &[Handed]) -> Option<Vec<String>> {
+        let handed: Vec<(Handed, usize)> = handed.iter().cloned().zip(0..).collect();
+        Scene::new(text).ask(|it| {
+            let levels = [
+                Level { at: inside, function: Some(function), callee: None },
+                Level { callee: Some(function), ..at("out[0] =") },
+            ];
+            let places = it.places(&levels);
+            let found = parts_of_calls(&places[1], it.trees, Some(&places[0]), &handed)?;
+            Some(found.into_iter().map(|part| text[part.range].to_string()).collect())
+        })
+    }
+
+    fn parameter(name: &str) -> Handed {
+        Handed::Parameter(name.to_string())
+    }
+
+    #[test]
+    fn parameters_are_mapped_by_their_number() {
+        let text = "__device__ float mix(const float *x, const float *y, int i) { return x[i] + y[i]; }\n\
+                    __global__ void k(float *out, int n) {\n  float a[8], b[8];\n  out[0] = mix(a, b + 1, n);\n}\n";
+        let of = |handed: &[Handed]| parts(text, "_Z3mixPKfS0_i", "return x", handed);
+        assert_eq!(of(&[parameter("x")]), Some(vec!["a".into()]));
+        assert_eq!(of(&[parameter("x"), parameter("y")]), Some(vec!["a".into(), "b + 1".into()]));
+        // A name that is no parameter: the whole call.
+        assert_eq!(of(&[parameter("z")]), Some(vec!["mix(a, b + 1, n)".into()]));
+    }
+
+    #[test]
+    fn a_method_is_handed_its_object() {
+        let text = "struct Ring { float slot[8]; __device__ float at(int i) { return slot[i]; } };\n\
+                    __global__ void k(float *out, int n) {\n  Ring ring;\n  out[0] = ring.at(n);\n}\n";
+        assert_eq!(parts(text, "_ZN4Ring2atEi", "return slot", &[Handed::Object]), Some(vec!["ring".into()]));
+    }
+
+    #[test]
+    fn two_calls_in_a_statement_give_both() {
+        let text = "__device__ float pick(const float *x, int i) { return x[i]; }\n\
+                    __global__ void k(float *out, int n) {\n  float a[8], b[8];\n  out[0] = pick(a, n) + pick(b, n);\n}\n";
+        let found = parts(text, "_Z4pickPKfi", "return x", &[parameter("x")]);
+        assert_eq!(found, Some(vec!["a".into(), "b".into()]));
+    }
+
+    #[test]
+    fn no_call_no_parts() {
+        let text = "__device__ float pick(const float *x, int i) { return x[i]; }\n\
+                    __global__ void k(float *out, int n) {\n  float a[8];\n  out[0] = a[n];\n}\n";
+        assert_eq!(parts(text, "_Z4pickPKfi", "return x", &[parameter("x")]), None);
+    }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use nv_code::dataflow::{Flow, Origins, Sources, Trip};
+use nv_code::dataflow::{Flow, Origins, Provenance, TripCount};
 use ptx_syntax::{Address, AddressBase, Operand};
 
 use super::access::{Access, Address as AccessAddress, ObjectKey, RawObject, same_place};
@@ -22,7 +22,7 @@ pub fn origins_of_address(flow: &Flow<'_>, address: &Address, at: usize) -> Orig
 }
 
 /// What the lengths of the loops are computed from that the counters of an index step in.
-pub fn origins_of_lengths(flow: &Flow<'_>, index: &Sources, at: usize) -> Origins {
+pub fn origins_of_lengths(flow: &Flow<'_>, index: &Provenance, at: usize) -> Origins {
     let loops = index.steps.iter().filter_map(|step| flow.loops.innermost_with(*step, at));
     let tests = loops.flat_map(|id| flow.loops.tests(id, flow));
     let bounds = tests.flat_map(|test| {
@@ -35,7 +35,7 @@ pub fn origins_of_lengths(flow: &Flow<'_>, index: &Sources, at: usize) -> Origin
 /// Marks the accesses that may be the rest of a loop whose main part has a counter.
 pub fn mark(objects: &mut BTreeMap<ObjectKey, RawObject>) {
     for object in objects.values_mut() {
-        let rests: Vec<Option<Trip>> =
+        let rests: Vec<Option<TripCount>> =
             object.accesses.iter().map(|access| main_part(access, &object.accesses)).collect();
         for (access, rest) in object.accesses.iter_mut().zip(rests) {
             access.rest_of = rest;
@@ -44,14 +44,48 @@ pub fn mark(objects: &mut BTreeMap<ObjectKey, RawObject>) {
 }
 
 /// How the loop ends that an access may be the rest of.
-fn main_part(access: &Access, all: &[Access]) -> Option<Trip> {
+fn main_part(access: &Access, all: &[Access]) -> Option<TripCount> {
     let AccessAddress::Computed(_) = access.address else { return None };
     let data = access.origins.as_ref()?;
     let trips = all.iter().filter(|other| same_place(access, other)).filter_map(|other| match other.address {
-        AccessAddress::Counter(trip) if other.origins.as_ref().is_some_and(|length| data.is_subset(length)) => {
+        AccessAddress::Induction(trip) if other.origins.as_ref().is_some_and(|length| data.is_subset(length)) => {
             Some(trip)
         }
         _ => None,
     });
     trips.max()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use nv_code::AccessKind;
+
+    use super::*;
+
+    fn access(address: AccessAddress, origins: Option<&[&str]>) -> Access {
+        let origins = origins.map(|names| names.iter().map(|name| (*name).to_string()).collect::<BTreeSet<_>>());
+        Access { origins, ..Access::new(AccessKind::Load, address, Vec::new()) }
+    }
+
+    /// How the loop ends that the first of some accesses may be the rest of.
+    fn rest_of_first(accesses: Vec<Access>) -> Option<TripCount> {
+        let key = ObjectKey { function: "k".into(), variable: 0, offset: 0 };
+        let mut objects = BTreeMap::from([(key, RawObject { accesses, ..RawObject::default() })]);
+        mark(&mut objects);
+        objects.into_values().next()?.accesses.remove(0).rest_of
+    }
+
+    #[test]
+    fn a_rest_depends_on_nothing_but_the_length_of_the_main_part() {
+        let rest = |origins| access(AccessAddress::Computed(Provenance::default()), origins);
+        let main = || access(AccessAddress::Induction(TripCount::RunTime), Some(&["n"]));
+        assert_eq!(rest_of_first(vec![rest(Some(&["n"])), main()]), Some(TripCount::RunTime));
+        assert_eq!(rest_of_first(vec![rest(Some(&["n", "data"])), main()]), None);
+        assert_eq!(rest_of_first(vec![rest(None), main()]), None);
+        assert_eq!(rest_of_first(vec![rest(Some(&["n"]))]), None);
+        let unknown = access(AccessAddress::Induction(TripCount::RunTime), None);
+        assert_eq!(rest_of_first(vec![rest(Some(&["n"])), unknown]), None);
+    }
 }

@@ -3,13 +3,13 @@
 use super::kind::{Field, Kind};
 use super::node::Node;
 
-macro_rules! views {
-    ($($(#[$doc:meta])* $view:ident of $($kind:ident)|+ { $($(#[$part_doc:meta])* $part:ident: $field:ident,)* })+) => {$(
+macro_rules! typed_nodes {
+    ($($(#[$doc:meta])* $typed:ident of $($kind:ident)|+ { $($(#[$part_doc:meta])* $part:ident: $field:ident,)* })+) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub struct $view<'t>(Node<'t>);
+        pub struct $typed<'t>(Node<'t>);
 
-        impl<'t> $view<'t> {
+        impl<'t> $typed<'t> {
             /// `None` for nodes of other kinds.
             pub fn of(node: Node<'t>) -> Option<Self> {
                 matches!(node.kind(), $(Kind::$kind)|+).then_some(Self(node))
@@ -28,7 +28,7 @@ macro_rules! views {
     )+};
 }
 
-views! {
+typed_nodes! {
     /// `f(a, b)`
     Call of CallExpression {
         /// What is called: `f`, `p->f`, `a::f<int>`.
@@ -219,40 +219,40 @@ mod tests {
     use super::*;
     use crate::tree::syntax_tree::SyntaxTree;
 
-    /// The first view of a kind in a text.
-    fn first<'t, View>(view: &'t SyntaxTree, of: impl Fn(Node<'t>) -> Option<View>) -> View {
-        view.root().unwrap().descendants().find_map(of).unwrap()
+    /// The first typed node of a kind in a text.
+    fn first<'t, Typed>(tree: &'t SyntaxTree, of: impl Fn(Node<'t>) -> Option<Typed>) -> Typed {
+        tree.root().unwrap().descendants().find_map(of).unwrap()
     }
 
     #[test]
     fn parts_have_names() {
         let text = "void f(float* a) { for (int i = 0; i < 4; ++i) { if (i) a[i + 1] += g(/* x */ a[0], i); else p->x = (int)*a; } }";
-        let view = SyntaxTree::example("a.cu", text);
+        let tree = SyntaxTree::example("a.cu", text);
         let slice = |node: Option<Node<'_>>| node.map_or("", |node| &text[node.byte_range()]);
-        let around = first(&view, For::of);
+        let around = first(&tree, For::of);
         assert_eq!((slice(around.initializer()), slice(around.condition())), ("int i = 0;", "i < 4"));
-        let update = first(&view, Update::of);
+        let update = first(&tree, Update::of);
         assert_eq!((update.operator(), update.is_prefix(), slice(update.operand())), (Some("++"), true, "i"));
-        let assignment = first(&view, Assignment::of);
+        let assignment = first(&tree, Assignment::of);
         assert_eq!((assignment.operator(), assignment.is_plain()), (Some("+="), false));
         assert_eq!(slice(Subscript::of(assignment.left().unwrap()).unwrap().index()), "i + 1");
-        let call = first(&view, Call::of);
+        let call = first(&tree, Call::of);
         assert_eq!((slice(call.function()), call.arguments().count()), ("g", 2));
-        assert!(!first(&view, Member::of).is_of_object());
-        assert!(first(&view, Pointer::of).is_dereference());
-        assert_eq!(slice(first(&view, Cast::of).value()), "*a");
-        assert_eq!(slice(first(&view, Function::of).declarator().map(Node::declared_name)), "f");
+        assert!(!first(&tree, Member::of).is_of_object());
+        assert!(first(&tree, Pointer::of).is_dereference());
+        assert_eq!(slice(first(&tree, Cast::of).value()), "*a");
+        assert_eq!(slice(first(&tree, Function::of).declarator().map(Node::declared_name)), "f");
     }
 
     #[test]
     fn walks_go_in_the_order_of_the_text() {
         let text = "void f() { a(b); { c(); } d(); }";
-        let view = SyntaxTree::example("a.cu", text);
+        let tree = SyntaxTree::example("a.cu", text);
         let names = |nodes: Vec<Node<'_>>| {
             let names = nodes.into_iter().filter(|node| node.kind() == Kind::Identifier);
             names.map(|node| text[node.byte_range()].to_string()).collect::<String>()
         };
-        let body = first(&view, Function::of).body().unwrap();
+        let body = first(&tree, Function::of).body().unwrap();
         assert_eq!(names(body.descendants().collect()), "abcd");
         let outer = body.descendants_through(|_, child| child.kind() != Kind::CompoundStatement);
         assert_eq!(names(outer.collect()), "abd");

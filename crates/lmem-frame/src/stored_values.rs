@@ -14,7 +14,7 @@ use nv_code::dataflow::{Flow, Root};
 use nv_code::{Instruction, PtxFunction, PtxModule, UnitFacts};
 use ptx_syntax::{AddressBase, Modifier, Opcode, Operand, Reg, Space};
 
-use super::access::{Contents, EscapeKind, ObjectKey, Parameter, ParameterCopy, RawObject};
+use super::access::{EscapeKind, ObjectKey, Parameter, ParameterCopy, RawObject, StoredValues};
 use super::escape::{self, CallSites};
 use crate::place::{Place, places};
 
@@ -60,7 +60,7 @@ pub fn fill(
     module: &PtxModule,
     flows: &HashMap<&str, Flow<'_>>,
     calls: &CallSites,
-    views: &SyntaxTrees<'_>,
+    trees: &SyntaxTrees<'_>,
     objects: &mut BTreeMap<ObjectKey, RawObject>,
 ) {
     let mut stores: BTreeMap<ObjectKey, Vec<Store>> = BTreeMap::new();
@@ -83,7 +83,7 @@ pub fn fill(
                 let wanted = ObjectKey { offset: owner.offset + distance.unwrap_or(0), ..owner };
                 let Some(key) = holder(objects, &wanted) else { continue };
                 let at = distance.map(|_| wanted.offset - key.offset);
-                let places = places(views, module, flow.function, instruction.location);
+                let places = places(trees, module, flow.function, instruction.location);
                 let store = Store { at, bytes: 0, value: Value::Data, places, in_callee: wanted.function != **name };
                 stores.entry(key).or_default().extend(values.stored(index, &store));
             }
@@ -92,7 +92,7 @@ pub fn fill(
     for (key, stores) in stores {
         if let Some(object) = objects.get_mut(&key) {
             let is_hidden = has_unplaced || object.escapes.iter().any(|escape| may_write_unseen(&escape.kind, flows));
-            object.contents = summary(&stores, is_hidden, views);
+            object.stored_values = summary(&stores, is_hidden, trees);
         }
     }
 }
@@ -348,18 +348,18 @@ fn number(operand: &Operand) -> Option<u64> {
     }
 }
 
-fn summary(stores: &[Store], is_hidden: bool, views: &SyntaxTrees<'_>) -> Contents {
-    if let Some(copy) = parameter_copy(stores, is_hidden, views) {
-        return Contents::Parameter(copy);
+fn summary(stores: &[Store], is_hidden: bool, trees: &SyntaxTrees<'_>) -> StoredValues {
+    if let Some(copy) = parameter_copy(stores, is_hidden, trees) {
+        return StoredValues::Parameter(copy);
     }
     let has_data =
         stores.iter().any(|store| store.at.is_none() || matches!(store.value, Value::Data | Value::Parameter { .. }));
-    match !has_data && !is_hidden && (agree(stores.iter()) || is_several_tables(stores, views)) {
-        true => Contents::Constants {
+    match !has_data && !is_hidden && (agree(stores.iter()) || is_several_tables(stores, trees)) {
+        true => StoredValues::Constants {
             is_computed: stores.iter().any(|store| matches!(store.value, Value::Expression(_))),
             copied_from: copied_from(stores),
         },
-        false => Contents::Data,
+        false => StoredValues::Data,
     }
 }
 
@@ -410,21 +410,21 @@ fn agree<'a>(stores: impl Iterator<Item = &'a Store>) -> bool {
 }
 
 /// Tables of branches that exclude each other may share their place; each is written by its own declaration.
-fn is_several_tables(stores: &[Store], views: &SyntaxTrees<'_>) -> bool {
+fn is_several_tables(stores: &[Store], trees: &SyntaxTrees<'_>) -> bool {
     let mut tables: BTreeMap<(TreeId, usize), Vec<&Store>> = BTreeMap::new();
     for store in stores {
         let Some(place) = store.places.first() else { return false };
-        let Some(region) = place.view(views).region(place.offset).filter(|region| region.kind() == Kind::Declaration)
+        let Some(region) = place.tree(trees).region(place.offset).filter(|region| region.kind() == Kind::Declaration)
         else {
             return false;
         };
-        tables.entry((place.view, region.start_byte())).or_default().push(store);
+        tables.entry((place.tree, region.start_byte())).or_default().push(store);
     }
     tables.into_values().all(|table| agree(table.into_iter()))
 }
 
 /// The parameter that most bytes come from.
-fn parameter_copy(stores: &[Store], may_be_written: bool, views: &SyntaxTrees<'_>) -> Option<ParameterCopy> {
+fn parameter_copy(stores: &[Store], may_be_written: bool, trees: &SyntaxTrees<'_>) -> Option<ParameterCopy> {
     let mut sources: BTreeMap<(usize, Option<i64>), u64> = BTreeMap::new();
     for store in stores {
         if let Some(source) = source(store) {
@@ -436,7 +436,7 @@ fn parameter_copy(stores: &[Store], may_be_written: bool, views: &SyntaxTrees<'_
     let copied: BTreeSet<u64> = covered(stores.iter().filter(is_copy));
     let others = || stores.iter().filter(|store| !is_copy(store));
     let mut writes: Vec<Span> =
-        others().filter(|store| !store.in_callee).filter_map(|store| written_at(store, views)).collect();
+        others().filter(|store| !store.in_callee).filter_map(|store| written_at(store, trees)).collect();
     writes.sort_by_key(|span| (span.file.path.clone(), span.start));
     writes.dedup();
     Some(ParameterCopy {
@@ -445,7 +445,7 @@ fn parameter_copy(stores: &[Store], may_be_written: bool, views: &SyntaxTrees<'_
         offset,
         bytes: copied.len() as u64,
         is_whole: offset.is_some() && covered(others()).is_subset(&copied),
-        may_be_written: may_be_written || others().any(|store| store.in_callee || written_at(store, views).is_none()),
+        may_be_written: may_be_written || others().any(|store| store.in_callee || written_at(store, trees).is_none()),
         writes,
     })
 }
@@ -462,30 +462,30 @@ fn source(store: &Store) -> Option<(usize, Option<i64>)> {
 }
 
 /// The variable that a statement writes to, else the statement.
-fn written_at(store: &Store, views: &SyntaxTrees<'_>) -> Option<Span> {
+fn written_at(store: &Store, trees: &SyntaxTrees<'_>) -> Option<Span> {
     let place = store.places.first()?;
-    let region = place.view(views).region(place.offset)?;
-    let mentions = place.view(views).mentions(region);
+    let region = place.tree(trees).region(place.offset)?;
+    let mentions = place.tree(trees).mentions(region);
     let mut written = mentions.iter().filter(|mention| mention.is_written && mention.declaration.kind.has_parts());
     match (written.next(), written.next()) {
-        (Some(only), None) => place.view(views).span(only.range.clone()),
+        (Some(only), None) => place.tree(trees).span(only.range.clone()),
         // The head of a function is where the compiler puts the copy itself.
         _ if region.kind() == Kind::FunctionDefinition => None,
-        _ => place.span(views),
+        _ => place.span(trees),
     }
 }
 
 /// The parameters of a kernel in order; `None` for those that the source does not tell apart.
-pub fn parameters(function: &PtxFunction, facts: &UnitFacts, views: &SyntaxTrees<'_>) -> Vec<Option<Parameter>> {
+pub fn parameters(function: &PtxFunction, facts: &UnitFacts, trees: &SyntaxTrees<'_>) -> Vec<Option<Parameter>> {
     let location = function.locations.iter().find(|location| location.inlined_at.is_none() && location.line > 0);
     let found = location.and_then(|location| {
-        let (view, line) = views.locate(facts.ptx.files.get(&location.file)?, location.line)?;
-        let view = views.tree(view);
-        let range = view.line_range(line as usize)?;
-        let list = view.parameters_at(range.end.saturating_sub(1).max(range.start));
-        let list = if list.is_empty() { view.parameters_at(view.offset(line, 0)?) } else { list };
+        let (tree, line) = trees.locate(facts.ptx.files.get(&location.file)?, location.line)?;
+        let tree = trees.tree(tree);
+        let range = tree.line_range(line as usize)?;
+        let list = tree.parameters_at(range.end.saturating_sub(1).max(range.start));
+        let list = if list.is_empty() { tree.parameters_at(tree.offset(line, 0)?) } else { list };
         let parameter = |syntax: ParameterSyntax| {
-            let span = view.span(syntax.range)?;
+            let span = tree.span(syntax.range)?;
             Some(Parameter { name: syntax.name, type_text: syntax.type_text, span })
         };
         Some(list.into_iter().map(parameter).collect())
@@ -506,7 +506,7 @@ mod tests {
     }
 
     /// What the stores of a body put into its only object.
-    fn contents(body: &str) -> Contents {
+    fn contents(body: &str) -> StoredValues {
         let function = function(body);
         let flow = Flow::new(&function);
         let mut values = Values { flow: &flow, known: HashMap::new() };
@@ -518,11 +518,11 @@ mod tests {
             let start = Store { at, bytes: 0, value: Value::Data, places: Vec::new(), in_callee: false };
             stores.extend(values.stored(index, &start));
         }
-        summary(&stores, false, &cuda_syntax::Example::new("").views())
+        summary(&stores, false, &cuda_syntax::Example::new("").trees())
     }
 
     fn is_constant(body: &str) -> bool {
-        matches!(contents(body), Contents::Constants { .. })
+        matches!(contents(body), StoredValues::Constants { .. })
     }
 
     #[test]
@@ -559,7 +559,7 @@ mod tests {
 
     #[test]
     fn parameters_are_told_by_their_distance() {
-        let Contents::Parameter(copy) = contents(
+        let StoredValues::Parameter(copy) = contents(
             "ld.param.v2.u32 {%r1, %r2}, [k_param_0+8];\nst.local.v2.u32 [%rd1], {%r1, %r2};\nld.param.u32 %r3, [k_param_0+16];\n\
              st.local.u32 [%rd1+8], %r3;\nst.local.u32 [%rd1+4], %r9;",
         ) else {
@@ -568,6 +568,6 @@ mod tests {
         assert_eq!((copy.number, copy.offset, copy.is_whole), (0, Some(8), true));
         assert!(copy.may_be_written && copy.writes.is_empty());
         let swapped = "ld.param.v2.u32 {%r1, %r2}, [k_param_0];\nst.local.v2.u32 [%rd1], {%r2, %r1};";
-        assert!(!matches!(contents(swapped), Contents::Parameter(copy) if copy.is_whole));
+        assert!(!matches!(contents(swapped), StoredValues::Parameter(copy) if copy.is_whole));
     }
 }

@@ -2,18 +2,24 @@
 //!
 //! This is less than the compiler knows. Where a name may mean two things, or one that cannot be seen, it means none.
 
+mod bytes;
+mod functions;
+mod reading;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use memchr::memmem;
 use proc_macro2::{TokenStream, TokenTree};
 
 use lmem_base::places;
-use lmem_base::source::{SourceFile, has_ending};
+use lmem_base::source::SourceFile;
 use lmem_project::discover::Workspace;
 
-use super::scan::{Binding, Call, Function, RustFile, Unknown, Value};
+pub(super) use self::functions::count_arguments;
+pub(super) use self::reading::read_rust;
+use self::reading::{Unread, Wanted};
+use super::scan::{Binding, Function, RustFile, Unknown, Value};
 use crate::rust::macros::workspace::Macros;
 use crate::rust::scan::tokens::split_at_commas;
 
@@ -40,23 +46,6 @@ pub(super) struct Code<'a> {
     /// Files whose macros were looked at.
     expanded: usize,
     is_expanding: bool,
-}
-
-/// A file that was not looked at.
-struct Unread {
-    path: PathBuf,
-    /// In which names are looked for.
-    bytes: Vec<u8>,
-    /// Names of the macros that it seems to define.
-    macros: Vec<String>,
-}
-
-/// What unread files are looked through for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Wanted {
-    Word,
-    Function,
-    Callers,
 }
 
 pub(super) struct CodeFile {
@@ -221,115 +210,6 @@ impl<'a> Code<'a> {
 
     pub fn function(&self, id: FunctionId) -> &Function {
         &self.files[id.file].rust.functions[id.index]
-    }
-
-    /// The functions of the workspace that a call may mean.
-    pub fn called(&mut self, file: usize, call: &Call, arguments: usize) -> Vec<FunctionId> {
-        let Some(name) = call.path.last() else { return Vec::new() };
-        let at = call.range.start;
-        if call.is_method {
-            self.read_definitions(None, name);
-            return self
-                .functions_where(name, |function, _| function.has_self && function.parameters.len() == arguments);
-        }
-        let path = match self.files[file].rust.binding(name, at) {
-            Ok(Some(Binding { value: Value::Path(path), .. })) if call.path.len() == 1 => path.clone(),
-            _ => self.expand_alias(file, at, &call.path),
-        };
-        let Some((name, qualifiers)) = path.split_last() else { return Vec::new() };
-        let Some((package, qualifiers)) = self.package_of_function(file, qualifiers) else { return Vec::new() };
-        self.read_definitions(Some(package), name);
-        let has_arguments =
-            |function: &Function| arguments == function.parameters.len() + usize::from(function.has_self);
-        let found = self.functions_where(name, |function, of| {
-            has_arguments(function) && self.files[of].package == package && (of == file || !self.files[of].is_isolated)
-        });
-        let last = qualifiers.last().filter(|last| !matches!(last.as_str(), "crate" | "self" | "super"));
-        let owner = self.files[file].rust.owner_at(at);
-        let last = match last.map(String::as_str) {
-            Some("Self") => owner.map(|owner| owner.name.clone()),
-            other => other.map(str::to_string),
-        };
-        let keep = |test: &dyn Fn(&Function, FunctionId) -> bool| -> Vec<FunctionId> {
-            found.iter().copied().filter(|id| test(self.function(*id), *id)).collect()
-        };
-        match last {
-            Some(last) if last.starts_with(char::is_uppercase) => {
-                let own = keep(&|function, _| function.owner.as_ref().is_some_and(|owner| owner.name == last));
-                if !own.is_empty() {
-                    return own;
-                }
-                // A type parameter, or the trait itself.
-                keep(&|function, _| function.owner.as_ref().is_some_and(|owner| owner.of_trait.is_some()))
-            }
-            Some(last) => {
-                let inside = keep(&|function, id| {
-                    let module = [self.files[id.file].module.as_slice(), &function.container].concat();
-                    function.owner.is_none() && module.last() == Some(&last)
-                });
-                let free = keep(&|function, _| function.owner.is_none());
-                // Through a `pub use`, where nothing else has the name.
-                if inside.is_empty() && free.len() == 1 { free } else { inside }
-            }
-            None => {
-                let here = keep(&|function, id| {
-                    function.owner.is_none()
-                        && id.file == file
-                        && (qualifiers.is_empty() || function.container.is_empty())
-                });
-                let free = keep(&|function, _| function.owner.is_none());
-                if here.is_empty() && free.len() == 1 { free } else { here }
-            }
-        }
-    }
-
-    /// All calls of a function, in files that were not asked for too.
-    pub fn calls_of(&mut self, id: FunctionId) -> Vec<(usize, Call)> {
-        self.read_callers(id);
-        let function = self.function(id);
-        let name = function.name.clone();
-        let owner = function.owner.as_ref().filter(|owner| owner.of_trait.is_none()).map(|owner| owner.name.clone());
-        let mut calls = Vec::new();
-        for file in 0..self.files.len() {
-            let named: Vec<Call> = self.files[file]
-                .rust
-                .calls
-                .iter()
-                .filter(|call| self.may_mean(file, call, &name, owner.as_ref()))
-                .cloned()
-                .collect();
-            let named = named.into_iter().filter(|call| !self.is_template(file, call.range.start)).collect::<Vec<_>>();
-            for call in named {
-                let arguments = count_arguments(&call.arguments);
-                if self.called(file, &call, arguments).contains(&id) {
-                    calls.push((file, call));
-                }
-            }
-        }
-        calls
-    }
-
-    /// Whether a call may be of a function of this name, and of this type. This is cheap, where finding out takes long.
-    fn may_mean(&self, file: usize, call: &Call, name: &str, owner: Option<&String>) -> bool {
-        let is_alias = |of: &String| match self.files[file].rust.binding(of, call.range.start) {
-            Ok(Some(Binding { value: Value::Path(path), .. })) => Some(path.clone()),
-            _ => None,
-        };
-        match (call.path.as_slice(), owner) {
-            ([only], _) => {
-                only == name || is_alias(only).is_some_and(|path| path.last().is_some_and(|last| last == name))
-            }
-            ([.., of, last], Some(owner)) => last == name && (of == owner || of == "Self" || is_alias(of).is_some()),
-            (path, _) => path.last().is_some_and(|last| last == name),
-        }
-    }
-
-    fn functions_where(&self, name: &str, test: impl Fn(&Function, usize) -> bool) -> Vec<FunctionId> {
-        let is_meant = |id: &FunctionId| {
-            let function = self.function(*id);
-            test(function, id.file) && !self.is_template(id.file, function.body.start)
-        };
-        self.functions.get(name).into_iter().flatten().copied().filter(is_meant).collect()
     }
 
     /// The values that a member has in structures of a type, where these are made.
@@ -596,106 +476,6 @@ impl<'a> Code<'a> {
         [file.module.as_slice(), file.rust.modules_at(at)].concat()
     }
 
-    /// Looks at the files of all packages that were not, and that hold `name`.
-    pub fn read_packages_with(&mut self, name: &str) {
-        if self.is_new_search(Wanted::Word, None, name) {
-            for package in self.groups() {
-                self.read_files_with(package, name);
-            }
-        }
-    }
-
-    /// Looks at the files of a package that were not, and that hold `name`.
-    fn read_files_with(&mut self, package: Option<usize>, name: &str) {
-        if self.is_new_search(Wanted::Word, Some(package), name) {
-            let finder = memmem::Finder::new(name);
-            self.read_files_where(package, |file| holds_word(&file.bytes, &finder));
-        }
-    }
-
-    /// Looks at the files of a package, or of all, that were not, and that define a function of this name.
-    fn read_definitions(&mut self, package: Option<Option<usize>>, name: &str) {
-        if package.is_none() && !self.is_new_search(Wanted::Function, None, name) {
-            return;
-        }
-        let finder = memmem::Finder::new(name);
-        for package in package.map_or_else(|| self.groups(), |package| vec![package]) {
-            if !self.is_new_search(Wanted::Function, Some(package), name) {
-                continue;
-            }
-            self.read_files_where(package, |file| words_in(&file.bytes, &finder).any(|at| follows_fn(&file.bytes, at)));
-        }
-    }
-
-    /// Looks at the files that were not, and that may call a function. One of a type that no trait asks for is called with the
-    /// name of the type, or on a value.
-    fn read_callers(&mut self, id: FunctionId) {
-        let function = self.function(id);
-        let owner = function.owner.as_ref().filter(|owner| !function.has_self && owner.of_trait.is_none());
-        let owner_name = owner.map(|owner| owner.name.clone());
-        let name = function.name.clone();
-        let (finder, owner) = (memmem::Finder::new(&name), owner_name.as_deref().map(memmem::Finder::new));
-        let is_wanted = |file: &Unread| {
-            words_in(&file.bytes, &finder).any(|at| is_called(&file.bytes[at + name.len()..]))
-                && owner.as_ref().is_none_or(|owner| holds_word(&file.bytes, owner))
-        };
-        let key = format!("{}::{name}", owner_name.as_deref().unwrap_or_default());
-        for package in self.groups() {
-            if self.is_new_search(Wanted::Callers, Some(package), &key) {
-                self.read_files_where(package, is_wanted);
-            }
-        }
-    }
-
-    /// Whether something was not looked for yet.
-    fn is_new_search(&mut self, what: Wanted, group: Option<Option<usize>>, name: &str) -> bool {
-        self.searched.insert((what, group, name.to_string()))
-    }
-
-    /// All packages, and the files without one.
-    fn groups(&self) -> Vec<Option<usize>> {
-        (0..self.workspace.packages.len()).map(Some).chain([None]).collect()
-    }
-
-    /// Looks at the files that were not, and that define a macro of this name.
-    pub(super) fn read_files_that_define(&mut self, name: &str) {
-        for package in self.groups() {
-            self.read_files_where(package, |file| file.macros.iter().any(|known| known == name));
-        }
-    }
-
-    fn read_files_where(&mut self, package: Option<usize>, is_wanted: impl Fn(&Unread) -> bool) {
-        let group = package.unwrap_or(self.workspace.packages.len());
-        let mut unread = match self.unread.get_mut(group).map(Option::take) {
-            Some(Some(unread)) => unread,
-            Some(None) => self.all_unread(package),
-            None => return,
-        };
-        let (found, rest): (Vec<Unread>, Vec<Unread>) = unread.drain(..).partition(is_wanted);
-        self.unread[group] = Some(rest);
-        for Unread { path, .. } in found {
-            // Files that cannot be read or understood hold no name that could be used.
-            if let Ok(file) = SourceFile::read(&path, &self.workspace.root) {
-                let _ = self.add(&file, package);
-            }
-        }
-        self.expand_macros();
-    }
-
-    fn all_unread(&self, package: Option<usize>) -> Vec<Unread> {
-        let plain = || {
-            self.workspace.files.iter().filter(|file| file.package.is_none()).map(|file| file.path.clone()).collect()
-        };
-        let paths: Vec<PathBuf> = package.map_or_else(plain, |package| self.workspace.rust_files_of(package));
-        let known: BTreeSet<&Path> = self.files.iter().map(|file| file.rust.path()).collect();
-        let is_new = |path: &PathBuf| has_ending(path, &["rs"]) && !known.contains(path.as_path());
-        let unread = |path: PathBuf| {
-            let bytes = read_rust(&path)?;
-            Some(Unread { macros: defined_macros(&bytes), path, bytes })
-        };
-        paths.into_iter().filter(is_new).filter_map(unread).collect()
-    }
-
     pub(super) fn library_of(&self, package: Option<usize>) -> Option<String> {
         let package = self.workspace.packages.get(package?)?;
         let library =
@@ -722,11 +502,6 @@ impl<'a> Code<'a> {
         }
         (module, false)
     }
-}
-
-/// The bytes of a Rust file; `None` where it cannot be read, or is too large.
-pub(super) fn read_rust(path: &Path) -> Option<Vec<u8>> {
-    places::read(path, MAX_RUST_BYTES).ok()
 }
 
 fn ambiguous(name: &str) -> Lost {
@@ -759,12 +534,6 @@ fn bounds_of(text: &str, parameter: &str) -> Vec<String> {
     found
 }
 
-/// How many arguments a call has.
-pub(super) fn count_arguments(arguments: &TokenStream) -> usize {
-    let tokens: Vec<TokenTree> = arguments.clone().into_iter().collect();
-    split_at_commas(&tokens).iter().filter(|part| !part.is_empty()).count()
-}
-
 /// The value that a structure's member has in `{ a: 1, member, ..base }`.
 fn member_value(members: &TokenStream, member: &str) -> Option<TokenStream> {
     let tokens: Vec<TokenTree> = members.clone().into_iter().collect();
@@ -776,87 +545,5 @@ fn member_value(members: &TokenStream, member: &str) -> Option<TokenStream> {
             Some(value.iter().cloned().collect())
         }
         _ => None,
-    }
-}
-
-/// Whether a name stands somewhere in a file by itself. Scanning a file takes longer than this by far, and short names are
-/// parts of many others.
-fn holds_word(bytes: &[u8], finder: &memmem::Finder<'_>) -> bool {
-    words_in(bytes, finder).next().is_some()
-}
-
-/// Where a name stands by itself.
-fn words_in(bytes: &[u8], finder: &memmem::Finder<'_>) -> impl Iterator<Item = usize> {
-    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-    finder.find_iter(bytes).filter(move |at| {
-        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
-        !is_part(before) && !is_part(bytes.get(at + finder.needle().len()))
-    })
-}
-
-/// Whether what follows a name makes it a call, or gives it another name: `(`, `::<T>(`, `as other`.
-fn is_called(behind: &[u8]) -> bool {
-    let rest = behind.trim_ascii_start();
-    let is_generic = || rest.strip_prefix(b"::").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"<"));
-    let is_renamed = || {
-        rest.len() < behind.len()
-            && rest.strip_prefix(b"as").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_whitespace))
-    };
-    rest.starts_with(b"(") || is_generic() || is_renamed()
-}
-
-/// Whether `fn` stands before a place.
-fn follows_fn(bytes: &[u8], at: usize) -> bool {
-    let before = bytes[..at].trim_ascii_end();
-    let word = before.strip_suffix(b"fn").filter(|_| before.len() < at);
-    word.is_some_and(|rest| !rest.last().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'))
-}
-
-/// The names behind `macro_rules!` in a file.
-fn defined_macros(bytes: &[u8]) -> Vec<String> {
-    const KEYWORD: &[u8] = b"macro_rules";
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let name_at = |at: usize| {
-        let rest = bytes[at + KEYWORD.len()..].trim_ascii_start().strip_prefix(b"!")?.trim_ascii_start();
-        let length = rest.iter().take_while(|byte| is_part(byte)).count();
-        String::from_utf8(rest[..length].to_vec()).ok()
-    };
-    memmem::find_iter(bytes, KEYWORD).filter_map(name_at).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_and_definitions_are_seen_without_tokens() {
-        let finder = memmem::Finder::new("w");
-        let calls = |text: &str| words_in(text.as_bytes(), &finder).any(|at| is_called(&text.as_bytes()[at + 1..]));
-        for text in ["w(1)", "a.w (1)", "b::w::<T>(1)", "w :: <T>(1)", "use a::{w as v};", "w\n(1)"] {
-            assert!(calls(text), "{text}");
-        }
-        for text in ["let w = 1;", "w::x()", "w::X::<T>()", "new(w)", "w.x()", "w assert", "was(1)"] {
-            assert!(!calls(text), "{text}");
-        }
-        let defines = |text: &str| words_in(text.as_bytes(), &finder).any(|at| follows_fn(text.as_bytes(), at));
-        assert!(
-            defines("pub fn w() {}")
-                && defines("fn\n w<T>()")
-                && !defines("w()")
-                && !defines("a_fn w")
-                && !defines("w")
-        );
-    }
-
-    #[test]
-    fn macros_are_seen_without_tokens() {
-        assert_eq!(defined_macros(b"macro_rules! a { } #[x] macro_rules !\nb_2{ macro_rules a }"), ["a", "b_2"]);
-    }
-
-    #[test]
-    fn parts_of_names_are_no_names() {
-        let holds = |text: &str, name: &str| holds_word(text.as_bytes(), &memmem::Finder::new(name));
-        assert!(holds("new(w);", "w") && holds("w", "w") && holds("a::w!(x)", "w!") && holds("\u{e9}w", "w"));
-        assert!(!holds("new window w2 _w", "w") && !holds("unload_ptx()", "load_ptx"));
     }
 }

@@ -9,35 +9,35 @@ use cuda_syntax::tree::{CounterSyntax, DeclarationKind};
 const MAX_DEPTH: usize = 4;
 
 /// Whether an expression is computed from nothing but counters and constants.
-pub fn is_of_counters(view: &SyntaxTree, range: &Range<usize>, counters: &[CounterSyntax]) -> bool {
-    is_derived(view, range, counters, MAX_DEPTH)
+pub fn is_of_counters(tree: &SyntaxTree, range: &Range<usize>, counters: &[CounterSyntax]) -> bool {
+    is_derived(tree, range, counters, MAX_DEPTH)
 }
 
-fn is_derived(view: &SyntaxTree, range: &Range<usize>, counters: &[CounterSyntax], depth: usize) -> bool {
-    let text = view.text().get(range.clone()).unwrap_or("");
+fn is_derived(tree: &SyntaxTree, range: &Range<usize>, counters: &[CounterSyntax], depth: usize) -> bool {
+    let text = tree.text().get(range.clone()).unwrap_or("");
     // What is loaded or called for is data.
     if depth == 0 || text.contains(['[', '(', '*', '.', '>', '=', '?']) {
         return false;
     }
     let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
     words.into_iter().all(|word| {
-        let at = word.as_ptr() as usize - view.text().as_ptr() as usize;
+        let at = word.as_ptr() as usize - tree.text().as_ptr() as usize;
         let is_number = word.starts_with(|c: char| c.is_ascii_digit());
         is_number
             || counters.iter().any(|counter| counter.name == word)
-            || view.is_fixed(word, at)
-            || is_made_of_counters(view, at..at + word.len(), counters, depth)
+            || tree.is_fixed(word, at)
+            || is_made_of_counters(tree, at..at + word.len(), counters, depth)
     })
 }
 
 /// A variable that gets its only value from counters where it is declared.
-fn is_made_of_counters(view: &SyntaxTree, word: Range<usize>, counters: &[CounterSyntax], depth: usize) -> bool {
-    let declaration = view.declaration_of(&word).filter(|declaration| declaration.kind == DeclarationKind::Scalar);
+fn is_made_of_counters(tree: &SyntaxTree, word: Range<usize>, counters: &[CounterSyntax], depth: usize) -> bool {
+    let declaration = tree.declaration_of(&word).filter(|declaration| declaration.kind == DeclarationKind::Scalar);
     let Some((start, end)) = declaration.as_ref().and_then(|declaration| declaration.initializer) else {
         return false;
     };
-    let is_constant = declaration.is_some_and(|declaration| view.is_declared_constant(&declaration));
-    is_constant && is_derived(view, &(start..end), counters, depth - 1)
+    let is_constant = declaration.is_some_and(|declaration| tree.is_declared_constant(&declaration));
+    is_constant && is_derived(tree, &(start..end), counters, depth - 1)
 }
 
 #[cfg(test)]
@@ -55,11 +55,11 @@ mod tests {
 
     #[test]
     fn counters_decide_on_what_is_made_of_them() {
-        let view = SyntaxTree::example("a.cu", TEXT);
-        let counters = view.counters_around(view.offset(5, 5).unwrap());
+        let tree = SyntaxTree::example("a.cu", TEXT);
+        let counters = tree.counters_around(tree.offset(5, 5).unwrap());
         let is_of = |index: &str| {
             let at = TEXT.find(&format!("a[{index}]")).unwrap() + 2;
-            is_of_counters(&view, &(at..at + index.len()), &counters)
+            is_of_counters(&tree, &(at..at + index.len()), &counters)
         };
         assert_eq!(["s", "p", "r", "m", "i + n"].map(is_of), [true, false, true, false, false]);
     }

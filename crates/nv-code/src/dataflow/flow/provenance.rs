@@ -9,11 +9,11 @@ const MAX_STEPS: usize = 1024;
 
 /// Where the value of an index comes from; several may hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sources {
+pub struct Provenance {
     /// A counter that steps by a constant.
-    pub counter: bool,
+    pub induction: bool,
     /// The counter is changed before it is used as an index: `(i + n) % 8`, `i * i`.
-    pub counter_is_changed: bool,
+    pub induction_is_changed: bool,
     /// A kernel parameter, or the size of block or grid.
     pub parameter: bool,
     /// What the caller of a function that is no kernel passes; its callers are not looked into.
@@ -23,7 +23,7 @@ pub struct Sources {
     /// Loaded from memory.
     pub loaded: bool,
     /// Changed from iteration to iteration, but not by a constant.
-    pub carried: bool,
+    pub loop_carried: bool,
     /// The result of a call, or something that is not followed.
     pub unknown: bool,
     /// Whether the threads of a warp may differ; `None` where that is not known.
@@ -32,10 +32,10 @@ pub struct Sources {
     pub steps: BTreeSet<usize>,
 }
 
-impl Sources {
+impl Provenance {
     /// A value that a condition or branches choose, which threads may decide differently.
     pub fn chosen(divergent: Option<bool>) -> Self {
-        Self { carried: true, divergent, ..Self::default() }
+        Self { loop_carried: true, divergent, ..Self::default() }
     }
 
     /// What only decides which value it is.
@@ -56,14 +56,14 @@ impl Sources {
     }
 
     pub(super) fn merge_with(&mut self, other: &Self) {
-        self.counter |= other.counter;
-        self.counter_is_changed |= other.counter_is_changed;
+        self.induction |= other.induction;
+        self.induction_is_changed |= other.induction_is_changed;
         self.parameter |= other.parameter;
         self.argument |= other.argument;
         self.block_index |= other.block_index;
         self.thread_index |= other.thread_index;
         self.loaded |= other.loaded;
-        self.carried |= other.carried;
+        self.loop_carried |= other.loop_carried;
         self.unknown |= other.unknown;
         self.divergent = match (self.divergent, other.divergent) {
             (Some(true), _) | (_, Some(true)) => Some(true),
@@ -78,7 +78,7 @@ impl Sources {
     }
 
     pub fn is_constant(&self) -> bool {
-        !(self.counter || self.is_data())
+        !(self.induction || self.is_data())
     }
 
     /// Whether anything but a counter takes part.
@@ -88,7 +88,7 @@ impl Sources {
             || self.block_index
             || self.thread_index
             || self.loaded
-            || self.carried
+            || self.loop_carried
             || self.unknown
     }
 

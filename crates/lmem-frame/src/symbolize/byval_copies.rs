@@ -74,3 +74,42 @@ fn passed_values(flow: &Flow<'_>, calls: &[usize]) -> HashMap<Reg, usize> {
     passed.retain(|register, _| !others.contains(register));
     passed
 }
+
+#[cfg(test)]
+mod tests {
+    use nv_code::PtxModule;
+
+    use super::*;
+
+    /// The call that the object of 16 bytes is passed to, as the number of the instruction.
+    fn passed_to(body: &str) -> Option<usize> {
+        let text = format!(
+            ".visible .entry k(\n.param .u32 k_param_0\n)\n{{\n.local .align 16 .b8 __local_depot0[16];\n\
+             mov.u64 %SPL, __local_depot0;\nadd.u64 %rd1, %SPL, 0;\n{body}\nret;\n}}\n"
+        );
+        let module = PtxModule::parse(&text).unwrap();
+        let flows: HashMap<&str, Flow<'_>> = HashMap::from([("k", Flow::new(&module.functions[0]))]);
+        let access = crate::objects::tests::access();
+        let object = RawObject { bytes: 16, accesses: vec![access], ..RawObject::default() };
+        let mut objects = BTreeMap::from([(ObjectKey { function: "k".into(), variable: 0, offset: 0 }, object)]);
+        fill(&flows, &mut objects);
+        objects.into_values().next()?.passed_to.map(|(_, call)| call)
+    }
+
+    const CALL: &str = "{\n.param .align 4 .b8 param0[8];\nst.param.b32 [param0], %r1;\nst.param.b32 [param0+4], %r2;\n\
+                        call.uni f, (param0);\n}";
+
+    #[test]
+    fn what_is_loaded_for_a_call_alone_is_a_copy_for_it() {
+        let loads = "ld.local.u32 %r1, [%rd1];\nld.local.u32 %r2, [%rd1+4];\n";
+        assert!(passed_to(&format!("{loads}{CALL}")).is_some());
+        assert_eq!(passed_to(loads), None);
+        assert_eq!(passed_to(&format!("{loads}{CALL}\nst.global.u32 [%rd9], %r1;")), None);
+    }
+
+    #[test]
+    fn a_part_that_is_used_otherwise_makes_it_a_variable() {
+        let loads = "ld.local.u32 %r1, [%rd1];\nld.local.u32 %r2, [%rd1+4];\nld.local.u32 %r3, [%rd1+8];\n";
+        assert_eq!(passed_to(&format!("{loads}{CALL}\nst.global.u32 [%rd9], %r3;")), None);
+    }
+}

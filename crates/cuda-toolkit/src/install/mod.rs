@@ -1,0 +1,320 @@
+//! Managed toolkits: NVIDIA's Python wheels, fetched with `uv` or `pip` into the user's cache.
+//!
+//! ```text
+//! <cache>/toolkits/13.5.37/nvidia/cu13/{bin,include,lib,nvvm}    a toolkit, there as a whole or not at all
+//! <cache>/toolkits/13.5.37/cargo-lmem.json                       the [`Marker`]
+//! <cache>/toolkits/13.5.37/*.dist-info/…/License.txt             NVIDIA's licence
+//! <cache>/toolkits/.staging-<process>-<random>                   a fetch under way, or what is left of one
+//! <cache>/toolkits/.lock                                         held by who changes anything here
+//! <cache>/components/curand-10.4.5.25/                           what few need, laid out as a toolkit
+//! ```
+//!
+//! `uv` and `pip` know their index, its settings, credentials, certificates and proxies; this module knows exact versions and
+//! checksums. Both write into a staging folder on the same file system, which one rename puts in place.
+
+mod fetch;
+mod installer;
+mod lock;
+mod plan;
+mod progress;
+#[cfg(all(test, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod tests;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use lmem_base::version::VersionRequest;
+
+use self::fetch::fetch;
+use self::lock::Lock;
+use self::plan::Plan;
+use super::environment::{Environment, is_executable};
+use super::releases::{self, Package};
+use super::{Component, Toolkit, ToolkitError, discover, process};
+
+/// Megabytes of the six wheels, and of what is in them: 179 and 483 for 13.5.37, 186 and 507 for 13.0.88.
+const TOOLKIT_MEGABYTES: (u64, u64) = (185, 495);
+const STAGING: &str = ".staging-";
+const REMOVED: &str = ".removed-";
+/// In a staging folder; locked while anybody writes there.
+const IN_USE: &str = "in-use";
+
+/// What all of this module's work needs to know.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) environment: &'a Environment,
+    pub(super) offline: bool,
+    pub(super) quiet: bool,
+    /// The user named the version: wheels whose checksums are not known may then be fetched. A workspace may not ask for them.
+    pub(super) unverified: bool,
+    pub(super) cancel: &'a AtomicBool,
+}
+
+/// Written last into a staging folder: what the folder holds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Marker {
+    /// "13.5.37".
+    pub(super) number: String,
+    /// The wheels had the checksums that this version of the tool knows.
+    pub(super) verified: bool,
+    /// "nvidia_cuda_nvcc-13.5.37", sorted.
+    pub(super) packages: Vec<String>,
+}
+
+impl Marker {
+    const FILE: &str = "cargo-lmem.json";
+
+    /// That of the managed toolkit with this root, `…/nvidia/cu13`.
+    pub(super) fn of_toolkit(root: &Path) -> Option<Self> {
+        Self::read(root.parent()?.parent()?)
+    }
+
+    fn read(folder: &Path) -> Option<Self> {
+        let text = std::fs::read_to_string(folder.join(Self::FILE)).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    fn write(&self, folder: &Path) -> Result<(), ToolkitError> {
+        let path = folder.join(Self::FILE);
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&path)?;
+            serde_json::to_writer_pretty(&mut file, self)?;
+            writeln!(file)
+        };
+        write().map_err(ToolkitError::io("write", &path))
+    }
+}
+
+/// The managed toolkits that are installed, newest first.
+pub(super) fn managed(cx: &Context<'_>) -> Vec<Toolkit> {
+    let Ok(folder) = toolkits_folder(cx) else { return Vec::new() };
+    let mut toolkits: Vec<Toolkit> =
+        discover::entries(&folder).iter().filter_map(|folder| complete(cx, folder)).collect();
+    toolkits.sort_by_key(|toolkit| std::cmp::Reverse(numbers(&toolkit.number)));
+    toolkits
+}
+
+fn numbers(number: &str) -> Option<(u32, Option<u32>, Option<u32>)> {
+    number.parse::<VersionRequest>().ok().map(|number| (number.major, number.minor, number.build))
+}
+
+/// The toolkit in a folder of the cache, if it is there as a whole.
+fn complete(cx: &Context<'_>, folder: &Path) -> Option<Toolkit> {
+    let marker = Marker::read(folder)?;
+    let hidden = folder.file_name()?.to_str()?.starts_with('.');
+    let toolkit = discover::check_managed(&unified_root(folder)?, cx.cancel).ok()?;
+    (!hidden && toolkit.nvcc.is_some() && toolkit.number == marker.number).then_some(toolkit)
+}
+
+/// `nvidia/cu13` in a folder of wheels.
+fn unified_root(folder: &Path) -> Option<PathBuf> {
+    discover::entries(&folder.join("nvidia")).into_iter().find(|root| root.is_dir())
+}
+
+/// Installs the newest release that was asked for, unless that very release is there already.
+///
+/// # Errors
+/// When NVIDIA publishes no such wheels, no installer works, what was installed does not run, or `cx.cancel` was set.
+pub(super) fn toolkit(cx: &Context<'_>, wanted: Option<VersionRequest>) -> Result<Toolkit, ToolkitError> {
+    let plan = Plan::of_toolkit(wanted)?;
+    supported_platform()?;
+    if let Some(wanted) = wanted.filter(|_| !plan.verified && !cx.unverified) {
+        return Err(ToolkitError::Unverified(wanted));
+    }
+    let folder = toolkits_folder(cx)?;
+    let lock = Lock::take(cx, &folder)?;
+    let is_there = |toolkit: &Toolkit| match &plan.number {
+        Some(number) => *number == toolkit.number,
+        None => wanted.is_some_and(|wanted| wanted.allows(&toolkit.number)),
+    };
+    if let Some(toolkit) = managed(cx).into_iter().find(is_there) {
+        return Ok(toolkit);
+    }
+    lock.clean(&folder);
+    let started = Instant::now();
+    if !plan.verified {
+        say(
+            cx,
+            &format!("warning: the checksums of {} are not known to this version, so it is not verified", plan.what),
+        );
+    }
+    let staging = fetch(cx, &plan, &folder)?;
+    let packages = staging.path().join("packages");
+    let (number, marker) = checked(cx, &plan, &packages)?;
+    marker.write(&packages)?;
+    let place = folder.join(&number);
+    put_in_place(&packages, &place, &folder)?;
+    drop(staging);
+    // An installer that outlived a killed run may have ended meanwhile.
+    lock.clean(&folder);
+    say(cx, &format!("installed CUDA {number} in {:.0} s: {}", started.elapsed().as_secs_f64(), place.display()));
+    if let Some(licence) = licence(&place) {
+        say(cx, &format!("its licence: {}", licence.display()));
+    }
+    complete(cx, &place).ok_or(ToolkitError::Incomplete { what: plan.what, reason: "a part of it is gone".to_owned() })
+}
+
+/// The folder whose `include` or `bin` has the component, fetched unless it is there.
+///
+/// # Errors
+/// As [`toolkit`], and when nothing may be downloaded.
+pub(super) fn component(cx: &Context<'_>, toolkit: &Toolkit, part: Component) -> Result<PathBuf, ToolkitError> {
+    let package = package_of(toolkit, part);
+    let package = package.ok_or(ToolkitError::NoComponent { component: part, version: toolkit.version })?;
+    let folder = cx.environment.cache_root()?.join("components");
+    let name = package.name.trim_start_matches("nvidia-").trim_start_matches("cuda-");
+    let place = folder.join(format!("{name}-{}", package.version));
+    let installed = || discover::component(&unified_root(&place)?, part).filter(|_| Marker::read(&place).is_some());
+    if let Some(root) = installed() {
+        return Ok(root);
+    }
+    if cx.offline {
+        return Err(ToolkitError::Offline);
+    }
+    supported_platform()?;
+    let lock = Lock::take(cx, &folder)?;
+    if let Some(root) = installed() {
+        return Ok(root);
+    }
+    lock.clean(&folder);
+    let plan = Plan::of_component(part, package);
+    let staging = fetch(cx, &plan, &folder)?;
+    let packages = staging.path().join("packages");
+    if part == Component::Curand {
+        // 150 MB of libraries that no device code needs.
+        let libraries = unified_root(&packages).map(|root| root.join("lib"));
+        libraries.map(std::fs::remove_dir_all).transpose().map_err(ToolkitError::io("prune", &packages))?;
+    }
+    let marker = Marker { number: package.version.to_owned(), verified: true, packages: package_names(&packages) };
+    marker.write(&packages)?;
+    put_in_place(&packages, &place, &folder)?;
+    installed().ok_or(ToolkitError::Incomplete { what: plan.what, reason: "the wheel does not hold it".to_owned() })
+}
+
+/// cuRAND must be that of the release; nvdisasm of 13.5 reads every cubin since 11.8, so any toolkit can have the newest.
+fn package_of(toolkit: &Toolkit, part: Component) -> Option<&'static Package> {
+    let release = releases::RELEASES.iter().find(|release| release.version() == toolkit.version);
+    match part {
+        Component::Curand => release.map(|release| &release.curand),
+        Component::Nvdisasm => {
+            release.and_then(|release| release.nvdisasm.as_ref()).or(releases::newest().nvdisasm.as_ref())
+        }
+    }
+}
+
+/// Removes the managed toolkits that are meant; answers with their numbers.
+///
+/// # Errors
+/// When there is none, or the folder cannot be changed.
+pub(super) fn remove(cx: &Context<'_>, wanted: VersionRequest) -> Result<Vec<String>, ToolkitError> {
+    let folder = toolkits_folder(cx)?;
+    let names: Vec<String> = discover::entries(&folder)
+        .iter()
+        .filter_map(|folder| Some(folder.file_name()?.to_str()?.to_owned()))
+        .filter(|name| name.parse::<VersionRequest>().is_ok())
+        .collect();
+    let (meant, others): (Vec<String>, Vec<String>) = names.into_iter().partition(|name| wanted.allows(name));
+    if meant.is_empty() {
+        return Err(ToolkitError::NotInstalled { version: wanted, installed: others });
+    }
+    let lock = Lock::take(cx, &folder)?;
+    lock.clean(&folder);
+    for name in &meant {
+        set_aside(&folder.join(name), &folder)?;
+    }
+    Ok(meant)
+}
+
+/// Where toolkits lie, below the cache folder.
+pub(super) const TOOLKITS: &str = "toolkits";
+
+fn toolkits_folder(cx: &Context<'_>) -> Result<PathBuf, ToolkitError> {
+    Ok(cx.environment.cache_root()?.join(TOOLKITS))
+}
+
+/// NVIDIA publishes these wheels for two platforms. (Windows has wheels too, but nothing else here is ready for it.)
+fn supported_platform() -> Result<(), ToolkitError> {
+    let supported = cfg!(target_os = "linux") && cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    let platform = || format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH);
+    supported.then_some(()).ok_or_else(|| ToolkitError::Platform(platform()))
+}
+
+/// Whether the packages make a toolkit that runs on this machine; its number and marker.
+fn checked(cx: &Context<'_>, plan: &Plan, packages: &Path) -> Result<(String, Marker), ToolkitError> {
+    let incomplete = |reason: String| ToolkitError::Incomplete { what: plan.what.clone(), reason };
+    let root = unified_root(packages).ok_or_else(|| incomplete("no `nvidia` folder".to_owned()))?;
+    let toolkit = discover::check_managed(&root, cx.cancel).map_err(incomplete)?;
+    if !toolkit.lacks.is_empty() {
+        return Err(incomplete(format!("it lacks {}", toolkit.lacks.join(", "))));
+    }
+    for program in ["bin/nvcc", "bin/ptxas", "bin/cudafe++", "bin/fatbinary", "nvvm/bin/cicc"] {
+        if !is_executable(&root.join(program)) {
+            return Err(incomplete(format!("`{program}` is not executable")));
+        }
+    }
+    // Wrong C library, wrong processor, a file system mounted without execution: better said now.
+    for program in ["bin/nvcc", "bin/ptxas"] {
+        let started = process::output_of(&root.join(program), &["--version"], cx.cancel);
+        if cx.cancel.load(Ordering::Relaxed) {
+            return Err(ToolkitError::Cancelled);
+        }
+        started.map_err(|error| incomplete(format!("`{program}` does not run: {error}")))?;
+    }
+    let marker = Marker { number: toolkit.number.clone(), verified: plan.verified, packages: package_names(packages) };
+    Ok((toolkit.number, marker))
+}
+
+fn package_names(packages: &Path) -> Vec<String> {
+    let names = discover::entries(packages);
+    let name = |path: &PathBuf| Some(path.file_name()?.to_str()?.strip_suffix(".dist-info")?.to_owned());
+    names.iter().filter_map(name).collect()
+}
+
+/// One rename. What was there before was broken, or it would have been used.
+fn put_in_place(packages: &Path, place: &Path, folder: &Path) -> Result<(), ToolkitError> {
+    if place.exists() {
+        set_aside(place, folder)?;
+    }
+    std::fs::rename(packages, place).map_err(ToolkitError::io("create", place))
+}
+
+/// Gone at once by a rename, deleted afterwards.
+fn set_aside(place: &Path, folder: &Path) -> Result<(), ToolkitError> {
+    let aside = tempfile::Builder::new().prefix(REMOVED).tempdir_in(folder);
+    let aside = aside.map_err(ToolkitError::io("write in", folder))?;
+    std::fs::rename(place, aside.path().join("removed")).map_err(ToolkitError::io("remove", place))?;
+    aside.close().map_err(ToolkitError::io("remove", place))
+}
+
+/// The first download names NVIDIA's licence, even to a quiet user.
+fn say_licence(cx: &Context<'_>, folder: &Path) {
+    if managed(cx).is_empty() {
+        say(
+            &Context { quiet: false, ..*cx },
+            &format!(
+                "NVIDIA's compilers come under the NVIDIA CUDA Toolkit EULA; its text will lie beside them in {}",
+                folder.display()
+            ),
+        );
+    }
+}
+
+fn licence(place: &Path) -> Option<PathBuf> {
+    let packages = discover::entries(place);
+    let package = packages
+        .iter()
+        .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nvidia_cuda_nvcc-")))?;
+    ["licenses/License.txt", "License.txt"].iter().map(|name| package.join(name)).find(|file| file.is_file())
+}
+
+/// A line on stderr.
+fn say(cx: &Context<'_>, text: &str) {
+    if !cx.quiet {
+        lmem_base::say::line(text);
+    }
+}

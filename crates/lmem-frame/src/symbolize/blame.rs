@@ -1,0 +1,330 @@
+//! Where in its statement an access stands: the use of the variable, the index to blame, and the loop around it.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use cuda_syntax::tree::{CounterSyntax, Declaration, LoopSyntax, Mention, Walk, base_name};
+use cuda_syntax::{SyntaxTree, SyntaxTrees, TreeId};
+use lmem_base::mangling::demangle;
+use nv_code::dataflow::{Provenance, TripCount};
+use nv_code::{AccessKind, SourceLine};
+
+use super::affine::is_of_counters;
+use super::resolve::{Found, Use};
+use super::votes::resolve_access;
+use super::walk::walk_of;
+use crate::access::{Access, Address};
+use crate::place::Place;
+
+/// Narrows an access from its statement to the use of the variable.
+pub fn mark_use(access: &mut Access, tree: TreeId, declaration: &Declaration, trees: &SyntaxTrees<'_>) {
+    let is_it = |mention: &&Mention| {
+        mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
+    };
+    let has_view = |place: &Place| place.tree == tree;
+    let found = resolve_access(access, trees).into_iter();
+    let found: Vec<Found> = found.filter(|one| has_view(&access.places[one.level]) && is_it(&&one.mention)).collect();
+    if let Some(level) = found.iter().map(|one| one.level).min() {
+        let place = access.places[level].clone();
+        let mentions = || found.iter().filter(|one| one.level == level).map(|one| &one.mention);
+        let Some(mention) = best_use(mentions(), access, &place, trees) else { return };
+        let inner = found.iter().find(|one| std::ptr::eq(&one.mention, mention)).map_or(&[][..], |one| &one.inner);
+        match inner {
+            [_, ..] if level > 0 && !is_in_brackets(access) => {
+                access.via = place.tree(trees).span(mention.range.clone());
+                narrow_inner(access, inner, trees);
+            }
+            _ => {
+                let uses: Vec<Use> = mentions().map(Use::of).collect();
+                narrow(access, level, &Use::of(mention), &uses, trees);
+            }
+        }
+        return;
+    }
+    // The variable won by other accesses: a mention on the way, if there is one.
+    for (level, place) in access.places.clone().iter().enumerate().filter(|(_, place)| has_view(place)) {
+        let regions = place.tree(trees).regions(place.offset).into_iter();
+        let mentions: Vec<Mention> = regions.flat_map(|region| place.tree(trees).mentions(region).to_vec()).collect();
+        let uses: Vec<Use> = mentions.iter().filter(is_it).map(Use::of).collect();
+        if let Some(mention) = best_use(mentions.iter().filter(is_it), access, place, trees) {
+            return narrow(access, level, &Use::of(mention), &uses, trees);
+        }
+    }
+}
+
+/// Brackets that are a function stand for those of a plain array: the caller's index is what the user chose.
+fn is_in_brackets(access: &Access) -> bool {
+    let callee = access.places.get(1).and_then(|place| place.callee.as_deref());
+    callee.is_some_and(|name| matches!(base_name(&demangle(name)), "operator[]" | "operator()"))
+}
+
+/// Narrows an access to what stands for the variable in the inlined function: to its statement, where that has several
+/// such uses and nothing tells them apart.
+fn narrow_inner(access: &mut Access, inner: &[Use], trees: &SyntaxTrees<'_>) {
+    let place = access.places[0].clone();
+    let best = inner.iter().map(|one| likeness(one, access, &place, trees)).max();
+    let likely: Vec<&Use> = inner.iter().filter(|one| Some(likeness(one, access, &place, trees)) == best).collect();
+    let Some(first) = likely.first() else { return };
+    narrow(access, 0, first, inner, trees);
+    // `taps[k].x` and `taps[k].y` are of one element.
+    let element = |one: &Use| one.range.start..one.indices.last().map_or(one.range.end, |index| index.end);
+    let is_only =
+        likely.iter().all(|other| text_of(&element(other), &place, trees) == text_of(&element(first), &place, trees));
+    if !is_only {
+        access.span = place.span(trees);
+        access.index = None;
+    }
+}
+
+/// Takes what may be the rest of a loop for that, where no variable is known whose uses in the source could object.
+pub fn settle(access: &mut Access) {
+    if let (Address::Computed(_), Some(trip)) = (&access.address, access.rest_of) {
+        access.address = Address::Induction(trip);
+    }
+}
+
+/// Of several uses of a variable in a statement the one that an access most likely is.
+fn best_use<'m>(
+    uses: impl Iterator<Item = &'m Mention>,
+    access: &Access,
+    place: &Place,
+    trees: &SyntaxTrees<'_>,
+) -> Option<&'m Mention> {
+    uses.max_by_key(|mention| likeness(&Use::of(mention), access, place, trees))
+}
+
+/// How far a use has what an access has: its direction, an index, and the kind of it.
+fn likeness(one: &Use, access: &Access, place: &Place, trees: &SyntaxTrees<'_>) -> (bool, bool, bool, bool) {
+    let direction = if access.kind == AccessKind::Load { one.is_read } else { one.is_written };
+    let text = |index: &Range<usize>| text_of(index, place, trees);
+    let constant_index = one.all().all(|index| is_number(text(index)));
+    // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
+    let counters = place.tree(trees).counters_around(place.offset);
+    let bare_counter = one.indices.iter().all(|index| is_of_counters(place.tree(trees), index, &counters));
+    let is_constant = access.address == Address::Constant;
+    let expected = matches!(access.address, Address::Induction(_)) == bare_counter;
+    (direction, one.all().next().is_some(), constant_index == is_constant, expected)
+}
+
+/// Sets the place of an access to a use; `uses` are all that it may be.
+fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], trees: &SyntaxTrees<'_>) {
+    let place = access.places[level].clone();
+    access.span = place.tree(trees).span(chosen.range.clone()).or(access.span.take());
+    let index = guilty_index(chosen, access, &place, trees);
+    let is_listed = index.as_ref().is_some_and(|index| place.tree(trees).is_stepped_conditionally(index));
+    if let (Address::Induction(_), true) = (&access.address, is_listed) {
+        // The PTX shows a value that steps by a constant; the source shows that not every round steps it.
+        access.address = Address::Computed(Provenance { induction: true, ..Provenance::chosen(None) });
+    }
+    if let Address::Computed(sources) = &access.address {
+        let is_own = !(sources.thread_index || sources.block_index);
+        let walk = index.clone().and_then(|index| walk_of(&index, level, &access.places, trees));
+        let objects = |used: &Use| {
+            let open = used.all().filter(|index| !is_number(text_of(index, &place, trees)));
+            open.into_iter().any(|index| walk_of(index, level, &access.places, trees).is_none())
+        };
+        match (walk, access.rest_of) {
+            (Some(Walk::FromConstant), _) => access.address = Address::Induction(TripCount::RunTime),
+            (Some(Walk::FromValue), _) if is_own => access.address = Address::Induction(TripCount::RunTime),
+            (_, Some(trip)) if !uses.iter().any(objects) => access.address = Address::Induction(trip),
+            _ => {}
+        }
+    }
+    access.index = index.and_then(|index| place.tree(trees).span(index));
+}
+
+/// Of several indices the one that is no constant: not a number, and, where no counter takes part in the address, not
+/// the counter of a loop, which was unrolled then. Where that leaves several, all of them. Where the variable is used
+/// by another name, and that use has no such index, the one that the name was made with.
+fn guilty_index(used: &Use, access: &Access, place: &Place, trees: &SyntaxTrees<'_>) -> Option<Range<usize>> {
+    let has_counter = match &access.address {
+        Address::Computed(sources) => sources.induction,
+        Address::Induction(_) => true,
+        Address::Constant => false,
+    };
+    let counters = if has_counter { Rc::default() } else { place.tree(trees).counters_around(place.offset) };
+    let is_open = |range: &&Range<usize>| {
+        let text = text_of(range, place, trees);
+        !is_number(text) && !is_counter(&counters, text)
+    };
+    for indices in [&used.indices, &used.outer] {
+        let open: Vec<&Range<usize>> = indices.iter().filter(is_open).collect();
+        match open.as_slice() {
+            [] => {}
+            [only] => return Some((*only).clone()),
+            _ => return together(indices, place, trees),
+        }
+    }
+    let indices = if used.indices.iter().all(|index| is_number(text_of(index, place, trees))) {
+        &used.outer
+    } else {
+        &used.indices
+    };
+    match indices.as_slice() {
+        [only] => Some(only.clone()),
+        _ => together(indices, place, trees),
+    }
+}
+
+/// Several indices with the brackets that stand between them.
+fn together(indices: &[Range<usize>], place: &Place, trees: &SyntaxTrees<'_>) -> Option<Range<usize>> {
+    Some(indices.first()?.start.saturating_sub(1)..(indices.last()?.end + 1).min(place.tree(trees).text().len()))
+}
+
+fn text_of<'v>(range: &Range<usize>, place: &Place, trees: &'v SyntaxTrees<'_>) -> &'v str {
+    place.tree(trees).text().get(range.clone()).unwrap_or("").trim()
+}
+
+fn is_counter(counters: &[CounterSyntax], text: &str) -> bool {
+    counters.iter().any(|counter| counter.name == text)
+}
+
+fn is_number(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_digit())
+}
+
+/// The source of a loop of the machine code: of the loops around a place the one whose header has the line of the closing
+/// branch, else the innermost that is not unrolled on request. Code of a library's header has loops of its own, which the
+/// user's files do not show: none of those around its call is taken for them.
+pub fn source_loop(
+    places: &[Place],
+    branch: &[SourceLine],
+    trees: &SyntaxTrees<'_>,
+) -> Option<(Rc<SyntaxTree>, LoopSyntax)> {
+    let around = || {
+        places.iter().flat_map(|place| {
+            let tree = place.tree(trees);
+            tree.loops_around(place.offset).into_iter().map(move |found| (Rc::clone(tree), found))
+        })
+    };
+    let closes = |tree: &Rc<SyntaxTree>, found: &LoopSyntax| {
+        let header = tree.line_of(found.range.start)..=tree.line_of(found.range.end);
+        branch.iter().any(|line| {
+            trees
+                .locate(&line.file, line.line)
+                .is_some_and(|(other, line)| header.contains(&(line as usize)) && Rc::ptr_eq(trees.tree(other), tree))
+        })
+    };
+    let is_unrolled = |tree: &SyntaxTree, found: &LoopSyntax| {
+        found
+            .pragma
+            .clone()
+            .is_some_and(|range| tree.text().get(range).is_some_and(|text| text.trim_end().ends_with("unroll")))
+    };
+    let is_of_library = places.first().is_some_and(|place| place.callee.is_some())
+        && branch.first().is_some_and(|line| trees.id(&line.file).is_none());
+    around()
+        .find(|(tree, found)| closes(tree, found))
+        .or_else(|| around().find(|(tree, found)| !is_of_library && !is_unrolled(tree, found)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::{Level, Scene, Shown, at, object};
+    use super::*;
+    use crate::symbolize::name::name_all;
+
+    /// The use, the index and the address of an access once its object is named.
+    fn marked(text: &str, access: impl FnOnce(&Shown<'_>) -> Access) -> (String, Option<String>, Address) {
+        Scene::new(text).ask(|it| {
+            let mut object = object(32, vec![access(it)]);
+            let named = name_all(&mut [&mut object], it.trees).remove(0);
+            assert!(named.is_some(), "no name");
+            let access = object.accesses.remove(0);
+            let index = it.shown(access.index.as_ref());
+            (it.shown(access.span.as_ref()).unwrap(), index, access.address)
+        })
+    }
+
+    fn kernel(statements: &str) -> String {
+        format!(
+            "__global__ void k(float *out, const int *from, int n) {{\n  float a[8], grid[2][4];\n{statements}\n}}\n"
+        )
+    }
+
+    #[test]
+    fn the_index_that_is_no_number_is_to_blame() {
+        let (used, index, _) =
+            marked(&kernel("  out[0] = a[from[n]] + a[1];"), |it| it.computed_load(&[at("out[0] =")]));
+        assert_eq!((used.as_str(), index.as_deref()), ("a[from[n]]", Some("from[n]")));
+        let (used, index, _) = marked(&kernel("  out[0] = grid[1][n];"), |it| it.computed_load(&[at("out[0] =")]));
+        assert_eq!((used.as_str(), index.as_deref()), ("grid[1][n]", Some("n")));
+        let (_, index, _) = marked(&kernel("  out[0] = grid[from[0]][n];"), |it| it.computed_load(&[at("out[0] =")]));
+        assert_eq!(index.as_deref(), Some("[from[0]][n]"));
+    }
+
+    #[test]
+    fn a_store_is_marked_at_what_is_written() {
+        let text = kernel("  a[n] = a[3];");
+        let stored = |it: &Shown<'_>| Access { kind: AccessKind::Store, ..it.computed_load(&[at("a[n] =")]) };
+        assert_eq!(marked(&text, stored).0, "a[n]");
+        assert_eq!(marked(&text, |it| it.load(&[at("a[n] =")])).0, "a[3]");
+    }
+
+    #[test]
+    fn a_counter_in_the_text_makes_a_walk_of_a_remainder() {
+        let text = kernel("  for (int i = 0; i < n; ++i) out[i] = a[i];");
+        assert_eq!(marked(&text, |it| it.computed_load(&[at("out[i] =")])).2, Address::Induction(TripCount::RunTime));
+        let data = kernel("  for (int i = 0; i < n; ++i) out[i] = a[from[i]];");
+        assert!(matches!(marked(&data, |it| it.computed_load(&[at("out[i] =")])).2, Address::Computed(_)));
+    }
+
+    #[test]
+    fn a_counter_that_not_every_round_steps_is_data() {
+        let text =
+            kernel("  int top = 0;\n  for (int i = 0; i < n; ++i) { if (from[i]) a[top++] = 1; }\n  out[0] = a[0];");
+        let stepped = |it: &Shown<'_>| Access {
+            kind: AccessKind::Store,
+            address: Address::Induction(TripCount::RunTime),
+            ..it.load(&[at("a[top++]")])
+        };
+        assert!(matches!(marked(&text, stepped).2, Address::Computed(_)));
+    }
+
+    #[test]
+    fn the_use_in_a_method_is_shown_with_the_object_at_the_call() {
+        let text = "struct Ring { float slot[8]; __device__ float at(int i) { return slot[i & 7]; } };\n\
+                    __global__ void k(float *out, int n) {\n  Ring ring;\n  out[0] = ring.at(n);\n}\n";
+        let function = Some("_ZN4Ring2atEi");
+        let levels = [
+            Level { at: "return slot", function, callee: None },
+            Level { at: "out[0]", function: None, callee: function },
+        ];
+        Scene::new(text).ask(|it| {
+            let mut object = object(32, vec![it.computed_load(&levels)]);
+            assert!(name_all(&mut [&mut object], it.trees).remove(0).is_some());
+            let access = &object.accesses[0];
+            let shown = [&access.span, &access.index, &access.via].map(|span| it.shown(span.as_ref()));
+            assert_eq!(shown, ["slot[i & 7]", "i & 7", "ring.at"].map(|text| Some(text.to_string())));
+        });
+    }
+
+    #[test]
+    fn what_may_be_a_remainder_is_one_where_no_source_objects() {
+        let computed = |rest_of| Access {
+            rest_of,
+            ..Access::new(AccessKind::Load, Address::Computed(Provenance::default()), Vec::new())
+        };
+        let mut rest = computed(Some(TripCount::RunTime));
+        settle(&mut rest);
+        assert_eq!(rest.address, Address::Induction(TripCount::RunTime));
+        let mut data = computed(None);
+        settle(&mut data);
+        assert!(matches!(data.address, Address::Computed(_)));
+    }
+
+    #[test]
+    fn loops_by_the_line_of_their_branch_else_the_innermost_that_stays() {
+        let text = "__global__ void k(float *out, int n) {\n  float a[8];\n  for (int j = 0; j < n; ++j) {\n#pragma unroll\n    for (int i = 0; i < 8; ++i)\n      out[i] = a[j];\n  }\n}\n";
+        Scene::new(text).ask(|it| {
+            let places = it.places(&[at("out[i]")]);
+            let header = |branch: &[SourceLine]| {
+                let (tree, found) = source_loop(&places, branch, it.trees)?;
+                Some(tree.line_of(found.range.start))
+            };
+            assert_eq!(header(&[]), Some(3));
+            let closing = SourceLine { file: cuda_syntax::Example::NAME.into(), line: 5 };
+            assert_eq!(header(&[closing]), Some(5));
+        });
+    }
+}
