@@ -14,6 +14,8 @@ mod recipe;
 mod same;
 mod search;
 
+use std::collections::BTreeSet;
+
 use lmem_base::diagnostic::Comparison;
 use ptx_machine::Program;
 use ptx_syntax::{Module, Operand, SpecialRegister};
@@ -38,6 +40,12 @@ impl Versions {
         let is_kept = |name: &str| self.after.functions.iter().any(|function| function.is_entry && &*function.name == name);
         let kernels = self.before.functions.iter().filter(|function| function.is_entry);
         kernels.map(|function| &*function.name).filter(move |name| is_kept(name))
+    }
+
+    /// The kernel, and the functions that it may call in one of the versions.
+    pub fn functions(&self, kernel: &str) -> BTreeSet<String> {
+        let programs = [&self.before, &self.after].into_iter().filter_map(|module| Program::new(module, kernel).ok());
+        programs.flat_map(|program| program.functions().map(str::to_string).collect::<Vec<_>>()).collect()
     }
 
     /// Runs both versions of a kernel.

@@ -25,12 +25,16 @@ const FEWEST: u32 = 4;
 const LAUNCH_LIMIT: u64 = 60_000;
 /// And in all, of both versions.
 const WORK: u64 = 1_500_000;
-/// An edited version that takes so many times as many instructions does not end.
+/// How many times as many instructions the edited version may take, and how many mean that it does not end.
 const PATIENCE: u64 = 16;
+const HOPELESS: u64 = 100;
 
 /// Instructions of a warp before the next one's turn: as far as it comes, or so few that all are on the way.
 const LONG_TURN: u64 = 400_000;
 const SHORT_TURN: u64 = 40;
+
+/// How many times as many instructions of the original a larger number may cost.
+const LONGER: u64 = 6;
 
 /// Upper ends of integers that are tried, until the original stays within its arrays.
 const RUNGS: [i64; 11] = [1 << 16, 1 << 10, 256, 64, 32, 16, 8, 4, 3, 2, 1];
@@ -238,13 +242,16 @@ impl Search<'_> {
     /// Finds how much larger each source of integers may be alone.
     fn widen(&mut self) {
         let base = self.below;
+        let usual = self.original(&self.recipe(3)).map_or(0, |(ran, _)| ran.outcome.warp_instructions);
         let limits = |limit: i64| WIDER.into_iter().chain([2 * base, base + base / 2, base + base / 4]).filter(move |it| *it > limit);
         for index in 0..self.most.len() {
             for most in limits(self.most[index]) {
                 let mut integers = self.base.clone();
                 integers[index] = most;
                 let recipe = Recipe { integers, ..self.recipe(most.cast_unsigned()) };
-                if self.original(&recipe).is_ok() {
+                // What makes loops longer is to stay small; what guards threads may be large.
+                let is_cheap = |ran: &Ran| ran.outcome.warp_instructions <= usual * LONGER + LAUNCH_LIMIT / 16;
+                if self.original(&recipe).is_ok_and(|(ran, _)| is_cheap(&ran)) {
                     self.most[index] = most;
                     break;
                 }
@@ -326,6 +333,8 @@ impl Search<'_> {
         let found = match &new.outcome.end {
             End::NotSupported(what) => return Err(what.clone()),
             End::Completed => between(&old.memory, &new.memory),
+            // A select chain takes many times as long, but not a hundred times.
+            End::Limit if limit < old.outcome.warp_instructions.saturating_mul(HOPELESS) => return Ok(None),
             End::Limit => bytes("the edited version does not end".to_string()),
             End::Deadlock(_) => bytes("the edited version waits for ever".to_string()),
             End::Fault(fault, _) => bytes(format!("the edited version fails: {fault}")),
