@@ -51,6 +51,7 @@ use crate::fix::write::WriteError;
 use crate::gate::BaselineError;
 use crate::run::RunError;
 use crate::sandbox::Sandbox;
+use crate::verify::Comparer;
 use crate::{fix, report};
 use progress::Progress;
 use unit::{Shared, UnitReport, check_unit};
@@ -280,6 +281,7 @@ fn check_once(
     }
     let show = |shown: &Shown<'_>| talk.command(shown);
     let compilers = Compilers {
+        comparer: &Comparer::default(),
         shows_suggestions: talk.verbosity > 1,
         compiler: Compiler {
             limit: Duration::from_secs(arguments.timeout),

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use cargo_lmem::cache::{self, Cache};
 use cargo_lmem::check::{ArtifactSource, Compilers, Sourced};
 use cargo_lmem::compile::{CompileError, Compiler, Failure, HeaderIndex, Target};
-use cargo_lmem::verify::{Measured, Overlay, OverlaySource};
+use cargo_lmem::verify::{Comparer, Measured, Overlay, OverlaySource};
 use cuda_toolkit::{Component, Request, Toolkit};
 use lmem_base::version::Version;
 use lmem_unit::{Artifacts, AsCompiled, CompilerMessage, FrontEnd, TranslationUnit, UnitCode};
@@ -255,12 +255,15 @@ struct Proving<'a> {
     record: Record<'a>,
     toolkit: Toolkit,
     cancel: &'a AtomicBool,
+    comparer: Comparer,
     overlays: Mutex<Overlays>,
 }
 
 impl ArtifactSource for Proving<'_> {
     fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
-        self.record.artifacts(unit, target)
+        let sourced = self.record.artifacts(unit, target)?;
+        self.comparer.remember(unit, target, &sourced.artifacts.ptx);
+        Ok(sourced)
     }
 }
 
@@ -269,10 +272,86 @@ impl OverlaySource for Proving<'_> {
         let folder = &self.record.test_crate.folder;
         let key = overlay_key(folder, overlay, target);
         let result = match self.record.overlay(&key) {
-            Some(Some(measured)) => Ok(measured),
+            Some(None) => Err(CompileError::Refused { architecture: target.architecture.clone() }.into()),
+            None => {
+                let problem = format!(
+                    "`{}/{}` for `{}`: a suggestion was not recorded; `{RENEW_OVERLAYS}` does it",
+                    self.test_crate.name, overlay.unit.name, target.architecture
+                );
+                self.problems.lock().expect("no thread has panicked").push(problem.clone());
+                Err(CompileError::Io { what: "record".to_string(), message: problem }.into())
+            }
+        }
+    }
+}
+
+/// Figures of units with the edits of suggestions; none where they did not compile.
+type Overlays = BTreeMap<String, Option<Measured>>;
+
+const SUGGESTIONS: &str = "suggestions.json";
+
+fn read_overlays(recorded: &Path) -> Overlays {
+    let text = fs_err::read_to_string(recorded.join(SUGGESTIONS)).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// The unit and the architecture, and a hash of all that the compiler reads. How an edit is indented, and what its comments
+/// say, does not belong to that: a change of words leaves the figures as they are.
+fn overlay_key(folder: &Path, overlay: &Overlay<'_>, target: &Target) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(inputs(folder, overlay.unit, target).as_bytes());
+    for (path, text) in overlay.texts() {
+        for part in [path.as_str(), &without_comments(text)] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+    }
+    format!("{} {}", stem(overlay.unit, target), &hasher.finalize().to_hex()[..32])
+}
+
+/// The lines of a text without indentation and line comments; those that hold nothing else are left out.
+fn without_comments(text: &str) -> String {
+    let code = text.lines().map(|line| match line.split_once("//") {
+        // In a literal it may be no comment.
+        Some((code, _)) if !code.contains('"') => code.trim(),
+        _ => line.trim(),
+    });
+    code.filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
+}
+
+/// The record of a crate, but for suggestions, which are compiled and kept.
+struct Proving<'a> {
+    record: Record<'a>,
+    toolkit: Toolkit,
+    cancel: &'a AtomicBool,
+    comparer: Comparer,
+    overlays: Mutex<Overlays>,
+}
+
+impl ArtifactSource for Proving<'_> {
+    fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
+        let sourced = self.record.artifacts(unit, target)?;
+        self.comparer.remember(unit, target, &sourced.artifacts.ptx);
+        Ok(sourced)
+    }
+}
+
+impl OverlaySource for Proving<'_> {
+    fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        let folder = &self.record.test_crate.folder;
+        let key = overlay_key(folder, overlay, target);
+        let result = match self.record.overlay(&key) {
+            Some(Some(mut measured)) if cargo_lmem::verify::results::temporary_path(overlay, target).exists() => {
+                let path = cargo_lmem::verify::results::temporary_path(overlay, target); // TEMPORARY
+                let read = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
+                measured.results = self.comparer.results(&read("before.ptx"), &read("after.ptx"), &overlay.threads);
+                Ok(measured)
+            }
+            Some(None) => Err(CompileError::Refused { architecture: target.architecture.clone() }.into()),
+            Some(Some(measured)) if !measured.results.is_empty() => Ok(measured),
             _ => {
                 let real = Target { toolkit: Arc::new(self.toolkit.clone()), ..target.clone() };
-                measure(folder, overlay, &real, self.cancel)
+                measure(folder, overlay, &real, &self.comparer, self.cancel)
             }
         };
         let mut overlays = self.overlays.lock().expect("no thread has panicked");
@@ -287,7 +366,13 @@ pub fn renew_overlays(names: &str) -> Result<(), Problem> {
     let is_named = |test_crate: &TestCrate| names == "1" || names.split(',').any(|name| name.trim() == test_crate.name);
     for test_crate in crates::all().iter().filter(|it| is_named(it) && it.has_recorded_suggestions()) {
         let toolkit = real_toolkit(test_crate.version, &cancel)?;
-        let proving = Proving { record: Record::new(test_crate), toolkit, cancel: &cancel, overlays: Mutex::default() };
+        let proving = Proving {
+            record: Record::new(test_crate),
+            toolkit,
+            cancel: &cancel,
+            comparer: Comparer::default(),
+            overlays: Mutex::default(),
+        };
         let outcome = run::check(
             test_crate,
             &test_crate.folder,
@@ -394,16 +479,17 @@ pub fn measure(
     root: &Path,
     overlay: &Overlay<'_>,
     target: &Target,
+    comparer: &Comparer,
     cancel: &AtomicBool,
 ) -> Result<Measured, Box<Failure>> {
-    with_compilers(root, cancel, None, |compilers| compilers.measure(overlay, target))
+    with_compilers(root, cancel, None, |compilers| Compilers { comparer, ..compilers }.measure(overlay, target))
 }
 
 fn with_compilers<T>(
     root: &Path,
     cancel: &AtomicBool,
     cache: Option<Cache>,
-    run: impl FnOnce(&Compilers<'_>) -> T,
+    run: impl FnOnce(Compilers<'_>) -> T,
 ) -> T {
     let curand = |toolkit: &Toolkit| {
         let folder = cuda_toolkit::component(toolkit, Component::Curand, false, true, cancel);
@@ -421,7 +507,7 @@ fn with_compilers<T>(
         tries_shared_spilling: cache.is_none(),
         show: &|_| {},
     };
-    run(&Compilers { compiler, cache, shows_suggestions: false })
+    run(Compilers { compiler, cache, shows_suggestions: false, comparer: &Comparer::default() })
 }
 
 /// A source of artifacts that compiles and keeps what comes out.

@@ -181,6 +181,14 @@ pub struct Verification {
     pub kernels: Vec<VerifiedKernel>,
 }
 
+impl Verification {
+    /// What running both versions of all kernels showed: the most that differs, in the fewest launches.
+    pub fn results(&self) -> Option<Comparison> {
+        let results = self.kernels.iter().map(|kernel| kernel.results.clone());
+        results.collect::<Option<Vec<_>>>()?.into_iter().reduce(Comparison::and)
+    }
+}
+
 /// A kernel before and after an edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerifiedKernel {
@@ -190,6 +198,7 @@ pub struct VerifiedKernel {
     pub before: Footprint,
     pub after: Footprint,
     /// Of running both versions; none where nobody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Comparison>,
 }
 
@@ -209,12 +218,34 @@ pub enum Comparison {
     NotCompared { why: String },
 }
 
+impl Comparison {
+    /// Of two kernels that one edit changes: what holds for both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        use Comparison::{Different, LastDigits, NotCompared, Same, Unchanged};
+        match (self, other) {
+            (Unchanged, other) | (other, Unchanged) => other,
+            (different @ Different { .. }, _) | (_, different @ Different { .. }) => different,
+            (unknown @ NotCompared { .. }, _) | (_, unknown @ NotCompared { .. }) => unknown,
+            (Same { launches: one }, Same { launches: other }) => Same { launches: one.min(other) },
+            (LastDigits { launches: one, relative_e15: a }, LastDigits { launches: other, relative_e15: b }) => {
+                LastDigits { launches: one.min(other), relative_e15: a.max(b) }
+            }
+            (LastDigits { launches: one, relative_e15 }, Same { launches: other })
+            | (Same { launches: other }, LastDigits { launches: one, relative_e15 }) => {
+                LastDigits { launches: one.min(other), relative_e15 }
+            }
+        }
+    }
+}
+
 impl fmt::Display for Comparison {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unchanged => formatter.write_str("same instructions"),
             Self::Same { launches: 1 } => formatter.write_str("same results in 1 launch"),
             Self::Same { launches } => write!(formatter, "same results in {launches} launches"),
+            Self::LastDigits { relative_e15: 0, .. } => formatter.write_str("signs of zeros differ"),
             Self::LastDigits { relative_e15, .. } => {
                 write!(formatter, "last digits differ: up to {:.0e} relative", *relative_e15 as f64 / 1e15)
             }

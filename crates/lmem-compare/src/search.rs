@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use lmem_base::diagnostic::Comparison;
 use ptx_machine::{Class, End, Events, Fault, Launch, Memory, Origin, Outcome, Program};
-use ptx_syntax::{Module, Operand, SpecialRegister};
+use ptx_syntax::{Module, Opcode, Operand, Reg, SpecialRegister};
 
 use crate::difference::{Difference, between};
 use crate::draw::{Drawn, Elements, SPREADS, Spread, mix};
@@ -46,6 +46,9 @@ const WIDER: [i64; 3] = [1 << 16, 1_000, 100];
 /// Integers in memory are below these, in turn: numbers that are to meet must be few.
 const RANGES: [Option<i64>; 7] = [None, Some(8), None, Some(3), Some(100), Some(2), Some(32)];
 
+/// Integers that leave no array of a few elements.
+const NARROW: [i64; 3] = [4, 2, 1];
+
 /// Threads of a block, in turn.
 const BLOCKS: [u32; 6] = [64, 32, 33, 128, 1, 96];
 const PLANES: [[u32; 2]; 5] = [[8, 8], [32, 2], [16, 4], [4, 8], [5, 7]];
@@ -78,6 +81,8 @@ struct Search<'a> {
     parameters: Parameters,
     terms: Terms,
     shape: Shape,
+    /// Whether several local arrays of a function lie in one object of its PTX.
+    shares_frame: bool,
     /// Instructions of warps that were executed.
     work: u64,
     /// What was learned.
@@ -104,6 +109,7 @@ pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Pro
         parameters,
         terms,
         shape,
+        shares_frame: shares_frame(module, before),
         work: 0,
         below: 1,
         below_in: HashMap::new(),
@@ -158,6 +164,32 @@ impl Shape {
     }
 }
 
+/// Whether a function has several arrays in its frame: addresses in the depot start at several offsets.
+fn shares_frame(module: &Module, program: &Program) -> bool {
+    let names: Vec<&str> = program.functions().collect();
+    module.functions.iter().filter(|function| names.contains(&&*function.name)).any(|function| {
+        let mut frames: Vec<Reg> = Vec::new();
+        let mut offsets: Vec<i64> = Vec::new();
+        for instruction in &function.instructions {
+            match (instruction.opcode(), &*instruction.operands) {
+                (Opcode::Mov, [Operand::Reg(to), Operand::Variable(variable, _)])
+                    if function.variable(*variable).is_depot() =>
+                {
+                    frames.push(*to);
+                }
+                (Opcode::Cvta, [Operand::Reg(to), Operand::Reg(from)]) if frames.contains(from) => frames.push(*to),
+                (Opcode::Add, [_, Operand::Reg(from), Operand::Imm(offset)]) if frames.contains(from) => {
+                    offsets.push(*offset);
+                }
+                _ => {}
+            }
+        }
+        offsets.sort_unstable();
+        offsets.dedup();
+        offsets.len() > 1
+    })
+}
+
 impl Search<'_> {
     /// Finds the largest integers that the original is content with, all at once.
     fn narrow(&mut self) -> Result<(), String> {
@@ -189,7 +221,7 @@ impl Search<'_> {
             Reason::Wild => "no launch has all memory that is read".to_string(),
             Reason::Zero => "every launch divides by zero".to_string(),
             Reason::Other(why) => why.to_string(),
-            Reason::NotSupported(what) => format!("`{what}`"),
+            Reason::NotSupported(what) => quoted(&what),
         })
     }
 
@@ -307,7 +339,7 @@ impl Search<'_> {
             }
         }
         match (unknown, digits) {
-            (Some(what), _) => Comparison::NotCompared { why: format!("`{what}`") },
+            (Some(what), _) => Comparison::NotCompared { why: quoted(&what) },
             _ if launches < FEWEST => Comparison::NotCompared { why: "too few launches write anything".to_string() },
             (None, Some(relative_e15)) => Comparison::LastDigits { launches, relative_e15 },
             (None, None) => Comparison::Same { launches },
@@ -361,20 +393,50 @@ impl Search<'_> {
                 && reversed.outcome.end == End::Completed
                 && between(&old.memory, &reversed.memory) == Difference::None
                 && old.outcome.printed.len() == reversed.outcome.printed.len();
-            return Ok(is_ordered.then_some(found));
+            let events = &new.outcome.events;
+            let reads_nothing = events.uninitialized_shared.count
+                + events.uninitialized_local.count
+                + events.local_out_of_bounds.count
+                + events.variable_out_of_bounds.count;
+            // Arrays share a frame: an index that leaves one of them finds the next, and only the edit shows it.
+            let is_doubtful = self.shares_frame || reads_nothing > 0;
+            let is_proven = is_ordered && (!is_doubtful || self.differs_when_narrow(recipe));
+            return Ok(is_proven.then_some(found));
         }
         Ok(old.has_effect().then_some(found))
+    }
+
+    /// Whether results differ where all integers in memory are so small that they leave no array, however small.
+    fn differs_when_narrow(&mut self, recipe: &Recipe) -> bool {
+        NARROW.iter().any(|narrow| {
+            let narrow = (*narrow).max(self.least + 1);
+            // Negative numbers leave arrays, too.
+            let spread = if recipe.spread == Spread::Signed { Spread::Random } else { recipe.spread };
+            let mut recipe = Recipe { below: recipe.below.min(narrow), spread, ..recipe.clone() };
+            recipe.below_in.values_mut().for_each(|below| *below = (*below).min(narrow));
+            let Ok((old, elements)) = self.original(&recipe) else { return false };
+            let limit = old.outcome.warp_instructions * HOPELESS + LAUNCH_LIMIT;
+            let new = self.execute(self.after, &recipe, &elements, (limit, LONG_TURN), false);
+            let is_different = matches!(between(&old.memory, &new.memory), Difference::Bytes(..));
+            new.outcome.end != End::Completed || is_different || new.outcome.printed != old.outcome.printed
+        })
     }
 
     /// Whether the edited version keeps values of threads in the same shared memory: warps that take short turns then see each
     /// other's.
     fn interferes(&mut self, recipe: &Recipe, old: &Ran, elements: &Elements, limit: u64) -> bool {
         let threads: u32 = recipe.block.iter().product();
-        if self.after.static_shared() <= self.before.static_shared() || threads <= 32 {
+        let blocks: u32 = recipe.grid.iter().product();
+        if self.after.static_shared() <= self.before.static_shared() || threads <= 32 || blocks > 1 {
             return false;
         }
         let new = self.execute(self.after, recipe, elements, (limit, SHORT_TURN), false);
-        new.outcome.end == End::Completed && matches!(between(&old.memory, &new.memory), Difference::Bytes(..))
+        if new.outcome.end != End::Completed || !matches!(between(&old.memory, &new.memory), Difference::Bytes(..)) {
+            return false;
+        }
+        // Where threads of the original write to the same place, turns decide who is the last.
+        let short = self.execute(self.before, recipe, elements, (limit, SHORT_TURN), false);
+        between(&old.memory, &short.memory) == Difference::None
     }
 
     /// The launch with a number: one integer at a time goes through all that is telling for it.
@@ -501,6 +563,11 @@ impl Ran {
     fn has_effect(&self) -> bool {
         self.memory.has_written() || !self.outcome.printed.is_empty()
     }
+}
+
+/// What the machine does not know, as a message names it.
+fn quoted(what: &str) -> String {
+    if what.contains('`') { what.to_string() } else { format!("`{what}`") }
 }
 
 /// Whether a run of the original means something.

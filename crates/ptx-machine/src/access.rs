@@ -69,7 +69,7 @@ impl Local {
     /// Makes room up to an address.
     fn grow(&mut self, end: u64, limit: u64) -> Result<(), Fault> {
         if end > limit {
-            return Err(Fault::OutsideWindow { address: LOCAL_WINDOW + end });
+            return Err(Fault::OutsideWindow { address: LOCAL_WINDOW.wrapping_add(end) });
         }
         let end = (end as usize).next_multiple_of(256);
         if self.bytes.len() < end {
