@@ -54,6 +54,45 @@ fn anchors(text: &str) -> BTreeSet<String> {
     headings.iter().map(anchor).collect()
 }
 
+/// Paths between backticks: words with a slash and a known ending or a slash at the end; `NAME` and `CRATE` stand for any
+/// name.
+fn paths(text: &str) -> Vec<String> {
+    let is_path = |word: &&str| {
+        let ending = word.rsplit('/').next().unwrap_or_default().rsplit_once('.').map(|(_, ending)| ending);
+        let is_plain = word.chars().all(|letter| letter.is_ascii_alphanumeric() || "/_-.".contains(letter));
+        let is_file = matches!(ending, Some("rs" | "md" | "toml" | "txt" | "tsv" | "cu" | "json" | "diff"));
+        word.contains('/')
+            && is_plain
+            && (is_file || word.ends_with('/'))
+            && !(word.contains("NAME") || word.contains("CRATE"))
+    };
+    prose(text).split('`').skip(1).step_by(2).filter(is_path).map(str::to_string).collect()
+}
+
+#[test]
+fn paths_that_contributors_read_are_there() {
+    let folders = ["src", "crates", "lints", "tests", "test-crates", "xtask", "docs", "benches"];
+    let files = folders.iter().flat_map(|folder| walkdir::WalkDir::new(root().join(folder)));
+    let files: Vec<String> = files.filter_map(Result::ok).map(|file| format!("{}/", file.path().display())).collect();
+    // A path is the end of a file's, or a folder on the way.
+    let names = |file: &str, path: &str| file.contains(&format!("{}/", path.trim_end_matches('/')));
+    let mut missing = Vec::new();
+    for page in ["CONTRIBUTING.md", "src/README.md", "test-crates/README.md"] {
+        for path in paths(&read(&root().join(page))) {
+            // `lmem-frame/object.rs` is short for `crates/lmem-frame/src/object.rs`, `fold/include.rs` for the end of a path.
+            let of_crate = path.split_once('/').map(|(name, rest)| format!("/crates/{name}/src/{rest}"));
+            let wanted = [Some(format!("/{path}")), of_crate];
+            let is_there = files.iter().any(|file| wanted.iter().flatten().any(|wanted| names(file, wanted)));
+            // The lint that `new-lint` would write.
+            let is_example = path.contains("narrow_index");
+            if !is_example && !is_there {
+                missing.push(format!("{page}: {path}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
 #[test]
 fn links_and_anchors_lead_somewhere() {
     let mut broken = Vec::new();

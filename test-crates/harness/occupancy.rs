@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use cargo_lmem::verify::occupancy;
-use lmem_base::gpu::{Arch, Gpu, MAX_BLOCK_THREADS, WARP};
+use lmem_base::gpu::{Gpu, MAX_BLOCK_THREADS, WARP};
 
 use super::{Problem, all, crates, record};
 
@@ -14,9 +14,6 @@ use super::{Problem, all, crates, record};
 const SAMPLED_REGISTERS: [u32; 16] = [1, 16, 24, 32, 33, 40, 46, 48, 56, 64, 72, 96, 128, 168, 200, 255];
 const SAMPLED_THREADS: [u32; 8] = [32, 96, 128, 256, 288, 416, 512, 1024];
 const SAMPLED_SHARED: [u64; 4] = [0, 4000, 16 << 10, 49 << 10];
-
-const ARCHITECTURES: [u32; 22] =
-    [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 107, 110, 120, 121];
 
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/verify/occupancy.txt");
 
@@ -87,8 +84,7 @@ pub fn compare_with_cuda() -> Result<(), Problem> {
 
 fn grid() -> Vec<Point> {
     let mut points = Vec::new();
-    for number in ARCHITECTURES {
-        let gpu = Arch::new(number).gpu();
+    for gpu in Gpu::all() {
         for threads in (16..=MAX_BLOCK_THREADS + 64).step_by(16) {
             for registers in (1..=255).step_by(6).chain([16, 32, 40, 46, 48, 64, 80, 96, 128, 168, 255]) {
                 for shared in [0, 1, 1023, 4000, 10_000, 16 << 10, 40_000, 48 << 10, 49 << 10, 63 << 10, 64 << 10] {
@@ -108,8 +104,8 @@ fn write_table() -> Result<(), Problem> {
         "# Blocks of a multiprocessor as cuda_occupancy.h (13.5) has them: architecture, threads, bytes of shared memory,\n\
          # then a number for each of 1 16 24 32 33 40 46 48 56 64 72 96 128 168 200 255 registers.\n",
     );
-    for number in ARCHITECTURES {
-        let gpu = Arch::new(number).gpu();
+    for gpu in Gpu::all() {
+        let number = gpu.number;
         for threads in SAMPLED_THREADS {
             for shared in SAMPLED_SHARED {
                 let points = SAMPLED_REGISTERS.map(|registers| Point { gpu, threads, shared, registers });
@@ -172,8 +168,11 @@ pub fn compare_with_ptxas() -> Result<(), Problem> {
     let toolkit = record::real_toolkit(crates::VERSION, &AtomicBool::new(false))?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut problems = Vec::new();
-    for number in [75, 80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121] {
-        let gpu = Arch::new(number).gpu();
+    let compiled = said_well(Command::new(toolkit.root.join("bin/nvcc")).arg("--list-gpu-code"))?;
+    let known =
+        Gpu::all().iter().filter(|gpu| compiled.lines().any(|name| name.trim() == format!("sm_{}", gpu.number)));
+    for gpu in known {
+        let number = gpu.number;
         let bounds = bounds(gpu);
         let said = said_well(
             Command::new(&toolkit.ptxas)

@@ -86,7 +86,7 @@ wrote lints/skeleton.rs and test-crates/skeleton; listed in lints/lib.rs and REA
 fn check_name(name: &str) -> Result<(), String> {
     let is_snake = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    let is_taken = ["lib", "registry", "framework", "rewrite", "suggest", "skeleton"].contains(&name);
+    let is_taken = ["lib", "registry", "framework", "rewrite", "skeleton"].contains(&name);
     match is_snake && !is_taken {
         true => Ok(()),
         false => Err(format!("`{name}` is no name of a lint: it must be in snake case, as `dynamic_index` is")),

@@ -89,9 +89,10 @@ pub struct FrameObject {
     pub kind: StackObjectKind,
     /// The object of the PTX; `None` for what the PTX does not have.
     pub key: Option<ObjectKey>,
-    /// Bytes of the frame; padding counts with the object before it.
+    /// Bytes of the frame, with the gap up to the next object.
     pub bytes: u64,
-    /// How much of that is padding.
+    /// Of the last object: bytes up to the end of the frame. Gaps between objects are in `bytes` alone: compare with
+    /// [`Variable::bytes`].
     pub padding: u64,
     pub variable: Option<Variable>,
     pub accesses: Vec<Access>,

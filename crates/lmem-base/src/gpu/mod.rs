@@ -53,6 +53,11 @@ pub struct Gpu {
 }
 
 impl Gpu {
+    /// All architectures that are known, in the order of their numbers.
+    pub fn all() -> &'static [Self] {
+        table::ROWS
+    }
+
     /// Threads that an SM holds at a time.
     pub fn threads(&self) -> u32 {
         self.warps * WARP
