@@ -29,8 +29,8 @@ use crate::compile::rescue::HeaderIndex;
 use crate::compile::unit::{CompileError, Compiler, Failure, Shown, Target};
 use crate::verify::OverlaySource;
 use crate::verify::measure::Measured;
-use crate::verify::results::Comparer;
 use crate::verify::overlay::Overlay;
+use crate::verify::results::Comparer;
 
 /// The first version whose ptxas marks spills in the cubin.
 pub const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };

@@ -6,7 +6,7 @@ use lmem_base::diagnostic::{Diagnostic, Suggestion};
 use lmem_base::edit;
 
 use super::measure::{Measured, canonical};
-use super::{results, Budget, Candidate, Prover, candidate_of, compare, is_cancelled, judge_kernels, run};
+use super::{Budget, Candidate, Prover, candidate_of, compare, is_cancelled, judge_kernels, results, run};
 use crate::compile::unit::Failure;
 
 /// Suggestions that hold together.

@@ -67,8 +67,14 @@ pub fn judge_workspace(folder: &Path) -> Result<(), Problem> {
     let toolkit = record::real_toolkit(crates::VERSION, &cancel)?;
     let nvdisasm = cuda_toolkit::component(&toolkit, Component::Nvdisasm, false, true, &cancel);
     let nvdisasm = nvdisasm.map_err(|error| error.to_string())?.join("bin/nvdisasm");
-    let judge =
-        Judge { root: folder, cancel: &cancel, nvdisasm: &nvdisasm, comparer: Comparer::default(), given: Mutex::default(), found: Mutex::default() };
+    let judge = Judge {
+        root: folder,
+        cancel: &cancel,
+        nvdisasm: &nvdisasm,
+        comparer: Comparer::default(),
+        given: Mutex::default(),
+        found: Mutex::default(),
+    };
     let surroundings = Surroundings { current_folder: Some(folder), recorded: Some((toolkit, &judge)), program: None };
     let everything = format!("--warn={}", lmem_lints::known_names().join(",").replace(",warnings", ""));
     let arguments = run::arguments(&["sm_90"], &[".", "--no-verify", &everything]);

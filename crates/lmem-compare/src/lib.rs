@@ -37,7 +37,8 @@ impl Versions {
 
     /// The kernels that both versions have.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
-        let is_kept = |name: &str| self.after.functions.iter().any(|function| function.is_entry && &*function.name == name);
+        let is_kept =
+            |name: &str| self.after.functions.iter().any(|function| function.is_entry && &*function.name == name);
         let kernels = self.before.functions.iter().filter(|function| function.is_entry);
         kernels.map(|function| &*function.name).filter(move |name| is_kept(name))
     }
@@ -56,7 +57,8 @@ impl Versions {
         if same::is_same_code(&self.before, &self.after, &before, &after) {
             return Comparison::Unchanged;
         }
-        let sizes = |program: &Program| -> Vec<u64> { program.kernel().inputs().map(|(_, input)| input.bytes).collect() };
+        let sizes =
+            |program: &Program| -> Vec<u64> { program.kernel().inputs().map(|(_, input)| input.bytes).collect() };
         if sizes(&before) != sizes(&after) {
             return not_compared("other parameters");
         }
@@ -71,10 +73,7 @@ impl Versions {
 fn reads_clock(module: &Module, program: &Program) -> bool {
     use SpecialRegister::{Clock, Clock64, ClockHi, Globaltimer, GlobaltimerHi, GlobaltimerLo};
     let is_clock = |operand: &Operand| {
-        matches!(
-            operand,
-            Operand::Special(Clock | ClockHi | Clock64 | Globaltimer | GlobaltimerLo | GlobaltimerHi)
-        )
+        matches!(operand, Operand::Special(Clock | ClockHi | Clock64 | Globaltimer | GlobaltimerLo | GlobaltimerHi))
     };
     let names: Vec<&str> = program.functions().collect();
     let functions = module.functions.iter().filter(|function| names.contains(&&*function.name));

@@ -56,12 +56,10 @@ impl Parameters {
         // Of two loads of the same bytes the one that says more.
         uses.sort_by_key(|used| used.class == Class::Unknown);
         for used in uses {
-            let part = Part {
-                parameter: used.parameter as usize,
-                offset: used.offset as usize,
-                bytes: used.bytes as usize,
-            };
-            let Some(bytes) = known.get_mut(part.parameter).and_then(|it| it.get_mut(part.offset..part.offset + part.bytes))
+            let part =
+                Part { parameter: used.parameter as usize, offset: used.offset as usize, bytes: used.bytes as usize };
+            let Some(bytes) =
+                known.get_mut(part.parameter).and_then(|it| it.get_mut(part.offset..part.offset + part.bytes))
             else {
                 continue;
             };

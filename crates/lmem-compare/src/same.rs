@@ -29,13 +29,14 @@ pub(crate) fn is_same_code(module: &Module, other: &Module, before: &Program, af
 
 fn same_function(one: &Function, other: &Function) -> bool {
     let variables = |function: &Function| -> Vec<_> { function.variables.iter().map(described).collect() };
-    let labels = |function: &Function| -> Vec<Option<u32>> {
-        function.labels.iter().map(|label| label.instruction).collect()
-    };
+    let labels =
+        |function: &Function| -> Vec<Option<u32>> { function.labels.iter().map(|label| label.instruction).collect() };
     let registers = |function: &Function| -> Vec<_> { function.registers.iter().map(|register| register.ty).collect() };
-    let are_same = one.instructions.iter().zip(&other.instructions).all(|(a, b)| {
-        (&a.form, &a.guard, &a.operands) == (&b.form, &b.guard, &b.operands)
-    });
+    let are_same = one
+        .instructions
+        .iter()
+        .zip(&other.instructions)
+        .all(|(a, b)| (&a.form, &a.guard, &a.operands) == (&b.form, &b.guard, &b.operands));
     one.instructions.len() == other.instructions.len()
         && are_same
         && variables(one) == variables(other)

@@ -195,9 +195,12 @@ impl Search<'_> {
     fn narrow(&mut self) -> Result<(), String> {
         let mut last = Reason::Other("no launch is free of undefined behavior");
         let rests = if self.parameters.has_rest() { &RESTS[..] } else { &RESTS[..1] };
-        let kinds = rests.iter().flat_map(|rest| [(false, false), (true, false), (false, true), (true, true)].map(|kind| (*rest, kind)));
+        let kinds = rests
+            .iter()
+            .flat_map(|rest| [(false, false), (true, false), (false, true), (true, true)].map(|kind| (*rest, kind)));
         for (rest, (wide_are_pointers, words_are_integers)) in kinds {
-            (self.rest, self.words_are_integers, self.wide_are_pointers) = (rest, words_are_integers, wide_are_pointers);
+            (self.rest, self.words_are_integers, self.wide_are_pointers) =
+                (rest, words_are_integers, wide_are_pointers);
             for least in [0, 1] {
                 last = match self.descend(least) {
                     Ok(below) => {
@@ -275,7 +278,9 @@ impl Search<'_> {
     fn widen(&mut self) {
         let base = self.below;
         let usual = self.original(&self.recipe(3)).map_or(0, |(ran, _)| ran.outcome.warp_instructions);
-        let limits = |limit: i64| WIDER.into_iter().chain([2 * base, base + base / 2, base + base / 4]).filter(move |it| *it > limit);
+        let limits = |limit: i64| {
+            WIDER.into_iter().chain([2 * base, base + base / 2, base + base / 4]).filter(move |it| *it > limit)
+        };
         for index in 0..self.most.len() {
             for most in limits(self.most[index]) {
                 let mut integers = self.base.clone();
@@ -334,7 +339,9 @@ impl Search<'_> {
                     launches += 1;
                     digits = digits.max(Some(apart));
                 }
-                Ok(Some(Difference::Bytes(what, _))) => return Comparison::Different { what: self.told(&recipe, &what) },
+                Ok(Some(Difference::Bytes(what, _))) => {
+                    return Comparison::Different { what: self.told(&recipe, &what) };
+                }
                 Err(what) => unknown = Some(what),
             }
         }

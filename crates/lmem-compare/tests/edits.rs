@@ -29,7 +29,8 @@ fn folder() -> PathBuf {
 
 fn families() -> Vec<Family> {
     let files = fs_err::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let mut families: Vec<Family> = files.filter(|path| path.extension().is_some_and(|it| it == "cu")).map(family).collect();
+    let mut families: Vec<Family> =
+        files.filter(|path| path.extension().is_some_and(|it| it == "cu")).map(family).collect();
     families.sort_by(|a, b| a.name.cmp(&b.name));
     families
 }

@@ -374,8 +374,15 @@ impl Run<'_> {
                     value = self.read(block, warp, frame, what, lane, &mut found).map_err(stop)?;
                     value &= u64::MAX >> (64 - 8 * kept);
                 }
-                self.write(block, warp, frame, (Place::Shared(to[lane].wrapping_add(at)), 4, Class::Unknown, value), lane, &mut found)
-                    .map_err(stop)?;
+                self.write(
+                    block,
+                    warp,
+                    frame,
+                    (Place::Shared(to[lane].wrapping_add(at)), 4, Class::Unknown, value),
+                    lane,
+                    &mut found,
+                )
+                .map_err(stop)?;
             }
         }
         self.note_found(found);

@@ -438,8 +438,14 @@ impl Memory {
         }
         let start = region.id.address();
         let bounds = region.bytes.map(|bytes| (start, start.saturating_add(bytes)));
-        let page =
-            Page { data: [0; PAGE], touched: [0; PAGE / 64], written: [0; PAGE / 64], floats: [0; PAGE], region: region.id, bounds };
+        let page = Page {
+            data: [0; PAGE],
+            touched: [0; PAGE / 64],
+            written: [0; PAGE / 64],
+            floats: [0; PAGE],
+            region: region.id,
+            bounds,
+        };
         let number = self.pages.len() as u32;
         self.pages.push(Box::new(page));
         self.index.insert(key, number);
