@@ -106,7 +106,7 @@ fn odd(usual: Value, ty: Type, hash: u64) -> Value {
         kind @ 0..4 => Value::Bits(match (ty, ODD[kind as usize]) {
             (Type::F16 | Type::F16x2, number) if number.is_infinite() => 0x7c00,
             (Type::F16 | Type::F16x2, number) if number.is_nan() => 0x7e00,
-            (Type::F16 | Type::F16x2, number) if number == 0.0 => 0x8000,
+            (Type::F16 | Type::F16x2, 0.0) => 0x8000,
             (_, number) => float_bits(ty, number),
         }),
         _ => usual,
