@@ -216,7 +216,6 @@ help: unroll the loops (verified by recompiling)
   │ + #pragma unroll
 3 │   b
   │ +     #pragma unroll
-  =
   = same results in 24 launches
 
 "#]]

@@ -156,6 +156,32 @@ mod tests {
     }
 
     #[test]
+    fn last_digits_and_differences_are_told_apart() {
+        let verification = |results| Verification {
+            kernels: vec![lmem_base::diagnostic::VerifiedKernel {
+                name: "k".into(),
+                mangled: "k".into(),
+                arch: "sm_90".into(),
+                before: Default::default(),
+                after: Default::default(),
+                results,
+            }],
+        };
+        let digits = Comparison::LastDigits { launches: 9, relative_e15: 240_000_000 };
+        assert!(are_equal(&verification(None)) && are_equal(&verification(Some(Comparison::Same { launches: 3 }))));
+        assert!(!are_equal(&verification(Some(digits.clone()))));
+        assert_eq!(verification(None).results(), None);
+        let both = digits.and(Comparison::Same { launches: 5 });
+        assert_eq!(both.to_string(), "last digits differ: up to 2e-7 relative");
+        let different = Comparison::Different { what: "x".into() };
+        let unknown = Comparison::NotCompared { why: "`tex.2d`".into() };
+        assert_eq!(unknown.clone().and(both).to_string(), "results not compared: `tex.2d`");
+        let after = Measured { results: [("k".to_string(), unknown.and(different))].into(), ..Measured::default() };
+        assert_eq!(any_difference(&after).as_deref(), Some("x"));
+        assert_eq!(difference_elsewhere(&BTreeSet::from(["k".to_string()]), &after), None);
+    }
+
+    #[test]
     fn places_are_no_code() {
         assert!(is_code("\tadd.s32 %r1, %r1, 1;") && is_code("$L__BB0_1:"));
         assert!(!is_code("\t.loc\t1 2 3") && !is_code("// x") && !is_code(".target sm_90"));
