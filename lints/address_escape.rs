@@ -1,14 +1,14 @@
 //! The address of a variable leaves the function, so the variable must be in memory.
 //!
 //! ## Why it costs
-//! A function that is not inlined gets a pointer, and a pointer needs memory: the variable is stored before the
-//! call, loaded and stored inside, and loaded again after it. On an H200 a pointer to 16 bytes in a hot loop
-//! cost 7 times the same kernel with the value passed and returned.
+//! A function that is not inlined gets a pointer, and a pointer needs memory. The variable is stored before the call,
+//! loaded and stored inside, and loaded again after it. On an H200, a pointer to 16 bytes in a hot loop made the kernel
+//! 7 times slower than passing and returning the value.
 //!
 //! ## What to do
-//! - Let the function be inlined: `__forceinline__` in place of `__noinline__`, its definition in a header.
+//! - Let the function be inlined: `__forceinline__` instead of `__noinline__`, and its definition in a header.
 //! - Pass the value and return it: registers can hold arguments and results.
-//! - Replace calls through pointers and virtual calls by a `switch`.
+//! - Replace indirect and virtual calls by a `switch`.
 //!
 //! ## Example
 //! Before:
@@ -23,15 +23,15 @@
 //! ```
 //!
 //! ## Fix safety
-//! Inlining keeps the meaning. Passing by value changes every call of the function, and is offered where the function does
-//! nothing but read and write what its parameter leads to; other files that declare or call it must follow. A `switch` in place of a table of
-//! functions keeps it where nothing writes to the table, which the source alone cannot show unless it is `static`; an index
-//! beyond the table, which was undefined, calls the last function then. Where neither is possible, a kernel's own variable
-//! may become a part of shared memory, which has addresses too: see `dynamic_index`.
+//! Inlining keeps the meaning. Passing by value changes every call of the function. It is offered if the function only
+//! reads and writes through the parameter; other files that declare or call the function must follow. A `switch`
+//! instead of a function table keeps the meaning if nothing writes to the table. The source alone shows that only for a
+//! `static` table. An index beyond the table was undefined; it now calls the last function. Where neither is possible,
+//! a kernel's own variable may be moved to shared memory, which also has addresses: see `dynamic_index`.
 //!
 //! ## When it is wrong
-//! An address that is passed on once, outside of loops, costs a few instructions. What a function of another unit (`-rdc=true`) does
-//! with an address is not seen; it may be what local memory is for.
+//! An address that is passed once, outside loops, costs a few instructions. What a function of another unit
+//! (`-rdc=true`) does with the address is unknown; it may require local memory.
 //!
 //! ## Related lints
 //! `call_frame`, `recursive_call`, `param_copy`
@@ -64,7 +64,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Some(access) => finding.label(access.span.as_ref(), in_loop("accessed through the pointer", object, access)),
         None => finding,
     };
-    // What a function of another unit does with an address is not seen: it may want one of local memory.
+    // A function of another unit may require an address in local memory.
     let is_known = !object.escapes().iter().any(|escape| escape.is_external);
     let shared = is_known.then(|| shared::suggestion(cx, object)).flatten();
     let inlined = callees(object).and_then(|callees| inline::suggestion(cx, object, &callees));
@@ -72,7 +72,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     Some(finding.suggest(devirtualize::suggestion(cx, object)).suggest(shared))
 }
 
-/// The functions that the address is passed to, where it leaves in no other way.
+/// The callees that get the address, if it escapes in no other way.
 fn callees(object: &StackObject) -> Option<Vec<String>> {
     let name = |escape: &Escape| match &escape.kind {
         EscapeKind::Call(function) => Some(function.clone()),
@@ -81,7 +81,7 @@ fn callees(object: &StackObject) -> Option<Vec<String>> {
     object.escapes().iter().map(name).collect()
 }
 
-/// What is most likely to be changed comes first.
+/// Sort key: the escape that the user will most likely change comes first.
 fn order(kind: &EscapeKind) -> u8 {
     match kind {
         EscapeKind::Call(_) => 0,
@@ -103,7 +103,7 @@ fn way(escape: &Escape) -> String {
     }
 }
 
-/// One recursion, one function that is not inlined, one indirect call: what is changed there helps all that it takes.
+/// Findings with the same recursion, callee or indirect call have one cause: one change helps all of them.
 fn cause(cx: &LintContext<'_>, escape: &Escape) -> Option<String> {
     let callee = match &escape.kind {
         EscapeKind::Call(name) => demangle(name),

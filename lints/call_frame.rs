@@ -1,15 +1,15 @@
-//! A function that was not inlined needs local memory for being called.
+//! A function that was not inlined uses local memory for its calling convention.
 //!
 //! ## Why it costs
-//! A function that is called through a pointer, or from another unit (`-rdc=true`), must follow the calling convention:
-//! it stores the registers that its callers want to keep and loads them again before it returns, in every call.
-//! Arguments and results that do not fit into the registers meant for them, such as structures by value, are written
-//! to the stack of the caller. Functions that a kernel calls by name have no such frames: `ptxas` knows all callers.
+//! A function that is called indirectly, or from another unit (`-rdc=true`), must follow the calling convention. In
+//! every call it stores the callee-saved registers that it uses, and loads them again before it returns. Arguments and
+//! results that do not fit into their registers, such as structures by value, are written to the caller's stack. Direct
+//! callees of a kernel need no such frame, because `ptxas` knows all their callers.
 //!
 //! ## What to do
-//! - Call the function by name: a `switch` in place of a table of functions or of a virtual call.
-//! - Define it where it is called, and leave `-rdc=true` out, or link with `-dlto`.
-//! - Pass less: the members that are needed, not the whole structure.
+//! - Call the function by name: a `switch` instead of a function table or a virtual call.
+//! - Define it where it is called, and leave out `-rdc=true`, or link with `-dlto`.
+//! - Pass less: only the members that are needed, not the whole structure.
 //!
 //! ## Example
 //! Before:
@@ -24,14 +24,14 @@
 //! ```
 //!
 //! ## Fix safety
-//! Inlining and calls by name keep the meaning. `__forceinline__` is suggested for a `__noinline__` function that is called by
-//! name, and where other units are linked (`-rdc=true`) for the programmer to judge: they may call it too. A table of functions
-//! that are all defined in the file becomes a `switch`: see `address_escape`. All else is advice: calls through pointers are
-//! often deliberate.
+//! Inlining and direct calls keep the meaning. `__forceinline__` is suggested for a `__noinline__` function that is
+//! called by name; with `-rdc=true` the programmer must judge, because other units may call it too. A table of
+//! functions that are all defined in the file becomes a `switch`: see `address_escape`. All else is advice: indirect
+//! calls are often deliberate.
 //!
 //! ## When it is wrong
-//! Calls through pointers are often deliberate, and a function that does much work hides what saving registers costs. The kernels named
-//! are those that may call it, by the types of the pointers.
+//! Indirect calls are often deliberate, and a function that does much work hides the cost of saving registers. The
+//! kernels listed are possible callers, judged by the types of the function pointers.
 //!
 //! ## Related lints
 //! `address_escape`, `recursive_call`
@@ -47,7 +47,7 @@ use crate::rewrite::{devirtualize, inline};
 pub(crate) static LINT: Lint =
     Lint { name: "call_frame", level: Level::Warn, source: include_str!("call_frame.rs"), check: Check::Object(check) };
 
-/// Kernels and calls that are named.
+/// Number of kernels and calls to name.
 const SHOWN: usize = 3;
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
@@ -86,7 +86,7 @@ fn saved(cx: &LintContext<'_>, area: &CallArea, registers: u64, size: u64) -> Fi
     finding.help(help).suggest(inlined).suggest(by_name)
 }
 
-/// Why a function must save registers, and what to do about it.
+/// Why the function must save registers, and the advice.
 fn reason(frame: &KernelFrame) -> (&'static str, &'static str) {
     match (frame.is_address_taken, frame.kernels.is_empty()) {
         (true, _) => ("called indirectly", "replace the indirect call by a `switch` over direct calls"),
@@ -143,7 +143,7 @@ fn passed(cx: &LintContext<'_>, area: &CallArea, arguments: u64, result: u64) ->
         .help("pass only the members that are needed, or call it directly so that it can be inlined")
 }
 
-/// A structure that is copied to local memory before a call takes it from there.
+/// A structure that is copied to local memory before a call and passed from there.
 fn copied(cx: &LintContext<'_>, object: &StackObject, to: &PassedTo) -> Finding {
     let callee = match &to.callee {
         Some(name) => format!("`{}`", demangle(name)),

@@ -1,15 +1,15 @@
-//! A local table holds nothing but constants, and is read with an index that is only known at run time.
+//! A local table has only constant values, and is dynamically indexed.
 //!
 //! ## Why it costs
-//! Each thread fills a table of its own in local memory before it reads from it, each time the function is entered. A
-//! table that is `static` exists once: nothing is stored, and all threads share the cache lines. On an H200 the change
-//! made four kernels 1.3 to 2.4 times faster.
+//! Each thread fills its own copy of the table in local memory, every time the function is entered. A `static` table
+//! exists once: nothing is stored, and all threads share its cache lines. On an H200 the change made four kernels 1.3
+//! to 2.4 times faster.
 //!
 //! ## What to do
-//! - `static constexpr` (or `static const`) before the table: it lies in global memory then, which serves threads with
-//!   different indices well.
-//! - `__constant__` only where all threads of a warp read the same element: reads of different elements are served
-//!   one after the other, and a kernel with an index per thread became slower by it.
+//! - `static constexpr` (or `static const`) before the table: it is then in global memory, which serves divergent
+//!   indices well.
+//! - `__constant__` only where all threads of a warp read the same element. Reads of different elements are serialized,
+//!   and a kernel with an index per thread became slower.
 //!
 //! ## Example
 //! Before:
@@ -23,13 +23,13 @@
 //! ```
 //!
 //! ## Fix safety
-//! `static` keeps the meaning where every initialiser is a constant expression and nothing writes to the table; that
-//! nothing does is what this lint saw in the code. The same holds for a table that assignments of constants fill, one for
-//! each element and all before the first use: the values become its initialiser.
+//! `static` keeps the meaning if every initializer is a constant expression and nothing writes to the table. The lint
+//! checks in the compiled code that nothing does. The same holds for a table that is filled by assignments of
+//! constants, one per element and all before the first use: the values become its initializer.
 //!
 //! ## When it is wrong
-//! A table that is read once per thread costs the same either way. Tables that a function of the host writes through its address are
-//! not seen to be written.
+//! A table that is read once per thread costs the same either way. If the host writes to the table through its address,
+//! the lint does not see it.
 //!
 //! ## Related lints
 //! `dynamic_index`, `rolled_loop`
@@ -77,8 +77,8 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     })
 }
 
-/// `static` before the declaration. Where an initialiser is no constant, or something writes to the table through a
-/// pointer, the compiler refuses that.
+/// Inserts `static` before the declaration. If an initializer is not constant, or something writes to the table through
+/// a pointer, the compiler rejects the edit.
 fn make_static(object: &StackObject) -> Option<Suggestion> {
     let variable = object.variable.as_ref().filter(|variable| variable.initializer.is_some())?;
     let site = declaration_at(object, &variable.span)?;

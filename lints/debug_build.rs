@@ -1,8 +1,8 @@
 //! The unit is compiled for debugging, with `-G`.
 //!
 //! ## Why it costs
-//! With `-G` every variable has a place in local memory, so that a debugger can find it. Kernels become several
-//! times slower (5.8 times in one measured pair), and nothing can be said about what a release build would do.
+//! With `-G` every variable is in local memory, so that a debugger can find it. Kernels become several times slower
+//! (5.8 times in one measured pair), and the code tells nothing about a release build.
 //!
 //! ## What to do
 //! Leave `-G` (`--device-debug`) out of builds that are measured or shipped; `-lineinfo` keeps source lines for
@@ -19,10 +19,10 @@
 //! ```
 //!
 //! ## Fix safety
-//! Advice only: a debug build is deliberate while one debugs.
+//! Advice only: a debug build is deliberate during debugging.
 //!
 //! ## When it is wrong
-//! While one debugs, `-G` is what one wants: check the release flags with `--capture`, which builds in release mode.
+//! During debugging `-G` is required. Check the release flags with `--capture`, which builds in release mode.
 //!
 //! ## Related lints
 //! `ineffective_option`

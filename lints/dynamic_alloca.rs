@@ -1,14 +1,14 @@
-//! Memory is taken from the stack with `alloca` while the kernel runs.
+//! The kernel allocates stack memory with `alloca`.
 //!
 //! ## Why it costs
-//! The memory is local memory, whatever its size and however it is indexed, and no frame counts it: `ptxas` reports 0
-//! bytes and warns that the size of the stack is not known. Each thread of the GPU has the same fixed stack (1 KiB if
-//! nobody sets `cudaLimitStackSize`), and more than that is an error at run time.
+//! The memory is local memory, whatever its size and indices, and it is not part of any frame: `ptxas` reports 0 bytes
+//! and warns that the stack size is unknown. Each thread of the GPU has the same fixed stack (1 KiB unless
+//! `cudaLimitStackSize` is set); exceeding it is an error at run time.
 //!
 //! ## What to do
-//! - A bound that is known: an array of that size, and a loop over it that is unrolled.
+//! - A known bound: an array of that size, and an unrolled loop over it.
 //! - Otherwise shared memory, or a workspace in global memory that the host allocates.
-//! - Often the data can be used as it comes, without keeping it.
+//! - Often the data can be used as it is read, without a buffer.
 //!
 //! ## Example
 //! Before:
@@ -22,10 +22,11 @@
 //! ```
 //!
 //! ## Fix safety
-//! Advice only: which bound holds is for the programmer to say.
+//! Advice only: only the programmer knows a valid bound.
 //!
 //! ## When it is wrong
-//! Where the size is small and the stack was made large enough (`cudaLimitStackSize`), it works, at the cost of local memory.
+//! If the size is small and the stack was made large enough (`cudaLimitStackSize`), it works, at the cost of local
+//! memory.
 //!
 //! ## Related lints
 //! `large_array`, `recursive_call`
@@ -43,7 +44,7 @@ pub(crate) static LINT: Lint = Lint {
     check: Check::Object(check),
 };
 
-/// Longer sizes are shown in the excerpt alone.
+/// A longer size expression is shown in the excerpt only.
 const MAX_SIZE: usize = 40;
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
@@ -54,7 +55,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let message = format!("{what}{size} is in local memory: allocated with `alloca`, outside any stack frame");
     let guilty = object.guilty();
     let mut finding = object_finding(object, guilty, message);
-    // The declaration would only say the pointer's name.
+    // The declaration would only show the pointer's name.
     finding.primary = None;
     finding = finding.primary(allocation.span.as_ref(), "allocated on the stack of every thread");
     if let Some(access) = guilty {

@@ -1,18 +1,18 @@
-//! An array is indexed by a value that is only known at run time.
+//! An array is dynamically indexed.
 //!
 //! ## Why it costs
-//! Registers have no addresses. One computed index is enough to move the whole array into local memory, where
-//! every access is a load or a store. On an H200, when the threads of a warp use different indices, that costs
-//! 9 times shared memory for 64 elements and 13 times for 128; with the same index in the whole warp about
-//! twice, which arithmetic can hide.
+//! Registers have no addresses. One computed index is enough to put the whole array into local memory, where every
+//! access is a load or a store. On an H200, a divergent index costs 9 times as much as shared memory for 64 elements,
+//! and 13 times for 128. A uniform index costs about twice as much, which arithmetic can hide.
 //!
 //! ## What to do
-//! - Index with the counter of a loop that is unrolled, so that every access is a constant.
-//! - Different indices in a warp: keep the array in shared memory as `[element][thread]`, or for up to 16
-//!   elements select without an index: `if (j == k) a[j] += v;` for all `j`, with `#pragma unroll`.
-//! - An array that is only read with such an index stays in the cache: selects of more than 8 elements take longer there.
-//! - The same index in the whole warp: shared memory, or leave it where arithmetic hides it. A chain of
-//!   selects is slower than local memory there from 8 elements up.
+//! - Index with the induction variable of an unrolled loop, so that every index is constant.
+//! - Divergent index: keep the array in shared memory as `[element][thread]`. For up to 16 elements, select without an
+//!   index: `if (j == k) a[j] += v;` for all `j`, with `#pragma unroll`.
+//! - An array that is only read with such an index stays in the cache: selects of more than 8 elements are slower
+//!   there.
+//! - Uniform index: shared memory, or no change where arithmetic hides the cost. From 8 elements up, a chain of selects
+//!   is slower than local memory.
 //!
 //! ## Example
 //! Before:
@@ -28,24 +28,25 @@
 //! ```
 //!
 //! ## Fix safety
-//! A loop over all elements that starts at some element of a ring is turned into one that visits them in their own order,
-//! where each round only adds to sums or writes elements of its own. Sums of floating-point numbers may then differ in their
-//! last digits, so that the programmer must judge.
+//! A loop over all elements of a ring, starting at any element, is turned into one that visits them in storage order.
+//! Each iteration may only add to sums, or write elements of its own. Floating-point sums may then differ in their last
+//! digits, so the programmer must judge.
 //!
-//! Where all accesses with a computed index can be edited, the edit selects the element. Index and value are evaluated
-//! once, and only where nothing in the statement can change them before. It may be incorrect all the same where something
-//! that the source does not show depends on the order, and for an index outside of the array, which was undefined: nothing
-//! is written then.
+//! If all accesses with a computed index can be edited, the edit selects the element. Index and value are evaluated
+//! once, and only if nothing in the statement can change them before. The edit may still be wrong if something not
+//! visible in the source depends on the order. An index outside the array was undefined; now nothing is written.
 //!
-//! Shared memory in place of a kernel's own variable is suggested where launch bounds or all launches tell how large a block
-//! is; for a variable of a `__device__` function the size is always yours to write, as other kernels may call it. Each thread keeps to its own part, so that nothing is to be synchronised: where every use is an element, that is a
-//! column; what methods and functions work on as a whole becomes a row that is used under the same name. The programmer must
-//! judge: a larger launch would overwrite what lies behind, and fewer blocks may run at a time. Where nothing tells the block
-//! size, the edit has a usual one that must be replaced. All other ways out are advice.
+//! Moving a kernel's own variable to shared memory is suggested if launch bounds or all launches give the block size.
+//! For a variable of a `__device__` function you must fill in the size, because other kernels may call the function.
+//! Each thread uses only its own part, so no synchronization is needed. If every use is an element, the part is a
+//! column; a variable that methods and functions use as a whole becomes a row with the same name. The programmer must
+//! judge: a larger launch would write beyond the array, and fewer blocks may be resident. If the block size is unknown,
+//! the edit has a usual size that must be replaced. All other remedies are advice.
 //!
 //! ## When it is wrong
-//! A uniform index costs little where arithmetic hides the loads, and an array that few threads reach costs nothing: `allow` it
-//! there. Whether an index is uniform is read from the PTX; an index that is loaded counts as divergent, though the data may agree.
+//! A uniform index costs little where arithmetic hides the loads, and an array that few threads reach costs nothing:
+//! `allow` the lint there. Uniformity is read from the PTX. A loaded index counts as divergent, although the data may
+//! be equal in all threads.
 //!
 //! ## Related lints
 //! `rolled_loop`, `constant_table`, `vector_reinterpret`, `large_array`
@@ -74,14 +75,15 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = in_local_memory(object, Some(guilty), "dynamically indexed");
     let finding = finding.access(object, guilty, in_loop(&origin(sources), object, guilty));
     let finding = finding.help(advice(object, guilty, sources));
-    // Shared memory is as fast as selects for few elements, and faster for more; but not for a block of unknown size.
+    // For few elements, shared memory is as fast as selects, and for more it is faster. With an unknown block size,
+    // selects are preferred.
     let (shared, of_some_block) = match shared::suggestion(cx, object) {
         Some(suggestion) if suggestion.applicability == Applicability::HasPlaceholders => (None, Some(suggestion)),
         suggestion => (suggestion, None),
     };
     let in_order = ring_order::suggestions(object).into_iter();
     let finding = in_order.fold(finding, |finding, suggestion| finding.suggest(Some(suggestion)));
-    // Where variables share memory, the machine code does not tell what is constant.
+    // If variables share memory, the machine code does not tell which of them is constant.
     let finding = finding.suggest(static_table::suggestion(object)).suggest(component::suggestion(object));
     let finding =
         FORMS.iter().fold(finding.suggest(shared), |finding, form| finding.suggest(select::suggestion(object, *form)));
@@ -89,7 +91,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 }
 
 fn advice(object: &StackObject, guilty: &Access, sources: &Provenance) -> String {
-    // What is left of a loop's counter and constants is a modulo: the elements in another order.
+    // Only a modulo is left of induction variable and constants: the loop visits the elements in rotated order.
     let is_rotation = sources.induction && !sources.is_data() && object.copying_call(guilty).is_none();
     let is_selectable = object.elements().is_some_and(|elements| elements <= SELECT_ELEMENTS);
     match sources.uniformity() {

@@ -1,19 +1,19 @@
-//! An option does not do what it says, for the code that runs.
+//! An option has no effect on the executed code, or another effect than its name says.
 //!
 //! ## Why it costs
-//! Whoever wrote it believes that registers are limited, that fast instructions are used, or that a loop stays a loop:
+//! The author believes that registers are limited, that fast instructions are used, or that a loop stays rolled:
 //!
-//! - cudarc's `maxrregcount`, and `--maxrregcount` or `--ptxas-options` in its `options`: cudarc takes PTX from NVRTC,
-//!   which does not carry them, and the driver compiles that without them.
+//! - cudarc's `maxrregcount`, and `--maxrregcount` or `--ptxas-options` in its `options`: cudarc takes PTX from NVRTC.
+//!   PTX does not contain these options, and the driver compiles it without them.
 //! - cudarc's `use_fast_math: Some(true)`: it is passed on as `--fmad=true`, which is NVRTC's default. Divisions and
-//!   square roots stay as exact and as slow as they were.
-//! - `#pragma nounroll`: the front ends of nvcc and NVRTC do not know it, and skip it with a warning. The loop is
-//!   unrolled as if nothing were there.
-//! - `-maxrregcount` and `-Xptxas` in a build that makes PTX: the driver compiles that, and is not told.
-//! - `-maxrregcount` where every kernel of the file has launch bounds or `__maxnreg__` of its own: these win.
+//!   square roots stay as exact and as slow as before.
+//! - `#pragma nounroll`: the front ends of nvcc and NVRTC do not know it and ignore it with a warning. The loop is
+//!   unrolled as if the pragma were absent.
+//! - `-maxrregcount` and `-Xptxas` in a build that makes PTX: the driver compiles the PTX without these options.
+//! - `-maxrregcount` if every kernel of the file has its own launch bounds or `__maxnreg__`: these take precedence.
 //!
 //! ## What to do
-//! - Registers: `__launch_bounds__(threads, blocks)` at the kernel, or `__maxnreg__(n)`. PTX carries both.
+//! - Registers: `__launch_bounds__(threads, blocks)` at the kernel, or `__maxnreg__(n)`. PTX contains both.
 //! - Fast math: `options: vec!["--use_fast_math".into()]`.
 //! - Loops: `#pragma unroll 1`.
 //!
@@ -28,11 +28,11 @@
 //! ```
 //!
 //! ## Fix safety
-//! Leaving out what has no effect changes nothing. What has the effect that was meant changes the code: measure it.
-//! `--use_fast_math` gives results that are less exact.
+//! Removing an option without effect changes nothing. An option with the intended effect changes the code: measure it.
+//! `--use_fast_math` gives less exact results.
 //!
 //! ## When it is wrong
-//! Where PTX is compiled again by a build step that this tool does not see, flags may have an effect there.
+//! If a build step that this tool does not see compiles the PTX again, flags may have an effect there.
 //!
 //! ## Related lints
 //! `register_spill`, `missing_launch_bounds`, `debug_build`
@@ -61,7 +61,7 @@ fn check(cx: &UnitContext<'_>) -> Vec<Finding> {
     options.iter().map(cudarc).chain(pragmas).chain(flag(cx)).chain(lost(cx)).collect()
 }
 
-/// Whether a warning says that `#pragma nounroll` was skipped: nvcc's 20199, NVRTC's 161.
+/// Whether a warning reports an ignored `#pragma nounroll`: nvcc's 20199, NVRTC's 161.
 pub(crate) fn is_ignored_pragma(message: &CompilerMessage) -> bool {
     let printed = message.column.as_ref().map_or("", |(_, line)| line.as_str());
     message.text.starts_with("unrecognized #pragma") && printed.contains("nounroll")
@@ -90,7 +90,7 @@ fn cudarc(option: &IneffectiveOption) -> Finding {
     }
 }
 
-/// Flags of a build that makes PTX, which does not carry them.
+/// Flags of a build that makes PTX, which does not contain them.
 fn lost(cx: &UnitContext<'_>) -> Option<Finding> {
     let UnitCode::CudaFile { file, flags } = &cx.unit.code else { return None };
     let lost = flags.ineffective.join("` and `");
@@ -103,8 +103,8 @@ fn lost(cx: &UnitContext<'_>) -> Option<Finding> {
     Some(finding.help("limit the kernel: `__launch_bounds__(threads, blocks)` or `__maxnreg__(n)` are kept in PTX"))
 }
 
-/// `-maxrregcount` that no kernel heeds. In 225 builds with ptxas 13.5 (3 kernels, 3 architectures, 5 kinds of bounds, 5
-/// limits) the machine code was the same with it and without.
+/// A `-maxrregcount` that affects no kernel. In 225 builds with ptxas 13.5 (3 kernels, 3 architectures, 5 kinds of
+/// bounds, 5 limits), the machine code was the same with and without the flag.
 fn flag(cx: &UnitContext<'_>) -> Option<Finding> {
     let UnitCode::CudaFile { file, flags } = &cx.unit.code else { return None };
     let (_, flag) = cx.register_flag.as_ref()?;
@@ -112,7 +112,7 @@ fn flag(cx: &UnitContext<'_>) -> Option<Finding> {
     let is_bounded = |function: &PtxFunction| {
         function.max_threads.is_some() || function.required_threads.is_some() || function.max_registers.is_some()
     };
-    // With `-rdc` it holds for functions that are no kernels, of other files too.
+    // With `-rdc` the flag also applies to device functions, and to those of other files.
     let is_whole = !flags.arguments.iter().any(|argument| argument.contains("rdc") || argument.contains("relocatable"));
     let all_bounded = kernels.iter().all(|kernel| kernel.is_entry && cx.function(&kernel.name).is_some_and(is_bounded));
     if kernels.is_empty() || !is_whole || !all_bounded {

@@ -1,13 +1,12 @@
-//! An array or structure is larger than the registers of a thread.
+//! An array or structure is larger than a thread's registers.
 //!
 //! ## Why it costs
-//! A thread has 255 registers at most, 1020 bytes, and fewer under launch bounds. An array beyond that is in
-//! local memory whatever its indices are; each access is a load or a store, and large frames of many threads
-//! do not stay in the cache.
+//! A thread has at most 255 registers, 1020 bytes, and fewer under launch bounds. A larger array is in local memory
+//! whatever its indices are: each access is a load or a store. Large frames of many threads do not stay in the cache.
 //!
 //! ## What to do
-//! Process the data in pieces that fit, keep it in shared memory, or in a workspace in global memory that is
-//! laid out for coalesced access. Unrolling does not help: it would turn the array into spills.
+//! Process the data in pieces that fit into registers, or keep it in shared memory, or in a global workspace laid out
+//! for coalesced access. Unrolling does not help: it would turn the array into spills.
 //!
 //! ## Example
 //! Before:
@@ -28,11 +27,11 @@
 //! ```
 //!
 //! ## Fix safety
-//! Advice, but for small blocks, where shared memory has room for a column for each thread: see `dynamic_index`.
+//! Advice only, except for small blocks, where shared memory has room for one column per thread: see `dynamic_index`.
 //!
 //! ## When it is wrong
-//! A work area that is written and read once, in order, is served by the cache; few threads with large arrays may be the best there
-//! is. The limit is that of the kernel's own launch bounds.
+//! The cache serves a work area that is written and read once, in order. Few threads with large arrays may be the best
+//! solution. The limit used is that of the kernel's own launch bounds.
 //!
 //! ## Related lints
 //! `rolled_loop`, `register_spill`, `missing_launch_bounds`
@@ -51,7 +50,7 @@ pub(crate) static LINT: Lint = Lint {
     check: Check::Object(check),
 };
 
-/// Bytes of a register.
+/// Size of a register.
 const REGISTER_BYTES: u64 = 4;
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {

@@ -1,8 +1,8 @@
-//! The lints, one file each, and the edits that they offer.
+//! The lints, one file each, and their suggestions.
 //!
-//! A lint looks at one object of a stack frame, a kernel, or the options of a unit, and answers with a finding. `framework` has what
-//! all lints are made of, [`ALL`] their order: the first lint that answers claims the object, so that the most specific cause is named
-//! and the bytes add up. `registry` runs them, `rewrite` has the edits.
+//! A lint looks at an object of a stack frame, a kernel, or the options of a unit, and returns a finding. `framework`
+//! defines lints and findings. [`ALL`] is their order: the first lint with a finding claims the object, so the most
+//! specific cause is named and the bytes add up. `registry` runs the lints; `rewrite` finds the edits.
 
 mod address_escape;
 mod call_frame;
@@ -33,8 +33,12 @@ pub use registry::{
     would_claim,
 };
 
-/// All lints, in the order in which they are asked: the first that answers claims the object, so that causes that are more
-/// specific come first. The last one claims what no other does, so that the bytes add up.
+/// The version of the rules, which `--version` and SARIF tell: it rises when a lint comes, goes, gets another name or level, or
+/// finds other things in the same code, so that a baseline of older rules is known as one.
+pub const RULE_SET: u32 = 1;
+
+/// All lints, in the order in which they run. The first one with a finding claims the object, so more specific causes
+/// come first. The last one claims everything else, so that the bytes add up.
 pub static ALL: &[&Lint] = &[
     &debug_build::LINT,
     &register_spill::LINT,

@@ -1,16 +1,16 @@
-//! A kernel is at a limit of its registers because nothing tells the compiler how it is launched.
+//! A kernel is limited by registers because the compiler does not know its block size.
 //!
 //! ## Why it costs
-//! Without launch bounds ptxas knows nothing of the block, and takes as many registers as it likes, or as
-//! `-maxrregcount` allows. A block whose threads need more than the 65,536 registers of a multiprocessor cannot be
-//! launched at all: "too many resources requested for launch". A flag for all kernels of a file makes those spill that
-//! would have had room.
+//! Without launch bounds ptxas does not know the block size. It uses as many registers as it likes, or as
+//! `-maxrregcount` allows. A block that needs more than the 65,536 registers of an SM cannot be launched at all: "too
+//! many resources requested for launch". A flag for all kernels of a file makes kernels spill that would have enough
+//! registers.
 //!
 //! ## What to do
-//! Say the block: `__launch_bounds__(256)`. It is exact for one kernel, and ptxas follows it in place of
-//! `-maxrregcount`. What is reported was seen: the launches of the kernel in its own file and in Rust code, all of which
-//! show their block as a constant. A kernel that Rust code may load by a name that is not known counts as launched in
-//! unknown ways.
+//! State the block size: `__launch_bounds__(256)`. It applies to one kernel only, and ptxas obeys it instead of
+//! `-maxrregcount`. The lint reports known launches only: those in the kernel's own file and in Rust code, if all of
+//! them have a constant block size. A kernel that Rust code may load by an unknown name counts as launched in unknown
+//! ways.
 //!
 //! ## Example
 //! Before:
@@ -23,10 +23,10 @@
 //! ```
 //!
 //! ## Fix safety
-//! A launch with a larger block than the bound fails; launches from other C++ files are not looked at.
+//! A launch with a larger block than the bound fails. Launches in other C++ files are not checked.
 //!
 //! ## When it is wrong
-//! Launches from other files are not looked at: a kernel that is also launched with small blocks there loses nothing today.
+//! Launches in other files are not checked. A kernel that is also launched with small blocks there loses nothing today.
 //!
 //! ## Related lints
 //! `register_spill`, `ineffective_option`
@@ -62,7 +62,7 @@ fn has_bounds(function: &PtxFunction) -> bool {
     function.max_threads.is_some() || function.required_threads.is_some()
 }
 
-/// A block needs more registers than there are.
+/// A block that needs more registers than an SM has.
 fn cannot_run(cx: &LintContext<'_>, launch: &Launch, limit: Option<u32>) -> Option<Finding> {
     let frame = cx.frame;
     let (threads, registers) = (launch.threads, frame.usage.registers);
@@ -79,7 +79,7 @@ fn cannot_run(cx: &LintContext<'_>, launch: &Launch, limit: Option<u32>) -> Opti
         .label(frame.span.as_ref(), "no launch bounds")
         .note("the launch fails with \"too many resources requested for launch\"");
     let bound = match limit {
-        // The two attributes cannot stand together.
+        // The two attributes exclude each other.
         Some(_) => format!("`__maxnreg__({allowed})`"),
         None => format!("`__launch_bounds__({threads})`"),
     };
@@ -87,7 +87,7 @@ fn cannot_run(cx: &LintContext<'_>, launch: &Launch, limit: Option<u32>) -> Opti
     Some(finding.help(format!("add {bound} to limit the kernel to {registers}, or launch a smaller block")))
 }
 
-/// A flag for all kernels leaves this one fewer registers than its block could have.
+/// A flag for all kernels that leaves this one fewer registers than its block size allows.
 fn held_back(cx: &LintContext<'_>, launch: &Launch) -> Option<Finding> {
     let frame = cx.frame;
     let (limit, flag) = cx.unit.register_flag.as_ref().filter(|(limit, _)| *limit < MAX_REGISTERS)?;

@@ -1,14 +1,14 @@
-//! A kernel parameter that was passed by value is copied to local memory.
+//! A kernel parameter passed by value is copied to local memory.
 //!
 //! ## Why it costs
-//! Parameters lie in constant memory, where they are read at any index without a copy. A parameter that is written,
-//! or whose address must be one of ordinary memory, is copied by every thread before the kernel starts: all of it,
-//! however little is used. On an H200 kernels without the copy were 1.4 to 6.6 times faster.
+//! Parameters are in constant memory, where any index can be read without a copy. If a parameter is written, or its
+//! address is used as an ordinary address, every thread copies it at kernel start: all of it, however little is used.
+//! On an H200, kernels without the copy were 1.4 to 6.6 times faster.
 //!
 //! ## What to do
-//! - Never written: `const __grid_constant__ Config c` (sm_70 and later). The address of such a parameter may be
-//!   passed on, and tables of pointers in it may be indexed at run time.
-//! - Written: leave the parameter as it is, and keep what changes in a variable of its own.
+//! - Never written: `const __grid_constant__ Config c` (sm_70 and later). The address of such a parameter may be passed
+//!   on, and tables of pointers in it may be dynamically indexed.
+//! - Written: leave the parameter unchanged, and keep the changing members in variables of their own.
 //! - Copied (`Config s = c;`): read the parameter itself.
 //!
 //! ## Example
@@ -23,13 +23,13 @@
 //! ```
 //!
 //! ## Fix safety
-//! `const __grid_constant__` keeps the meaning of a parameter that nothing writes to. A function that takes its
-//! address must take a pointer to `const`. A parameter or copy of which elements are written may become a part of shared
-//! memory for each thread: see `dynamic_index`.
+//! `const __grid_constant__` keeps the meaning if nothing writes to the parameter. A function that gets its address
+//! must take a pointer to `const`. A parameter or copy whose elements are written may be moved to shared memory, one
+//! part per thread: see `dynamic_index`.
 //!
 //! ## When it is wrong
-//! Constant memory serializes reads of different addresses in a warp: a parameter that is read at divergent indices may be faster as
-//! a copy, so that no edit is suggested there.
+//! Constant memory serializes reads of different addresses in a warp. A parameter that is read at divergent indices may
+//! be faster as a copy, so no edit is suggested there.
 //!
 //! ## Related lints
 //! `dynamic_index`, `address_escape`
@@ -51,22 +51,22 @@ use crate::rewrite::{Rewrite, shared};
 pub(crate) static LINT: Lint =
     Lint { name: "param_copy", level: Level::Warn, source: include_str!("param_copy.rs"), check: Check::Object(check) };
 
-/// Places of writes that are labelled.
+/// Number of writes to label.
 const SHOWN_WRITES: usize = 3;
 
-/// Up to this size it may be one number or pointer that a variable holds: no copy of a structure.
+/// Up to this size, the object may be a number or pointer in a variable, not a copy of a structure.
 const VALUE_BYTES: u64 = 8;
 
-/// What the object is to the parameter.
+/// How the object relates to the parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Copied {
-    /// The parameter's own memory.
+    /// The copy of the parameter itself.
     Itself,
-    /// The parameter of a function that was inlined.
+    /// The parameter of an inlined function.
     Inner,
     /// A variable of the kernel.
     Variable,
-    /// Some part of it, without a name.
+    /// A part of the parameter, without a name.
     Part,
 }
 
@@ -80,7 +80,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let mut finding =
         object_finding(object, guilty, message).primary(parameter.map(|parameter| &parameter.span), "this parameter");
     if finding.variable.as_ref().is_some_and(|name| name.contains('.')) {
-        // The headline speaks of the structure.
+        // The headline names the structure.
         finding.variable = finding.variable.map(|name| name.split('.').next().unwrap_or_default().to_string());
         finding.size = Some(object.bytes);
     }
@@ -93,9 +93,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     if let Some(escape) = escape {
         finding = finding.label(escape.span.as_ref(), "address escapes here");
     }
-    // Where the address leaves, the accesses are those of the copy.
+    // If the address escapes, the accesses are those of the copy.
     if let Some(guilty) = guilty.filter(|_| escape.is_none()) {
-        // Of several indices one may be behind a pointer that the parameter holds, so none is named.
+        // One of several indices may belong to a pointer in the parameter, so no index is labelled.
         let text = match &guilty.address {
             Address::Computed(sources) => origin(sources),
             _ => "accessed here".to_string(),
@@ -108,8 +108,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     Some(finding.suggest(shared::suggestion(cx, object)))
 }
 
-/// `const __grid_constant__` before the parameter. Where something is seen to write to it, the compiler refuses that; a
-/// write that nobody sees would be an error all the same.
+/// Inserts `const __grid_constant__` before the parameter. If the compiler sees a write to it, it rejects the edit; a
+/// write that it does not see would be an error all the same.
 fn grid_constant(
     cx: &LintContext<'_>,
     object: &StackObject,
@@ -131,8 +131,8 @@ fn grid_constant(
     Some(Rewrite::new(applicability, edits).within_kernel(site.is_within_kernel()).suggestion(title))
 }
 
-/// Whether the kernel reads elements that may differ from thread to thread: constant memory serves those one after the
-/// other. On an H200 a loop over 16 elements of a parameter took 0.040 ms with the copy, and 0.067 ms without.
+/// Whether the kernel reads elements at divergent indices, which constant memory serializes. On an H200 a loop over 16
+/// elements of a parameter took 0.040 ms with the copy, and 0.067 ms without.
 fn is_read_apart(object: &StackObject) -> bool {
     object.accesses.iter().filter(|access| !access.in_callee).any(|access| match &access.address {
         Address::Computed(sources) => sources.uniformity() != Some(Uniformity::Uniform),
@@ -149,8 +149,8 @@ fn constant_in_place(cx: &LintContext<'_>, site: &DeclarationSite) -> Option<Edi
     site.prefix(words).filter(|_| is_fit && site.may_be_const())
 }
 
-/// Variables for the members that are written; where the compiler makes a copy for the others all the same, the parameter
-/// is declared constant too.
+/// Moves the written members to variables. If the compiler would still copy the others, the parameter is declared
+/// constant too.
 fn written_members(
     cx: &LintContext<'_>,
     object: &StackObject,
@@ -180,11 +180,11 @@ fn copied(object: &StackObject, copy: &ParameterCopy) -> Option<Copied> {
     }
     let is_declared = parameter.is_some_and(|parameter| is_initialized_with(variable, parameter));
     let is_untouched = copy.writes.is_empty() && !copy.may_be_written;
-    // The name may be that of the member that is indexed; the structure is copied all the same.
+    // The name may be that of an indexed member; the copy is that of the whole structure.
     let kind = if variable.name.contains('.') { DeclarationKind::Aggregate } else { variable.kind };
     let is_copy = match kind {
         DeclarationKind::Aggregate => is_whole,
-        // What starts as a copy and is then computed with is a variable like others.
+        // An array that starts as a copy and is modified later is an ordinary variable.
         DeclarationKind::Array => is_whole && is_untouched,
         DeclarationKind::Scalar | DeclarationKind::Alias => false,
     };
@@ -220,7 +220,7 @@ fn subject(object: &StackObject, copy: &ParameterCopy, copied: Copied) -> String
     }
 }
 
-/// The structure, also where the object has the name of its member that is indexed.
+/// The structure, even if the object is named after its indexed member.
 fn whole(object: &StackObject, copy: &ParameterCopy, copied: Copied) -> String {
     let size = bytes(object.bytes);
     match (copied, &copy.parameter, object.variable.as_ref().and_then(|variable| variable.name.split_once('.'))) {
@@ -254,7 +254,7 @@ fn reason(object: &StackObject, copy: &ParameterCopy, copied: Copied, escape: Op
     }
 }
 
-/// What is most likely to be changed comes first.
+/// Sort key: the escape that the user will most likely change comes first.
 fn order(kind: &EscapeKind) -> u8 {
     match kind {
         EscapeKind::Call(_) => 0,

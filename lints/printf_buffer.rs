@@ -1,11 +1,11 @@
 //! The arguments of `printf` are stored before the call.
 //!
 //! ## Why it costs
-//! Little: the stores happen only where `printf` runs, which is often a check that never fails. The frame is
-//! there in every thread all the same, and the call itself keeps registers from being used across it.
+//! Little: the stores execute only where `printf` does, often behind a check that never fails. But every thread has the
+//! frame, and no value can stay in a caller-saved register across the call.
 //!
 //! ## What to do
-//! Keep `printf` out of builds that are measured: `#ifdef DEBUG`, or `assert`, which needs no frame.
+//! Leave `printf` out of builds that are measured: use `#ifdef DEBUG`, or `assert`, which needs no frame.
 //!
 //! ## Example
 //! Before:
@@ -18,10 +18,10 @@
 //! ```
 //!
 //! ## Fix safety
-//! Advice only: whether the text is wanted is for the programmer to say.
+//! Advice only: only the programmer knows whether the output is wanted.
 //!
 //! ## When it is wrong
-//! It is allowed by default: the stores run only where `printf` does.
+//! The lint is allowed by default, because the stores execute only where `printf` does.
 //!
 //! ## Related lints
 //! `address_escape`, `call_frame`

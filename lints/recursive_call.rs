@@ -1,16 +1,17 @@
 //! A function calls itself, directly or through other functions.
 //!
 //! ## Why it costs
-//! Each level of the recursion has a frame in local memory: the return address and all values that are needed after
-//! the call are stored before it and loaded after it, and nothing can be kept in registers across it. How deep it goes
-//! is not known, so that `ptxas` reports 0 bytes for the kernel; each thread has the same fixed stack (1 KiB if nobody
-//! sets `cudaLimitStackSize`), and a deeper recursion is an error at run time. A recursion that was turned into a loop
-//! over a bounded stack ran 22 times faster in one measured pair.
+//! Each recursion level has a frame in local memory. The return address and all values that are live across the call
+//! are stored before it and loaded after it; none can stay in registers. The depth is unknown, so `ptxas` reports 0
+//! bytes for the kernel. Each thread has the same fixed stack (1 KiB unless `cudaLimitStackSize` is set), and a deeper
+//! recursion is an error at run time. Turning a recursion into a loop over a bounded stack made a kernel 22 times
+//! faster in one measured pair.
 //!
 //! ## What to do
-//! - A recursion whose only call is the last thing that the function does: a loop.
-//! - A depth that is known at compile time: a template, `walk<Depth - 1>`, which is inlined.
-//! - Else a loop with a stack of its own: in shared memory as `[level][thread]`, or packed into an integer of bits.
+//! - Tail recursion (the only call is the last thing that the function does): a loop.
+//! - A constant depth: a template, `walk<Depth - 1>`, which is inlined.
+//! - Otherwise a loop with a stack of its own: in shared memory as `[level][thread]`, or packed into the bits of an
+//!   integer.
 //!
 //! ## Example
 //! Before:
@@ -26,11 +27,11 @@
 //! ```
 //!
 //! ## Fix safety
-//! Advice only: how deep the recursion may go is for the programmer to say.
+//! Advice only: only the programmer knows the maximum depth.
 //!
 //! ## When it is wrong
-//! A recursion of known, small depth fits the stack; nothing here knows the depth. Recursion that the compiler turned into a loop is
-//! not reported.
+//! A recursion of small, known depth fits the stack, but the lint does not know the depth. Recursion that the compiler
+//! turned into a loop is not reported.
 //!
 //! ## Related lints
 //! `call_frame`, `address_escape`, `dynamic_alloca`
@@ -48,7 +49,7 @@ pub(crate) static LINT: Lint = Lint {
     check: Check::Object(check),
 };
 
-/// Calls that are shown; more say nothing new.
+/// Number of calls to show; more tell nothing new.
 const SHOWN_CALLS: usize = 3;
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
@@ -63,7 +64,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     }
 }
 
-/// A function of the recursion: its frame is that of each level.
+/// A function of the recursion, whose frame is needed once per level.
 fn of_function(cx: &LintContext<'_>, recursion: &Recursion, saved: u64) -> Finding {
     let frame = bytes(cx.frame.usage.stack_frame);
     let message = format!("{}: {frame} of local memory per level", what(recursion));
@@ -71,7 +72,7 @@ fn of_function(cx: &LintContext<'_>, recursion: &Recursion, saved: u64) -> Findi
     with_calls(cx, Finding::new(message), recursion).note(saved)
 }
 
-/// A kernel that starts it: its own frame is without the recursion.
+/// A kernel that enters the recursion; its own frame does not include it.
 fn of_kernel(cx: &LintContext<'_>, recursion: &Recursion) -> Finding {
     let message = format!("{}: the stack of kernel `{}` has no bound", what(recursion), cx.frame.name);
     with_calls(cx, Finding::new(message), recursion)
@@ -85,7 +86,7 @@ fn what(recursion: &Recursion) -> String {
     }
 }
 
-/// What findings share that end with the recursion.
+/// Cause key of findings that this recursion explains.
 pub(crate) fn cause(cx: &LintContext<'_>, recursion: &Recursion) -> String {
     let mut names = recursion.functions.clone();
     names.sort();

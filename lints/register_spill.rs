@@ -1,16 +1,17 @@
-//! Values do not fit into the registers that a thread may use, and are parked in local memory.
+//! A kernel needs more registers than a thread may use, so values are spilled to local memory.
 //!
 //! ## Why it costs
-//! Each spilled value is stored once or more and loaded before each use. In a hot loop the first launch bound
-//! that spills cost 5 times on an H200; outside loops, or for a few bytes, a spill is often harmless.
+//! Each spilled value is stored at least once, and reloaded before each use. On an H200, the first launch bound that
+//! made a hot loop spill cost a factor of 5. Outside loops, or for a few bytes, a spill is often harmless.
 //!
 //! ## What to do
-//! - Launch bounds: ask for fewer blocks, or for the block size that is really launched. `(256, 4)` allows 64
-//!   registers for a thread, `(256, 5)` only 48.
-//! - Launch bounds without a number of blocks, where the machine code uses fewer registers than they allow: `(256, 1)`.
+//! - Launch bounds: ask for fewer blocks per SM, or for the block size that is really launched. `(256, 4)` allows 64
+//!   registers per thread, `(256, 5)` only 48.
+//! - Launch bounds without a minimum number of blocks, if the machine code uses fewer registers than they allow:
+//!   `(256, 1)`.
 //! - `-maxrregcount`, `__maxnreg__`: raise it, or leave it out.
-//! - At the architecture's own limit of 255: a smaller tile, fewer accumulators, values computed again.
-//! - CUDA 13 can spill to shared memory: `asm volatile (".pragma \"enable_smem_spilling\";");` first in the kernel.
+//! - At the architecture's limit of 255: a smaller tile, fewer accumulators, values recomputed.
+//! - CUDA 13 can spill to shared memory: `asm volatile (".pragma \"enable_smem_spilling\";");` as the first statement.
 //!
 //! ## Example
 //! Before:
@@ -23,13 +24,14 @@
 //! ```
 //!
 //! ## Fix safety
-//! A higher limit lets fewer threads run at a time, and launches with larger blocks than the bound fail: the
-//! programmer must judge. A flag that limits a whole file stays as it is: a kernel that needs more gets `__maxnreg__`, which
-//! counts in its place (CUDA 12.4 and later). Spilling to shared memory gives the same results; see `shared_spill_available`.
+//! A higher limit lowers occupancy, and launches with larger blocks than the bound fail: the programmer must judge. A
+//! flag that limits a whole file stays unchanged; a kernel that needs more registers gets `__maxnreg__`, which
+//! overrides the flag (CUDA 12.4 and later). Spilling to shared memory gives the same results; see
+//! `shared_spill_available`.
 //!
 //! ## When it is wrong
-//! A few bytes outside of loops are harmless, and are notes. More resident warps can be worth some spills: measure both. Values are
-//! named by the source line that computes them, which after optimization may be one of several.
+//! A few bytes outside loops are harmless, and are notes. More resident warps can be worth some spills: measure both.
+//! Values are named by the source line that computes them; after optimization several lines may share a value.
 //!
 //! ## Related lints
 //! `missing_launch_bounds`, `shared_spill_available`, `large_array`
@@ -53,7 +55,7 @@ pub(crate) static LINT: Lint = Lint {
     check: Check::Object(check),
 };
 
-/// The largest holders are shown, not a list of a hundred.
+/// Number of groups to show, the largest first.
 const SHOWN_GROUPS: usize = 2;
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
@@ -77,11 +79,11 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     if let Some(limit) = &frame.limit {
         finding = match limit_span(cx, limit) {
             Some(span) => finding.label(Some(span), arithmetic(cx.arch.gpu(), limit)),
-            // The headline has said it.
+            // The headline says it already.
             None => finding,
         };
     }
-    // Of the values of one statement the largest holder is named.
+    // Among groups on the same line, only the largest is shown.
     let mut shown: Vec<&SpillGroup> = Vec::new();
     for group in spills.groups.iter().filter(|group| group.bytes > 0) {
         let line = |group: &SpillGroup| group.span.as_ref().map(|span| (span.file.path.clone(), span.start_line()));
@@ -123,13 +125,13 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let advice = launched(cx, &mut finding).unwrap_or_else(|| advice(cx.arch.gpu(), frame.limit.as_ref(), need(frame)));
     let finding = finding.suggest(fit_launches(cx));
     let finding = raise_limit(cx).into_iter().fold(finding, |finding, more| finding.suggest(Some(more)));
-    // It makes spills cheaper; advice that avoids them is not to be lost for it.
+    // Shared memory makes spills cheaper, but advice that avoids them must still be shown.
     let is_only = finding.suggestions.is_empty();
     let in_shared_memory = spilling::suggestion(cx, is_only.then_some(&advice));
     Some(finding.suggest(in_shared_memory).help(advice))
 }
 
-/// The block size of the launches in the bounds, where that allows more registers.
+/// Puts the launched block size into the bounds, if that allows more registers.
 fn fit_launches(cx: &LintContext<'_>) -> Option<Suggestion> {
     let limit = cx.frame.limit.as_ref()?;
     let LimitOrigin::LaunchBounds { min_blocks, .. } = limit.origin else { return None };
@@ -139,7 +141,7 @@ fn fit_launches(cx: &LintContext<'_>) -> Option<Suggestion> {
     (allowed > limit.registers).then(|| launch_bounds::as_launched(cx.frame, launch, names_blocks))?
 }
 
-/// Limits that allow more registers, the one that is enough first.
+/// Edits that raise the register limit, the sufficient one first.
 fn raise_limit(cx: &LintContext<'_>) -> Vec<Suggestion> {
     let frame = cx.frame;
     let needed = frame.unlimited.filter(|usage| usage.spill_stores == 0).map(|usage| usage.registers);
@@ -158,7 +160,7 @@ fn raise_limit(cx: &LintContext<'_>) -> Vec<Suggestion> {
     suggestions.into_iter().flatten().collect()
 }
 
-/// Another number of blocks in `__launch_bounds__(256, 5)`.
+/// Changes the number of blocks in `__launch_bounds__(256, 5)`.
 fn ask_fewer_blocks(frame: &KernelFrame, min_blocks: u32, blocks: u32) -> Option<Suggestion> {
     let span = frame.launch_bounds.span.as_ref()?;
     let arguments = span.text().split_once('(')?.1;
@@ -168,7 +170,7 @@ fn ask_fewer_blocks(frame: &KernelFrame, min_blocks: u32, blocks: u32) -> Option
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true))
 }
 
-/// Another number in `__maxnreg__(64)`.
+/// Changes the number in `__maxnreg__(64)`.
 fn more_registers(cx: &LintContext<'_>, needed: Option<u32>) -> Option<Suggestion> {
     let frame = cx.frame;
     let span = frame.launch_bounds.max_registers_span.as_ref()?;
@@ -179,12 +181,12 @@ fn more_registers(cx: &LintContext<'_>, needed: Option<u32>) -> Option<Suggestio
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true))
 }
 
-/// Registers that are needed, as they are given to threads.
+/// The needed registers, rounded up to the allocation unit.
 fn allowed(gpu: &Gpu, needed: Option<u32>) -> Option<u32> {
     Some(needed?.next_multiple_of(gpu.register_step()).min(MAX_REGISTERS))
 }
 
-/// A number that stands in a span as such, and means what it says.
+/// Replaces a literal number in a span, if it has the expected value.
 fn number_edit(span: &Span, number: &str, expected: u32, value: u32) -> Option<Edit> {
     let at = span.text().rfind(number).filter(|_| number.parse() == Ok(expected))?;
     let start = span.start + at;
@@ -192,11 +194,12 @@ fn number_edit(span: &Span, number: &str, expected: u32, value: u32) -> Option<E
     Some(Edit { span: number, replacement: value.to_string(), context: span.clone() })
 }
 
-/// The threads of launch bounds under which ptxas leaves registers unused though it spills, and how many there are.
+/// The threads of launch bounds under which ptxas spills although it leaves registers unused, and the registers that
+/// they allow.
 ///
-/// Seen with ptxas 13.5 on all architectures: where bounds without a number of blocks cannot hold a kernel that needs far
-/// more, it is compiled for as many threads as a multiprocessor takes, with 32 or 40 registers. With `(256, 1)` in place
-/// of `(256)` one frame went from 1712 bytes to 296.
+/// Observed with ptxas 13.5 on all architectures. Bounds without a minimum number of blocks may be far too tight for a
+/// kernel. Then ptxas compiles it for as many threads as an SM can hold, with 32 or 40 registers. With `(256, 1)`
+/// instead of `(256)`, one frame went from 1712 bytes to 296.
 fn unused(cx: &LintContext<'_>) -> Option<(u32, u32)> {
     let function = cx.unit.function(&cx.frame.mangled)?;
     let is_only = function.min_blocks.is_none() && function.max_registers.is_none();
@@ -210,7 +213,7 @@ fn unused_note(used: u32, allowed: u32) -> String {
     format!("uses {used} of {allowed} registers: without a minimum number of blocks `ptxas` aims for occupancy")
 }
 
-/// What bounds that fit the launches would allow; the launch is labelled.
+/// Advice on launch bounds that match the launches; labels the launch.
 fn launched(cx: &LintContext<'_>, finding: &mut Finding) -> Option<String> {
     let limit = cx.frame.limit.as_ref()?;
     let launch = cx.unit.launch(cx.frame)?;
@@ -241,13 +244,13 @@ fn launched(cx: &LintContext<'_>, finding: &mut Finding) -> Option<String> {
     Some(advice)
 }
 
-/// Whether the kernel without its limit keeps to so many registers: else the number of blocks must be named too.
+/// Whether the kernel without its limit fits into that many registers. If not, the number of blocks must be stated too.
 fn fits(cx: &LintContext<'_>, allowed: u32) -> bool {
     let fits = |usage: &ResourceUsage| usage.registers <= allowed && usage.spilled() == 0;
     cx.frame.unlimited.as_ref().is_some_and(fits)
 }
 
-/// What allows too few registers, and how many are needed.
+/// The limit, and the number of registers needed.
 fn pressure(limit: &Limit, frame: &KernelFrame) -> String {
     let registers = plural(limit.registers.into(), "register");
     let needed = match &frame.unlimited {
@@ -286,14 +289,14 @@ fn share(group: &SpillGroup) -> String {
     }
 }
 
-/// Whether a statement's line is the header of a loop alone, which computes little itself.
+/// Whether a statement's line is only a loop header, which computes little itself.
 fn is_loop_header(statement: &str) -> bool {
     let statement = statement.trim();
     let rest = ["for", "while", "do"].iter().find_map(|keyword| statement.strip_prefix(keyword));
     rest.is_some_and(|rest| rest.trim_start().starts_with(['(', '{'])) && statement.ends_with([')', '{'])
 }
 
-/// How deep in loops the worst of the spills are.
+/// The loop of the deepest spills.
 fn hottest(spills: &Spills, near: Option<&Span>) -> String {
     let place = spills.loop_span.as_ref().map(|span| format!("loop at {}", line_of(span, near)));
     match (spills.loop_depth, place) {
@@ -317,14 +320,14 @@ fn limit_span<'a>(cx: &LintContext<'a>, limit: &Limit) -> Option<&'a Span> {
     }
 }
 
-/// Where the limit comes from, with the arithmetic.
+/// The origin of the limit, with the arithmetic.
 fn arithmetic(gpu: &Gpu, limit: &Limit) -> String {
     let registers = limit.registers;
     match &limit.origin {
         LimitOrigin::LaunchBounds { threads, min_blocks } => {
             let blocks = if *min_blocks == 1 { String::new() } else { format!(" × {min_blocks} blocks") };
             let warps = threads.div_ceil(WARP).saturating_mul(*min_blocks);
-            // The sub-partition with the most warps has the fewest registers for each.
+            // The sub-partition with the most warps has the fewest registers per warp.
             let fullest = warps.div_ceil(gpu.sub_partitions);
             match warps.is_multiple_of(gpu.sub_partitions) {
                 true => format!("{} / ({threads} threads{blocks}) = {registers} registers", gpu.registers),
@@ -340,12 +343,12 @@ fn arithmetic(gpu: &Gpu, limit: &Limit) -> String {
     }
 }
 
-/// Registers that the kernel takes where nothing limits it.
+/// Registers that the kernel uses without a limit.
 fn need(frame: &KernelFrame) -> Option<u32> {
     frame.unlimited.as_ref().map(|usage| usage.registers)
 }
 
-/// What is still missing under a bound that allows so many registers.
+/// The registers still missing under a bound, as text.
 fn shortfall(allowed: u32, need: Option<u32>) -> String {
     need.filter(|need| *need > allowed).map(|need| format!(" of {need} needed")).unwrap_or_default()
 }
@@ -374,7 +377,7 @@ fn advice(gpu: &Gpu, limit: Option<&Limit>, need: Option<u32>) -> String {
     }
 }
 
-/// The most blocks that leave the registers that are needed, else the largest block that does.
+/// The largest number of blocks that leaves enough registers; otherwise the largest block size that does.
 fn fewer_blocks(gpu: &Gpu, threads: u32, min_blocks: u32, need: Option<u32>) -> String {
     let fewer = min_blocks - 1;
     let enough = (1..=fewer).rev().find(|blocks| need.is_none_or(|need| gpu.registers_for(threads, *blocks) >= need));
@@ -393,7 +396,7 @@ fn fewer_blocks(gpu: &Gpu, threads: u32, min_blocks: u32, need: Option<u32>) -> 
     }
 }
 
-/// Half the threads, or half of those, until each may use as many registers as are needed; with what that allows.
+/// Halves the block size until each thread can have the needed registers; returns the size and the registers allowed.
 fn smaller_block(gpu: &Gpu, threads: u32, need: u32) -> Option<(u32, u32)> {
     let smaller = std::iter::successors(Some(threads / 2), |threads| Some(threads / 2));
     let smaller =

@@ -1,4 +1,4 @@
-//! Finding lints by name, and running them over the frames of a unit.
+//! Looks up lints by name, and runs them on the frames of a unit.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use nv_code::dataflow::may_fuse;
 use crate::ALL;
 use crate::framework::{Check, Claim, Finding, Lint, LintContext, UnitContext, is_minor, remark};
 
-/// Names of all lints, and the word for all that warn.
+/// Names of all lints, and the word for all warnings.
 pub fn known_names() -> Vec<&'static str> {
     ALL.iter().map(|lint| lint.name).chain(["warnings"]).collect()
 }
 
-/// Names that a level may be set for: those of remarks too.
+/// Names that can have a level: lints and remarks.
 pub fn names_with_levels() -> Vec<&'static str> {
     known_names().into_iter().chain(remark::ALL.iter().map(|remark| remark.name)).collect()
 }
 
-/// A lint by its name; `-` and the prefix `lmem::` are accepted too.
+/// A lint by its name; `-` and the prefix `lmem::` are accepted.
 pub fn find(name: &str) -> Option<&'static Lint> {
     let name = name.trim_start_matches("lmem::").replace('-', "_");
     ALL.iter().copied().find(|lint| lint.name == name)
 }
 
-/// The documentation of a lint, from its own source, or of a remark.
+/// The documentation of a lint, from its source, or of a remark.
 pub fn documentation(name: &str) -> Option<&'static str> {
-    // Leaked once for each lint at most: the text lives as long as the program anyway.
+    // Computed once and never freed: the text is needed until the program ends.
     static TEXTS: std::sync::OnceLock<BTreeMap<&'static str, String>> = std::sync::OnceLock::new();
     let texts = TEXTS.get_or_init(|| ALL.iter().map(|lint| (lint.name, module_documentation(lint.source))).collect());
     match find(name) {
@@ -42,7 +42,7 @@ fn module_documentation(source: &str) -> String {
     lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// Runs all object lints over a frame: every byte of it is claimed by exactly one.
+/// Runs all object lints on a frame; exactly one lint claims each byte.
 pub fn claims(cx: &LintContext<'_>) -> Vec<Claim> {
     cx.objects().filter_map(|object| claim(cx, &object)).collect()
 }
@@ -59,7 +59,7 @@ fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
     })
 }
 
-/// Edits after which products may be fused with sums: they keep the meaning, but not all bits.
+/// Marks suggestions of a kernel where the compiler may fuse multiply and add: they keep the meaning, but not all bits.
 fn rounding(mut finding: Finding, cx: &LintContext<'_>) -> Finding {
     if finding.suggestions.is_empty() || !may_fuse(&cx.unit.facts.ptx, &cx.frame.mangled) {
         return finding;
@@ -73,10 +73,10 @@ fn rounding(mut finding: Finding, cx: &LintContext<'_>) -> Finding {
     finding
 }
 
-/// Said of such edits: a product and the sum behind it are rounded once where they are fused, else twice.
+/// Appended to such suggestions: a fused multiply-add rounds once, separate operations round twice.
 const LAST_DIGITS: &str = "; last digits may differ";
 
-/// Says whose variable it is, where it is not the kernel's own.
+/// Names the owner of the variable, if it is not the kernel itself.
 fn with_owner(finding: Finding, object: &StackObject) -> Finding {
     match object.function.as_ref().filter(|_| object.math_function().is_none()) {
         Some(function) => finding.note(format!("it belongs to `{function}`, which is not inlined")),
@@ -84,7 +84,7 @@ fn with_owner(finding: Finding, object: &StackObject) -> Finding {
     }
 }
 
-/// Runs all kernel lints over a frame.
+/// Runs all kernel lints on a frame.
 pub fn kernel_claims(cx: &LintContext<'_>) -> Vec<Claim> {
     let claim = |lint: &&'static Lint| match lint.check {
         Check::Kernel(check) => Some(Claim { lint, finding: check(cx)?, bytes: 0, is_minor: false }),
@@ -93,7 +93,7 @@ pub fn kernel_claims(cx: &LintContext<'_>) -> Vec<Claim> {
     ALL.iter().filter_map(claim).collect()
 }
 
-/// Remarks on the options of a unit, by all lints.
+/// Runs all option lints on a unit.
 pub fn option_claims(cx: &UnitContext<'_>) -> Vec<Claim> {
     let claims = |lint: &'static Lint| match lint.check {
         Check::Options(check) => check(cx),
@@ -103,13 +103,13 @@ pub fn option_claims(cx: &UnitContext<'_>) -> Vec<Claim> {
     ALL.iter().copied().flat_map(|lint| claims(lint).into_iter().map(claim(lint))).collect()
 }
 
-/// Whether a lint says what a warning of a compiler says, and better.
+/// Whether a lint replaces a compiler's warning by a better message.
 pub fn explains(message: &CompilerMessage) -> bool {
     crate::ineffective_option::is_ignored_pragma(message)
 }
 
-/// Names of all lints that would claim an object if none came before them, in order. The last lint claims everything,
-/// so it is named only where it is alone.
+/// Names of all lints that would claim an object if they came first, in order. The last lint claims everything, so it
+/// is named only if no other would.
 pub fn would_claim(cx: &LintContext<'_>, object: &StackObject) -> Vec<&'static str> {
     let claims = |lint: &&Lint| match lint.check {
         Check::Object(check) => check(cx, object).is_some(),
@@ -122,7 +122,7 @@ pub fn would_claim(cx: &LintContext<'_>, object: &StackObject) -> Vec<&'static s
     names
 }
 
-/// Remarks on the unit as a whole; `is_debug` tells that its code was built with `-G`.
+/// Runs the unit lints; `is_debug` tells that the code was compiled with `-G`.
 pub fn unit_claim(unit: &TranslationUnit, is_debug: bool) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {
         Check::Unit(check) => check(unit, is_debug).map(|finding| Claim { lint, finding, bytes: 0, is_minor: false }),
@@ -148,6 +148,18 @@ mod tests {
         levels.set("dynamic_index", Level::Forbid);
         levels.set("dynamic_index", Level::Allow);
         assert_eq!(levels.level(lint), Level::Forbid);
+    }
+
+    /// Who changes this list raises `RULE_SET`, and adds the line for it.
+    #[test]
+    fn the_version_of_the_rules_rises_with_them() {
+        let rules: Vec<String> = crate::ALL.iter().map(|lint| format!("{} {}", lint.name, lint.level.name())).collect();
+        let hash = rules
+            .join("\n")
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let known = [(1, 0x8692_b01d_ba26_87a6)];
+        assert_eq!(known.last(), Some(&(crate::RULE_SET, hash)), "{hash:#x}");
     }
 
     #[test]

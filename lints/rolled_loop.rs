@@ -1,15 +1,15 @@
-//! An array is walked by a loop that the compiler did not unroll.
+//! An array is indexed in a loop that the compiler did not unroll.
 //!
 //! ## Why it costs
-//! In an unrolled loop each index is a constant and the array can live in registers. In a loop that stays one,
-//! the index is a register, and the array must be in local memory: every iteration loads or stores.
+//! In an unrolled loop each index is constant and the array can be kept in registers. In a rolled loop the index is in
+//! a register, so the array must be in local memory: every iteration loads or stores.
 //!
 //! ## What to do
-//! - A trip count that is known at run time only: run to the constant extent of the array, with a guard
-//!   `if (i < n)` inside, and unroll that.
-//! - `#pragma unroll 1`, or a partial factor: `#pragma unroll`.
-//! - A loop with `break`: give it a constant bound, and turn the rest of the iterations off with a flag.
-//! - `#pragma nounroll` is not known to nvcc, which ignores it with a warning.
+//! - Trip count unknown: use the array's size as trip count, with a guard `if (i < n)` in the body, and unroll that
+//!   loop.
+//! - `#pragma unroll 1`, or a partial factor: use `#pragma unroll`.
+//! - A loop with `break`: give it a constant trip count, and disable the remaining iterations with a flag.
+//! - nvcc does not know `#pragma nounroll` and ignores it with a warning.
 //!
 //! ## Example
 //! Before:
@@ -28,14 +28,14 @@
 //! ```
 //!
 //! ## Fix safety
-//! Unrolling a loop of known length keeps the meaning. A guard in place of a run-time bound keeps it only where
-//! the bound never exceeds the array's extent, which the array itself demands. `memcpy` and `memset` of a run-time length are
-//! turned into guarded loops only where the other side has elements of the same type. Where unrolling does not help, a kernel's own
-//! array may become a slice of shared memory, with a column for each thread: see `dynamic_index`.
+//! Unrolling a loop with a known trip count keeps the meaning. A guard instead of a run-time bound keeps it only if the
+//! bound never exceeds the array's size, which the array itself requires. `memcpy` and `memset` of a run-time length
+//! become guarded loops only if the other side has elements of the same type. If unrolling does not help, a kernel's
+//! own array may be moved to shared memory, with one column per thread: see `dynamic_index`.
 //!
 //! ## When it is wrong
-//! A loop that runs once per kernel costs little, and unrolling a long body may cost more in the instruction cache than the local
-//! memory did. The estimate that decides on suggestions does not know how often loops of unknown length run.
+//! A loop that runs once per kernel costs little. Unrolling a long body may cost more in the instruction cache than the
+//! local memory did. The cost estimate for suggestions does not know unknown trip counts.
 //!
 //! ## Related lints
 //! `dynamic_index`, `large_array`, `register_spill`
@@ -69,7 +69,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
             .label(Some(&found.span), until(found)),
         _ => finding,
     };
-    // The excerpt of the loop shows the access, where it stands in the same lines.
+    // The loop's excerpt shows the access if it is on the same lines.
     let is_shown = |span: &lmem_base::source::Span| {
         let header = found.as_ref().map(|found| &found.span).filter(|_| matches!(walk, Walk::Loop));
         header.is_some_and(|header| header.file.path == span.file.path && header.start_line() == span.start_line())
@@ -87,15 +87,15 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     Some(finding.suggest(shared::suggestion(cx, object)))
 }
 
-/// What walks over the array.
+/// The kind of loop over the array.
 enum Walk {
-    /// A loop of the source.
+    /// A source loop.
     Loop,
-    /// A function of the library that the compiler makes a loop of.
+    /// A C library function that the compiler expands to a loop.
     Call(&'static str),
-    /// A loop in a function of a library's header.
+    /// A loop in a function of a library header.
     Library(String),
-    /// A loop that the source does not show: of an initializer, or in a macro.
+    /// A loop that is not visible in the source: of an initializer, or in a macro.
     Hidden,
 }
 
@@ -147,7 +147,7 @@ impl Walk {
     }
 }
 
-/// What the loop runs until, as the source says it.
+/// The loop condition, as text.
 fn until(found: &SourceLoop) -> String {
     let condition = found.condition.as_ref().map(|span| span.text().split_whitespace().collect::<Vec<_>>().join(" "));
     let condition = condition.filter(|text| text.len() <= 30).map(|text| format!("runs while `{text}`"));

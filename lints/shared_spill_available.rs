@@ -1,18 +1,18 @@
-//! Spilled registers could be parked in shared memory.
+//! Registers could be spilled to shared memory.
 //!
 //! ## Why it costs
-//! A spill to local memory goes through the caches; shared memory is nearer. On an H200 kernels whose spills lie in a hot
-//! loop became 1.4 to 2.2 times faster. A kernel that need not spill is faster still: see `register_spill` first.
+//! A spill to local memory goes through the caches; shared memory is nearer. On an H200, kernels with spills in a hot
+//! loop became 1.4 to 2.2 times faster. A kernel without spills is faster still: see `register_spill` first.
 //!
 //! ## What to do
-//! Since CUDA 13.0 ptxas spills to shared memory where `asm volatile (".pragma \"enable_smem_spilling\";");` is the first
-//! statement of the kernel. It is reported where ptxas was run with the pragma and put something there: how much shared
-//! memory it takes depends on the launch bounds, and on what the architecture can give without letting fewer blocks run.
-//! Without launch bounds it budgets for as many threads as the registers allow.
+//! Since CUDA 13.0, ptxas spills to shared memory if `asm volatile (".pragma \"enable_smem_spilling\";");` is the first
+//! statement of the kernel. The lint reports a kernel if ptxas, run with the pragma, did so. The amount of shared
+//! memory depends on the launch bounds, and on what the architecture can give without lowering occupancy. Without
+//! launch bounds, ptxas budgets for as many threads as the registers allow.
 //!
-//! ptxas refuses the pragma with an error in kernels with dynamic shared memory, calls of functions that were not
-//! inlined, `setmaxnreg`, with `-rdc=true`, and with `-G`; nothing is reported there, and nothing where a launch in the
-//! file or in Rust code adds shared memory, or may.
+//! ptxas rejects the pragma with an error in kernels with dynamic shared memory, calls of functions that are not
+//! inlined, or `setmaxnreg`. It also does with `-rdc=true` and with `-G`. Such kernels are not reported. Neither are
+//! kernels for which a launch in the file or in Rust code adds, or may add, dynamic shared memory.
 //!
 //! ## Example
 //! Before:
@@ -26,14 +26,13 @@
 //! ```
 //!
 //! ## Fix safety
-//! The result is the same. Fewer blocks may run at a time where shared memory was scarce, and a later change that brings
-//! in dynamic shared memory or a call makes the kernel fail to compile. The statement is suggested in `.cu` files: its quotes
-//! would end a literal. Toolkits before 12.9 ignore the pragma with a
-//! warning.
+//! The result is the same. If shared memory was scarce, fewer blocks may be resident. A later change that adds dynamic
+//! shared memory or a call makes the kernel fail to compile. The statement is suggested in `.cu` files only: its quotes
+//! would end a string literal. Toolkits before 12.9 ignore the pragma with a warning.
 //!
 //! ## When it is wrong
-//! Shared memory that spills take is lost to blocks and to the L1 cache. A driver before CUDA 13 that compiles the PTX ignores the
-//! pragma.
+//! Shared memory used for spills is not available to blocks and to the L1 cache. A driver before CUDA 13 that compiles
+//! the PTX ignores the pragma.
 //!
 //! ## Related lints
 //! `register_spill`
@@ -54,7 +53,7 @@ pub(crate) static LINT: Lint = Lint {
     check: Check::Kernel(check),
 };
 
-/// What it must take away of the spills: less is not worth shared memory.
+/// Minimum reduction of the spills: less is not worth the shared memory.
 const WORTHWHILE: u64 = 10;
 
 fn check(cx: &LintContext<'_>) -> Option<Finding> {

@@ -1,14 +1,14 @@
-//! A function of the math library keeps a table in local memory for its slow path.
+//! A math library function needs an array in local memory for its slow path.
 //!
 //! ## Why it costs
-//! `sin`, `cos` and `tan` reduce large arguments with a loop over a small array: 40 bytes for `double`, 28 to 32
-//! for `float` (up to CUDA 13.0 nearly always, later rarely). The loop runs only for large arguments, but the
-//! frame and the code are there in any case.
+//! `sin`, `cos` and `tan` reduce large arguments with a loop over a small array: 40 bytes for `double`, 28 to 32 for
+//! `float` (up to CUDA 13.0 nearly always, later rarely). The loop executes for large arguments only, but the frame and
+//! the code are always there.
 //!
 //! ## What to do
 //! - Multiples of π: `sinpi`, `cospi`, `sincospi` need no reduction.
-//! - `float` where `double` is not needed; `__sinf`, `__cosf` or `-use_fast_math` where their accuracy will do.
-//!   For `double` the option changes nothing.
+//! - `float` where `double` is not needed; `__sinf`, `__cosf` or `-use_fast_math` where their accuracy suffices. For
+//!   `double` the option changes nothing.
 //!
 //! ## Example
 //! Before:
@@ -21,11 +21,11 @@
 //! ```
 //!
 //! ## Fix safety
-//! Other functions give other results in the last digits: the programmer must judge.
+//! Other functions give results that differ in the last digits: the programmer must judge.
 //!
 //! ## When it is wrong
-//! The frame alone costs nearly nothing where arguments are small: the slow path does not run. It matters where the frames of many
-//! kernels add to the memory that a context reserves.
+//! The frame alone costs nearly nothing if arguments are small, because the slow path does not execute. It matters if
+//! the frames of many kernels add to the memory that a context reserves.
 //!
 //! ## Related lints
 //! `unexplained_local_memory`

@@ -1,12 +1,12 @@
 //! Local memory that no other lint explains.
 //!
 //! ## Why it costs
-//! Local memory is global memory with a friendly name, whatever put the data there. This lint keeps the books:
-//! the bytes of all findings of a kernel add up to the stack frame that `ptxas` reports.
+//! Any local memory is global memory with a friendlier name. This lint completes the accounting: the bytes of all
+//! findings of a kernel add up to the stack frame that `ptxas` reports.
 //!
 //! ## What to do
-//! Look at the accesses that are named, if any: hand-written PTX and `volatile` variables may end up here. So does all
-//! local memory but spills of machine code that comes without its PTX: `nvcc -lineinfo` keeps that in it.
+//! Look at the listed accesses, if any: hand-written PTX and `volatile` variables may end up here. If machine code
+//! comes without its PTX, so does all its local memory except spills; `nvcc -lineinfo` keeps the PTX in it.
 //!
 //! ## Example
 //! Before:
@@ -20,10 +20,11 @@
 //! ```
 //!
 //! ## Fix safety
-//! There is no fix: the cause is not known.
+//! There is no fix, because the cause is unknown.
 //!
 //! ## When it is wrong
-//! It is never wrong about the bytes: ptxas reports them. What it lacks is the cause, which is a gap of this tool that is worth a report.
+//! The bytes are always right, because ptxas reports them. The missing cause is a gap of this tool, which is worth a
+//! report.
 //!
 //! ## Related lints
 //! `volatile_local`, `slow_path_math`

@@ -1,18 +1,18 @@
 //! A local variable is accessed as another type, through a cast of its address.
 //!
 //! ## Why it costs
-//! Registers hold values of the declared type. An element of another type at an index that is only known at run time
-//! has an address and no register, so the whole variable is in local memory: stored as one type, loaded as the other.
-//! It is also undefined behaviour, unless the other type is `char` or `std::byte`: the compiler may assume that a
-//! `float4` and a `__half` never share memory, and move loads before stores.
+//! A register holds a value of the declared type. An element of another type at a run-time index needs an address, so
+//! the whole variable is in local memory: stored as one type, loaded as the other. It is also undefined behaviour,
+//! unless the other type is `char` or `std::byte`. The compiler may assume that a `float4` and a `__half` never share
+//! memory, and move loads before stores.
 //!
 //! ## What to do
-//! - Select the component (`switch`, or an unrolled loop over all of them), then take the part out of it: shifts for
-//!   bytes, `__low2half` and `__high2half` for halves.
-//! - Load and store the vector as a vector, and unpack it into an array whose indices are constants.
-//! - Keep the elements in shared memory where the index must be free.
+//! - Select the component (`switch`, or an unrolled loop over all components), then extract the part: shifts for bytes,
+//!   `__low2half` and `__high2half` for halves.
+//! - Load and store the vector as a vector, and unpack it into an array with constant indices.
+//! - Keep the elements in shared memory if the index must be dynamic.
 //!
-//! A union in place of the cast keeps the index, and the variable in memory with it.
+//! A union instead of the cast keeps the dynamic index, and therefore the local memory.
 //!
 //! ## Example
 //! Before:
@@ -29,15 +29,15 @@
 //! ```
 //!
 //! ## Fix safety
-//! Where all that is read at run time are single parts of one vector or number, the component is selected and the part
-//! taken out of it with a shift. That gives what the cast gave, but is not what an undefined access must do. An index behind
-//! the last part, which was undefined, reads another part then. Shared memory in place of a kernel's own variable leaves the
-//! casts as they are, with what is undefined about them; see `dynamic_index`. All other ways out are advice: they change how
-//! the kernel computes.
+//! If all run-time reads are of single parts of one vector or number, the edit selects the component and extracts the
+//! part with a shift. The result is the one that the cast gave, although an undefined access need not give it. An index
+//! beyond the last part was undefined; it now reads another part. Moving a kernel's own variable to shared memory keeps
+//! the casts, which stay undefined; see `dynamic_index`. All other remedies are advice: they change how the kernel
+//! computes.
 //!
 //! ## When it is wrong
-//! Access through `char` or `std::byte` is defined; what remains there is the cost. Where the index is constant in the machine code,
-//! nothing is reported, though the cast is undefined behaviour all the same.
+//! Access through `char` or `std::byte` is defined; only the cost remains. An index that is constant in the machine
+//! code is not reported, although the cast is undefined behaviour all the same.
 //!
 //! ## Related lints
 //! `dynamic_index`, `address_escape`

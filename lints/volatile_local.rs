@@ -1,16 +1,16 @@
-//! A variable of a thread is `volatile`, so it must be in memory.
+//! A thread's variable is `volatile`, so it must be in memory.
 //!
 //! ## Why it costs
-//! Each use of a `volatile` variable is a load or a store that the compiler may neither leave out nor keep in a
-//! register: a `volatile` local variable lives in local memory, however small it is.
+//! The compiler may neither remove an access to a `volatile` variable nor keep the variable in a register. A `volatile`
+//! local variable is in local memory, however small it is.
 //!
 //! ## What to do
-//! - `float* volatile p` makes the pointer itself volatile. `volatile float* p`, a pointer to volatile data, is what is
-//!   usually meant; it costs no local memory.
-//! - `volatile` against reordering of floating-point operations: `__fadd_rn`, `__fmul_rn`, `__dadd_rn` and their like
-//!   are never merged or reassociated.
+//! - `float* volatile p` makes the pointer itself volatile. `volatile float* p`, a pointer to volatile data, is usually
+//!   meant; it costs no local memory.
+//! - `volatile` against reordering of floating-point operations: use `__fadd_rn`, `__fmul_rn`, `__dadd_rn` and similar
+//!   intrinsics, which are never fused or reassociated.
 //! - Delay loops: `__nanosleep`, or a loop over `clock64()`.
-//! - Elsewhere leave `volatile` out: no other thread can see the variable.
+//! - Otherwise remove `volatile`: no other thread can see the variable.
 //!
 //! ## Example
 //! Before:
@@ -25,12 +25,12 @@
 //! ```
 //!
 //! ## Fix safety
-//! Without `volatile` the compiler may merge, reorder and drop operations, which can change the last digits of a
+//! Without `volatile` the compiler may fuse, reorder and remove operations, which can change the last digits of a
 //! result: the programmer must judge.
 //!
 //! ## When it is wrong
-//! A delay loop or a debugger may want the variable in memory. In hand-written PTX (`ld.volatile.local`) there is no declaration to
-//! change: the access itself is meant.
+//! A delay loop or a debugger may need the variable in memory. Hand-written PTX (`ld.volatile.local`) has no
+//! declaration to change; change the access itself.
 //!
 //! ## Related lints
 //! `address_escape`, `unexplained_local_memory`
@@ -64,7 +64,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     Some(finding.help(advice(object.variable.as_ref())).suggest(drop_volatile(object)))
 }
 
-/// The declaration without `volatile`.
+/// Removes `volatile` from the declaration.
 fn drop_volatile(object: &StackObject) -> Option<Suggestion> {
     let variable = object.variable.as_ref()?;
     let is_own = matches!(variable.volatility, Some(Volatility::Value | Volatility::Pointer));
@@ -103,7 +103,7 @@ fn advice(variable: Option<&Variable>) -> String {
     }
 }
 
-/// `volatile float* p` in place of `float* volatile p`.
+/// The type that was probably meant: `volatile float* p` for `float* volatile p`.
 fn meant(variable: &Variable) -> String {
     let text = &variable.type_text;
     let pointed = text.rsplit_once('*').map_or(text.as_str(), |(pointed, _)| pointed).trim();

@@ -9,15 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use cargo_lmem::check::{CheckError, Outcome, Surroundings, check_in};
 use cargo_lmem::cli::{
-    CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, MessageFormat, RunArgs,
+    CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, InitArgs, MessageFormat, RunArgs,
 };
-use cargo_lmem::{cache, cli, compile, fix, report, run, with_check};
+use cargo_lmem::init::{Fate, InitError};
+use cargo_lmem::{cache, cli, compile, fix, in_force, init, lsp, report, run, with_check};
 use cuda_toolkit::ToolkitError;
 use lmem_base::diagnostic::Severity;
+use lmem_base::source::display_path;
 use lmem_base::{files, say};
 use lmem_project::build_flags;
 
@@ -56,6 +58,13 @@ fn main() -> ExitCode {
         Some(Command::Toolkit(arguments)) => cuda_toolkit::command::run(&arguments.command, None, &cancel)
             .map_or_else(|error| toolkit_error(&error), |()| Exit::Clean),
         Some(Command::Cache(arguments)) => run_cache(&arguments),
+        Some(Command::Config(arguments)) => show_config(&arguments),
+        Some(Command::Lsp(arguments)) => {
+            lsp::serve(&arguments, &cancel).map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)
+        }
+        Some(Command::Init(arguments)) => initialize(&arguments),
+        Some(Command::Completions { shell }) => write_text(&mut std::io::stdout().lock(), &cli::completions(shell)),
+        Some(Command::Man { folder }) => write_manual(folder.as_deref()),
         Some(Command::NvrtcWorker | Command::NvccStandIn { .. }) => Exit::Clean,
     })
 }
@@ -212,6 +221,7 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
             },
             width: report::DEFAULT_WIDTH,
             full: arguments.verbose > 0,
+            limit: (is_terminal && arguments.verbose == 0).then_some(report::TERMINAL_LIMIT),
         };
         let mut text = Vec::new();
         match arguments.diff {
@@ -245,15 +255,85 @@ fn package_info(package: &lmem_project::discover::Package) -> Option<report::Pac
 
 fn explain(arguments: &ExplainArgs) -> Exit {
     match cargo_lmem::explain::explain(arguments.lint.as_deref()) {
-        Ok(text) => write_text(&mut anstream::stdout().lock(), &text),
+        Ok(text) => write_text(&mut anstream::stdout().lock(), text.as_bytes()),
         Err(error) => with_hints(&error, Exit::Usage, &["`cargo lmem explain` lists all of them".to_string()]),
     }
 }
 
-fn write_text(out: &mut dyn Write, text: &str) -> Exit {
+fn write_text(out: &mut dyn Write, text: &[u8]) -> Exit {
     // A reader that has seen enough is no error.
-    drop(out.write_all(text.as_bytes()));
+    drop(out.write_all(text));
     Exit::Clean
+}
+
+/// The matches of the same command line know where each value comes from.
+fn show_config(arguments: &CheckArgs) -> Exit {
+    let matches = Cargo::command().try_get_matches_from(cli::normalized(std::env::args_os()));
+    let matches =
+        matches.ok().and_then(|mut all| all.remove_subcommand()?.1.remove_subcommand()).map(|(_, below)| below);
+    let Some(matches) = matches else { return Exit::Usage };
+    let folder = match std::env::current_dir() {
+        Ok(folder) => folder,
+        Err(error) => return complain(&CheckError::Folder(error), Exit::Usage),
+    };
+    let everything = match in_force::everything(arguments, &matches, &folder) {
+        Ok(everything) => everything,
+        Err(error) => return check_error(&error),
+    };
+    let text = match arguments.message_format {
+        MessageFormat::Json => in_force::json(&everything),
+        _ => Ok(in_force::human(&everything)),
+    };
+    match text {
+        Ok(text) => write_text(&mut anstream::stdout().lock(), text.as_bytes()),
+        Err(error) => complain(&error, Exit::Usage),
+    }
+}
+
+fn initialize(arguments: &InitArgs) -> Exit {
+    match std::env::current_dir().map_err(InitError::Folder).and_then(|folder| initialize_in(arguments, &folder)) {
+        Ok(exit) => exit,
+        Err(error) => complain(&error, Exit::Usage),
+    }
+}
+
+fn initialize_in(arguments: &InitArgs, folder: &Path) -> Result<Exit, InitError> {
+    let mut exit = Exit::Clean;
+    for planned in init::plan(arguments, folder)? {
+        let shown = display_path(&planned.path, folder);
+        if arguments.dry_run {
+            write_text(&mut anstream::stdout().lock(), format!("--- {shown}\n{}\n", planned.text).as_bytes());
+            continue;
+        }
+        let mut may_replace = |path: &Path| arguments.force || init::ask(path);
+        match init::write(&planned, &mut may_replace)? {
+            Fate::Same => say::line(&format!("`{shown}` is there already")),
+            Fate::Written if planned.next.is_empty() => say::line(&format!("wrote `{shown}`")),
+            Fate::Written => say::line(&format!("wrote `{shown}`: {}", planned.next)),
+            Fate::Kept => {
+                exit = Exit::Usage;
+                say::line(&format!("error: `{shown}` is there with other contents, and stays as it is"));
+                if !planned.merge.is_empty() {
+                    say::line(&format!("hint: {}", planned.merge));
+                }
+                say::line("hint: `--dry-run` prints what would be written, `--force` replaces the file");
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn write_manual(folder: Option<&Path>) -> Exit {
+    let pages = match cli::manual() {
+        Ok(pages) => pages,
+        Err(error) => return complain(&error, Exit::Usage),
+    };
+    let Some(folder) = folder else {
+        return pages.first().map_or(Exit::Clean, |(_, page)| write_text(&mut std::io::stdout().lock(), page));
+    };
+    let written = fs_err::create_dir_all(folder)
+        .and_then(|()| pages.iter().try_for_each(|(name, page)| files::write_output(&folder.join(name), page)));
+    written.map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)
 }
 
 fn run_cache(arguments: &CacheArgs) -> Exit {
@@ -267,12 +347,13 @@ fn run_cache(arguments: &CacheArgs) -> Exit {
             let (entries, bytes) = cache::usage(&folder);
             let limit = cache::limit() >> 20;
             let text = format!("{}\n{entries} entries, {:.1} of {limit} MiB\n", folder.display(), mib(bytes));
-            write_text(&mut anstream::stdout().lock(), &text)
+            write_text(&mut anstream::stdout().lock(), text.as_bytes())
         }
         CacheCommand::Prune { max_size } => {
             let limit = max_size.map_or_else(cache::limit, |mib| mib.saturating_mul(1 << 20));
             let (entries, bytes) = cache::prune(&folder, limit);
-            write_text(&mut anstream::stdout().lock(), &format!("removed {entries} entries, {:.1} MiB\n", mib(bytes)))
+            let text = format!("removed {entries} entries, {:.1} MiB\n", mib(bytes));
+            write_text(&mut anstream::stdout().lock(), text.as_bytes())
         }
         CacheCommand::Clear => {
             // What builds were seen to do, and texts of programs, are found out again as compilations are.

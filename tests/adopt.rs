@@ -1,7 +1,8 @@
-//! An old project adopts the tool: a baseline, a regression that is seen in every format, its mend, a tighter baseline. With a real
-//! toolkit: `LMEM_LIVE=1 cargo test --test adopt`.
+//! An old project adopts the tool: a baseline, a regression that is seen in every format and refused by every hook, its mend, a
+//! tighter baseline. With a real toolkit: `LMEM_LIVE=1 cargo test --test adopt`; `.ci/consumers` has each file read by the program
+//! that it is for, too.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -27,8 +28,16 @@ const NEW: &str = "__global__ void new_one(const int* in, float* out, int n) {
 fn main() {
     let arguments = Arguments::from_args();
     let is_live = std::env::var_os("LMEM_LIVE").is_some();
-    let trial = Trial::test("an_old_project_only_gets_better", story).with_ignored_flag(!is_live);
-    libtest_mimic::run(&arguments, vec![trial]).exit();
+    let has_consumers = std::env::var_os("LMEM_CONSUMERS").is_some();
+    let trials = vec![
+        Trial::test("an_old_project_only_gets_better", story).with_ignored_flag(!is_live),
+        Trial::test("a_hook_of_git_refuses_a_regression", git_hook).with_ignored_flag(!is_live),
+        Trial::test("reports_are_read_by_their_consumers", reports).with_ignored_flag(!is_live || !has_consumers),
+        Trial::test("files_of_init_are_read_by_their_consumers", files).with_ignored_flag(!has_consumers),
+        Trial::test("pre_commit_installs_a_wheel_and_refuses", pre_commit)
+            .with_ignored_flag(!is_live || !has_consumers),
+    ];
+    libtest_mimic::run(&arguments, trials).exit();
 }
 
 struct Project(tempfile::TempDir);
@@ -114,4 +123,149 @@ fn story() -> Result<(), Failed> {
     holds(String::from_utf8_lossy(&output.stderr).contains("1 gone"), "what is gone is said")?;
     project.lmem(&["--write-baseline"], 0)?;
     holds(project.read("lmem-baseline.json")?.lines().count() == 1, "nothing is known any more")
+}
+
+/// A loop that an edit unrolls, with the same results.
+const MENDABLE: &str = "__global__ void smooth(const float* in, float* out) {
+  float part[8];
+  for (int t = 0; t < 8; ++t) part[t] = in[t * 32 + threadIdx.x];
+  float sum = 0;
+  #pragma unroll 1
+  for (int t = 0; t < 8; ++t) sum += part[t] * part[7 - t];
+  out[threadIdx.x] = sum;
+}
+";
+
+impl Project {
+    /// A project without Cargo in a repository of its own, with an old finding that its baseline knows.
+    fn with_baseline() -> Result<Self, Failed> {
+        let project = Self(tempfile::tempdir()?);
+        fs_err::write(project.path("lmem.toml"), "arch = [\"sm_90\"]\nbaseline = \"lmem-baseline.json\"\n")?;
+        fs_err::write(project.path("a.cu"), OLD)?;
+        project.lmem(&["--write-baseline"], 0)?;
+        project.git(&["init", "--quiet"])?;
+        project.git(&["config", "user.name", "nobody"])?;
+        project.git(&["config", "user.email", "nobody@localhost"])?;
+        project.git(&["add", "--all"])?;
+        project.git(&["commit", "--quiet", "--message", "old"])?;
+        Ok(project)
+    }
+
+    fn git(&self, arguments: &[&str]) -> Result<(), Failed> {
+        self.run(Command::new("git").args(arguments), true).map(drop)
+    }
+
+    /// Runs a program in the project, with ours on `PATH`, and checks whether it succeeds.
+    fn run(&self, command: &mut Command, succeeds: bool) -> Result<String, Failed> {
+        let own = Path::new(env!("CARGO_BIN_EXE_cargo-lmem")).parent().map(Path::to_path_buf);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path)))?;
+        let output = command.current_dir(self.0.path()).env("PATH", path).output()?;
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        match output.status.success() == succeeds {
+            true => Ok(said),
+            false => Err(format!("{command:?}: {}\n{said}", output.status).into()),
+        }
+    }
+
+    /// A program of those that `.ci/consumers` installs.
+    fn consumer(&self, name: &str, arguments: &[&str], succeeds: bool) -> Result<String, Failed> {
+        let folder = PathBuf::from(std::env::var_os("LMEM_CONSUMERS").unwrap_or_default());
+        let (wheels, home) = (folder.join("wheels"), folder.join("pre-commit"));
+        let mut command = Command::new(folder.join("bin").join(name));
+        command.args(arguments).env("PIP_FIND_LINKS", wheels).env("PRE_COMMIT_HOME", home);
+        self.run(&mut command, succeeds)
+    }
+
+    fn validate(&self, arguments: &[&str]) -> Result<(), Failed> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/validate.py");
+        let arguments: Vec<&str> = script.to_str().into_iter().chain(arguments.iter().copied()).collect();
+        self.consumer("python", &arguments, true).map(drop)
+    }
+}
+
+fn git_hook() -> Result<(), Failed> {
+    let project = Project::with_baseline()?;
+    let hook = project.run(Command::new("cargo-lmem").args(["init", "--git-hook"]), true)?;
+    holds(hook.contains("wrote `.git/hooks/pre-commit`"), &hook)?;
+    // What has nothing to do with kernels is not checked, and what is known is no reason to refuse.
+    fs_err::write(project.path("notes.md"), "notes\n")?;
+    fs_err::write(project.path("a.cu"), format!("// A comment.\n{OLD}"))?;
+    project.git(&["add", "--all"])?;
+    project.git(&["commit", "--quiet", "--message", "a comment"])?;
+    fs_err::write(project.path("a.cu"), format!("{OLD}{MENDABLE}"))?;
+    let refused = project.run(Command::new("git").args(["commit", "--all", "--message", "regression"]), false)?;
+    holds(refused.contains("`part`"), &refused)?;
+    // Mended by what was proven; the tree has changes, which `--fix` must be told to mix with.
+    project.run(Command::new("cargo-lmem").args(["lmem", "--fix", "--allow-dirty"]), true)?;
+    holds(project.read("a.cu")? != format!("{OLD}{MENDABLE}"), "the file is mended")?;
+    project.git(&["commit", "--quiet", "--all", "--message", "mended"])?;
+    // One that is meant to stay has a reason.
+    let reasoned =
+        NEW.replacen("  float bins", "  // lmem: allow(dynamic_index, reason = \"a cold path\")\n  float bins", 1);
+    fs_err::write(project.path("b.cu"), reasoned)?;
+    project.git(&["add", "--all"])?;
+    project.git(&["commit", "--quiet", "--message", "with a reason"])
+}
+
+fn reports() -> Result<(), Failed> {
+    let project = Project::with_baseline()?;
+    fs_err::write(project.path("a.cu"), format!("{OLD}{MENDABLE}"))?;
+    fs_err::write(project.path("b.cu"), NEW)?;
+    let outputs = ["sarif=r.sarif", "gitlab=r.json", "junit=r.xml", "markdown=r.md", "short=r.txt", "github=r.github"];
+    let outputs = outputs.iter().flat_map(|output| ["--output", output]);
+    let arguments: Vec<&str> = ["lmem"].into_iter().chain(outputs).collect();
+    project.run(Command::new("cargo-lmem").args(&arguments), false)?;
+    let schema = std::env::var("LMEM_SARIF_SCHEMA")?;
+    project.validate(&["sarif", "r.sarif", &schema])?;
+    holds(project.read("r.sarif")?.contains("insertedContent"), "SARIF has the edit")?;
+    project.validate(&["gitlab", "r.json"])?;
+    project.validate(&["junit", "r.xml"])?;
+    project.validate(&["github", "r.github"])?;
+    project.run(Command::new("cargo-lmem").args(["init", "--vscode"]), true)?;
+    project.validate(&["matcher", ".vscode/tasks.json", "r.txt"])
+}
+
+fn files() -> Result<(), Failed> {
+    for manifest in ["lmem.toml", "Cargo.toml"] {
+        let project = Project(tempfile::tempdir()?);
+        fs_err::create_dir(project.path(".git"))?;
+        fs_err::write(project.path(manifest), "")?;
+        let arguments = ["init", "--github", "--gitlab", "--pre-commit"];
+        project.run(Command::new("cargo-lmem").args(arguments), true)?;
+        let workflow = ".github/workflows/lmem.yml";
+        project.consumer("check-jsonschema", &["--builtin-schema", "vendor.github-workflows", workflow], true)?;
+        let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/zizmor.yml").display().to_string();
+        project.consumer("zizmor", &["--offline", "--no-progress", "--config", &rules, workflow], true)?;
+        let gitlab = ["--builtin-schema", "vendor.gitlab-ci", "--data-transform", "gitlab-ci", ".gitlab/lmem.yml"];
+        project.consumer("check-jsonschema", &gitlab, true)?;
+        project.consumer("pre-commit", &["validate-config", ".pre-commit-config.yaml"], true)?;
+    }
+    Ok(())
+}
+
+fn pre_commit() -> Result<(), Failed> {
+    let project = Project::with_baseline()?;
+    let (repository, version) = (env!("CARGO_MANIFEST_DIR"), Command::new("git").args(["rev-parse", "HEAD"]).output()?);
+    let version = String::from_utf8(version.stdout)?;
+    let of_repository =
+        format!("repos:\n  - repo: {repository}\n    rev: {}\n    hooks:\n      - id: cargo-lmem\n", version.trim());
+    // The hook of this repository, and the one that `init` writes, which needs no address.
+    for config in [Some(of_repository), None] {
+        match config {
+            Some(config) => fs_err::write(project.path(".pre-commit-config.yaml"), config)?,
+            None => {
+                let arguments = ["init", "--pre-commit", "--force"];
+                project.run(Command::new("cargo-lmem").args(arguments), true)?;
+            }
+        }
+        fs_err::write(project.path("a.cu"), format!("// Known before.\n{OLD}"))?;
+        project.git(&["add", "--all"])?;
+        project.consumer("pre-commit", &["run"], true)?;
+        fs_err::write(project.path("a.cu"), format!("{OLD}{NEW}"))?;
+        project.git(&["add", "--all"])?;
+        let refused = project.consumer("pre-commit", &["run"], false)?;
+        holds(refused.contains("`bins`") && !refused.contains("`part`"), &refused)?;
+    }
+    Ok(())
 }

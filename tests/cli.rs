@@ -71,7 +71,24 @@ fn help_names_the_commands_and_exit_codes() {
 #[test]
 fn the_version_is_told() {
     let version = stdout(&Place::new().lmem(&["--version"]).assert().success());
-    assert_eq!(version.trim(), concat!("cargo-lmem ", env!("CARGO_PKG_VERSION")));
+    let lines: Vec<&str> = version.lines().collect();
+    assert!(lines[0].starts_with(concat!("cargo-lmem ", env!("CARGO_PKG_VERSION"))), "{version}");
+    assert!(lines[1].starts_with("rule set "), "{version}");
+    // The commit stands in brackets, where the sources know it.
+    let short = stdout(&Place::new().lmem(&["-V"]).assert().success());
+    let commit = short.split(" (").nth(1).map(|rest| rest.trim().trim_end_matches(')').to_string());
+    let is_hash = |text: &String| text.len() >= 10 && text.chars().all(|letter| letter.is_ascii_hexdigit());
+    assert!(short.lines().count() == 1 && commit.as_ref().is_none_or(is_hash), "{short}");
+}
+
+#[test]
+fn manual_pages_are_written() {
+    let place = Place::new();
+    assert!(stdout(&place.lmem(&["man"]).assert().success()).contains("cargo\\-lmem"));
+    place.lmem(&["man", "pages"]).assert().success();
+    let page = fs_err::read_to_string(place.path("demo/pages/cargo-lmem-check.1")).unwrap();
+    assert!(page.contains("cargo lmem check"), "{page}");
+    assert!(stdout(&place.lmem(&["completions", "bash"]).assert().success()).contains("complete -F"));
 }
 
 #[test]
@@ -266,4 +283,64 @@ fn the_cache_is_shown_and_cleared() {
     place.lmem(&["cache", "clear"]).assert().success();
     let pruned = stdout(&place.lmem(&["cache", "prune", "--max-size", "1"]).assert().success());
     assert!(pruned.starts_with("removed 0 entries"), "{pruned}");
+}
+
+#[test]
+fn settings_are_told_with_where_they_come_from() {
+    let manifest = format!(
+        "{MANIFEST}\n[workspace.metadata.lmem]\narch = [\"sm_80\"]\ntoolkit = \"13.5\"\n\n\
+         [package.metadata.lmem]\narch = [\"sm_90\"]\nlints = {{ register-spill = \"deny\" }}\n"
+    );
+    let place = Place::new().write("demo/Cargo.toml", &manifest);
+    let arguments = ["config", "--toolkit", "13.3", "-A", "dynamic_index", "--message-format", "json"];
+    let assert = place.lmem(&arguments).env("CARGO_LMEM_MEMORY", "4096").assert().success();
+    let told: serde_json::Value = serde_json::from_str(&stdout(&assert)).unwrap();
+    let find = |list: &serde_json::Value, key: &str| {
+        let found: Vec<_> = list.as_array().unwrap().iter().filter(|entry| entry["key"] == key).cloned().collect();
+        assert_eq!(found.len(), 1, "{key}: {list}");
+        (found[0]["value"].as_str().unwrap().to_string(), found[0]["origin"].clone())
+    };
+    let (settings, options) = (&told["parts"][0]["settings"], &told["options"]);
+    let file = |line: usize| serde_json::json!({ "kind": "file", "file": "Cargo.toml", "line": line });
+    assert_eq!(find(settings, "arch"), ("[\"sm_90\"]".to_string(), file(13)));
+    let option = |text: &str| serde_json::json!({ "kind": "command-line", "option": text });
+    assert_eq!(find(settings, "toolkit"), ("13.3".to_string(), option("--toolkit")));
+    assert_eq!(find(settings, "lints.register_spill"), ("deny".to_string(), file(14)));
+    assert_eq!(find(settings, "lints.dynamic_index"), ("allow".to_string(), option("--allow dynamic_index")));
+    assert_eq!(find(settings, "lints.recursive_call").1["kind"], "default");
+    assert_eq!(find(settings, "exclude").1["kind"], "default");
+    let variable = serde_json::json!({ "kind": "environment", "variable": "CARGO_LMEM_MEMORY" });
+    assert_eq!(find(options, "memory"), ("4096".to_string(), variable));
+    assert_eq!(find(options, "timeout"), ("600".to_string(), serde_json::json!({ "kind": "default" })));
+    assert_eq!(find(options, "cache folder").1["variable"], "CARGO_LMEM_CACHE_DIR");
+
+    let human = stdout(&place.lmem(&["config"]).assert().success());
+    for part in [
+        "package demo",
+        "  arch ",
+        "Cargo.toml:13",
+        "$CARGO_LMEM_CACHE_DIR",
+        "lints and remarks have their default level",
+    ] {
+        assert!(human.contains(part), "`{part}` is not in:\n{human}");
+    }
+    expect(place.lmem(&["config", "-D", "dynamic_indx"]).assert(), 2, &["there is no lint `dynamic_indx`"]);
+}
+
+#[test]
+fn files_for_others_are_written_once() {
+    let place = Place::new();
+    let arguments = ["init", "--github", "--gitlab", "--pre-commit", "--rust-analyzer", "--vscode"];
+    let dry = stdout(&place.lmem(&[&arguments[..], &["--dry-run"]].concat()).assert().success());
+    assert!(dry.contains("--- .github/workflows/lmem.yml") && !place.path("demo/.github").exists(), "{dry}");
+    expect(place.lmem(&arguments).assert(), 0, &["wrote `.gitlab-ci.yml`", "`pre-commit install`"]);
+    let tasks = fs_err::read_to_string(place.path("demo/.vscode/tasks.json")).unwrap();
+    let tasks: serde_json::Value = serde_json::from_str(&tasks).unwrap();
+    assert_eq!(tasks["tasks"][0]["args"][1], "--workspace");
+    expect(place.lmem(&arguments).assert(), 0, &["`.gitlab-ci.yml` is there already"]);
+    let place = place.write("demo/.gitlab-ci.yml", "build: {}\n");
+    expect(place.lmem(&["init", "--gitlab"]).assert(), 2, &["stays as it is", "hint: add to its `include`", "--force"]);
+    assert_eq!(fs_err::read_to_string(place.path("demo/.gitlab-ci.yml")).unwrap(), "build: {}\n");
+    expect(place.lmem(&["init", "--gitlab", "--force"]).assert(), 0, &["wrote `.gitlab-ci.yml`"]);
+    expect(place.lmem(&["init"]).assert(), 2, &["--github"]);
 }

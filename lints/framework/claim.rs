@@ -1,4 +1,4 @@
-//! A finding with the lint that made it, and the diagnostic that becomes of it.
+//! A lint's finding, and its conversion to a diagnostic.
 
 use lmem_base::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Location, Severity};
 use lmem_frame::{CallAreaKind, KernelFrame, StackObject, StackObjectKind};
@@ -8,16 +8,16 @@ use super::finding::Finding;
 use super::levels::Levels;
 use super::lint::Lint;
 
-/// A finding with the lint that made it, before it is merged with others.
+/// A finding and its lint, before it is merged with others.
 pub struct Claim {
     pub lint: &'static Lint,
     pub finding: Finding,
     pub bytes: u64,
-    /// It costs next to nothing: a few bytes, and no loop around any access.
+    /// Whether the cost is negligible: a few bytes, and no access in a loop.
     pub is_minor: bool,
 }
 
-/// A frame of this many bytes is one or two registers, stored and loaded once.
+/// Size of a negligible frame: one or two registers, stored and loaded once.
 const MINOR_BYTES: u64 = 8;
 
 pub fn is_minor(object: &StackObject) -> bool {
@@ -25,18 +25,18 @@ pub fn is_minor(object: &StackObject) -> bool {
     let is_in_loop = match &object.kind {
         StackObjectKind::Spills(spills) => spills.loop_depth > 0,
         StackObjectKind::Variable => deepest > 0,
-        // What is not known is not called harmless; nor is a function that may be called anywhere.
+        // An unknown cause is not called harmless; neither is a routine that may be called anywhere.
         StackObjectKind::Call(area) if matches!(area.kind, CallAreaKind::RuntimeRoutine { .. }) => false,
         StackObjectKind::Unknown
         | StackObjectKind::Call(_)
         | StackObjectKind::Allocation(_)
         | StackObjectKind::Recursion(_) => true,
     };
-    // A function that is given the address may be called in a loop.
+    // A callee that gets the address may be called in a loop.
     !is_in_loop && object.escapes().is_empty() && object.bytes <= MINOR_BYTES
 }
 
-/// What a diagnostic says beside the finding.
+/// Facts for a diagnostic beyond the finding.
 #[derive(Clone, Copy)]
 pub struct Circumstances<'a> {
     pub unit: &'a TranslationUnit,
@@ -47,13 +47,13 @@ pub struct Circumstances<'a> {
 }
 
 impl Claim {
-    /// The claim as a diagnostic; `None` where the lint is allowed.
+    /// Converts the claim to a diagnostic; `None` if the lint is allowed.
     pub fn into_diagnostic(self, levels: &Levels, about: &Circumstances<'_>) -> Option<Diagnostic> {
         let severity = levels.severity(self.lint, self.is_minor)?;
         Some(Diagnostic { severity, ..self.into_loudest(about) })
     }
 
-    /// The claim as a diagnostic that has no level yet.
+    /// Converts the claim to a diagnostic of the highest severity, before levels apply.
     pub fn into_loudest(self, about: &Circumstances<'_>) -> Diagnostic {
         let finding = self.finding;
         let traffic = (finding.loads, finding.stores);

@@ -1,4 +1,4 @@
-//! A lint's answer, and the words that lints share.
+//! A lint's finding, and wording shared by lints.
 
 use lmem_base::diagnostic::{Label, Suggestion, Uniformity};
 use lmem_base::source::Span;
@@ -7,10 +7,10 @@ use lmem_frame::{Access, Address, StackObject};
 use nv_code::AccessKind;
 use nv_code::dataflow::Provenance;
 
-/// Levels of inlining that a note names; deeper ones are the inside of a library.
+/// Number of inlined frames to name in a note; deeper ones are inside a library.
 const SHOWN_LEVELS: usize = 4;
 
-/// A lint's answer: what is, where, why, and what to do.
+/// A lint's answer: headline, labels, notes, help and suggestions.
 #[derive(Debug, Clone, Default)]
 pub struct Finding {
     pub message: String,
@@ -25,13 +25,13 @@ pub struct Finding {
     pub loop_depth: u32,
     pub loads: u64,
     pub stores: u64,
-    /// Bytes of the variable alone, which the label of its declaration speaks of.
+    /// Size of the variable alone, for the label of its declaration.
     pub size: Option<u64>,
-    /// What findings with one cause share; people read them as one.
+    /// Key of findings with the same cause, which people read as one diagnostic.
     pub cause: Option<String>,
-    /// What is in local memory, and why, where the message says that and nothing else.
+    /// The parts of the headline, if it has no others: the object in local memory, and the reason.
     pub subject: Option<(String, String)>,
-    /// Labels or notes quote figures that other architectures may not have.
+    /// Labels or notes quote figures that may not hold on other architectures.
     pub quotes_figures: bool,
 }
 
@@ -40,7 +40,7 @@ impl Finding {
         Self { message: message.into(), ..Self::default() }
     }
 
-    /// The place that the finding is filed under; the first one given stays.
+    /// Sets the primary label; the first one that is set stays.
     pub fn primary(mut self, span: Option<&Span>, text: impl Into<String>) -> Self {
         if let Some(span) = span.filter(|_| self.primary.is_none()) {
             self.primary = Some(Label { span: span.clone(), text: text.into() });
@@ -50,12 +50,12 @@ impl Finding {
 
     pub fn label(mut self, span: Option<&Span>, text: impl Into<String>) -> Self {
         let label = span.map(|span| Label { span: span.clone(), text: text.into() });
-        // What the place of the finding says already is not said again.
+        // The primary label is not repeated.
         self.labels.extend(label.filter(|label| self.primary.as_ref() != Some(label) && !self.labels.contains(label)));
         self
     }
 
-    /// Labels the index of the guilty access, else all of it; it is the place of the finding where no declaration is known.
+    /// Labels the index of the guilty access, else the whole access. This label is primary if no declaration is known.
     pub fn access(self, object: &StackObject, access: &Access, text: impl Into<String>) -> Self {
         let finding = match self.primary {
             Some(_) => self.label(access.index.as_ref().or(access.span.as_ref()), text),
@@ -83,14 +83,14 @@ impl Finding {
         self
     }
 
-    /// Offers edits; those that a recompilation shows not to help are dropped later.
+    /// Offers a suggestion; a recompilation later drops it if it does not help.
     pub fn suggest(mut self, suggestion: Option<Suggestion>) -> Self {
         self.suggestions.extend(suggestion.filter(|suggestion| !suggestion.edits.is_empty()));
         self
     }
 }
 
-/// The start that findings on an array or variable share: the figures, and the declaration as the place.
+/// Starts a finding on a variable: the figures, and the declaration as primary label.
 pub fn object_finding(object: &StackObject, guilty: Option<&Access>, message: String) -> Finding {
     let mut finding = Finding::new(message);
     finding.loads = object.count(AccessKind::Load);
@@ -115,7 +115,7 @@ pub fn object_finding(object: &StackObject, guilty: Option<&Access>, message: St
     finding
 }
 
-/// The same with the headline that most of them have: what is in local memory, and why.
+/// Starts a finding with the usual headline: the object in local memory, and the reason.
 pub fn in_local_memory(object: &StackObject, guilty: Option<&Access>, reason: &str) -> Finding {
     let subject = describe(object);
     let mut finding = object_finding(object, guilty, format!("{subject} is in local memory: {reason}"));
@@ -123,7 +123,7 @@ pub fn in_local_memory(object: &StackObject, guilty: Option<&Access>, reason: &s
     finding
 }
 
-/// ```window` (`float[32]`, 128 B)``, or what can be said without a name.
+/// ```window` (`float[32]`, 128 B)``, or a description without a name.
 pub fn describe(object: &StackObject) -> String {
     match &object.variable {
         Some(variable) => {
@@ -135,10 +135,10 @@ pub fn describe(object: &StackObject) -> String {
     }
 }
 
-/// Characters of a type in a headline.
+/// Maximum length of a type in a headline, in characters.
 const MAX_TYPE: usize = 24;
 
-/// A type that a headline has room for: what templates add is in the source, and in JSON.
+/// A type shortened for a headline: template arguments are in the source, and in JSON.
 fn short_type(text: &str) -> String {
     match text.char_indices().nth(MAX_TYPE) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -146,7 +146,7 @@ fn short_type(text: &str) -> String {
     }
 }
 
-/// A label with the loop around an access, as far as there is room: `divergent, loaded from memory (loop at line 9)`.
+/// A label with the loop around an access, if there is room: `divergent, loaded from memory (loop at line 9)`.
 pub fn in_loop(text: &str, object: &StackObject, access: &Access) -> String {
     let place = object.source_loop(access).map(|found| line_of(&found.span, access.span.as_ref()));
     let around = match (access.loop_depth, place) {
@@ -160,7 +160,7 @@ pub fn in_loop(text: &str, object: &StackObject, access: &Access) -> String {
     labels.into_iter().find(|label| label.chars().count() <= MAX_LABEL).unwrap_or_else(|| text.to_string())
 }
 
-/// `line 20`, or `scan.cuh:20` where that is another file than the one that is spoken of.
+/// `line 20`, or `scan.cuh:20` if it is in another file than `near`.
 pub fn line_of(span: &Span, near: Option<&Span>) -> String {
     match near.filter(|near| near.file.path == span.file.path) {
         Some(_) => format!("line {}", span.start_line()),
@@ -168,7 +168,7 @@ pub fn line_of(span: &Span, near: Option<&Span>) -> String {
     }
 }
 
-/// What an index is made of, and whether the threads of a warp agree on it: `divergent, loaded from memory`.
+/// The provenance and uniformity of an index: `divergent, loaded from memory`.
 pub fn origin(sources: &Provenance) -> String {
     let parts = [
         (sources.loaded, "memory"),
@@ -185,7 +185,7 @@ pub fn origin(sources: &Provenance) -> String {
         ["memory"] => "loaded from memory".to_string(),
         [only] => format!("from {only}"),
         [first, second] => format!("from {first} and {second}"),
-        // Two tell enough, and a label has room for no more.
+        // Two origins tell enough, and a label has no room for more.
         [first, second, ..] => format!("from {first}, {second}, …"),
     };
     match sources.uniformity() {

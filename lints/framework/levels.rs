@@ -1,4 +1,4 @@
-//! Which lints and remarks are heard, and how loud.
+//! Levels of lints and remarks, and the resulting severity.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use lmem_base::level::Level;
 use super::lint::Lint;
 use super::remark::Remark;
 
-/// Lint levels as command line, configuration and defaults make them.
+/// Lint levels from the command line, the configuration, and defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Levels {
     levels: BTreeMap<String, Level>,
-    /// `warnings`: what all lints that warn are raised or lowered to.
+    /// The level of `warnings`, which replaces `warn` in all lints.
     warnings: Option<Level>,
 }
 
 impl Levels {
-    /// Sets a level; `warnings` speaks of all lints that warn. A forbidden lint stays forbidden.
+    /// Sets a level; `warnings` means all lints at `warn`. A forbidden lint stays forbidden.
     pub fn set(&mut self, lint: &str, level: Level) {
         if lint == "warnings" {
             self.warnings = Some(level);
@@ -33,7 +33,7 @@ impl Levels {
         }
     }
 
-    /// How loud a remark is; `None` where it is allowed. A note gets louder only where somebody names it.
+    /// Severity of a remark; `None` if it is allowed. A note becomes louder only if the remark is named.
     pub fn remark_severity(&self, remark: &Remark) -> Option<Severity> {
         let own = match (self.levels.get(remark.name), remark.severity) {
             (_, Severity::Error) => return Some(Severity::Error),
@@ -50,13 +50,13 @@ impl Levels {
         }
     }
 
-    /// The level without what is said of all warnings.
+    /// The level without `warnings`.
     fn own_level(&self, lint: &Lint) -> Level {
         self.levels.get(lint.name).copied().unwrap_or(lint.level)
     }
 
-    /// How loud a finding is; `None` where its lint is allowed. A minor one that would only be a warning is a note, also
-    /// where warnings are errors.
+    /// Severity of a finding; `None` if its lint is allowed. A minor finding at `warn` is a note, even if warnings are
+    /// errors.
     pub fn severity(&self, lint: &Lint, is_minor: bool) -> Option<Severity> {
         match (self.level(lint), self.own_level(lint)) {
             (Level::Allow, _) => None,

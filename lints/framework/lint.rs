@@ -1,4 +1,4 @@
-//! What a lint is, and what it may know.
+//! Lints, and the facts available to them.
 
 use std::cell::OnceCell;
 
@@ -12,56 +12,56 @@ use nv_code::{PtxFunction, PtxModule, UnitFacts};
 
 use super::finding::Finding;
 
-/// A cause that can be named.
+/// A lint: a nameable cause of local memory.
 pub struct Lint {
     pub name: &'static str,
-    /// The level where nobody says another.
+    /// The default level.
     pub level: Level,
     /// The lint's own source; its `//!` lines are the documentation.
     pub source: &'static str,
     pub check: Check,
 }
 
-/// What a lint looks at.
+/// The subject of a lint.
 pub enum Check {
-    /// One object of a frame; the first lint, in their fixed order, that gives a finding claims its bytes.
+    /// One object of a frame. The first lint in order that gives a finding claims the object's bytes.
     Object(fn(&LintContext<'_>, &StackObject) -> Option<Finding>),
-    /// A whole kernel, beside its objects; claims no bytes.
+    /// A whole kernel, in addition to its objects; claims no bytes.
     Kernel(fn(&LintContext<'_>) -> Option<Finding>),
-    /// The options that a unit was compiled with, beside its kernels; claims no bytes.
+    /// The compile options of a unit, in addition to its kernels; claims no bytes.
     Options(fn(&UnitContext<'_>) -> Vec<Finding>),
     /// A whole unit, before its kernels; a finding replaces all others of the unit.
     Unit(fn(&TranslationUnit, bool) -> Option<Finding>),
 }
 
-/// What a lint may know of a kernel.
+/// Facts on a kernel, for lints.
 pub struct LintContext<'a> {
     pub unit: &'a UnitContext<'a>,
     pub frame: &'a KernelFrame,
     pub arch: Arch,
-    /// Whether spills can be told from arrays by ptxas's own marks.
+    /// Whether ptxas marks spills, which distinguishes them from arrays.
     pub has_spill_marks: bool,
 }
 
 impl<'a> LintContext<'a> {
-    /// The objects of the frame, which answer what a lint asks of them.
+    /// The objects of the frame, with queries for lints.
     pub fn objects(&self) -> impl Iterator<Item = StackObject<'a>> + use<'a> {
         let (facts, trees) = (self.unit.facts, self.unit.trees);
         self.frame.objects.iter().map(move |object| StackObject::new(object, facts, trees))
     }
 }
 
-/// What a lint may know of a unit.
+/// Facts on a unit, for lints.
 pub struct UnitContext<'a> {
     pub unit: &'a TranslationUnit,
     pub facts: &'a UnitFacts,
-    /// Its texts with their syntax trees.
+    /// The syntax trees of its texts.
     pub trees: &'a SyntaxTrees<'a>,
-    /// Warnings of the compilers, with their places in the user's files.
+    /// Compiler warnings with their spans in the user's files.
     pub messages: &'a [(CompilerMessage, Option<Span>)],
-    /// The `-maxrregcount` that counts.
+    /// The effective `-maxrregcount`.
     pub register_flag: Option<(u32, String)>,
-    /// The unit's texts as they were compiled.
+    /// The unit's texts as compiled.
     pub compiled: CompiledUnit<'a>,
     ptx_text: &'a str,
     ptx: OnceCell<PtxModule>,
@@ -82,7 +82,8 @@ impl<'a> UnitContext<'a> {
         Self { unit, facts, trees, messages, register_flag, compiled, ptx_text, ptx, launches }
     }
 
-    /// A function of the PTX, by its mangled name; also in units without local memory, whose PTX nobody has read yet.
+    /// A PTX function by its mangled name. In a unit without local memory the PTX was not parsed before; it is parsed
+    /// now.
     pub fn function(&self, mangled: &str) -> Option<&PtxFunction> {
         if let Some(function) = self.facts.ptx.function(mangled) {
             return Some(function);
@@ -90,17 +91,17 @@ impl<'a> UnitContext<'a> {
         self.ptx.get_or_init(|| PtxModule::parse(self.ptx_text).unwrap_or_default()).function(mangled)
     }
 
-    /// Whether nothing but machine code is known.
+    /// Whether only machine code is available, without PTX.
     pub fn is_without_ptx(&self) -> bool {
         matches!(self.unit.code, UnitCode::Machine(_)) && self.ptx_text.is_empty()
     }
 
-    /// Whether functions of the unit may be called by others that it is linked with.
+    /// Whether other units, linked later, may call functions of the unit.
     pub fn is_relocatable(&self) -> bool {
         self.ptx_text.contains(".visible .func")
     }
 
-    /// The launch of a kernel with the most threads in a block, where all its launches are known.
+    /// The launch of a kernel with the largest block, if all its block sizes are known.
     pub fn launch(&self, frame: &KernelFrame) -> Option<&Launch> {
         self.launches().largest(&frame.name)
     }

@@ -1,11 +1,11 @@
-//! What all lints are made of: what a lint is and may know, its answer, levels, and the diagnostics that answers become.
+//! The framework of lints: definition, context, finding, levels, and conversion to diagnostics.
 
 mod claim;
 mod finding;
 mod levels;
 mod lint;
 pub mod remark;
-// What `cargo xtask new-lint` copies; compiled, so that it stays true.
+// The template for `cargo xtask new-lint`; compiled in tests so that it stays valid.
 #[cfg(test)]
 mod skeleton;
 

@@ -1,18 +1,18 @@
-//! What is said beside the lints: of compilers' warnings, of comments and settings without effect, of what was not checked. Remarks
-//! have names and levels as lints have; what they speak of is the run, not a kernel's local memory.
+//! Remarks: on compiler warnings, on comments and settings without effect, on text that was not checked. Remarks have
+//! names and levels like lints, but concern the run, not a kernel's local memory.
 
 use lmem_base::diagnostic::Severity;
 
 /// A kind of remark.
 pub struct Remark {
     pub name: &'static str,
-    /// How loud it is where nobody says otherwise. Errors stay errors: the run failed.
+    /// The default severity. An error cannot be lowered: the run failed.
     pub severity: Severity,
-    /// What `cargo lmem explain` shows.
+    /// The text of `cargo lmem explain`.
     pub documentation: &'static str,
 }
 
-/// A message of the compilers has its own code; this is the name of the level of all warnings.
+/// The level name for all compiler warnings; each warning has its own code.
 pub const COMPILER_WARNING: &str = "compiler_warning";
 
 pub const ALL: [Remark; 9] = [
@@ -110,7 +110,8 @@ What to do: choose another toolkit with `--toolkit VERSION`, and report it.",
     },
 ];
 
-/// A remark by its name; `-` and the prefix `lmem::` are accepted too. Numbers of compilers' warnings lead to theirs.
+/// A remark by its name; `-` and the prefix `lmem::` are accepted. The number of a compiler warning finds the remark on
+/// compiler warnings.
 pub fn find(name: &str) -> Option<&'static Remark> {
     let is_compilers = ["nvcc", "nvrtc", "ptxas", "gcc", "cicc", "nvlink"]
         .iter()

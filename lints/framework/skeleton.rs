@@ -1,16 +1,16 @@
 //! A variable is called `skeleton`.
 //!
 //! ## Why it costs
-//! What the hardware does, with a figure that was measured, and on what.
+//! What the hardware does, with a measured figure and the device.
 //!
 //! ## What to do
-//! What to change in the source, and what becomes of the variable then.
+//! What to change in the source, and the effect on the variable.
 //!
 //! ## Fix safety
-//! Nothing is offered. Of an edit: when it keeps the meaning, and what must be judged.
+//! Nothing is offered. For an edit: when it keeps the meaning, and what the programmer must judge.
 //!
 //! ## When it is wrong
-//! Where what is reported costs nothing, or is meant.
+//! Where the finding costs nothing, or is intended.
 //!
 //! ## Related lints
 //! `large_array`
@@ -22,7 +22,7 @@ use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_lo
 
 pub(crate) static LINT: Lint = Lint {
     name: "skeleton",
-    // Where nobody sets another: `Allow` for what is no problem in most code.
+    // The default level: `Allow` if most code has no problem with it.
     level: Level::Warn,
     source: include_str!("skeleton.rs"),
     check: Check::Object(check),

@@ -1,9 +1,8 @@
-//! A variable that a function gets by its address, passed as a value and returned: registers can hold arguments and
-//! results.
+//! Passes a variable by value and returns it, instead of passing its address: registers can hold arguments and results.
 //!
 //! `void push(Particle *p, float dt)` becomes `Particle push(Particle p, float dt)`, and `push(&p, dt);` becomes
-//! `p = push(p, dt);`. All calls change with the function, so that all of them must be in sight, and the function must do
-//! nothing with the address but read and write what it leads to.
+//! `p = push(p, dt);`. All calls change with the function, so all of them must be visible. The function may use the
+//! address only to read and write the pointee.
 
 use std::ops::Range;
 
@@ -20,23 +19,22 @@ use super::facts::purity::{is_pure, takes_values};
 use super::facts::sites::{functions_named, located};
 use crate::framework::LintContext;
 
-/// Passes and returns the variable by value in the functions that take its address. Refused with `-rdc=true`: other files may declare and call
-/// them, which only the linker would notice.
+/// Passes and returns the variable by value in the functions that take its address. Refused with `-rdc=true`: other
+/// files may declare and call them, which only the linker would notice.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     let name = &object.variable.as_ref().filter(|_| !cx.unit.is_relocatable())?.name;
     let title = format!("pass `{name}` by value and return the changed value");
     Some(Rewrite::new(Applicability::MaybeIncorrect, pass_by_value(object)?).suggestion(title))
 }
 
-/// The edits that pass the variable by value to all functions that it is handed to; `None` where one of them does
-/// something else with the address.
+/// The edits for all functions that get the variable's address; `None` if one of them does something else with it.
 fn pass_by_value(object: &StackObject) -> Option<Vec<Edit>> {
     let mut functions: Vec<(String, usize)> = Vec::new();
     for escape in object.escapes() {
         let EscapeKind::Call(name) = &escape.kind else { return None };
         let (argument, _) = escape.argument.filter(|_| !escape.is_external)?;
         let name = base_name(&demangle(name)).to_string();
-        // Two parameters would both have to be returned.
+        // A function can return only one of two parameters.
         match functions.iter().find(|(known, _)| *known == name) {
             Some((_, known)) if *known == argument => {}
             Some(_) => return None,
@@ -53,14 +51,14 @@ fn pass_by_value(object: &StackObject) -> Option<Vec<Edit>> {
     (!edits.is_empty()).then_some(edits)
 }
 
-/// How a function gets its parameter.
+/// How a function takes the parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Pointer,
     Reference,
 }
 
-/// One parameter of one declaration of a function.
+/// A parameter in one declaration of a function.
 struct Parameter<'t> {
     /// `Particle *p`
     whole: Node<'t>,
@@ -87,7 +85,7 @@ impl<'t> Parameter<'t> {
         let name = match inner.as_slice() {
             [] => None,
             [name] if name.kind() == Kind::Identifier => Some(*name),
-            // `__restrict__`, arrays, pointers to pointers.
+            // `__restrict__`, arrays and pointers to pointers are not handled.
             _ => return None,
         };
         let type_node = whole.field(Field::Type)?;
@@ -95,7 +93,7 @@ impl<'t> Parameter<'t> {
     }
 }
 
-/// The edits of a function and all its calls.
+/// The edits of a function and of all its calls.
 fn by_value(tree: &SyntaxTree, name: &str, argument: usize) -> Option<Vec<Edit>> {
     let functions = functions_named(tree, name);
     let mut definitions = functions.iter().filter(|function| function.field(Field::Body).is_some());
@@ -115,7 +113,7 @@ fn by_value(tree: &SyntaxTree, name: &str, argument: usize) -> Option<Vec<Edit>>
             let result = function.field(Field::Type).filter(|it| tree.slice(*it) == "void")?;
             edits.push(tree.replacement(result.byte_range(), type_text)?);
         }
-        // A constant could not be returned changed, and what is only read may stay one.
+        // A `const` parameter cannot be modified and returned; one that is only read may stay `const`.
         let is_constant = own.whole.children().any(|child| tree.slice(child) == "const");
         if is_constant && is_written {
             return None;
@@ -128,7 +126,7 @@ fn by_value(tree: &SyntaxTree, name: &str, argument: usize) -> Option<Vec<Edit>>
     Some(edits)
 }
 
-/// Turns all uses of a parameter into uses of a value, and tells whether one of them writes.
+/// Rewrites the uses of a parameter for a value; returns whether one of them writes it.
 fn uses(
     tree: &SyntaxTree,
     function: Node<'_>,
@@ -174,7 +172,7 @@ fn uses(
                     return None;
                 }
             }
-            // A method may change its object, and a reference may be kept.
+            // A method may modify its object, and a reference may outlive the statement.
             false if is_callee(path) || is_bound(parent) => return None,
             false => is_written |= writes,
         }
@@ -182,7 +180,7 @@ fn uses(
     tree.is_plain(body).then_some(is_written)
 }
 
-/// `return p;` in place of `return;`, and at the end.
+/// Writes `return p;` for `return;`, and at the end of the body.
 fn returns(tree: &SyntaxTree, body: Node<'_>, name: &str) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
     for node in body.descendants_through(|_, child| child.kind() != Kind::LambdaExpression) {
@@ -217,7 +215,7 @@ fn calls(tree: &SyntaxTree, name: &str, argument: usize, way: Way, is_written: b
         if parent.kind() == Kind::FunctionDeclarator {
             continue;
         }
-        // Anything else takes the function's address.
+        // Any other use takes the function's address.
         let list = parent.field(Field::Arguments).filter(|_| is_callee(called) && tree.is_plain(parent))?;
         let given = list.parts().nth(argument)?;
         let text = tree.slice(given);
@@ -234,7 +232,7 @@ fn calls(tree: &SyntaxTree, name: &str, argument: usize, way: Way, is_written: b
         }
         if is_written {
             let is_statement = parent.parent().is_some_and(|around| around.kind() == Kind::ExpressionStatement);
-            // The place is evaluated twice.
+            // The lvalue appears twice in the edit, so evaluating it must have no side effects.
             if !is_statement || !is_pure(tree, given) {
                 return None;
             }
@@ -244,7 +242,7 @@ fn calls(tree: &SyntaxTree, name: &str, argument: usize, way: Way, is_written: b
     Some(edits)
 }
 
-/// Whether a reference is made of an expression.
+/// Whether a reference is bound to an expression.
 fn is_bound(parent: Node<'_>) -> bool {
     parent.kind() == Kind::InitDeclarator
         && parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::ReferenceDeclarator)
@@ -300,14 +298,14 @@ __global__ void k(S *out) { S s; s = f(s, 2); out[0] = s; }
     #[test]
     fn other_functions_keep_their_pointers() {
         for text in [
-            // The address goes on, or is more than one element.
+            // The address is passed on, or is used for more than one element.
             "void f(S *p) { g(p); }",
             "void f(S *p) { p[1].x = 0; }",
             "void f(S *p) { ++p; }",
             "void f(S *p) { float *x = &p->x; *x = 0; }",
             "void f(S *p) { p->reset(); }",
             "void f(S &p) { S &q = p; q.x = 0; }",
-            // There is another result, or the function is used in another way.
+            // The function has another result, or its address is taken.
             "int f(S *p) { p->x = 0; return 1; }",
             "void f(S *p) { p->x = 0; }\nauto g = &f;",
             "void f(S *p) { p->x = 0; }\nvoid f(T *p) { p->x = 0; }",

@@ -1,34 +1,34 @@
-//! What every family of rewrites gives: edits that go together, and what is known of them.
+//! The result of every rewrite: edits that belong together, and their properties.
 
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::edit::conflict;
 
-/// Edits that belong together, and what is known of them as a whole.
+/// Edits that belong together, and their properties as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rewrite {
-    /// In order, each once.
+    /// Sorted, without duplicates.
     pub edits: Vec<Edit>,
-    /// How sure it is that the meaning stays.
+    /// How certain it is that the meaning is kept.
     pub applicability: Applicability,
-    /// The most rounds of a loop that is changed or made, where the source tells.
+    /// The largest trip count of a changed or new loop, if known.
     pub rounds: Option<u32>,
-    /// Threads of the largest block that is launched, where the edits count on it.
+    /// Threads of the largest launched block, if the edits depend on it.
     pub threads: Option<u32>,
-    /// All edits lie in one kernel, and change no other.
+    /// Whether all edits are inside one kernel and affect no other.
     pub is_within_kernel: bool,
-    /// No loop that was there is changed.
+    /// Whether all existing loops are unchanged.
     pub keeps_loops: bool,
 }
 
 impl Rewrite {
-    /// A rewrite of which only the applicability is known.
+    /// A rewrite with default properties.
     pub fn new(applicability: Applicability, mut edits: Vec<Edit>) -> Self {
         edits.sort();
         edits.dedup();
         Self { edits, applicability, rounds: None, threads: None, is_within_kernel: false, keeps_loops: false }
     }
 
-    /// Both rewrites in one; `None` where they edit the same text in different ways.
+    /// Merges two rewrites; `None` if their edits conflict.
     pub fn and(self, other: Self) -> Option<Self> {
         let is_apart = |edit: &Edit| other.edits.iter().all(|known| !conflict(edit, known));
         if !self.edits.iter().all(is_apart) {
@@ -46,27 +46,27 @@ impl Rewrite {
         })
     }
 
-    /// Tells how often the loops run that are changed.
+    /// Sets the trip count of the changed loops.
     pub fn rounds(self, rounds: Option<u32>) -> Self {
         Self { rounds, ..self }
     }
 
-    /// Tells which block size the edits count on.
+    /// Sets the block size that the edits depend on.
     pub fn threads(self, threads: Option<u32>) -> Self {
         Self { threads, ..self }
     }
 
-    /// Tells that the edits lie in one kernel.
+    /// Sets whether the edits are inside one kernel.
     pub fn within_kernel(self, is_within_kernel: bool) -> Self {
         Self { is_within_kernel, ..self }
     }
 
-    /// Tells that the edits change no loop.
+    /// Sets whether the edits keep all existing loops.
     pub fn keeping_loops(self, keeps_loops: bool) -> Self {
         Self { keeps_loops, ..self }
     }
 
-    /// The rewrite as it is offered.
+    /// Converts the rewrite to a suggestion.
     pub fn suggestion(self, title: impl Into<String>) -> Suggestion {
         Suggestion::new(title, self.applicability, self.edits)
             .rounds(self.rounds)
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!((joined.edits.len(), joined.applicability), (2, Applicability::MaybeIncorrect));
         assert_eq!((joined.rounds, joined.threads), (Some(4), Some(64)));
         assert!(joined.is_within_kernel && !joined.keeps_loops);
-        // The same edit is one edit; another one in its place is refused.
+        // Equal edits merge into one; different edits of one range conflict.
         assert_eq!(certain.clone().and(certain.clone()), Some(certain.clone()));
         assert_eq!(certain.and(rewrite(4, 6, Applicability::MachineApplicable)), None);
     }

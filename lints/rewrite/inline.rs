@@ -1,4 +1,4 @@
-//! Functions that may be inlined, and were not.
+//! Functions that could be inlined but were not.
 
 use std::collections::BTreeSet;
 
@@ -22,13 +22,13 @@ pub fn suggestion(cx: &LintContext<'_>, object: &StackObject, functions: &[Strin
     offer(cx, &names.into_iter().collect::<Vec<_>>(), edits)
 }
 
-/// The same for one function, by the place of its name.
+/// The suggestion for one function, given the span of its name.
 pub fn of_function(cx: &LintContext<'_>, name: &Span) -> Option<Suggestion> {
     offer(cx, &[format!("`{}`", name.text())], in_file(cx.unit.compiled, name))
 }
 
 fn offer(cx: &LintContext<'_>, names: &[String], edits: Vec<Edit>) -> Option<Suggestion> {
-    // An inline function is not there for other files that are linked with this one.
+    // Other linked files cannot call an inline function.
     let applicability = match cx.unit.is_relocatable() {
         true => Applicability::MaybeIncorrect,
         false => Applicability::MachineApplicable,
@@ -37,8 +37,8 @@ fn offer(cx: &LintContext<'_>, names: &[String], edits: Vec<Edit>) -> Option<Sug
     (!edits.is_empty()).then(|| Rewrite::new(applicability, edits).suggestion(title))
 }
 
-/// Edits that let a function be inlined which is declared `__noinline__`; none where it calls itself, or its
-/// definition is not in the user's files.
+/// Edits that replace a function's `__noinline__`; none if it is recursive, or its definition is not in the user's
+/// files.
 fn in_trees(object: &StackObject, function: &str) -> Vec<Edit> {
     let demangled = demangle(function);
     let name = base_name(&demangled);
@@ -46,14 +46,14 @@ fn in_trees(object: &StackObject, function: &str) -> Vec<Edit> {
     edits.flatten().collect()
 }
 
-/// Edits that let a function be inlined whose name stands at a span, by its file alone: none for kernel strings.
+/// Edits for the function whose name is at a span. Only the file is searched, so there are none for kernel strings.
 fn in_file(unit: CompiledUnit<'_>, name: &Span) -> Vec<Edit> {
     let is_text = name.file.path.extension().is_some_and(|ending| ending == "rs");
     let tree = (!is_text).then(|| SyntaxTree::new(MappedText::from_file(&name.file), unit.file(&name.file)));
     tree.and_then(|tree| heads(&tree, base_name(name.text()))).unwrap_or_default()
 }
 
-/// `__forceinline__` for `__noinline__` at all declarations of a function in a text; `None` where it calls itself.
+/// `__forceinline__` for `__noinline__` in all declarations of a function; `None` if it is recursive.
 pub fn heads(tree: &SyntaxTree, name: &str) -> Option<Vec<Edit>> {
     const KEYWORD: &str = "__noinline__";
     let mut edits = Vec::new();
@@ -66,7 +66,7 @@ pub fn heads(tree: &SyntaxTree, name: &str) -> Option<Vec<Edit>> {
             return None;
         }
         let end = body.map_or(node.end_byte(), |body| body.start_byte());
-        // The grammar does not know all of CUDA's words, so that the head is searched as text.
+        // The grammar does not know all CUDA keywords, so the head is searched as text.
         let head = tree.text().get(node.start_byte()..end)?;
         let words = head.match_indices(KEYWORD).map(|(at, _)| node.start_byte() + at);
         edits.extend(words.filter_map(|at| tree.neutral_replacement(at..at + KEYWORD.len(), "__forceinline__")));
@@ -74,7 +74,7 @@ pub fn heads(tree: &SyntaxTree, name: &str) -> Option<Vec<Edit>> {
     Some(edits)
 }
 
-/// `calls` leaves out blocks within blocks.
+/// Searches all descendants, because `calls` skips nested blocks.
 fn calls_below(tree: &SyntaxTree, body: Node<'_>, name: &str) -> bool {
     let mut called = body.descendants().filter_map(Call::of).filter_map(Call::function);
     called.any(|called| base_name(tree.slice(called)) == name)

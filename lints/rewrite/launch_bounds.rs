@@ -1,4 +1,4 @@
-//! Limits that leave more registers to a thread.
+//! Launch bounds and limits that leave more registers per thread.
 
 use cuda_syntax::Launch;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
@@ -10,7 +10,7 @@ use super::Rewrite;
 use super::facts::text::split_at_commas;
 use crate::framework::LintContext;
 
-/// `__launch_bounds__(256, 1)` in place of `(256)`.
+/// `__launch_bounds__(256, 1)` for `(256)`.
 pub fn name_blocks(frame: &KernelFrame) -> Option<Suggestion> {
     let (span, arguments) = bounds(frame)?;
     let [threads] = arguments.as_slice() else { return None };
@@ -20,11 +20,11 @@ pub fn name_blocks(frame: &KernelFrame) -> Option<Suggestion> {
     Some(offer(title, edit))
 }
 
-/// The block size of the largest launch in place of the present one; `names_blocks` adds a number of blocks.
+/// Replaces the block size by that of the largest launch; `names_blocks` adds a number of blocks.
 pub fn as_launched(frame: &KernelFrame, launch: &Launch, names_blocks: bool) -> Option<Suggestion> {
     let (span, arguments) = bounds(frame)?;
     let threads = arguments.first()?;
-    // The parameter of a template has other values elsewhere.
+    // A template parameter has other values in other instances.
     let is_fixed = threads.trim().parse::<u32>().is_ok() || !frame.name.contains('<');
     let rest = match arguments.get(1) {
         Some(blocks) => format!(", {}", blocks.trim()),
@@ -43,8 +43,8 @@ pub fn as_launched(frame: &KernelFrame, launch: &Launch, names_blocks: bool) -> 
     (is_fixed && arguments.len() <= 2).then_some(suggestion)
 }
 
-/// A limit of the kernel's own, which counts in place of the flag that limits all kernels of the file: the flag stands in a
-/// build, and other kernels may be well served with it. `nvcc` has `__maxnreg__` since CUDA 12.4.
+/// Gives the kernel its own limit, which overrides the flag for all kernels of the file. The flag is in a build, and
+/// may be right for other kernels. `nvcc` has `__maxnreg__` since CUDA 12.4.
 pub fn name_registers(cx: &LintContext<'_>, flag: &str, registers: Option<u32>) -> Option<Suggestion> {
     let (name, registers) = (cx.frame.span.as_ref()?, registers?);
     let is_name = !name.text().is_empty() && name.text().chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -56,12 +56,12 @@ pub fn name_registers(cx: &LintContext<'_>, flag: &str, registers: Option<u32>) 
     (is_name && is_file).then_some(suggestion)
 }
 
-/// A limit may cost more than the spills that it saves.
+/// Not machine-applicable: a higher limit may cost more than the spills that it saves.
 fn offer(title: String, edit: Edit) -> Suggestion {
     Rewrite::new(Applicability::MaybeIncorrect, vec![edit]).within_kernel(true).suggestion(title)
 }
 
-/// The bounds of a kernel, and what they name.
+/// The launch bounds of a kernel, and their arguments.
 fn bounds(frame: &KernelFrame) -> Option<(&Span, Vec<&str>)> {
     let span = frame.launch_bounds.span.as_ref()?;
     let arguments = span.text().split_once('(')?.1.strip_suffix(')')?;

@@ -1,4 +1,4 @@
-//! Calls of trigonometric functions, by functions without a slow path.
+//! Replaces trigonometric calls by functions without a slow path.
 
 use std::rc::Rc;
 
@@ -11,20 +11,21 @@ use lmem_frame::StackObject;
 use super::Rewrite;
 use super::facts::sites::{functions_named, offset_of, trees};
 
-/// Functions whose slow path needs an array, without the ending of their `float` form.
+/// Functions whose slow path needs an array, without the `f` of their `float` variant.
 const FUNCTIONS: [&str; 4] = ["sin", "cos", "tan", "sincos"];
 
-/// Deeper expressions are not searched for a factor π.
+/// Limit on the depth of expressions that are searched for a factor π.
 const MAX_DEPTH: usize = 16;
 
-/// Replaces `sin(M_PI * x)` by `sinpi(x)`. Single precision or fast intrinsics lose more than last digits, so they are advice and no edit.
+/// Replaces `sin(M_PI * x)` by `sinpi(x)`. Single precision or fast intrinsics lose more than last digits, so they are
+/// advice, not edits.
 pub fn suggestion(object: &StackObject) -> Suggestion {
     let title = "use the functions of multiples of π (more exact, so last digits and results near zero differ)";
     Rewrite::new(Applicability::MaybeIncorrect, multiples_of_pi(object)).suggestion(title)
 }
 
-/// `sinpi(x)` for `sin(M_PI * x)`, for all trigonometric calls in the functions that the array belongs to; empty where
-/// not all can have that form, as one that is left has the same array.
+/// `sinpi(x)` for `sin(M_PI * x)`, in all trigonometric calls of the functions that use the array. Empty if one call
+/// cannot be replaced, because that call would still need the array.
 fn multiples_of_pi(object: &StackObject) -> Vec<Edit> {
     let Some(function) = object.math_function() else { return Vec::new() };
     let mut edits = Vec::new();
@@ -68,7 +69,7 @@ fn rewrite(tree: &SyntaxTree, function: Node<'_>) -> Option<Vec<Edit>> {
 
 fn of_call(tree: &SyntaxTree, call: Node<'_>, called: Node<'_>, name: &str) -> Option<Vec<Edit>> {
     let base = name.trim_end_matches('f');
-    // A member, or a function of the user's, only has the library's name.
+    // A method or a user's function may have the same name.
     let is_library = matches!(tree.slice(called).trim_start_matches("::"), text if text == name || text == format!("std::{name}"))
         && functions_named(tree, name).is_empty();
     if base == "tan" || !is_library {
@@ -79,7 +80,7 @@ fn of_call(tree: &SyntaxTree, call: Node<'_>, called: Node<'_>, name: &str) -> O
     Some(vec![tree.replacement(called.byte_range(), &new_name)?, without_pi(tree, argument, base != name, 0)?])
 }
 
-/// Takes a factor π out of a product.
+/// Removes a factor π from a product.
 fn without_pi(tree: &SyntaxTree, node: Node<'_>, is_float: bool, depth: usize) -> Option<Edit> {
     if depth > MAX_DEPTH {
         return None;
@@ -104,7 +105,7 @@ fn without_pi(tree: &SyntaxTree, node: Node<'_>, is_float: bool, depth: usize) -
     }
 }
 
-/// `1.0` for π and `2.0` for 2π: a literal, or a constant whose value is one, as it was compiled.
+/// `1.0` for π and `2.0` for 2π, if a node is such a literal, or a constant with such a value in the compiled text.
 fn half_turns(tree: &SyntaxTree, node: Node<'_>, is_float: bool) -> Option<&'static str> {
     match node.kind() {
         Kind::NumberLiteral => of_literal(tree.slice(node), is_float),
@@ -113,7 +114,7 @@ fn half_turns(tree: &SyntaxTree, node: Node<'_>, is_float: bool) -> Option<&'sta
     }
 }
 
-/// What stands for a name: the macro's text, or the initializer of the only variable of that name.
+/// The text of a macro's expansion, or the initializer of the only variable with that name.
 fn value_text(tree: &SyntaxTree, name: Node<'_>) -> Option<String> {
     let compiled = tree.compiled().compiled(tree.text(), name.byte_range())?;
     let bare = |text: &str| text.trim().trim_start_matches('(').trim_end_matches(')').trim().to_string();
@@ -123,7 +124,7 @@ fn value_text(tree: &SyntaxTree, name: Node<'_>) -> Option<String> {
     definition(tree, tree.slice(name)).map(bare)
 }
 
-/// Whether a literal is π or 2π in the precision of the function that it is given to.
+/// Whether a literal is π or 2π, in the precision of the function.
 fn of_literal(text: &str, is_float: bool) -> Option<&'static str> {
     let value: f64 = text.trim_end_matches(['f', 'F', 'l', 'L']).parse().ok()?;
     let error = if is_float { f64::from(f32::EPSILON) } else { f64::EPSILON };
@@ -135,7 +136,7 @@ fn of_literal(text: &str, is_float: bool) -> Option<&'static str> {
     }
 }
 
-/// What `const double NAME = 3.14…;` gives a name that is declared once in the text, and is no parameter.
+/// The initializer of `const double NAME = 3.14…;`, if the name is declared only once and is not a parameter.
 fn definition<'t>(tree: &'t SyntaxTree, name: &str) -> Option<&'t str> {
     let mut values = Vec::new();
     for node in tree.nodes() {
@@ -200,17 +201,17 @@ mod tests {
             "x[0] = sin(M_PI + x[1]);",
             "x[0] = tan(M_PI * x[1]);",
             "x[0] = sin(x[1] / M_PI);",
-            // π is not as exact as the function.
+            // π is less exact than the function.
             "x[0] = sin(rough * x[1]);",
             "x[0] = sin(3.14159274f * x[1]);",
-            // The user's own functions.
+            // Functions that the user defines.
             "x[0] = cos(M_PI * x[1]);",
             "x[0] = w.sin(M_PI * x[1]);",
             "x[0] = fast::sin(M_PI * x[1]);",
         ] {
             assert_eq!(rewritten(statement), None, "{statement}");
         }
-        // One that is left has the array still.
+        // A remaining call still needs the array.
         assert_eq!(rewritten("x[0] = sin(M_PI * x[1]) + sin(x[2]);"), None);
     }
 }

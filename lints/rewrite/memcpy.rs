@@ -1,7 +1,7 @@
-//! `memcpy` and `memset` of a length that is known at run time only, as loops over the elements of the array: with a
-//! condition for each element they can be unrolled, and every index is a constant.
+//! Expands `memcpy` and `memset` of a run-time length to loops over the array's elements. With a guard per element the
+//! loops can be unrolled, and every index is constant.
 //!
-//! The other side must hold elements of the same type, or the copy would read them in another way.
+//! The other side must have elements of the same type; otherwise the copy would reinterpret them.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ use super::facts::sites::located;
 use super::shared::declaration::{Declared, declared};
 use super::unroll::Unrolled;
 
-/// Unrolled loops over the elements in place of calls that copy so many bytes of the array, with the loops over it.
+/// Replaces calls of a run-time length by unrolled loops over the elements, and unrolls the other loops over the array.
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let unrolled = Unrolled::of_accesses(object, |access| object.copying_call(access).is_none())?;
     let title = match unrolled.rewrite.edits.is_empty() {
@@ -28,7 +28,7 @@ pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     Some(loops_for_calls(object)?.and(unrolled.rewrite)?.suggestion(title))
 }
 
-/// Loops in place of all calls that copy or fill the array piece by piece; `None` where one of them cannot be edited.
+/// Loops for all calls that copy or fill the array; `None` if one of them cannot be edited.
 fn loops_for_calls(object: &StackObject) -> Option<Rewrite> {
     let (tree, offset) = located(object, &object.variable.as_ref()?.span)?;
     let array = Array::at(tree, offset)?;
@@ -53,7 +53,7 @@ fn loops_for_calls(object: &StackObject) -> Option<Rewrite> {
     (!rewrite.edits.is_empty()).then_some(rewrite)
 }
 
-/// An array of one dimension whose elements can be assigned.
+/// A one-dimensional array with assignable elements.
 struct Array<'v> {
     tree: &'v SyntaxTree,
     own: Declaration,
@@ -75,7 +75,7 @@ impl<'v> Array<'v> {
         Some(Self { tree, own, all, element, bytes, extent: *extent })
     }
 
-    /// `#pragma unroll` and a loop in place of a call that is a statement.
+    /// Replaces a call that is a statement by `#pragma unroll` and a loop.
     fn unrolled(&self, call: Node<'_>, counter: &str) -> Option<Vec<Edit>> {
         let tree = self.tree;
         let statement = call.parent().filter(|parent| parent.kind() == Kind::ExpressionStatement)?;
@@ -116,7 +116,7 @@ impl<'v> Array<'v> {
         }
     }
 
-    /// How many elements a number of bytes is: `n` of `n * sizeof(float)`, as it may stand behind `<`.
+    /// The number of elements for a length in bytes: `n` for `n * sizeof(float)`, spelled so that it can follow `<`.
     fn count(&self, length: &str) -> Option<String> {
         let name = &self.own.name;
         let sizes = [self.element.clone(), format!("*{name}"), format!("{name}[0]")];
@@ -130,7 +130,7 @@ impl<'v> Array<'v> {
             _ if self.bytes == 1 => length.trim(),
             _ => return None,
         };
-        // It is evaluated for each element.
+        // The loop evaluates the count for each element.
         let is_call =
             |(at, _): (usize, &str)| count[..at].trim_end().ends_with(|c: char| c.is_alphanumeric() || c == '_');
         let is_plain = count.chars().all(|c| c.is_alphanumeric() || "_ +-*/%().".contains(c));
@@ -145,7 +145,7 @@ impl<'v> Array<'v> {
         Some(if is_one { count.to_string() } else { format!("({count})") })
     }
 
-    /// The number of the element that a pointer to the array points to.
+    /// The index of the element that a pointer into the array points to.
     fn first(&self, pointer: Node<'_>) -> Option<i64> {
         let tree = self.tree;
         let is_own = |node: Node<'_>| {
@@ -167,7 +167,7 @@ impl<'v> Array<'v> {
         }
     }
 
-    /// An element behind another pointer, of the same type.
+    /// An element of the other side, if it has the same type.
     fn other(&self, pointer: Node<'_>, counter: &str) -> Option<String> {
         let tree = self.tree;
         let operator = || pointer.operator();
@@ -212,7 +212,7 @@ impl<'v> Array<'v> {
             && type_node.is_some_and(|type_node| normal(self.tree.slice(type_node)) == self.element)
     }
 
-    /// What `memset` makes of an element.
+    /// The element value that `memset` writes.
     fn filling(&self, value: Node<'_>) -> Option<&'v str> {
         let text = self.tree.text().get(value.byte_range())?;
         match (types::is_scalar(&self.element), text) {
@@ -223,12 +223,12 @@ impl<'v> Array<'v> {
     }
 }
 
-/// `a` and `k` of `a[k]`.
+/// `a` and `k` for `a[k]`.
 fn subscript(node: Node<'_>) -> Option<(Node<'_>, Node<'_>)> {
     Some((node.field(Field::Argument)?, Subscript::of(node).and_then(Subscript::index)?))
 }
 
-/// Whether evaluating an expression again gives the same: nothing in it is changed or called.
+/// Whether an expression gives the same value when evaluated again: it has no assignment and no call.
 fn is_repeatable(tree: &SyntaxTree, node: Node<'_>) -> bool {
     let has_effect = |node: Node<'_>| {
         matches!(
@@ -239,7 +239,7 @@ fn is_repeatable(tree: &SyntaxTree, node: Node<'_>) -> bool {
     !node.descendants().any(has_effect) && tree.is_plain(node)
 }
 
-/// The factors of a product, as far as they stand in no parentheses; one where there is anything else.
+/// The top-level factors of a product; a single one for any other expression.
 fn factors(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0_i32, 0, Vec::new());
     for (at, c) in text.char_indices() {
@@ -250,7 +250,7 @@ fn factors(text: &str) -> Vec<&str> {
                 parts.push(&text[start..at]);
                 start = at + 1;
             }
-            // `n + 1 * sizeof(float)` is no product.
+            // `n + 1 * sizeof(float)` is a sum.
             '+' | '-' | '/' | '%' | '<' | '>' | '?' | ',' | '|' | '&' if depth == 0 => return vec![text],
             _ => {}
         }

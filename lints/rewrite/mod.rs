@@ -1,8 +1,9 @@
-//! Edits that keep private data in registers or in shared memory, found in the syntax tree: one module for each family of rewrites, with its
-//! suggestion beside its edits.
+//! Edits that keep private data in registers or in shared memory, found in the syntax tree. Each module is one family
+//! of rewrites, with its suggestion next to its edits.
 //!
-//! An edit is made only where the text shows that it means the same, or what it would change; whether it helps is for `verify`. What is not
-//! understood is left alone. `facts` has what several families ask of the source, `edits` the type that all of them give.
+//! An edit is made only if the text shows that it keeps the meaning, or what it would change. Whether it helps is
+//! decided by `verify`. Code that is not understood is left unchanged. `facts` has facts about the source that several
+//! families need; `edits` has the result type of all of them.
 
 pub mod by_value;
 pub mod component;

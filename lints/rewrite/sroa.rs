@@ -1,5 +1,4 @@
-//! Scalar replacement of a kernel's parameter: members that are written become variables of their own, and the parameter stays where it
-//! lies.
+//! Scalar replacement of a kernel parameter: written members become variables, and the parameter is read in place.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Member, Node, Pointer};
@@ -12,8 +11,8 @@ use lmem_frame::StackObject;
 use super::Rewrite;
 use super::facts::sites::{offset_of, trees};
 
-/// The members that are replaced, and how: `auto next = parameter.next;` at the kernel's start, and `next` for `parameter.next` in its body; `None` where the
-/// parameter is used in any other way than by its members.
+/// The replaced members with the edits: `auto next = parameter.next;` at the kernel's start, and `next` for
+/// `parameter.next` in its body. `None` if the parameter is used other than by its members.
 pub fn scalar_replacement(object: &StackObject, parameter: &Span) -> Option<(Vec<String>, Rewrite)> {
     trees(object).into_iter().find_map(|tree| replaced(tree, offset_of(tree, parameter)?))
 }
@@ -28,7 +27,8 @@ fn replaced(tree: &SyntaxTree, parameter: usize) -> Option<(Vec<String>, Rewrite
     for (field, member) in &uses {
         let path = access_path(*field);
         let (_, is_written, is_handed_on) = role(path);
-        // What is written behind a subscript is not in the parameter, or an array, of which `auto` would make a pointer.
+        // An element behind a subscript is either not in the parameter, or in an array, which `auto` would turn into a
+        // pointer.
         if is_written && !is_handed_on && !has_subscript(path, *field) && !members.contains(member) {
             members.push(member.clone());
         }
@@ -48,7 +48,7 @@ fn replaced(tree: &SyntaxTree, parameter: usize) -> Option<(Vec<String>, Rewrite
     is_plain.then_some((members, rewrite))
 }
 
-/// The expressions `parameter.member` in a body, with their members; `None` where something else is done with it.
+/// The expressions `parameter.member` in a body, with their members; `None` for any other use of the parameter.
 fn uses<'t>(tree: &SyntaxTree, body: Node<'t>, name: &str) -> Option<Vec<(Node<'t>, String)>> {
     let mut found = Vec::new();
     for node in tree.named(body, name) {

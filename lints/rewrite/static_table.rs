@@ -1,5 +1,5 @@
-//! A table that is filled by assignments of constants, as a table of constants: `int days[12]; days[0] = 31; …` into
-//! `static constexpr int days[12] = {31, …};`.
+//! Turns a table that is filled by assignments of constants into a constant table: `int days[12]; days[0] = 31; …`
+//! becomes `static constexpr int days[12] = {31, …};`.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,14 @@ use super::facts::constness::reads_a_value;
 use super::facts::sites::located;
 use super::shared::declaration::{Declared, declared};
 
-/// Tables beyond this are not written in one piece by hand.
+/// Limit on the table's size; nobody writes a larger one by hand in one piece.
 const MOST_ELEMENTS: i64 = 4096;
-/// Columns that a line of values takes.
+/// Line width for the values, in columns.
 const LINE_WIDTH: usize = 100;
 
-/// Replaces the declaration and its assignments by one `static constexpr` declaration with all values; `None` where anything else writes to the
-/// table. A write through a pointer does not compile then, which the recompilation shows.
+/// Replaces the declaration and its assignments by one `static constexpr` declaration with all values; `None` if
+/// anything else writes to the table. If a write through a pointer was missed, the result does not compile, and the
+/// recompilation shows that.
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let variable = object.variable.as_ref()?;
     let (tree, offset) = located(object, &variable.span)?;
@@ -36,7 +37,7 @@ struct Table<'v> {
     /// `days[12]`
     array: Node<'v>,
     type_node: Node<'v>,
-    /// The value of each element that is assigned.
+    /// The assigned value of each element.
     values: BTreeMap<i64, String>,
     count: i64,
     /// The assignments.
@@ -79,7 +80,7 @@ impl<'v> Table<'v> {
         (is_filled_first && !table.values.is_empty()).then_some(table)
     }
 
-    /// `days[3] = 30;` as a statement of the block of the declaration.
+    /// `days[3] = 30;` as a statement of the declaration's block.
     fn assigned(&mut self, path: Node<'v>, block: Node<'v>) -> Option<()> {
         let tree = self.tree;
         let assignment = path.parent().filter(|parent| parent.kind() == Kind::AssignmentExpression)?;
@@ -87,7 +88,7 @@ impl<'v> Table<'v> {
         let is_plain = assignment.operator()? == "=" && tree.is_plain(statement);
         let is_element = path.field(Field::Argument)?.kind() == Kind::Identifier;
         let is_fit = is_plain && is_element && statement.parent()?.id() == block.id();
-        // What is said of a value would stand alone.
+        // A comment on a value would lose its context.
         let lines = tree.line_range(tree.line_of(statement.start_byte()))?.start
             ..tree.line_range(tree.line_of(statement.end_byte().saturating_sub(1)))?.end;
         if ["//", "/*", "*/"].iter().any(|mark| tree.text()[lines.clone()].contains(mark)) {
@@ -108,7 +109,7 @@ impl<'v> Table<'v> {
     fn edits(&self) -> Option<Vec<Edit>> {
         let tree = self.tree;
         let last = *self.values.keys().next_back()?;
-        // What no assignment reached was undefined.
+        // An element without an assignment was undefined.
         let empty = if types::is_scalar(tree.slice(self.type_node)) { "0" } else { "{}" };
         let values: Vec<&str> = (0..=last).map(|index| self.values.get(&index).map_or(empty, String::as_str)).collect();
         let ending = tree.line_ending(self.statement.start_byte())?;
@@ -130,7 +131,7 @@ impl<'v> Table<'v> {
     }
 }
 
-/// Whether an expression is cast, which may take the `const` away.
+/// Whether an expression is cast, which may remove the `const`.
 fn is_cast(tree: &SyntaxTree, path: Node<'_>) -> bool {
     let Some(parent) = path.parent() else { return true };
     let called = parent.parent().and_then(|call| call.field(Field::Function));
@@ -141,7 +142,7 @@ fn is_cast(tree: &SyntaxTree, path: Node<'_>) -> bool {
     }
 }
 
-/// Values with commas between, on as many lines as they need.
+/// Comma-separated values, broken into lines.
 fn broken(values: &[&str], start: usize, ending: &str) -> String {
     let (mut text, mut width) = (String::new(), start);
     for (number, value) in values.iter().enumerate() {
@@ -157,7 +158,7 @@ fn broken(values: &[&str], start: usize, ending: &str) -> String {
     text
 }
 
-/// A value that is known when the text is compiled; vectors as lists.
+/// A constant value; a vector as an initializer list.
 fn constant(tree: &SyntaxTree, node: Node<'_>) -> Option<String> {
     let text = tree.slice(node);
     match node.kind() {

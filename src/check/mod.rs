@@ -421,6 +421,15 @@ fn levels(arguments: &CheckArgs, config: Option<&PackageConfig>) -> Result<Level
     for (lint, level) in config.map(|config| &config.lints).into_iter().flatten() {
         levels.set(lint, *level);
     }
+    typed_levels(arguments)?.iter().for_each(|(lint, level)| levels.set(lint, *level));
+    Ok(levels)
+}
+
+/// The levels that the command line sets, in the order in which they count.
+///
+/// # Errors
+/// A lint is not known.
+pub fn typed_levels(arguments: &CheckArgs) -> Result<Vec<(String, Level)>, CheckError> {
     let denied = arguments.denied();
     let typed = [
         (&arguments.allow, Level::Allow),
@@ -428,12 +437,9 @@ fn levels(arguments: &CheckArgs, config: Option<&PackageConfig>) -> Result<Level
         (&denied, Level::Deny),
         (&arguments.forbid, Level::Forbid),
     ];
-    for (names, level) in typed {
-        for name in names.iter().flat_map(|names| names.split(',')) {
-            levels.set(&known_lint(name.trim())?, level);
-        }
-    }
-    Ok(levels)
+    let each = typed.iter().flat_map(|(names, level)| names.iter().map(move |names| (names, *level)));
+    let each = each.flat_map(|(names, level)| names.split(',').map(move |name| (name.trim(), level)));
+    each.map(|(name, level)| Ok((known_lint(name)?, level))).collect()
 }
 
 fn known_lint(name: &str) -> Result<String, CheckError> {

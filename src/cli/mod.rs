@@ -1,6 +1,8 @@
 //! What was typed on the command line.
 
+mod completions;
 mod flags;
+mod manual;
 mod output;
 mod words;
 
@@ -11,6 +13,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use cuda_toolkit::command::ToolkitCommand;
 use lmem_project::discover::Scope;
 
+pub use completions::completions;
+pub use manual::manual;
 pub use output::{Output, targets};
 pub use words::{NoCommand, mistaken_command, normalized};
 
@@ -30,7 +34,8 @@ pub enum Cargo {
 #[command(
     name = "cargo-lmem",
     bin_name = "cargo lmem",
-    version,
+    version = crate::version::short(),
+    long_version = crate::version::long(),
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
   cargo lmem                                 check the package or workspace of the current folder
@@ -61,6 +66,32 @@ pub enum Command {
     Toolkit(ToolkitArgs),
     /// Show, prune or clear the cache of compiled kernels and findings
     Cache(CacheArgs),
+    /// Show which settings hold here, and where they come from
+    #[command(after_help = "\
+Takes the options of a check, and shows what would hold with them. `--message-format json` prints all as one document.")]
+    Config(Box<CheckArgs>),
+    /// Serve editors that speak the language server protocol, on stdin and stdout
+    #[command(after_help = "\
+Checks when the editor opens a folder and at each save; findings come with the edits that were proven. Takes the options
+of a check.")]
+    Lsp(Box<CheckArgs>),
+    /// Write the files that bring checks to CI, hooks and editors
+    Init(InitArgs),
+    /// Print completions for a shell
+    #[command(after_help = "\
+Examples:
+  source <(cargo lmem completions bash)                              bash, in ~/.bashrc after cargo's own
+  cargo lmem completions zsh > ~/.zfunc/_cargo-lmem                  zsh, in a folder of $fpath
+  cargo lmem completions fish > ~/.config/fish/completions/cargo-lmem.fish")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write those of all commands
+    Man {
+        /// Folder to write a page for each command to
+        folder: Option<PathBuf>,
+    },
     /// Stand in for nvcc during a build (internal)
     #[command(hide = true, name = lmem_project::build_flags::NVCC_STAND_IN, disable_help_flag = true)]
     NvccStandIn {
@@ -288,6 +319,41 @@ pub enum ColorWhen {
     Auto,
     Always,
     Never,
+}
+
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  cargo lmem init --github --pre-commit   a workflow, and a hook of pre-commit.com
+  cargo lmem init --vscode --dry-run      what would be written
+
+A file that is there with other contents stays: on a terminal it is asked for, else `--force` replaces it.")]
+#[command(group = clap::ArgGroup::new("targets").required(true).multiple(true))]
+pub struct InitArgs {
+    /// A workflow for GitHub Actions: .github/workflows/lmem.yml
+    #[arg(long, group = "targets")]
+    pub github: bool,
+    /// A job for GitLab: .gitlab/lmem.yml
+    #[arg(long, group = "targets")]
+    pub gitlab: bool,
+    /// A hook of pre-commit.com: .pre-commit-config.yaml
+    #[arg(long, group = "targets")]
+    pub pre_commit: bool,
+    /// A hook of git alone, before each commit
+    #[arg(long, group = "targets")]
+    pub git_hook: bool,
+    /// Checks in place of `cargo check` in editors: rust-analyzer.toml
+    #[arg(long, group = "targets")]
+    pub rust_analyzer: bool,
+    /// Tasks with a problem matcher for Visual Studio Code: .vscode/tasks.json
+    #[arg(long, group = "targets")]
+    pub vscode: bool,
+    /// Replace files that are there
+    #[arg(long)]
+    pub force: bool,
+    /// Print what would be written, and write nothing
+    #[arg(long, conflicts_with = "force")]
+    pub dry_run: bool,
 }
 
 #[derive(Debug, Args)]

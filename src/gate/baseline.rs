@@ -230,6 +230,23 @@ impl Baseline {
     }
 }
 
+/// A name of a finding for those who keep their own list of them, such as code scanning: of what the baseline knows it by, the
+/// first kernel's. Lines of source have no part in it.
+pub fn identity(diagnostic: &Diagnostic) -> String {
+    let known = instances(diagnostic).into_iter().map(|(key, ..)| key).min();
+    let key = known.unwrap_or_else(|| Key {
+        lint: diagnostic.code.id(),
+        file: diagnostic.primary.as_ref().map(|label| label.span.file.display.clone()).unwrap_or_default(),
+        kernel: String::new(),
+        variable: Some(diagnostic.message.clone()),
+    });
+    let parts = [key.lint, key.file, key.kernel, key.variable.unwrap_or_default()];
+    blake3::hash(parts.join("\0").as_bytes()).to_hex()[..DIGITS].to_string()
+}
+
+/// Of an identity: enough for all findings of a project.
+const DIGITS: usize = 16;
+
 /// The kernels that a finding holds for, with its bytes there; a finding without kernels is one without bytes.
 fn instances(diagnostic: &Diagnostic) -> Vec<(Key, String, u64)> {
     let Code::Lint(lint) = diagnostic.code else { return Vec::new() };
@@ -252,6 +269,26 @@ fn instances(diagnostic: &Diagnostic) -> Vec<(Key, String, u64)> {
 mod tests {
     use super::*;
     use crate::report::samples;
+
+    #[test]
+    fn an_identity_outlives_moved_lines_and_new_instances() {
+        let of = |widths: &[(u64, &str)]| identity(&found(widths)[0]);
+        assert_eq!(of(&[(32, "sm_90")]), of(&[(32, "sm_80")]));
+        assert_ne!(of(&[(32, "sm_90")]), of(&[(64, "sm_90")]));
+        let mut moved = samples::instance(32, "sm_90");
+        let before = identity(&moved);
+        let label = moved.primary.as_mut().unwrap();
+        let file = lmem_base::source::SourceFile::from_text(&label.span.file.display, "// moved\nfloat window[W];\n");
+        label.span = lmem_base::source::Span::new(&file, 15..21);
+        assert_eq!(identity(&moved), before);
+        moved
+            .evidence
+            .as_mut()
+            .unwrap()
+            .kernels
+            .push(samples::instance(64, "sm_90").evidence.unwrap().kernels.remove(0));
+        assert_eq!(identity(&moved), before);
+    }
 
     fn found(widths: &[(u64, &str)]) -> Vec<Diagnostic> {
         widths.iter().map(|(width, arch)| samples::instance(*width, arch)).collect()

@@ -2,4 +2,4 @@
 
 mod baseline;
 
-pub use baseline::{Baseline, BaselineError, DEFAULT_NAME};
+pub use baseline::{Baseline, BaselineError, DEFAULT_NAME, identity};

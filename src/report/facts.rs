@@ -10,6 +10,8 @@ use lmem_base::words::plural;
 use super::Context;
 use super::figures::{Figures, shorten};
 use super::position::place;
+use super::suggestion::changes;
+use crate::gate;
 
 /// Kernels of which it is said where they are loaded, and places of one.
 const MAX_LOADED: usize = 3;
@@ -39,6 +41,12 @@ pub(super) fn plain_text(diagnostic: &Diagnostic) -> String {
     text_with(diagnostic, |_, label| format!("{}: {}", place(&label.span), label.text))
 }
 
+/// The same without other places, for formats that show those themselves.
+pub(super) fn text_without_places(diagnostic: &Diagnostic) -> String {
+    let alone = Diagnostic { secondary: Vec::new(), ..diagnostic.clone() };
+    plain_text(&alone)
+}
+
 /// The same, with a line of the format's own for each secondary label, which are counted from 1.
 pub(super) fn text_with(diagnostic: &Diagnostic, secondary: fn(usize, &Label) -> String) -> String {
     let mut lines = vec![diagnostic.message.clone()];
@@ -47,6 +55,42 @@ pub(super) fn text_with(diagnostic: &Diagnostic, secondary: fn(usize, &Label) ->
     lines.extend(notes(diagnostic).iter().map(|note| format!("note: {note}")));
     lines.extend(diagnostic.help.iter().map(|help| format!("help: {}", help.message)));
     lines.join("\n")
+}
+
+/// The names that code scanning, GitLab and programs know diagnostics by, each its own: of several that the baseline counts
+/// together, the later ones get a number.
+pub(super) fn fingerprints(diagnostics: &[Diagnostic]) -> Vec<String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let fingerprint = |diagnostic: &Diagnostic| {
+        let identity = gate::identity(diagnostic);
+        let number = *seen.entry(identity.clone()).and_modify(|number| *number += 1).or_insert(1);
+        if number > 1 { format!("{identity}-{number}") } else { identity }
+    };
+    diagnostics.iter().map(fingerprint).collect()
+}
+
+/// A suggestion's title with its proof, in one line, and the proof in full.
+pub(super) fn titled(diagnostic: &Diagnostic, suggestion: &Suggestion) -> (String, Option<String>) {
+    if !suggestion.is_proven() {
+        return (format!("{} (not verified)", suggestion.title), None);
+    }
+    let proof = Figures::new(kernels(diagnostic), Some(suggestion)).text();
+    let short = match proof.as_deref().filter(|proof| !proof.contains('\n')) {
+        Some(proof) => format!("{} (verified by recompiling: {proof})", suggestion.title),
+        None => format!("{} (verified by recompiling)", suggestion.title),
+    };
+    (short, proof)
+}
+
+/// The lines of an edit as a patch has them, without lines around them.
+pub(super) fn edit_lines(suggestion: &Suggestion) -> Vec<String> {
+    let lines = changes(suggestion).into_iter().flat_map(|change| {
+        let head = format!("@@ {}:{} @@", change.file.display, change.line);
+        let before = change.before.into_iter().map(|line| format!("-{line}"));
+        let after = change.after.into_iter().map(|line| format!("+{line}"));
+        std::iter::once(head).chain(before).chain(after).collect::<Vec<_>>()
+    });
+    lines.collect()
 }
 
 /// The path of a span's file below the repository root; absolute where the file lies outside the workspace.

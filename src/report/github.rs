@@ -14,6 +14,9 @@ use super::{Context, facts};
 /// GitHub shows this many annotations of a level in one step, and drops the rest silently.
 const MAX_PER_LEVEL: usize = 10;
 
+/// Lines of an edit in an annotation, which GitHub folds anyway.
+const MAX_EDIT: usize = 20;
+
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
     if let Some(total) = total(&report.diagnostics) {
         writeln!(out, "{total}")?;
@@ -43,7 +46,23 @@ fn command(diagnostic: &Diagnostic, cx: &Context) -> String {
     let title = format!("lmem {}", diagnostic.code.name());
     // Writing to a string does not fail.
     let _ = write!(properties, "title={}", escape_property(title.trim_end()));
-    format!("::{level} {properties}::{}", escape_data(&plain_text(diagnostic)))
+    format!("::{level} {properties}::{}", escape_data(&text(diagnostic)))
+}
+
+/// What there is to say, and the best edit below it.
+fn text(diagnostic: &Diagnostic) -> String {
+    let mut text = plain_text(diagnostic);
+    let Some(suggestion) = diagnostic.suggestions.first() else { return text };
+    let (title, proof) = facts::titled(diagnostic, suggestion);
+    let edit = facts::edit_lines(suggestion);
+    let left = edit.len().saturating_sub(MAX_EDIT);
+    let more = (left > 0).then(|| format!("… {left} more lines"));
+    let proof = proof.filter(|proof| proof.contains('\n'));
+    for line in [format!("help: {title}")].into_iter().chain(proof).chain(edit.into_iter().take(MAX_EDIT)).chain(more) {
+        text.push('\n');
+        text.push_str(&line);
+    }
+    text
 }
 
 /// Columns are for spans of one line; GitHub rejects an end column on another line.
@@ -85,6 +104,18 @@ mod tests {
 ::notice title=lmem submodule::`third_party/cutlass` is a git submodule and was skipped
 
 "#]].raw());
+    }
+
+    #[test]
+    fn the_edit_is_part_of_the_annotation() {
+        let packages = samples::packages();
+        let text = command(&samples::proven(), &samples::context(&packages));
+        let edit = "%0A@@ kernels/running_mean.cu:5 @@%0A-        int k = i %25 W;%0A+        int k = i;";
+        assert!(text.ends_with(edit), "{text}");
+        assert!(
+            text.contains("help: index with the loop counter (verified by recompiling: sm_90: stack frame"),
+            "{text}"
+        );
     }
 
     #[test]

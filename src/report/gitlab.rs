@@ -3,14 +3,13 @@
 //! The format is that of "Code Quality", "Code Quality report format" in GitLab's documentation. GitLab compares the reports of two
 //! branches by their fingerprints and shows one finding for each, so that each has its own.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use lmem_base::diagnostic::{Diagnostic, Report, Severity};
 use serde::Serialize;
 
 use super::Context;
-use super::facts::{plain_text, repository_path};
+use super::facts::{fingerprints, plain_text, repository_path};
 use super::position::{Columns, Region};
 
 #[derive(Serialize)]
@@ -34,22 +33,19 @@ struct Lines {
 }
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut seen = BTreeMap::new();
+    let named = report.diagnostics.iter().zip(fingerprints(&report.diagnostics));
     // A finding without a place has no line to stand beside.
-    let issues: Vec<Issue> =
-        report.diagnostics.iter().filter_map(|diagnostic| issue(diagnostic, cx, &mut seen)).collect();
+    let issues: Vec<Issue> = named.filter_map(|(diagnostic, name)| issue(diagnostic, name, cx)).collect();
     serde_json::to_writer_pretty(&mut *out, &issues)?;
     writeln!(out)
 }
 
-fn issue(diagnostic: &Diagnostic, cx: &Context, seen: &mut BTreeMap<String, usize>) -> Option<Issue> {
+fn issue(diagnostic: &Diagnostic, fingerprint: String, cx: &Context) -> Option<Issue> {
     let span = &diagnostic.primary.as_ref()?.span;
-    let fingerprint = diagnostic.fingerprint();
-    let number = seen.entry(fingerprint.clone()).and_modify(|number| *number += 1).or_insert(1);
     Some(Issue {
         description: plain_text(diagnostic),
         check_name: diagnostic.code.id(),
-        fingerprint: if *number > 1 { format!("{fingerprint}-{number}") } else { fingerprint },
+        fingerprint,
         severity: match diagnostic.severity {
             Severity::Note => "info",
             Severity::Warning => "minor",

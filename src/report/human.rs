@@ -9,6 +9,7 @@ use codespan_reporting::term::{Config, emit_to_write_style};
 
 use lmem_base::diagnostic::{Diagnostic, Label, Report, Severity};
 use lmem_base::source::Span;
+use lmem_base::words::plural;
 
 use super::excerpt::{Excerpts, clean, one_line};
 use super::figures::Figures;
@@ -21,7 +22,20 @@ const GUTTER: usize = 10;
 const MIN_WIDTH: usize = 40;
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
-    group::by_cause(&report.diagnostics).iter().try_for_each(|shown| out.write_all(text(shown, cx).as_bytes()))
+    let all = group::by_cause(&report.diagnostics);
+    // One that is left out is not worth a line that says so.
+    let limit = cx.limit.filter(|limit| all.len() > limit + 1).unwrap_or(all.len());
+    all.iter().take(limit).try_for_each(|shown| out.write_all(text(shown, cx).as_bytes()))?;
+    match all.get(limit..) {
+        None | Some([]) => Ok(()),
+        Some(left) => out.write_all(left_out(left.len()).as_bytes()),
+    }
+}
+
+/// Said in place of what a terminal would scroll away.
+fn left_out(count: usize) -> String {
+    let count = plural(count as u64, "more finding");
+    format!("… {count}: `-v` shows all, `--message-format short` one line each\n\n")
 }
 
 /// One diagnostic with its help, and an empty line behind it.
@@ -172,6 +186,30 @@ mod tests {
 
     fn human(diagnostics: Vec<Diagnostic>) -> String {
         samples::rendered(&Report { diagnostics, ..Report::default() }, MessageFormat::Human)
+    }
+
+    #[test]
+    fn a_terminal_gets_the_costliest_and_is_told_of_the_rest() {
+        let packages = samples::packages();
+        let shown = |count: usize, limit: Option<usize>| {
+            let report = Report { diagnostics: vec![samples::variable(); count], ..Report::default() };
+            let mut out = Vec::new();
+            render(&report, &Context { limit, ..samples::context(&packages) }, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let text = shown(5, Some(3));
+        assert_eq!(text.matches("warning[dynamic_index]").count(), 3);
+        assert!(
+            text.ends_with("… 2 more findings: `-v` shows all, `--message-format short` one line each\n\n"),
+            "{text}"
+        );
+        for (count, limit) in [(5, None), (3, Some(3)), (4, Some(3))] {
+            let text = shown(count, limit);
+            assert!(
+                text.matches("warning[dynamic_index]").count() == count && !text.contains("more finding"),
+                "{text}"
+            );
+        }
     }
 
     #[test]

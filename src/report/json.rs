@@ -17,9 +17,9 @@ use super::{Context, DEFAULT_WIDTH, PackageInfo, facts, human};
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
     let packages: HashMap<&str, &PackageInfo> =
         cx.packages.iter().map(|package| (package.name.as_str(), package)).collect();
-    for diagnostic in &report.diagnostics {
+    for (diagnostic, fingerprint) in report.diagnostics.iter().zip(facts::fingerprints(&report.diagnostics)) {
         let package = diagnostic.package.as_deref().and_then(|name| packages.get(name));
-        write_line(&CompilerMessage::new(diagnostic, package.copied(), cx), out)?;
+        write_line(&CompilerMessage::new(diagnostic, fingerprint, package.copied(), cx), out)?;
     }
     let failed = report.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
     let summary = &report.summary;
@@ -114,7 +114,7 @@ struct CompilerMessage<'a> {
 }
 
 impl<'a> CompilerMessage<'a> {
-    fn new(diagnostic: &'a Diagnostic, package: Option<&'a PackageInfo>, cx: &Context) -> Self {
+    fn new(diagnostic: &'a Diagnostic, fingerprint: String, package: Option<&'a PackageInfo>, cx: &Context) -> Self {
         let manifest_path = package.map_or_else(|| cx.root.join("Cargo.toml"), |package| package.manifest_path.clone());
         Self {
             reason: "compiler-message",
@@ -122,7 +122,7 @@ impl<'a> CompilerMessage<'a> {
             manifest_path: manifest_path.to_string_lossy().into_owned(),
             target: package.map_or_else(|| Target::outside(diagnostic, cx), |package| Target::Package(&package.target)),
             message: Message::new(diagnostic, cx),
-            lmem: Lmem::new(diagnostic),
+            lmem: Lmem::new(diagnostic, fingerprint),
         }
     }
 }
@@ -187,6 +187,7 @@ impl<'a> Message<'a> {
         let primary = diagnostic.primary.iter().map(|label| SpanMessage::new(label, true));
         let secondary = diagnostic.secondary.iter().map(|label| SpanMessage::new(label, false));
         let notes = facts::notes(diagnostic).into_iter().map(|note| Child::new("note", note));
+        let suggestions = diagnostic.suggestions.iter().map(|suggestion| Child::suggestion(diagnostic, suggestion));
         let help = diagnostic.help.iter().map(|help| Child::new("help", help.message.clone()));
         let code = Some(diagnostic.code.id()).filter(|code| !code.is_empty());
         let plain = Context { color: false, width: DEFAULT_WIDTH, ..*cx };
@@ -196,7 +197,7 @@ impl<'a> Message<'a> {
             message: &diagnostic.message,
             code: code.map(|code| MessageCode { code, explanation: None }),
             spans: primary.chain(secondary).collect(),
-            children: notes.chain(help).chain(diagnostic.suggestions.iter().map(Child::suggestion)).collect(),
+            children: notes.chain(help).chain(suggestions).collect(),
             rendered: human::text(diagnostic, &plain),
         }
     }
@@ -219,13 +220,15 @@ impl<'a> Child<'a> {
     }
 
     /// All edits of one child belong together, as in rustc's messages.
-    fn suggestion(suggestion: &'a Suggestion) -> Self {
+    fn suggestion(diagnostic: &Diagnostic, suggestion: &'a Suggestion) -> Self {
         let spans = suggestion.edits.iter().map(|edit| SpanMessage {
             suggested_replacement: Some(&edit.replacement),
             suggestion_applicability: Some(suggestion.applicability.name()),
             ..SpanMessage::of_span(&edit.span, true)
         });
-        Self { spans: spans.collect(), ..Self::new("help", suggestion.title.clone()) }
+        // Editors show the message in a menu: a proof of several lines stands beside it.
+        let (title, rendered) = facts::titled(diagnostic, suggestion);
+        Self { spans: spans.collect(), rendered, ..Self::new("help", title) }
     }
 }
 
@@ -295,7 +298,7 @@ fn span_lines(span: &Span, region: Region) -> Vec<SpanLine<'_>> {
 
 /// The measured facts, beside cargo's message.
 #[derive(Serialize)]
-struct Lmem<'a> {
+pub(super) struct Lmem<'a> {
     lint: &'static str,
     variable: Option<&'a str>,
     variable_type: Option<&'a str>,
@@ -345,7 +348,7 @@ impl<'a> LmemSuggestion<'a> {
 
 impl<'a> Lmem<'a> {
     /// `None` for messages that are not a lint's.
-    fn new(diagnostic: &'a Diagnostic) -> Option<Self> {
+    pub(super) fn new(diagnostic: &'a Diagnostic, fingerprint: String) -> Option<Self> {
         const NOTHING: &Evidence = &Evidence {
             variable: None,
             variable_type: None,
@@ -373,7 +376,7 @@ impl<'a> Lmem<'a> {
             uniformity: evidence.uniformity,
             kernels: &evidence.kernels,
             flags: evidence.flags(),
-            fingerprint: diagnostic.fingerprint(),
+            fingerprint,
             suggestions: diagnostic.suggestions.iter().map(LmemSuggestion::new).collect(),
         })
     }
@@ -390,9 +393,9 @@ mod tests {
     fn the_lines_of_a_report() {
         assert_data_eq!(samples::rendered(&samples::report(), MessageFormat::Json), str![[r#"
 {"reason":"compiler-message","package_id":"lmem#outside-packages","manifest_path":"/ws/Cargo.toml","target":{"kind":["custom-build"],"crate_types":["bin"],"name":"lmem","src_path":"extra/broken.cu","edition":"2024","doc":false,"doctest":false,"test":false},"message":{"$message_type":"diagnostic","level":"error","message":"identifier \"undefined\" is undefined","code":{"code":"nvcc","explanation":null},"spans":[{"file_name":"extra/broken.cu","byte_start":22,"byte_end":31,"line_start":1,"line_end":1,"column_start":23,"column_end":32,"is_primary":true,"text":[{"text":"__global__ void k() { undefined(); }","highlight_start":23,"highlight_end":32}],"label":null,"suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[],"rendered":"error[nvcc]: identifier \"undefined\" is undefined\n  ┌─ extra/broken.cu:1:23\n1 │ __global__ void k() { undefined(); }\n  │                       ^^^^^^^^^\n\n"},"lmem":null}
-{"reason":"compiler-message","package_id":"path+file:///ws#demo@0.1.0","manifest_path":"/ws/Cargo.toml","target":{"name":"demo","kind":["lib"],"crate_types":["lib"],"required-features":[],"src_path":"/ws/src/lib.rs","edition":"2024","doctest":true,"test":true,"doc":true},"message":{"$message_type":"diagnostic","level":"error","message":"`count` (`int[4]`, 16 B) is in local memory: dynamically indexed","code":{"code":"lmem::dynamic_index","explanation":null},"spans":[{"file_name":"include/scan.cuh","byte_start":31,"byte_end":36,"line_start":2,"line_end":2,"column_start":19,"column_end":24,"is_primary":true,"text":[{"text":"struct Scan { int count[4]; };","highlight_start":19,"highlight_end":24}],"label":"16 B per thread","suggested_replacement":null,"suggestion_applicability":null,"expansion":null},{"file_name":"kernels/scan.cu","byte_start":48,"byte_end":58,"line_start":3,"line_end":3,"column_start":9,"column_end":19,"is_primary":false,"text":[{"text":"/* 值 */ s.count[k]++;","highlight_start":9,"highlight_end":19}],"label":"indexed here","suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[{"level":"note","message":"sm_90: stack frame 16 B, registers 31","code":null,"spans":[],"children":[],"rendered":null},{"level":"note","message":"inlined at kernels/scan.cu:3","code":null,"spans":[],"children":[],"rendered":null}],"rendered":"error[dynamic_index]: `count` (`int[4]`, 16 B) is in local memory: dynamically indexed\n  ┌─ include/scan.cuh:2:19 in `scan`\n2 │ struct Scan { int count[4]; };\n  │                   ^^^^^ 16 B per thread\n  ┌─ kernels/scan.cu:3:9\n3 │ /* 值 */ s.count[k]++;\n  │          ---------- indexed here\n  = sm_90: stack frame 16 B, registers 31\n  = inlined at kernels/scan.cu:3\n\n"},"lmem":{"lint":"dynamic_index","variable":"count","variable_type":null,"bytes":16,"loads":1,"stores":1,"loop_depth":0,"uniformity":null,"kernels":[{"name":"scan","mangled":"_Z4scan","arch":"sm_90","toolkit":"13.5","bytes":16,"loads":0,"stores":0,"usage":{"stack_frame":16,"spill_stores":0,"spill_loads":0,"registers":31,"shared":0},"flags":"config"}],"flags":"config","fingerprint":"714982f7d0621c14","suggestions":[]}}
-{"reason":"compiler-message","package_id":"path+file:///ws#demo@0.1.0","manifest_path":"/ws/Cargo.toml","target":{"name":"demo","kind":["lib"],"crate_types":["lib"],"required-features":[],"src_path":"/ws/src/lib.rs","edition":"2024","doctest":true,"test":true,"doc":true},"message":{"$message_type":"diagnostic","level":"warning","message":"`window` (`float[32]`, 128 B) is in local memory: dynamically indexed","code":{"code":"lmem::dynamic_index","explanation":null},"spans":[{"file_name":"kernels/running_mean.cu","byte_start":94,"byte_end":100,"line_start":3,"line_end":3,"column_start":11,"column_end":17,"is_primary":true,"text":[{"text":"    float window[W];","highlight_start":11,"highlight_end":17}],"label":"128 B per thread; 32 local loads, 1 store","suggested_replacement":null,"suggestion_applicability":null,"expansion":null},{"file_name":"kernels/running_mean.cu","byte_start":200,"byte_end":201,"line_start":7,"line_end":7,"column_start":16,"column_end":17,"is_primary":false,"text":[{"text":"\tsum += window[k];","highlight_start":16,"highlight_end":17}],"label":"divergent, loaded from memory (loop at line 4)","suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[{"level":"note","message":"sm_90: stack frame 128 B, registers 31","code":null,"spans":[],"children":[],"rendered":null},{"level":"help","message":"index with the loop counter and unroll","code":null,"spans":[],"children":[],"rendered":null}],"rendered":"warning[dynamic_index]: `window` (`float[32]`, 128 B) is in local memory: dynamically indexed\n  ┌─ kernels/running_mean.cu:3:11 in `running_mean<32>`\n3 │     float window[W];\n  │           ^^^^^^ 128 B per thread; 32 local loads, 1 store\n7 │     sum += window[k];\n  │                   - divergent, loaded from memory (loop at line 4)\n  = sm_90: stack frame 128 B, registers 31\nhelp: index with the loop counter and unroll\n\n"},"lmem":{"lint":"dynamic_index","variable":"window","variable_type":"float[32]","bytes":128,"loads":32,"stores":1,"loop_depth":2,"uniformity":"per-thread","kernels":[{"name":"running_mean<32>","mangled":"_Z16running_mean<32>","arch":"sm_90","toolkit":"13.5","bytes":128,"loads":32,"stores":1,"usage":{"stack_frame":128,"spill_stores":0,"spill_loads":0,"registers":31,"shared":0},"flags":"config"}],"flags":"config","fingerprint":"3ca073804faac01e","suggestions":[]}}
-{"reason":"compiler-message","package_id":"path+file:///ws#demo@0.1.0","manifest_path":"/ws/Cargo.toml","target":{"name":"demo","kind":["lib"],"crate_types":["lib"],"required-features":[],"src_path":"/ws/src/lib.rs","edition":"2024","doctest":true,"test":true,"doc":true},"message":{"$message_type":"diagnostic","level":"warning","message":"kernel `gemm_tile` spills: launch bounds allow 32 registers, 71 needed","code":{"code":"lmem::register_spill","explanation":null},"spans":[{"file_name":"src/kernels.rs","byte_start":59,"byte_end":68,"line_start":2,"line_end":2,"column_start":49,"column_end":58,"is_primary":true,"text":[{"text":"const SRC: &str = \"extern \\\"C\\\" __global__ void gemm_tile(float* c) {}\";","highlight_start":49,"highlight_end":58}],"label":"380 B of stack per thread for spills","suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[{"level":"note","message":"sm_90: stack frame 384 B, spill stores 380 B, spill loads 420 B, registers 32","code":null,"spans":[],"children":[],"rendered":null},{"level":"note","message":"spills in the loop at line 9","code":null,"spans":[],"children":[],"rendered":null}],"rendered":"warning[register_spill]: kernel `gemm_tile` spills: launch bounds allow 32 registers, 71 needed\n  ┌─ src/kernels.rs:2:49 in `gemm_tile`\n2 │ const SRC: &str = \"extern \\\"C\\\" __global__ void gemm_tile(float* c) {}\";\n  │                                                 ^^^^^^^^^ 380 B of stack per thread for spills\n  = sm_90: stack frame 384 B, spill stores 380 B, spill loads 420 B, registers 32\n  = spills in the loop at line 9\n\n"},"lmem":{"lint":"register_spill","variable":null,"variable_type":null,"bytes":380,"loads":105,"stores":95,"loop_depth":0,"uniformity":null,"kernels":[{"name":"gemm_tile","mangled":"_Z9gemm_tile","arch":"sm_90","toolkit":"13.5","bytes":380,"loads":0,"stores":0,"usage":{"stack_frame":384,"spill_stores":380,"spill_loads":420,"registers":32,"shared":0},"flags":"assumed"}],"flags":"assumed","fingerprint":"52530740ce4bc6b8","suggestions":[]}}
+{"reason":"compiler-message","package_id":"path+file:///ws#demo@0.1.0","manifest_path":"/ws/Cargo.toml","target":{"name":"demo","kind":["lib"],"crate_types":["lib"],"required-features":[],"src_path":"/ws/src/lib.rs","edition":"2024","doctest":true,"test":true,"doc":true},"message":{"$message_type":"diagnostic","level":"error","message":"`count` (`int[4]`, 16 B) is in local memory: dynamically indexed","code":{"code":"lmem::dynamic_index","explanation":null},"spans":[{"file_name":"include/scan.cuh","byte_start":31,"byte_end":36,"line_start":2,"line_end":2,"column_start":19,"column_end":24,"is_primary":true,"text":[{"text":"struct Scan { int count[4]; };","highlight_start":19,"highlight_end":24}],"label":"16 B per thread","suggested_replacement":null,"suggestion_applicability":null,"expansion":null},{"file_name":"kernels/scan.cu","byte_start":48,"byte_end":58,"line_start":3,"line_end":3,"column_start":9,"column_end":19,"is_primary":false,"text":[{"text":"/* 值 */ s.count[k]++;","highlight_start":9,"highlight_end":19}],"label":"indexed here","suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[{"level":"note","message":"sm_90: stack frame 16 B, registers 31","code":null,"spans":[],"children":[],"rendered":null},{"level":"note","message":"inlined at kernels/scan.cu:3","code":null,"spans":[],"children":[],"rendered":null}],"rendered":"error[dynamic_index]: `count` (`int[4]`, 16 B) is in local memory: dynamically indexed\n  ┌─ include/scan.cuh:2:19 in `scan`\n2 │ struct Scan { int count[4]; };\n  │                   ^^^^^ 16 B per thread\n  ┌─ kernels/scan.cu:3:9\n3 │ /* 值 */ s.count[k]++;\n  │          ---------- indexed here\n  = sm_90: stack frame 16 B, registers 31\n  = inlined at kernels/scan.cu:3\n\n"},"lmem":{"lint":"dynamic_index","variable":"count","variable_type":null,"bytes":16,"loads":1,"stores":1,"loop_depth":0,"uniformity":null,"kernels":[{"name":"scan","mangled":"_Z4scan","arch":"sm_90","toolkit":"13.5","bytes":16,"loads":0,"stores":0,"usage":{"stack_frame":16,"spill_stores":0,"spill_loads":0,"registers":31,"shared":0},"flags":"config"}],"flags":"config","fingerprint":"5f4eb648d6498c16","suggestions":[]}}
+{"reason":"compiler-message","package_id":"path+file:///ws#demo@0.1.0","manifest_path":"/ws/Cargo.toml","target":{"name":"demo","kind":["lib"],"crate_types":["lib"],"required-features":[],"src_path":"/ws/src/lib.rs","edition":"2024","doctest":true,"test":true,"doc":true},"message":{"$message_type":"diagnostic","level":"warning","message":"`window` (`float[32]`, 128 B) is in local memory: dynamically indexed","code":{"code":"lmem::dynamic_index","explanation":null},"spans":[{"file_name":"kernels/running_mean.cu","byte_start":94,"byte_end":100,"line_start":3,"line_end":3,"column_start":11,"column_end":17,"is_primary":true,"text":[{"text":"    float window[W];","highlight_start":11,"highlight_end":17}],"label":"128 B per thread; 32 local loads, 1 store","suggested_replacement":null,"suggestion_applicability":null,"expansion":null},{"file_name":"kernels/running_mean.cu","byte_start":200,"byte_end":201,"line_start":7,"line_end":7,"column_start":16,"column_end":17,"is_primary":false,"text":[{"text":"\tsum += window[k];","highlight_start":16,"highlight_end":17}],"label":"divergent, loaded from memory (loop at line 4)","suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[{"level":"note","message":"sm_90: stack frame 128 B, registers 31","code":null,"spans":[],"children":[],"rendered":null},{"level":"help","message":"index with the loop counter and unroll","code":null,"spans":[],"children":[],"rendered":null}],"rendered":"warning[dynamic_index]: `window` (`float[32]`, 128 B) is in local memory: dynamically indexed\n  ┌─ kernels/running_mean.cu:3:11 in `running_mean<32>`\n3 │     float window[W];\n  │           ^^^^^^ 128 B per thread; 32 local loads, 1 store\n7 │     sum += window[k];\n  │                   - divergent, loaded from memory (loop at line 4)\n  = sm_90: stack frame 128 B, registers 31\nhelp: index with the loop counter and unroll\n\n"},"lmem":{"lint":"dynamic_index","variable":"window","variable_type":"float[32]","bytes":128,"loads":32,"stores":1,"loop_depth":2,"uniformity":"per-thread","kernels":[{"name":"running_mean<32>","mangled":"_Z16running_mean<32>","arch":"sm_90","toolkit":"13.5","bytes":128,"loads":32,"stores":1,"usage":{"stack_frame":128,"spill_stores":0,"spill_loads":0,"registers":31,"shared":0},"flags":"config"}],"flags":"config","fingerprint":"88040dc246a6d807","suggestions":[]}}
+{"reason":"compiler-message","package_id":"path+file:///ws#demo@0.1.0","manifest_path":"/ws/Cargo.toml","target":{"name":"demo","kind":["lib"],"crate_types":["lib"],"required-features":[],"src_path":"/ws/src/lib.rs","edition":"2024","doctest":true,"test":true,"doc":true},"message":{"$message_type":"diagnostic","level":"warning","message":"kernel `gemm_tile` spills: launch bounds allow 32 registers, 71 needed","code":{"code":"lmem::register_spill","explanation":null},"spans":[{"file_name":"src/kernels.rs","byte_start":59,"byte_end":68,"line_start":2,"line_end":2,"column_start":49,"column_end":58,"is_primary":true,"text":[{"text":"const SRC: &str = \"extern \\\"C\\\" __global__ void gemm_tile(float* c) {}\";","highlight_start":49,"highlight_end":58}],"label":"380 B of stack per thread for spills","suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[{"level":"note","message":"sm_90: stack frame 384 B, spill stores 380 B, spill loads 420 B, registers 32","code":null,"spans":[],"children":[],"rendered":null},{"level":"note","message":"spills in the loop at line 9","code":null,"spans":[],"children":[],"rendered":null}],"rendered":"warning[register_spill]: kernel `gemm_tile` spills: launch bounds allow 32 registers, 71 needed\n  ┌─ src/kernels.rs:2:49 in `gemm_tile`\n2 │ const SRC: &str = \"extern \\\"C\\\" __global__ void gemm_tile(float* c) {}\";\n  │                                                 ^^^^^^^^^ 380 B of stack per thread for spills\n  = sm_90: stack frame 384 B, spill stores 380 B, spill loads 420 B, registers 32\n  = spills in the loop at line 9\n\n"},"lmem":{"lint":"register_spill","variable":null,"variable_type":null,"bytes":380,"loads":105,"stores":95,"loop_depth":0,"uniformity":null,"kernels":[{"name":"gemm_tile","mangled":"_Z9gemm_tile","arch":"sm_90","toolkit":"13.5","bytes":380,"loads":0,"stores":0,"usage":{"stack_frame":384,"spill_stores":380,"spill_loads":420,"registers":32,"shared":0},"flags":"assumed"}],"flags":"assumed","fingerprint":"4f76298b54290e8c","suggestions":[]}}
 {"reason":"compiler-message","package_id":"lmem#outside-packages","manifest_path":"/ws/Cargo.toml","target":{"kind":["custom-build"],"crate_types":["bin"],"name":"lmem","src_path":"/ws","edition":"2024","doc":false,"doctest":false,"test":false},"message":{"$message_type":"diagnostic","level":"note","message":"`third_party/cutlass` is a git submodule and was skipped","code":{"code":"lmem::submodule","explanation":null},"spans":[],"children":[],"rendered":"note[submodule]: `third_party/cutlass` is a git submodule and was skipped\n\n"},"lmem":null}
 {"reason":"build-finished","success":false}
 

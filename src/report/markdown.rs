@@ -1,18 +1,24 @@
 //! A page for people who do not look at a terminal: the summary of a CI run, a comment on a pull request.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::io;
 
-use lmem_base::diagnostic::{Code, Diagnostic, Report};
+use lmem_base::diagnostic::{Code, Diagnostic, Report, ResourceUsage};
+use lmem_base::gpu::Arch;
 use lmem_base::words::plural;
 
 use super::Context;
-use super::facts::{plain_text, severity_word};
+use super::facts::{self, edit_lines, plain_text, severity_word, titled};
+use super::figures::shorten;
 use super::position::place;
-use super::suggestion::changes;
 
 /// Findings that are shown in full below the table. GitHub takes a mebibyte for all of a job's summaries.
 const MAX_DETAILS: usize = 50;
+
+/// Rows of the table of kernels.
+const MAX_KERNELS: usize = 50;
 
 pub(super) fn render(report: &Report, _cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(page(report).as_bytes())
@@ -33,6 +39,7 @@ fn page(report: &Report) -> String {
         let severity = severity_word(diagnostic.severity);
         let _ = writeln!(text, "| {severity} | {} | {at} | {bytes} | {kernels} |", cell(&diagnostic.message));
     }
+    text.push_str(&kernels(&report.diagnostics));
     for diagnostic in report.diagnostics.iter().take(MAX_DETAILS) {
         text.push_str(&details(diagnostic));
     }
@@ -60,6 +67,30 @@ fn headline(report: &Report) -> String {
     text
 }
 
+/// The figures of each kernel with a finding, the largest frames first. Figures of architectures have no sum.
+fn kernels(diagnostics: &[Diagnostic]) -> String {
+    let all = diagnostics.iter().flat_map(facts::kernels);
+    let rows: BTreeSet<_> = all
+        .map(|kernel| (Reverse(kernel.usage), kernel.name.as_str(), Arch::of(&kernel.arch), kernel.arch.as_str()))
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let head = "| kernel | architecture | stack frame | spill stores | spill loads | registers |\n|---|---|---:|---:|---:|---:|";
+    let mut text = format!("\n{head}\n");
+    for (Reverse(usage), name, _, arch) in rows.iter().take(MAX_KERNELS) {
+        let ResourceUsage { stack_frame, spill_stores, spill_loads, registers, .. } = usage;
+        let name = cell(&shorten(name));
+        let figures = format!("{stack_frame} B | {spill_stores} B | {spill_loads} B | {registers}");
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "| {name} | {arch} | {figures} |");
+    }
+    if let Some(more) = rows.len().checked_sub(MAX_KERNELS).filter(|more| *more > 0) {
+        let _ = writeln!(text, "\n… and {}", plural(more as u64, "more row"));
+    }
+    text
+}
+
 fn details(diagnostic: &Diagnostic) -> String {
     let title = match &diagnostic.primary {
         Some(label) => format!("<code>{}</code> {}", html(&place(&label.span)), html(diagnostic.code.name())),
@@ -67,14 +98,12 @@ fn details(diagnostic: &Diagnostic) -> String {
     };
     let mut text = format!("\n<details><summary>{title}</summary>\n\n{}", fenced("text", &plain_text(diagnostic)));
     if let Some(suggestion) = diagnostic.suggestions.first() {
-        let _ = writeln!(text, "\n{}", cell(&suggestion.title));
-        let lines = changes(suggestion).into_iter().flat_map(|change| {
-            let head = format!("@@ {}:{} @@", change.file.display, change.line);
-            let before = change.before.into_iter().map(|line| format!("-{line}"));
-            let after = change.after.into_iter().map(|line| format!("+{line}"));
-            std::iter::once(head).chain(before).chain(after).collect::<Vec<_>>()
-        });
-        text.push_str(&fenced("diff", &lines.collect::<Vec<_>>().join("\n")));
+        let (title, proof) = titled(diagnostic, suggestion);
+        let _ = writeln!(text, "\n{}", cell(&title));
+        if let Some(proof) = proof.filter(|proof| proof.contains('\n')) {
+            text.push_str(&fenced("text", &proof));
+        }
+        text.push_str(&fenced("diff", &edit_lines(suggestion).join("\n")));
     }
     text.push_str("\n</details>\n");
     text
@@ -112,6 +141,16 @@ mod tests {
         assert!(text.contains("| warning | `window` (`float[32]`, 128 B) is in local memory"), "{text}");
         assert!(text.contains("| `kernels/running_mean.cu:3:11` | 128 | 1 |"), "{text}");
         assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
+    }
+
+    #[test]
+    fn the_largest_frames_stand_first() {
+        let (small, large) = (samples::instance(8, "sm_90"), samples::instance(64, "sm_80"));
+        let text = kernels(&[small, large.clone(), large]);
+        let rows: Vec<&str> = text.lines().filter(|line| line.contains(" sm_")).collect();
+        assert_eq!(rows.len(), 2, "{text}");
+        assert!(rows[0].contains("| sm_80 | 256 B |") && rows[1].contains("| sm_90 | 32 B |"), "{text}");
+        assert_eq!(kernels(&[samples::compiler_error()]), "");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! `fold` makes one diagnostic of many, `render` writes them. Equal diagnostics give equal bytes.
 
+pub mod editor;
 mod excerpt;
 mod facts;
 mod figures;
@@ -51,7 +52,12 @@ pub struct Context<'a> {
     pub width: usize,
     /// Whether edits are shown whole, however long.
     pub full: bool,
+    /// Findings that the human format shows in full.
+    pub limit: Option<usize>,
 }
+
+/// Findings that people read on a terminal in one go; the costliest stand first.
+pub const TERMINAL_LIMIT: usize = 30;
 
 /// Columns of source text that are shown where no terminal sets the limit; rustc's number.
 pub const DEFAULT_WIDTH: usize = 140;

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lmem_base::diagnostic::{
-    Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Label, Report, ResourceUsage, Severity, Uniformity,
+    Applicability, Code, Diagnostic, Edit, Evidence, FlagOrigin, Footprint, Help, KernelInstance, Label, Report,
+    ResourceUsage, Severity, Suggestion, Uniformity, Verification, VerifiedKernel,
 };
 use lmem_base::source::{SourceFile, Span};
 
@@ -102,6 +103,28 @@ pub(crate) fn instance(width: u64, arch: &str) -> Diagnostic {
 }
 
 /// Spills of a kernel that stands in a Rust string.
+/// With an edit that was compiled.
+pub(super) fn proven() -> Diagnostic {
+    let found = variable();
+    let footprint = |stack_frame, registers| Footprint {
+        usage: ResourceUsage { stack_frame, registers, ..ResourceUsage::default() },
+        ..Footprint::default()
+    };
+    let kernels = found.evidence.iter().flat_map(|evidence| &evidence.kernels);
+    let verified = kernels.map(|kernel| VerifiedKernel {
+        name: kernel.name.clone(),
+        mangled: kernel.mangled.clone(),
+        arch: kernel.arch.clone(),
+        before: footprint(128, 31),
+        after: footprint(0, 46),
+    });
+    let verification = Some(Verification { kernels: verified.collect() });
+    let file = &found.primary.as_ref().expect("the sample has a place").span.file;
+    let edit = Edit::alone(label(file, "k = i % W", "").span, "k = i");
+    let suggestion = Suggestion::new("index with the loop counter", Applicability::MachineApplicable, vec![edit]);
+    Diagnostic { suggestions: vec![Suggestion { verification, ..suggestion }], ..found }
+}
+
 pub(super) fn spill() -> Diagnostic {
     let text = "// größe\nconst SRC: &str = \"extern \\\"C\\\" __global__ void gemm_tile(float* c) {}\";\n";
     let file = SourceFile::from_text("src/kernels.rs", text);
@@ -196,6 +219,7 @@ pub(super) fn context(packages: &[PackageInfo]) -> Context<'_> {
         color: false,
         width: DEFAULT_WIDTH,
         full: false,
+        limit: None,
     }
 }
 

@@ -55,6 +55,7 @@ pub fn report(outcome: &Outcome, format: MessageFormat) -> Result<String, Proble
         color: false,
         width: DEFAULT_WIDTH,
         full: false,
+        limit: None,
     };
     let mut text = Vec::new();
     render(&outcome.report, format, &cx, &mut text).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! Identifiers of a text, where no syntax tree is needed to find them.
+//! Identifiers of a text, found without a syntax tree.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ pub fn is_identifier_character(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The names and numbers of a text, in order.
+/// The identifiers and numbers of a text, in order.
 pub fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !is_identifier_character(c)).filter(|word| !word.is_empty())
 }
 
-/// Where an identifier stands in a text, and is no part of a longer one.
+/// Offsets of a whole identifier in a text; matches inside longer identifiers do not count.
 pub fn occurrences<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
     let is_whole = move |at: &usize| {
         !text[..*at].ends_with(is_identifier_character)
@@ -21,8 +21,7 @@ pub fn occurrences<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usi
     text.match_indices(word).map(|(at, _)| at).filter(is_whole)
 }
 
-/// A name that the text does not have, and that was not given to something else: with a number behind it where there is
-/// one already.
+/// A name that is neither in the text nor in `given`: `wanted`, with a number appended if it is taken.
 pub fn fresh(text: &str, wanted: &str, given: &[String]) -> String {
     let used: BTreeSet<&str> = identifiers(text).collect();
     let is_free = |name: &String| !used.contains(name.as_str()) && !given.contains(name);

@@ -1,4 +1,5 @@
-//! CUDA C++ as the user wrote it, beside what was compiled of it: syntax trees, declarations, constants, types, launches.
+//! CUDA C++ as the user wrote it, matched with what was compiled: syntax trees, declarations, constants, types,
+//! launches.
 
 pub mod ast;
 pub mod constant;

@@ -1,11 +1,11 @@
-//! Sizes of types and values of constant expressions, as far as they can be read off the source.
+//! Sizes of types and values of constant expressions, read from the source.
 
 use std::cell::Cell;
 
 use crate::constant;
 use crate::constant::integer::Value;
 
-/// Bytes of a type that CUDA C++ fixes; `None` for anything that a program defines.
+/// Size of a built-in CUDA C++ type; `None` for types that a program defines.
 pub fn size_of(type_text: &str) -> Option<u64> {
     let words: Vec<&str> = type_text
         .split_whitespace()
@@ -16,27 +16,27 @@ pub fn size_of(type_text: &str) -> Option<u64> {
     scalar_size(name).or_else(|| vector_size(name))
 }
 
-/// Bytes of one component and of the whole of a number or vector: 4 and 16 of `float4`.
+/// Sizes of one component and of the whole scalar or vector: 4 and 16 for `float4`.
 pub fn shape(type_text: &str) -> Option<(u64, u64)> {
     let whole = size_of(type_text)?;
     if is_scalar(type_text) {
         return Some((whole, whole));
     }
     let count = match type_text.chars().next_back().and_then(|last| last.to_digit(10)) {
-        // Of `half2` and `__nv_bfloat162` too.
+        // Also `half2` and `__nv_bfloat162`.
         Some(count @ 1..=4) => u64::from(count),
         _ => return None,
     };
     Some((whole / count, whole))
 }
 
-/// `12` of `float[3][4]`, where all extents are numbers.
+/// `12` for `float[3][4]`, if all extents are numbers.
 pub fn extent(type_text: &str) -> Option<u64> {
     let (_, extents) = type_text.trim_end().strip_suffix(']')?.split_once('[')?;
     extents.split("][").map(|extent| extent.trim().parse::<u64>().ok()).try_fold(1u64, |all, one| all.checked_mul(one?))
 }
 
-/// Whether a type is one number, so that a variable of it is no array or structure.
+/// Whether a type is a scalar.
 pub fn is_scalar(type_text: &str) -> bool {
     let name: Vec<&str> =
         type_text.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile" | "signed")).collect();
@@ -86,14 +86,14 @@ fn vector_size(name: &str) -> Option<u64> {
     element.checked_mul(count)
 }
 
-/// The value of a constant expression. What a name stands for is an expression too, taken as if it had parentheses.
+/// The value of a constant expression. A name's replacement is evaluated as an expression, as if it had parentheses.
 pub fn evaluate(text: &str, value_of: &dyn Fn(&str) -> Option<String>) -> Option<i64> {
     Names { value_of, left: Cell::new(MAX_NAMES) }.evaluate(text, 0)?.as_i64()
 }
 
-/// Names in names: bounds definitions that go round in circles.
+/// Limit on nested names; it stops circular definitions.
 const MAX_NAME_DEPTH: usize = 8;
-/// Names in all: bounds definitions that use each other several times.
+/// Limit on names in total; definitions that use each other several times grow exponentially.
 const MAX_NAMES: u32 = 1000;
 
 struct Names<'a> {
@@ -146,7 +146,7 @@ mod tests {
             "N" => Some("4".to_string()),
             "TWICE" => Some("(N * 2)".to_string()),
             "LOOP" => Some("LOOP + 1".to_string()),
-            // Each level asks for the next one many times.
+            // Each level uses the next one 100 times.
             "DOUBLED0" => Some(["DOUBLED1"; 100].join(" + ")),
             "DOUBLED1" => Some(["N"; 100].join(" + ")),
             _ => None,

@@ -1,10 +1,10 @@
-//! The grammar's names are spelled in `ast` alone: elsewhere a typo would compile, and match nothing.
+//! The grammar's names are spelled in `ast` only: elsewhere a typo would compile and match nothing.
 
 use std::path::{Path, PathBuf};
 
 use cuda_syntax::ast::{Field, Kind};
 
-/// Words of C++ and of English that the grammar uses as names too.
+/// Words of C++ and of English that are also names in the grammar.
 const WORDS: [&str; 10] =
     ["this", "true", "false", "decltype", "operator", "name", "function", "size", "field", "value"];
 
@@ -41,7 +41,7 @@ fn is_of_grammar(literal: &str) -> bool {
     (is_kind || Field::ALL.iter().any(|(_, name)| *name == literal)) && !WORDS.contains(&literal)
 }
 
-/// Sources of the crates that look at syntax trees, without `ast`.
+/// Sources of the crates that use syntax trees, except `ast`.
 fn sources() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut open = vec![root.join("src"), root.join("../lmem-frame/src"), root.join("../../lints")];
@@ -61,7 +61,7 @@ fn sources() -> Vec<PathBuf> {
     found
 }
 
-/// String literals of a line before its comment, as they are written.
+/// String literals of a line, before its comment.
 fn literals(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {

@@ -40,12 +40,12 @@ pub enum ToolkitCommand {
     },
 }
 
-/// Runs a subcommand: what was asked for goes to stdout, everything about it to stderr.
+/// Runs a subcommand. The requested output goes to stdout, all messages to stderr.
 ///
-/// `configured` is the toolkit that Cargo.toml pins, for `which`.
+/// `configured` is the toolkit pinned in Cargo.toml, for `which`.
 ///
 /// # Errors
-/// When there is no such toolkit, it cannot be installed or removed, or `cancel` was set in the meantime.
+/// There is no such toolkit, it cannot be installed or removed, or `cancel` was set.
 pub fn run(command: &ToolkitCommand, configured: Option<&str>, cancel: &AtomicBool) -> Result<(), ToolkitError> {
     let environment = &Environment::of_process();
     let cx = install::Context { environment, offline: false, quiet: false, unverified: true, cancel };
@@ -71,7 +71,7 @@ pub fn run(command: &ToolkitCommand, configured: Option<&str>, cancel: &AtomicBo
     }
 }
 
-/// Toolkits in the order in which a check prefers them, places that were refused, and what can be installed.
+/// Lists toolkits in the order in which a check prefers them, rejected places, and installable versions.
 fn list(cx: &install::Context<'_>) -> String {
     let (found, refused) = select::all(cx);
     let mut text = String::new();
@@ -98,7 +98,7 @@ fn line(toolkit: &Toolkit) -> String {
     format!("CUDA {:<8} {} ({}{lacks})", toolkit.number, toolkit.root.display(), toolkit.found)
 }
 
-/// Stdout; a reader that has gone away (`| head -1`) is no error.
+/// Prints to stdout; a closed pipe (`| head -1`) is not an error.
 fn print(text: &str) -> Result<(), ToolkitError> {
     match io::Write::write_all(&mut anstream::stdout(), text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -1,6 +1,6 @@
-//! Where a toolkit may lie, in order of preference, and whether what lies there works.
+//! Candidate places for a toolkit, in order of preference, and a check of each.
 //!
-//! Nothing is run here but `ptxas --version`, and that only where no file tells the version.
+//! The only program run here is `ptxas --version`, and only if no file gives the version.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,21 +12,21 @@ use lmem_base::version::{Version, VersionRequest};
 use super::environment::{Environment, is_executable};
 use super::{Component, Toolkit, process};
 
-/// One kind of place.
+/// A kind of place.
 pub(super) struct Source {
     pub name: String,
     pub places: Vec<Place>,
-    /// What to say when there are none.
+    /// The message if this source has no places.
     pub absent: String,
 }
 
-/// A folder that may be a toolkit.
+/// A folder that may contain a toolkit.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub layout: Layout,
     /// "`CUDA_HOME`".
     pub found: String,
-    /// The user named it in the environment.
+    /// Whether an environment variable of the user names the folder.
     pub asked: bool,
 }
 
@@ -40,18 +40,18 @@ impl Place {
     }
 }
 
-/// Where the parts of a toolkit are.
+/// The folders of a toolkit's parts.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     root: PathBuf,
-    /// Folders that may hold NVRTC.
+    /// Folders that may contain NVRTC.
     libraries: Vec<PathBuf>,
-    /// A folder of `site-packages`, where each part is a package that may be missing.
+    /// Whether this is a folder of `site-packages`, where each part is a separate package that may be missing.
     python: bool,
 }
 
 impl Layout {
-    /// NVIDIA's own layout, conda's (`targets/…`) and Debian's (`/usr`, libraries by architecture).
+    /// The layouts of NVIDIA, conda (`targets/…`) and Debian (`/usr`, with libraries by architecture).
     pub fn of(root: &Path) -> Self {
         let folders = ["lib64", "lib"].into_iter().map(|name| root.join(name));
         let of_targets = targets().map(|target| root.join("targets").join(target).join("lib"));
@@ -61,13 +61,13 @@ impl Layout {
     }
 }
 
-/// NVIDIA's names for what code is compiled for; "sbsa" is aarch64 servers.
+/// NVIDIA's target names for the host; "sbsa" means aarch64 servers.
 pub(super) fn targets() -> impl Iterator<Item = &'static str> {
     let all: &[&str] = if cfg!(target_arch = "aarch64") { &["sbsa-linux", "aarch64-linux"] } else { &["x86_64-linux"] };
     all.iter().copied()
 }
 
-/// All places in order of preference.
+/// All sources in order of preference.
 pub(super) fn sources(environment: &Environment) -> Vec<Source> {
     vec![
         of_variables(environment),
@@ -78,7 +78,7 @@ pub(super) fn sources(environment: &Environment) -> Vec<Source> {
     ]
 }
 
-/// Variables that name a toolkit's folder. The last two are those that cudarc and CMake read.
+/// Environment variables with a toolkit's folder. cudarc and CMake read the last two.
 pub const VARIABLES: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 
 fn of_variables(environment: &Environment) -> Source {
@@ -99,7 +99,8 @@ fn of_path(environment: &Environment) -> Source {
     Source { name: "`nvcc` on `PATH`".to_owned(), places, absent: "not there".to_owned() }
 }
 
-/// The folder above `bin`. Debian's `/usr/bin/nvcc` is a script beside ptxas; elsewhere a link leads to the real one.
+/// The folder above `bin`. Debian's `/usr/bin/nvcc` is a script next to ptxas; elsewhere it may be a link to the real
+/// one.
 fn root_of_nvcc(nvcc: &Path) -> Option<PathBuf> {
     let beside = nvcc.parent()?;
     if beside.join(program("ptxas")).is_file() {
@@ -129,7 +130,7 @@ fn of_conda(environment: &Environment) -> Source {
     Source { name: "conda".to_owned(), places, absent: absent.to_owned() }
 }
 
-/// Folders of packages are found without starting Python, which would cost more than a warm run may take.
+/// Finds package folders without starting Python, which would cost more than a whole warm run.
 fn of_python(environment: &Environment) -> Source {
     let pythons = environment.on_path(&program("python3"));
     let of_program = |python: &PathBuf| Some(python.parent()?.parent()?.to_path_buf());
@@ -158,7 +159,7 @@ fn package_folders(prefix: &Path) -> Vec<PathBuf> {
     pythons.iter().flat_map(|python| names.map(|name| python.join(name))).collect()
 }
 
-/// Toolkits in a folder of Python packages: one folder for all of 13.x, a folder for each package in 12.x.
+/// Toolkits in a folder of Python packages: one folder for all packages of 13.x, one folder per package for 12.x.
 pub(super) fn python_packages(packages: &Path) -> Vec<Layout> {
     let nvidia = packages.join("nvidia");
     let mut unified = entries(&nvidia);
@@ -167,7 +168,7 @@ pub(super) fn python_packages(packages: &Path) -> Vec<Layout> {
     let mut layouts: Vec<Layout> = unified.iter().map(|root| Layout { python: true, ..Layout::of(root) }).collect();
     let libraries = vec![nvidia.join("cuda_nvrtc/lib")];
     layouts.push(Layout { root: nvidia.join("cuda_nvcc"), libraries, python: true });
-    // Packages of other projects, such as PyTorch, bring `nvidia/cu13` with libraries alone: nothing to complain of.
+    // Other projects, such as PyTorch, install `nvidia/cu13` with libraries only; that is not worth a message.
     layouts.retain(|layout| has_ptxas(&layout.root));
     layouts
 }
@@ -179,13 +180,13 @@ fn is_unified(folder: &Path) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The toolkit in a folder that the installer made.
+/// Checks the toolkit in a folder made by the installer.
 pub(super) fn check_managed(root: &Path, cancel: &AtomicBool) -> Result<Toolkit, String> {
     let layout = Layout { python: true, ..Layout::of(root) };
     check(&Place { layout, found: "managed".to_owned(), asked: false }, cancel)
 }
 
-/// Whether a place holds a usable toolkit: ptxas can be run and is not too old.
+/// Checks that a place has a usable toolkit: ptxas runs and is recent enough.
 pub(super) fn check(place: &Place, cancel: &AtomicBool) -> Result<Toolkit, String> {
     let Layout { root, libraries, python } = &place.layout;
     if !root.is_dir() {
@@ -219,7 +220,7 @@ pub(super) fn check(place: &Place, cancel: &AtomicBool) -> Result<Toolkit, Strin
     Ok(Toolkit { root: root.clone(), version, number, nvcc, ptxas, nvrtc, lacks, found: place.found.clone() })
 }
 
-/// What `nvcc` needs and other packages of 13.x bring.
+/// Packages of 13.x that `nvcc` needs and that are missing.
 fn missing_packages(root: &Path) -> Vec<&'static str> {
     let needed = [
         ("nvvm/bin/cicc", "`cicc` (package `nvidia-nvvm`)"),
@@ -229,7 +230,8 @@ fn missing_packages(root: &Path) -> Vec<&'static str> {
     needed.into_iter().filter(|(file, _)| !root.join(file).exists()).map(|(_, name)| name).collect()
 }
 
-/// "13.5.37" from files where they tell it, because a process costs as much as the rest of a warm run.
+/// The version, such as "13.5.37". It is read from files if possible: starting ptxas costs as much as the rest of a
+/// warm run.
 fn number_of(root: &Path, ptxas: &Path, cancel: &AtomicBool) -> Result<String, String> {
     if let Some(number) = number_of_version_json(root).or_else(|| number_of_packages(root)) {
         return Ok(number);
@@ -239,7 +241,7 @@ fn number_of(root: &Path, ptxas: &Path, cancel: &AtomicBool) -> Result<String, S
     number_of_output(&text).ok_or_else(|| "`ptxas --version` names no version".to_owned())
 }
 
-/// NVIDIA's installers write `version.json` from 11.1 on: `{"cuda_nvcc": {"version": "12.4.131"}, …}`.
+/// NVIDIA's installers write `version.json` since 11.1: `{"cuda_nvcc": {"version": "12.4.131"}, …}`.
 fn number_of_version_json(root: &Path) -> Option<String> {
     let mut text = String::new();
     File::open(root.join("version.json")).ok()?.take(1 << 20).read_to_string(&mut text).ok()?;
@@ -248,7 +250,7 @@ fn number_of_version_json(root: &Path) -> Option<String> {
     number.parse::<VersionRequest>().ok().map(|_| number.to_owned())
 }
 
-/// Python packages have it in the name of a folder: `nvidia_cuda_nvcc-13.5.37.dist-info`, with `_cu12` for 12.x.
+/// Python packages have the version in a folder name: `nvidia_cuda_nvcc-13.5.37.dist-info`, with `_cu12` for 12.x.
 fn number_of_packages(root: &Path) -> Option<String> {
     let packages = root.parent().filter(|parent| parent.ends_with("nvidia"))?.parent()?;
     let mut numbers = entries(packages).into_iter().filter_map(|entry| {
@@ -259,11 +261,11 @@ fn number_of_packages(root: &Path) -> Option<String> {
         (this && number.parse::<VersionRequest>().is_ok()).then(|| number.to_owned())
     });
     let number = numbers.next();
-    // Two are the rest of an upgrade: only ptxas itself knows.
+    // Two versions are leftovers of an upgrade; then only ptxas itself knows its version.
     number.filter(|_| numbers.next().is_none())
 }
 
-/// "Cuda compilation tools, release 13.5, V13.5.37": the same line from nvcc and ptxas of all versions.
+/// "Cuda compilation tools, release 13.5, V13.5.37": nvcc and ptxas of all versions print this line.
 pub(super) fn number_of_output(text: &str) -> Option<String> {
     let (_, number) = text.split_once(", V")?;
     let number = number.split_whitespace().next()?;
@@ -274,7 +276,7 @@ pub(super) fn number_of_output(text: &str) -> Option<String> {
 pub(super) fn include_dirs(root: &Path) -> Vec<PathBuf> {
     let mut folders = vec![root.join("include")];
     folders.extend(targets().map(|target| root.join("targets").join(target).join("include")));
-    // CUDA 13 keeps cub, thrust and libcu++ a folder deeper; nvcc adds it by itself.
+    // CUDA 13 has cub, thrust and libcu++ in a subfolder, which nvcc adds by itself.
     folders.extend(folders.clone().iter().map(|folder| folder.join("cccl")));
     if root.ends_with("nvidia/cuda_nvcc") {
         let siblings = ["cuda_runtime", "cuda_cccl", "curand"];
@@ -284,7 +286,7 @@ pub(super) fn include_dirs(root: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The folder whose `include` or `bin` has the component, if the toolkit brings it.
+/// The folder whose `include` or `bin` contains the component, if the toolkit has it.
 pub(super) fn component(root: &Path, component: Component) -> Option<PathBuf> {
     match component {
         Component::Nvdisasm => is_executable(&root.join("bin").join(program("nvdisasm"))).then(|| root.to_path_buf()),
@@ -308,7 +310,7 @@ pub(super) fn same_folder(left: &Path, right: &Path) -> bool {
     left == right || left.canonicalize().ok().is_some_and(|left| right.canonicalize().is_ok_and(|right| left == right))
 }
 
-/// What a folder holds, sorted; nothing where it cannot be read.
+/// The sorted entries of a folder; empty if it cannot be read.
 pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();

@@ -1,4 +1,4 @@
-//! What the search for a toolkit sees of the machine; tests make their own.
+//! The machine as seen by the toolkit search; tests use a fake one.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use super::ToolkitError;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Environment {
     pub(super) variables: BTreeMap<String, OsString>,
-    /// `/`, or a folder that stands for it in tests.
+    /// `/`, or a test's folder in its place.
     pub(super) root: PathBuf,
 }
 
@@ -20,17 +20,18 @@ impl Environment {
         Self { variables: variables.collect(), root: PathBuf::from("/") }
     }
 
-    /// The path in a variable; an empty one counts as not set.
+    /// The path in a variable; an empty variable counts as unset.
     pub(super) fn path(&self, name: &str) -> Option<PathBuf> {
         self.variables.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
 
-    /// A folder of the machine, "usr/local".
+    /// A folder below the root, such as "usr/local".
     pub(super) fn folder(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    /// Programs of this name on `PATH`, in order. Relative entries are left out: in a foreign workspace they name its files.
+    /// Programs with a name on `PATH`, in order. Relative entries are skipped: in an untrusted workspace they would
+    /// find its files.
     pub(super) fn on_path(&self, program: &str) -> Vec<PathBuf> {
         let path = self.variables.get("PATH").cloned().unwrap_or_default();
         let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
@@ -41,14 +42,14 @@ impl Environment {
         if let Some(folder) = self.path("CARGO_LMEM_CACHE_DIR") {
             return std::path::absolute(&folder).map_err(ToolkitError::io("find", &folder));
         }
-        // The XDG specification has relative paths ignored.
+        // The XDG specification says that relative paths are ignored.
         let xdg = self.path("XDG_CACHE_HOME").filter(|folder| folder.is_absolute());
         let folder = xdg.or_else(|| self.path("HOME").map(|home| home.join(".cache")));
         folder.map(|folder| folder.join("cargo-lmem")).ok_or(ToolkitError::NoCacheRoot)
     }
 }
 
-/// A file that may be run.
+/// Whether a file is executable.
 #[cfg(unix)]
 pub(super) fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;

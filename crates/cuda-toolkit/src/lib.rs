@@ -1,8 +1,8 @@
 //! Finding, checking and installing a CUDA toolkit.
 //!
-//! [`select`] answers with the toolkit of a run: the one asked for, else the first that works among the usual places, else
-//! one that is fetched from NVIDIA's Python wheels (a *managed* toolkit). A place that was looked at and refused is
-//! remembered, so that "no toolkit" can say where it looked.
+//! [`select`] returns the toolkit for a run. This is the requested one; else the first working one in the usual places;
+//! else one fetched from NVIDIA's Python wheels (a *managed* toolkit). Rejected places are recorded, so that the "no
+//! toolkit" error can list them.
 
 pub mod command;
 mod discover;
@@ -24,27 +24,27 @@ pub use command::run;
 pub use discover::VARIABLES;
 pub use lmem_base::version::{Version, VersionError, VersionRequest};
 
-/// A folder with NVIDIA's compilers.
+/// A CUDA toolkit: a folder with NVIDIA's compilers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toolkit {
-    /// The folder that holds `bin`, `include` and `lib`.
+    /// The folder with `bin`, `include` and `lib`.
     pub root: PathBuf,
     pub version: Version,
-    /// The compilers' own number, "13.5.37"; "13.5" where the build is not known.
+    /// The compilers' version, "13.5.37"; "13.5" if the build is unknown.
     pub number: String,
-    /// `None` where the toolkit cannot compile `.cu` files, as NVIDIA's 12.x wheels, which have ptxas alone.
+    /// `None` if the toolkit cannot compile `.cu` files: NVIDIA's 12.x wheels have only ptxas.
     pub nvcc: Option<PathBuf>,
     pub ptxas: PathBuf,
     /// `libnvrtc.so.N`, for kernel strings.
     pub nvrtc: Option<PathBuf>,
-    /// What is missing for full use: "`nvcc`", "NVRTC".
+    /// Missing parts: "`nvcc`", "NVRTC".
     pub lacks: Vec<&'static str>,
-    /// Where the toolkit was found, as `-v` says it: "`CUDA_HOME`", "managed".
+    /// The place of the toolkit, as `-v` shows it: "`CUDA_HOME`", "managed".
     pub found: String,
 }
 
 impl Toolkit {
-    /// No toolkit, for runs that compile nothing.
+    /// A placeholder for runs that compile nothing.
     pub fn absent() -> Self {
         Self {
             root: PathBuf::new(),
@@ -58,15 +58,15 @@ impl Toolkit {
         }
     }
 
-    /// Folders with the toolkit's own headers, for NVRTC, which knows none by itself. Those that exist, in search order.
+    /// Existing folders with the toolkit's headers, in search order. NVRTC needs them: it has no default include path.
     pub fn include_dirs(&self) -> Vec<PathBuf> {
         discover::include_dirs(&self.root)
     }
 
-    /// A text that changes whenever the toolkit's compilers do; part of every cache key.
+    /// A text that changes with the toolkit's compilers; part of every cache key.
     ///
-    /// A managed toolkit is known by the versions of its packages, wherever it lies, so that a cache works on another
-    /// machine. Any other is known by the path, size and time of its compilers.
+    /// A managed toolkit is identified by its package versions, not by its path, so a cache works on another machine.
+    /// Any other toolkit is identified by path, size and modification time of its compilers.
     pub fn fingerprint(&self) -> String {
         let architecture = std::env::consts::ARCH;
         if let Some(marker) = install::Marker::of_toolkit(&self.root) {
@@ -79,7 +79,7 @@ impl Toolkit {
     }
 }
 
-/// Path, size and time of a file; the path alone where there is none.
+/// Path, size and modification time of a file; only the path if the file is missing.
 fn identity(path: &Path) -> String {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let Ok(metadata) = path.metadata() else { return path.display().to_string() };
@@ -87,50 +87,50 @@ fn identity(path: &Path) -> String {
     format!("{}:{}:{}", path.display(), metadata.len(), modified.unwrap_or_default().as_nanos())
 }
 
-/// What was asked for, by whom, and what is allowed.
+/// The requested toolkit, by source of the request, and the permissions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Request<'a> {
     /// From the command line: a folder, a version or `managed`.
     pub choice: Option<&'a str>,
-    /// From Cargo.toml: a version or `managed`. A folder is refused here too, because a workspace may not name programs.
+    /// From Cargo.toml: a version or `managed`. A folder is rejected: a workspace must not choose programs to run.
     pub configured: Option<&'a str>,
-    /// Nothing is downloaded.
+    /// Whether downloads are forbidden.
     pub offline: bool,
-    /// No progress is shown.
+    /// Whether progress is hidden.
     pub quiet: bool,
 }
 
-/// The toolkit of a run, and what its user should know about the choice.
+/// The toolkit for a run, and notes on the choice.
 #[derive(Debug)]
 pub struct Selection {
     pub toolkit: Toolkit,
-    /// Full lines for stderr, such as a `CUDA_HOME` that holds no toolkit.
+    /// Lines for stderr, for example about a `CUDA_HOME` without a toolkit.
     pub notes: Vec<String>,
 }
 
-/// The toolkit for a run, installed if need be.
+/// The toolkit for a run, installed if needed.
 ///
-/// A choice wins over the configuration, and both over what is found. Without them the first place that can compile `.cu`
-/// files wins: `CUDA_HOME` and its like, `nvcc` on `PATH`, the usual folders, conda, Python packages, managed toolkits.
+/// The command line overrides the configuration, and both override the search. The search returns the first place that
+/// can compile `.cu` files: `CUDA_HOME` and similar variables, `nvcc` on `PATH`, the usual folders, conda, Python
+/// packages, managed toolkits.
 ///
 /// # Errors
-/// When nothing usable is found and nothing can be installed, when what was asked for does not work, or when `cancel` was
-/// set in the meantime.
+/// No usable toolkit is found and none can be installed, the requested one does not work, or `cancel` was set.
 pub fn select(request: Request<'_>, cancel: &AtomicBool) -> Result<Selection, ToolkitError> {
     select::select(&Environment::of_process(), request, cancel)
 }
 
-/// Whether a program lies on `PATH`.
+/// Whether a program is on `PATH`.
 pub fn is_on_path(program: &str) -> bool {
     !Environment::of_process().on_path(program).is_empty()
 }
 
-/// A part of a toolkit that few need.
+/// An optional part of a toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Component {
     /// The device headers of cuRAND (`curand_kernel.h`); the folder holds `include`.
     Curand,
-    /// The disassembler; the folder holds `bin/nvdisasm`. A newer one reads the cubins of older compilers.
+    /// The disassembler; the folder holds `bin/nvdisasm`. A newer version reads the cubins of older compilers.
     Nvdisasm,
 }
 
@@ -143,10 +143,10 @@ impl fmt::Display for Component {
     }
 }
 
-/// The folder whose `include` or `bin` has the component: the toolkit's own, else one that is fetched into the cache.
+/// The folder whose `include` or `bin` contains the component: in the toolkit, else fetched into the cache.
 ///
 /// # Errors
-/// When the toolkit lacks it and it cannot be fetched, or when `cancel` was set in the meantime.
+/// The toolkit lacks the component and it cannot be fetched, or `cancel` was set.
 pub fn component(
     toolkit: &Toolkit,
     component: Component,
@@ -161,20 +161,20 @@ pub fn component(
     install::component(&cx, toolkit, component)
 }
 
-/// Where this tool keeps what it may lose: `CARGO_LMEM_CACHE_DIR`, else `cargo-lmem` in the user's cache folder.
+/// The folder for disposable data: `CARGO_LMEM_CACHE_DIR`, else `cargo-lmem` in the user's cache folder.
 ///
 /// # Errors
-/// When none of `CARGO_LMEM_CACHE_DIR`, `XDG_CACHE_HOME` and `HOME` is set.
+/// None of `CARGO_LMEM_CACHE_DIR`, `XDG_CACHE_HOME` and `HOME` is set.
 pub fn cache_root() -> Result<PathBuf, ToolkitError> {
     Environment::of_process().cache_root()
 }
 
-/// The folder of managed toolkits and their parts, if there is one.
+/// The folder of managed toolkits, if the cache folder is known.
 pub fn managed_folder() -> Option<PathBuf> {
     cache_root().ok().map(|root| root.join(install::TOOLKITS))
 }
 
-/// A place where a toolkit was looked for, and why what is there was not used.
+/// A rejected place, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// "`CUDA_HOME` (/opt/cuda)".
@@ -189,7 +189,7 @@ impl fmt::Display for Refused {
     }
 }
 
-/// Why there is no toolkit. Exit code 3.
+/// Why no toolkit is available. Exit code 3.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolkitError {
     #[error("no {wanted} found{}", lines(looked))]
@@ -197,7 +197,7 @@ pub enum ToolkitError {
         /// "CUDA toolkit", "toolkit of CUDA 12.4".
         wanted: String,
         looked: Vec<Refused>,
-        /// Why it was not installed either.
+        /// Why none was installed either.
         #[source]
         install: Option<Box<ToolkitError>>,
     },
@@ -225,7 +225,7 @@ pub enum ToolkitError {
     #[error("{what} could not be installed{}", failures(attempts))]
     InstallerFailed {
         what: String,
-        /// Each installer with the last lines that it printed.
+        /// Each installer with its last lines of output.
         attempts: Vec<(String, String)>,
         offline: bool,
     },
@@ -251,12 +251,12 @@ pub enum ToolkitError {
 }
 
 impl ToolkitError {
-    /// Whether the words of the command line or the settings are wrong, rather than the machine.
+    /// Whether the error is in the command line or configuration, not in the machine.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::NotAChoice(_) | Self::NotAPin(_))
     }
 
-    /// The next steps, one for each `hint:` line.
+    /// Next steps, one per `hint:` line.
     pub fn hints(&self) -> Vec<String> {
         let own = "install CUDA and set `CUDA_HOME`, or pass its folder with `--toolkit PATH`";
         let hints: &[&str] = match self {
@@ -303,7 +303,7 @@ impl ToolkitError {
         hints.iter().map(|hint| (*hint).to_owned()).collect()
     }
 
-    /// For `map_err` on a file operation.
+    /// Converts an I/O error, for `map_err`.
     fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { action, path, source }
@@ -323,7 +323,7 @@ fn only(numbers: &[String]) -> String {
     if numbers.is_empty() { String::new() } else { format!(", only {}", numbers.join(", ")) }
 }
 
-/// What `uv` and `pip` say of a full disk (`ENOSPC`).
+/// Whether `uv` or `pip` reports a full disk (`ENOSPC`).
 fn is_full(output: &str) -> bool {
     output.contains("No space left on device")
 }

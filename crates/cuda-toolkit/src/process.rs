@@ -1,4 +1,4 @@
-//! Runs one child process. The only place of this module that starts any.
+//! Runs a child process. The only module of this crate that starts one.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -9,30 +9,29 @@ use std::time::Duration;
 
 use lmem_base::process::{self, End};
 
-/// More output than this is not read; the end counts.
+/// Limit on the output that is read; its end counts.
 const OUTPUT_LIMIT: u64 = 64 << 10;
 
-/// How a child ended.
+/// The result of a child process.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
-    /// The end of what it printed, both streams in order.
+    /// The last part of its output, both streams interleaved.
     pub(super) output: String,
 }
 
-/// Runs a command in a process group of its own until it ends, and calls `tick` meanwhile. Its standard input is the
-/// caller's to set.
+/// Runs a command in its own process group and calls `tick` meanwhile. The caller sets the standard input.
 ///
 /// # Errors
-/// When it cannot be started. When `cancel` was set ([`io::ErrorKind::Interrupted`]) or `limit` has passed
-/// ([`io::ErrorKind::TimedOut`]): the whole group was killed then.
+/// The command cannot be started. `cancel` was set ([`io::ErrorKind::Interrupted`]) or `limit` has passed
+/// ([`io::ErrorKind::TimedOut`]); then the whole group was killed.
 pub(super) fn run(
     command: &mut Command,
     cancel: &AtomicBool,
     limit: Duration,
     mut tick: impl FnMut(),
 ) -> io::Result<Ended> {
-    // A file takes any amount without a thread that reads.
+    // A file takes any amount of output, without a reader thread.
     let mut output = tempfile::tempfile()?;
     command.stdout(output.try_clone()?).stderr(output.try_clone()?);
     #[cfg(unix)]
@@ -46,10 +45,10 @@ pub(super) fn run(
     }
 }
 
-/// What a program prints when all goes well; for `--version`.
+/// The output of a successful program, for `--version`.
 ///
 /// # Errors
-/// When it cannot be run, takes more than ten seconds or fails.
+/// The program cannot be run, takes more than ten seconds, or fails.
 pub(super) fn output_of(program: &Path, arguments: &[&str], cancel: &AtomicBool) -> io::Result<String> {
     let ended =
         run(Command::new(program).args(arguments).stdin(Stdio::null()), cancel, Duration::from_secs(10), || ())?;

@@ -1,26 +1,27 @@
-//! The releases that can be installed, as data: packages of NVIDIA's Python wheels with versions and checksums.
+//! Installable releases as data: packages of NVIDIA's Python wheels with versions and checksums.
 //!
-//! Which package versions make up a release is what NVIDIA's own `cuda-toolkit` package requires (13.0.3, 13.1.2, 13.2.2,
-//! 13.3.1, 13.4.3); 13.5 has none yet, and all its packages bear the same build number. The checksums are those of the package
-//! index: `pip install --dry-run --ignore-installed --no-deps --only-binary :all: --target T --platform P --report R`
-//! with each `manylinux` platform of both architectures. Checked by installing every release on x86-64.
+//! The package versions of a release are the requirements of NVIDIA's own `cuda-toolkit` package (13.0.3, 13.1.2,
+//! 13.2.2, 13.3.1, 13.4.3). There is none for 13.5 yet, whose packages all have the same build number. The checksums
+//! are those of the package index:
+//! `pip install --dry-run --ignore-installed --no-deps --only-binary :all: --target T --platform P --report R` with
+//! each `manylinux` platform of both architectures. Checked by installing every release on x86-64.
 
 use lmem_base::version::{Version, VersionRequest};
 
-/// One 13.x release of CUDA, newest patch.
+/// A 13.x release of CUDA, at its newest patch.
 #[derive(Debug)]
 pub(crate) struct Release {
-    /// The compilers' own number, such as 13.5.37: what `nvcc --version` says.
+    /// The compilers' version, such as 13.5.37, as printed by `nvcc --version`.
     pub(crate) number: &'static str,
-    /// What a toolkit needs to compile `.cu` files, kernel strings and PTX.
+    /// Packages required to compile `.cu` files, kernel strings and PTX.
     pub(crate) packages: [Package; 6],
-    /// Headers for random numbers on the device; fetched when a source includes them.
+    /// cuRAND's device headers; fetched when a source includes them.
     pub(crate) curand: Package,
-    /// The disassembler; there are no wheels before 13.2.
+    /// The disassembler; no wheels exist before 13.2.
     pub(crate) nvdisasm: Option<Package>,
 }
 
-/// A wheel for each architecture.
+/// A package: one wheel per architecture.
 #[derive(Debug)]
 pub(crate) struct Package {
     pub(crate) name: &'static str,
@@ -32,7 +33,7 @@ pub(crate) struct Package {
 }
 
 impl Package {
-    /// A line of a requirements file, with the checksum for `architecture` as `std::env::consts::ARCH` names it.
+    /// A line of a requirements file, with the checksum for `architecture` (a value of `std::env::consts::ARCH`).
     pub(crate) fn requirement(&self, architecture: &str) -> String {
         let sha256 = if architecture == "aarch64" { self.aarch64 } else { self.x86_64 };
         format!("{}=={} --hash=sha256:{sha256}", self.name, self.version)
@@ -45,7 +46,7 @@ impl Release {
     }
 }
 
-/// The newest known release that `request` allows.
+/// The newest known release that satisfies `request`.
 pub(crate) fn find(request: &VersionRequest) -> Option<&'static Release> {
     RELEASES.iter().find(|release| request.allows(release.number))
 }

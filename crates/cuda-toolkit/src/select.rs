@@ -1,4 +1,4 @@
-//! The toolkit of a run: the one asked for, else the first that works, else one that is fetched.
+//! Selects the toolkit for a run: the requested one, else the first that works, else a fetched one.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -29,7 +29,7 @@ pub(super) fn select(
     }
 }
 
-/// Every toolkit that works, and every place that was refused: for `cargo lmem toolkit list`.
+/// All working toolkits and all rejected places, for `cargo lmem toolkit list`.
 pub(super) fn all(cx: &install::Context<'_>) -> (Vec<Toolkit>, Vec<Refused>) {
     let mut found: Vec<Toolkit> = Vec::new();
     let mut refused = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn all(cx: &install::Context<'_>) -> (Vec<Toolkit>, Vec<Refused>) {
     (found, refused)
 }
 
-/// What somebody asks for.
+/// A requested toolkit.
 #[derive(Debug, PartialEq, Eq)]
 enum Choice {
     Managed,
@@ -57,7 +57,7 @@ enum Choice {
 }
 
 impl Choice {
-    /// From the command line. A folder named like a version is meant with `./13`.
+    /// Parses a command-line argument. `./13` means a folder whose name looks like a version.
     fn parse(text: &str) -> Result<Self, ToolkitError> {
         if let Ok(choice) = Self::pin(text) {
             return Ok(choice);
@@ -70,7 +70,7 @@ impl Choice {
         std::path::absolute(folder).map(Self::Folder).map_err(ToolkitError::io("find", folder))
     }
 
-    /// From Cargo.toml, where a folder is not allowed.
+    /// Parses a value from Cargo.toml, where a folder is not allowed.
     fn pin(text: &str) -> Result<Self, ToolkitError> {
         match text.parse() {
             _ if text == "managed" => Ok(Self::Managed),
@@ -80,7 +80,8 @@ impl Choice {
     }
 }
 
-/// The folder itself, or the one that it obviously means: `…/bin`, `…/bin/nvcc`, a folder of Python packages.
+/// The toolkit in a folder, or in the folder that it obviously means: `…/bin`, `…/bin/nvcc`, a folder of Python
+/// packages.
 fn at_folder(cx: &install::Context<'_>, folder: &Path) -> Result<Selection, ToolkitError> {
     let meant = match folder.file_name().and_then(|name| name.to_str()) {
         Some("bin") => folder.parent(),
@@ -101,7 +102,7 @@ fn at_folder(cx: &install::Context<'_>, folder: &Path) -> Result<Selection, Tool
     Err(ToolkitError::Unusable { choice: folder.display().to_string(), reason })
 }
 
-/// A managed toolkit, installed if it is not there.
+/// A managed toolkit, installed if missing.
 fn managed(cx: &install::Context<'_>, wanted: Option<VersionRequest>) -> Result<Selection, ToolkitError> {
     let mut installed = install::managed(cx).into_iter();
     let toolkit = match installed.find(|toolkit| wanted.is_none_or(|wanted| wanted.allows(&toolkit.number))) {
@@ -115,7 +116,7 @@ fn managed(cx: &install::Context<'_>, wanted: Option<VersionRequest>) -> Result<
     Ok(Selection { toolkit, notes: Vec::new() })
 }
 
-/// The first that can compile `.cu` files; a managed one before one that cannot.
+/// The first toolkit that can compile `.cu` files; a managed toolkit is preferred to one that cannot.
 fn search(cx: &install::Context<'_>, wanted: Option<VersionRequest>) -> Result<Selection, ToolkitError> {
     let mut notes = Vec::new();
     let mut looked = Vec::new();
@@ -138,7 +139,7 @@ fn search(cx: &install::Context<'_>, wanted: Option<VersionRequest>) -> Result<S
                 Err(reason) => reason,
             };
             let refused = Refused { place: place.described(), reason };
-            // Whoever set a variable should hear that it does not count.
+            // A user who set a variable must learn that it is ignored.
             if place.asked {
                 notes.push(format!("{} is not used: {}", refused.place, refused.reason));
             }
@@ -193,7 +194,7 @@ mod tests {
     use crate::testing::{Machine, program};
     use lmem_base::version::Version;
 
-    /// What the search answers with: the toolkit's folder below the machine's root, and its notes.
+    /// The selected toolkit's folder below the machine's root, its origin, and the notes.
     fn found(machine: &Machine, choice: Option<&str>) -> (String, String, Vec<String>) {
         let request = Request { choice, configured: None, offline: true, quiet: true };
         let selection = select(&machine.environment(), request, &AtomicBool::new(false)).unwrap();
@@ -325,10 +326,10 @@ mod tests {
         assert_eq!(root, "venv/lib/python3.11/site-packages/nvidia/cuda_nvcc");
         assert_eq!(place, "Python packages");
         assert!(notes[0].ends_with("lacks `nvcc`: only kernel strings and PTX can be checked"), "{notes:?}");
-        // A whole toolkit is better, wherever it is.
+        // A complete toolkit is preferred, wherever it is.
         machine.managed("13.5.37");
         assert_eq!(found(&machine, None).1, "managed");
-        // An explicit choice wins.
+        // An explicit choice takes precedence.
         let choice = packages.join("nvidia/cuda_nvcc");
         assert_eq!(found(&machine, choice.to_str()).0, "venv/lib/python3.11/site-packages/nvidia/cuda_nvcc");
     }

@@ -1,4 +1,4 @@
-//! A machine for tests: a temporary folder as its file system, with compilers that are shell scripts.
+//! A fake machine for tests: a temporary folder as file system, shell scripts as compilers.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ impl Machine {
         text.replace(self.root.path().to_str().unwrap(), "")
     }
 
-    /// Sets a variable to a path of the machine.
+    /// Sets a variable to a path on the machine.
     pub(super) fn set(&self, variable: &str, path: &str) -> &Self {
         let path = self.path(path);
         self.variables.borrow_mut().insert(variable.to_owned(), path.into());
@@ -66,14 +66,14 @@ impl Machine {
         self
     }
 
-    /// A toolkit from wheels, in a folder of Python packages.
+    /// A toolkit from wheels in a folder of Python packages.
     pub(super) fn wheels(&self, packages: &str, number: &str) -> &Self {
         wheels(&self.path(packages), number);
         self
     }
 
-    /// An installer on `PATH` that logs its arguments and requirements to `log` and then does what `install` says, in the
-    /// staging folder and with `$machine` for the machine's root.
+    /// An installer on `PATH`. It logs its arguments and requirements to `log`, then runs `install` in the staging
+    /// folder, with `$machine` set to the machine's root.
     pub(super) fn installer(&self, name: &str, install: &str) -> &Self {
         let machine = self.root.path().display();
         let log = format!("echo \"{name} $*\" >> '{machine}/log'; cat requirements.txt >> '{machine}/log'");
@@ -82,7 +82,7 @@ impl Machine {
         self.set_path(&["tools"])
     }
 
-    /// What the installers have logged.
+    /// The log of the installers.
     pub(super) fn log(&self) -> String {
         std::fs::read_to_string(self.path("log")).unwrap_or_default()
     }
@@ -114,8 +114,8 @@ fn compilers(root: &Path, number: &str) {
     }
 }
 
-/// A shell script. Another process writes it: while this one has a file open for writing, a thread that starts a child makes
-/// running it fail with "text file busy".
+/// Writes a shell script, through another process. If this process had the file open for writing while a thread forks,
+/// running the script would fail with "text file busy".
 pub(super) fn program(path: &Path, script: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let mut writer = Command::new("/bin/sh")

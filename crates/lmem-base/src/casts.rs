@@ -1,6 +1,6 @@
-//! Template arguments of demangled names as the source has them.
+//! Template arguments of demangled names, spelled as in the source.
 
-/// Integer types as a demangler writes them before a number.
+/// Integer types as a demangler prints them in the cast before a number.
 const INTEGERS: [&str; 15] = [
     "bool",
     "char",
@@ -19,7 +19,7 @@ const INTEGERS: [&str; 15] = [
     "unsigned __int128",
 ];
 
-/// `SmallVec<char, 64>` of `SmallVec<char, (unsigned int)64>`; a number of an enumeration keeps its type.
+/// `SmallVec<char, 64>` for `SmallVec<char, (unsigned int)64>`. Casts to an enumeration are kept.
 pub fn without_casts(name: &str) -> String {
     let mut plain = String::with_capacity(name.len());
     let mut rest = name;
@@ -44,7 +44,7 @@ pub fn without_casts(name: &str) -> String {
     plain
 }
 
-/// The type of `(type)64…`, and what follows its parenthesis.
+/// The type in `(type)64…`, and the text after its parenthesis.
 fn integer_after(cast: &str) -> Option<(&str, &str)> {
     let (type_name, number) = cast.strip_prefix('(')?.split_once(')')?;
     let is_number = number.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit());

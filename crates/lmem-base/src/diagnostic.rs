@@ -1,4 +1,4 @@
-//! What a run tells its user: one problem at one place, with everything a report format needs.
+//! The results of a run: diagnostics, with everything a report format needs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::source::Span;
 use crate::stored::constant;
 
-/// How loud a diagnostic is.
+/// Severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -17,18 +17,18 @@ pub enum Severity {
     Error,
 }
 
-/// What a diagnostic speaks of.
+/// The origin of a diagnostic.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Code {
-    /// A lint of ours, by its name.
+    /// A lint, by name.
     Lint(&'static str),
-    /// A message of a compiler: `ptxas`, `nvcc`, `nvrtc`, with its number where it has one.
+    /// A compiler's message: `ptxas`, `nvcc` or `nvrtc`, with its number if it has one.
     Compiler(String),
-    /// About the run, not about a kernel: an `allow` that silences nothing, text that was not analysed.
+    /// A remark about the run, not about a kernel: an `allow` that silences nothing, a text that was not analysed.
     Tool(&'static str),
 }
 
-/// A code as it is read again.
+/// A deserialized code, whose name is not yet a constant of the program.
 #[derive(Deserialize)]
 enum StoredCode {
     Lint(String),
@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for Code {
 }
 
 impl Code {
-    /// The code as machine-readable formats show it: `lmem::dynamic_index`.
+    /// The code in machine-readable formats: `lmem::dynamic_index`.
     pub fn id(&self) -> String {
         match self {
             Self::Lint(name) | Self::Tool(name) => format!("lmem::{name}"),
@@ -55,7 +55,7 @@ impl Code {
         }
     }
 
-    /// The code as people read it: `dynamic_index`, `ptxas`; empty for a compiler's message without a number.
+    /// The code in the human format: `dynamic_index`, `ptxas`; empty for a compiler's message without a number.
     pub fn name(&self) -> &str {
         match self {
             Self::Lint(name) | Self::Tool(name) => name,
@@ -64,7 +64,7 @@ impl Code {
     }
 }
 
-/// A place in a source file and what there is to say about it.
+/// A place in a source file with a message.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Label {
     pub span: Span,
@@ -77,12 +77,13 @@ pub struct Help {
     pub message: String,
 }
 
-/// Whether an edit keeps what a program means; rustc's names and order. Whether it helps is what a [`Verification`] says.
+/// Whether an edit keeps the meaning of the program; variants and order are rustc's. [`Verification`] tells whether the
+/// edit helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Applicability {
-    /// The meaning is kept by construction.
+    /// The edit keeps the meaning by construction.
     MachineApplicable,
-    /// A programmer must judge.
+    /// The programmer must judge the edit.
     MaybeIncorrect,
     HasPlaceholders,
 }
@@ -97,41 +98,41 @@ impl Applicability {
     }
 }
 
-/// Bytes of a file, and what to put in their place.
+/// A replacement of a byte range of a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Edit {
     pub span: Span,
-    /// As it stands in the file: in a string literal with its escapes.
+    /// The new text as written in the file: in a string literal, with escapes.
     pub replacement: String,
-    /// What must be compiled as the file says it, by all units that read the file, or the edit means something else: the
-    /// function around it.
+    /// The function around the edit. Every unit that reads the file must compile this range as written, or the edit
+    /// means something else.
     pub context: Span,
 }
 
 impl Edit {
-    /// An edit that depends on nothing but the text that it replaces, or on the place where it is put in.
+    /// An edit whose context is only the replaced range or the insertion point.
     pub fn alone(span: Span, replacement: impl Into<String>) -> Self {
         Self { context: span.clone(), span, replacement: replacement.into() }
     }
 }
 
-/// A change of the source that removes local memory.
+/// A change of the source that reduces local memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suggestion {
-    /// What to do, as the message of a `help`.
+    /// The advice, as the message of a `help`.
     pub title: String,
     pub applicability: Applicability,
-    /// In order, without overlaps.
+    /// Sorted by position, without overlaps.
     pub edits: Vec<Edit>,
-    /// How often the loops run that are changed, where that is known; the estimate of the work counts with it.
+    /// Trip count of the changed loops, if known; the cost estimate uses it.
     pub rounds: Option<u32>,
-    /// The edits change no loop that was there: what runs in one does so as often as before.
+    /// The edits keep all existing loops: code inside a loop still runs in every iteration.
     pub keeps_loops: bool,
-    /// Threads of the largest block that is launched, where the edits count on it.
+    /// Threads of the largest launched block, if the edits depend on it.
     pub threads: Option<u32>,
-    /// The edits lie in one kernel, and change no other.
+    /// The edits are inside one kernel and affect no other.
     pub is_within_kernel: bool,
-    /// `None` until it was compiled.
+    /// `None` until the suggestion is compiled.
     pub verification: Option<Verification>,
 }
 
@@ -150,17 +151,17 @@ impl Suggestion {
         }
     }
 
-    /// Tells that the edits lie in one kernel.
+    /// Sets whether the edits are inside one kernel.
     pub fn within_kernel(self, is_within_kernel: bool) -> Self {
         Self { is_within_kernel, ..self }
     }
 
-    /// Tells that the edits change no loop.
+    /// Sets whether the edits keep all existing loops.
     pub fn keeping_loops(self, keeps_loops: bool) -> Self {
         Self { keeps_loops, ..self }
     }
 
-    /// Whether a recompilation showed that it helps.
+    /// Whether a recompilation showed that the suggestion helps.
     pub fn is_proven(&self) -> bool {
         self.verification.is_some()
     }
@@ -174,10 +175,10 @@ impl Suggestion {
     }
 }
 
-/// What a recompilation with a suggestion's edits gave.
+/// Measurements from a recompilation with a suggestion's edits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verification {
-    /// The kernels of the diagnostic, in the order that they have there.
+    /// The kernels of the diagnostic, in the same order.
     pub kernels: Vec<VerifiedKernel>,
 }
 
@@ -255,16 +256,17 @@ impl fmt::Display for Comparison {
     }
 }
 
-/// What a kernel takes, and how many warps of it a multiprocessor can hold.
+/// A kernel's resources, and its occupancy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Footprint {
     #[serde(flatten)]
     pub usage: ResourceUsage,
-    /// Resident blocks, where the block size is known.
+    /// Resident blocks per SM, if the block size is known.
     pub blocks: Option<u32>,
-    /// Resident warps, of as many as the architecture allows.
+    /// Occupancy: resident warps in percent of the architecture's maximum.
     pub occupancy_percent: Option<u32>,
-    /// Instructions, weighted by loops and kinds: an estimate, to be compared with its counterpart only.
+    /// Estimated cost: instructions weighted by loop and by kind. Only comparable with the estimate for the same kernel
+    /// before or after an edit.
     pub work: u64,
 }
 
@@ -279,16 +281,16 @@ pub struct ResourceUsage {
 }
 
 impl ResourceUsage {
-    /// Bytes that spills store and load.
+    /// Bytes of spill stores and spill loads.
     pub fn spilled(&self) -> u64 {
         self.spill_stores + self.spill_loads
     }
 }
 
-/// One kernel, on one architecture, that a diagnostic holds for.
+/// A kernel on one architecture for which a diagnostic holds.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct KernelInstance {
-    /// Demangled, without parameters: `running_mean<32>`.
+    /// Demangled name without parameters: `running_mean<32>`.
     pub name: String,
     pub mangled: String,
     /// `sm_90`
@@ -297,21 +299,21 @@ pub struct KernelInstance {
     pub toolkit: String,
     /// Bytes of this kernel's frame that the diagnostic explains.
     pub bytes: u64,
-    /// Local loads and stores in its machine code that the diagnostic speaks of.
+    /// Local loads and stores in the machine code that belong to the diagnostic.
     pub loads: u64,
     pub stores: u64,
     pub usage: ResourceUsage,
-    /// What tells this compilation of the file from the others, where it is compiled in several ways: `-DTAPS=8`.
+    /// The flags that distinguish this compilation of the file from its others: `-DTAPS=8`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
-    /// Where the flags of the unit came from.
+    /// The origin of the unit's flags.
     pub flags: FlagOrigin,
-    /// Where Rust code loads it by its name.
+    /// Calls in Rust code that load the kernel by its name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loaded_at: Vec<Location>,
 }
 
-/// A line of a file, and a column in characters, both from 1.
+/// A line of a file and a column in characters, both from 1.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Location {
     pub file: String,
@@ -333,31 +335,31 @@ impl fmt::Display for Location {
     }
 }
 
-/// Where the flags that a unit was compiled with came from.
+/// The origin of a unit's compiler flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FlagOrigin {
-    /// Recorded from the project's own build.
+    /// Captured from the project's own build.
     Captured,
-    /// A `compile_commands.json` beside the project.
+    /// A `compile_commands.json` of the project.
     #[serde(rename = "compile_commands")]
     CompileCommands,
-    /// `Cargo.toml` metadata or the command line.
+    /// `Cargo.toml` metadata, or the command line.
     Config,
-    /// The options beside a kernel string in the Rust code.
+    /// Compile options next to a kernel string in Rust code.
     Code,
-    /// Nothing said them.
+    /// No source gave flags; defaults are assumed.
     Assumed,
 }
 
 impl FlagOrigin {
-    /// Whether flags may lack what the unit needs: those that nobody said, and those of a file that may be old, of which some
-    /// are not used.
+    /// Whether flags that the unit needs may be missing. Assumed flags may be incomplete; a `compile_commands.json` may
+    /// be out of date, and some of its flags are not used.
     pub fn may_be_incomplete(self) -> bool {
         matches!(self, Self::Assumed | Self::CompileCommands)
     }
 
-    /// As the JSON format has it.
+    /// The name in the JSON format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Captured => "captured",
@@ -369,36 +371,37 @@ impl FlagOrigin {
     }
 }
 
-/// The measured facts behind a finding; the `lmem` object of the JSON format.
+/// The measurements behind a finding: the `lmem` object of the JSON format.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Evidence {
-    /// The variable, or the value's source expression.
+    /// The variable, or the source expression of a value.
     pub variable: Option<String>,
-    /// Its type as the source writes it, where that is known: `float[32]`.
+    /// The type as written in the source, if known: `float[32]`.
     pub variable_type: Option<String>,
-    /// The largest of `kernels[].bytes`.
+    /// The maximum of `kernels[].bytes`.
     pub bytes: u64,
-    /// Local loads and stores in the machine code of the worst kernel: those of its entry in `kernels`.
+    /// Local loads and stores of the worst kernel, as in its entry of `kernels`.
     pub loads: u64,
     pub stores: u64,
-    /// Loops around the guilty access in the machine code.
+    /// Depth of the loops around the guilty access in the machine code.
     pub loop_depth: u32,
     /// `uniform` across the warp, `per-thread`, or unknown.
     pub uniformity: Option<Uniformity>,
     pub kernels: Vec<KernelInstance>,
-    /// Bytes of the variable alone; the label of its declaration is made of it and the figures above.
+    /// Size of the variable alone. The label of its declaration shows this size and the figures above.
     pub size: Option<u64>,
-    /// What findings with one cause have in common: one call, one table of functions, one recursion. People read them as one.
+    /// Key of findings with the same cause (one call, one function table, one recursion). People read them as one
+    /// diagnostic.
     pub cause: Option<String>,
-    /// What the message says is in local memory, and why: findings with one cause share the latter.
+    /// The parts of the message: the object in local memory, and the reason, which findings with the same cause share.
     pub subject: Option<(String, String)>,
-    /// Words beside the table quote figures of the worst kernel, which others may not have.
+    /// Notes outside the table quote figures of the worst kernel, which may not hold for the others.
     pub quotes_figures: bool,
 }
 
 impl Evidence {
-    /// What the finding costs at run time, for ordering only. A loop counts as eight rounds; threads that use
-    /// different addresses cost ten times as much as a warp that uses one.
+    /// Estimated run-time cost, only for sorting. A loop counts as 8 iterations; an access with a different address per
+    /// thread counts 10 times as much as a uniform one.
     pub fn score(&self) -> u128 {
         let accesses = u128::from(self.loads) + u128::from(self.stores);
         let rounds = 8_u128.saturating_pow(self.loop_depth);
@@ -406,13 +409,13 @@ impl Evidence {
         u128::from(self.bytes).saturating_mul(accesses.max(1)).saturating_mul(rounds).saturating_mul(spread)
     }
 
-    /// The least certain origin of flags among the kernels.
+    /// The least certain flag origin among the kernels.
     pub fn flags(&self) -> Option<FlagOrigin> {
         self.kernels.iter().map(|kernel| kernel.flags).max()
     }
 }
 
-/// Whether the threads of a warp use the same address.
+/// Whether all threads of a warp use the same address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Uniformity {
@@ -420,123 +423,104 @@ pub enum Uniformity {
     PerThread,
 }
 
-/// One problem at one place, with all kernels and architectures where it holds.
+/// A problem at one place, with all kernels and architectures for which it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     pub severity: Severity,
     pub code: Code,
-    /// The first line: what is. Lower case, no full stop, names in backticks.
+    /// The headline: the problem. Lower case, no full stop, names in backticks.
     pub message: String,
-    /// The place the diagnostic is filed under; `None` for remarks about the run as a whole.
+    /// The main position; `None` for remarks about the whole run.
     pub primary: Option<Label>,
-    /// Other places: the guilty access, the loop, the call.
+    /// Other positions: the guilty access, the loop, the call.
     pub secondary: Vec<Label>,
-    /// Facts below the excerpt, one `= …` line each.
+    /// Facts below the source excerpt, one `= …` line each.
     pub notes: Vec<String>,
     pub help: Vec<Help>,
-    /// The best first.
+    /// Best first.
     pub suggestions: Vec<Suggestion>,
     /// For lints only.
     pub evidence: Option<Evidence>,
-    /// Name of the package that the file belongs to; `None` outside packages.
+    /// The package of the file; `None` outside packages.
     pub package: Option<String>,
 }
 
 impl Diagnostic {
-    /// A name of this problem that survives line moves: lint, file, the text of the lines it marks, and the
-    /// variable, hashed. Two identical problems in one file get the same; baselines count them.
-    pub fn fingerprint(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        let mut part = |text: &str| {
-            hasher.update(text.trim().as_bytes());
-            hasher.update(b"\0");
-        };
-        part(&self.code.id());
-        if let Some(label) = &self.primary {
-            part(&label.span.file.display);
-            part(label.span.file.line_text(label.span.start_line()).unwrap_or(""));
-        }
-        if let Some(evidence) = &self.evidence {
-            part(evidence.variable.as_deref().unwrap_or(""));
-        }
-        hasher.finalize().to_hex()[..16].to_string()
-    }
-
-    /// Order of a report: the costliest lint findings first is decided by `score`; this is the tie-break.
+    /// Sort key of a report among diagnostics with an equal `score`.
     pub fn place(&self) -> (Option<(&str, usize)>, String) {
         let place = self.primary.as_ref().map(|label| (label.span.file.display.as_str(), label.span.start));
         (place, self.code.id())
     }
 }
 
-/// What a run checked, for the last line of the human format.
+/// Totals of a run, for the last line of the human format.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     pub units: usize,
-    /// Kernels × architectures that were checked.
+    /// Number of checked kernels × architectures.
     pub kernels: usize,
-    /// Units that gave no kernel.
+    /// Units without a kernel.
     pub units_without_kernels: usize,
     pub failed_units: usize,
     pub cached_units: usize,
-    /// Units that were compiled with flags that nobody said.
+    /// Units compiled with assumed flags.
     pub assumed_units: usize,
     /// Findings by lint, after folding.
     pub findings: BTreeMap<String, usize>,
     /// The architecture with the most local memory.
     pub frame_architecture: String,
-    /// Bytes of stack frames over all kernels, for that architecture.
+    /// Bytes of all stack frames on that architecture.
     pub frame_bytes: u64,
-    /// Of these, bytes claimed by `unexplained_local_memory`.
+    /// Bytes of these that `unexplained_local_memory` claims.
     pub unexplained_bytes: u64,
-    /// Kernel texts that were found and not analysed.
+    /// Kernel texts that were found but not analysed.
     pub not_analysed: usize,
     /// `sm_80, sm_90`
     pub architectures: Vec<String>,
-    /// Findings with a suggestion that was proven.
+    /// Findings with a verified suggestion.
     pub suggested: BTreeMap<Applicability, usize>,
-    /// What `--fix` wrote, or what it would.
+    /// The edits that `--fix` wrote, or would write.
     pub fixed: Option<FixTally>,
-    /// What the baseline did to the findings, where there is one.
+    /// Findings compared with the baseline, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineTally>,
-    /// Ctrl-C ended the run.
+    /// The user stopped the run with Ctrl-C.
     pub interrupted: bool,
-    /// `cargo check`, which ran first, found errors.
+    /// `cargo check` ran first and found errors.
     pub cargo_failed: bool,
 }
 
 impl Summary {
-    /// Whether no kernel was looked at, nor anything else that a finding speaks of.
+    /// Whether the run checked no kernel and has no finding.
     pub fn is_nothing_checked(&self) -> bool {
         self.kernels == 0 && self.findings.is_empty()
     }
 }
 
-/// What became of a run's findings beside a baseline.
+/// Findings compared with a baseline.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct BaselineTally {
-    /// Findings that are in it, and are not shown.
+    /// Findings in the baseline, which are not shown.
     pub known: usize,
     pub new: usize,
-    /// They take more bytes than it has.
+    /// Findings that take more bytes than their baseline entry.
     pub worse: usize,
-    /// Entries that take less now.
+    /// Baseline entries whose finding takes fewer bytes now.
     pub smaller: usize,
-    /// Entries that nothing was found for.
+    /// Baseline entries without a finding.
     pub gone: usize,
 }
 
-/// What edits of files amount to.
+/// Totals of the edits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct FixTally {
     pub problems: usize,
     pub files: usize,
-    /// Else they are only shown.
+    /// `false` if the edits are only shown.
     pub is_written: bool,
 }
 
-/// A comment that silences findings, and what it holds for.
+/// A comment that silences findings, and its scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suppression {
     /// `allow`, `expect` or `allow-file`.
@@ -545,13 +529,13 @@ pub struct Suppression {
     pub reason: Option<String>,
     pub span: Span,
     pub scope: Span,
-    /// The macro whose uses it holds for too.
+    /// The macro whose uses the comment also covers.
     pub in_macro: Option<String>,
-    /// Findings that it silenced: of each kernel and architecture, before they are folded.
+    /// Silenced findings, counted per kernel and architecture before folding.
     pub silenced: usize,
 }
 
-/// Everything one run has to say.
+/// The complete result of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     pub diagnostics: Vec<Diagnostic>,
@@ -560,7 +544,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Counts the findings by their lint.
+    /// Updates the count of findings by lint.
     pub fn count_findings(&mut self) {
         self.summary.findings.clear();
         for diagnostic in &self.diagnostics {

@@ -1,6 +1,6 @@
-//! Names for contents: equal for equal contents, and for no others.
+//! Content hashes: equal for equal contents only.
 
-/// A hash of texts; where their order or lengths differ, so does it.
+/// A hash of a sequence of texts. It also depends on their order and lengths.
 #[derive(Default)]
 pub struct Digest(blake3::Hasher);
 
@@ -10,13 +10,13 @@ impl Digest {
         self.0.update(text.as_bytes());
     }
 
-    /// Hexadecimal.
+    /// The hash in hexadecimal.
     pub fn finish(self) -> String {
         self.0.finalize().to_hex().to_string()
     }
 }
 
-/// The digest of some texts.
+/// The digest of a sequence of texts.
 pub fn name_of<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let mut digest = Digest::default();
     texts.into_iter().for_each(|text| digest.add(text));

@@ -1,4 +1,4 @@
-//! Applying edits to texts, without touching files.
+//! Applies edits to texts in memory, without file access.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use rustfix::{CodeFix, LinePosition, LineRange, Replacement, Snippet, Solution};
 
 use crate::diagnostic::Edit;
 
-/// The text of a file with edits applied; `None` where two of them overlap or one lies outside it.
+/// The text with edits applied; `None` if two edits overlap, or an edit is out of bounds.
 pub fn apply(text: &str, edits: &[&Edit]) -> Option<String> {
     let mut sorted: Vec<&Edit> = edits.to_vec();
     sorted.sort();
@@ -20,7 +20,7 @@ pub fn apply(text: &str, edits: &[&Edit]) -> Option<String> {
 fn replacement(text: &str, edit: &Edit) -> Option<Replacement> {
     let range = edit.span.range();
     text.get(range.clone())?;
-    // rustfix edits by bytes; lines and columns are for people.
+    // rustfix edits by byte offset; it only prints lines and columns.
     let nowhere = LinePosition { line: 0, column: 0 };
     let snippet = Snippet {
         file_name: edit.span.file.display.clone(),
@@ -30,7 +30,7 @@ fn replacement(text: &str, edit: &Edit) -> Option<Replacement> {
     Some(Replacement { snippet, replacement: edit.replacement.clone() })
 }
 
-/// Whether two edits cannot both be applied. Two that are equal are one.
+/// Whether two edits exclude each other. Equal edits do not: they count as one.
 pub fn conflict(one: &Edit, other: &Edit) -> bool {
     let is_same_file = one.span.file.path == other.span.file.path;
     let is_before = |first: &Edit, second: &Edit| {
@@ -42,12 +42,12 @@ pub fn conflict(one: &Edit, other: &Edit) -> bool {
     is_same_file && one != other && !is_before(one, other) && !is_before(other, one)
 }
 
-/// Whether all of several edits can be applied.
+/// Whether no two of the edits exclude each other.
 pub fn are_apart(edits: &[Edit]) -> bool {
     edits.iter().enumerate().all(|(at, one)| edits[at + 1..].iter().all(|other| !conflict(one, other)))
 }
 
-/// The edits of one file.
+/// The edits in one file.
 pub fn of_file<'e>(edits: impl IntoIterator<Item = &'e Edit>, path: &Path) -> Vec<&'e Edit> {
     edits.into_iter().filter(|edit| edit.span.file.path == path).collect()
 }
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn edits_are_applied_in_order() {
         assert_eq!(applied("abcdef", &[(4, 5, "X"), (0, 0, "<"), (1, 2, "")]).as_deref(), Some("<acdXf"));
-        // The same edit for two findings is one edit.
+        // Two findings with the same edit apply it once.
         assert_eq!(applied("abc", &[(1, 1, "X"), (1, 1, "X")]).as_deref(), Some("aXbc"));
     }
 

@@ -1,16 +1,17 @@
-//! Files that are whole or as they were.
+//! Atomic file writes: a file has its new content or its old one.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-/// Writes a file beside its place and moves it there: who reads meanwhile finds the old one, or the new one.
+/// Writes to a temporary file in the same folder and renames it. A concurrent reader sees the old content or the new
+/// one.
 ///
 /// # Errors
 /// The folder cannot be written to.
 pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
-    // A name without a folder lies in the current one.
+    // A file name without a folder is in the current folder.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(content)?;
@@ -18,9 +19,9 @@ pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes what the user asked to have in a place of their choice. A regular file is replaced as a whole and keeps its
-/// permissions, a new one has those that the system gives new files. Whatever else lies there (a link, a pipe, a device
-/// such as `/dev/stdout`) stays what it is, and is written into.
+/// Writes an output to a path that the user chose. A regular file is replaced atomically and keeps its permissions; a
+/// new one gets the system's default permissions. Anything else (a link, a pipe, a device such as `/dev/stdout`) is
+/// kept and written into.
 ///
 /// # Errors
 /// The place cannot be written to.
@@ -28,9 +29,9 @@ pub fn write_output(path: &Path, content: &[u8]) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => replace(path, content, None),
         Err(error) => Err(error),
-        // Other names of the same file would keep the old content.
+        // With more than one hard link, the other names would keep the old content.
         Ok(found) if found.is_file() && found.nlink() == 1 => match replace(path, content, Some(found.permissions())) {
-            // The folder may be read-only where the file is not.
+            // The folder may be read-only although the file is writable.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => write_into(path, content),
             result => result,
         },
@@ -44,7 +45,7 @@ fn replace(path: &Path, content: &[u8], permissions: Option<Permissions>) -> io:
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
-    // What the user's umask leaves of it.
+    // The system applies the user's umask to this mode.
     let mut file = builder.prefix(".cargo-lmem-").permissions(Permissions::from_mode(0o666)).tempfile_in(folder)?;
     file.write_all(content)?;
     if let Some(permissions) = permissions {
@@ -55,7 +56,7 @@ fn replace(path: &Path, content: &[u8], permissions: Option<Permissions>) -> io:
 }
 
 fn write_into(path: &Path, content: &[u8]) -> io::Result<()> {
-    // A descriptor of ours (`/dev/stdout`, `/dev/fd/3`) goes on where it is; what it leads to is not cut.
+    // One of our own descriptors (`/dev/stdout`, `/dev/fd/3`) continues at its position, and its file is not truncated.
     let is_ours = path.starts_with("/dev") || path.starts_with("/proc");
     let mut options = File::options();
     let options = if is_ours { options.append(true) } else { options.write(true).truncate(true).create(true) };

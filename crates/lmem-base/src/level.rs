@@ -1,15 +1,15 @@
-//! Levels of lints.
+//! Lint levels.
 
 use serde::Deserialize;
 
-/// How a lint is reported; as in rustc.
+/// The level of a lint, as in rustc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     Allow,
     Warn,
     Deny,
-    /// As `Deny`, and nothing more specific may allow it.
+    /// Like `Deny`, and a more specific level cannot override it.
     Forbid,
 }
 

@@ -1,5 +1,5 @@
-//! The nouns that all stages share: source files and spans, diagnostics and edits, architectures, and the few functions that
-//! touch the world with care.
+//! Base types that all stages share: source files, spans, diagnostics, edits, architectures. Also the functions that
+//! safely read files and run programs.
 
 pub mod casts;
 pub mod diagnostic;

@@ -1,11 +1,11 @@
-//! Names of functions as people write them, and the template arguments in them.
+//! Demangled function names and their template arguments.
 
 use crate::casts::without_casts;
 
-/// `running_mean<32>` of `_Z12running_meanILi32EEvPKfPfi`; the name itself where it is not mangled.
+/// `running_mean<32>` for `_Z12running_meanILi32EEvPKfPfi`; a name that is not mangled is kept.
 pub fn demangle(name: &str) -> String {
     let name = without_copy_number(name).unwrap_or(name);
-    // `f` alone is a mangled name too: that of the type `float`.
+    // `f` alone would demangle to the type `float`.
     if !name.starts_with("_Z") {
         return name.to_string();
     }
@@ -15,7 +15,7 @@ pub fn demangle(name: &str) -> String {
     demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&demangled))
 }
 
-/// The arguments of the last `<…>` of a demangled name.
+/// The last template argument list `<…>` of a demangled name.
 pub fn template_arguments(name: &str) -> Vec<String> {
     let Some(inner) = name.strip_suffix('>') else { return Vec::new() };
     let mut depth = 0usize;
@@ -43,7 +43,7 @@ pub fn template_arguments(name: &str) -> Vec<String> {
 pub fn bind(type_text: &str, parameters: &[String], arguments: &[String]) -> String {
     let mut text = type_text.to_string();
     for (parameter, argument) in parameters.iter().zip(arguments) {
-        // `(Mode)2` of an enumeration.
+        // `(Mode)2` for an enumerator.
         let value = argument.rsplit(')').next().filter(|value| !value.is_empty()).unwrap_or(argument);
         if text == *parameter {
             text = value.to_string();
@@ -56,7 +56,7 @@ pub fn bind(type_text: &str, parameters: &[String], arguments: &[String]) -> Str
     text
 }
 
-/// `f` of `f$1`.
+/// `f` for `f$1`.
 pub fn without_copy_number(name: &str) -> Option<&str> {
     let (name, number) = name.rsplit_once('$')?;
     (!name.is_empty() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)

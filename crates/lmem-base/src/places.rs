@@ -1,7 +1,7 @@
-//! Which files a run may read, and show: one answer for all that ask.
+//! The files that a run may read and show; the only place that decides it.
 //!
-//! Names of files come from the workspace: in links, in `#line`, in flags, in what compilers print. What counts is where a
-//! name leads in the end, so that paths are compared without symbolic links in them.
+//! File names come from the workspace: from links, `#line`, flags and compiler output. Only the resolved path counts,
+//! so paths are compared after resolving symbolic links.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,16 +10,16 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// File systems that are made of the kernel's answers: regular files by their kind, without an end or a content of their own.
+/// Pseudo file systems. Their files look regular, but may be endless and have no stored content.
 const NO_FILES: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 thread_local! {
-    /// What this thread asked of the file system since somebody watches.
+    /// Paths that this thread queried since `watched` was entered.
     static ASKED: RefCell<Option<BTreeSet<PathBuf>>> = const { RefCell::new(None) };
 }
 
-/// Does some work, and gives the paths that it asked for, whether there was a file or none: if all of them are what they
-/// were, the work gives what it gave. Only what this thread asks is seen.
+/// Runs some work and records the paths that it queried, existing or not. If none of these paths changes, the work
+/// would give the same result. Only queries of this thread are recorded.
 pub fn watched<T>(work: impl FnOnce() -> T) -> (T, BTreeSet<PathBuf>) {
     let before = ASKED.replace(Some(BTreeSet::new()));
     let result = work();
@@ -28,7 +28,7 @@ pub fn watched<T>(work: impl FnOnce() -> T) -> (T, BTreeSet<PathBuf>) {
     (result, asked)
 }
 
-/// Tells whoever watches this thread that its work depends on what lies at a path: a file, the names in a folder, or nothing.
+/// Records that the work of this thread depends on a path: a file, a folder's entries, or a missing file.
 pub fn asked_for(path: &Path) {
     ASKED.with_borrow_mut(|asked| {
         if let Some(asked) = asked.as_mut().filter(|asked| !asked.contains(path)) {
@@ -37,15 +37,15 @@ pub fn asked_for(path: &Path) {
     });
 }
 
-/// Folders, and files, that may be read.
+/// Folders and files that may be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
-    /// Absolute, without symbolic links.
+    /// Absolute, with symbolic links resolved.
     folders: Vec<PathBuf>,
 }
 
 impl Places {
-    /// Those of some paths that exist.
+    /// The existing ones of some paths.
     pub fn new(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         let real = paths.into_iter().filter_map(|path| std::fs::canonicalize(path).ok());
         let mut folders: Vec<PathBuf> = real.collect();
@@ -54,7 +54,7 @@ impl Places {
         Self { folders }
     }
 
-    /// These and others.
+    /// These places and further ones.
     pub fn and(&self, others: impl IntoIterator<Item = PathBuf>) -> Self {
         Self::new(self.folders.iter().cloned().chain(others))
     }
@@ -63,20 +63,21 @@ impl Places {
         &self.folders
     }
 
-    /// Whether a path leads to something below these places.
+    /// Whether a path resolves to something inside these places.
     pub fn hold(&self, path: &Path) -> bool {
         asked_for(path);
         std::fs::canonicalize(path).is_ok_and(|path| self.folders.iter().any(|folder| path.starts_with(folder)))
     }
 
-    /// Whether a path leads to a file that may be read as one.
+    /// Whether a path resolves to a file that may be read.
     pub fn hold_file(&self, path: &Path) -> bool {
         asked_for(path);
         let real = std::fs::canonicalize(path).ok().filter(|path| is_regular(path));
         real.is_some_and(|path| self.folders.iter().any(|folder| path.starts_with(folder)))
     }
 
-    /// A file elsewhere that a text names. Programs show lines of what they cannot read, after its name.
+    /// An existing file outside these places that a text names. A program that cannot parse a file prints lines of that
+    /// file after its name.
     pub fn foreign_in(&self, text: &str, base: &Path) -> Option<PathBuf> {
         let is_separator = |letter: char| letter.is_whitespace() || "`'\"():,<>[]".contains(letter);
         let words = text.split(is_separator).filter(|word| word.contains('/') || word.contains('.'));
@@ -86,16 +87,16 @@ impl Places {
     }
 }
 
-/// Whether a path, links followed, is a file with a content of its own.
+/// Whether a path, with links resolved, is a regular file with stored content.
 pub fn is_regular(path: &Path) -> bool {
     let real = std::fs::canonicalize(path).ok();
     real.is_some_and(|path| path.is_file() && !NO_FILES.iter().any(|folder| path.starts_with(folder)))
 }
 
-/// The content of a regular file that is not larger than `limit`.
+/// The content of a regular file of at most `limit` bytes.
 ///
 /// # Errors
-/// It cannot be read, is no file (a pipe or device would be waited for, or have no end), or is too large.
+/// The file cannot be read, is not regular (a pipe would block, a device may be endless), or is too large.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -105,19 +106,20 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Opens a regular file, and nothing else.
+/// Opens a regular file; refuses anything else.
 ///
 /// # Errors
-/// As [`read`].
+/// Same as for [`read`].
 pub fn open(path: &Path) -> io::Result<File> {
     asked_for(path);
     let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
-    // As the system says it, where there is nothing.
+    // For a missing file, this gives the system's own error.
     std::fs::metadata(path).map_err(named)?;
     if !is_regular(path) {
         return Err(refused(path, "is not a regular file"));
     }
-    // It may have become a pipe since: opening one for reading does not wait then, and is seen to be none.
+    // The file may have been replaced by a pipe since the check. With `O_NONBLOCK` opening a pipe does not block, and
+    // the metadata shows that it is not a file.
     let file = File::options().read(true).custom_flags(NONBLOCK).open(path).map_err(named)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
@@ -129,18 +131,18 @@ fn refused(path: &Path, reason: &str) -> io::Error {
     io::Error::other(format!("`{}` {reason}", path.display()))
 }
 
-/// `O_NONBLOCK` as rustix has it for this system.
+/// `O_NONBLOCK` of this system, from rustix.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
 
-/// The folder of the repository that `folder` lies in, else `folder` itself; without symbolic links. A home folder that is a
-/// repository is not meant: all of the user's files would be part of the tree that is checked.
+/// The root of the repository that contains `folder`, else `folder` itself, with symbolic links resolved. A home folder
+/// that is a repository does not count: all of the user's files would be in the checked tree.
 pub fn tree_of(folder: &Path) -> PathBuf {
     let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
     let is_repository = |ancestor: &&Path| ancestor.join(".git").exists() && !is_home_or_above(ancestor);
     folder.ancestors().find(is_repository).unwrap_or(&folder).to_path_buf()
 }
 
-/// Whether a folder holds all that is the user's.
+/// Whether a folder is the user's home or contains it.
 pub fn is_home_or_above(folder: &Path) -> bool {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
     let home = home.map(PathBuf::from).map(|home| std::fs::canonicalize(&home).unwrap_or(home));

@@ -1,4 +1,5 @@
-//! Running a program with a time limit, so that a compiler that hangs or crashes is a message, not the end.
+//! Runs a program with a time limit: a compiler that hangs or crashes becomes an error message and does not stop the
+//! run.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -12,13 +13,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Output beyond this is cut: a compiler in a loop must not fill our memory.
+/// Output limit: a compiler stuck in a loop must not fill the memory.
 const MAX_OUTPUT_BYTES: u64 = 256 << 20;
 
-/// Longest pause between two looks at a child.
+/// Maximum interval between two polls of a child.
 const POLL: Duration = Duration::from_millis(5);
 
-/// What a program printed, and how it ended.
+/// A program's output and how it ended.
 #[derive(Debug)]
 pub struct Output {
     pub end: End,
@@ -30,7 +31,7 @@ pub struct Output {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Exit(i32),
-    /// Killed by a signal that we did not send: a crash.
+    /// Killed by a signal that was not ours: a crash.
     Signal(i32),
     TimedOut,
     /// The user pressed Ctrl-C.
@@ -42,13 +43,13 @@ impl Output {
         self.end == End::Exit(0)
     }
 
-    /// stdout and stderr as one text; compilers use both for messages.
+    /// stdout and stderr in one text; compilers print messages to both.
     pub fn text(&self) -> String {
         format!("{}{}", String::from_utf8_lossy(&self.stdout), String::from_utf8_lossy(&self.stderr))
     }
 }
 
-/// Runs a command to its end, in a process group of its own that is ended as a whole.
+/// Runs a command to its end in its own process group, so that the whole group can be killed.
 ///
 /// # Errors
 /// The program cannot be started.
@@ -58,7 +59,7 @@ pub fn run(command: &mut Command, input: &[u8], limit: Duration, cancel: &Atomic
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
     let writer = child.stdin.take().map(|mut stdin| {
         let input = input.to_vec();
-        // A child that does not read its input says so by its exit; the broken pipe adds nothing.
+        // A child that does not read its input reports that by its exit status; the broken-pipe error adds nothing.
         std::thread::spawn(move || drop(std::io::Write::write_all(&mut stdin, &input)))
     });
     let stdout = collect(child.stdout.take());
@@ -68,17 +69,17 @@ pub fn run(command: &mut Command, input: &[u8], limit: Duration, cancel: &Atomic
     Ok(Output { end, stdout: stdout.join().unwrap_or_default(), stderr: stderr.join().unwrap_or_default() })
 }
 
-/// Lists of folders from which programs and libraries are loaded. An entry that is empty or relative means the current
-/// folder, and our children run in the workspace: `LD_LIBRARY_PATH=/usr/local/cuda/lib64:`, as many profiles have it,
-/// would load a library from a pull request.
+/// Search paths for programs and libraries. An empty or relative entry means the current folder, and our children run
+/// in the workspace. `LD_LIBRARY_PATH=/usr/local/cuda/lib64:`, common in profiles, would load a library from a pull
+/// request.
 const FOLDER_LISTS: [&str; 6] =
     ["PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "PYTHONPATH"];
 
-/// Libraries that are loaded into every program; a name without a folder is looked for where libraries are.
+/// Libraries that are loaded into every program; a name without a folder is searched in the library paths.
 const LIBRARIES: [&str; 2] = ["LD_PRELOAD", "LD_AUDIT"];
 
-/// Keeps what lies in the current folder from being run by a command: entries of the environment that are relative go.
-/// What the caller has set stays.
+/// Removes relative entries from inherited search paths, so that a command runs no code from the current folder.
+/// Variables that the caller set on the command are kept.
 pub fn harden(command: &mut Command) {
     let set: Vec<OsString> = command.get_envs().map(|(name, _)| name.to_os_string()).collect();
     for name in FOLDER_LISTS.iter().chain(&LIBRARIES).filter(|name| !set.iter().any(|known| known == **name)) {
@@ -97,7 +98,8 @@ pub fn harden(command: &mut Command) {
     }
 }
 
-/// The first program of a name on `PATH`. Relative entries do not count: in a foreign workspace they name its files.
+/// The first program with a name on `PATH`. Relative entries are skipped: in an untrusted workspace they would find its
+/// files.
 pub fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
@@ -113,7 +115,7 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
-            // What was read before an error still tells something.
+            // Output read before an error is still useful.
             drop(pipe.by_ref().take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes));
             drop(std::io::copy(&mut pipe, &mut std::io::sink()));
         }
@@ -121,11 +123,11 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     })
 }
 
-/// Waits for a child that leads a process group, and calls `tick` meanwhile; when it takes too long or `cancel` is set, its
-/// whole group is killed.
+/// Waits for a child that leads a process group and calls `tick` meanwhile. The whole group is killed on timeout or
+/// when `cancel` is set.
 ///
 /// # Errors
-/// The system cannot tell how the child is.
+/// The system cannot report the child's state.
 pub fn wait(child: &mut Child, limit: Duration, cancel: &AtomicBool, mut tick: impl FnMut()) -> std::io::Result<End> {
     let start = Instant::now();
     let mut pause = Duration::from_micros(200);
@@ -149,11 +151,11 @@ pub fn wait(child: &mut Child, limit: Duration, cancel: &AtomicBool, mut tick: i
     }
 }
 
-/// nvcc starts cicc and ptxas: all of them must go.
+/// nvcc starts cicc and ptxas; all of them must be killed.
 fn kill_group(child: &mut Child) {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if group.is_none_or(|group| kill_process_group(group, Signal::KILL).is_err()) {
-        // The group is gone already, or the child is; both are what we want.
+        // An error means that the group or the child is gone already.
         drop(child.kill());
     }
 }

@@ -1,20 +1,20 @@
-//! Words on stderr. That nobody takes them (a full disk, a closed pipe) is no reason to stop, and a name or a compiler's
-//! message must not be able to write to the terminal.
+//! Messages on stderr. A failed write (a full disk, a closed pipe) does not stop the run. Control characters are
+//! removed: a file name or a compiler's message must not control the terminal.
 
 use std::io::Write;
 
-/// A line whose text may come from the workspace.
+/// Prints a line that may contain text from the workspace.
 pub fn line(text: &str) {
-    // There is no place left where this could be said.
+    // A failed write to stderr cannot be reported anywhere.
     drop(writeln!(anstream::stderr(), "{}", plain(text)));
 }
 
-/// Text of our own, with its colours.
+/// Prints our own text with its colours.
 pub fn styled(text: &str) {
     drop(write!(anstream::stderr(), "{text}"));
 }
 
-/// The text without characters that terminals act on.
+/// The text without terminal control characters.
 pub fn plain(text: &str) -> String {
     let is_active = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';
     text.replace(is_active, "\u{fffd}")

@@ -1,4 +1,4 @@
-//! Files that users edit, and places in them.
+//! Source files and positions in them.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::places::{self, Places};
 
-/// Larger files are not kernels that anybody edits; reading one whole would only cost memory.
+/// Size limit. A larger file is not a hand-written kernel, and reading it would only use memory.
 const MAX_SOURCE_BYTES: u64 = 64 << 20;
 
 /// A file on disk: the `.cu`, the header it includes, or the `.rs` that holds a kernel string.
@@ -16,7 +16,7 @@ const MAX_SOURCE_BYTES: u64 = 64 << 20;
 pub struct SourceFile {
     /// Absolute path.
     pub path: PathBuf,
-    /// The path that is shown: relative to the workspace root where the file lies below it, with `/`.
+    /// The displayed path, with `/`: relative to the workspace root if the file is below it.
     pub display: String,
     text: String,
     line_starts: Vec<usize>,
@@ -24,7 +24,7 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    /// Reads `path`. Bytes that are not UTF-8 become `?`, one for one, so that offsets stay true.
+    /// Reads `path`. Each byte that is not UTF-8 becomes one `?`, so offsets stay valid.
     ///
     /// # Errors
     /// The file cannot be read, is a pipe or a device, or is larger than 64 MiB.
@@ -33,8 +33,8 @@ impl SourceFile {
         Ok(Self::from_bytes(path.to_path_buf(), display_path(path, root), bytes))
     }
 
-    /// Reads a file that a compiler's message or table names, if it lies below one of some folders in the end: the name is
-    /// the workspace's to choose (`#line`, `.file`), and what is read is shown.
+    /// Reads a file named by a compiler's message or line table, if its resolved path is below one of the folders. The
+    /// workspace controls that name (`#line`, `.file`), and the content is shown to the user.
     pub fn read_named(path: &Path, root: &Path, folders: &[&Path]) -> Option<Arc<Self>> {
         let places = Places::new(folders.iter().map(|folder| folder.to_path_buf()));
         places.hold_file(path).then(|| Self::read(path, root).ok()).flatten()
@@ -45,7 +45,7 @@ impl SourceFile {
         Self::from_bytes(PathBuf::from(display), display.to_string(), text.as_bytes().to_vec())
     }
 
-    /// A file that is no text: it has a name, and one place.
+    /// A file without text, such as machine code: it has a name and a single position.
     pub fn without_text(path: &Path, root: &Path) -> Arc<Self> {
         Self::from_bytes(path.to_path_buf(), display_path(path, root), Vec::new())
     }
@@ -64,7 +64,7 @@ impl SourceFile {
         &self.text
     }
 
-    /// Whether the file on disk is UTF-8: only then may it be edited.
+    /// Whether the file on disk is UTF-8; other files must not be edited.
     pub fn is_utf8(&self) -> bool {
         self.is_utf8
     }
@@ -74,7 +74,7 @@ impl SourceFile {
         self.line_starts.len()
     }
 
-    /// Bytes of a line (counted from 1) without its line ending; `None` beyond the end.
+    /// Byte range of a line (from 1) without its line ending; `None` after the last line.
     pub fn line_range(&self, line: usize) -> Option<Range<usize>> {
         let start = *self.line_starts.get(line.checked_sub(1)?)?;
         let end = self.line_starts.get(line).map_or(self.text.len(), |next| next - 1);
@@ -82,18 +82,18 @@ impl SourceFile {
         Some(start..start + content.len())
     }
 
-    /// Text of a line, counted from 1.
+    /// Text of a line (from 1).
     pub fn line_text(&self, line: usize) -> Option<&str> {
         self.line_range(line).map(|range| &self.text[range])
     }
 
-    /// Line and column (both from 1, the column in bytes) of a byte offset.
+    /// Line and byte column, both from 1, of a byte offset.
     pub fn line_column(&self, offset: usize) -> (usize, usize) {
         let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
         (line, offset - self.line_starts[line - 1] + 1)
     }
 
-    /// Byte offset of a line and a byte column, both from 1; columns beyond the line give its end.
+    /// Byte offset of a line and byte column, both from 1; a column beyond the line gives its end.
     pub fn offset(&self, line: usize, column: usize) -> Option<usize> {
         let range = self.line_range(line)?;
         let mut offset = (range.start + column.max(1) - 1).min(range.end);
@@ -104,7 +104,7 @@ impl SourceFile {
     }
 }
 
-/// A byte range of one source file, and of nothing else.
+/// A byte range of one source file.
 #[derive(Clone)]
 pub struct Span {
     pub file: Arc<SourceFile>,
@@ -117,7 +117,7 @@ impl Span {
         Self { file: Arc::clone(file), start: range.start, end: range.end }
     }
 
-    /// The non-blank part of a line, counted from 1.
+    /// The non-blank part of a line (from 1).
     pub fn line(file: &Arc<SourceFile>, line: usize) -> Option<Self> {
         let range = file.line_range(line)?;
         let text = &file.text()[range.clone()];
@@ -175,13 +175,13 @@ impl Ord for Span {
     }
 }
 
-/// How a path is shown: relative to `root` where it lies below it, always with `/`.
+/// The displayed path, with `/`: relative to `root` if the path is below it.
 pub fn display_path(path: &Path, root: &Path) -> String {
     let shown = path.strip_prefix(root).unwrap_or(path);
     shown.to_string_lossy().replace('\\', "/")
 }
 
-/// Removes `.` and `x/..` without asking the file system: the compiler's names hold both.
+/// Removes `.` and `x/..` without file system access: compilers print such names.
 pub fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -196,7 +196,7 @@ pub fn normalize(path: &Path) -> PathBuf {
     normal
 }
 
-/// Whether a file's name ends in one of these: `cu`, `ptx`.
+/// Whether a file name has one of these extensions: `cu`, `ptx`.
 pub fn has_ending(path: &Path, endings: &[&str]) -> bool {
     path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| endings.contains(&ending))
 }

@@ -1,8 +1,7 @@
-//! Values with places in files, written down and read again.
+//! Serialization of values that contain source positions.
 //!
-//! A [`Span`] holds its file, text and all. Written down it is a number: that of the file in a table, which is written
-//! beside the value once. Who reads the value has the files of the table ready, and has made sure that they still say what
-//! they said.
+//! A [`Span`] holds its file with the whole text. Serialized, the file is an index into a table that is written once
+//! beside the value. The reader must load the table's files first and check that they are unchanged.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,24 +15,24 @@ use serde_json::value::RawValue;
 use crate::source::{SourceFile, Span};
 
 thread_local! {
-    /// The files of the value that this thread writes or reads.
+    /// The file table of the value that this thread writes or reads.
     static FILES: RefCell<Vec<Arc<SourceFile>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Writes a value, and gives the files that its places are in.
+/// Serializes a value, and returns the files of its positions.
 ///
 /// # Errors
-/// The value cannot be written as JSON.
+/// The value cannot be serialized as JSON.
 pub fn write<T: Serialize>(value: &T) -> serde_json::Result<(Vec<u8>, Vec<Arc<SourceFile>>)> {
     let before = FILES.take();
     let written = serde_json::to_vec(value);
     Ok((written?, FILES.replace(before)))
 }
 
-/// Reads a value whose places are in `files`.
+/// Deserializes a value whose positions are in `files`.
 ///
 /// # Errors
-/// It is no such value, or a place is in none of the files.
+/// The bytes are not such a value, or a position is in none of the files.
 pub fn read<T: DeserializeOwned>(bytes: &[u8], files: Vec<Arc<SourceFile>>) -> serde_json::Result<T> {
     let before = FILES.replace(files);
     let value = serde_json::from_slice(bytes);
@@ -41,10 +40,10 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8], files: Vec<Arc<SourceFile>>) -> s
     value
 }
 
-/// The number of a file in the table, where it is put if it is not there.
+/// The index of a file in the table; adds a missing file.
 fn number(file: &Arc<SourceFile>) -> usize {
     FILES.with_borrow_mut(|files| {
-        // Most places are in the file of the one before.
+        // Most positions are in the same file as the previous one.
         let known = files.iter().rposition(|known| Arc::ptr_eq(known, file) || is_same(known, file));
         known.unwrap_or_else(|| {
             files.push(Arc::clone(file));
@@ -79,24 +78,24 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-/// For fields that hold a whole file.
+/// Serialization of fields that hold a whole file.
 pub mod whole_file {
     use super::{Arc, Deserialize, Deserializer, Serialize, Serializer, SourceFile};
 
     /// # Errors
-    /// As the serializer has them.
+    /// Errors of the serializer.
     pub fn serialize<S: Serializer>(file: &Arc<SourceFile>, serializer: S) -> Result<S::Ok, S::Error> {
         super::number(file).serialize(serializer)
     }
 
     /// # Errors
-    /// It is no file of the table.
+    /// The index is not in the table.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<SourceFile>, D::Error> {
         super::file(usize::deserialize(deserializer)?)
     }
 }
 
-/// A file of a table: enough to find it again, and to see that it is what it was.
+/// An entry of the file table: enough to find the file again and to detect a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredFile {
     pub path: PathBuf,
@@ -114,10 +113,10 @@ impl StoredFile {
         self.path == file.path && self.display == file.display && self.hash == hash(file)
     }
 
-    /// The file as it is on disk, if that is the same.
+    /// Loads the file from disk; `None` if it changed.
     pub fn find(&self, root: &Path) -> Option<Arc<SourceFile>> {
         let file = match self.hash == hash_of("") {
-            // Machine code has a name, and no text.
+            // Machine code has a name but no text.
             true => SourceFile::without_text(&self.path, root),
             false => SourceFile::read(&self.path, root).ok()?,
         };
@@ -126,7 +125,8 @@ impl StoredFile {
 }
 
 fn hash(file: &SourceFile) -> String {
-    // A file that is not UTF-8 has another text than one that has `?` in these places, though it reads the same.
+    // A file that is not UTF-8 can read the same as a file with `?` in these places; the mark keeps their hashes
+    // distinct.
     format!("{}{}", hash_of(file.text()), if file.is_utf8() { "" } else { "-" })
 }
 
@@ -134,7 +134,8 @@ fn hash_of(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
-/// Names that the program has as constants, such as those of lints. There are few, and each is kept once.
+/// Interns names that the program has as constants, such as those of lints. There are few of them, and each is stored
+/// once.
 pub fn constant(name: &str) -> &'static str {
     static NAMES: LazyLock<Mutex<BTreeMap<String, &'static str>>> = LazyLock::new(Mutex::default);
     let leaked = |name: &str| -> &'static str { Box::leak(name.to_string().into_boxed_str()) };
@@ -144,7 +145,7 @@ pub fn constant(name: &str) -> &'static str {
     }
 }
 
-/// A value that is read when somebody asks for it: most runs do not.
+/// A value that is deserialized on first use: most runs never use it.
 #[derive(Default)]
 pub struct Lazy<T> {
     text: Option<Box<RawValue>>,

@@ -1,9 +1,9 @@
-//! Versions of CUDA: what a toolkit is, and what somebody asks for.
+//! CUDA versions: of a toolkit, and as requested by the user.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A version such as 13.5; the third number of a release does not matter to us.
+/// A version such as 13.5; the third number is not needed here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     pub major: u32,
@@ -11,7 +11,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// The oldest that works: NVIDIA's 11.x compilers mark and print too little (`ptxas -v`, spill marks, `-arch` names).
+    /// The oldest supported version: NVIDIA's 11.x compilers print too little (`ptxas -v`, spill marks, `-arch` names).
     pub const OLDEST: Version = Version { major: 12, minor: 0 };
 }
 
@@ -24,22 +24,22 @@ impl fmt::Display for Version {
 impl FromStr for Version {
     type Err = VersionError;
 
-    /// Reads "13.5", "13.5.37" and "13", which is 13.0 here.
+    /// Parses "13.5", "13.5.37" and "13", which means 13.0 here.
     ///
     /// # Errors
-    /// When the text is anything but one to three numbers with dots between them.
+    /// The text is not one to three numbers separated by dots.
     fn from_str(text: &str) -> Result<Self, VersionError> {
         let request = VersionRequest::from_str(text)?;
         Ok(Self { major: request.major, minor: request.minor.unwrap_or(0) })
     }
 }
 
-/// A text that is no version.
+/// A text that is not a version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a version such as `13.5`")]
 pub struct VersionError(pub String);
 
-/// What somebody asks for: "13" is any 13.x, "13.5" any build of it, "13.5.37" that build.
+/// A requested version: "13" allows any 13.x, "13.5" any build of 13.5, "13.5.37" only that build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VersionRequest {
     pub major: u32,
@@ -48,7 +48,7 @@ pub struct VersionRequest {
 }
 
 impl VersionRequest {
-    /// Whether a toolkit with this number ("13.5.37", or "13.5" where the build is not known) is meant.
+    /// Whether a toolkit's number ("13.5.37", or "13.5" if the build is unknown) satisfies the request.
     pub fn allows(&self, number: &str) -> bool {
         let Ok(actual) = VersionRequest::from_str(number) else { return false };
         let same = |asked: Option<u32>, actual: Option<u32>| asked.is_none() || actual.is_none() || asked == actual;
@@ -66,13 +66,13 @@ impl fmt::Display for VersionRequest {
 impl FromStr for VersionRequest {
     type Err = VersionError;
 
-    /// Reads "13", "13.5" and "13.5.37".
+    /// Parses "13", "13.5" and "13.5.37".
     ///
-    /// NVIDIA numbers a release in two ways: 13.0.2 is its second update, 13.0.88 the build of its compilers. Updates have
-    /// stayed below ten and builds above, and the tools print builds alone, so an update number says only "13.0" here.
+    /// NVIDIA numbers a release in two ways: 13.0.2 is its second update, 13.0.88 the build of its compilers. So far
+    /// updates are below ten and builds above. Tools print only the build, so an update number is read as "13.0".
     ///
     /// # Errors
-    /// When the text is anything but one to three numbers with dots between them.
+    /// The text is not one to three numbers separated by dots.
     fn from_str(text: &str) -> Result<Self, VersionError> {
         let numbers = text.split('.').map(number).collect::<Option<Vec<u32>>>();
         match numbers.as_deref() {
@@ -86,7 +86,7 @@ impl FromStr for VersionRequest {
     }
 }
 
-/// A number of at most four digits; `u32::from_str` would take "+5" too.
+/// Parses a number of at most four digits; `u32::from_str` would accept "+5" too.
 fn number(text: &str) -> Option<u32> {
     let digits = (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()

@@ -1,6 +1,6 @@
-//! Words of messages.
+//! Wording of messages.
 
-/// The name among `known` that `name` was probably meant to be.
+/// The most similar name in `known`, for "did you mean".
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.replace('_', "-").to_lowercase();
     let distance = |known: &str| strsim::damerau_levenshtein(&name, &known.replace('_', "-").to_lowercase());
@@ -13,11 +13,12 @@ pub fn bytes(count: u64) -> String {
     format!("{count} B")
 }
 
-/// Characters of a label.
+/// Maximum length of a label, in characters.
 pub const MAX_LABEL: usize = 60;
 
-/// What an object takes of each thread's frame beside what its headline says of the variable (padding, the rest of a
-/// structure, or less than all of it), and its local loads and stores: `32 B + 16 B padding per thread; 29 local loads`.
+/// The label of a stack object: its bytes per thread relative to the variable's size, then its local loads and stores.
+/// `32 B + 16 B padding per thread; 29 local loads`. The object may also be a whole structure of the named member, or
+/// smaller than the variable.
 pub fn object_label(name: &str, size: u64, object: u64, traffic: (u64, u64)) -> String {
     let share = match (object.checked_sub(size), name.split_once('.')) {
         (Some(0), _) => bytes(object),

@@ -1,4 +1,4 @@
-//! Files that are compiled as they are.
+//! `.cu`, `.ptx` and machine-code files: translation units without extraction from Rust code.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use lmem_unit::{DriverOptions, MappedText, NvccFlags, TranslationUnit, UnitCode,
 use super::Extraction;
 use super::rust::Strings;
 
-/// The `.cu` and `.ptx` files of a workspace, without those that are compiled as strings.
+/// The `.cu` and `.ptx` files of a workspace, except files that are compiled as strings.
 pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags, strings: &Strings) -> Extraction {
     let compiled_as_strings = &strings.files;
     let mut extraction = Extraction::default();
     for file in workspace.files.iter().filter(|file| has_ending(&file.path, &["cubin", "fatbin"])) {
-        // Rust code that includes it is the better place for what is found in it.
+        // For an included file, findings are better reported at the Rust code that includes it.
         if !compiled_as_strings.contains(&file.path) {
             machine_code(workspace, file, &mut extraction);
         }
     }
     for file in workspace.files.iter().filter(|file| has_ending(&file.path, &["cu", "ptx"])) {
-        // Rust code says more of PTX than the file does.
+        // The Rust code that loads a PTX file also gives its options; the file alone does not.
         let is_named = file.explicit && has_ending(&file.path, &["cu"]);
         if compiled_as_strings.contains(&file.path) && !is_named {
             let name = display_path(&file.path, &workspace.root);
@@ -44,7 +44,7 @@ pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags, strings: &Stri
     extraction
 }
 
-/// A file of machine code that was named.
+/// A machine-code file that the user named.
 fn machine_code(workspace: &Workspace, file: &DiscoveredFile, extraction: &mut Extraction) {
     let source = SourceFile::without_text(&file.path, &workspace.root);
     let found = machine::read(&file.path, &Span::new(&source, 0..0));
@@ -56,7 +56,7 @@ fn machine_code(workspace: &Workspace, file: &DiscoveredFile, extraction: &mut E
     }
 }
 
-/// A file is a unit for each way in which it is compiled, by the build and by the driver.
+/// One unit for each compilation of a file: each set of build flags, with each set of driver options.
 fn units(
     workspace: &Workspace,
     builds: &BuildFlags,
@@ -68,7 +68,7 @@ fn units(
         let code = UnitCode::Ptx { text: MappedText::from_file(source), options: DriverOptions::default() };
         return vec![unit(workspace, file, source, code)];
     }
-    // What the manifest says is meant, whatever the build does.
+    // The manifest's configuration overrides the flags of the build.
     let extra = &workspace.extra_flags;
     let configured = flags_for(Some(&file.config), &file.path, &[]);
     let flags = match (configured.origin, builds.of(&file.path)) {
@@ -86,7 +86,8 @@ fn units(
     units.zip(names).map(|(unit, name)| TranslationUnit { name, ..unit }).collect()
 }
 
-/// A way to compile for each way in which the driver does the rest. Machine code it takes as it is.
+/// One set of flags for each set of driver options. Without PTX for the driver (machine code only), driver options have
+/// no effect.
 fn by_driver(flags: NvccFlags, loaded: &[DriverOptions]) -> Vec<NvccFlags> {
     let is_for_driver = flags.targets.is_empty() || flags.targets.iter().any(|target| target.architecture.is_none());
     match loaded {
@@ -96,7 +97,7 @@ fn by_driver(flags: NvccFlags, loaded: &[DriverOptions]) -> Vec<NvccFlags> {
     }
 }
 
-/// A file that is compiled in several ways is called by the flags that the others lack, too.
+/// Unit names. If a file is compiled in several ways, each name gets the flags that not all of them share.
 fn names(file: &str, ways: &[NvccFlags]) -> Vec<String> {
     let all: Vec<Vec<String>> = ways.iter().map(NvccFlags::all_arguments).collect();
     let is_common = |flag: &String| all.iter().all(|way| way.contains(flag));

@@ -1,5 +1,5 @@
-//! From a file to compilable texts: one `.cu` file is one unit, a `.rs` file has one for each kernel string. Machine code
-//! that lies in the workspace is a unit too, that is compiled already.
+//! Extraction of translation units: one unit for a `.cu` file, one for each kernel string in a `.rs` file. Machine code
+//! in the workspace is a unit too, which needs no compilation.
 
 mod cu;
 
@@ -14,35 +14,35 @@ use lmem_project::build_flags::BuildFlags;
 use lmem_project::discover::Workspace;
 use lmem_unit::{DynamicShared, MappedText, RustLaunch, TranslationUnit, UnitCode, Unresolved};
 
-/// What the files of a workspace gave.
+/// The result of reading the files of a workspace.
 #[derive(Debug, Clone, Default)]
 pub struct Extraction {
-    /// The units of files first, then those of strings, each in the order of paths and lines.
+    /// Units of files first, then units of strings, each sorted by path and line.
     pub units: Vec<TranslationUnit>,
-    /// By place.
+    /// Sorted by position.
     pub unresolved: Vec<Unresolved>,
-    /// What was not looked into, for `-v`.
+    /// Remarks on text that was not analysed, for `-v`.
     pub notes: Vec<String>,
 }
 
-/// Reads the files of a workspace and gives the texts to compile.
+/// Reads the files of a workspace and returns the translation units.
 ///
-/// A `.cu` file whose text Rust code hands to NVRTC is a unit of NVRTC's, and none of nvcc's.
+/// A `.cu` file whose text Rust code passes to NVRTC is compiled by NVRTC only, not by nvcc.
 pub fn extract(workspace: &Workspace, builds: &BuildFlags) -> Extraction {
     with_rust_code(rust_code(workspace, builds), workspace, builds)
 }
 
-/// What the Rust code of a workspace says of kernels. Finding it takes longer than everything else, and depends on nothing but
-/// the workspace, its builds, and what is asked of the file system for it: see [`lmem_base::places::watched`].
+/// Kernels and launches in the Rust code of a workspace. Extracting them is the slowest step. The result depends only
+/// on the workspace, its builds, and the queried paths of the file system; see [`lmem_base::places::watched`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RustCode(rust::Strings);
 
-/// Looks through the Rust code of a workspace.
+/// Analyses the Rust code of a workspace.
 pub fn rust_code(workspace: &Workspace, builds: &BuildFlags) -> RustCode {
     RustCode(rust::extract(workspace, builds))
 }
 
-/// The texts of a workspace, of which the Rust code was looked through already.
+/// The units of a workspace whose Rust code was analysed already.
 pub fn with_rust_code(code: RustCode, workspace: &Workspace, builds: &BuildFlags) -> Extraction {
     let strings = code.0;
     let mut extraction = cu::extract(workspace, builds, &strings);
@@ -54,15 +54,16 @@ pub fn with_rust_code(code: RustCode, workspace: &Workspace, builds: &BuildFlags
     extraction
 }
 
-/// The texts of a workspace that a program may put kernels together from: literals of Rust code, and `.cu` files.
+/// Texts from which a program may build kernels: literals of Rust code, and `.cu` files.
 pub fn kernel_texts(workspace: &Workspace) -> Vec<MappedText> {
     let files = workspace.files.iter().filter(|file| has_ending(&file.path, &["cu"]));
     let files = files.filter_map(|file| SourceFile::read(&file.path, &workspace.root).ok());
     rust::texts(workspace).into_iter().chain(files.map(|file| MappedText::from_file(&file))).collect()
 }
 
-/// Gives launches to the file that defines the kernel, in each way in which it is compiled; where several do, it is not known
-/// whose they are. Where a kernel may be launched by a name that is not known, it is only said where it is loaded.
+/// Assigns each launch to the units of the file or text that defines the kernel. If several files may define it, the
+/// launch is dropped. If a load by an unknown name may launch the same kernel, only the position of the load is kept,
+/// not the block size.
 fn distribute(
     launches: &rust::Launches,
     readers: &BTreeSet<Option<usize>>,

@@ -1,4 +1,4 @@
-//! Objects of the PTX in local memory, and what accesses them: the nouns that the rest of this crate fills in and asks.
+//! Local-memory objects of the PTX and their accesses: the central data types of this crate.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,12 @@ use nv_code::{AccessKind, SourceLine};
 
 use crate::place::Place;
 
-/// Values of a run by where they come from: a parameter, a register of the hardware, or the instruction that loads them.
-/// `None` where they cannot all be told.
+/// Run-time values by their origin: a parameter, a special register, or the instruction that loads the value. `None` if
+/// not all origins are known.
 pub type Origins = Option<BTreeSet<String>>;
 
-/// An object of a function's local variables: function, variable, offset of the object in it.
+/// Identifies a PTX object among a function's local variables: function, variable, offset of the object in the
+/// variable.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
     pub function: String,
@@ -21,18 +22,18 @@ pub struct ObjectKey {
     pub offset: u64,
 }
 
-/// What the address of an access depends on.
+/// The dependence of an access's address on run-time values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     Constant,
-    /// A loop counter alone; the loop was not unrolled.
+    /// Depends only on induction variables, of a loop that was not unrolled.
     Induction(TripCount),
-    /// Data takes part.
+    /// Depends on data.
     Computed(Provenance),
 }
 
 impl Address {
-    /// Takes in another address of the same class.
+    /// Merges another address of the same class.
     pub fn join(&mut self, other: Self) {
         if let (Self::Computed(sources), Self::Computed(others)) = (self, other) {
             sources.merge(others);
@@ -40,43 +41,43 @@ impl Address {
     }
 }
 
-/// Machine instructions that one statement of the source gave for one object.
+/// The machine instructions of one source statement that access one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
     pub kind: AccessKind,
-    /// Machine instructions.
+    /// Number of machine instructions.
     pub count: u64,
-    /// Bytes that one of them moves, the widest.
+    /// Bytes per machine instruction, the widest one counts.
     pub width: u8,
     pub address: Address,
-    /// Bytes of the elements that the PTX moves: 2 of a `ld.local.v4.u16`; several where code was merged.
+    /// Element sizes in the PTX: 2 for `ld.local.v4.u16`; several if code was merged.
     pub(crate) elements: BTreeSet<u64>,
-    /// What the address is computed from, or for a counter the length of its loop.
+    /// Origins of the address; for an induction variable, the origins of its trip count.
     pub(crate) origins: Origins,
-    /// How the loop ends that this may be the rest of, after it was unrolled by a factor.
+    /// If the access may be in the remainder loop of a loop unrolled by a factor: the trip count of that loop.
     pub(crate) rest_of: Option<TripCount>,
-    /// The PTX says `ld.volatile` or `st.volatile`.
+    /// Whether the PTX instruction is `ld.volatile` or `st.volatile`.
     pub is_volatile: bool,
-    /// The deepest of the instructions.
+    /// Maximum loop depth of the instructions.
     pub loop_depth: u32,
-    /// Levels of inlining that lie in the user's files, innermost first; names are found with them.
+    /// The inlined frames in the user's files, innermost first; symbolization uses them.
     pub places: Vec<Place>,
-    /// The statement, or for a known variable its use: `window[k]`.
+    /// The statement; for a known variable, its use in the statement: `window[k]`.
     pub span: Option<Span>,
-    /// The variable at the call, where the access lies in a function that was inlined there: `ring.at` of `ring.at(i)`.
+    /// For an access in an inlined function, the variable at the call site: `ring.at` for `ring.at(i)`.
     pub via: Option<Span>,
-    /// Bytes of the index, where the variable's use has one.
+    /// The subscript of the use, if it has one.
     pub index: Option<Span>,
-    /// Source lines of the branch that closes the innermost loop around it.
+    /// Source lines of the back-edge branch of the innermost loop around the access.
     pub(crate) loop_lines: Vec<SourceLine>,
-    /// Objects that branches choose between, where nothing else decides on the address.
+    /// Objects selected by branches, if the address depends on nothing else.
     pub choice: Vec<ObjectKey>,
-    /// The access lies in a function that was given the address, not in the one that owns the object.
+    /// Whether the access is in a function that was passed the address, not in the function that owns the object.
     pub in_callee: bool,
 }
 
 impl Access {
-    /// One machine instruction of 4 bytes, of which nothing else is known.
+    /// A single 4-byte machine instruction; all other facts are unknown.
     pub fn new(kind: AccessKind, address: Address, places: Vec<Place>) -> Self {
         Self {
             kind,
@@ -102,22 +103,23 @@ impl Access {
         self.address != Address::Constant
     }
 
-    /// Whether two accesses belong to one statement: `a[k] = a[k] + 1` loads and stores.
+    /// Whether two accesses belong to the same statement: `a[k] = a[k] + 1` loads and stores.
     pub fn is_beside(&self, other: &Self) -> bool {
         same_place(self, other) && self.is_computed() == other.is_computed()
     }
 
-    /// Bytes of one element: the smallest that the PTX moves, else what the machine moves.
+    /// Element size: the smallest in the PTX, else the width in machine code.
     pub fn element_bytes(&self) -> Option<u64> {
         self.elements.first().copied().or(Some(u64::from(self.width))).filter(|bytes| *bytes > 0)
     }
 
-    /// Order of guilt: data before counters before constants, then deeper, then less uniform, then more.
+    /// Sort key for blame: data-dependent addresses first, then induction variables, then constants; then by loop
+    /// depth, divergence, and count.
     pub fn guilt(&self) -> (u8, u32, u8, u64) {
         (self.class(), self.loop_depth, self.variety(), self.count)
     }
 
-    /// How much of the address is decided at run time.
+    /// The address class, by its dependence on run-time values.
     pub fn class(&self) -> u8 {
         match self.address {
             Address::Constant => 0,
@@ -126,7 +128,7 @@ impl Access {
         }
     }
 
-    /// How far the threads of a warp may use different elements.
+    /// How divergent the address is within a warp.
     fn variety(&self) -> u8 {
         let Address::Computed(sources) = &self.address else { return 0 };
         match sources.uniformity() {
@@ -137,100 +139,102 @@ impl Access {
     }
 }
 
-/// How the address of an object leaves its function.
+/// How the address of an object escapes from its function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EscapeKind {
-    /// To a function that was not inlined, by its mangled name.
+    /// As an argument of a function that was not inlined, by its mangled name.
     Call(String),
-    /// To a function behind a pointer: virtual calls too.
+    /// As an argument of an indirect call, virtual calls included.
     IndirectCall,
-    /// Written to memory.
+    /// Stored to memory.
     Stored,
-    /// Used by an instruction that takes addresses of any memory, such as inline assembly.
+    /// Used by an instruction that takes generic addresses, such as inline assembly.
     Generic(String),
 }
 
 impl EscapeKind {
-    /// To `printf`, or what it becomes: its arguments go by one pointer.
+    /// Whether the callee is `printf`, compiled to `vprintf`: its arguments are passed by one pointer.
     pub fn is_print(&self) -> bool {
         matches!(self, Self::Call(name) if name == "vprintf")
     }
 }
 
-/// A place where an address leaves.
+/// A place where an address escapes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Escape {
     pub kind: EscapeKind,
-    /// Which of how many arguments of the call it is.
+    /// Index of the argument, and number of arguments of the call.
     pub argument: Option<(usize, usize)>,
     pub places: Vec<Place>,
     pub span: Option<Span>,
-    /// The function that is called is not in this unit.
+    /// Whether the callee is outside this unit.
     pub is_external: bool,
-    /// It leaves in the function that owns the object, not in one that was given the address.
+    /// Whether the address escapes in the function that owns the object, not in one that was passed the address.
     pub is_own: bool,
 }
 
-/// An object before it has a name.
+/// An object before symbolization.
 #[derive(Debug, Clone, Default)]
 pub struct RawObject {
     pub bytes: u64,
     pub accesses: Vec<Access>,
     pub escapes: Vec<Escape>,
-    /// It holds intermediate results of the math library: what is stored comes from the library's own tables.
+    /// Whether the object holds intermediate results of the math library; the stored values come from the library's own
+    /// tables.
     pub is_library: bool,
-    /// All that is loaded from it is an argument of this call: function and instruction.
+    /// If all values loaded from the object are arguments of one call: the function and the call instruction.
     pub passed_to: Option<(String, usize)>,
-    /// For memory of `alloca` the places of the call; its bytes are not in the frame.
+    /// For `alloca` memory, the inlined frames of the call; its bytes are not in the frame.
     pub allocation: Option<Vec<Place>>,
     pub stored_values: StoredValues,
 }
 
 impl RawObject {
-    /// Whether the source may have a variable for it: the library's memory and the arguments of `printf` have none.
+    /// Whether the source may have a variable for the object: the library's memory and the argument buffer of `printf`
+    /// have none.
     pub fn may_have_name(&self) -> bool {
         let is_printed = !self.escapes.is_empty() && self.escapes.iter().all(|escape| escape.kind.is_print());
         !(self.is_library || is_printed)
     }
 }
 
-/// What is stored into an object.
+/// The values stored into an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum StoredValues {
-    /// Data of the run, or what cannot be seen.
+    /// Run-time data, or stores that cannot be analysed.
     #[default]
     Data,
-    /// Constants alone, and each byte always the same.
+    /// Only constants, and each byte always has the same value.
     Constants {
-        /// Some are the result of instructions: what made them is no constant expression.
+        /// Whether some values are computed by instructions, so no constant expression produced them.
         is_computed: bool,
-        /// All are read from this variable in constant memory, by its mangled name.
+        /// If all values are read from one variable in constant memory: its mangled name.
         copied_from: Option<String>,
     },
-    /// Bytes of a kernel parameter, in their order.
+    /// Bytes of a kernel parameter, in order.
     Parameter(ParameterCopy),
 }
 
-/// A kernel parameter that was copied.
+/// A copy of a kernel parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterCopy {
-    /// Its place in the list of parameters, from 0.
+    /// Index in the parameter list, from 0.
     pub number: usize,
-    /// As the source declares it, where the list can be read off the source.
+    /// The declared parameter, if the parameter list is readable in the source.
     pub parameter: Option<Parameter>,
-    /// The object lies this far from the start of the parameter, where that is the same for all bytes.
+    /// Offset of the object in the parameter, if it is the same for all bytes.
     pub offset: Option<i64>,
-    /// Bytes of the object that come from the parameter, as far as their addresses are constant.
+    /// Bytes of the object copied from the parameter, counting only constant addresses.
     pub bytes: u64,
-    /// Every byte of the object that is stored comes from the parameter first.
+    /// Whether every stored byte of the object is first copied from the parameter.
     pub is_whole: bool,
-    /// Where the kernel writes something else to the copy.
+    /// Statements where the kernel writes other values to the copy.
     pub writes: Vec<Span>,
-    /// Whether a function that was given the address, or code that is not seen, may write to it.
+    /// Whether a function that gets the address, or code that is not visible, may write the copy.
     pub may_be_written: bool,
 }
 
-/// A parameter of a kernel, as declared.
+/// A declared kernel parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     pub name: String,
@@ -239,7 +243,7 @@ pub struct Parameter {
 }
 
 impl StoredValues {
-    /// Names the parameter by its place in the list.
+    /// Looks up the declared parameter by its index.
     pub fn name(&mut self, parameters: &[Option<Parameter>]) {
         if let Self::Parameter(copy) = self {
             copy.parameter = parameters.get(copy.number).cloned().flatten();
@@ -252,7 +256,7 @@ pub(crate) fn same_place(left: &Access, right: &Access) -> bool {
     left.places.iter().map(key).eq(right.places.iter().map(key))
 }
 
-/// The object that a root names.
+/// The object of a pointer root.
 pub fn key(flow: &Flow<'_>, root: &Root) -> Option<ObjectKey> {
     match root {
         Root::Local { variable, offset } => {

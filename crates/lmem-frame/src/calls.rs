@@ -1,9 +1,8 @@
-//! What calls put into frames: registers that a function saves for its callers, arguments and results that do not fit
-//! into registers.
+//! Frame bytes used by calls: saved registers, and arguments and results that do not fit into registers.
 //!
-//! ptxas makes one frame of a kernel and the functions that it calls by name. Only functions that are called through a
-//! pointer, by themselves, or from other units follow the calling convention, and have such areas: saved registers in
-//! their own frame, arguments and results in that of the caller.
+//! ptxas merges a kernel and all functions that are called by name into one frame. The calling convention applies only
+//! to functions that are called indirectly, recursively, or from other units. Their callee-saved registers are in their
+//! own frame; their arguments and results are in the caller's frame.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -18,55 +17,57 @@ use ptx_syntax::{Modifier, Opcode, Operand};
 
 use crate::place::{Place, places};
 
-/// A part of a frame that calls need.
+/// A part of a frame that calls use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallArea {
     pub kind: CallAreaKind,
-    /// The functions that are called, mangled, those that need the most memory first; `None` for one behind a pointer.
+    /// Mangled names of the callees, those with the largest area first; `None` for an indirect call.
     pub callees: Vec<Option<String>>,
-    /// The calls in the same order.
+    /// The calls, in the same order.
     pub calls: Vec<Span>,
-    /// The name of the first of the functions in the source.
+    /// The name of the first callee in the source.
     pub callee_span: Option<Span>,
-    /// Machine instructions.
+    /// Number of machine instructions.
     pub loads: u64,
     pub stores: u64,
     pub loop_depth: u32,
 }
 
-/// What an area is for.
+/// The purpose of a call area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CallAreaKind {
-    /// So many registers, which callers expect to find as they left them.
+    /// Callee-saved registers: the callers expect their values to be preserved.
     CalleeSaved { registers: u64 },
-    /// Bytes of what the function passes to others, and of what they return.
+    /// Outgoing arguments, and the results of these calls, in bytes.
     OutgoingArguments { arguments: u64, result: u64 },
-    /// So many bytes of what its callers pass in their own frames; no bytes of this frame.
+    /// Incoming arguments, in the callers' frames; they take no bytes of this frame.
     IncomingArguments { bytes: u64 },
-    /// So many bytes that ptxas's own code for an instruction saves, in a frame that ptxas does not report.
+    /// Registers saved by a runtime routine that ptxas inserts for an instruction, in a frame that ptxas does not
+    /// report.
     RuntimeRoutine { bytes: u64 },
 }
 
-/// An area before it is known where in the source it belongs.
+/// A call area before its calls are located in the source.
 #[derive(Debug, Default)]
 struct RawArea {
-    /// Bytes by their distance from the stack pointer.
+    /// Offsets of its bytes from the stack pointer.
     slots: BTreeSet<i64>,
     registers: BTreeSet<u8>,
-    /// PTX function and call, with the end of what the call needs.
+    /// Calls, as PTX function and instruction, with the end of the area that each call uses.
     calls: BTreeMap<(String, usize), i64>,
     loads: u64,
     stores: u64,
     loop_depth: u32,
 }
 
-/// The local accesses of a kernel and its callees, sorted by what they are for.
+/// The local accesses of a kernel and its callees, classified by purpose.
 pub struct Sorted {
-    /// All but those below, as they were.
+    /// Accesses that are not part of a call area.
     pub others: Vec<LocalAccess>,
-    /// By frame: `None` for the kernel's, else the number of the callee.
+    /// By frame: `None` for the kernel's, else the index of the callee.
     areas: BTreeMap<(Option<usize>, RoleKind), RawArea>,
-    /// Bytes that saving moves in each frame, as `(stores, loads)`; ptxas counts them as spills, and does not mark them.
+    /// Bytes moved by callee-saved registers in each frame, as `(stores, loads)`. ptxas counts them as spills but does
+    /// not mark them.
     pub saved_bytes: BTreeMap<Option<usize>, (u64, u64)>,
 }
 
@@ -79,7 +80,7 @@ enum RoleKind {
     Routine,
 }
 
-/// Sorts the accesses of one section of the cubin.
+/// Classifies the accesses of one section of the cubin.
 pub fn sort(kernel: &KernelFacts, unit: &UnitFacts) -> Sorted {
     let saved = saved_slots(kernel, unit);
     let mut sorted = Sorted { others: Vec::new(), areas: BTreeMap::new(), saved_bytes: BTreeMap::new() };
@@ -120,7 +121,7 @@ impl Sorted {
         *if access.instruction.kind == AccessKind::Store { &mut area.stores } else { &mut area.loads } += 1;
     }
 
-    /// The areas of one frame with their bytes.
+    /// The call areas of a frame, with their sizes.
     pub fn areas(&self, frame: Option<usize>, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Vec<(CallArea, u64)> {
         let raw = |kind| self.areas.get(&(frame, kind));
         let saved = raw(RoleKind::Save).map(|raw| {
@@ -175,12 +176,12 @@ fn area(kind: CallAreaKind, raw: &[&RawArea], unit: &UnitFacts, trees: &SyntaxTr
     }
 }
 
-/// The first argument lies at the stack pointer, even where only later ones are written.
+/// The first argument is at the stack pointer, even if only later ones are stored.
 fn argument_bytes(raw: &RawArea) -> u64 {
     raw.slots.last().map_or(0, |last| u64::try_from(last + 1).unwrap_or(0))
 }
 
-/// What is read of the values that calls return, or the largest of them: not all of it need be read.
+/// The larger of the bytes that are loaded and the declared size of the results: not all of a result need be read.
 fn returned_bytes(raw: &RawArea, unit: &UnitFacts) -> u64 {
     let bytes = raw.calls.keys().filter_map(|(function, call)| {
         let function = unit.ptx.function(function)?;
@@ -189,7 +190,7 @@ fn returned_bytes(raw: &RawArea, unit: &UnitFacts) -> u64 {
     bytes.max().unwrap_or(0).max(raw.slots.len() as u64)
 }
 
-/// The call in the user's files that an instruction stands for; the statement where the call cannot be told.
+/// The source span of a call instruction; the statement if the call is not found in it.
 pub fn call_span(function: &PtxFunction, call: usize, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Option<Span> {
     let instruction = function.instructions.get(call)?;
     let places = places(trees, &unit.ptx, function, instruction.location);
@@ -199,7 +200,7 @@ pub fn call_span(function: &PtxFunction, call: usize, unit: &UnitFacts, trees: &
     range.and_then(|range| place.tree(trees).span(range)).or_else(|| place.span(trees))
 }
 
-/// The call of a function at a place. Of several on one line it is that at the compiler's column, or the next one.
+/// The call of a function at a place. Among several on one line, the one at the compiler's column, else the next one.
 pub fn call_range(place: &Place, trees: &SyntaxTrees<'_>, is_function: impl Fn(&str) -> bool) -> Option<Range<usize>> {
     let region = place.tree(trees).region(place.offset)?;
     let calls = place.tree(trees).calls(region).into_iter().filter(|(name, _)| is_function(name));
@@ -210,8 +211,8 @@ pub fn call_range(place: &Place, trees: &SyntaxTrees<'_>, is_function: impl Fn(&
     holding.or_else(next).or_else(only).cloned()
 }
 
-/// Slots of saved registers, by the function that saves them: stored before the function writes the register. Kernels
-/// have no caller to save for.
+/// Slots of callee-saved registers, by the function that saves them: the function stores the register before writing
+/// it. Kernels have no caller.
 fn saved_slots(kernel: &KernelFacts, unit: &UnitFacts) -> BTreeMap<Option<usize>, BTreeMap<i64, u8>> {
     let mut slots: BTreeMap<Option<usize>, BTreeMap<i64, u8>> = BTreeMap::new();
     for access in kernel.accesses.iter().filter(|access| access.stores_incoming && is_at_stack(access)) {
@@ -246,7 +247,7 @@ fn instruction<'a>(access: &LocalAccess, unit: &'a UnitFacts) -> Option<(&'a Ptx
     Some((function, function.instructions.get(function.instruction_at(line)?)?))
 }
 
-/// For an access that stands for `ld.param` or `st.param`: what it moves, and for which call.
+/// For an access that implements `ld.param` or `st.param`: its role, and the call.
 fn parameter_role(access: &LocalAccess, unit: &UnitFacts) -> Option<(RoleKind, Option<(String, usize)>)> {
     let line = access.ptx_line.filter(|_| !access.is_spill)?;
     let function = unit.ptx.function_at(line)?;
@@ -268,7 +269,7 @@ fn parameter_role(access: &LocalAccess, unit: &UnitFacts) -> Option<(RoleKind, O
             _ => false,
         })
     };
-    // Parameters of a call belong to the next call after they are stored, and to the last before they are loaded.
+    // A stored parameter belongs to the next call, a loaded one to the previous call.
     let call = match is_store {
         true => (index..function.instructions.len()).find(|at| is_call(&function.instructions[*at])),
         false => (0..index).rev().find(|at| is_call(&function.instructions[*at])),
@@ -277,7 +278,8 @@ fn parameter_role(access: &LocalAccess, unit: &UnitFacts) -> Option<(RoleKind, O
     match (call, is_store) {
         (Some(call), true) => Some((RoleKind::Argument, Some(call))),
         (Some(call), false) => Some((RoleKind::Result, Some(call))),
-        // Its own parameters, or the value that it returns: both lie in the caller's frame. Kernels have theirs elsewhere.
+        // The function's own parameters or return value, which are in the caller's frame. Kernel parameters are not in
+        // any frame.
         (None, _) => (!function.is_entry).then_some((RoleKind::Incoming, None)),
     }
 }
@@ -343,7 +345,7 @@ ret;
 
     #[test]
     fn saved_registers_are_stored_first_and_loaded_from_the_same_slot() {
-        // The load stands at the line of an instruction that is not its own.
+        // The load has the line of an unrelated instruction.
         let accesses = vec![
             access(2, AccessKind::Store, 8, 20),
             access(4, AccessKind::Load, 8, 20),

@@ -1,4 +1,4 @@
-//! The stack frame of one kernel as a sum of objects. Frames are plain values.
+//! The stack frame of a kernel as a sum of objects. Frames are plain values.
 
 use std::collections::BTreeSet;
 
@@ -14,64 +14,65 @@ use crate::calls::CallArea;
 use crate::spill::{Limit, Spills};
 use crate::symbolize::name::Variable;
 
-/// A kernel, or a function with a frame of its own, and what its frame is made of.
+/// The frame of a kernel, or of a function with a frame of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelFrame {
-    /// Demangled, without parameters: `running_mean<32>`.
+    /// Demangled name without parameters: `running_mean<32>`.
     pub name: String,
     pub mangled: String,
     pub is_entry: bool,
     pub usage: ResourceUsage,
-    /// ptxas cannot tell the size of the stack.
+    /// Whether ptxas cannot determine the stack size.
     pub stack_is_unknown: bool,
-    /// The name in the source, where that is in the user's files.
+    /// The name in the source, if it is in the user's files.
     pub span: Option<Span>,
     pub launch_bounds: LaunchBounds,
-    /// Registers that a thread may use; known where the PTX of the function is.
+    /// Register limit per thread; known if the function's PTX is available.
     pub limit: Option<Limit>,
-    /// For a kernel that spills: its figures when compiled without the limit.
+    /// For a kernel that spills: its figures without the register limit.
     pub unlimited: Option<ResourceUsage>,
-    /// And when it may spill to shared memory, where that was tried.
+    /// For a kernel that spills: its figures with spilling to shared memory, if that was tried.
     pub shared_spilling: Option<ResourceUsage>,
-    /// The brace that opens its body.
+    /// The opening brace of its body.
     pub body: Option<Span>,
-    /// Their bytes add up to the frame.
+    /// The objects of the frame; their sizes add up to the frame size.
     pub objects: Vec<FrameObject>,
-    /// For a function that is no kernel and has a frame of its own: the kernels that have a copy of it, mangled.
+    /// For a device function with its own frame: mangled names of the kernels that contain a copy of it.
     pub kernels: BTreeSet<String>,
-    /// The function calls itself, directly or not.
+    /// The call cycle of the function, if it is recursive.
     pub recursion: Option<Recursion>,
-    /// It is no kernel, and may be called through a pointer.
+    /// Whether it is a device function that may be called indirectly.
     pub is_address_taken: bool,
-    /// Bytes that saving registers for callers moves, as `(stored, loaded)`; ptxas counts them as spills.
+    /// Bytes moved by callee-saved registers, as `(stored, loaded)`; ptxas counts them as spills.
     pub saved: (u64, u64),
-    /// Bytes that spills of other functions move in its frame, as `(stored, loaded)`; ptxas counts them with those.
+    /// Bytes that spills of other functions move in this frame, as `(stored, loaded)`; ptxas counts them for those
+    /// functions.
     pub shared_spills: (u64, u64),
-    /// Where ptxas's figures for spills are not those of its marks.
+    /// Set if ptxas's spill figures differ from its spill marks.
     pub spill_check: Option<SpillCheck>,
 }
 
-/// Functions that call each other in a cycle.
+/// A call cycle: functions that call each other recursively.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recursion {
-    /// Demangled, the one that is entered first.
+    /// Demangled names; the function that is entered first comes first.
     pub functions: Vec<String>,
-    /// The name of that one in the source.
+    /// The name of the first function in the source.
     pub span: Option<Span>,
-    /// The calls that lead back to it.
+    /// The calls that close the cycle.
     pub closing: Vec<Span>,
 }
 
-/// Bytes that spills move, as `(stored, loaded)`.
+/// Bytes moved by spills, as `(stored, loaded)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpillCheck {
-    /// By the marked instructions, and those that save registers.
+    /// Counted from the marked instructions, and those that save registers.
     pub found: (u64, u64),
-    /// By ptxas's own figures.
+    /// Reported by ptxas.
     pub reported: (u64, u64),
 }
 
-/// The attributes that limit registers, as the source writes them.
+/// Attributes in the source that limit registers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LaunchBounds {
     pub span: Option<Span>,
@@ -81,67 +82,67 @@ pub struct LaunchBounds {
 
 /// A part of the frame with one owner, as a plain value.
 ///
-/// It has what attribution itself works with. What only some lints want to know is asked of a [`StackObject`].
+/// It contains what attribution itself needs. Facts that only some lints need are queried from a [`StackObject`].
 ///
 /// [`StackObject`]: crate::StackObject
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrameObject {
     pub kind: StackObjectKind,
-    /// The object of the PTX; `None` for what the PTX does not have.
+    /// The PTX object; `None` if the PTX has none.
     pub key: Option<ObjectKey>,
-    /// Bytes of the frame, with the gap up to the next object.
+    /// Size in the frame, with the gap up to the next object.
     pub bytes: u64,
     /// Of the last object: bytes up to the end of the frame. Gaps between objects are in `bytes` alone: compare with
     /// [`Variable::bytes`].
     pub padding: u64,
     pub variable: Option<Variable>,
     pub accesses: Vec<Access>,
-    // Naming works with these two, so that they are known before any lint asks.
+    // Symbolization needs these two, so they are computed before any lint asks.
     pub(crate) escapes: Vec<Escape>,
     pub(crate) stored_values: StoredValues,
-    /// All that is loaded from it is an argument of this call: function and instruction.
+    /// If all values loaded from the object are arguments of one call: the function and the call instruction.
     pub(crate) argument_of: Option<(String, usize)>,
-    /// Demangled name of the function that owns it, where that is not the kernel itself.
+    /// Demangled name of the owning function, if it is not the kernel itself.
     pub function: Option<String>,
-    /// It holds intermediate results of the math library.
+    /// Whether the object holds intermediate results of the math library.
     pub is_library: bool,
 }
 
-/// Where a copy of a structure is passed.
+/// The call that gets a by-value copy of a structure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassedTo {
-    /// Mangled; `None` for a function behind a pointer.
+    /// Mangled name; `None` for an indirect call.
     pub callee: Option<String>,
     pub call: Option<Span>,
 }
 
-/// A call such as `sinf(x)`.
+/// A call of a math function such as `sinf(x)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MathFunction {
-    /// As the source calls it; `None` where the call is hidden in a macro or a header.
+    /// The name in the source; `None` if the call is hidden in a macro or a header.
     pub name: Option<String>,
-    /// The call, else the statement that holds it.
+    /// The call, else its statement.
     pub span: Option<Span>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StackObjectKind {
-    /// A variable of the source, or what the compiler made of one.
+    /// A source variable, or a part that the compiler split off.
     Variable,
     /// All spill slots of the kernel.
     Spills(Box<Spills>),
-    /// What calls need.
+    /// A call area.
     Call(Box<CallArea>),
-    /// Memory of `alloca`, which is not in the frame.
+    /// `alloca` memory, which is not in the frame.
     Allocation(Box<Allocation>),
-    /// A recursion that the kernel starts: its bytes are in the frames of the functions.
+    /// A recursion that the kernel enters; its bytes are in the frames of the recursive functions.
     Recursion(Box<Recursion>),
-    /// What is left: nothing says what it is for.
+    /// The remainder, whose purpose is unknown.
     Unknown,
 }
 
 impl KernelFrame {
-    /// A frame of which nothing but its size is known.
+    /// A frame with a known size only.
     pub(crate) fn new(kernel: &KernelFacts) -> Self {
         Self {
             name: demangle(&kernel.name),
@@ -167,7 +168,7 @@ impl KernelFrame {
 }
 
 impl FrameObject {
-    /// An object of which nothing but its size is known.
+    /// An object with a known size only.
     pub fn new(kind: StackObjectKind, bytes: u64) -> Self {
         Self {
             kind,
@@ -184,29 +185,29 @@ impl FrameObject {
         }
     }
 
-    /// The places where its address leaves the function that owns it.
+    /// Places where the address escapes from the owning function.
     pub fn escapes(&self) -> &[Escape] {
         &self.escapes
     }
 
-    /// What is written into it: constants, a kernel parameter, or data of the run.
+    /// The stored values: constants, a kernel parameter, or run-time data.
     pub fn stored_values(&self) -> &StoredValues {
         &self.stored_values
     }
 
-    /// The access to blame: the one with the run-time index, deepest and most frequent.
+    /// The access to blame: a run-time index first, then the deepest and most frequent.
     pub fn guilty(&self) -> Option<&Access> {
         self.accesses.iter().max_by_key(|access| access.guilt())
     }
 
-    /// Elements of an array: as many as its type says, else as the accesses' width does.
+    /// Number of array elements, by the declared type, else by the width of the accesses.
     pub fn elements(&self) -> Option<u64> {
         let declared = self.variable.as_ref().and_then(|variable| types::extent(&variable.type_text));
         let smallest = self.accesses.iter().filter_map(Access::element_bytes).min();
         declared.or_else(|| Some((self.bytes - self.padding.min(self.bytes)) / smallest?))
     }
 
-    /// Machine instructions of a kind.
+    /// Number of machine instructions of a kind.
     pub fn count(&self, kind: nv_code::AccessKind) -> u64 {
         self.accesses.iter().filter(|access| access.kind == kind).map(|access| access.count).sum()
     }

@@ -1,4 +1,4 @@
-//! Values in registers: which variable of the source one belongs to, and where most of them are alive.
+//! Live values in registers: the source variable of a value, and the peak of register pressure.
 
 use std::collections::HashSet;
 
@@ -10,16 +10,16 @@ use ptx_syntax::{AddressBase, Graph, Instruction, Loop, Loops, Opcode, Reg, Type
 
 use crate::place::{Place, places};
 
-/// Copies between registers are followed this far.
+/// Limit on register copies followed from one value.
 const MAX_COPIES: usize = 64;
 
-/// Bytes of a register of the machine.
+/// Size of a machine register.
 const REGISTER_BYTES: u64 = 4;
 
-/// Who uses the registers of one function.
+/// Uses of the registers of a function.
 pub struct Values<'a> {
     function: &'a PtxFunction,
-    /// Register → instructions that read it.
+    /// Instructions that read each register.
     uses: ByRegister,
 }
 
@@ -28,8 +28,8 @@ impl<'a> Values<'a> {
         Self { function, uses: uses(function) }
     }
 
-    /// The variable that holds what an instruction computes, at the instruction's place. Only a value that other
-    /// statements use is held by a variable; the parts of an expression are not.
+    /// The variable assigned by an instruction. A value belongs to a variable only if other statements use it;
+    /// otherwise it is a subexpression.
     pub fn variable(
         &self,
         instruction: usize,
@@ -47,17 +47,17 @@ impl<'a> Values<'a> {
             })
         };
         let (here, elsewhere): (Vec<usize>, Vec<usize>) = uses.into_iter().partition(is_here);
-        // What is loaded and used in the same statement may be a part of the expression that others use too.
+        // A load used in its own statement may be a subexpression that other statements share.
         let is_part = defining.opcode() == Opcode::Ld && !here.is_empty();
         let all = || here.iter().chain(&elsewhere).map(|index| &self.function.instructions[*index]);
         let results = defining.defs();
         let is_pointer = all().any(|using| results.iter().any(|register| is_address(using, *register)));
-        // A sum that its own statement adds to, round after round, is the variable's all the same.
+        // An accumulator that its own statement updates in every iteration also belongs to its variable.
         let is_carried = elsewhere.is_empty() && self.is_carried(instruction, &is_here);
         if (elsewhere.is_empty() && !is_carried) || is_part || is_pointer {
             return None;
         }
-        // A variable that has ended holds nothing: the counter of a loop that was unrolled is not what is used after it.
+        // A variable out of scope holds no value: a later use of the value is not a use of an unrolled loop's counter.
         let is_alive = |declaration: &Declaration| {
             elsewhere
                 .iter()
@@ -89,7 +89,7 @@ impl<'a> Values<'a> {
         places(trees, module, self.function, location).into_iter().next()
     }
 
-    /// Whether what an instruction computes comes round to it again by nothing but instructions of one statement.
+    /// Whether the result of an instruction is loop-carried back to it by instructions of one statement only.
     fn is_carried(&self, instruction: usize, is_here: &dyn Fn(&usize) -> bool) -> bool {
         let mut seen = HashSet::new();
         let mut open = vec![instruction];
@@ -108,7 +108,7 @@ impl<'a> Values<'a> {
         false
     }
 
-    /// Instructions that use what one computes, through copies.
+    /// Instructions that use the result of an instruction, through copies.
     fn uses_of(&self, instruction: usize) -> Vec<usize> {
         let mut found = Vec::new();
         let mut seen = HashSet::from([instruction]);
@@ -129,8 +129,8 @@ impl<'a> Values<'a> {
         found
     }
 
-    /// The instruction where the most registers hold values that are still needed. The machine code has another order,
-    /// so this is near the place, not a count.
+    /// The instruction at the peak of register pressure. The machine code is scheduled differently, so this is an
+    /// approximate position, not a register count.
     pub fn peak(&self) -> Option<usize> {
         let mut changes = vec![0i64; self.function.instructions.len() + 1];
         for (register, lifetime) in (0..).map(Reg).zip(self.lifetimes()) {
@@ -150,8 +150,8 @@ impl<'a> Values<'a> {
         peak.map(|(_, index)| index)
     }
 
-    /// By register, from the first definition to the last use; a value from before a loop that the loop uses lives as long as
-    /// the loop does.
+    /// The live range of each register, from the first definition to the last use. A value defined before a loop and
+    /// used in it is live until the loop ends.
     fn lifetimes(&self) -> Vec<Option<(usize, usize)>> {
         let mut lifetimes: Vec<Option<(usize, usize)>> = vec![None; self.function.registers.len()];
         for (index, instruction) in self.function.instructions.iter().enumerate() {
@@ -167,7 +167,7 @@ impl<'a> Values<'a> {
             for at in self.uses.of(register) {
                 let block = graph.block_of(*at);
                 let around = block.into_iter().flat_map(|block| loops.around(block));
-                // Loops further out begin earlier.
+                // Outer loops begin earlier.
                 let around = around.map(|(id, _)| ranges[id.index()]).take_while(|(first, _)| *start < *first);
                 *end = around.map(|(_, last)| last).chain([*end, *at]).max().unwrap_or(*end);
             }
@@ -175,7 +175,7 @@ impl<'a> Values<'a> {
         lifetimes
     }
 
-    /// Machine registers that a PTX register needs; the front end names them by type.
+    /// Number of machine registers for a PTX register, by type.
     fn machine_registers(&self, register: Reg) -> i64 {
         let register = self.function.register(register);
         match register.ty {
@@ -200,7 +200,7 @@ fn is_address(instruction: &Instruction, register: Reg) -> bool {
     instruction.address().is_some_and(|address| address.base == AddressBase::Reg(register))
 }
 
-/// Machine registers of a PTX register that is not declared, by its name.
+/// Number of machine registers for an undeclared PTX register, by its name.
 fn registers_of(register: &str) -> i64 {
     match register.trim_end_matches(|c: char| c.is_ascii_digit()) {
         "%p" => 0,
@@ -210,7 +210,7 @@ fn registers_of(register: &str) -> i64 {
     }
 }
 
-/// Whether an instruction's result can be the variable, or an element of it.
+/// Whether an instruction's result can be the variable or one of its elements.
 fn fits(declaration: &Declaration, instruction: &Instruction) -> bool {
     let Some(result) = instruction.form.text.rsplit('.').find(|part| type_bytes(part).is_some()) else { return false };
     let element = declaration.type_text.split('[').next().unwrap_or("").trim();
@@ -218,12 +218,12 @@ fn fits(declaration: &Declaration, instruction: &Instruction) -> bool {
     let bytes = type_bytes(result).unwrap_or(0);
     let is_float = ["float", "double", "half", "bfloat"].iter().any(|name| element.contains(name));
     let other = if is_float { ['s', 'u'] } else { ['f', 'f'] };
-    // Short numbers are computed in full registers.
+    // Short integers and half-precision values are computed in full registers.
     let has_size = bytes == expected || (expected < REGISTER_BYTES && bytes <= REGISTER_BYTES);
     has_size && !result.starts_with(other)
 }
 
-/// `4` of `f32`.
+/// `4` for `f32`.
 fn type_bytes(part: &str) -> Option<u64> {
     if part.ends_with("x2") {
         return Some(REGISTER_BYTES);

@@ -1,4 +1,4 @@
-//! What lints ask of an object of the frame. An answer is computed when it is asked for.
+//! The lints' view of a frame object. Each answer is computed on request.
 
 use std::ops::Deref;
 use std::rc::Rc;
@@ -17,10 +17,10 @@ use crate::place::Place;
 use crate::reinterpret::{self, Reinterpretation};
 use crate::symbolize::blame::source_loop;
 
-/// Functions that the compiler replaces by loops.
+/// C library functions that the compiler expands to loops.
 const COPYING: [&str; 3] = ["memcpy", "memset", "memmove"];
 
-/// An object of a frame, together with the facts and the source of its unit.
+/// A frame object with the facts and the source of its unit.
 #[derive(Clone, Copy)]
 pub struct StackObject<'a> {
     object: &'a FrameObject,
@@ -28,7 +28,7 @@ pub struct StackObject<'a> {
     trees: &'a SyntaxTrees<'a>,
 }
 
-/// The loop of the source that an access lies in.
+/// A source loop around an access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceLoop {
     pub span: Span,
@@ -50,7 +50,7 @@ impl<'a> StackObject<'a> {
         Self { object, facts, trees }
     }
 
-    /// The text that a location lies in.
+    /// The text of a source location.
     pub fn tree(&self, place: &Place) -> &'a Rc<SyntaxTree> {
         self.trees.tree(place.tree)
     }
@@ -60,7 +60,7 @@ impl<'a> StackObject<'a> {
         reinterpret::find(self.variable.as_ref()?, &self.accesses, self.trees)
     }
 
-    /// Where it is passed, for a copy that is made to be passed by value.
+    /// For a by-value copy, the call that it is passed to.
     pub fn passed_to(&self) -> Option<PassedTo> {
         let (function, call) = self.argument_of.as_ref()?;
         let function = self.facts.ptx.function(function)?;
@@ -70,12 +70,12 @@ impl<'a> StackObject<'a> {
         })
     }
 
-    /// The call that it belongs to, for memory of the math library.
+    /// For memory of the math library, the call of the math function.
     pub fn math_function(&self) -> Option<MathFunction> {
         if self.is_library { math_function(self.object, self.trees) } else { None }
     }
 
-    /// The loop of the source around an access that is in a loop of the machine code.
+    /// The source loop of an access that is in a machine-code loop.
     pub fn source_loop(&self, access: &Access) -> Option<SourceLoop> {
         if access.loop_depth == 0 && access.address == Address::Constant {
             return None;
@@ -88,7 +88,7 @@ impl<'a> StackObject<'a> {
         })
     }
 
-    /// The function of the C library whose call copies or fills the object: the compiler makes a loop of it.
+    /// The C library function that copies or fills the object; the compiler expands its call to a loop.
     pub fn copying_call(&self, access: &Access) -> Option<&'static str> {
         let place = access.places.first()?;
         let tree = self.tree(place);
@@ -97,24 +97,25 @@ impl<'a> StackObject<'a> {
         COPYING.into_iter().find(|name| calls.iter().any(|(called, _)| last_name(called) == *name))
     }
 
-    /// The function of a library's header that the access lies in, where a loop of that header is the innermost around it.
+    /// The library function around an access whose innermost loop is in a library header.
     pub fn library_loop(&self, access: &Access) -> Option<String> {
         let called = access.places.first()?.callee.as_deref()?;
         let line = access.loop_lines.first().filter(|_| access.loop_depth > 0)?;
         self.trees.id(&line.file).is_none().then(|| base_name(&demangle(called)).to_string())
     }
 
-    /// The calls that the code of the access was inlined at, nearest first.
+    /// Call sites at which the access was inlined, innermost first.
     pub fn inlined_at(&self, access: &Access) -> Vec<Span> {
         let outer = access.places.iter().skip(1);
         let mut spans: Vec<Span> = outer.filter_map(|place| self.tree(place).line_span(place.line as usize)).collect();
-        // A line may stand for several levels: macros, and functions of headers that are not the user's.
+        // One line may stand for several inlined frames: of macros, and of functions in headers that are not the
+        // user's.
         spans.dedup_by_key(|span| (span.file.path.clone(), span.start_line()));
         spans
     }
 }
 
-/// The call that the library's own memory belongs to, where the source shows one.
+/// The math call in the source that uses the library's memory.
 fn math_function(object: &FrameObject, trees: &SyntaxTrees<'_>) -> Option<MathFunction> {
     let place = object.accesses.iter().find_map(|access| access.places.first());
     let called = place.and_then(|place| {
@@ -126,7 +127,7 @@ fn math_function(object: &FrameObject, trees: &SyntaxTrees<'_>) -> Option<MathFu
     called.or_else(|| Some(MathFunction { name: None, span: place.and_then(|place| place.span(trees)) }))
 }
 
-/// Functions that reduce large arguments with an array.
+/// Math functions whose slow path reduces large arguments in a local array.
 fn has_slow_path(name: &str) -> bool {
     let name = name.trim_start_matches("cuda::").trim_start_matches("std::").trim_start_matches("::");
     matches!(

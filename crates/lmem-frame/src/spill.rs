@@ -1,4 +1,4 @@
-//! Spilled registers: the limit that forces them out, and where their values come from.
+//! Register spills: the register limit that causes them, and the origin of the spilled values.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,52 +16,52 @@ use crate::symbolize::resolve::front_end;
 /// All spills of one kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spills {
-    /// Machine instructions.
+    /// Number of machine instructions.
     pub stores: u64,
     pub loads: u64,
-    /// Distinct bytes of the frame.
+    /// Distinct bytes in the frame.
     pub slot_bytes: u64,
     /// Bytes between the first and the last slot that no spill uses.
     pub gap_bytes: u64,
-    /// Where the spilled values were computed, the largest first.
+    /// Spilled values by origin, the largest group first.
     pub groups: Vec<SpillGroup>,
-    /// The deepest loop that holds a spill or refill.
+    /// Maximum loop depth of a spill store or reload.
     pub loop_depth: u32,
-    /// Source of that loop, where it is known.
+    /// The source of that loop, if known.
     pub loop_span: Option<Span>,
-    /// The statement where the most values are alive at a time, in the order of the PTX.
+    /// The statement at the peak of register pressure, in PTX order.
     pub peak: Option<Span>,
 }
 
-/// Values of one variable, or else those that one statement computes, that are spilled.
+/// Spilled values of one variable, or of one statement if no variable is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SpillGroup {
     pub variable: Option<HeldVariable>,
-    /// The statement that computes most of them.
+    /// The statement that computes most of the values.
     pub span: Option<Span>,
-    /// Spill stores of values from there.
+    /// Number of spill stores of these values.
     pub values: u64,
-    /// Their slots in the frame.
+    /// Size of their slots in the frame.
     pub bytes: u64,
-    /// Loads of slots that no other group uses.
+    /// Reloads from slots that no other group uses.
     pub refills: u64,
-    /// Loops around the deepest of them.
+    /// Loop depth of the deepest reload.
     pub refill_depth: u32,
-    /// The statement that needs the value back there.
+    /// The statement of that reload.
     pub refill_span: Option<Span>,
 }
 
-/// A variable whose values are in registers, or should be.
+/// A variable that should be kept in registers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HeldVariable {
-    /// The name where it is declared.
+    /// The name in the declaration.
     pub span: Span,
     pub name: String,
-    /// As the source writes it: `float[8]`.
+    /// The type as written: `float[8]`.
     pub type_text: String,
 }
 
-/// Registers that a thread of the kernel may use, and why no more.
+/// Register limit per thread, and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
     pub registers: u32,
@@ -81,7 +81,7 @@ pub enum LimitOrigin {
     Architecture,
 }
 
-/// The spills of a kernel; `None` where it has none.
+/// The spills of a kernel; `None` if it has none.
 pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Option<Spills> {
     let spilled: Vec<&LocalAccess> = kernel.accesses.iter().filter(|access| is_spill(access, unit)).collect();
     if spilled.is_empty() && kernel.usage.spill_stores == 0 && kernel.usage.spill_loads == 0 {
@@ -109,7 +109,7 @@ pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -
     })
 }
 
-/// Bytes of the frame that spills use, by their distance from the stack pointer.
+/// Frame bytes used by spills, as offsets from the stack pointer.
 fn slots(spilled: &[&LocalAccess]) -> BTreeSet<i64> {
     spilled.iter().flat_map(|access| slot(access)).collect()
 }
@@ -124,10 +124,10 @@ fn slot(access: &LocalAccess) -> std::ops::Range<i64> {
     start..start + i64::from(access.instruction.bytes)
 }
 
-/// What tells groups apart: the variable's name where it is declared, else the statement.
+/// Identity of a group: the variable, by its declaration, else the statement.
 type GroupKey = (Option<(Span, String)>, Option<Span>);
 
-/// What a spill store parks.
+/// A spill store with the origin of its value.
 struct Parked<'a> {
     store: &'a LocalAccess,
     variable: Option<HeldVariable>,
@@ -142,7 +142,7 @@ impl Parked<'_> {
         }
     }
 
-    /// No instruction computes a zero: the store says nothing about the variable.
+    /// Zero is not computed by an instruction, so the store does not tell the variable.
     fn is_zero(&self) -> bool {
         self.store.definition.is_none()
     }
@@ -178,15 +178,15 @@ fn groups(spilled: &[&LocalAccess], unit: &UnitFacts, trees: &SyntaxTrees<'_>) -
     groups
 }
 
-/// Spill stores on the way into their groups.
+/// State of the grouping of spill stores.
 #[derive(Default)]
 struct Sorting {
     groups: BTreeMap<GroupKey, SpillGroup>,
-    /// Bytes of slots that no group has yet.
+    /// Slot bytes that no group has claimed yet.
     free: BTreeSet<i64>,
-    /// How many values of a group each statement computes.
+    /// Number of values that each statement computes, per group.
     statements: BTreeMap<GroupKey, BTreeMap<Option<Span>, u64>>,
-    /// Groups whose values are stored to a byte.
+    /// Groups that store values to each byte.
     owners: BTreeMap<i64, BTreeSet<GroupKey>>,
 }
 
@@ -194,7 +194,7 @@ impl Sorting {
     fn add(&mut self, parked: &Parked<'_>, key: GroupKey, span: Option<Span>) {
         *self.statements.entry(key.clone()).or_default().entry(span.clone()).or_default() += u64::from(span.is_some());
         let group = self.groups.entry(key.clone()).or_default();
-        // A template's parameter in one place may be a number in another.
+        // An extent that is a template parameter at one place may be a number at another.
         let is_better = |known: &HeldVariable, other: &HeldVariable| {
             types::extent(&other.type_text).is_some() && types::extent(&known.type_text).is_none()
         };
@@ -204,18 +204,18 @@ impl Sorting {
             _ => {}
         }
         group.values += 1;
-        // A slot that several values share counts for the first.
+        // A slot that several values share counts for the first group.
         group.bytes += slot(parked.store).filter(|byte| self.free.remove(byte)).count() as u64;
         slot(parked.store).for_each(|byte| _ = self.owners.entry(byte).or_default().insert(key.clone()));
     }
 
-    /// The only group whose values are in a slot.
+    /// The only group with values in a slot.
     fn owner(&self, access: &LocalAccess) -> Option<GroupKey> {
         let owners = self.owners.get(&slot(access).start).filter(|owners| owners.len() == 1)?;
         owners.first().cloned()
     }
 
-    /// Gives each group the statement that computes most of it.
+    /// Sets each group's span to the statement that computes most of its values.
     fn place(&mut self) {
         for (key, group) in &mut self.groups {
             let statements = self.statements.get(key).into_iter().flatten();
@@ -224,7 +224,7 @@ impl Sorting {
     }
 }
 
-/// Counts a load that brings a value of a group back.
+/// Counts a reload of a value of a group.
 fn refill(group: &mut SpillGroup, load: &LocalAccess, unit: &UnitFacts, trees: &SyntaxTrees<'_>) {
     group.refills += 1;
     if group.refill_span.is_none() || load.loop_depth > group.refill_depth {
@@ -233,8 +233,7 @@ fn refill(group: &mut SpillGroup, load: &LocalAccess, unit: &UnitFacts, trees: &
     }
 }
 
-/// The variable and the statement of the value that a spill store parks; the store's own statement where the value's is
-/// not known.
+/// The variable and the statement of a spilled value. If the definition is unknown, the statement of the store.
 fn value<'u>(
     store: &LocalAccess,
     unit: &'u UnitFacts,
@@ -271,7 +270,7 @@ fn ptx_instruction(line: Option<u32>, unit: &UnitFacts) -> Option<(&PtxFunction,
     Some((function, function.instruction_at(line?)?))
 }
 
-/// The limit that holds for a kernel. `flag` is a `-maxrregcount` of the compilation.
+/// The register limit of a kernel. `flag` is a `-maxrregcount` of the compilation.
 pub fn limit(function: &PtxFunction, flag: Option<(u32, String)>, gpu: &Gpu) -> Limit {
     let bounds = function.required_thread_count().or(function.max_thread_count()).map(|threads| {
         let min_blocks = function.min_blocks.filter(|blocks| gpu.holds(threads, *blocks)).unwrap_or(1);
@@ -279,7 +278,7 @@ pub fn limit(function: &PtxFunction, flag: Option<(u32, String)>, gpu: &Gpu) -> 
         Limit { registers, origin: LimitOrigin::LaunchBounds { threads, min_blocks } }
     });
     let own = function.max_registers.map(|registers| Limit { registers, origin: LimitOrigin::MaxRegisters });
-    // The compiler ignores the flag for a kernel that has bounds of its own.
+    // The compiler ignores the flag for a kernel with its own bounds.
     let flag = flag.filter(|_| bounds.is_none() && own.is_none());
     let flag = flag.map(|(registers, flag)| Limit { registers, origin: LimitOrigin::Flag(flag) });
     let all = [bounds, own, flag].into_iter().flatten().filter(|limit| limit.registers < MAX_REGISTERS);
@@ -304,7 +303,7 @@ mod tests {
         Arch::new(90).gpu()
     }
 
-    /// A value of the variable or of the statement at an offset, in the slot at `slot`.
+    /// Adds a spilled value of a variable, or of the statement at an offset, in the slot at `slot`.
     fn park(sorted: &mut Sorting, slot: i32, variable: Option<(&str, &str)>, statement: usize) {
         let file = SourceFile::from_text("k.cu", "float sum[4]; sum[0] = 1; sum[1] = 2;");
         let held = |(name, type_text): (&str, &str)| HeldVariable {

@@ -1,4 +1,4 @@
-//! What the compilers gave for one unit and one target.
+//! Compiler outputs for one unit and one target.
 
 use std::path::PathBuf;
 
@@ -11,54 +11,55 @@ use crate::front_end::FrontEnd;
 use crate::message::CompilerMessage;
 use crate::unit::TranslationUnit;
 
-/// Name that kernel strings without one get; positions in it are positions in the unit's text.
+/// Name of kernel strings without a name of their own; positions in this file are positions in the unit's text.
 pub const STRING_NAME: &str = "lmem_kernel_string.cu";
 
-/// A file that a compilation read.
+/// A file that was read during a compilation.
 pub type Dependency = PathBuf;
 
-/// What one unit gave for one target.
+/// Compiler outputs for one unit and one target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifacts {
     pub cubin: Vec<u8>,
-    /// The PTX that ptxas compiled, with `.loc` lines.
+    /// The PTX that was passed to ptxas, with `.loc` directives.
     pub ptx: String,
     pub ptxas_log: String,
-    /// ptxas's figures for the kernels that spill, compiled without their limits; empty where none has one.
+    /// ptxas's figures for the spilling kernels, compiled without register limits; empty if no kernel spills under a
+    /// limit.
     pub unlimited_log: String,
-    /// The same with their limits, and with leave to spill to shared memory; `None` where that was not tried.
+    /// The log with the limits kept and spilling to shared memory enabled; `None` if that was not tried.
     #[serde(default)]
     pub shared_log: Option<String>,
-    /// Local variables as nvcc's front end has them, where a function has local memory; NVRTC gives none.
+    /// Local variables as nvcc's front end reports them, for functions with local memory; empty for NVRTC.
     pub front_end: FrontEnd,
-    /// What the preprocessor made of the user's files; NVRTC tells nothing of it.
+    /// The user's files after preprocessing; empty for NVRTC, which gives no preprocessed text.
     #[serde(default)]
     pub as_compiled: AsCompiled,
-    /// Warnings of front end and ptxas.
+    /// Warnings of the front end and of ptxas.
     pub messages: Vec<CompilerMessage>,
-    /// Files that were read, but for the unit's own text.
+    /// Files that were read, except the unit's own text.
     pub dependencies: Vec<Dependency>,
-    /// What was added to assumed flags to make it compile.
+    /// Options added to assumed flags so that the unit compiles.
     pub rescues: Vec<String>,
-    /// The architecture that it was compiled for, which a rescue may have raised.
+    /// The architecture compiled for, which a rescue may have raised.
     pub architecture: String,
-    /// Folder that relative paths in the line tables start from.
+    /// The base folder of relative paths in the line tables.
     pub folder: PathBuf,
 }
 
 impl Artifacts {
-    /// The texts of the unit that the artifacts are of, as they were compiled.
+    /// The unit with its texts as compiled.
     pub fn compiled_unit<'a>(&'a self, unit: &'a TranslationUnit) -> CompiledUnit<'a> {
         CompiledUnit { unit, files: &self.as_compiled, dependencies: &self.dependencies }
     }
 
-    /// What it was compiled for.
+    /// The architecture compiled for.
     pub fn arch(&self) -> Arch {
         Arch::of(&self.architecture)
     }
 }
 
-/// `sm_90` of a PTX text's `.target sm_90, debug`.
+/// `sm_90` for a PTX text with `.target sm_90, debug`.
 pub fn declared_target(ptx: &str) -> Option<&str> {
     let declared = ptx.lines().find_map(|line| line.trim_start().strip_prefix(".target"))?;
     declared.split(',').next().map(str::trim)

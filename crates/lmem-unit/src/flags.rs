@@ -1,29 +1,30 @@
-//! What compilers are given beside a text.
+//! Compiler options of a unit.
 
 use serde::{Deserialize, Serialize};
 
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::source::Span;
 
-/// Flags of a `.cu` file, beside the architecture and what reading the result needs.
+/// Flags of a `.cu` file, without the architecture and the options that this tool adds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NvccFlags {
     pub arguments: Vec<String>,
     pub origin: FlagOrigin,
-    /// What the project's build makes code for; empty where that is not known.
+    /// Code targets of the project's build; empty if unknown.
     pub targets: Vec<CodeTarget>,
-    /// Flags of the build that do not reach the code that runs; they are not among the arguments.
+    /// Flags of the build that do not affect the executed code; they are not among the arguments.
     pub ineffective: Vec<String>,
-    /// What Rust code has the driver do with the PTX that the build makes of the file.
+    /// The driver's JIT options in Rust code for the PTX that the build makes of the file.
     pub driver: DriverOptions,
 }
 
-/// One architecture that a build makes code for.
+/// A code target of a build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeTarget {
-    /// Of the PTX: `compute_80`.
+    /// The virtual architecture of the PTX: `compute_80`.
     pub virtual_architecture: String,
-    /// Of the machine code: `sm_90`. Without it the driver makes that from the PTX, for the GPU that it finds.
+    /// The architecture of the machine code: `sm_90`. `None` means PTX only, which the driver compiles for the present
+    /// GPU.
     pub architecture: Option<String>,
 }
 
@@ -32,8 +33,8 @@ impl NvccFlags {
         Self { arguments, origin, targets: Vec::new(), ineffective: Vec::new(), driver: DriverOptions::default() }
     }
 
-    /// All arguments, those of the driver's compiler as nvcc gives them on to ptxas. A limit that was set for nvcc, other
-    /// than by the build, is meant more.
+    /// All arguments; driver options are passed on to ptxas. A register limit among the nvcc arguments overrides the
+    /// driver's limit.
     pub fn all_arguments(&self) -> Vec<String> {
         let is_limit = |argument: &String| argument.trim_start_matches('-').starts_with("maxrregcount");
         let is_limited = self.arguments.iter().any(is_limit);
@@ -41,12 +42,12 @@ impl NvccFlags {
         self.arguments.iter().cloned().chain(driver.map(|argument| format!("-Xptxas={argument}"))).collect()
     }
 
-    /// What the build makes machine code for.
+    /// Architectures for which the build makes machine code.
     pub fn architectures(&self) -> impl Iterator<Item = &str> {
         self.targets.iter().filter_map(|target| target.architecture.as_deref())
     }
 
-    /// The virtual architecture that code for `architecture` comes from, where the build says another one than its own.
+    /// The virtual architecture from which the build compiles `architecture`, if it is not the matching one.
     pub fn virtual_architecture(&self, architecture: &str) -> Option<&str> {
         let is_meant = |target: &&CodeTarget| target.architecture.as_deref() == Some(architecture);
         let driver = || self.targets.iter().find(|target| target.architecture.is_none());
@@ -56,48 +57,48 @@ impl NvccFlags {
     }
 }
 
-/// Options as NVRTC gets them when the Rust program runs.
+/// Options passed to NVRTC when the Rust program runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NvrtcOptions {
     /// The arguments, in cudarc's order.
     pub arguments: Vec<String>,
-    /// Name of the program, where the code gives one.
+    /// Name of the program, if the code gives one.
     pub program_name: Option<String>,
-    /// Why some options could not be read from the code; they are missing above then.
+    /// Why some options could not be read from the code; the arguments then lack them.
     pub unresolved: Option<String>,
-    /// Options that do not do what they say.
+    /// Options without the effect that they promise.
     pub ineffective: Vec<IneffectiveOption>,
-    /// What a program that ran gave to NVRTC beside the text; `None` for text that was read in its source.
+    /// Captured inputs to NVRTC besides the text; `None` for a text that was read from the source.
     pub captured: Option<CapturedText>,
-    /// All code that has the text compiled panics unless that fails.
+    /// Whether all code that compiles the text panics unless compilation fails.
     pub must_fail: bool,
 }
 
-/// Options that a program gives to the driver's compiler, beside PTX.
+/// Options that a program passes to the driver's JIT compiler, besides PTX.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverOptions {
-    /// As arguments of ptxas.
+    /// The options as ptxas arguments.
     pub arguments: Vec<String>,
-    /// The one that limits registers.
+    /// The option that limits registers.
     pub limit: Option<Span>,
-    /// Why they could not be read from the code; none is among the arguments then.
+    /// Why the options could not be read from the code; then none is among the arguments.
     pub unresolved: Option<String>,
-    /// Architectures that machine code beside the PTX is for: the driver compiles the PTX for none of them.
+    /// Architectures with machine code next to the PTX: for these the driver does not compile the PTX.
     pub compiled: Vec<u32>,
 }
 
-/// What NVRTC was given by a program that ran.
+/// Inputs to NVRTC, captured from a running program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapturedText {
-    /// Names and texts of headers.
+    /// Headers by name, with their texts.
     pub headers: Vec<(String, String)>,
-    /// Template instances, by the expressions that name them.
+    /// Name expressions of template instances.
     pub expressions: Vec<String>,
-    /// The program takes machine code, which options of ptxas have a part in.
+    /// Whether the program takes machine code, for which ptxas options have an effect.
     pub takes_cubin: bool,
 }
 
-/// An option in Rust code that is without effect on the code that runs, or has another one than its name says.
+/// An option in Rust code that has no effect on the executed code, or another effect than its name says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IneffectiveOption {
     pub kind: IneffectiveKind,
@@ -107,9 +108,9 @@ pub struct IneffectiveOption {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IneffectiveKind {
-    /// `maxrregcount: Some(32)`, `--maxrregcount=32`: NVRTC hands out PTX, which does not carry it.
+    /// `maxrregcount: Some(32)`, `--maxrregcount=32`: NVRTC returns PTX, which does not contain the limit.
     MaxRegisters,
-    /// `--ptxas-options`: the ptxas of NVRTC has no part in making PTX.
+    /// `--ptxas-options`: NVRTC does not run ptxas to make PTX.
     PtxasOptions,
     /// `use_fast_math: Some(true)`: cudarc passes `--fmad=true`.
     FastMath,

@@ -1,9 +1,10 @@
-//! The local variables of every function, as nvcc's own front end lays them out: the `.cudafe1.gpu` file that `--keep`
-//! leaves.
+//! The local variables of every function as laid out by nvcc's front end, from the `.cudafe1.gpu` file that `--keep`
+//! keeps.
 //!
-//! NVIDIA documents none of it. The file is C with line marks (`# 8 "a.cu"`), one copy of a function for each template
-//! instance. A local variable is called `__cuda_local_var_42206_5_non_const_window` there: a number, the column of its
-//! name, and the name; the line is that of the mark before it. Structures keep their members, bases come as members.
+//! NVIDIA does not document the format. The file is C with line markers (`# 8 "a.cu"`), with one copy of a function for
+//! each template instance. A local variable is named `__cuda_local_var_42206_5_non_const_window` there: a number, the
+//! column of its name, and the name. Its line is that of the preceding marker. Structures keep their members; bases
+//! appear as members.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -15,16 +16,16 @@ use nv_code::unescape_path;
 
 const LOCAL: &str = "__cuda_local_var_";
 
-/// Before the number of a structure that has no name.
+/// Prefix of the number of an unnamed structure.
 const UNNAMED: &str = "unnamed ";
 
-/// Types in types: bounds definitions that go round in circles.
+/// Limit on nested types; it stops circular definitions.
 const MAX_DEPTH: usize = 32;
 
-/// Bytes of a pointer in device code.
+/// Pointer size in device code.
 const POINTER_BYTES: u64 = 8;
 
-/// Names before a parenthesis that are no function.
+/// Attribute names before a parenthesis, which are not functions.
 const ATTRIBUTES: [&str; 8] = [
     "___device__",
     "__attribute__",
@@ -36,41 +37,41 @@ const ATTRIBUTES: [&str; 8] = [
     "__declspec",
 ];
 
-/// Local variables by the mangled name of their function.
+/// Local variables by the mangled name of the function.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrontEnd {
     pub functions: BTreeMap<String, Vec<FrontEndVariable>>,
 }
 
-/// One local variable of one function instance.
+/// A local variable of a function instance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrontEndVariable {
     pub name: String,
     pub file: String,
     pub line: u32,
-    /// Of the name, in bytes from 1.
+    /// Column of the name, in bytes from 1.
     pub column: u32,
     /// `float[32]`, `Ring<float, 32>`
     pub type_text: String,
-    /// `None` where the type is not one that the file defines.
+    /// The size; `None` if the file does not define the type.
     pub bytes: Option<u64>,
-    /// For a structure: its members, those of structures in it too, by path.
+    /// For a structure, its members by path, nested members included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<FrontEndMember>,
 }
 
-/// A member of a structure: `key`, or `inner.key` in a structure of structures.
+/// A member of a structure: `key`, or `inner.key` for a nested structure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrontEndMember {
     pub path: String,
-    /// From the start of the variable.
+    /// Offset from the start of the variable.
     pub offset: u64,
     pub bytes: u64,
     pub type_text: String,
 }
 
 impl FrontEnd {
-    /// Reads a whole file; what is not understood is skipped.
+    /// Parses a file; lines that are not understood are skipped.
     pub fn parse(text: &str) -> Self {
         let mut reader = Reader::default();
         text.lines().for_each(|line| reader.line(line));
@@ -82,8 +83,8 @@ impl FrontEnd {
         self.functions.get(function).map_or(&[], Vec::as_slice)
     }
 
-    /// The variable of a name that is declared on a line, in one function; where that function is not known, what all
-    /// functions with such a variable agree on. Columns are of the preprocessed text, so they tell nothing here.
+    /// The variable with a name declared on a line of a function. If the function is unknown, all functions with such a
+    /// variable must agree on its type and size. Columns are useless here: they refer to the preprocessed text.
     pub fn variable(&self, function: Option<&str>, file: &Path, line: u32, name: &str) -> Option<&FrontEndVariable> {
         let is_here = |variable: &&FrontEndVariable| {
             variable.line == line && variable.name == name && same_file(&variable.file, file)
@@ -97,8 +98,9 @@ impl FrontEnd {
     }
 }
 
-/// Names in the file are as the command line or an `#include` has them: with `..`, relative, or of the place where a
-/// cached result was made. Line and name of the variable must be the same too, so that the last part will do.
+/// Compares file names only. The path in the file is as written on the command line or in an `#include`: with `..`,
+/// relative, or from the machine that made a cached result. The variable's line and name must match too, so this is
+/// enough.
 fn same_file(one: &str, other: &Path) -> bool {
     Path::new(one).file_name() == other.file_name()
 }
@@ -110,7 +112,7 @@ struct Reader {
     file: String,
     line: u32,
     function: Option<String>,
-    /// A structure that is being read.
+    /// The structure being parsed.
     structure: Option<String>,
 }
 
@@ -150,7 +152,7 @@ impl Reader {
         }
     }
 
-    /// Ends the structure that is being read, if its braces are closed.
+    /// Ends the current structure, if its braces are balanced.
     fn end_structure(&mut self) {
         let is_done = self.structure.as_ref().is_some_and(|text| {
             text.matches('{').count() <= text.matches('}').count() && text.trim_end().ends_with(';')
@@ -160,7 +162,7 @@ impl Reader {
         }
     }
 
-    /// A declaration; other lines only use the names.
+    /// Parses a declaration of a local variable; other lines only use the name.
     fn local(&mut self, line: &str) {
         let Some(at) = line.find(LOCAL) else { return };
         let Some(function) = &self.function else { return };
@@ -192,7 +194,7 @@ impl Reader {
     }
 }
 
-/// The name before the parameters of a function's definition.
+/// The function name before the parameters of a definition.
 fn called(line: &str) -> Option<String> {
     let mut rest = line;
     loop {
@@ -207,7 +209,7 @@ fn called(line: &str) -> Option<String> {
     }
 }
 
-/// Bytes up to and with the parenthesis that closes the first one.
+/// Length up to and including the parenthesis that closes the first one.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     for (at, character) in text.char_indices() {
@@ -242,7 +244,7 @@ struct Field {
     bytes: u64,
 }
 
-/// Types by the name that the file gives them.
+/// Types by their name in the file.
 #[derive(Default)]
 struct Types {
     structures: HashMap<String, (Option<Layout>, Vec<Field>)>,
@@ -280,7 +282,7 @@ impl Types {
         self.structures.insert(name, (layout, fields));
     }
 
-    /// Offsets as C has them; `None` for the size where a member's is not known.
+    /// Lays out members as C does; the size is `None` if a member's size is unknown.
     fn lay_out(&mut self, body: &str, is_union: bool, forced: Option<u64>) -> (Option<Layout>, Vec<Field>) {
         let mut fields = Vec::new();
         let (mut end_bits, mut largest, mut alignment) = (0u64, 0u64, forced.unwrap_or(1));
@@ -289,7 +291,8 @@ impl Types {
             let Some(layout) = layout else { return (None, Vec::new()) };
             alignment = alignment.max(layout.alignment);
             if let Some(bits) = bits {
-                // A bit field does not cross the boundary of a unit of its type; one of no bits ends the unit.
+                // A bit-field does not cross a boundary of its type's storage unit; a zero-width bit-field ends the
+                // unit.
                 let unit = layout.bytes * 8;
                 if bits == 0 || end_bits / unit != (end_bits + bits - 1) / unit {
                     end_bits = end_bits.next_multiple_of(unit);
@@ -307,12 +310,12 @@ impl Types {
         (Some(Layout { bytes: bytes.max(1), alignment }), fields)
     }
 
-    /// Name, type, extents, layout and bits of one member.
+    /// Name, type, extents, layout and bit width of one member.
     #[allow(clippy::type_complexity, reason = "the parts of one declaration, used at one place")]
     fn member(&mut self, text: &str) -> Option<(String, String, String, Option<Layout>, Option<u64>)> {
         let text = text.trim();
         if let Some((head, rest)) = text.split_once('{') {
-            // A union or structure without a name gets one that no other can have.
+            // An anonymous union or structure gets a unique name.
             let (body, declarator) = rest.rsplit_once('}')?;
             let (layout, fields) = self.lay_out(body, head.trim_start().starts_with("union"), None);
             let own = format!("{UNNAMED}{}", self.structures.len());
@@ -393,7 +396,7 @@ impl Types {
         }
     }
 
-    /// All members of a variable that is one structure, in order.
+    /// All members of a variable that is a single structure, in order.
     fn members(&self, head: &str, declarator: &str) -> Vec<FrontEndMember> {
         if declarator.contains('[') || head.contains(['*', '(']) {
             return Vec::new();
@@ -418,7 +421,7 @@ impl Types {
         let is_unnamed = |field: &Field| field.head.starts_with(UNNAMED);
         for field in fields.iter().filter(|field| !field.name.is_empty() || is_unnamed(field)) {
             let offset = offset + field.offset;
-            // A base is a member without a name of its own, and so is an anonymous union.
+            // A base class and an anonymous union are members without a name of their own.
             let is_base = field.name.starts_with("__b_") || field.name.is_empty();
             let inner = match (is_base, path.is_empty()) {
                 (true, _) => path.to_string(),
@@ -436,7 +439,7 @@ impl Types {
     }
 }
 
-/// `Ring<float, 32>` of `_Z4RingIfLi32EE`; the name itself where it is no mangled one.
+/// `Ring<float, 32>` for `_Z4RingIfLi32EE`; a name that is not mangled is kept.
 fn readable(name: &str) -> String {
     if name.starts_with(UNNAMED) {
         return "struct".to_string();
@@ -449,7 +452,7 @@ fn readable(name: &str) -> String {
     demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&demangled))
 }
 
-/// Members at the outermost level of a structure's body.
+/// The top-level members of a structure's body.
 fn members(body: &str) -> Vec<String> {
     let mut members = Vec::new();
     let mut depth = 0usize;
@@ -469,7 +472,7 @@ fn members(body: &str) -> Vec<String> {
     members
 }
 
-/// `16` of `__attribute__((__aligned__(16)))`.
+/// `16` for `__attribute__((__aligned__(16)))`.
 fn aligned(text: &str) -> Option<u64> {
     let (_, rest) = text.split_once("aligned")?;
     let digits = rest.trim_start_matches(['_', '(', ' ']);
@@ -498,7 +501,7 @@ fn scalar(name: &str) -> Option<Layout> {
     Some(Layout { bytes, alignment: bytes })
 }
 
-/// CUDA's own vector types, which the file names without defining.
+/// CUDA's built-in vector types, which the file uses without a definition.
 fn vector(name: &str) -> Option<Layout> {
     let (element, count) = name.split_at_checked(name.len().checked_sub(1)?)?;
     let count: u64 = count.parse().ok().filter(|count| (1..=4).contains(count))?;

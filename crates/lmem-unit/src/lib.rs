@@ -1,4 +1,4 @@
-//! One text for a compiler, and what the compilers gave for it.
+//! Translation units, and the compiler outputs for them.
 
 pub mod artifacts;
 pub mod as_compiled;

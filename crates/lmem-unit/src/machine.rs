@@ -1,4 +1,4 @@
-//! Files of machine code: cubins and fatbins, which are analysed as they are.
+//! Machine-code files: cubins and fatbins, analysed without compilation.
 
 use std::fmt;
 use std::path::Path;
@@ -12,22 +12,22 @@ use nv_code::{CubinError, CubinHeader};
 
 use super::{DriverOptions, MappedText, UnitCode, Unresolved};
 
-/// How an ELF file begins.
+/// Magic number of an ELF file.
 const ELF: [u8; 4] = *b"\x7fELF";
 
-/// A library of cubins for all architectures has some tens of megabytes.
+/// Size limit. A library of cubins for all architectures has tens of megabytes.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// A cubin that nobody compiles.
+/// A cubin that was not compiled in this run.
 #[derive(Clone)]
 pub struct MachineCode {
-    /// Its bytes, or why there are none.
+    /// The bytes of the cubin, or why it cannot be read.
     pub cubin: Result<Arc<[u8]>, String>,
-    /// What it says of itself.
+    /// The header of the cubin.
     pub header: CubinHeader,
-    /// The architectures of all machine code of the same file.
+    /// The architectures of all machine code in the same file.
     pub siblings: Arc<[String]>,
-    /// Where Rust code includes or loads it; else the file.
+    /// The place in Rust code that includes or loads the file; else the file.
     pub span: Span,
 }
 
@@ -48,21 +48,21 @@ impl MachineCode {
         Self { cubin: Err(reason), header: CubinHeader::default(), siblings: Arc::default(), span: span.clone() }
     }
 
-    /// Whether the name of a symbol stands in its tables.
+    /// Whether the symbol tables contain a name.
     pub fn may_define(&self, kernel: &str) -> bool {
         let name = [b"\0", kernel.as_bytes(), b"\0"].concat();
         self.cubin.as_ref().is_ok_and(|bytes| memchr::memmem::find(bytes, &name).is_some())
     }
 }
 
-/// What a file gives: units by what follows its name in theirs, and what is not analysed.
+/// The contents of a file: units by the suffix of their name, and remarks on what is not analysed.
 #[derive(Debug, Default)]
 pub struct Found {
     pub codes: Vec<(String, UnitCode)>,
     pub unresolved: Vec<Unresolved>,
 }
 
-/// Whether a file begins as a cubin or a fatbin does.
+/// Whether a file starts like a cubin or a fatbin.
 pub fn is_machine_code(path: &Path) -> bool {
     use std::io::Read;
     let mut start = [0; 4];
@@ -70,7 +70,7 @@ pub fn is_machine_code(path: &Path) -> bool {
     is_read && (start == ELF || start == fatbin::MAGIC)
 }
 
-/// Reads a cubin or a fatbin; one that is broken is a unit too, which fails.
+/// Reads a cubin or a fatbin; a broken file becomes a unit that fails.
 pub fn read(path: &Path, span: &Span) -> Found {
     let broken = |reason: String| Found {
         codes: vec![(String::new(), UnitCode::Machine(MachineCode::broken(reason, span)))],

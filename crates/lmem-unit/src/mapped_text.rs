@@ -1,4 +1,4 @@
-//! Text with the way back to the files that it was made of.
+//! Text with a mapping back to the source files.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::{SourceFile, Span, has_ending};
 
-/// Text put together from pieces of source files, such as a decoded string literal.
+/// Text composed of pieces of source files, such as a decoded string literal.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct MappedText {
     text: String,
-    /// In order of `text`, without overlaps. Text between segments comes from no file.
+    /// Sorted by position in `text`, without overlaps. Text between segments is generated and has no source.
     segments: Vec<Segment>,
 }
 
-/// A piece of text and the bytes of a file that it was decoded from.
+/// A piece of text and its source bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Segment {
     text: Range<usize>,
@@ -32,7 +32,7 @@ impl MappedText {
         text
     }
 
-    /// The file that the first piece comes from.
+    /// The file of the first piece.
     pub fn first_file(&self) -> Option<&Arc<SourceFile>> {
         self.segments.first().map(|segment| &segment.source.file)
     }
@@ -41,8 +41,8 @@ impl MappedText {
         &self.text
     }
 
-    /// Adds a piece. Where `piece` and `source` have the same length they correspond byte by byte;
-    /// else (`\n`, `\u{e9}`) the whole piece stands for the whole source range.
+    /// Adds a piece. If `piece` and `source` have the same length, they correspond byte by byte; otherwise (`\n`,
+    /// `\u{e9}`) the whole piece maps to the whole source range.
     pub fn push(&mut self, piece: &str, source: Span) {
         let start = self.text.len();
         self.text.push_str(piece);
@@ -59,12 +59,12 @@ impl MappedText {
         self.segments.push(Segment { text: start..self.text.len(), source });
     }
 
-    /// Adds text that stands in no file, such as a number that `stringify!` made.
+    /// Adds text without a source, such as a number produced by `stringify!`.
     pub fn push_generated(&mut self, piece: &str) {
         self.text.push_str(piece);
     }
 
-    /// A part of the text. An escape that is cut has no place.
+    /// A part of the text. A piece that cuts an escape has no source.
     pub fn slice(&self, range: Range<usize>) -> Self {
         let mut part =
             Self { text: self.text.get(range.clone()).unwrap_or_default().to_string(), segments: Vec::new() };
@@ -85,7 +85,7 @@ impl MappedText {
         part
     }
 
-    /// The source bytes of a range that was written in one piece.
+    /// The source bytes of a range that lies in one segment.
     pub fn piece(&self, range: Range<usize>) -> Option<Span> {
         let index = self.segments.partition_point(|segment| segment.text.end <= range.start);
         let Segment { text, source } = self.segments.get(index)?;
@@ -99,7 +99,7 @@ impl MappedText {
         (*text == range).then(|| source.clone())
     }
 
-    /// The same text, where its source is itself a text with a map: from there back to the files.
+    /// Composes two mappings: the source of this text is itself a mapped text.
     pub fn through(&self, sources: &Self) -> Self {
         let segment = |segment: &Segment| {
             let source = sources.piece(segment.source.range())?;
@@ -118,7 +118,7 @@ impl MappedText {
         }));
     }
 
-    /// The source bytes of a range of the text; `None` where it comes from no file or spans two files.
+    /// The source bytes of a range; `None` if the range has no source or spans two files.
     pub fn span(&self, range: Range<usize>) -> Option<Span> {
         let first = self.place(range.start)?;
         let last = self.place(range.end.saturating_sub(1).max(range.start))?;
@@ -126,7 +126,7 @@ impl MappedText {
             .then(|| Span::new(&first.file, first.start..if range.is_empty() { first.start } else { last.end }))
     }
 
-    /// The text as it is once the files that it was made of are edited; `None` where an edit does not lie on it.
+    /// The text after edits of its source files; `None` if an edit is not in this text.
     pub fn edited(&self, edits: &[&Edit]) -> Option<String> {
         let mut sorted: Vec<&Edit> = edits.to_vec();
         sorted.sort();
@@ -143,14 +143,14 @@ impl MappedText {
         Some(edited)
     }
 
-    /// Bytes of the text that come from a span; `None` where none or several do.
+    /// The range of the text that comes from a span; `None` if there is none, or several.
     pub fn range_of(&self, span: &Span) -> Option<Range<usize>> {
         let start = self.offset_of(&span.file, span.start, false)?;
         let end = if span.range().is_empty() { start } else { self.offset_of(&span.file, span.end, true)? };
         (start <= end).then_some(start..end)
     }
 
-    /// The place in the text of a byte of a file, or of the end of what stands before it.
+    /// The offset in the text for an offset in a file; `is_end` treats the offset as the end of a range.
     fn offset_of(&self, file: &SourceFile, offset: usize, is_end: bool) -> Option<usize> {
         let holds = |segment: &&Segment| {
             let source = &segment.source;
@@ -173,7 +173,7 @@ impl MappedText {
         self.segments.iter().any(|segment| segment.source.file.path == path)
     }
 
-    /// The source bytes of the one byte (or escape) at an offset.
+    /// The source bytes of one byte, or of the escape that contains it.
     pub fn place(&self, offset: usize) -> Option<Span> {
         let index = self.segments.partition_point(|segment| segment.text.end <= offset);
         let segment = self.segments.get(index).filter(|segment| segment.text.start <= offset)?;
@@ -185,8 +185,8 @@ impl MappedText {
     }
 }
 
-/// What an edit puts into the text: in Rust code it is a part of a literal, where only escapes have a backslash, as
-/// kernels in raw literals are given none.
+/// The decoded text of a replacement. In Rust code it is a part of a literal, where a backslash is always an escape:
+/// edits never put a backslash into a raw literal.
 fn decoded(edit: &Edit) -> Option<String> {
     if !has_ending(&edit.span.file.path, &["rs"]) {
         return Some(edit.replacement.clone());
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(edited(&[edit(5..5, r"#pragma unroll\n")]).as_deref(), Some("ab\n#pragma unroll\ncd"));
         assert_eq!(edited(&[edit(6..7, "x"), edit(1..2, "")]).as_deref(), Some("b\ncx"));
         assert_eq!(edited(&[edit(2..5, "x")]).as_deref(), Some("axcd"));
-        // In the middle of an escape, and outside the literal.
+        // An edit inside an escape, and one outside the literal.
         assert_eq!(edited(&[edit(4..4, "x")]), None);
         assert_eq!(edited(&[edit(0..1, "x")]), None);
     }

@@ -1,32 +1,32 @@
-//! What compilers say, as values: EDG's `file(line): error #n: text` (nvcc and NVRTC), gcc's
+//! Compiler messages, parsed. Formats: EDG's `file(line): error #n: text` (nvcc and NVRTC), gcc's
 //! `file:line:column: error: text`, ptxas's `ptxas file, line n; error : text`, and `nvcc fatal : text`.
 
 use serde::{Deserialize, Serialize};
 
-/// How bad a message is.
+/// Severity of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum MessageKind {
     Warning,
     Error,
 }
 
-/// One message of a compiler.
+/// A compiler message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompilerMessage {
     pub kind: MessageKind,
     /// The program or stage: `nvcc`, `ptxas`, `gcc`, `nvrtc`.
     pub compiler: String,
-    /// `177-D` of `warning #177-D`.
+    /// `177-D` for `warning #177-D`.
     pub number: Option<String>,
     pub text: String,
-    /// The file as the compiler names it, and the line, from 1.
+    /// The file name as printed, and the line, from 1.
     pub place: Option<(String, u32)>,
-    /// Column from 1, with the source line that the compiler printed; the line tells whether the column can
-    /// be trusted, as macros are expanded in it.
+    /// The column, from 1, with the source line that the compiler printed. If that line differs from the source, macros
+    /// are expanded in it and the column is not usable.
     pub column: Option<(u32, String)>,
 }
 
-/// Messages of a text, in order; lines that are none are left out.
+/// Parses the messages of a text, in order; other lines are skipped.
 ///
 /// `front_end` names the compiler behind messages in EDG's form: nvcc or NVRTC.
 pub fn parse_messages(text: &str, front_end: &str) -> Vec<CompilerMessage> {
@@ -62,7 +62,7 @@ fn edg(line: &str, front_end: &str) -> Option<CompilerMessage> {
 
 /// EDG prints the source line, indented by two, and a caret below the column.
 fn caret(following: &[&str]) -> Option<(u32, String)> {
-    // Messages may go on for some indented lines before the source line.
+    // A message may continue on some indented lines before the source line.
     let caret = following.iter().take(12).take_while(|line| !line.is_empty()).position(|line| line.trim() == "^")?;
     let source = following.get(caret.checked_sub(1)?)?.strip_prefix("  ")?;
     let column = following[caret].chars().count().checked_sub(2)?;

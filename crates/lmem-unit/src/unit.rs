@@ -1,4 +1,4 @@
-//! One text for a compiler.
+//! Translation units.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,48 +13,48 @@ use crate::flags::{DriverOptions, NvccFlags, NvrtcOptions};
 use crate::machine::MachineCode;
 use crate::mapped_text::MappedText;
 
-/// One text for a compiler, with the map from its offsets back to the files that users edit.
+/// A text for a compiler, with the mapping from its offsets to the user's files.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TranslationUnit {
-    /// How the unit is called in messages: `kernels/scan.cu`, `src/kernels.rs:41`.
+    /// Name of the unit in messages: `kernels/scan.cu`, `src/kernels.rs:41`.
     pub name: String,
-    /// The package it belongs to, by name.
+    /// Name of its package.
     pub package: Option<String>,
-    /// Folder that relative include paths start from: the package's, else that of the file.
+    /// Base folder of relative include paths: the package's folder, else the file's.
     pub base: PathBuf,
     pub code: UnitCode,
-    /// Where the kernel string is handed over (`compile_ptx(SRC)`), when that is not where the text lies.
+    /// The call that gets the kernel string (`compile_ptx(SRC)`), if the text is written elsewhere.
     pub use_site: Option<Span>,
-    /// How Rust code launches its kernels.
+    /// Launches in Rust code.
     pub launches: Vec<RustLaunch>,
 }
 
-/// A launch of a kernel in Rust code.
+/// A kernel launch in Rust code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RustLaunch {
-    /// The name that it is loaded by: of `extern "C"` kernels their own, else the mangled one.
+    /// The name used for loading: the plain name of an `extern "C"` kernel, otherwise the mangled name.
     pub kernel: String,
-    /// Threads along each axis, where they are known.
+    /// Block dimensions, if known.
     pub block: Option<[u32; 3]>,
     pub dynamic_shared: DynamicShared,
-    /// Where the name is handed over.
+    /// The call that gets the name.
     pub loaded_at: Span,
     pub span: Span,
 }
 
-/// Shared memory that a launch adds to what the kernel declares.
+/// Dynamic shared memory of a launch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum DynamicShared {
-    /// No launch was seen.
+    /// No launch was found.
     #[default]
     Unseen,
     Bytes(u64),
-    /// The number is only known when the program runs.
+    /// The size is known at run time only.
     Unknown,
 }
 
 impl TranslationUnit {
-    /// The file whose package and settings the unit has.
+    /// The file that determines the unit's package and settings.
     pub fn path(&self) -> PathBuf {
         let of_text = |text: &MappedText| text.first_file().map(|file| file.path.clone());
         let path = match (&self.use_site, &self.code) {
@@ -67,12 +67,12 @@ impl TranslationUnit {
     }
 }
 
-/// Names that units have, where several texts may come from one place.
+/// Names of units, made unique: several texts may come from one place.
 #[derive(Debug, Default)]
 pub struct UnitNames(BTreeMap<String, usize>);
 
 impl UnitNames {
-    /// The name, with a number where another unit has it: `src/lib.rs:5#2`.
+    /// The name, with a number appended if it is taken: `src/lib.rs:5#2`.
     pub fn unique(&mut self, name: &str) -> String {
         let known = self.0.entry(name.to_string()).or_default();
         *known += 1;
@@ -80,10 +80,10 @@ impl UnitNames {
     }
 }
 
-/// What is compiled, and by which compiler.
+/// The code of a unit, by compiler.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum UnitCode {
-    /// A `.cu` file, compiled where it lies by `nvcc`.
+    /// A `.cu` file, compiled in place by `nvcc`.
     CudaFile {
         #[serde(with = "whole_file")]
         file: Arc<SourceFile>,
@@ -91,15 +91,15 @@ pub enum UnitCode {
     },
     /// CUDA C++ text from Rust code, compiled by NVRTC.
     CudaText { text: MappedText, options: NvrtcOptions },
-    /// PTX text, for `ptxas` alone.
+    /// PTX text, compiled by `ptxas` only.
     Ptx { text: MappedText, options: DriverOptions },
-    /// A cubin, for no compiler. It is what it is, and is not written down.
+    /// A cubin, which needs no compiler. It is not serialized.
     #[serde(skip)]
     Machine(MachineCode),
 }
 
 impl TranslationUnit {
-    /// The text of a unit that is no `.cu` file.
+    /// The text of a unit, unless it is a `.cu` file.
     pub fn text(&self) -> Option<&str> {
         match &self.code {
             UnitCode::CudaFile { .. } | UnitCode::Machine(_) => None,
@@ -107,7 +107,7 @@ impl TranslationUnit {
         }
     }
 
-    /// Whether a kernel's name stands in the text; that of a mangled one as the source has it.
+    /// Whether the text contains a kernel's name; for a mangled name, the source name counts.
     pub fn may_define(&self, kernel: &str) -> bool {
         let kernel = match &self.code {
             UnitCode::Ptx { .. } | UnitCode::Machine(_) => kernel,
@@ -127,7 +127,7 @@ impl TranslationUnit {
     }
 }
 
-/// A function's own name in a mangled one: `mean` of `_ZN4user4meanIfEEvPT_`; other names are their own.
+/// The source name in a mangled name: `mean` for `_ZN4user4meanIfEEvPT_`; other names are returned unchanged.
 fn source_name(name: &str) -> &str {
     let mut rest = name.strip_prefix("_Z").unwrap_or("");
     rest = rest.strip_prefix('N').unwrap_or(rest);
@@ -140,11 +140,11 @@ fn source_name(name: &str) -> &str {
     last
 }
 
-/// Text that looks like a kernel but whose value is only known at run time.
+/// Text that looks like a kernel, but whose value is known at run time only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unresolved {
     pub span: Span,
-    /// Why, as the end of the sentence "was not analysed: …".
+    /// The reason, as the end of the sentence "was not analysed: …".
     pub reason: String,
 }
 

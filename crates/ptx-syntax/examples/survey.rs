@@ -1,4 +1,4 @@
-//! What a set of PTX files holds that is not known: `cargo run --release --example survey -- FILES…`
+//! Lists the unknown words in a set of PTX files: `cargo run --release --example survey -- FILES…`
 
 use std::collections::BTreeMap;
 use std::time::Instant;

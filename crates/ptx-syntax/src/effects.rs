@@ -1,21 +1,21 @@
-//! Which registers an instruction reads and writes.
+//! Registers that an instruction reads and writes.
 
 use crate::module::{Address, AddressBase, Instruction, Operand, Reg};
 use crate::words::{Modifier, Opcode};
 
-/// What the first operand is.
+/// The role of the first operand.
 #[derive(PartialEq, Eq)]
 enum First {
-    /// Written, not read.
+    /// Written only: the destination.
     Written,
-    /// Read, as all others.
+    /// Read only, like the other operands.
     Read,
     /// Written and read: the accumulators of `wgmma`.
     Both,
 }
 
 impl Instruction {
-    /// Calls `visit` with each register that is written; the instruction's guard decides whether it is.
+    /// Calls `visit` with each destination register; a guarded instruction may not write it.
     pub fn for_each_def(&self, visit: &mut dyn FnMut(Reg)) {
         match self.opcode() {
             Opcode::Call => {
@@ -32,8 +32,8 @@ impl Instruction {
         }
     }
 
-    /// Calls `visit` with each register that is read: operands, bases of addresses, the guard. A register that is
-    /// mentioned twice comes twice.
+    /// Calls `visit` with each source register: operands, address bases, the guard. A register used twice is visited
+    /// twice.
     pub fn for_each_use(&self, visit: &mut dyn FnMut(Reg)) {
         if let Some(guard) = self.guard {
             visit(guard.register);
@@ -55,14 +55,14 @@ impl Instruction {
         }
     }
 
-    /// Registers that are written.
+    /// Destination registers.
     pub fn defs(&self) -> Vec<Reg> {
         let mut registers = Vec::new();
         self.for_each_def(&mut |register| registers.push(register));
         registers
     }
 
-    /// Registers that are read.
+    /// Source registers.
     pub fn uses(&self) -> Vec<Reg> {
         let mut registers = Vec::new();
         self.for_each_use(&mut |register| registers.push(register));
@@ -86,7 +86,7 @@ impl Instruction {
             Wmma if self.has(Modifier::Store) => First::Read,
             Wgmma if self.has(Modifier::MmaAsync) => First::Both,
             Wgmma => First::Read,
-            // Nothing is known of it: it may read and write what it names first.
+            // For an unknown opcode, assume that the first operand is both read and written.
             Unknown => First::Both,
             _ => First::Written,
         }
@@ -101,7 +101,7 @@ fn registers_of_address(operand: &Operand, visit: &mut dyn FnMut(Reg)) {
     }
 }
 
-/// Registers that hold the operand's value, without those that only address it.
+/// Registers in an operand's value, without those that only form an address.
 fn registers_of_value(operand: &Operand, visit: &mut dyn FnMut(Reg)) {
     match operand {
         Operand::Reg(register) | Operand::NotReg(register) | Operand::NegReg(register) => visit(*register),

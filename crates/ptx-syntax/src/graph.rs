@@ -1,15 +1,15 @@
-//! Control flow of a function: basic blocks, dominators in both directions, loops.
+//! Control-flow graph of a function: basic blocks, dominators, post-dominators, loops.
 //!
-//! All is near-linear in the number of instructions, because a hostile text decides how many there are.
+//! All algorithms are near-linear in the number of instructions: the input may be hostile and large.
 
 use crate::module::Function;
 
-/// A basic block: index of [`Graph::blocks`].
+/// A basic block: an index into [`Graph::blocks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Block(pub u32);
 
 impl Block {
-    /// As an index of a `Vec`.
+    /// As a `Vec` index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -19,32 +19,33 @@ impl Block {
     }
 }
 
-/// Instructions that run one after another, and where they may go on.
+/// A basic block: its instructions and its edges.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BlockInfo {
     /// Index of the first instruction.
     pub start: u32,
-    /// One past the last.
+    /// Index after the last instruction.
     pub end: u32,
-    /// Each once; the one that falls through first.
+    /// Successors, without duplicates; the fall-through block first.
     pub successors: Vec<Block>,
-    /// Each once.
+    /// Predecessors, without duplicates.
     pub predecessors: Vec<Block>,
-    /// Whether a thread may end or return here.
+    /// Whether a thread may exit or return here.
     pub may_leave: bool,
 }
 
-/// The basic blocks of a function, in the order of the text. Block 0 is the entry; a function without instructions has none.
+/// The control-flow graph of a function. Blocks are in text order and block 0 is the entry; a function without
+/// instructions has no block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// The blocks.
+    /// The basic blocks.
     pub blocks: Vec<BlockInfo>,
-    /// By instruction.
+    /// Block of each instruction.
     block_of: Vec<Block>,
 }
 
 impl Graph {
-    /// Cuts a function into blocks.
+    /// Builds the control-flow graph of a function.
     pub fn new(function: &Function) -> Self {
         let count = function.instructions.len();
         let mut is_leader = vec![false; count + 1];
@@ -78,7 +79,7 @@ impl Graph {
 
     fn connect(&mut self, function: &Function, targets: &[(usize, Vec<u32>)]) {
         let mut jumps = targets.iter().peekable();
-        // The block that last became a successor of which block: each edge is made once.
+        // For each block, the last block that has an edge to it: prevents duplicate edges.
         let mut seen = vec![u32::MAX; self.blocks.len()];
         for index in 0..self.blocks.len() {
             let last = self.blocks[index].end as usize - 1;
@@ -112,12 +113,12 @@ impl Graph {
         self.block_of.get(instruction).copied()
     }
 
-    /// A block by its id.
+    /// The block with an ID.
     pub fn block(&self, block: Block) -> &BlockInfo {
         &self.blocks[block.index()]
     }
 
-    /// Which blocks all ways from the entry to a block lead through.
+    /// Computes dominators: the blocks on all paths from the entry to a block.
     pub fn dominators(&self) -> Dominators {
         let successors: Vec<Vec<u32>> = self.blocks.iter().map(|block| numbers(&block.successors)).collect();
         let predecessors: Vec<Vec<u32>> = self.blocks.iter().map(|block| numbers(&block.predecessors)).collect();
@@ -125,9 +126,9 @@ impl Graph {
         Dominators::new(&successors, &predecessors, &roots)
     }
 
-    /// Which blocks all ways from a block to the end lead through: where diverged threads meet again.
+    /// Computes post-dominators: the blocks on all paths from a block to an exit, where diverged threads reconverge.
     ///
-    /// Blocks from which no way leads to the end, such as those of an endless loop, have none.
+    /// Blocks without a path to an exit, such as those of an infinite loop, have none.
     pub fn post_dominators(&self) -> Dominators {
         let successors: Vec<Vec<u32>> = self.blocks.iter().map(|block| numbers(&block.predecessors)).collect();
         let predecessors: Vec<Vec<u32>> = self.blocks.iter().map(|block| numbers(&block.successors)).collect();
@@ -141,26 +142,27 @@ fn numbers(blocks: &[Block]) -> Vec<u32> {
     blocks.iter().map(|block| block.0).collect()
 }
 
-/// A dominator tree, of a graph with a root before all given ones.
+/// A dominator tree, with a virtual root before all given roots.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dominators {
-    /// By block: its immediate dominator; `None` for roots and what cannot be reached.
+    /// Immediate dominator of each block; `None` for roots and unreachable blocks.
     immediate: Vec<Option<Block>>,
-    /// Numbers of the first and last block below each in the tree, in preorder; (1, 0) where it is not reached.
+    /// Preorder interval of each block's subtree in the dominator tree; (1, 0) if the block is unreachable.
     interval: Vec<(u32, u32)>,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Dominators {
-    /// Lengauer and Tarjan, "A fast algorithm for finding dominators in a flowgraph", 1979, the version with path compression alone.
+    /// Lengauer and Tarjan, "A fast algorithm for finding dominators in a flowgraph", 1979; the simple version with
+    /// path compression.
     fn new(successors: &[Vec<u32>], predecessors: &[Vec<u32>], roots: &[u32]) -> Self {
         let count = successors.len();
         let root = count as u32;
         let nodes = count + 1;
         let mut is_root = vec![false; count];
         roots.iter().for_each(|node| is_root[*node as usize] = true);
-        // Preorder by depth-first search.
+        // Depth-first preorder.
         let mut order: Vec<u32> = Vec::with_capacity(nodes);
         let mut number = vec![NONE; nodes];
         let mut parent = vec![NONE; nodes];
@@ -208,12 +210,12 @@ impl Dominators {
         Self { interval: intervals(&order, &dominator, count), immediate }
     }
 
-    /// The closest block, other than itself, that all ways lead through.
+    /// The immediate dominator of a block.
     pub fn immediate(&self, block: Block) -> Option<Block> {
         self.immediate.get(block.index()).copied().flatten()
     }
 
-    /// Whether all ways to `block` lead through `by`; a block dominates itself.
+    /// Whether `by` dominates `block`; a block dominates itself.
     pub fn dominates(&self, by: Block, block: Block) -> bool {
         match (self.interval.get(by.index()), self.interval.get(block.index())) {
             (Some((first, last)), Some((at, end))) => at <= end && (first..=last).contains(&at),
@@ -221,13 +223,13 @@ impl Dominators {
         }
     }
 
-    /// Whether any way leads to the block.
+    /// Whether the block is reachable.
     pub fn is_reached(&self, block: Block) -> bool {
         self.interval.get(block.index()).is_some_and(|(first, last)| first <= last)
     }
 }
 
-/// The node with the smallest semidominator on the way up to the forest's root; compresses the way.
+/// The node with the smallest semidominator on the path to the forest's root; compresses the path.
 fn evaluate(node: u32, ancestor: &mut [u32], label: &mut [u32], semi: &[u32], path: &mut Vec<u32>) -> u32 {
     if ancestor[node as usize] == NONE {
         return label[node as usize];
@@ -248,7 +250,7 @@ fn evaluate(node: u32, ancestor: &mut [u32], label: &mut [u32], semi: &[u32], pa
     label[node as usize]
 }
 
-/// Preorder intervals of the dominator tree.
+/// Preorder intervals of the dominator tree's subtrees.
 fn intervals(order: &[u32], dominator: &[u32], count: usize) -> Vec<(u32, u32)> {
     let mut children: Vec<Vec<u32>> = vec![Vec::new(); count + 1];
     for node in order.iter().skip(1) {
@@ -271,12 +273,12 @@ fn intervals(order: &[u32], dominator: &[u32], count: usize) -> Vec<(u32, u32)> 
     interval
 }
 
-/// A loop: index of [`Loops::all`].
+/// A loop: an index into [`Loops::all`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Loop(pub u32);
 
 impl Loop {
-    /// As an index of a `Vec`.
+    /// As a `Vec` index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -285,39 +287,39 @@ impl Loop {
 /// A natural loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopInfo {
-    /// The block through which it is entered.
+    /// The loop header: its only entry.
     pub header: Block,
-    /// Blocks that jump back to the header.
+    /// Latches: blocks with a back edge to the header.
     pub latches: Vec<Block>,
-    /// The loop around it.
+    /// The enclosing loop.
     pub parent: Option<Loop>,
-    /// 1 for a loop in no other.
+    /// Nesting depth; 1 for an outermost loop.
     pub depth: u32,
 }
 
-/// The natural loops of a function, inner ones before those around them.
+/// The natural loops of a function, inner loops before outer ones.
 ///
-/// Cycles with several entries have no header that dominates them; they are no natural loops and are left out.
+/// A cycle with several entries is irreducible: no header dominates it. Such cycles are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Loops {
-    /// The loops.
+    /// The natural loops.
     pub all: Vec<LoopInfo>,
-    /// By block: the innermost loop around it.
+    /// Innermost loop of each block.
     innermost: Vec<Option<Loop>>,
-    /// Whether there is a jump back to a block that does not dominate it.
+    /// Whether some back edge goes to a block that does not dominate its source.
     pub has_irreducible: bool,
 }
 
 impl Loops {
-    /// Finds loops by jumps back to a dominator.
+    /// Finds natural loops by their back edges.
     ///
-    /// Headers are taken from the inside out. What an inner loop holds is one node for the outer one, by union and find, so that each
-    /// block is visited once and not once for each loop around it.
+    /// Headers are processed from the inside out. A union-find structure contracts an inner loop to one node for its
+    /// outer loop, so each block is visited once, not once per enclosing loop.
     pub fn new(graph: &Graph, dominators: &Dominators) -> Self {
         let count = graph.blocks.len();
         let mut loops = Self { all: Vec::new(), innermost: vec![None; count], has_irreducible: false };
         let mut headers: Vec<usize> = (0..count).collect();
-        // Preorder numbers of the tree: a header inside another loop comes after that loop's.
+        // By dominator-tree preorder, the header of an inner loop comes after that of its outer loop.
         headers.sort_by_key(|block| std::cmp::Reverse(dominators.interval[*block].0));
         let mut outermost: Vec<u32> = (0..count as u32).collect();
         for header in headers.into_iter().map(Block::of).filter(|header| dominators.is_reached(*header)) {
@@ -351,7 +353,7 @@ impl Loops {
                 continue;
             }
             outermost[node as usize] = header.0;
-            // A node is a block of no loop yet, or the header of a loop that lies in this one.
+            // The node is a block without a loop so far, or the header of an inner loop.
             match self.innermost[node as usize] {
                 Some(inner) => self.all[inner.index()].parent = Some(id),
                 None => self.innermost[node as usize] = Some(id),
@@ -371,17 +373,17 @@ impl Loops {
         }
     }
 
-    /// The innermost loop around a block.
+    /// The innermost loop of a block.
     pub fn innermost(&self, block: Block) -> Option<Loop> {
         self.innermost.get(block.index()).copied().flatten()
     }
 
-    /// How many loops are around a block.
+    /// The loop depth of a block.
     pub fn depth(&self, block: Block) -> u32 {
         self.innermost(block).map_or(0, |id| self.all[id.index()].depth)
     }
 
-    /// Whether a block is in a loop, or in one inside it.
+    /// Whether a loop contains a block, also through an inner loop.
     pub fn contains(&self, outer: Loop, block: Block) -> bool {
         let mut next = self.innermost(block);
         while let Some(id) = next {
@@ -400,7 +402,7 @@ impl Loops {
     }
 }
 
-/// With path halving.
+/// Union-find lookup with path halving.
 fn find(outermost: &mut [u32], mut node: u32) -> u32 {
     while outermost[node as usize] != node {
         let above = outermost[outermost[node as usize] as usize];
@@ -410,7 +412,7 @@ fn find(outermost: &mut [u32], mut node: u32) -> u32 {
     node
 }
 
-/// Whether a depth-first search meets a jump back to a block on its way that is no dominator.
+/// Whether depth-first search finds a retreating edge whose target does not dominate its source.
 fn has_irreducible(graph: &Graph, dominators: &Dominators) -> bool {
     let mut state = vec![0u8; graph.blocks.len()];
     let mut stack: Vec<(Block, usize)> = Vec::new();

@@ -1,15 +1,15 @@
-//! Tokens of PTX. Comments and white space are left out; each token knows its line.
+//! PTX tokens with their line. Comments and white space are skipped.
 
-/// What a token is, with its text.
+/// A token's kind and text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind<'a> {
-    /// Names, opcodes with all their modifiers, directives with their dot, registers with `%`.
+    /// A name, an opcode with its modifiers, a directive with its dot, a register with `%`.
     Word(&'a str),
-    /// Starts with a digit: `12`, `0x1F`, `0f3F800000`, `1.5e-3`, `5U`.
+    /// A token that starts with a digit: `12`, `0x1F`, `0f3F800000`, `1.5e-3`, `5U`.
     Number(&'a str),
-    /// Without the quotes, escapes as they are.
+    /// A string without its quotes; escapes are kept.
     Text(&'a str),
-    /// One of `{}()[]<>,;:@!|=+-*` and what else stands alone.
+    /// One of `{}()[]<>,;:@!|=+-*`, or any other single character.
     Sign(u8),
 }
 
@@ -19,14 +19,14 @@ pub(crate) struct Token<'a> {
     pub line: u32,
 }
 
-/// Reads tokens one by one, with one token of lookahead.
+/// A lexer with two tokens of lookahead.
 pub(crate) struct Lexer<'a> {
     text: &'a str,
     at: usize,
     line: u32,
-    /// The tokens that were looked at and not taken, with where the text goes on after each.
+    /// Tokens in the lookahead, each with the offset after it.
     ahead: [Option<Token<'a>>; 2],
-    /// The line of the last token taken.
+    /// The line of the last consumed token.
     pub last_line: u32,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Lexer<'a> {
         Some(token)
     }
 
-    /// Takes the next token if it is this sign.
+    /// Consumes the next token if it is this sign.
     pub fn take_sign(&mut self, sign: u8) -> bool {
         let is_it = self.is_sign(sign);
         if is_it {
@@ -78,14 +78,14 @@ impl<'a> Lexer<'a> {
         self.peek().is_some_and(|token| token.kind == Kind::Sign(sign))
     }
 
-    /// Takes the next token if it is a word.
+    /// Consumes the next token if it is a word.
     pub fn take_word(&mut self) -> Option<&'a str> {
         let Kind::Word(word) = self.peek()?.kind else { return None };
         self.next();
         Some(word)
     }
 
-    /// Takes the next token if it is a whole number.
+    /// Consumes the next token if it is an integer.
     pub fn take_integer(&mut self) -> Option<i64> {
         let Kind::Number(number) = self.peek()?.kind else { return None };
         let Number::Integer(value) = parse_number(number)? else { return None };
@@ -93,7 +93,7 @@ impl<'a> Lexer<'a> {
         Some(value)
     }
 
-    /// Takes the next token if it stands on this line.
+    /// Consumes the next token if it is on this line.
     pub fn next_on_line(&mut self, line: u32) -> Option<Token<'a>> {
         self.peek().filter(|token| token.line == line)?;
         self.next()
@@ -142,7 +142,7 @@ impl<'a> Lexer<'a> {
                 loop {
                     match bytes.get(self.at) {
                         Some(byte) if is_word_byte(*byte) => self.at += 1,
-                        // `shared::cta` is one word, `label:` is not.
+                        // `shared::cta` is one word; in `label:` the colon ends the word.
                         Some(b':') if bytes.get(self.at + 1) == Some(&b':') => self.at += 2,
                         _ => break,
                     }
@@ -187,7 +187,7 @@ impl<'a> Lexer<'a> {
         }
         let end = self.at.min(bytes.len());
         self.at = (end + 1).min(bytes.len());
-        // A backslash before a character of several bytes may have left us inside it.
+        // A backslash before a multi-byte character may have stopped inside that character.
         while !self.text.is_char_boundary(self.at) {
             self.at += 1;
         }
@@ -196,16 +196,16 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// A number of the text.
+/// A numeric literal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Number {
-    /// Numbers above `i64::MAX` as the same bits.
+    /// An integer; values above `i64::MAX` keep their bits.
     Integer(i64),
     Single(u32),
     Double(u64),
 }
 
-/// PTX ISA 4.5 "Constants".
+/// Parses a literal: PTX ISA 4.5 "Constants".
 pub(crate) fn parse_number(text: &str) -> Option<Number> {
     let bytes = text.as_bytes();
     let digits = |from: usize, radix: u32| {

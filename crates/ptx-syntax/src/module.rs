@@ -1,4 +1,4 @@
-//! What a PTX text says, as types.
+//! The typed representation of a PTX module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::words::{Modifier, Opcode, Space, SpecialRegister, Type};
 
-/// A dense number in one function or module, as an index.
+/// An ID: a dense index within a function or module.
 macro_rules! id {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
@@ -14,12 +14,12 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// As an index of a `Vec`.
+            /// As a `Vec` index.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// The id of an index; indices are below `u32::MAX` because texts are bounded.
+            /// The ID for an index; indices are below `u32::MAX` because the size of a text is limited.
             pub(crate) fn of(index: usize) -> Self {
                 Self(u32::try_from(index).unwrap_or(u32::MAX))
             }
@@ -28,49 +28,49 @@ macro_rules! id {
 }
 
 id! {
-    /// A register of a function: index of [`Function::registers`].
+    /// A register: an index into [`Function::registers`].
     Reg
 }
 id! {
-    /// A variable of a function: index of [`Function::variables`].
+    /// A variable: an index into [`Function::variables`].
     Var
 }
 id! {
-    /// A label of a function: index of [`Function::labels`].
+    /// A label: an index into [`Function::labels`].
     Label
 }
 id! {
-    /// A prototype of indirect calls, or a list of their targets: index of [`Function::prototypes`].
+    /// A prototype or target list of indirect calls: an index into [`Function::prototypes`].
     Prototype
 }
 
-/// A whole PTX text.
+/// A PTX module.
 #[derive(Debug, Clone, Default)]
 pub struct Module {
     /// `.version 9.5`
     pub version: Option<(u32, u32)>,
     /// `sm_90`
     pub target: Option<String>,
-    /// What stands behind the architecture in `.target`: `debug`, `texmode_independent`.
+    /// The options after the architecture in `.target`: `debug`, `texmode_independent`.
     pub target_options: Vec<String>,
-    /// `.address_size`; 64 where nothing is said.
+    /// `.address_size`; 64 by default.
     pub address_bits: u32,
-    /// Number of a `.file` → its path.
+    /// `.file` numbers with their paths.
     pub files: BTreeMap<u32, String>,
-    /// Variables outside functions: tables, strings, `.extern .shared`.
+    /// Module-scope variables: tables, strings, `.extern .shared`.
     pub variables: Vec<Variable>,
-    /// In the order of the text; declarations without a body are in [`Module::declarations`].
+    /// Functions with a body, in text order; others are in [`Module::declarations`].
     pub functions: Vec<Function>,
     /// `.extern .func vprintf (…);` and forward declarations.
     pub declarations: Vec<Function>,
-    /// `.alias a, b;`: `a` is another name of `b`.
+    /// `.alias a, b;`: `a` is an alias of `b`.
     pub aliases: Vec<(Arc<str>, Arc<str>)>,
 }
 
-/// Who may see a name.
+/// The linkage of a name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Linkage {
-    /// Only this module.
+    /// Visible in this module only.
     #[default]
     Internal,
     /// `.visible`
@@ -83,130 +83,131 @@ pub enum Linkage {
     Common,
 }
 
-/// A variable in memory, of a module, of a function or of a block in it; parameters of functions and calls too.
+/// A variable of a module, function or block, or a parameter of a function or call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variable {
-    /// Its name; names of call parameters repeat within a function.
+    /// The name; call parameters of one function may share a name.
     pub name: Arc<str>,
-    /// Where it lies.
+    /// The state space.
     pub space: Space,
-    /// Type of an element.
+    /// Element type.
     pub ty: Type,
-    /// Elements of a vector type: 4 of `.v4 .f32`, else 1.
+    /// Vector length: 4 for `.v4 .f32`, else 1.
     pub vector: u32,
-    /// Bytes it starts at a multiple of; the element's own where nothing is said.
+    /// Alignment in bytes; by default the alignment of an element.
     pub align: u32,
     /// Extents of an array, outermost first; empty for a scalar. 0 stands for `[]`.
     pub extents: Vec<u64>,
-    /// Bytes in all; 0 where the size is not said (`.extern .shared x[]`), or larger than a `u64`.
+    /// Total size in bytes; 0 if no size is given (`.extern .shared x[]`) or it exceeds a `u64`.
     pub bytes: u64,
-    /// Who may see it.
+    /// The linkage.
     pub linkage: Linkage,
-    /// Initial values of elements, by index; those not listed are zero.
+    /// Initial values by element index; other elements are zero.
     pub initial: Vec<(u64, InitialValue)>,
-    /// Number of the parameter of the function, or of the value that it returns.
+    /// The position in the parameter or return list, if the variable is a parameter.
     pub parameter: Option<ParameterPlace>,
-    /// `.ptr .global .align 16` of a kernel's parameter.
+    /// `.ptr .global .align 16` of a kernel parameter.
     pub pointer: Option<PointerAttribute>,
-    /// Line of the text, from 1.
+    /// Line in the text, from 1.
     pub line: u32,
 }
 
 impl Variable {
-    /// Whether the compiler laid it out for all local variables of a function; others are one object each.
+    /// Whether this is the depot: one `.local` array for all local variables of a function. Other variables are one
+    /// object each.
     pub fn is_depot(&self) -> bool {
         self.space == Space::Local && self.name.starts_with("__local_depot")
     }
 
-    /// Whether it is written with `[…]`.
+    /// Whether it is declared with `[…]`.
     pub fn is_array(&self) -> bool {
         !self.extents.is_empty()
     }
 }
 
-/// Which of a function's parameters a variable is.
+/// The position of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterPlace {
-    /// Number in the list behind the name, from 0.
+    /// Index in the parameter list after the name, from 0.
     Input(u32),
-    /// Number in the list before the name, from 0.
+    /// Index in the return list before the name, from 0.
     Output(u32),
 }
 
-/// What a kernel's parameter says of the memory that it points to.
+/// The `.ptr` attribute of a kernel parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PointerAttribute {
-    /// Generic where nothing is said.
+    /// State space of the pointee; `Generic` by default.
     pub space: Space,
-    /// Of the memory it points to.
+    /// Alignment of the pointee.
     pub align: u32,
 }
 
-/// One element of an initial value.
+/// An element of an initializer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InitialValue {
-    /// A whole number; above `i64::MAX` as the same bits.
+    /// An integer; values above `i64::MAX` keep their bits.
     Integer(i64),
-    /// Bits of a `0f…`.
+    /// The bits of a `0f…` literal.
     Single(u32),
-    /// Bits of a `0d…`, or of a decimal number.
+    /// The bits of a `0d…` or decimal literal.
     Double(u64),
-    /// Address of a variable or function.
+    /// The address of a variable or function.
     Address {
-        /// Its name.
+        /// The symbol.
         name: Arc<str>,
-        /// Bytes behind its start.
+        /// Offset in bytes.
         offset: i64,
-        /// `generic(name)`: as a generic address.
+        /// Whether it is a generic address: `generic(name)`.
         generic: bool,
     },
-    /// What could not be read.
+    /// An element that could not be parsed.
     Unknown,
 }
 
-/// One `.loc`: a place in a source file, and where that code was inlined.
+/// A `.loc` directive: a source location, and the location where its function was inlined.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Location {
     /// Number of the `.file`.
     pub file: u32,
-    /// From 1; 0 where the compiler gives none.
+    /// Line, from 1; 0 if the compiler gives none.
     pub line: u32,
-    /// Bytes from the start of the line, from 1; 0 where the front end gives none.
+    /// Column in bytes, from 1; 0 if the front end gives none.
     pub column: u32,
-    /// Index of the location in the function where this code was inlined; always an earlier one.
+    /// Index of the call location that this function was inlined at; always a smaller index.
     pub inlined_at: Option<usize>,
-    /// The function that was inlined, by its mangled name.
+    /// Mangled name of the inlined function.
     pub function: Option<Arc<str>>,
 }
 
 /// A register of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Register {
-    /// As written: `%r1`. Registers of different blocks may share a name.
+    /// The name as written: `%r1`. Registers of different blocks may share a name.
     pub name: Arc<str>,
-    /// `None` where no `.reg` declares it.
+    /// The type; `None` if no `.reg` declares the register.
     pub ty: Option<Type>,
 }
 
 /// A label of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelInfo {
-    /// As written. Labels of different blocks may share a name.
+    /// The name as written. Labels of different blocks may share a name.
     pub name: Arc<str>,
-    /// Index of the instruction that follows it, which may be one past the last; `None` where it is not defined.
+    /// Index of the following instruction, perhaps one past the last; `None` for an undefined label.
     pub instruction: Option<u32>,
 }
 
-/// `.callprototype` or `.calltargets`, which indirect calls name.
+/// A `.callprototype` or `.calltargets` that indirect calls refer to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrototypeInfo {
-    /// Its label.
+    /// The label of the directive.
     pub name: Arc<str>,
-    /// Of `.callprototype`: what a call returns.
+    /// Return parameters of a `.callprototype`.
     pub outputs: Vec<Variable>,
-    /// Of `.callprototype`: what a call takes.
+    /// Parameters of a `.callprototype`.
     pub inputs: Vec<Variable>,
-    /// Of `.calltargets`: the functions.
+    /// Functions of a `.calltargets`.
     pub targets: Vec<Arc<str>>,
 }
 
@@ -219,21 +220,21 @@ pub struct Guard {
     pub negated: bool,
 }
 
-/// All that the first word of an instruction says; instructions with the same word share it.
+/// The dotted opcode of an instruction, parsed; instructions with the same text share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
-    /// The first part.
+    /// The opcode.
     pub opcode: Opcode,
-    /// In the order of the text, types left out.
+    /// Modifiers in text order, without types.
     pub modifiers: Vec<Modifier>,
-    /// In the order of the text: of `cvt.rn.f32.s32` the result's before the operand's.
+    /// Types in text order: for `cvt.rn.f32.s32`, the result type comes first.
     pub types: Vec<Type>,
-    /// The word as written: `ld.global.nc.f32`.
+    /// The text as written: `ld.global.nc.f32`.
     pub text: Arc<str>,
 }
 
 impl Form {
-    /// Reads a word as it stands before the operands. Parts that are not known become `Unknown`.
+    /// Parses a dotted opcode. Unknown parts become `Unknown`.
     pub fn parse(text: &str) -> Self {
         let mut parts = text.split('.');
         let opcode = parts.next().and_then(Opcode::from_text).unwrap_or(Opcode::Unknown);
@@ -247,27 +248,27 @@ impl Form {
         Self { opcode, modifiers, types, text: text.into() }
     }
 
-    /// Whether it has a modifier.
+    /// Whether the opcode has a modifier.
     pub fn has(&self, modifier: Modifier) -> bool {
         self.modifiers.contains(&modifier)
     }
 
-    /// Whether opcode and all modifiers are known.
+    /// Whether the opcode and all modifiers are known.
     pub fn is_known(&self) -> bool {
         self.opcode != Opcode::Unknown && !self.modifiers.contains(&Modifier::Unknown)
     }
 
-    /// The first part as written: `ld`.
+    /// The opcode as written: `ld`.
     pub fn mnemonic(&self) -> &str {
         self.text.split('.').next().unwrap_or("")
     }
 
-    /// The last type, which is that of the operands.
+    /// The last type, which is the operand type.
     pub fn ty(&self) -> Option<Type> {
         self.types.last().copied()
     }
 
-    /// Where an access goes; `Generic` where no space is named, of `.shared::cta` too `Shared`.
+    /// The state space of a memory access: `Generic` if none is named, `Shared` also for `.shared::cta`.
     pub fn space(&self) -> Space {
         let space = self.modifiers.iter().find_map(|modifier| {
             Some(match modifier {
@@ -283,7 +284,7 @@ impl Form {
         space.unwrap_or(Space::Generic)
     }
 
-    /// Elements that an access moves: 4 of `.v4`, else 1.
+    /// Vector length of a memory access: 4 for `.v4`, else 1.
     pub fn vector(&self) -> u32 {
         self.modifiers
             .iter()
@@ -297,20 +298,20 @@ impl Form {
     }
 }
 
-/// A statement that is not a directive.
+/// An instruction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instruction {
     /// Opcode, modifiers and types.
     pub form: Arc<Form>,
-    /// The predicate that guards it.
+    /// The guard predicate.
     pub guard: Option<Guard>,
-    /// As written, from left to right.
+    /// Operands in text order.
     pub operands: Box<[Operand]>,
-    /// First line of the text, from 1.
+    /// First line in the text, from 1.
     pub first_line: u32,
-    /// Last line of the text.
+    /// Last line in the text.
     pub last_line: u32,
-    /// Index into [`Function::locations`].
+    /// Source location: an index into [`Function::locations`].
     pub location: Option<u32>,
 }
 
@@ -323,99 +324,99 @@ pub enum Operand {
     NotReg(Reg),
     /// `-%r1`, as some front ends write it.
     NegReg(Reg),
-    /// A whole number; above `i64::MAX` as the same bits.
+    /// An integer; values above `i64::MAX` keep their bits.
     Imm(i64),
-    /// Bits of a single-precision number, `0f3F800000`.
+    /// The bits of a single-precision literal, `0f3F800000`.
     Single(u32),
-    /// Bits of a double-precision number, `0d…` or decimal.
+    /// The bits of a double-precision literal, `0d…` or decimal.
     Double(u64),
     /// `%tid.x`
     Special(SpecialRegister),
-    /// Address of a variable of this function: `__local_depot0`, `param0`, perhaps with an offset.
+    /// The address of a variable of this function, with an offset: `__local_depot0`, `param0`.
     Variable(Var, i64),
-    /// A variable of the module, a function, or a name that nothing declares; perhaps with an offset.
+    /// A module variable, a function, or an undeclared name, with an offset.
     Symbol(Arc<str>, i64),
     /// `[…]` with one address.
     Address(Address),
     /// `{…}`
     Vector(Box<[Operand]>),
-    /// `(…)` of calls.
+    /// A parameter list `(…)` of a call.
     List(Box<[Operand]>),
-    /// `[…]` with several parts, as textures and tensor copies have.
+    /// `[…]` with several parts, as in texture and tensor instructions.
     Bracket(Box<[Operand]>),
     /// `%p1|%p2`
     Pair(Box<(Operand, Operand)>),
-    /// The target of a branch, or the table of an indirect one.
+    /// The target of a branch, or the table of an indirect branch.
     Label(Label),
-    /// What an indirect call names last.
+    /// The prototype or target list of an indirect call.
     Prototype(Prototype),
     /// `_`
     Sink,
-    /// What could not be read, with the registers that are in it.
+    /// An operand that could not be parsed, with its registers.
     Opaque(Box<Opaque>),
 }
 
-/// An operand that could not be read.
+/// An operand that could not be parsed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Opaque {
-    /// Its words, separated by spaces.
+    /// The words of the operand, separated by spaces.
     pub text: String,
-    /// Registers that are mentioned.
+    /// Registers in it.
     pub registers: Vec<Reg>,
 }
 
 /// `[%rd1+4]`, `[__local_depot0+8]`, `[8]`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// What the offset is added to.
+    /// The base.
     pub base: AddressBase,
-    /// Bytes.
+    /// Offset in bytes.
     pub offset: i64,
 }
 
-/// What an address starts from.
+/// The base of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddressBase {
-    /// The value of a register.
+    /// A register.
     Reg(Reg),
     /// A variable of the function.
     Variable(Var),
     /// A variable of the module, or an unknown name.
     Symbol(Arc<str>),
-    /// Nothing: the offset is the address.
+    /// No base: the offset is the address.
     Absolute,
 }
 
 /// The parts of a `call`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Call<'a> {
-    /// What takes the result.
+    /// Variables or registers that get the return values.
     pub outputs: &'a [Operand],
-    /// [`Operand::Symbol`] of a direct call, [`Operand::Reg`] of an indirect one.
+    /// [`Operand::Symbol`] for a direct call, [`Operand::Reg`] for an indirect call.
     pub callee: &'a Operand,
     /// Arguments.
     pub inputs: &'a [Operand],
-    /// Prototype or targets of an indirect call.
+    /// The prototype or target list of an indirect call.
     pub prototype: Option<Prototype>,
 }
 
 impl Instruction {
-    /// Its opcode.
+    /// The opcode.
     pub fn opcode(&self) -> Opcode {
         self.form.opcode
     }
 
-    /// Whether it has a modifier.
+    /// Whether the opcode has a modifier.
     pub fn has(&self, modifier: Modifier) -> bool {
         self.form.has(modifier)
     }
 
-    /// First and last line of the text, from 1.
+    /// First and last line in the text, from 1.
     pub fn lines(&self) -> RangeInclusive<u32> {
         self.first_line..=self.last_line
     }
 
-    /// The first `[…]` with one address.
+    /// The first address operand.
     pub fn address(&self) -> Option<&Address> {
         self.operands.iter().find_map(|operand| match operand {
             Operand::Address(address) => Some(address),
@@ -423,17 +424,17 @@ impl Instruction {
         })
     }
 
-    /// Bytes of one element that a load or store moves: 4 of `ld.local.v4.u32`.
+    /// Element size of a load or store: 4 for `ld.local.v4.u32`.
     pub fn element_bytes(&self) -> Option<u64> {
         self.form.ty().filter(|ty| ty.bits() >= 8).map(|ty| u64::from(ty.bytes()))
     }
 
-    /// Whether this reads or writes `.local` memory by name.
+    /// Whether this is an explicit `.local` load or store.
     pub fn is_local_access(&self) -> bool {
         matches!(self.opcode(), Opcode::Ld | Opcode::St) && self.has(Modifier::Local)
     }
 
-    /// The parts of a call; `None` for other instructions, and for calls that name nothing.
+    /// The parts of a call; `None` for other instructions, and for a call without a callee.
     pub fn call(&self) -> Option<Call<'_>> {
         if self.opcode() != Opcode::Call {
             return None;
@@ -454,42 +455,42 @@ impl Instruction {
         Some(Call { outputs, callee, inputs: inputs.unwrap_or(&[]), prototype })
     }
 
-    /// Whether the thread never goes on to the next instruction from here.
+    /// Whether control never falls through to the next instruction.
     pub fn ends_block_always(&self) -> bool {
         self.guard.is_none()
             && matches!(self.opcode(), Opcode::Bra | Opcode::Brx | Opcode::Ret | Opcode::Exit | Opcode::Trap)
     }
 
-    /// Whether the thread may go on elsewhere than at the next instruction.
+    /// Whether control may go elsewhere than to the next instruction.
     pub fn ends_block(&self) -> bool {
         matches!(self.opcode(), Opcode::Bra | Opcode::Brx | Opcode::Ret | Opcode::Exit | Opcode::Trap)
     }
 }
 
-/// A kernel or a function that kernels call.
+/// A kernel or a device function.
 #[derive(Debug, Clone, Default)]
 pub struct Function {
-    /// Its name as in the text.
+    /// The name as written.
     pub name: Arc<str>,
-    /// `.entry`: a kernel.
+    /// Whether it is a kernel (`.entry`).
     pub is_entry: bool,
-    /// Who may see it.
+    /// The linkage.
     pub linkage: Linkage,
-    /// Lines of the text from the header to the closing brace.
+    /// Lines in the text, from the header to the closing brace.
     pub lines: Option<RangeInclusive<u32>>,
-    /// Its instructions, those of nested blocks too.
+    /// Instructions, including those of nested blocks.
     pub instructions: Vec<Instruction>,
-    /// Registers that are mentioned.
+    /// Registers in use.
     pub registers: Vec<Register>,
-    /// Parameters, local and shared variables, parameters of calls.
+    /// Parameters, local and shared variables, call parameters.
     pub variables: Vec<Variable>,
-    /// Labels of instructions and of tables.
+    /// Labels of instructions and of branch tables.
     pub labels: Vec<LabelInfo>,
-    /// Tables of indirect branches: label of the table → the labels it may go to.
+    /// Branch tables of indirect branches, by label: the possible targets.
     pub branch_tables: BTreeMap<Label, Vec<Label>>,
-    /// Prototypes and targets of indirect calls.
+    /// Prototypes and target lists of indirect calls.
     pub prototypes: Vec<PrototypeInfo>,
-    /// Places in sources.
+    /// Source locations.
     pub locations: Vec<Location>,
     /// `.maxntid x, y, z`
     pub max_threads: Option<[u32; 3]>,
@@ -507,17 +508,17 @@ pub struct Function {
     pub max_cluster_rank: Option<u32>,
     /// `.noreturn`
     pub is_noreturn: bool,
-    /// Texts of `.pragma "…";`, those for single loops too, each with the instruction that follows it.
+    /// Texts of `.pragma "…";`, also those of single loops, each with the index of the following instruction.
     pub pragmas: Vec<(String, u32)>,
 }
 
 impl Function {
-    /// Its parameters in order.
+    /// The parameters in order.
     pub fn inputs(&self) -> impl Iterator<Item = (Var, &Variable)> {
         self.parameters(|place| matches!(place, ParameterPlace::Input(_)))
     }
 
-    /// What it returns, in order.
+    /// The return parameters in order.
     pub fn outputs(&self) -> impl Iterator<Item = (Var, &Variable)> {
         self.parameters(|place| matches!(place, ParameterPlace::Output(_)))
     }
@@ -528,29 +529,29 @@ impl Function {
         wanted.map(|(index, variable)| (Var::of(index), variable))
     }
 
-    /// A variable by its id.
+    /// The variable with an ID.
     pub fn variable(&self, variable: Var) -> &Variable {
         &self.variables[variable.index()]
     }
 
-    /// A register by its id.
+    /// The register with an ID.
     pub fn register(&self, register: Reg) -> &Register {
         &self.registers[register.index()]
     }
 
-    /// A register by its name; the first of several with the same.
+    /// The first register with a name.
     pub fn register_named(&self, name: &str) -> Option<Reg> {
         self.registers.iter().position(|register| &*register.name == name).map(Reg::of)
     }
 
-    /// The instruction that covers a line of the text.
+    /// The instruction that covers a line.
     pub fn instruction_at(&self, line: u32) -> Option<usize> {
         let index = self.instructions.partition_point(|instruction| instruction.last_line < line);
         let instruction = self.instructions.get(index)?;
         instruction.lines().contains(&line).then_some(index)
     }
 
-    /// Where a branch may jump to, as indices of instructions; `brx` has one for each entry of its table.
+    /// Possible targets of a branch, as instruction indices; for `brx` one per table entry.
     pub fn targets(&self, instruction: &Instruction) -> Vec<u32> {
         let label = instruction.operands.iter().rev().find_map(|operand| match operand {
             Operand::Label(label) => Some(*label),
@@ -564,19 +565,19 @@ impl Function {
         }
     }
 
-    /// The location and the places it is inlined at, innermost first.
+    /// A location and its inlining call sites, innermost first.
     pub fn location_chain(&self, index: usize) -> Vec<&Location> {
         let mut chain: Vec<&Location> = Vec::new();
         let mut next = Some(index);
         while let Some(location) = next.and_then(|index| self.locations.get(index)) {
             chain.push(location);
-            // `inlined_at` always points to an earlier location, so this ends.
+            // `inlined_at` always refers to an earlier location, so the loop ends.
             next = location.inlined_at;
         }
         chain
     }
 
-    /// Whether an instruction names a symbol or variable, in an address or as a value.
+    /// Whether an instruction uses a symbol or variable, in an address or as a value.
     pub fn mentions(&self, name: &str) -> bool {
         let operands = self.instructions.iter().flat_map(|instruction| &instruction.operands);
         operands.into_iter().any(|operand| self.operand_mentions(operand, name))
@@ -599,22 +600,22 @@ impl Function {
         }
     }
 
-    /// Whether a `.pragma` with this text stands in it.
+    /// Whether the function has a `.pragma` with this text.
     pub fn has_pragma(&self, name: &str) -> bool {
         self.pragmas.iter().any(|(pragma, _)| pragma == name)
     }
 
-    /// Product of the extents of `.maxntid`; `None` where it is not there or overflows.
+    /// Product of the dimensions of `.maxntid`; `None` if it is missing or overflows.
     pub fn max_thread_count(&self) -> Option<u32> {
         product(self.max_threads?)
     }
 
-    /// Product of the extents of `.reqntid`.
+    /// Product of the dimensions of `.reqntid`.
     pub fn required_thread_count(&self) -> Option<u32> {
         product(self.required_threads?)
     }
 
-    /// Bytes of the value that a call returns, where a variable of the call takes it.
+    /// Size of a call's return value, if a call parameter receives it.
     pub fn returned_bytes(&self, instruction: &Instruction) -> Option<u64> {
         match instruction.call()?.outputs.first()? {
             Operand::Variable(variable, _) => Some(self.variable(*variable).bytes),
@@ -628,34 +629,34 @@ fn product(extents: [u32; 3]) -> Option<u32> {
 }
 
 impl Module {
-    /// Built with `-G`: `.target sm_90, debug`.
+    /// Whether the module was compiled with `-G`: `.target sm_90, debug`.
     pub fn is_debug(&self) -> bool {
         self.target_options.iter().any(|option| option == "debug")
     }
 
-    /// A function with a body. With `-rdc` ptxas makes a copy `name$1` of a function for callers in the same unit.
+    /// A function with a body. With `-rdc`, ptxas makes a copy `name$1` for callers in the same unit.
     pub fn function(&self, name: &str) -> Option<&Function> {
         let find = |name: &str| self.functions.iter().find(|function| &*function.name == name);
         find(name).or_else(|| find(without_copy_number(name)?))
     }
 
-    /// The function whose body covers a line.
+    /// The function whose body contains a line.
     pub fn function_at(&self, line: u32) -> Option<&Function> {
         self.functions.iter().find(|function| function.lines.as_ref().is_some_and(|lines| lines.contains(&line)))
     }
 
-    /// A variable of the module.
+    /// A module-scope variable.
     pub fn variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|variable| &*variable.name == name)
     }
 
-    /// Names of `.extern .shared` variables: dynamic shared memory.
+    /// Names of dynamic shared memory: `.extern .shared` variables.
     pub fn extern_shared(&self) -> impl Iterator<Item = &str> {
         let is_dynamic = |variable: &&Variable| variable.space == Space::Shared && variable.linkage == Linkage::Extern;
         self.variables.iter().filter(is_dynamic).map(|variable| &*variable.name)
     }
 
-    /// Names in the initial values of variables: functions whose address is in a table.
+    /// Symbols in initializers: functions whose address is in a table.
     pub fn initial_names(&self) -> BTreeSet<&str> {
         let values = self.variables.iter().flat_map(|variable| &variable.initial);
         let names = values.filter_map(|(_, value)| match value {
@@ -665,7 +666,8 @@ impl Module {
         names.collect()
     }
 
-    /// Whether a function may be called through a pointer: its name stands in a table, or is used as a value.
+    /// Whether a function's address is taken: its name is in a table or is used as a value, so it may be called
+    /// indirectly.
     pub fn is_address_taken(&self, name: &str) -> bool {
         let is_name = |operand: &Operand| matches!(operand, Operand::Symbol(symbol, _) if &**symbol == name);
         let is_value = |instruction: &Instruction| {
@@ -676,7 +678,7 @@ impl Module {
     }
 }
 
-/// `f` of `f$1`.
+/// `f` for `f$1`.
 pub fn without_copy_number(name: &str) -> Option<&str> {
     let (name, number) = name.rsplit_once('$')?;
     (!name.is_empty() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)

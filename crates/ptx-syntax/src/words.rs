@@ -1,8 +1,8 @@
-//! The words of PTX: opcodes, modifiers, types, state spaces and special registers.
+//! The vocabulary of PTX: opcodes, modifiers, types, state spaces, special registers.
 //!
-//! Each is one table of text and variant, so that reading and printing cannot differ.
+//! Each is one table of texts and variants, so parsing and printing cannot diverge.
 
-/// An enum whose variants are words of the language, with both directions made from one table.
+/// Defines an enum of PTX words; one table generates both directions.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($variant:ident = $text:literal,)* }) => {
         $(#[$meta])*
@@ -13,7 +13,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The variant of a word, without a leading dot.
+            /// The variant for a word without a leading dot.
             pub fn from_text(text: &str) -> Option<Self> {
                 Some(match text {
                     $($text => Self::$variant,)*
@@ -21,7 +21,7 @@ macro_rules! words {
                 })
             }
 
-            /// The word as PTX writes it, without a leading dot.
+            /// The PTX spelling, without a leading dot.
             pub fn text(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -38,7 +38,7 @@ macro_rules! words {
 }
 
 words! {
-    /// The first word of an instruction.
+    /// The opcode of an instruction.
     Opcode {
         Abs = "abs", Activemask = "activemask", Add = "add", Addc = "addc", Alloca = "alloca", And = "and",
         Applypriority = "applypriority", Atom = "atom", Bar = "bar", Barrier = "barrier", Bfe = "bfe", Bfi = "bfi",
@@ -68,9 +68,9 @@ words! {
 }
 
 words! {
-    /// A word after the opcode that is no type: `rn`, `global`, `v4`.
+    /// A word after the opcode that is not a type: `rn`, `global`, `v4`.
     ///
-    /// Comparisons, state spaces and vector lengths are here too; [`crate::Form`] has what asks for them.
+    /// Comparisons, state spaces and vector lengths are included; [`crate::Form`] has methods for them.
     Modifier {
         A = "a", Abs = "abs", Acc = "acc", AccF32 = "acc::f32", AcqRel = "acq_rel", Acquire = "acquire", Add = "add",
         Address = "address", Alias = "alias", Aligned = "aligned", All = "all", Alloc = "alloc",
@@ -165,7 +165,7 @@ words! {
 }
 
 words! {
-    /// A type of a register, a variable or an operation.
+    /// The type of a register, variable or operation.
     Type {
         Pred = "pred", B1 = "b1", B2 = "b2", B4 = "b4", B8 = "b8", B16 = "b16", B32 = "b32", B64 = "b64", B128 = "b128",
         U4 = "u4", U8 = "u8", U16 = "u16", U32 = "u32", U64 = "u64", S4 = "s4", S8 = "s8", S16 = "s16", S32 = "s32",
@@ -177,7 +177,7 @@ words! {
 }
 
 impl Type {
-    /// Bits of a value of this type. A predicate has one; references to textures have 64.
+    /// Width in bits. A predicate has 1; a texture reference has 64.
     pub fn bits(self) -> u32 {
         use Type::*;
         match self {
@@ -192,17 +192,17 @@ impl Type {
         }
     }
 
-    /// Bytes that a value takes in memory: at least one.
+    /// Size in memory, in bytes; at least 1.
     pub fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
     }
 
-    /// Whether it is a signed integer.
+    /// Whether the type is a signed integer.
     pub fn is_signed(self) -> bool {
         matches!(self, Self::S4 | Self::S8 | Self::S16 | Self::S32 | Self::S64 | Self::S16x2)
     }
 
-    /// Whether it is a floating-point type, packed ones included.
+    /// Whether the type is floating-point, packed types included.
     pub fn is_float(self) -> bool {
         use Type::*;
         matches!(self, F16 | F16x2 | Bf16 | Bf16x2 | Tf32 | F32 | F32x2 | F64)
@@ -214,7 +214,7 @@ impl Type {
 }
 
 words! {
-    /// Where a variable lies, or an access goes.
+    /// The state space of a variable or memory access.
     Space {
         Global = "global", Shared = "shared", SharedCluster = "shared::cluster", Local = "local", Const = "const",
         Param = "param", Generic = "(generic)", Register = "reg", Texture = "tex",
@@ -222,7 +222,7 @@ words! {
 }
 
 words! {
-    /// A register that the hardware fills, and constants that are written like one.
+    /// A special register, or a constant spelled like one.
     SpecialRegister {
         TidX = "%tid.x", TidY = "%tid.y", TidZ = "%tid.z", NtidX = "%ntid.x", NtidY = "%ntid.y", NtidZ = "%ntid.z",
         CtaidX = "%ctaid.x", CtaidY = "%ctaid.y", CtaidZ = "%ctaid.z", NctaidX = "%nctaid.x", NctaidY = "%nctaid.y",
@@ -244,14 +244,14 @@ words! {
 }
 
 impl SpecialRegister {
-    /// Whether lanes of one warp may read different values.
+    /// Whether threads of one warp may read different values.
     pub fn differs_in_warp(self) -> bool {
         use SpecialRegister::*;
         matches!(self, TidX | TidY | TidZ | Laneid | LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt)
             || matches!(self, Clock | ClockHi | Clock64 | Globaltimer | GlobaltimerLo | GlobaltimerHi | Unknown)
     }
 
-    /// A special register by its name with `%`; `None` where the name is no special register's.
+    /// The special register with a name, `%` included; `None` for other names.
     pub(crate) fn named(word: &str) -> Option<Self> {
         let is_numbered = |prefix: &str| {
             word.strip_prefix(prefix).is_some_and(|rest| {

@@ -1,4 +1,4 @@
-//! Dominators and loops against their definitions, on random graphs.
+//! Compares dominators and loops with their definitions, on random graphs.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ fn guarded_ends_leave_and_go_on() {
     let graph = graph("@%p1 ret; mov.u32 %r1, 0; @%p2 exit; ret;");
     assert_eq!(graph.blocks.iter().map(|block| block.may_leave).collect::<Vec<_>>(), [true, true, true]);
     assert_eq!(graph.block(Block(0)).successors, [Block(1)]);
-    // A thread that leaves never meets the others.
+    // A thread that exits never reconverges with the others.
     assert_eq!(graph.post_dominators().immediate(Block(0)), None);
 }
 
@@ -57,7 +57,7 @@ fn endless_loops_have_no_post_dominator() {
     assert!(!post.is_reached(Block(1)));
 }
 
-/// Blocks that are reached from `from` without going through `without`.
+/// Blocks reachable from `from` without passing `without`.
 fn reached(graph: &Graph, from: usize, without: Option<usize>) -> BTreeSet<usize> {
     let mut seen = BTreeSet::new();
     let mut work = vec![from];
@@ -111,7 +111,7 @@ fn dominators_of_random_graphs_are_those_of_the_definition() {
     }
 }
 
-/// A block is in the loop of a header if it reaches a latch without going through the header.
+/// A block is in a loop if it reaches a latch without passing the header.
 fn check_loops(graph: &Graph, dominators: &Dominators, all: &BTreeSet<usize>, body: &str) {
     let loops = Loops::new(graph, dominators);
     let headers: BTreeSet<usize> = loops.all.iter().map(|info| info.header.index()).collect();

@@ -1,4 +1,4 @@
-//! What the parser reads of literal texts, of compiled kernels, and of nonsense.
+//! Parses literal texts, compiled kernels, and invalid input.
 
 use ptx_syntax::*;
 
@@ -223,7 +223,7 @@ fn all_of_compiled_kernels_is_known() {
     }
 }
 
-/// A small generator: tests need no better one, and the same numbers everywhere.
+/// A small pseudo-random generator, with the same sequence on every machine.
 struct Random(u64);
 
 impl Random {
@@ -281,7 +281,7 @@ fn exercise(module: &Module) {
 fn damaged_texts_are_read_without_panic() {
     let mut random = Random(1);
     for (_, text) in data() {
-        // A part of each, so that the test is quick.
+        // Only a part of each text, to keep the test fast.
         let bytes = &text.as_bytes()[..text.len().min(6_000)];
         for _ in 0..150 {
             let mut damaged = bytes.to_vec();
@@ -309,7 +309,7 @@ fn hostile_sizes_are_bounded_in_time() {
     assert_eq!(Module::parse(&deep).err(), Some(ParseError::TooDeep));
     let brackets = format!(".entry k() {{ mov {}; ret; }}", "[({".repeat(100_000));
     exercise(&Module::parse(&brackets).unwrap());
-    // Each label is a block, each block jumps to the one before: 100,000 loops inside each other.
+    // Each label starts a block, and each block jumps to the one before: 100,000 nested loops.
     let nested: String = (0..100_000).map(|i| format!("L{i}: nop;\n")).collect();
     let back: String = (0..100_000).rev().map(|i| format!("@%p1 bra L{i};\n")).collect();
     let start = std::time::Instant::now();

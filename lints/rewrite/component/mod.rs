@@ -1,6 +1,5 @@
-//! A part of a vector that is chosen at run time through a pointer to it, `reinterpret_cast<const __half *>(&packed)[lane]`:
-//! the component that holds it is selected, and the part is taken out of that with a shift. The vector then needs no
-//! address, and what was undefined about the cast is gone.
+//! Replaces a dynamically indexed part of a vector, `reinterpret_cast<const __half *>(&packed)[lane]`, by a select of
+//! its component and a shift. The vector then needs no address, and the undefined behaviour of the cast is gone.
 
 mod number;
 
@@ -21,7 +20,7 @@ use crate::rewrite::facts::sites::located;
 use crate::rewrite::facts::steady::may_write;
 use crate::rewrite::select::place::place;
 
-/// A chain of selects over more components would be longer than the loads that it saves.
+/// A longer chain of selects would cost more than the loads that it saves.
 const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
 
 /// Replaces a computed index into a vector by a select over its components, and a shift.
@@ -31,13 +30,12 @@ pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     Some(Rewrite::new(Applicability::MaybeIncorrect, selects(object)?).suggestion(title))
 }
 
-/// Selects and shifts in place of all reads of parts that are chosen at run time; `None` where there is any other access
-/// with a computed index.
+/// Selects and shifts for all reads at a run-time index; `None` if there is any other access with a computed index.
 fn selects(object: &StackObject) -> Option<Vec<Edit>> {
     let (tree, offset) = located(object, &object.variable.as_ref()?.span)?;
     let vector = Vector::at(tree, offset)?;
     let mut reads = vector.reads()?;
-    // What is always the same part costs nothing.
+    // A read with a constant index costs nothing.
     reads.retain(|read| tree.value_of(read.index).is_none());
     let lines: Vec<(usize, usize)> = reads
         .iter()
@@ -65,13 +63,13 @@ fn selects(object: &StackObject) -> Option<Vec<Edit>> {
     (!edits.is_empty()).then_some(edits)
 }
 
-/// A variable of a vector type, or one number.
+/// A variable of a vector type, or a single number.
 struct Vector<'v> {
     tree: &'v SyntaxTree,
     own: Declaration,
     all: Vec<Declaration>,
     function: Node<'v>,
-    /// Components as the source writes them: `packed.x`.
+    /// The components in source syntax: `packed.x`.
     components: Vec<String>,
     component: Number,
 }
@@ -80,7 +78,7 @@ struct Vector<'v> {
 struct Read<'v> {
     whole: Node<'v>,
     index: Node<'v>,
-    /// The type that is read, as the source writes it.
+    /// The type of the read, as written in the source.
     type_text: String,
     number: Number,
     statement: Node<'v>,
@@ -109,7 +107,7 @@ impl<'v> Vector<'v> {
         is_fit.then_some(Self { tree, own, all, function, components, component })
     }
 
-    /// All reads through pointers to the variable; `None` where something else is done with such a pointer.
+    /// All reads through pointers to the variable; `None` if such a pointer is used in any other way.
     fn reads(&self) -> Option<Vec<Read<'v>>> {
         let tree = self.tree;
         let mut reads = Vec::new();
@@ -117,7 +115,7 @@ impl<'v> Vector<'v> {
             let is_pointer =
                 matches!(node.kind(), Kind::CastExpression | Kind::CallExpression | Kind::PointerExpression);
             let Some(type_text) = is_pointer.then(|| self.pointed(node)).flatten() else { continue };
-            // `&packed` within a cast is looked at with it.
+            // `&packed` in a cast is handled with the cast.
             if node.parent().is_some_and(|parent| self.pointed(outer(parent)).is_some()) {
                 continue;
             }
@@ -125,7 +123,7 @@ impl<'v> Vector<'v> {
             match parent.kind() {
                 Kind::SubscriptExpression => reads.push(self.read(parent, &type_text)?),
                 Kind::InitDeclarator => reads.extend(self.reads_of_alias(parent, &type_text)?),
-                // `*reinterpret_cast<…>(&packed)` is the first part, always.
+                // `*reinterpret_cast<…>(&packed)` always reads the first part.
                 Kind::PointerExpression if tree.slice(parent).starts_with('*') => {}
                 _ => return None,
             }
@@ -133,7 +131,7 @@ impl<'v> Vector<'v> {
         Some(reads)
     }
 
-    /// What a pointer to the variable points to: `__half` of `reinterpret_cast<__half *>(&packed)`.
+    /// The pointee type of a pointer to the variable: `__half` for `reinterpret_cast<__half *>(&packed)`.
     fn pointed(&self, node: Node<'_>) -> Option<String> {
         let tree = self.tree;
         if node.kind() == Kind::PointerExpression {
@@ -154,7 +152,7 @@ impl<'v> Vector<'v> {
         self.pointed(operand).map(|_| type_text)
     }
 
-    /// Reads through the name that a pointer gets.
+    /// Reads through a pointer variable.
     fn reads_of_alias(&self, declarator: Node<'v>, type_text: &str) -> Option<Vec<Read<'v>>> {
         let mut name = declarator.field(Field::Declarator)?;
         let is_pointer = name.kind() == Kind::PointerDeclarator;
@@ -168,7 +166,7 @@ impl<'v> Vector<'v> {
         uses.map(|used| self.read(subscript(used)?, type_text)).collect()
     }
 
-    /// The declarations of pointers that nothing uses any more, with their lines, taken away.
+    /// Removes the declarations of pointers that are unused after the edits, with their lines.
     fn unused_names(&self, reads: &[Read<'v>]) -> Vec<Edit> {
         let tree = self.tree;
         let mut edits = Vec::new();
@@ -202,7 +200,7 @@ impl<'v> Vector<'v> {
         (is_fit && is_part).then(|| Read { whole, index, type_text: type_text.to_string(), number, statement })
     }
 
-    /// Lines before the statement that select the component, and what is taken out of it.
+    /// Inserts lines before the statement that select the component, and replaces the read by the extracted part.
     fn edit(&self, read: &Read<'v>, given: &mut Vec<String>) -> Option<Vec<Edit>> {
         let tree = self.tree;
         let mut name = |wanted: &str| {
@@ -258,7 +256,7 @@ impl<'v> Vector<'v> {
 }
 
 impl Read<'_> {
-    /// The part of a word of which there are so many in it.
+    /// Extracts the part at `index` from a word of `parts` parts.
     fn taken_out(&self, word: &str, index: &str, parts: u64, is_whole: bool) -> Option<String> {
         let bits = 8 * self.number.bytes;
         let position = match (parts, is_whole) {
@@ -277,7 +275,7 @@ impl Read<'_> {
     }
 }
 
-/// A declaration of one name taken away, with its line.
+/// Removes a declaration of a single name, with its line.
 fn without_declaration(tree: &SyntaxTree, alias: &Declaration) -> Option<Edit> {
     let mut node = tree.root()?.named_descendant_for_byte_range(alias.range.0, alias.range.1)?;
     while node.kind() != Kind::Declaration {
@@ -287,7 +285,7 @@ fn without_declaration(tree: &SyntaxTree, alias: &Declaration) -> Option<Edit> {
     tree.replacement(tree.whole_line(node.byte_range()), "").filter(|_| is_alone)
 }
 
-/// What a cast's operand is in parentheses of.
+/// The node outside all parentheses and argument lists around a node.
 fn outer(mut node: Node<'_>) -> Node<'_> {
     while let Some(parent) =
         node.parent().filter(|_| matches!(node.kind(), Kind::ParenthesizedExpression | Kind::ArgumentList))
@@ -297,7 +295,7 @@ fn outer(mut node: Node<'_>) -> Node<'_> {
     node
 }
 
-/// Whether a statement calls a function that may do anything.
+/// Whether a statement calls a function with unknown side effects.
 fn has_effects(tree: &SyntaxTree, statement: Node<'_>) -> bool {
     let mut calls = statement.descendants().filter(|node| node.kind() == Kind::CallExpression);
     calls.any(|call| tree.cast(call).is_none() && !is_pure_call(tree, call))

@@ -1,8 +1,8 @@
-//! Numbers by their bytes and what the bytes mean.
+//! Numeric types by size and kind.
 
 use cuda_syntax::types;
 
-/// A number of a known size.
+/// A numeric type of known size.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Number {
     pub(super) kind: NumberKind,
@@ -19,7 +19,7 @@ pub(super) enum NumberKind {
 }
 
 impl Number {
-    /// A name of the type.
+    /// A spelling of the type.
     pub(super) fn text(self) -> Option<&'static str> {
         Some(match (self.kind, self.bytes) {
             (NumberKind::Float, 4) => "float",
@@ -33,12 +33,12 @@ impl Number {
     }
 }
 
-/// The number that a type holds, components of vectors too.
+/// The numeric type of a type's text; for a vector, of its components.
 pub(super) fn number(type_text: &str) -> Option<Number> {
     let words: Vec<&str> = type_text.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile")).collect();
     let name = words.join(" ");
     let name = name.trim_start_matches("std::");
-    // Components of vectors: `longlong` of `longlong2`.
+    // Component types of vectors: `longlong` of `longlong2`.
     let bytes = match name {
         "longlong" => 8,
         "ulonglong" => 8,

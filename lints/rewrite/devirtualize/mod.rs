@@ -1,4 +1,4 @@
-//! Functions that are called through a table, called by name.
+//! Devirtualization: calls through a function table become direct calls.
 
 mod table;
 
@@ -15,22 +15,22 @@ pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggesti
     offer(cx, table::of_object(object))
 }
 
-/// The same for the tables that a function lies in, by the place of its name.
+/// The suggestion for the tables that contain a function, given the span of its name.
 pub fn of_function(cx: &LintContext<'_>, name: &Span) -> Option<Suggestion> {
     offer(cx, table::with_function(cx.unit.compiled, name))
 }
 
-/// The same for the tables that are called in the function around a call.
+/// The suggestion for the tables called in the function around a call.
 pub fn near_call(cx: &LintContext<'_>, call: &Span) -> Option<Suggestion> {
     offer(cx, table::called_near(cx.unit.compiled, call))
 }
 
 fn offer(cx: &LintContext<'_>, tables: Vec<FunctionTable>) -> Option<Suggestion> {
-    // What other files make of the table is not known.
+    // Other files may use the table in unknown ways.
     if tables.is_empty() || cx.unit.is_relocatable() {
         return None;
     }
-    // The host may write to a table whose name it asks the driver for.
+    // The host may get the table's address by its name and write to it.
     let applicability = match tables.iter().all(|table| table.is_constant) {
         true => Applicability::MachineApplicable,
         false => Applicability::MaybeIncorrect,

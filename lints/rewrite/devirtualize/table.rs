@@ -1,5 +1,5 @@
-//! A table of functions, turned into a function with a `switch`: calls by name can be inlined, and what is handed to them
-//! by address need not be in memory.
+//! Turns a function table into a function with a `switch`. Direct calls can be inlined, and then their arguments need
+//! no address.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Function, Kind, Node};
@@ -14,14 +14,14 @@ use crate::rewrite::facts::purity::is_pure;
 use crate::rewrite::facts::sites::offset_of;
 use crate::rewrite::inline::heads;
 
-/// Longer tables are left alone.
+/// Limit on the number of functions in a table.
 const MOST_FUNCTIONS: usize = 16;
 
-/// A table of functions, and the edits that call them by name.
+/// A function table, and the edits that call its functions directly.
 pub struct FunctionTable {
     pub name: String,
     pub edits: Vec<Edit>,
-    /// Nothing can write to the table.
+    /// Whether nothing can write to the table.
     pub is_constant: bool,
 }
 
@@ -33,7 +33,7 @@ struct Declared<'t> {
     is_constant: bool,
 }
 
-/// The tables whose functions get the object's address.
+/// Tables whose functions get the object's address.
 pub fn of_object(object: &StackObject) -> Vec<FunctionTable> {
     let called = object.escapes().iter().filter(|escape| matches!(escape.kind, EscapeKind::IndirectCall));
     let places = called.flat_map(|escape| &escape.places);
@@ -46,7 +46,8 @@ pub fn of_object(object: &StackObject) -> Vec<FunctionTable> {
     found
 }
 
-/// The tables that a function lies in whose name stands at a span, by its file alone: none for kernel strings.
+/// Tables that contain the function whose name is at a span. Only the file is searched, so there are none for kernel
+/// strings.
 pub fn with_function(unit: CompiledUnit<'_>, name: &Span) -> Vec<FunctionTable> {
     let Some(tree) = file_tree(unit, name) else { return Vec::new() };
     let function = base_name(name.text());
@@ -54,7 +55,7 @@ pub fn with_function(unit: CompiledUnit<'_>, name: &Span) -> Vec<FunctionTable> 
     declared_tables(&tree).iter().filter(|table| has_it(table)).filter_map(|table| by_name(&tree, table)).collect()
 }
 
-/// The tables that are called in the function around a span.
+/// Tables called in the function around a span.
 pub fn called_near(unit: CompiledUnit<'_>, call: &Span) -> Vec<FunctionTable> {
     let Some(tree) = file_tree(unit, call) else { return Vec::new() };
     offset_of(&tree, call).map(|offset| called_at(&tree, offset)).unwrap_or_default()
@@ -73,7 +74,7 @@ fn called_at(tree: &SyntaxTree, offset: usize) -> Vec<FunctionTable> {
     declared_tables(tree).iter().filter(is_used).filter_map(|table| by_name(tree, table)).collect()
 }
 
-/// All tables of functions at file level.
+/// All function tables at namespace scope.
 fn declared_tables(tree: &SyntaxTree) -> Vec<Declared<'_>> {
     let declarations = outside_of_functions(tree).filter(|node| node.kind() == Kind::Declaration);
     declarations.filter_map(|node| declared_table(tree, node)).collect()
@@ -106,7 +107,7 @@ fn declared_table<'t>(tree: &SyntaxTree, statement: Node<'t>) -> Option<Declared
     (is_fit && declarators.next().is_none()).then_some(Declared { statement, name, functions, is_constant })
 }
 
-/// The edits; `None` where the table is used in any other way than for calls, or a function's head is not understood.
+/// The edits for a table; `None` if it is used other than for calls, or a function's head is not understood.
 fn by_name(tree: &SyntaxTree, table: &Declared<'_>) -> Option<FunctionTable> {
     let name = tree.slice(table.name).to_string();
     let called = fresh(tree.text(), &format!("call_{name}"), &[]);
@@ -128,11 +129,11 @@ fn by_name(tree: &SyntaxTree, table: &Declared<'_>) -> Option<FunctionTable> {
     Some(FunctionTable { name, edits, is_constant: table.is_constant })
 }
 
-/// The function that takes the place of the table.
+/// The function with the `switch` that replaces the table.
 fn dispatcher(tree: &SyntaxTree, table: &Declared<'_>, called: &str) -> Option<Edit> {
     let definitions: Vec<Node<'_>> =
         table.functions.iter().map(|function| definition(tree, tree.slice(*function))).collect::<Option<_>>()?;
-    // All have one type; some may leave parameters without a name.
+    // All functions have the same type; some may have unnamed parameters.
     let (result, parameters, names) = definitions.iter().find_map(|definition| head_of(tree, *definition))?;
     let which = fresh(&parameters, "which", &[]);
     let arguments = names.join(", ");
@@ -152,7 +153,7 @@ fn dispatcher(tree: &SyntaxTree, table: &Declared<'_>, called: &str) -> Option<E
     is_plain.then(|| tree.lines_instead(range, &lines.join(&ending), &ending)).flatten()
 }
 
-/// The only definition of a function of a name.
+/// The only definition of a function with a name.
 fn definition<'v>(tree: &'v SyntaxTree, name: &str) -> Option<Node<'v>> {
     let is_it = |function: &Function<'_>| {
         let declarator = function.declarator().filter(|it| it.kind() == Kind::FunctionDeclarator);
@@ -163,13 +164,13 @@ fn definition<'v>(tree: &'v SyntaxTree, name: &str) -> Option<Node<'v>> {
     found.next().filter(|_| found.next().is_none()).map(Function::node)
 }
 
-/// All nodes but those within functions.
+/// All nodes outside functions.
 fn outside_of_functions(tree: &SyntaxTree) -> impl Iterator<Item = Node<'_>> {
     let enters = |node: Node<'_>, _: Node<'_>| node.kind() != Kind::FunctionDefinition;
     tree.root().into_iter().flat_map(move |root| root.descendants_through(enters))
 }
 
-/// Result, parameters and their names; `None` where one has no name.
+/// Return type, parameters and parameter names; `None` if a parameter is unnamed.
 fn head_of(tree: &SyntaxTree, definition: Node<'_>) -> Option<(String, String, Vec<String>)> {
     let result = tree.slice(definition.field(Field::Type)?);
     let list = definition.field(Field::Declarator)?.field(Field::Parameters)?;
@@ -182,7 +183,7 @@ fn head_of(tree: &SyntaxTree, definition: Node<'_>) -> Option<(String, String, V
     (is_simple && is_complete).then(|| (result.to_string(), texts.join(", "), names))
 }
 
-/// `call_models(k, x)` for `models[k](x)`, or for the calls of a variable that holds `models[k]`.
+/// `call_models(k, x)` for `models[k](x)`, or for calls of a variable initialized with `models[k]`.
 fn call_by_name(tree: &SyntaxTree, name: Node<'_>, called: &str) -> Option<Vec<Edit>> {
     let element = name.parent().filter(|parent| parent.kind() == Kind::SubscriptExpression)?;
     let is_base = element.field(Field::Argument) == Some(name);
@@ -192,7 +193,7 @@ fn call_by_name(tree: &SyntaxTree, name: Node<'_>, called: &str) -> Option<Vec<E
     let index = tree.slice(index_node);
     let user = element.parent().filter(|_| is_base)?;
     match user.kind() {
-        // Only since C++17 the function is chosen before its arguments are evaluated, and those of one call in any order.
+        // Before C++17 the callee may be evaluated after its arguments, and arguments are evaluated in any order.
         Kind::CallExpression if is_in_any_order(tree, index_node, user) => {
             Some(vec![call(tree, user, element, called, index)?])
         }

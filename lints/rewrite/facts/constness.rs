@@ -1,8 +1,8 @@
-//! Whether a variable may be declared `const`: that the code compiles then is not enough, for an overload, a
-//! specialisation or a member function may be chosen by it.
+//! Whether a variable may be declared `const`. It is not enough that the code still compiles: `const` may select
+//! another overload, specialization or member function.
 //!
-//! Each use must read a value of a built-in type. What hands the variable itself on is followed only into a function that
-//! nothing else can be.
+//! Each use must read a value of a built-in type. If the variable itself is passed to a function, the callee must be
+//! unambiguous.
 
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name, resolve};
@@ -11,7 +11,8 @@ use cuda_syntax::{SyntaxTree, types};
 use crate::rewrite::facts::evaluation::is_in_lambda;
 use crate::rewrite::facts::purity::is_pure_call;
 
-/// Whether adding `const` to the variable declared at an offset changes no overload and no conversion in its uses.
+/// Whether adding `const` to the variable declared at an offset changes no overload resolution and no conversion in its
+/// uses.
 pub fn may_be_const(tree: &SyntaxTree, offset: usize) -> bool {
     let uses = || {
         let name = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
@@ -23,29 +24,29 @@ pub fn may_be_const(tree: &SyntaxTree, offset: usize) -> bool {
     uses().unwrap_or(false)
 }
 
-/// Whether a use reads a value, so that constness cannot matter.
+/// Whether a use reads a value, so that `const` makes no difference.
 pub fn reads_a_value(tree: &SyntaxTree, used: Node<'_>) -> bool {
-    // What a lambda captures, and with which type, its own text does not show.
+    // The text of a lambda does not show its captures and their types.
     if is_in_lambda(used) {
         return false;
     }
     let mut node = used;
-    // Once an element is reached by its number or a member by its name, a function gets that and not the variable.
+    // After a subscript or a member access, a function gets the element, not the variable.
     let mut is_part = false;
-    // Operators of a class are functions too.
+    // The operators of a class are functions too.
     let mut is_value = has_plain_type(tree, used);
     while let Some(parent) = node.parent() {
         let is_field = |field: Field| parent.field(field) == Some(node);
         match parent.kind() {
             Kind::ParenthesizedExpression | Kind::ConditionClause | Kind::CommaExpression => {}
-            // Of a class this is a function.
+            // For a class, the subscript is a function.
             Kind::SubscriptExpression if is_field(Field::Argument) => {
                 if !is_part && !is_array(tree, used) {
                     return false;
                 }
                 is_part = true;
             }
-            // An index is a value.
+            // An index is used as a value.
             Kind::SubscriptArgumentList | Kind::SubscriptExpression => return is_part,
             Kind::FieldExpression if is_field(Field::Argument) => {
                 let is_method = parent.parent().is_some_and(|call| {
@@ -64,14 +65,14 @@ pub fn reads_a_value(tree: &SyntaxTree, used: Node<'_>) -> bool {
             }
             Kind::PointerExpression => {
                 if tree.slice(parent).starts_with('*') {
-                    // What it points to is a part.
+                    // The pointee is a part.
                     is_part = true;
                 } else if !is_argument(parent) {
                     return false;
                 }
             }
             Kind::AssignmentExpression => return is_part && is_value,
-            // `Setup copy = s;` makes a variable of its own.
+            // `Setup copy = s;` makes a copy.
             Kind::InitDeclarator => return is_field(Field::Value) && is_declared_value(tree, parent, is_part),
             Kind::ReturnStatement | Kind::InitializerList => return is_part,
             Kind::ArgumentList => return is_passed_on(tree, node, parent, is_part, is_value),
@@ -89,7 +90,7 @@ pub fn reads_a_value(tree: &SyntaxTree, used: Node<'_>) -> bool {
     false
 }
 
-/// The type that a used variable is declared with, and its declarator.
+/// The declaration of a used variable.
 fn declared<'v>(tree: &'v SyntaxTree, used: Node<'v>) -> Option<Declaration> {
     let all = tree.declarations(enclosing_function(used)?);
     resolve(&all, tree.slice(used), used.start_byte()).cloned()
@@ -99,7 +100,7 @@ fn is_array(tree: &SyntaxTree, used: Node<'_>) -> bool {
     declared(tree, used).is_some_and(|own| own.kind == DeclarationKind::Array)
 }
 
-/// Whether the variable, or the elements of the array, are numbers or vectors of numbers.
+/// Whether the variable, or its array elements, have a scalar or vector type.
 fn has_plain_type(tree: &SyntaxTree, used: Node<'_>) -> bool {
     declared(tree, used).is_some_and(|own| {
         let element = own.type_text.split('[').next().unwrap_or("");
@@ -107,8 +108,8 @@ fn has_plain_type(tree: &SyntaxTree, used: Node<'_>) -> bool {
     })
 }
 
-/// Whether all members of a name that the text declares are numbers, pointers to them, or arrays of them; one that a header
-/// declares may be anything.
+/// Whether all members with a name that the text declares are numbers, pointers to numbers, or arrays of them. A member
+/// declared in a header may have any type.
 fn is_plain_member(tree: &SyntaxTree, used: Node<'_>, name: &str) -> bool {
     let declares = |member: &Node<'_>| {
         let mut names = member.fields(Field::Declarator);
@@ -117,7 +118,7 @@ fn is_plain_member(tree: &SyntaxTree, used: Node<'_>, name: &str) -> bool {
     let members = tree.nodes().filter(|node| node.kind() == Kind::FieldDeclaration).filter(declares);
     let type_text = |member: Node<'_>| member.field(Field::Type).map_or("", |it| tree.slice(it));
     let found: Vec<bool> = members.map(|member| types::size_of(type_text(member)).is_some()).collect();
-    // Components of the toolkit's vectors are declared in none of the user's texts.
+    // The toolkit declares the components of its vector types, not the user's text.
     let is_component = matches!(name, "x" | "y" | "z" | "w") && has_plain_type(tree, used);
     is_component || (!found.is_empty() && found.into_iter().all(|is_plain| is_plain))
 }
@@ -126,7 +127,7 @@ fn is_argument(node: Node<'_>) -> bool {
     node.parent().is_some_and(|parent| parent.kind() == Kind::ArgumentList)
 }
 
-/// `const float v = tab[k];`, not `auto& v = tab[k];`. A whole variable must be copied to one whose type is written.
+/// `const float v = tab[k];`, not `auto& v = tab[k];`. A whole variable must be copied to one with an explicit type.
 fn is_declared_value(tree: &SyntaxTree, declarator: Node<'_>, is_part: bool) -> bool {
     let is_plain = declarator.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier);
     let type_node = declarator.parent().and_then(|parent| parent.field(Field::Type));
@@ -137,7 +138,7 @@ fn is_declared_value(tree: &SyntaxTree, declarator: Node<'_>, is_part: bool) -> 
         })
 }
 
-/// Whether a function takes an argument as it did, and reads it alone.
+/// Whether a call resolves to the same function after the change, and that function only reads the argument.
 fn is_passed_on(tree: &SyntaxTree, argument: Node<'_>, list: Node<'_>, is_part: bool, is_value: bool) -> bool {
     let Some(call) = list.parent().filter(|call| call.kind() == Kind::CallExpression) else { return false };
     if is_part && is_value && is_pure_call(tree, call) {
@@ -150,8 +151,9 @@ fn is_passed_on(tree: &SyntaxTree, argument: Node<'_>, list: Node<'_>, is_part: 
         .is_some_and(|called| called.kind() == Kind::Identifier && is_only_reader(tree, tree.slice(called), position))
 }
 
-/// Whether a name stands for one function alone, no template, that takes a parameter by value or as something constant,
-/// and does not cast that away. What a header of the user's declares is not seen here.
+/// Whether a name refers to a single non-template function that takes the parameter by value or as `const`, and does
+/// not cast `const` away. Declarations in the user's headers are not visible here, so a file with such headers is
+/// refused.
 fn is_only_reader(tree: &SyntaxTree, name: &str, position: usize) -> bool {
     let has_headers = tree.text().lines().map(str::trim_start).any(|line| {
         let directive = line.strip_prefix('#').map_or("", str::trim_start);
@@ -177,7 +179,7 @@ fn is_only_reader(tree: &SyntaxTree, name: &str, position: usize) -> bool {
     !has_headers && !is_template && is_it && (is_value || (is_constant && keeps_constness(tree, body)))
 }
 
-/// Whether no cast and no assembly in a function can write to what it gets as constant.
+/// Whether no cast and no assembly in a function can write through a `const` parameter.
 fn keeps_constness(tree: &SyntaxTree, body: Node<'_>) -> bool {
     let takes_away = |node: Node<'_>| {
         let text = || tree.slice(node);
@@ -210,7 +212,7 @@ mod tests {
             ("", "const int v = tab[i]; out[tab[2]] = -tab[0] + max(tab[1], v);", true),
             ("__device__ int at(const int* t, int k) { return t[k]; }", "out[0] = at(tab, i);", true),
             ("__device__ int at(int v) { return v; }", "out[0] = at(tab[i]);", true),
-            // Another function, type or specialisation may be chosen.
+            // `const` may select another function, type or specialization.
             ("__device__ int at(const int* t); __device__ int at(int* t);", "out[0] = at(tab);", false),
             ("template <class T> __device__ int at(T* t) { return *t; }", "out[0] = at(tab);", false),
             ("__device__ int at(int* t) { return *t; }", "out[0] = at(tab);", false),
@@ -219,7 +221,7 @@ mod tests {
             ("", "auto p = tab; out[0] = f(p);", false),
             ("", "decltype(tab) other; out[0] = g(other);", false),
             ("", "out[0] = [&] { return tab[i]; }();", false),
-            // Written behind a cast.
+            // Written through a cast.
             ("__device__ int at(const int* t) { return ++*(int*)t; }", "out[0] = at(tab);", false),
             ("__device__ int at(const int* t) { return ++*const_cast<int*>(t); }", "out[0] = at(tab);", false),
         ] {

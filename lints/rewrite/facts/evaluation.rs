@@ -1,12 +1,12 @@
-//! When an expression is evaluated: the statement that does it, and on what condition.
+//! When an expression is evaluated: by which statement, and whether unconditionally.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
 
 use super::purity::takes_values;
 
-/// The statement that evaluates an expression, and whether it does so only on a condition (`?:`, `&&`). `None` where code cannot be inserted
-/// before that evaluation.
+/// The statement that evaluates an expression, and whether the evaluation is conditional (`?:`, `&&`). `None` if no
+/// code can be inserted before the evaluation.
 pub fn site(expression: Node<'_>) -> Option<(Node<'_>, bool)> {
     let mut node = expression;
     let mut is_conditional = false;
@@ -49,7 +49,7 @@ pub fn site(expression: Node<'_>) -> Option<(Node<'_>, bool)> {
     }
 }
 
-/// Whether a list of arguments is that of a call that takes values, so that nothing is written through one.
+/// Whether an argument list belongs to a call that takes its arguments by value, so the call cannot write them.
 pub fn is_value_argument(tree: &SyntaxTree, list: Node<'_>) -> bool {
     let Some(call) = list.parent() else { return false };
     match call.kind() {
@@ -60,7 +60,7 @@ pub fn is_value_argument(tree: &SyntaxTree, list: Node<'_>) -> bool {
     }
 }
 
-/// Whether a node lies in a lambda.
+/// Whether a node is in a lambda.
 pub fn is_in_lambda(node: Node<'_>) -> bool {
     let is_function = |node: &Node<'_>| matches!(node.kind(), Kind::LambdaExpression | Kind::FunctionDefinition);
     node.ancestors().skip(1).find(is_function).is_some_and(|around| around.kind() == Kind::LambdaExpression)

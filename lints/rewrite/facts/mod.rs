@@ -1,4 +1,4 @@
-//! What several families of rewrites ask of the source.
+//! Facts about the source that several rewrites need.
 
 pub mod constness;
 pub mod evaluation;

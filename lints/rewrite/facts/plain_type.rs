@@ -1,14 +1,14 @@
-//! Types whose variables are made without running any code, as far as the text shows it.
+//! Types with a trivial default constructor, as far as the text shows it.
 //!
-//! Variables of shared memory are not constructed: nvcc only warns where a constructor would have something to do.
+//! Variables in shared memory are not constructed: nvcc only warns if a constructor would have an effect.
 
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::{SyntaxTree, types};
 
-/// Types in types, and names for names, are followed this far.
+/// Limit on nested types and on type aliases.
 const MAX_STEPS: usize = 6;
 
-/// Whether a type is trivially default-constructible. `argument` gives what the parameter of a template stands for.
+/// Whether a type is trivially default-constructible. `argument` returns the argument of a template parameter.
 pub fn is_plain(tree: &SyntaxTree, type_text: &str, argument: &dyn Fn(&str) -> Option<String>) -> bool {
     is_plain_within(tree, type_text, argument, MAX_STEPS)
 }
@@ -52,7 +52,7 @@ fn is_plain_within(
     }
 }
 
-/// What the text defines as a type of a name, templates aside.
+/// Definitions of a type name in the text, without templates.
 fn definitions<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<Node<'v>> {
     let defines = |node: &Node<'_>| {
         let named = match node.kind() {
@@ -69,7 +69,7 @@ fn definitions<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<Node<'v>> {
     tree.nodes().filter(defines).collect()
 }
 
-/// Whether the members are plain themselves, none has a value to start with, and no function is a constructor.
+/// Whether all members are trivially constructible, none has a default initializer, and there is no constructor.
 fn has_plain_members(tree: &SyntaxTree, name: &str, body: Node<'_>, is_plain: &dyn Fn(&str) -> bool) -> bool {
     body.named_children().all(|member| match member.kind() {
         Kind::Comment | Kind::AccessSpecifier => true,

@@ -1,11 +1,11 @@
-//! Expressions that may be evaluated earlier, or once in place of twice.
+//! Expressions that may be evaluated earlier, or once instead of twice.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::tree::last_name;
 use lmem_unit::Expansion;
 
-/// Functions of the toolkit that take values, give one, and do nothing else; those for `float` end with an `f`.
+/// Toolkit functions of values without side effects; their `float` variants end in `f`.
 const PURE: [&str; 52] = [
     "abs",
     "acos",
@@ -61,7 +61,7 @@ const PURE: [&str; 52] = [
     "trunc",
 ];
 
-/// Beginnings of the names of others.
+/// Name prefixes of further such functions.
 const PURE_PREFIXES: [&str; 24] = [
     "make_",
     "__popc",
@@ -89,14 +89,14 @@ const PURE_PREFIXES: [&str; 24] = [
     "__ldg",
 ];
 
-/// Functions that take their last arguments as values, and write to what the first one points to.
+/// Functions that write to the pointee of their first argument and take the others by value.
 const WRITING: [&str; 3] = ["atomic", "__shfl", "__st"];
 
 /// Whether an expression has no side effects.
 pub fn is_pure(tree: &SyntaxTree, node: Node<'_>) -> bool {
     let is_known = match node.kind() {
         Kind::CallExpression => is_pure_call(tree, node),
-        // The names of functions, and types.
+        // Names of functions and types.
         Kind::TemplateFunction
         | Kind::QualifiedIdentifier
         | Kind::PrimitiveType
@@ -117,7 +117,7 @@ pub fn is_pure(tree: &SyntaxTree, node: Node<'_>) -> bool {
     is_known && node.children().all(|child| is_pure(tree, child))
 }
 
-/// Whether an expression is arithmetic on names and numbers: it reads no memory, and is safe to evaluate anywhere.
+/// Whether an expression is arithmetic on names and numbers, which reads no memory and may be evaluated anywhere.
 pub fn is_arithmetic(tree: &SyntaxTree, node: Node<'_>) -> bool {
     match node.kind() {
         Kind::Identifier
@@ -127,7 +127,7 @@ pub fn is_arithmetic(tree: &SyntaxTree, node: Node<'_>) -> bool {
         | Kind::False
         | Kind::FieldIdentifier => true,
         Kind::BinaryExpression => {
-            // Of a division nothing is known but that it is not done where it may not be.
+            // Division by zero is undefined: a division with an unknown divisor must not leave its condition.
             let operator = node.operator().unwrap_or_default();
             let right = node.field(Field::Right);
             let is_division = matches!(operator, "/" | "%");
@@ -165,7 +165,7 @@ pub fn is_builtin(name: &str) -> bool {
     matches!(name, "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "warpSize")
 }
 
-/// Whether a function takes its arguments by value, so that it cannot write them.
+/// Whether a function takes its arguments by value, so it cannot write them.
 pub fn takes_values(tree: &SyntaxTree, called: Node<'_>) -> bool {
     let name = last_name(tree.slice(called));
     is_expression(tree, called)
@@ -174,12 +174,12 @@ pub fn takes_values(tree: &SyntaxTree, called: Node<'_>) -> bool {
         || is_defined_with_values(tree, name)
 }
 
-/// Whether the called function has no side effects; the arguments are not looked at.
+/// Whether the called function has no side effects; arguments are not checked.
 pub fn is_pure_call(tree: &SyntaxTree, call: Node<'_>) -> bool {
     call.field(Field::Function).is_some_and(|called| is_expression(tree, called) || is_pure_function(tree, called))
 }
 
-/// Whether a call is one of a macro that stands for a value of its arguments, and does nothing else.
+/// Whether a call is a function-like macro whose expansion is a value of its arguments without side effects.
 fn is_expression(tree: &SyntaxTree, called: Node<'_>) -> bool {
     let call = called.parent().map_or(called.byte_range(), |call| call.byte_range());
     tree.compiled().expansion(tree.text(), &call) == Some(Expansion::Expression)
@@ -193,19 +193,19 @@ fn is_pure_function(tree: &SyntaxTree, called: Node<'_>) -> bool {
     let name = last_name(text);
     let is_float = name.strip_suffix('f').is_some_and(|name| PURE.contains(&name));
     let is_free = matches!(called.kind(), Kind::Identifier | Kind::QualifiedIdentifier | Kind::TemplateFunction);
-    // What the user defines under such a name is the user's.
+    // A function that the user defines under such a name may have side effects.
     is_free
         && (PURE.contains(&name) || is_float || PURE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
         && parameters(tree, name).is_empty()
 }
 
-/// All functions of that name in the text, and there is one, take no references.
+/// Whether the text declares functions with the name, and none of them takes references.
 fn is_defined_with_values(tree: &SyntaxTree, name: &str) -> bool {
     let lists = parameters(tree, name);
     !lists.is_empty() && lists.iter().all(|list| !list.contains('&'))
 }
 
-/// The lists of parameters of the functions that a text declares under a name.
+/// Parameter lists of the functions that a text declares under a name.
 fn parameters<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<&'v str> {
     let declarators = tree.nodes().filter(|node| node.kind() == Kind::FunctionDeclarator);
     let is_it = |node: &Node<'_>| node.field(Field::Declarator).is_some_and(|it| last_name(tree.slice(it)) == name);
@@ -239,7 +239,7 @@ mod tests {
             ("(a = 3)", false),
             ("next(seed)", false),
             ("s.next()", false),
-            // The user's own.
+            // Defined by the user.
             ("sinf(x)", false),
         ] {
             assert_eq!(value(expression, is_pure), expected, "{expression}");

@@ -1,4 +1,4 @@
-//! Places of the source that an edit would change: declarations of variables and parameters, and heads of functions.
+//! Source positions for edits: declarations of variables and parameters, and function heads.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -10,18 +10,18 @@ use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
 use lmem_frame::StackObject;
 
-/// A declaration of one variable or parameter.
+/// The declaration of a variable or parameter.
 pub struct DeclarationSite {
     tree: Rc<SyntaxTree>,
     /// The whole declaration.
     range: Range<usize>,
-    /// Where the name starts.
+    /// Offset of the name.
     name: usize,
-    /// Words before the type: `static`, `const`.
+    /// Specifiers before the type: `static`, `const`.
     pub qualifiers: Vec<String>,
-    /// Declared in one statement with others.
+    /// Whether the statement also declares other variables.
     pub has_others: bool,
-    /// A statement of a block: no part of a loop's header.
+    /// Whether the declaration is a statement of a block, not a part of a loop header.
     pub is_statement: bool,
 }
 
@@ -55,14 +55,14 @@ impl DeclarationSite {
     }
 }
 
-/// Nodes below a node that are a word.
+/// Nodes below a node with that spelling.
 fn words<'v>(tree: &'v SyntaxTree, node: Node<'v>, word: &'v str) -> impl Iterator<Item = Range<usize>> + 'v {
     let is_word = move |node: &Node<'v>| tree.slice(*node) == word;
     let words = node.descendants().filter(move |node| is_word(node) && !node.children().any(|child| is_word(&child)));
     words.map(|node| node.byte_range())
 }
 
-/// The syntax trees of all accesses and escapes, each once.
+/// The syntax trees of all accesses and escapes, without duplicates.
 pub fn trees<'a>(object: &StackObject<'a>) -> Vec<&'a Rc<SyntaxTree>> {
     let of_accesses = object.accesses.iter().flat_map(|access| &access.places);
     let places = of_accesses.chain(object.escapes().iter().flat_map(|escape| &escape.places));
@@ -75,18 +75,18 @@ pub fn trees<'a>(object: &StackObject<'a>) -> Vec<&'a Rc<SyntaxTree>> {
     trees
 }
 
-/// The declaration whose name stands at a span.
+/// The declaration whose name is at a span.
 pub fn declaration_at(object: &StackObject, name: &Span) -> Option<DeclarationSite> {
     let (tree, offset) = located(object, name)?;
     declaration(tree, offset)
 }
 
-/// The text that a span lies in, and where.
+/// The tree and offset of a span.
 pub fn located<'a>(object: &StackObject<'a>, name: &Span) -> Option<(&'a Rc<SyntaxTree>, usize)> {
     trees(object).into_iter().find_map(|tree| Some((tree, offset_of(tree, name)?)))
 }
 
-/// The offset of a span in a text.
+/// The offset of a span in a tree's text.
 pub fn offset_of(tree: &SyntaxTree, span: &Span) -> Option<usize> {
     let name = span.text();
     let mut found = tree.text().match_indices(name).map(|(offset, _)| offset).filter(|_| !name.is_empty());
@@ -122,7 +122,7 @@ pub fn functions_named<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<Node<'v>> {
     nodes.filter(|node| is_it(*node)).collect()
 }
 
-/// Whether a definition or declaration is that of a function of a name.
+/// Whether a definition or declaration is of a function with that name.
 fn declares(tree: &SyntaxTree, node: Node<'_>, name: &str) -> bool {
     let mut declarator = node.field(Field::Declarator);
     let mut is_function = false;

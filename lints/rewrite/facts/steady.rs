@@ -1,28 +1,29 @@
-//! Values that stay: nothing in a loop's body, and nothing outside of the function, can change them.
+//! Loop-invariant values: neither the loop body nor code outside the function can change them.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node, Pointer};
 use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, enclosing_function, resolve, role};
 
-/// Whether a local variable is loop-invariant: the loop does not write it, and no pointer, reference or lambda reaches it.
+/// Whether a local variable is loop-invariant: the loop does not write it, and no pointer, reference or lambda can
+/// access it.
 pub fn is_steady(tree: &SyntaxTree, name: Node<'_>, body: Node<'_>) -> bool {
     let Some(function) = enclosing_function(name) else { return false };
     let text = tree.slice(name);
     let declarations = tree.declarations(function);
     let Some(declaration) = resolve(&declarations, text, name.start_byte()) else {
-        // A constant, or a variable that others may write.
+        // Only a constant is invariant; another function may write any other non-local variable.
         return tree.is_constant(text, name.start_byte());
     };
     let is_own = declaration.kind != DeclarationKind::Alias && declaration.volatility != Some(Volatility::Value);
     is_own && !may_write(tree, body, text) && !is_reachable(tree, function, text)
 }
 
-/// Whether a statement may write a variable, by passing it to a function too: that may take a reference.
+/// Whether a statement may write a variable. Passing it to a function counts: the parameter may be a reference.
 pub fn may_write(tree: &SyntaxTree, body: Node<'_>, name: &str) -> bool {
     tree.named(body, name).any(|node| role(access_path(node)).1)
 }
 
-/// Whether a name's address is taken, a reference bound to it, or a lambda mentions it.
+/// Whether a variable's address is taken, a reference is bound to it, or a lambda mentions it.
 pub fn is_reachable(tree: &SyntaxTree, function: Node<'_>, name: &str) -> bool {
     let is_in_lambda = |node: Node<'_>| {
         node.ancestors().take_while(|it| *it != function).any(|it| it.kind() == Kind::LambdaExpression)

@@ -1,6 +1,6 @@
-//! Texts that are no syntax tree: arguments of attributes and of templates.
+//! Helper functions for texts without a syntax tree: arguments of attributes and templates.
 
-/// Splits at commas outside of parentheses and brackets.
+/// Splits at commas outside parentheses and brackets.
 pub fn split_at_commas(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut depth, mut start) = (0_i32, 0);

@@ -1,9 +1,9 @@
-//! Loops that visit all elements of an array from some element on, `sum += ring[(head + j) % 16]`, turned into loops that
-//! visit them in their own order: the index is a constant then, once the loop is unrolled.
+//! Rewrites loops over all elements of a ring, `sum += ring[(head + j) % 16]`, to visit the elements in storage order.
+//! After unrolling, the index is constant.
 //!
-//! Loops that use their counter for anything else are left alone: it would have to be calculated from the element's number,
-//! and what it indexes would be loaded in every round. On an H200 such loops took 0.7 to 2.8 times as long (14 kernels);
-//! the others became 1.3 to 2.5 times as fast.
+//! A loop that uses its counter for anything else is left unchanged. The counter would have to be computed from the
+//! element's index, and what it indexes would be loaded in every iteration. On an H200 such loops took 0.7 to 2.8 times
+//! as long (14 kernels); the others became 1.3 to 2.5 times as fast.
 
 mod order;
 mod turn;
@@ -37,7 +37,7 @@ pub fn suggestions(object: &StackObject) -> Vec<Suggestion> {
 fn suggestion(object: &StackObject, ordered: &Ordered, form: Form) -> Option<Suggestion> {
     let selection = selection(object, form, &ordered.loops)?;
     let selects = !selection.rewrite.edits.is_empty();
-    // Each of the loops saves an access to every element, so that a select of one costs no more than it.
+    // Each reordered loop saves an access to every element, so selecting one element does not cost more than a loop.
     let is_worth = !selects || selection.elements.is_some_and(|elements| elements <= MOST_ELEMENTS);
     if !is_worth || (form == Form::Select && !selection.has_writes) {
         return None;
@@ -56,14 +56,14 @@ fn is_floating(type_text: &str) -> bool {
     ["float", "double", "half", "__half", "__nv_bfloat16", "nv_bfloat16"].iter().any(|name| type_text.starts_with(name))
 }
 
-/// All such loops over an array, in the order of the elements.
+/// All ring loops over an array, rewritten in storage order.
 struct Ordered {
     rewrite: Rewrite,
-    /// Bytes of the loops, in which nothing else is to be edited.
+    /// Ranges of the loops, which other rewrites must not edit.
     loops: Vec<Range<usize>>,
 }
 
-/// Loops in the order of the elements in place of those that start somewhere else; `None` where there are none.
+/// Rewrites loops that start at another element; `None` if there are none.
 fn ordered(object: &StackObject) -> Option<Ordered> {
     let (mut edits, mut loops, mut rounds, mut is_within_kernel) = (Vec::new(), Vec::new(), None, true);
     for holder in &holders(object)? {
@@ -87,14 +87,14 @@ fn ordered(object: &StackObject) -> Option<Ordered> {
     (!rewrite.edits.is_empty()).then_some(Ordered { rewrite, loops })
 }
 
-/// A loop over all elements from some element on.
+/// A loop over all elements that starts at any of them.
 struct Walk<'h> {
     tree: &'h Rc<SyntaxTree>,
     around: ForLoop,
     indices: Vec<TurnedIndex<'h>>,
 }
 
-/// Where the element's number is calculated, and the variable that holds it, if there is one.
+/// The expression that computes the index, and the variable initialized with it, if any.
 struct TurnedIndex<'h> {
     node: Node<'h>,
     turn: Turn,
@@ -131,7 +131,7 @@ impl<'h> Walk<'h> {
         None
     }
 
-    /// `None` where another order of the rounds may mean something else.
+    /// The edits; `None` if the iterations may not be reordered.
     fn edits(&self) -> Option<Vec<Edit>> {
         let Self { tree, around, indices } = self;
         let node = around.node()?;
@@ -158,7 +158,7 @@ impl<'h> Walk<'h> {
     }
 }
 
-/// What a variable of the loop's body is made as, and stays.
+/// The initializer of a variable of the loop body that is never written.
 fn value_of<'h>(tree: &'h SyntaxTree, around: &ForLoop, name: Node<'_>, all: &[Declaration]) -> Option<Node<'h>> {
     let found = resolve(all, tree.slice(name), name.start_byte())?;
     let body = around.node()?.field(Field::Body)?;
@@ -171,7 +171,7 @@ fn value_of<'h>(tree: &'h SyntaxTree, around: &ForLoop, name: Node<'_>, all: &[D
     tree.root()?.named_descendant_for_byte_range(start, end)
 }
 
-/// Whether a loop counts from nothing to an extent, one by one, with a counter of its own.
+/// Whether a loop counts from 0 to an extent in steps of 1, with an induction variable of its own.
 fn visits_all(tree: &SyntaxTree, around: &ForLoop, extent: &str) -> bool {
     let visits = || {
         let node = around.node()?;

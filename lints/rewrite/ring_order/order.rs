@@ -1,7 +1,7 @@
-//! Whether the rounds of a loop may run in another order.
+//! Whether the iterations of a loop may be reordered.
 //!
-//! They may where each round writes elements of its own, variables of its own, or adds to what no other part of the loop
-//! reads. Sums of floating-point numbers then differ in their last digits; anything else that would differ is refused.
+//! They may if each iteration writes only elements of its own, variables of its own, or reductions that no other part
+//! of the loop reads. Floating-point sums then differ in their last digits; any other difference is refused.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,21 @@ use cuda_syntax::tree::{access_path, last_name};
 use super::turn::is_apart;
 use crate::rewrite::facts::purity::is_pure;
 
-/// Functions of which it is the same in which order they take many values.
+/// Commutative and associative functions.
 const COMMUTATIVE: [&str; 6] = ["max", "min", "fmax", "fmin", "fmaxf", "fminf"];
 /// Functions that add their last argument.
 const ADDING: [&str; 5] = ["fma", "fmaf", "__fmaf_rn", "__fma_rn", "__hfma"];
 
-/// Reads the body of a loop.
+/// State of the check of a loop body.
 pub(super) struct Rounds<'v> {
     tree: &'v SyntaxTree,
-    /// The counter, and names that stand for the turned index.
+    /// The induction variable, and variables with the rotated index.
     counters: Vec<String>,
-    /// Variables of the body.
+    /// Variables declared in the body.
     own: Vec<String>,
-    /// Variables that outlive a round and are added to, with how often their names stand where that is done.
+    /// Reductions: variables from outside the body that are only updated, with the number of their mentions in updates.
     sums: BTreeMap<String, usize>,
-    /// Arrays and pointers of which elements are written, with the element.
+    /// Arrays and pointers with written elements, each with the element.
     written: Vec<(String, String)>,
 }
 
@@ -35,12 +35,12 @@ impl<'v> Rounds<'v> {
         Self { tree, counters, own: Vec::new(), sums: BTreeMap::new(), written: Vec::new() }
     }
 
-    /// Whether all rounds of a body leave the same behind, whatever their order.
+    /// Whether the iterations of a body give the same result in any order.
     pub(super) fn may_be_reordered(mut self, body: Node<'_>) -> bool {
         self.statement(body).is_some() && self.has_no_other_uses(body)
     }
 
-    /// What a statement does; `None` where that may depend on the rounds before.
+    /// Checks a statement; `None` if it may depend on earlier iterations.
     fn statement(&mut self, node: Node<'_>) -> Option<()> {
         let tree = self.tree;
         let pure = |node: Node<'_>| is_pure(tree, node).then_some(());
@@ -74,7 +74,7 @@ impl<'v> Rounds<'v> {
         for declarator in node.fields(Field::Declarator) {
             let (mut name, mut is_value) = (declarator, true);
             while let Some(inner) = name.field(Field::Declarator) {
-                // A pointer could lead anywhere.
+                // A pointer may refer to any memory.
                 is_value &= matches!(name.kind(), Kind::InitDeclarator | Kind::ArrayDeclarator);
                 name = inner;
             }
@@ -104,7 +104,7 @@ impl<'v> Rounds<'v> {
         }
     }
 
-    /// `x += value`, `x = max(x, value)`, `a[j] = value`; without a value `++x`.
+    /// Checks `x += value`, `x = max(x, value)`, `a[j] = value`; without a value `++x`.
     fn write(&mut self, target: Node<'_>, value: Option<(&str, Node<'_>)>) -> Option<()> {
         let tree = self.tree;
         let base = leftmost(target).filter(|base| base.kind() == Kind::Identifier)?;
@@ -130,7 +130,7 @@ impl<'v> Rounds<'v> {
         Some(())
     }
 
-    /// Whether nothing but their own statements reads what the rounds change.
+    /// Whether only the updates themselves read the variables that iterations change.
     fn has_no_other_uses(&self, body: Node<'_>) -> bool {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for node in body.descendants() {
@@ -147,7 +147,7 @@ impl<'v> Rounds<'v> {
     }
 }
 
-/// Whether an expression is the largest, smallest, sum or product of a variable and something else.
+/// Whether an expression is the maximum, minimum, sum or product of a variable and something else.
 fn adds_to(tree: &SyntaxTree, right: Node<'_>, target: &str) -> bool {
     let is_target = |node: Node<'_>| tree.slice(node) == target;
     let (left_side, right_side) = (right.field(Field::Left), right.field(Field::Right));

@@ -1,26 +1,26 @@
-//! `(j + head) % 16` and its like: a counter that is turned by a value.
+//! Rotated indices such as `(j + head) % 16`: an induction variable plus an offset, modulo the extent.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::identifiers::identifiers;
 
-/// An index that takes every value below the extent once while a counter does.
+/// An index that takes every value below the extent once in a pass of the induction variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Turn {
-    /// The counter grows with the index.
+    /// Whether the index grows with the induction variable.
     is_forward: bool,
-    /// What is added to the counter, or what it is taken from.
+    /// The offset, or the value that the induction variable is subtracted from.
     by: String,
 }
 
-/// A part of a sum, and whether it is added.
+/// A term of a sum, and whether it is added.
 struct Term<'t> {
     node: Node<'t>,
     is_added: bool,
 }
 
 impl Turn {
-    /// Reads an index; `None` for any other one, and where something beside the counter does not pass a test.
+    /// Parses an index; `None` if it is not rotated, or another term does not pass `is_fit`.
     pub(super) fn of(
         tree: &SyntaxTree,
         index: Node<'_>,
@@ -52,7 +52,7 @@ impl Turn {
     }
 }
 
-/// What a sum is made of.
+/// The terms of a sum.
 fn terms(sum: Node<'_>) -> Vec<Term<'_>> {
     let operator = sum.operator().unwrap_or_default();
     let sides = sum.field(Field::Left).zip(sum.field(Field::Right));
@@ -68,7 +68,7 @@ fn terms(sum: Node<'_>) -> Vec<Term<'_>> {
     }
 }
 
-/// A sum, with what is added first.
+/// The text of a sum, added terms first.
 fn text(tree: &SyntaxTree, terms: &[&Term<'_>]) -> String {
     let (added, taken): (Vec<&Term<'_>>, Vec<&Term<'_>>) = terms.iter().partition(|term| term.is_added);
     let mut text = added.iter().map(|term| tree.slice(term.node)).collect::<Vec<_>>().join(" + ");
@@ -82,7 +82,7 @@ fn is_same(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }
 
-/// Whether an element is another one in each round: its index is the counter, with something added or as a multiple.
+/// Whether each iteration has another element: the index is an affine function of one induction variable.
 pub(super) fn is_apart(tree: &SyntaxTree, index: Node<'_>, names: &[String]) -> bool {
     let mut found = 0;
     for node in index.descendants() {

@@ -1,4 +1,4 @@
-//! What a statement changes, and whether an index may be evaluated before it.
+//! Side effects of a statement, and whether an index may be evaluated before it.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
@@ -8,23 +8,23 @@ use super::Writer;
 use crate::rewrite::facts::purity::{is_arithmetic, is_builtin, is_pure, is_pure_call, takes_values};
 use crate::rewrite::select::holder::IndexedUse;
 
-/// What a statement changes beside the element that it assigns to.
+/// Side effects of a statement, except the assignment to its element.
 #[derive(Default)]
 pub(super) struct Effects {
-    /// Names that are written, or handed to functions that may write them.
+    /// Variables that are written, or passed to functions that may write them.
     written: Vec<String>,
-    /// Functions are called of which nothing is known, or memory is written by them.
+    /// Whether a function with unknown side effects is called, or a callee may write memory.
     has_unknown: bool,
 }
 
 impl Effects {
-    /// `assignment` is what the statement does last.
+    /// Collects the side effects; `assignment` is the last effect of the statement and does not count.
     pub(super) fn of(tree: &SyntaxTree, statement: Node<'_>, assignment: Option<Node<'_>>) -> Self {
         let mut effects = Self::default();
         let condition = statement.field(Field::Condition);
         let top =
             assignment.or_else(|| statement.named_child(0).filter(|node| node.kind() == Kind::AssignmentExpression));
-        // What a lambda does happens when it is called.
+        // The body of a lambda runs only when it is called.
         let evaluated = |node: Node<'_>, _: Node<'_>| node.kind() != Kind::LambdaExpression;
         for node in condition.unwrap_or(statement).descendants_through(evaluated) {
             let is_top = top == Some(node);
@@ -72,8 +72,8 @@ impl Writer<'_> {
         }) && !effects.written.contains(&self.holder.declaration.name)
     }
 
-    /// Whether the index of the only use in a statement counts a variable of the function's own, `stack[--top]`, which the
-    /// statement does not mention again: it may be evaluated first.
+    /// Whether the only index in a statement increments or decrements a local variable that the statement does not use
+    /// again: `stack[--top]`. Then it may be evaluated first.
     pub(super) fn is_taken_once(&self, found: &IndexedUse<'_>) -> bool {
         let [dimension] = found.dimensions.as_slice() else { return false };
         let counted = dimension.index.field(Field::Argument);
@@ -84,7 +84,7 @@ impl Writer<'_> {
         dimension.index.kind() == Kind::UpdateExpression && !found.is_conditional && self.is_own(name) && mentions == 1
     }
 
-    /// A variable that only this function can change.
+    /// Whether only this function can change a variable.
     pub(super) fn is_own(&self, name: Node<'_>) -> bool {
         let declarations = self.tree.declarations(self.function);
         match resolve(&declarations, self.tree.slice(name), name.start_byte()) {
@@ -98,7 +98,7 @@ impl Writer<'_> {
 mod tests {
     use super::*;
 
-    /// Names that the first statement of a kernel writes, and whether it does what is not known.
+    /// The variables that the first statement of a kernel writes, and whether it has unknown side effects.
     fn effects(statement: &str) -> (Vec<String>, bool) {
         let text = format!(
             "__device__ int next(int i);\n__global__ void k(float *out, int n, int m, float *q) {{ float a[8];\n{statement} }}\n"
@@ -129,7 +129,7 @@ mod tests {
     fn calls_and_assembly_may_do_anything() {
         assert!(effects("a[n] = next(m);").1);
         assert!(effects("asm volatile(\"mov.u32 %0, 1;\" : \"=r\"(n));").1);
-        // The body of a lambda runs when it is called.
+        // The body of a lambda runs only when it is called.
         assert!(!effects("auto f = [&] { return next(m); };").1);
     }
 

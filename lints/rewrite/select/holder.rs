@@ -1,4 +1,4 @@
-//! Uses of an array with an index that is computed: the parts of the expression, and the statement around it.
+//! Uses of an array with a computed index: the parts of the expression, and its statement.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -15,11 +15,11 @@ use crate::rewrite::facts::sites::offset_of;
 use crate::rewrite::facts::sites::trees;
 use crate::rewrite::unroll::for_loop::has_known_length;
 
-/// The array as one function names it: the variable itself, or a reference parameter bound to it.
+/// The name of the array in one function: the variable itself, or a reference parameter bound to it.
 pub struct Holder {
     pub tree: Rc<SyntaxTree>,
     pub declaration: Declaration,
-    /// Where the function starts.
+    /// Offset of the function.
     function: usize,
 }
 
@@ -28,22 +28,22 @@ pub struct Holder {
 pub struct IndexedUse<'t> {
     /// The whole expression.
     pub node: Node<'t>,
-    /// The indices that are computed, from left to right.
+    /// The computed indices, from left to right.
     pub dimensions: Vec<Dimension<'t>>,
-    /// The type of the expression, where the declaration says it.
+    /// The type of the expression, if the declaration shows it.
     pub type_text: Option<String>,
     pub role: Role<'t>,
     pub statement: Node<'t>,
-    /// Evaluated only where a condition in its statement holds.
+    /// Whether the expression is evaluated conditionally in its statement.
     pub is_conditional: bool,
 }
 
 #[derive(Clone)]
 pub struct Dimension<'t> {
     pub index: Node<'t>,
-    /// How many elements there are, as an expression.
+    /// The number of elements as an expression.
     pub extent: String,
-    /// The same as a number.
+    /// The number of elements, if known.
     pub count: Option<u64>,
 }
 
@@ -60,7 +60,8 @@ impl Holder {
         Rc::ptr_eq(&self.tree, &other.tree) && self.declaration.range == other.declaration.range
     }
 
-    /// The variable itself, or a reference to an array whose extent it names; a pointer does not tell where its array ends.
+    /// Whether the extent is known: for the variable itself, or a reference to an array with its extent. A pointer does
+    /// not show it.
     fn is_bounded(&self) -> bool {
         self.declaration.kind.has_parts()
             || (self.declaration.is_parameter && !self.extents().unwrap_or_default().is_empty())
@@ -102,8 +103,8 @@ impl Holder {
         node.field(Field::Type)
     }
 
-    /// Uses with a computed index in the statements that have such accesses, without those within some ranges; `None` where
-    /// one of them cannot be edited.
+    /// Uses with a computed index in statements with such accesses, except those in some ranges; `None` if one of them
+    /// cannot be edited.
     pub fn uses<'h>(&'h self, object: &StackObject, done: &[Range<usize>]) -> Option<Vec<IndexedUse<'h>>> {
         let is_done =
             |node: Node<'_>| done.iter().any(|range| range.start <= node.start_byte() && node.end_byte() <= range.end);
@@ -138,7 +139,8 @@ impl Holder {
         Some(paths)
     }
 
-    /// Whether an access is on the lines of a range; columns are those of whole statements, or of parts of them.
+    /// Whether an access is on the lines of a range. Columns are not compared, because they may refer to the statement
+    /// or to a part of it.
     fn lies_in(&self, object: &StackObject, access: &Access, range: &Range<usize>) -> bool {
         let lines = self.tree.line_of(range.start)..=self.tree.line_of(range.end.saturating_sub(1));
         let is_here = |place: &Place| {
@@ -180,13 +182,13 @@ impl Holder {
         })
     }
 
-    /// How many elements the subscript at a position of a path chooses from.
+    /// The number of elements that the subscript at a position of a path can select.
     fn extent(&self, path: &Path<'_>, position: usize, object: &StackObject) -> Option<String> {
         let extents = self.extents()?;
         let is_leading = path.steps[..position].iter().all(|step| matches!(step, Step::Index(_)));
         let declared = extents.get(position).copied().filter(|_| is_leading);
         if let Some(size) = declared.flatten().filter(|size| is_plain_extent(self.tree.slice(*size))) {
-            // Where it is used, its names may mean something else.
+            // At the use, the names in the extent may mean something else.
             return self.tree.spelled(size, path.node.start_byte());
         }
         if declared.is_some_and(|size| size.is_none()) && position == 0 {
@@ -201,13 +203,13 @@ impl Holder {
         if let Some(count) = self.member_extent(self.tree.slice(field.field(Field::Field)?)) {
             return Some(count);
         }
-        // The name of a member's extent need not be known here.
+        // `sizeof` avoids spelling the member's extent, whose names may be unknown here.
         let argument = self.tree.slice(subscript.field(Field::Argument)?);
         let is_simple = !argument.contains(['[', '(']);
         is_simple.then(|| format!("sizeof({argument}) / sizeof({argument}[0])"))
     }
 
-    /// `16` of `Array<float, 16>`, where that is how many elements the object has.
+    /// `16` for `Array<float, 16>`, if the object has that many elements.
     fn template_extent(&self, path: &Path<'_>, object: &StackObject) -> Option<String> {
         let text = self.tree.slice(self.type_node()?);
         let arguments = text.split_once('<')?.1.strip_suffix('>')?;
@@ -218,7 +220,7 @@ impl Holder {
         (is_fit && is_same && is_plain_extent(last)).then(|| last.to_string())
     }
 
-    /// The extent of the only member array of a name that the text declares.
+    /// The extent of a member array, if only one member in the text has that name.
     fn member_extent(&self, field: &str) -> Option<String> {
         let is_it = |name: Node<'_>| name.kind() == Kind::FieldIdentifier && self.tree.slice(name) == field;
         let arrays = self.tree.nodes().filter(|node| node.kind() == Kind::ArrayDeclarator);
@@ -228,7 +230,8 @@ impl Holder {
         Some(count.to_string())
     }
 
-    /// The type of an element: `None` inside where it has to be `auto`; `None` where the path ends before an element.
+    /// The element type: the inner option is `None` if it must be `auto`; the outer one if the path ends before an
+    /// element.
     fn type_of(&self, path: &Path<'_>) -> Option<Option<String>> {
         let extents = self.extents()?.len();
         let leading = path.steps.iter().take_while(|step| matches!(step, Step::Index(_))).count();
@@ -244,14 +247,14 @@ impl Holder {
     }
 }
 
-/// How many elements there are of the type that starts a list of template arguments.
+/// The number of elements in an object, with the element type as first template argument.
 fn elements_of_type(object: &StackObject, arguments: &str) -> Option<u64> {
     let bytes = types::size_of(arguments.split(',').next()?.trim())?;
     Some((object.bytes - object.padding.min(object.bytes)) / bytes)
 }
 
-/// The variable in its own function, and in functions that were inlined and know it by a reference, where its
-/// computed accesses are; `None` where one of these is elsewhere.
+/// The names of the variable at its computed accesses: in its own function, and in inlined functions with a reference
+/// to it. `None` if an access is anywhere else.
 pub fn holders(object: &StackObject) -> Option<Vec<Holder>> {
     let variable = object.variable.as_ref()?;
     let own = trees(object).into_iter().find_map(|tree| Holder::at(tree, offset_of(tree, &variable.span)?))?;
@@ -265,7 +268,7 @@ pub fn holders(object: &StackObject) -> Option<Vec<Holder>> {
         match Holder::at(tree, offset) {
             Some(found) if holders.iter().any(|known| known.is_same(&found)) => {}
             Some(found) if found.declaration.is_parameter && found.is_bounded() => holders.push(found),
-            // A statement of the function: its uses are found by their name.
+            // A statement of the variable's own function, whose uses are found by name.
             _ if holders[0].is_around(tree, offset) => {}
             _ => return None,
         }
@@ -286,12 +289,12 @@ fn is_plain_extent(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_part)
 }
 
-/// Whether an index is a constant as soon as the loops of its counters are unrolled.
+/// Whether an index becomes constant when the loops of its induction variables are unrolled.
 fn is_static(tree: &Rc<SyntaxTree>, index: Node<'_>) -> bool {
     let text = tree.slice(index);
     let is_sum = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '+' | '-' | '*' | '(' | ')'));
     let counters = tree.counters_around(index.start_byte());
-    // `i % 8` of a loop of unknown length walks the array more than once.
+    // With an unknown trip count, `i % 8` may pass over the array several times.
     let is_known = |name: &str| is_sum || has_known_length(tree, index.start_byte(), name);
     let is_fit = |name: &str| {
         let counter = counters.iter().find(|counter| counter.name == name);
@@ -313,7 +316,7 @@ mod tests {
     use super::super::tests::{kernel, with_object};
     use super::*;
 
-    /// Uses with a computed index, as `expression / index of extent`, by the function's own name of the array.
+    /// Uses with a computed index, as `expression / index of extent`, by the array's name in the function.
     fn uses(name: &str, body: &str) -> Option<Vec<String>> {
         with_object(name, &kernel(body), body, |object| {
             let holder = holders(object)?.remove(0);
@@ -345,7 +348,7 @@ mod tests {
         assert_eq!(uses("c", "    out[0] = c[2];"), some(&[]));
         assert_eq!(uses("c", "    for (int i = 0; i < 6; ++i) out[i] = c[5 - i];"), some(&[]));
         assert_eq!(uses("c", "    for (int i = 0; i < 6; ++i) out[i] = c[p[i]];"), some(&["c[p[i]] / p[i] of 6"]));
-        // A counter of a loop of unknown length walks the array more than once.
+        // With an unknown trip count, the index may pass over the array several times.
         let round = "    for (int i = 0; i < n; ++i) out[i] = c[i % 6];";
         assert_eq!(uses("c", round), some(&["c[i % 6] / i % 6 of 6"]));
     }

@@ -1,5 +1,5 @@
-//! An access with a computed index, turned into accesses of all elements, of which one is chosen: indices are constants
-//! then, and the array can live in registers.
+//! Replaces an access with a computed index by selects over all elements. All indices are then constant, and the array
+//! can be kept in registers.
 
 mod effects;
 pub mod holder;
@@ -28,7 +28,7 @@ use self::role::Role;
 use super::Rewrite;
 use super::unroll::Unrolled;
 
-/// How an element is written.
+/// How a selected element is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// `if (k == index) a[k] = value;`
@@ -40,22 +40,22 @@ pub enum Form {
 /// The selects for all accesses with a computed index.
 pub struct Selection {
     pub rewrite: Rewrite,
-    /// The most elements that one access chooses from, where the source tells.
+    /// The largest number of elements that one access selects from, if known.
     pub elements: Option<u64>,
-    /// How many elements all accesses together choose from: a select or a branch for each.
+    /// Total number of selects or branches: the sum of elements over all accesses.
     pub selects: u64,
-    /// There are accesses that write.
+    /// Whether some accesses are writes.
     pub has_writes: bool,
 }
 
-/// How elements are written, in the order in which that is tried.
+/// The forms, in the order in which they are tried.
 pub const FORMS: [Form; 2] = [Form::Branch, Form::Select];
 
-/// Replaces every access with a computed index by a select over all elements. Loops over the array are unrolled too: one index that is not
-/// constant keeps the whole array in local memory.
+/// Replaces every access with a computed index by a select over all elements. Loops over the array are unrolled too:
+/// one index that is not constant keeps the whole array in local memory.
 pub fn suggestion(object: &StackObject, form: Form) -> Option<Suggestion> {
     let selection = selection(object, form, &[])?;
-    // Without an access that writes, the forms are one.
+    // The two forms differ only in writes.
     if !worth::is_worth(object, &selection) || (form == Form::Select && !selection.has_writes) {
         return None;
     }
@@ -67,8 +67,7 @@ pub fn suggestion(object: &StackObject, form: Form) -> Option<Suggestion> {
     Some(selection.rewrite.and(unrolled.rewrite)?.suggestion(title))
 }
 
-/// Accesses without a computed index in place of all those with one, but for those in some ranges of the text; `None`
-/// where it is not certain that they do the same.
+/// Replaces all accesses with a computed index, except those in some ranges; `None` if equivalence is not certain.
 pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Option<Selection> {
     if !object.escapes().is_empty() || object.reinterpretation().is_some() {
         return None;
@@ -98,7 +97,7 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
     is_fit.then_some(Selection { rewrite, elements, selects, has_writes })
 }
 
-/// How many elements the uses in a statement choose from; one that is used twice is chosen once.
+/// Number of selects in a statement; equal uses share one select.
 fn selects_of(tree: &SyntaxTree, uses: &[IndexedUse<'_>]) -> u64 {
     let mut known: Vec<&str> = Vec::new();
     let chosen = uses.iter().filter(|found| {
@@ -114,7 +113,7 @@ fn selects_of(tree: &SyntaxTree, uses: &[IndexedUse<'_>]) -> u64 {
     chosen.map(count).fold(0, u64::saturating_add)
 }
 
-/// The uses of each statement, inner ones first.
+/// The uses grouped by statement, inner statements first.
 fn by_statement(uses: Vec<IndexedUse<'_>>) -> Vec<Vec<IndexedUse<'_>>> {
     let mut statements: BTreeMap<(usize, usize), Vec<IndexedUse<'_>>> = BTreeMap::new();
     for found in uses {
@@ -124,17 +123,17 @@ fn by_statement(uses: Vec<IndexedUse<'_>>) -> Vec<Vec<IndexedUse<'_>>> {
     statements.into_values().collect()
 }
 
-/// Writes the edits of one function.
+/// Builds the edits of one function.
 struct Writer<'h> {
     holder: &'h Holder,
     tree: &'h SyntaxTree,
     function: Node<'h>,
     form: Form,
-    /// Names that were given.
+    /// Names that are already used for new variables.
     given: Vec<String>,
 }
 
-/// Lines of new code, each with its depth.
+/// Lines of new code, each with its nesting depth.
 type Lines = Vec<(usize, String)>;
 
 impl<'h> Writer<'h> {
@@ -142,7 +141,7 @@ impl<'h> Writer<'h> {
         Some(Self { holder, tree: &holder.tree, function: holder.function()?, form, given: Vec::new() })
     }
 
-    /// The edits of a statement; `None` where an element cannot be read before it.
+    /// The edits of a statement; `None` if an element cannot be read before it.
     fn statement(&mut self, uses: &[IndexedUse<'h>]) -> Option<Vec<Edit>> {
         let statement = uses.first()?.statement;
         let written = uses.iter().find_map(|found| match found.role {
@@ -205,7 +204,7 @@ impl<'h> Writer<'h> {
     }
 }
 
-/// A comment would go, or stand at another place.
+/// Whether the edit would remove or move a comment.
 fn has_comment(statement: Node<'_>, uses: &[IndexedUse<'_>]) -> bool {
     let is_replaced = uses.iter().any(|found| matches!(found.role, Role::Write(_)));
     let has_comment = |node: Node<'_>| node.descendants().any(|node| node.kind() == Kind::Comment);
@@ -230,7 +229,7 @@ mod tests {
         template <int W> __global__ void k(float* in, int n, float* out, State state, int* p) {\n\
         \x20   float a[W], b[4][8];\n    int c[6];\n    float3 v[5];\n";
 
-    /// Asks something of one of the arrays of a kernel, with accesses of unknown elements in all statements.
+    /// Runs a query on one array of a kernel, with computed accesses in all statements.
     pub(super) fn with_object<R>(
         name: &str,
         text: &str,
@@ -270,12 +269,12 @@ mod tests {
         ask(&StackObject::new(&object, &facts, &trees))
     }
 
-    /// A kernel with these statements.
+    /// A kernel with the given statements.
     pub(super) fn kernel(body: &str) -> String {
         format!("{HEAD}{body}\n}}\n")
     }
 
-    /// The statements of a kernel after the edits for one of its arrays; `None` where there are none.
+    /// The statements of a kernel after the edits for one of its arrays; `None` if there are none.
     pub(super) fn edited(name: &str, form: Form, body: &str) -> Option<String> {
         let text = kernel(body);
         let selection = with_object(name, &text, body, |object| selection(object, form, &[]))?;
@@ -313,14 +312,14 @@ mod tests {
     #[test]
     fn what_may_mean_something_else_is_left_alone() {
         for body in [
-            // The index changes something, or may not be evaluated.
+            // The index has side effects, or may not be evaluated.
             "    c[n++] = n;",
             "    c[*p++] = 1;",
             "    if (p && c[--n] > 0) out[0] = 1;",
             "    c[next(n)] = 1;",
             "    if (p && c[p[0]] > 0) out[0] = 1;",
             "    if (n && c[8 / n] > 0) out[0] = 1;",
-            // The element may be written where it is not seen.
+            // The element may be written through an alias.
             "    swap(c[n], c[0]);",
             "    int& r = c[n];",
             "    out[0] = atomicAdd(&c[n], 1);",
@@ -329,10 +328,10 @@ mod tests {
             // The statement changes the index.
             "    out[n++] = c[n];",
             "    int i = n, x = c[i];",
-            // It is evaluated more than once.
+            // The element is evaluated more than once.
             "    while (c[n] > 0) --n;",
             "    for (int i = 0; i < c[n]; ++i) out[i] = 0;",
-            // There is no place for statements.
+            // No statement can be inserted there.
             "\n#define CHECK(c) if (!(c)) return\n    CHECK(c[n] > 0);",
             "    int x = 1; c[n] = x;",
             "    c[n] = 1; // first\n    /* why */ c[n] = 2;",

@@ -1,12 +1,12 @@
-//! A variable with the subscripts and members behind it: `state.key[index]`.
+//! A variable with its subscripts and members: `state.key[index]`.
 
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
 
-/// A variable with the subscripts and members behind it.
+/// A variable with its subscripts and members.
 pub(super) struct Path<'t> {
     pub node: Node<'t>,
     pub steps: Vec<Step<'t>>,
-    /// Nothing else stands behind it.
+    /// Whether the path is the whole expression, with nothing after it.
     pub is_whole: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'t> Path<'t> {
         }
     }
 
-    /// The indices of its subscripts.
+    /// The indices of the subscripts.
     pub fn indices(&self) -> impl Iterator<Item = Node<'t>> + '_ {
         self.steps.iter().filter_map(|step| match step {
             Step::Index(subscript) => Subscript::of(*subscript).and_then(Subscript::index),
@@ -55,7 +55,7 @@ mod tests {
 
     use super::*;
 
-    /// The whole path behind the last `a` of a statement, its indices, and whether nothing else stands behind it.
+    /// The path of the last `a` in a statement, its indices, and whether it is the whole expression.
     fn path(statement: &str) -> (String, Vec<String>, bool) {
         let text = format!("__global__ void k(S a, S *p, int n) {{ {statement} }}\n");
         let tree = SyntaxTree::example("a.cu", &text);
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn a_path_ends_where_a_pointer_is_followed() {
         assert_eq!(path("a.next->key[n] = 0;"), ("a.next".into(), vec![], true));
-        // As an index it is no part of the path.
+        // An index is not a part of the path.
         assert_eq!(path("p[a].key = 0;"), ("a".into(), vec![], true));
     }
 }

@@ -1,4 +1,4 @@
-//! Puts new lines before a statement or in its place, with braces where it stands alone.
+//! Inserts lines before a statement or replaces it, with braces if it is a loop or branch body.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Kind, Node};
@@ -6,7 +6,7 @@ use lmem_base::diagnostic::Edit;
 
 use super::{Lines, Writer};
 
-/// Indentation of a block in a block.
+/// Indentation of a nested block.
 const UNIT: &str = "    ";
 
 impl Writer<'_> {
@@ -21,8 +21,8 @@ impl Writer<'_> {
     }
 }
 
-/// Puts lines before a statement, or in place of it, with braces where it stands alone; `edits` are those of the statement
-/// itself. Each line comes with its depth.
+/// Inserts lines before a statement, or replaces it; adds braces if it is a body without a block. `edits` are those of
+/// the statement itself. Each line has its nesting depth.
 pub(crate) fn place(
     tree: &SyntaxTree,
     statement: Node<'_>,
@@ -45,7 +45,7 @@ pub(crate) fn place(
         edits.push(tree.lines_instead(target, &text, &base)?);
         return Some(edits);
     }
-    // A block of one line has the statement alone in it.
+    // A one-line block contains only the statement.
     let is_only = around.named_child_count() == 1 && around.start_position().row == around.end_position().row;
     let is_body =
         matches!(around.kind(), Kind::IfStatement | Kind::ElseClause | Kind::ForStatement | Kind::WhileStatement);
@@ -54,7 +54,7 @@ pub(crate) fn place(
         return None;
     }
     if around.kind() == Kind::CompoundStatement {
-        // Blanks between the braces and the statement go.
+        // Removes blanks between the braces and the statement.
         let inner = format!("{base}{UNIT}");
         let (open, close) = (around.start_byte() + 1, around.end_byte() - 1);
         let text = format!("{inner}{}", joined(&inner));

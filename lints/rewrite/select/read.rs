@@ -1,4 +1,4 @@
-//! Lines that read an element, in front of a statement.
+//! Lines that read an element before a statement.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::{Lines, Writer};
 use crate::rewrite::select::holder::IndexedUse;
 
 impl Writer<'_> {
-    /// Lines that read an element; gives the name that it has then.
+    /// Adds lines that read an element; returns the name of the variable with its value.
     pub(super) fn read(
         &mut self,
         found: &IndexedUse<'_>,
@@ -18,7 +18,7 @@ impl Writer<'_> {
         let indices = self.indices(found, &base, replaced, lines);
         let name = self.fresh(&format!("{base}_element"));
         let candidate = self.fresh("candidate");
-        // The next loop has a scope of its own.
+        // The name may be used again: each loop has its own scope.
         self.given.retain(|given| *given != candidate);
         let counters = self.counters(found, &indices)?;
         let zeros: Vec<String> = counters.iter().map(|_| "0".to_string()).collect();
@@ -28,7 +28,7 @@ impl Writer<'_> {
             format!("const {type_text} {candidate} = {};", self.element(found, &counters, replaced)),
             format!("{name} = {} ? {candidate} : {name};", condition(&counters, &indices)),
         ];
-        // The first element is read already.
+        // The first element is the initial value, so the loop starts after it.
         self.loops(found, &counters, usize::from(counters.len() == 1), &body, lines);
         Some(name)
     }
@@ -52,7 +52,7 @@ mod tests {
     }
     out[n] = a_element * 2;",
         );
-        // One read for two uses; an index that is arithmetic is not evaluated before.
+        // Two equal uses share one read; an arithmetic index is not evaluated in advance.
         check(
             "a",
             "    for (int k = 0; k < n; ++k) {\n        if (a[k & 3] < a[k & 3] * in[k]) out[k] = 1;\n    }",

@@ -1,4 +1,4 @@
-//! What a statement does with an element.
+//! The role of an element in its statement.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node, Pointer};
@@ -6,7 +6,7 @@ use cuda_syntax::tree::enclosing_function;
 
 use crate::rewrite::facts::evaluation::{is_in_lambda, is_value_argument};
 
-/// What a statement does with an element.
+/// The role of an element in its statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Role<'t> {
     Read,
@@ -16,7 +16,7 @@ pub enum Role<'t> {
     Step(Node<'t>),
 }
 
-/// What becomes of an element; `None` where it may be written in a way that the statement does not show.
+/// The role of an element; `None` if the element may be written in a way not visible in the statement.
 pub(super) fn role<'t>(tree: &SyntaxTree, expression: Node<'t>) -> Option<Role<'t>> {
     let mut node = expression;
     loop {
@@ -70,7 +70,7 @@ pub(super) fn role<'t>(tree: &SyntaxTree, expression: Node<'t>) -> Option<Role<'
 mod tests {
     use super::*;
 
-    /// What a statement does with its only `a[n]`.
+    /// The role of the only `a[n]` in a statement.
     fn of(statement: &str) -> &'static str {
         let text = format!(
             "struct S {{ float x; }};\n__device__ float sink(float &r);\n\

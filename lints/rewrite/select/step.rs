@@ -1,4 +1,4 @@
-//! `int slot = next[key]++;`: the element is read and counted before its statement.
+//! `int slot = next[key]++;`: the element is read and updated before its statement.
 
 use cuda_syntax::ast::Node;
 use lmem_base::diagnostic::Edit;
@@ -9,8 +9,8 @@ use super::{Form, Lines, Writer, has_comment};
 use crate::rewrite::select::holder::IndexedUse;
 
 impl<'h> Writer<'h> {
-    /// Lines before the statement that count the element and keep its value; `None` where the statement may see the array
-    /// in any other way.
+    /// Lines before the statement that update the element and keep its value; `None` if the statement may access the
+    /// array in any other way.
     pub(super) fn step(&mut self, found: &IndexedUse<'h>, node: Node<'h>) -> Option<Vec<Edit>> {
         let tree = self.tree;
         let effects = Effects::of(tree, found.statement, Some(node));
@@ -26,14 +26,14 @@ impl<'h> Writer<'h> {
         let base = self.base_name(found);
         let indices = self.indices(found, &base, &[], &mut lines);
         let (name, candidate) = (self.fresh(&format!("{base}_element")), self.fresh("candidate"));
-        // The next loop has a scope of its own.
+        // The name may be used again: each loop has its own scope.
         self.given.retain(|given| *given != candidate);
         let counters = self.counters(found, &indices)?;
         let zeros: Vec<String> = counters.iter().map(|_| "0".to_string()).collect();
         let (element, condition) = (self.element(found, &counters, &[]), condition(&counters, &indices));
         let operator = node.operator()?.get(..1)?;
         let changed = format!("static_cast<{type_text}>({candidate} {operator} 1)");
-        // `++a[k]` is what it was counted to.
+        // `++a[k]` has the updated value.
         let is_before = !node.child(0)?.is_named();
         let value = if is_before { &changed } else { &candidate };
         lines.push((0, format!("{type_text} {name} = {};", self.element(found, &zeros, &[]))));

@@ -1,4 +1,4 @@
-//! Pieces that reads and writes are put together from: names, indices, elements, loops.
+//! Parts of reads and writes: names, indices, elements, loops.
 
 use std::ops::Range;
 
@@ -9,11 +9,11 @@ use super::{Lines, Writer};
 use crate::rewrite::facts::purity::{is_arithmetic, is_name_path};
 use crate::rewrite::select::holder::IndexedUse;
 
-/// Names for the counters of the loops over all elements.
+/// Names for the counters of loops over all elements.
 const COUNTERS: [&str; 8] = ["k", "j", "i", "e", "m", "r", "element", "slot"];
 
 impl Writer<'_> {
-    /// The indices as expressions that can be compared, and are evaluated once.
+    /// The indices as expressions that are evaluated once and can be compared.
     pub(super) fn indices(
         &mut self,
         found: &IndexedUse<'_>,
@@ -57,7 +57,7 @@ impl Writer<'_> {
         lines.extend((0..last).rev().map(|depth| (depth, "}".to_string())));
     }
 
-    /// The expression with other indices.
+    /// The element expression with other indices.
     pub(super) fn element(
         &self,
         found: &IndexedUse<'_>,
@@ -67,12 +67,12 @@ impl Writer<'_> {
         let mut all = replaced.to_vec();
         let own = found.dimensions.iter().zip(indices);
         all.extend(own.map(|(dimension, index)| (dimension.index.byte_range(), index.clone())));
-        // The whole of the expression is not what is asked for.
+        // Skips a replacement of the whole expression: its parts are needed here.
         all.retain(|(range, _)| *range != found.node.byte_range());
         self.text(found.node.byte_range(), &all)
     }
 
-    /// Text of a range with parts of it replaced, the outermost ones.
+    /// The text of a range with replacements; only outermost replacements apply.
     pub(super) fn text(&self, range: Range<usize>, replaced: &[(Range<usize>, String)]) -> String {
         let mut inside: Vec<&(Range<usize>, String)> =
             replaced.iter().filter(|(part, _)| range.start <= part.start && part.end <= range.end).collect();
@@ -89,7 +89,7 @@ impl Writer<'_> {
         text
     }
 
-    /// Names of counters that mean nothing else in the statement.
+    /// Counter names that the statement does not use.
     pub(super) fn counters(&self, found: &IndexedUse<'_>, indices: &[String]) -> Option<Vec<String>> {
         let text = format!("{} {}", self.tree.slice(found.statement), indices.join(" "));
         let extents = found.dimensions.iter().map(|dimension| dimension.extent.as_str());
@@ -102,7 +102,7 @@ impl Writer<'_> {
         (counters.len() == found.dimensions.len()).then_some(counters)
     }
 
-    /// The last name before the index: `key` of `state.key[i]`.
+    /// The last name before the index: `key` for `state.key[i]`.
     pub(super) fn base_name(&self, found: &IndexedUse<'_>) -> String {
         let text = self.text(found.node.byte_range(), &[]);
         let before = text.split('[').next().unwrap_or("");
@@ -110,7 +110,7 @@ impl Writer<'_> {
         name.trim_matches('_').to_string()
     }
 
-    /// A name that the file does not have.
+    /// A name that does not occur in the file.
     pub(super) fn fresh(&mut self, wanted: &str) -> String {
         let name = fresh(self.tree.text(), wanted, &self.given);
         self.given.push(name.clone());

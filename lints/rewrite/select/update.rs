@@ -1,4 +1,4 @@
-//! `a[i] = max(a[i], value)`: writes whose value is made of the element itself.
+//! `a[i] = max(a[i], value)`: writes whose value depends on the element itself.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::rewrite::select::holder::IndexedUse;
 use crate::rewrite::select::role::Role;
 
 impl Writer<'_> {
-    /// `a[i] = max(a[i], value)`: the only element that is read is the one that is written.
+    /// Whether the only element that is read is the one that is written: `a[i] = max(a[i], value)`.
     pub(super) fn is_update(&self, target: &IndexedUse<'_>, assignment: Node<'_>, uses: &[IndexedUse<'_>]) -> bool {
         let right = assignment.field(Field::Right).filter(|right| is_pure(self.tree, *right));
         let is_plain = assignment.field(Field::Operator).is_some_and(|it| self.tree.slice(it) == "=");
@@ -25,7 +25,7 @@ impl Writer<'_> {
         is_plain && has_reads && is_only && right.is_some_and(|right| self.can_update(right, target))
     }
 
-    /// Whether all that an expression evaluates beside an element can be evaluated before.
+    /// Whether all operands except the element can be evaluated before the loop.
     fn can_update(&self, node: Node<'_>, target: &IndexedUse<'_>) -> bool {
         let is_free = !self.mentions(node, target);
         let below = || node.named_children();
@@ -44,7 +44,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Evaluates parts of an expression that read memory before the loop; they do not mention the element.
+    /// Hoists subexpressions that read memory, and do not use the element, out of the loop.
     pub(super) fn hoist(
         &mut self,
         node: Node<'_>,
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn what_decides_whether_a_part_is_evaluated_stays_where_it_is() {
-        // `p` may be null: `p[0]` must not be evaluated before.
+        // `p` may be null, so `p[0]` must not be evaluated in advance.
         for body in ["    c[n] = c[n] && p[0];", "    c[n] = c[n] ? p[0] : 1;"] {
             let text = edited("c", Form::Branch, body).unwrap_or_default();
             assert!(!text.contains("= p[0];"), "{body}: {text}");

@@ -1,22 +1,22 @@
-//! Whether selects take no longer than the local memory that they save.
+//! Whether selects cost no more than the local memory accesses that they replace.
 
 use lmem_base::diagnostic::Uniformity;
 use lmem_frame::{Address, StackObject};
 
 use super::Selection;
 
-/// A chain of selects beats local memory up to this many elements, when the index differs from thread to thread.
+/// Up to this many elements, a chain of selects is faster than local memory for a divergent index.
 pub const SELECT_ELEMENTS: u64 = 16;
-/// Up to here it is as fast.
+/// Up to this many elements, it is as fast.
 pub const MOST_ELEMENTS: u64 = 32;
-/// The same for an array that is only read with such an index: it stays in the cache. On an H200 a loop of reads from 16
-/// elements took 0.228 ms, and 0.542 ms with selects.
+/// Limit for an array that is only read with such an index, because it stays in the cache. On an H200 a loop of reads
+/// from 16 elements took 0.228 ms, and 0.542 ms with selects.
 const READ_ELEMENTS: u64 = 8;
-/// The same for an index that is the same in the whole warp.
+/// Limit for a uniform index.
 const UNIFORM_ELEMENTS: u64 = 4;
 
-/// Selects of all accesses together that are still worth it. On an H200 ten reads from 8 elements in a loop ran at 0.63 of the speed that
-/// they had with local memory, and three chains over a stack of 32 elements at 0.43.
+/// Limit on the selects of all accesses together. Measured on an H200, relative to the speed with local memory: ten
+/// reads from 8 elements in a loop ran at 0.63, three chains over a stack of 32 elements at 0.43.
 const MOST_SELECTS: u64 = 64;
 
 /// Whether the selects are not slower than the local accesses that they replace.
@@ -31,8 +31,8 @@ pub fn is_worth(object: &StackObject, selection: &Selection) -> bool {
     is_short && selection.elements.is_some_and(|elements| elements <= limit)
 }
 
-/// Whether loops over the elements go round more often than any element is chosen: all of their accesses are saved for one
-/// select.
+/// Whether loops over the elements are nested deeper than any select: then one select saves all accesses of these
+/// loops.
 fn is_walked_deeper(object: &StackObject) -> bool {
     let deepest = |is_wanted: &dyn Fn(&Address) -> bool| {
         let accesses = object.accesses.iter().filter(|access| is_wanted(&access.address));
@@ -42,7 +42,7 @@ fn is_walked_deeper(object: &StackObject) -> bool {
     deepest(&|address| matches!(address, Address::Induction(_))) > chosen
 }
 
-/// How many elements a chain of selects may have that is not slower than local memory.
+/// The number of elements up to which a chain of selects is not slower than local memory.
 fn limit(object: &StackObject) -> u64 {
     let sources = object.accesses.iter().filter_map(|access| match &access.address {
         Address::Computed(sources) => Some(sources.uniformity()),
@@ -61,7 +61,7 @@ mod tests {
     use super::super::tests::{kernel, with_object};
     use super::super::{Form, suggestion};
 
-    /// Whether selects are offered for an array in a kernel with these statements.
+    /// Whether selects are suggested for an array in a kernel with the given statements.
     fn is_offered(name: &str, body: &str) -> bool {
         let text = kernel(body);
         with_object(name, &text, body, |object| Some(suggestion(object, Form::Branch).is_some())).unwrap()
@@ -72,7 +72,7 @@ mod tests {
         let reads = |count: usize| (0..count).map(|at| format!("    out[{at}] = b[2][n + {at}];")).collect::<Vec<_>>();
         assert!(is_offered("b", &reads(8).join("\n")));
         assert!(!is_offered("b", &reads(9).join("\n")));
-        // An element that a statement uses twice is chosen once.
+        // Two equal uses in a statement share one select.
         let squares: Vec<String> = (0..8).map(|at| format!("    out[{at}] = b[2][n] * b[2][n] + {at};")).collect();
         assert!(is_offered("b", &squares.join("\n")));
     }

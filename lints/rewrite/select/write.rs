@@ -1,4 +1,4 @@
-//! Lines in place of a statement that writes an element.
+//! Lines that replace a statement writing an element.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::rewrite::select::holder::IndexedUse;
 use cuda_syntax::ast::{Field, Kind, Node};
 
 impl Writer<'_> {
-    /// Lines in place of an assignment, increment or decrement of an element.
+    /// Lines that replace an assignment, increment or decrement of an element.
     pub(super) fn write(
         &mut self,
         found: &IndexedUse<'_>,
@@ -42,7 +42,7 @@ impl Writer<'_> {
             (Form::Branch, None) if node.child(0)?.is_named() => format!("if ({condition}) {element}{operator};"),
             (Form::Branch, None) => format!("if ({condition}) {operator}{element};"),
             (Form::Select, value) => {
-                // Only with one type on both sides nothing is converted on the way.
+                // Only with equal types on both sides, the value needs no conversion.
                 let type_text = found.type_text.as_ref()?;
                 let cast = |sum: String| match type_text.as_str() {
                     "float" | "double" => sum,
@@ -63,7 +63,7 @@ impl Writer<'_> {
         Some(())
     }
 
-    /// What is written, evaluated once.
+    /// The written value, evaluated once.
     fn value(
         &mut self,
         found: &IndexedUse<'_>,
@@ -129,7 +129,7 @@ mod tests {
             last("a", "    a[n] *= 2;").as_deref(),
             Some("for (int k = 0; k < W; ++k) a[k] = k == n ? a[k] * a_value : a[k];")
         );
-        // The type of a member is not known.
+        // The type of a member is unknown.
         assert_eq!(last("v", "    v[n].x += 2;"), None);
     }
 }

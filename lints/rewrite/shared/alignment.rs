@@ -1,15 +1,15 @@
-//! Whether code counts on more than the alignment of a variable's type.
+//! Whether code relies on more than the alignment of a variable's type.
 
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::tree::enclosing_function;
 use cuda_syntax::{SyntaxTree, types};
 use lmem_frame::StackObject;
 
-/// Functions that make a pointer from another.
+/// Functions that cast pointers.
 const CASTS: [&str; 2] = ["reinterpret_cast", "static_cast"];
 
-/// Whether nothing counts on more than the alignment of the variable's type: no cast to a type that asks for more, and no
-/// assembly.
+/// Whether no code relies on more than the alignment of the variable's type: no cast to a type with a larger alignment,
+/// and no assembly.
 pub(super) fn may_lie_anywhere(object: &StackObject, tree: &SyntaxTree, name: Node<'_>, type_text: &str) -> bool {
     let Some(own) = enclosing_function(name) else { return false };
     let alignment = alignment(type_text);
@@ -23,20 +23,20 @@ pub(super) fn may_lie_anywhere(object: &StackObject, tree: &SyntaxTree, name: No
     places.into_iter().all(|place| {
         let place_tree = object.tree(place);
         let node = place_tree.node_at(place.offset);
-        // Where a member has a value to start with, there is none.
+        // A default member initializer is outside all functions.
         let Some(function) = node.and_then(enclosing_function) else { return true };
         let is_own = std::ptr::eq(&**place_tree, tree) && function == own;
         is_own || !has_demanding_cast(place_tree, function, alignment, &|_| true)
     })
 }
 
-/// What the toolkit's own types ask for.
+/// The alignment of a toolkit type.
 fn alignment(type_text: &str) -> Option<u64> {
     let (component, whole) = types::shape(type_text)?;
     Some(if whole.is_power_of_two() { whole } else { component })
 }
 
-/// Whether a cast that concerns the variable leads to a type that asks for more, or assembly may use it.
+/// Whether a cast of the variable has a target type with a larger alignment, or assembly may use the variable.
 fn has_demanding_cast(
     tree: &SyntaxTree,
     function: Node<'_>,
@@ -50,7 +50,7 @@ fn has_demanding_cast(
     function.descendants().filter(is_demanding).any(concerns)
 }
 
-/// What the pointer or reference that a cast makes leads to.
+/// The pointee or referenced type of a cast.
 fn cast_to<'v>(tree: &'v SyntaxTree, node: Node<'v>) -> Option<&'v str> {
     let text = match node.kind() {
         Kind::CastExpression => tree.slice(node.field(Field::Type)?),

@@ -1,8 +1,9 @@
-//! An array that each thread has for itself, turned into shared memory: `float window[32]` into
-//! `__shared__ float window_of_block[32][256]`, and `window[k]` into `window_of_block[k][threadIdx.x]`.
+//! Moves a private array to shared memory, one column per thread: `float window[32]` becomes
+//! `__shared__ float window_of_block[32][256]`, and `window[k]` becomes `window_of_block[k][threadIdx.x]`.
 //!
-//! Each thread keeps to a column of its own, so that nothing is to be synchronised. All uses must be elements: a pointer
-//! to the array would step over the columns of the others. The new name makes the compiler refuse what was overlooked.
+//! Each thread uses only its own column, so no synchronization is needed. All uses must be elements: a pointer to the
+//! array would step through the columns of other threads. The array is renamed, so that the compiler rejects a use that
+//! was missed.
 
 use std::ops::Range;
 
@@ -16,8 +17,8 @@ use super::declaration::{BlockThreads, Declared, PrivateVariable, declared};
 use crate::rewrite::facts::plain_type;
 
 impl PrivateVariable {
-    /// A column for each thread; `None` where the variable is no array, is used as a whole, or its elements are made by a
-    /// constructor. `argument` gives what the parameter of a template stands for.
+    /// The edits for one column per thread; `None` if the variable is not an array, is used as a whole, or its elements
+    /// need a constructor. `argument` returns the argument of a template parameter.
     pub fn columns(&self, threads: &BlockThreads<'_>, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Edit>> {
         let tree = &*self.tree;
         let declared = declared(tree, self.offset).filter(|declared| !declared.extents.is_empty())?;
@@ -41,7 +42,7 @@ impl PrivateVariable {
     }
 }
 
-/// The declaration as one of shared memory. Other variables of the statement stay behind.
+/// Turns the declaration into one of shared memory. Other variables of the statement keep theirs.
 fn declaration(
     tree: &SyntaxTree,
     declared: &Declared<'_>,
@@ -73,7 +74,7 @@ fn declaration(
     Some(vec![inserted, tree.replacement(removed, "")?])
 }
 
-/// The bytes of a declarator with its comma; `None` inside where it is alone.
+/// The range of a declarator with its comma; the inner option is `None` if it is the only one.
 #[allow(clippy::option_option, reason = "a declarator without a comma is not one that is not understood")]
 fn beside_others(tree: &SyntaxTree, declared: &Declared<'_>) -> Option<Option<Range<usize>>> {
     let whole = declared.whole;
@@ -87,13 +88,13 @@ fn beside_others(tree: &SyntaxTree, declared: &Declared<'_>) -> Option<Option<Ra
     }
 }
 
-/// A statement before another, on a line of its own where the other one has one.
+/// Inserts a statement before another one, on its own line if the other is on its own line.
 fn before_statement(tree: &SyntaxTree, statement: Node<'_>, text: &str) -> Option<Edit> {
     let offset = statement.start_byte();
     tree.line_before(offset, text).or_else(|| tree.insertion(offset, &format!("{text} ")))
 }
 
-/// How the elements are written that an initialiser makes zero; `None` where it does anything else.
+/// The value for elements that an initializer sets to zero; `None` if it does anything else.
 pub(super) fn zero(tree: &SyntaxTree, declared: &Declared<'_>, initializer: Node<'_>) -> Option<&'static str> {
     let type_text = tree.slice(declared.statement.field(Field::Type)?);
     let is_number = types::is_scalar(type_text) && !declared.is_of_pointers;
@@ -102,7 +103,8 @@ pub(super) fn zero(tree: &SyntaxTree, declared: &Declared<'_>, initializer: Node
     match listed.as_slice() {
         _ if !is_list => None,
         [] if is_number => Some("0"),
-        // The number may be the first member of a structure, and is one of a template's parameter.
+        // `{}` fits structures and template parameters; a single `0` may initialize the first member of a structure
+        // only.
         [] => Some("{}"),
         [value] if is_number && is_zero(value) => Some("0"),
         [value] if is_zero(value) && types::size_of(type_text).is_some() && !declared.is_of_pointers => Some("{}"),
@@ -116,7 +118,8 @@ fn is_zero(value: &str) -> bool {
     value == "false" || digits.parse::<f64>().is_ok_and(|number| number == 0.0 && !value.contains('-'))
 }
 
-/// The heads of loops over all elements, and an element's indices; `None` where a counter hides what an extent names.
+/// The loop headers over all elements, and the subscripts of an element; `None` if a counter would shadow a name in an
+/// extent.
 pub(super) fn loops_over(tree: &SyntaxTree, declared: &Declared<'_>, counters: &[&str]) -> Option<(String, String)> {
     let mut loops = String::new();
     for (counter, extent) in counters.iter().zip(&declared.extents) {
@@ -129,7 +132,7 @@ pub(super) fn loops_over(tree: &SyntaxTree, declared: &Declared<'_>, counters: &
     Some((loops, counters.iter().map(|counter| format!("[{counter}]")).collect()))
 }
 
-/// A loop over all elements behind the declaration.
+/// A loop over all elements, after the declaration.
 fn fill(
     tree: &SyntaxTree,
     declared: &Declared<'_>,
@@ -152,15 +155,15 @@ fn fill(
     before_statement(tree, next, &text)
 }
 
-/// An element that is named.
+/// A use of an element.
 struct Use {
-    /// Bytes of the array's name.
+    /// Byte range of the array's name.
     name: Range<usize>,
-    /// Behind the last index.
+    /// Offset after the last subscript.
     end: usize,
 }
 
-/// All uses of an array; `None` where one is no element.
+/// All uses of an array; `None` if one of them is not an element.
 fn uses(tree: &SyntaxTree, declared: &Declared<'_>) -> Option<Vec<Use>> {
     let (root, name) = (tree.root()?, tree.slice(declared.name));
     let scope = declared.statement.parent()?;
@@ -189,7 +192,7 @@ fn uses(tree: &SyntaxTree, declared: &Declared<'_>) -> Option<Vec<Use>> {
     Some(found)
 }
 
-/// The end of `a[i][j]`, where nothing takes its address.
+/// The end of `a[i][j]`, if its address is not taken.
 fn element_end(tree: &SyntaxTree, declared: &Declared<'_>, name: Node<'_>) -> Option<usize> {
     let mut element = name;
     for _ in &declared.extents {
@@ -203,7 +206,7 @@ fn element_end(tree: &SyntaxTree, declared: &Declared<'_>, name: Node<'_>) -> Op
     (is_fit && tree.slice(element).ends_with(']')).then(|| element.end_byte())
 }
 
-/// Whether functions within the scope that use the array use the one of the kernel, and no copy of it.
+/// Whether lambdas around a use capture the array by reference, not by copy.
 fn is_shared_with_lambdas(tree: &SyntaxTree, declared: &Declared<'_>, used: Node<'_>) -> bool {
     let scope = declared.statement.parent();
     let mut node = used.parent();
@@ -217,7 +220,7 @@ fn is_shared_with_lambdas(tree: &SyntaxTree, declared: &Declared<'_>, used: Node
     true
 }
 
-/// Whether the body of a macro has a word.
+/// Whether a macro body contains a word.
 fn is_in_a_macro(tree: &SyntaxTree, root: Node<'_>, word: &str) -> bool {
     let mut bodies = root.descendants().filter(|node| node.kind() == Kind::PreprocArg);
     bodies.any(|body| occurrences(tree.slice(body), word).next().is_some())

@@ -1,4 +1,4 @@
-//! A variable that each thread has for itself, by its declaration in a kernel or in a function that was inlined into one.
+//! The declaration of a private variable, in a kernel or in a function inlined into one.
 
 use std::rc::Rc;
 
@@ -13,26 +13,26 @@ use crate::rewrite::facts::sites::located;
 /// A thread-private variable of a kernel or of a `__device__` function.
 pub struct PrivateVariable {
     pub tree: Rc<SyntaxTree>,
-    /// Of its name where it is declared.
+    /// Offset of the name in the declaration.
     pub offset: usize,
-    /// A kernel declares it, so that no other kernel is touched.
+    /// Whether a kernel declares the variable, so that no other kernel is affected.
     pub is_of_kernel: bool,
 }
 
 /// The threads of a block, for the size of a shared array and a thread's index into it.
 pub struct BlockThreads<'a> {
-    /// Their number, as the kernel may spell it.
+    /// The number of threads, as an expression.
     pub count: &'a str,
-    /// The thread's own: `threadIdx.x`.
+    /// The thread's index: `threadIdx.x`.
     pub own: &'a str,
 }
 
 /// The parts of a variable's declaration.
 pub struct Declared<'t> {
     pub statement: Node<'t>,
-    /// With the initialiser.
+    /// The declarator with its initializer.
     pub whole: Node<'t>,
-    /// `*rows[4]`, without the initialiser.
+    /// The declarator without its initializer: `*rows[4]`.
     pub declarator: Node<'t>,
     /// `rows[4]`
     pub array: Node<'t>,
@@ -43,20 +43,20 @@ pub struct Declared<'t> {
 }
 
 impl Declared<'_> {
-    /// The extent of a one-dimensional array, where it is a constant expression.
+    /// The extent of a one-dimensional array, if it is a constant expression.
     pub fn elements(&self, tree: &SyntaxTree) -> Option<i64> {
         let [extent] = self.extents.as_slice() else { return None };
         tree.value_of(*extent)
     }
 }
 
-/// The declared extent of a one-dimensional array, where it is the same in all instances of a template.
+/// The declared extent of a one-dimensional array, if it is equal in all template instances.
 pub fn declared_elements(object: &StackObject) -> Option<u64> {
     let (tree, offset) = located(object, &object.variable.as_ref()?.span)?;
     u64::try_from(declared(tree, offset)?.elements(tree)?).ok()
 }
 
-/// The variable that an object of the frame stands for.
+/// The private variable of a frame object.
 pub fn private_variable(object: &StackObject) -> Option<PrivateVariable> {
     let variable = object.variable.as_ref()?;
     let (tree, offset) = located(object, &variable.span)?;
@@ -74,7 +74,7 @@ impl PrivateVariable {
         })
     }
 
-    /// Whether an expression of the kernel's head has the same meaning at the variable's declaration.
+    /// Whether an expression from the kernel's head has the same meaning at the variable's declaration.
     pub fn can_spell(&self, expression: &str) -> bool {
         let node = self.tree.node_at(self.offset);
         let Some(function) = node.and_then(enclosing_function) else { return false };
@@ -84,13 +84,13 @@ impl PrivateVariable {
         expression.chars().all(is_plain) && !identifiers(expression).any(is_own)
     }
 
-    /// Whether a name at file level, before the kernel, is the only one and constant.
+    /// Whether a namespace-scope name before the kernel is unique and constant.
     pub fn is_known_constant(&self, name: &str) -> bool {
         let text = self.tree.text().get(..self.offset).unwrap_or("");
         self.tree.is_constant(name, self.offset) && self.can_spell(name) && is_at_file_level(&self.tree, text, name)
     }
 
-    /// The parameters of the kernel's template.
+    /// The template parameters of the kernel.
     pub fn template_parameters(&self) -> Vec<String> {
         self.tree.function_at(self.offset).map(|function| function.template_parameters).unwrap_or_default()
     }
@@ -101,7 +101,7 @@ fn is_parameter(tree: &SyntaxTree, offset: usize) -> bool {
     name.and_then(|name| name.parent()).is_some_and(|parent| parent.kind() == Kind::ParameterDeclaration)
 }
 
-/// Whether a function runs on the device and nowhere else, and is no constant expression: it may have shared memory then.
+/// Whether a function is device-only and not a constant expression, so it may have shared memory.
 fn is_within_device_function(tree: &SyntaxTree, offset: usize) -> bool {
     let node = tree.node_at(offset);
     let Some(function) = node.and_then(enclosing_function) else { return false };
@@ -111,7 +111,7 @@ fn is_within_device_function(tree: &SyntaxTree, offset: usize) -> bool {
     is_whole && head.contains("__device__") && !head.contains("__host__") && !head.contains("constexpr")
 }
 
-/// The declaration of a variable as a statement of its own, by the offset of its name.
+/// The declaration of a variable, by the offset of its name, if it is a separate statement.
 pub fn declared(tree: &SyntaxTree, offset: usize) -> Option<Declared<'_>> {
     let name = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
     let (mut node, mut array, mut declarator, mut initializer) = (name, name, name, None);
@@ -125,7 +125,7 @@ pub fn declared(tree: &SyntaxTree, offset: usize) -> Option<Declared<'_>> {
             }
             Kind::PointerDeclarator if !extents.is_empty() => (is_of_pointers, declarator) = (true, parent),
             Kind::InitDeclarator => initializer = Some(parent.field(Field::Value)?),
-            // `State state(a, b);` looks like a function that takes an `a` and a `b`.
+            // `State state(a, b);` is parsed as a function declaration with parameters of types `a` and `b`.
             Kind::FunctionDeclarator if node == name => {
                 initializer = Some(parent.field(Field::Parameters).filter(|list| is_of_names(*list))?);
                 declarator = parent;
@@ -150,7 +150,7 @@ pub fn declared(tree: &SyntaxTree, offset: usize) -> Option<Declared<'_>> {
     is_fit.then_some(declared)
 }
 
-/// Whether a list of parameters may be one of arguments: names, and nothing else.
+/// Whether a parameter list could be an argument list: it has only names.
 fn is_of_names(list: Node<'_>) -> bool {
     list.named_children().all(|parameter| {
         let parts: Vec<Node<'_>> = parameter.children().collect();
@@ -159,7 +159,7 @@ fn is_of_names(list: Node<'_>) -> bool {
     })
 }
 
-/// Whether a name is defined in a text outside all functions.
+/// Whether a name is defined at namespace scope.
 fn is_at_file_level(tree: &SyntaxTree, text: &str, name: &str) -> bool {
     let Some(root) = tree.root() else { return false };
     occurrences(text, name).any(|at| {

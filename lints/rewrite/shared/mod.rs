@@ -1,5 +1,5 @@
-//! A private variable in shared memory, with a place for each thread of the largest block: an array as `[element][thread]`,
-//! a column each; what is used as a whole as a row each.
+//! Moves a private variable to shared memory, with a part for each thread of the largest block: an array as
+//! `[element][thread]`, one column per thread; a variable used as a whole as one row per thread.
 
 mod alignment;
 mod columns;
@@ -19,38 +19,39 @@ use super::Rewrite;
 use super::facts::text::split_at_commas;
 use crate::framework::LintContext;
 
-/// Threads of a block as a thread counts them, by the axes that they lie along.
+/// Linear thread index in a block, by number of block dimensions.
 const OWN_COLUMNS: [&str; 3] = [
     "threadIdx.x",
     "threadIdx.y * blockDim.x + threadIdx.x",
     "(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x",
 ];
 
-/// Bytes of a row that make its length odd, for the usual types.
+/// Padding per row that makes its length odd, in bytes, for the usual types.
 const ROW_GAP: u64 = 8;
 
-/// Threads of a block that are tried where nothing tells how many there are, the usual number first.
+/// Block sizes to try if the size is unknown, the usual one first.
 const USUAL_THREADS: [u32; 3] = [256, 128, 64];
 
-/// How large blocks are at most.
+/// The largest block of a kernel.
 struct Block {
     threads: u32,
-    /// As the source writes it.
+    /// The size in source syntax.
     text: String,
-    /// The kernel itself does not say it.
+    /// Whether the size comes from a launch or a guess, not from the kernel itself.
     is_launched: bool,
 }
 
-/// How the variables of all threads lie beside each other.
+/// The memory layout of the variables of all threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
-    /// Free of conflicts however threads index them, but there must be nothing but elements.
+    /// Free of bank conflicts for any index, but every use must be an element.
     Columns,
     Rows,
 }
 
-/// Moves the variable to shared memory: `float window[32]` becomes `__shared__ float window_of_block[32][256]`, where a block has room. Where
-/// neither launch bounds nor launches give the block size, the edit has a usual size as a placeholder.
+/// Moves the variable to shared memory if a block has room: `float window[32]` becomes
+/// `__shared__ float window_of_block[32][256]`. If neither launch bounds nor launches give the block size, the edit has
+/// a usual size as placeholder.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     let variable = own_variable(cx, object)?;
     let layouts = [Layout::Columns, Layout::Rows];
@@ -63,9 +64,9 @@ fn keep_laid_out(
     variable: &PrivateVariable,
     layout: Layout,
 ) -> Option<Suggestion> {
-    // A row is the whole of what `ring.slot` is a member of.
+    // A row holds the whole structure that `ring.slot` is a member of.
     let name = object.variable.as_ref()?.name.split('.').next()?;
-    // Other kernels may call a function that this one does.
+    // Other kernels, with other block sizes, may call the same function.
     let known = match variable.is_of_kernel {
         true => of_launch_bounds(cx, variable).or_else(|| of_launches(cx, variable)),
         false => None,
@@ -94,14 +95,14 @@ fn keep_laid_out(
     Some(rewrite.threads(block.is_launched.then_some(threads)).suggestion(title))
 }
 
-/// The variable, where it is part of the kernel's own frame, and no pointer to it is left behind.
+/// The variable, if it is in the kernel's own frame and no pointer to it is stored.
 fn own_variable(cx: &LintContext<'_>, object: &StackObject) -> Option<PrivateVariable> {
     let is_own = cx.frame.is_entry && object.function.is_none();
     let is_kept = object.escapes().iter().all(|escape| !matches!(escape.kind, EscapeKind::Stored));
     private_variable(object).filter(|_| is_own && is_kept)
 }
 
-/// Bytes of all variables, where a block has room for them.
+/// Bytes of the variables of all threads, if a block has room for them.
 fn room_for(cx: &LintContext<'_>, object: &StackObject, threads: u32, layout: Layout) -> Option<u64> {
     let variable = object.variable.as_ref()?;
     let gap = if layout == Layout::Rows { ROW_GAP } else { 0 };
@@ -118,7 +119,7 @@ fn edits(
     layout: Layout,
 ) -> Option<Vec<Edit>> {
     let threads = BlockThreads { count: &block.text, own: OWN_COLUMNS[axes(cx, variable.is_of_kernel)? - 1] };
-    // The arguments are the kernel's.
+    // The arguments are those of the kernel, so they apply only to its own variables.
     let parameters = if variable.is_of_kernel { variable.template_parameters() } else { Vec::new() };
     let arguments = template_arguments(&cx.frame.name);
     let argument = |name: &str| {
@@ -131,7 +132,7 @@ fn edits(
     }
 }
 
-/// The first argument of `__launch_bounds__(256, 2)`: no launch may have more threads.
+/// The first argument of `__launch_bounds__(256, 2)`, which no launch may exceed.
 fn of_launch_bounds(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Block> {
     let threads = cx.unit.function(&cx.frame.mangled)?.max_thread_count()?;
     let bounds = cx.frame.launch_bounds.span.as_ref()?.text();
@@ -140,7 +141,7 @@ fn of_launch_bounds(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<
     variable.can_spell(text).then(|| Block { threads, text: text.to_string(), is_launched: false })
 }
 
-/// The largest of all launches, where the unit shows them.
+/// The largest of all launches, if the unit shows them all.
 fn of_launches(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Block> {
     let function = cx.unit.function(&cx.frame.mangled)?;
     let launch = cx.unit.launch(cx.frame).filter(|_| function.max_threads.or(function.required_threads).is_none())?;
@@ -152,14 +153,14 @@ fn of_launches(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Block
     Some(Block { threads: launch.threads, text, is_launched: true })
 }
 
-/// The largest of the usual sizes that there is room for.
+/// The largest usual block size that fits.
 fn of_usual_size(cx: &LintContext<'_>, object: &StackObject, layout: Layout) -> Option<Block> {
     let threads = USUAL_THREADS.into_iter().find(|threads| room_for(cx, object, *threads, layout).is_some())?;
     Some(Block { threads, text: threads.to_string(), is_launched: true })
 }
 
-/// How many axes the threads of a block lie along: by the code of the kernel, or of all kernels, and of what they may call,
-/// and by the launches.
+/// The number of block dimensions, from the thread indices in the kernel's code (or that of all kernels), in possible
+/// callees, and from the launches.
 fn axes(cx: &LintContext<'_>, is_of_kernel: bool) -> Option<usize> {
     let launched = cx.unit.launches().axes(&cx.frame.name).unwrap_or(1);
     let kernel = cx.unit.function(&cx.frame.mangled)?;
@@ -174,7 +175,7 @@ fn axes(cx: &LintContext<'_>, is_of_kernel: bool) -> Option<usize> {
     Some(used.unwrap_or_else(|all| all).max(launched))
 }
 
-/// Whether the kernel uses memory whose size the launch tells: how much is left is not known then.
+/// Whether the kernel uses dynamic shared memory, so that the remaining size is unknown.
 fn has_dynamic_shared_memory(cx: &LintContext<'_>) -> bool {
     let symbols = &cx.unit.facts.ptx.extern_shared;
     let functions = cx.unit.facts.ptx.functions.iter();
@@ -183,7 +184,7 @@ fn has_dynamic_shared_memory(cx: &LintContext<'_>) -> bool {
         .any(|function| symbols.iter().any(|symbol| function.mentions(symbol)))
 }
 
-/// `float` and `32` of `scan<float, 32>`.
+/// `float` and `32` for `scan<float, 32>`.
 fn template_arguments(name: &str) -> Vec<&str> {
     let inner = name.split_once('<').and_then(|(_, rest)| rest.rsplit_once('>'));
     inner.map_or(Vec::new(), |(inner, _)| split_at_commas(inner).into_iter().map(str::trim).collect())

@@ -1,10 +1,10 @@
-//! A variable that each thread has for itself, turned into a row of shared memory that is used under the same name: the
-//! declaration makes the name a reference to it, and all uses stay as they are. That serves what methods, functions and
-//! pointers work on, where `columns` finds no element.
+//! Moves a private variable to a row of shared memory, with the same name: the name becomes a reference to the row, and
+//! all uses stay unchanged. This works for variables that methods, functions and pointers use as a whole, which
+//! `columns` refuses.
 //!
-//! Rows are an odd number of elements long, so that threads that use the same element of theirs meet in no bank. A row is
-//! as aligned as its type asks: a cast to a type that asks for more is refused, since only the compiler knew that the
-//! variable lay well.
+//! A row has an odd number of elements, so threads that access the same element of their rows have no bank conflicts. A
+//! row has only the alignment of its type. A cast to a type with a larger alignment is refused, because only the
+//! compiler guaranteed that alignment for the variable.
 
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::identifiers::{fresh, occurrences};
@@ -18,13 +18,13 @@ use super::columns::{loops_over, zero};
 use super::declaration::{BlockThreads, Declared, PrivateVariable, declared};
 use crate::rewrite::facts::plain_type;
 
-/// Names for the counters of loops that fill an array; there are no more dimensions then.
+/// Counter names for loops that fill an array, one per dimension; more dimensions are refused.
 const COUNTERS: [&str; 3] = ["element", "column", "layer"];
-/// Elements that are assigned one by one where the initialiser lists them.
+/// Limit on initializer elements that are assigned one by one.
 const MOST_LISTED: usize = 8;
 impl PrivateVariable {
-    /// A row for each thread; `None` where the declaration does not show how. `argument` gives what the parameter of a
-    /// template stands for.
+    /// The edits for one row per thread; `None` if the declaration is not understood. `argument` returns the argument
+    /// of a template parameter.
     pub fn rows(
         &self,
         object: &StackObject,
@@ -48,7 +48,7 @@ impl PrivateVariable {
         if !is_named || !is_free {
             return None;
         }
-        // With `const` for pointers to what is constant.
+        // Includes `const` for pointers to constants.
         let head = declared.statement.field(Field::Declarator)?.start_byte();
         let type_text = words_of(tree.text().get(declared.statement.start_byte()..head)?);
         let row = Row { tree, declared: &declared, threads, type_text };
@@ -63,7 +63,8 @@ impl PrivateVariable {
 }
 
 impl PrivateVariable {
-    /// The same for a parameter that is a structure: `State given` in the head, and `State &state` in the body.
+    /// The edits for a structure parameter: it becomes `State given` in the head, and `State &state` refers to the row
+    /// in the body.
     fn row_of_parameter(&self, object: &StackObject, threads: &BlockThreads<'_>) -> Option<Vec<Edit>> {
         let tree = &*self.tree;
         let name = tree.root()?.named_descendant_for_byte_range(self.offset, self.offset + 1)?;
@@ -88,7 +89,7 @@ impl PrivateVariable {
     }
 }
 
-/// Bytes for the rows, and the reference to what a thread makes in its own.
+/// Raw bytes for the rows, and a reference to the object that a thread constructs in its row.
 fn object_lines(name: &str, type_text: &str, block: &str, threads: &BlockThreads<'_>, made: &str) -> Vec<String> {
     let size = format!("[sizeof({type_text}) | alignof({type_text})]");
     vec![
@@ -97,14 +98,14 @@ fn object_lines(name: &str, type_text: &str, block: &str, threads: &BlockThreads
     ]
 }
 
-/// Whether a type of the text has a destructor, which nobody would call.
+/// Whether the text defines a destructor of the type, which would never be called.
 fn has_destructor(tree: &SyntaxTree, type_text: &str) -> bool {
     let base = type_text.split('<').next().unwrap_or_default().rsplit("::").next().unwrap_or_default().trim();
     let text = tree.text();
     occurrences(text, base).any(|at| text[..at].ends_with('~'))
 }
 
-/// The parts that the new declaration is made of.
+/// The parts of the new declaration.
 struct Row<'r> {
     tree: &'r SyntaxTree,
     declared: &'r Declared<'r>,
@@ -117,7 +118,7 @@ impl Row<'_> {
         self.tree.slice(self.declared.name)
     }
 
-    /// The name of all rows.
+    /// The name of the array of rows.
     fn block(&self) -> String {
         fresh(self.tree.text(), &format!("{}_of_block", self.name()), &[])
     }
@@ -155,7 +156,7 @@ impl Row<'_> {
         Some(lines)
     }
 
-    /// Assignments in place of an initialiser.
+    /// Assignments that replace an initializer.
     fn filled(&self, initializer: Node<'_>) -> Option<Vec<String>> {
         let (tree, extents) = (self.tree, &self.declared.extents);
         let name = self.name();
@@ -195,7 +196,7 @@ impl Row<'_> {
         Some(lines)
     }
 
-    /// Bytes for the rows, in which each thread makes its object as the declaration did.
+    /// Raw bytes for the rows, in which each thread constructs its object with the same initializer.
     fn of_object(&self) -> Option<Vec<String>> {
         let Self { tree, declared, threads, type_text } = self;
         let (name, block) = (self.name(), self.block());
@@ -212,7 +213,7 @@ impl Row<'_> {
         Some(object_lines(name, type_text, &block, threads, &made))
     }
 
-    /// Puts lines in place of the declaration; variables beside it keep their order.
+    /// Replaces the declaration by lines; other variables of the statement keep their order.
     fn place(&self, mut lines: Vec<String>) -> Option<Edit> {
         let Self { tree, declared, .. } = self;
         let (statement, whole) = (declared.statement, declared.whole);
@@ -242,7 +243,7 @@ fn words_of(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A comment would go.
+/// Whether the edit would remove no comment.
 fn has_no_comments(statement: Node<'_>) -> bool {
     statement.descendants().all(|node| node.kind() != Kind::Comment)
 }
@@ -266,7 +267,7 @@ __device__ int read(const int *p, int k) { return p[k]; }
 __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>(p)[k].x; }
 ";
 
-    /// The kernel with the variable `w` as a row of shared memory; its accesses lie in the kernel, and in a function.
+    /// The kernel with the variable `w` as a row of shared memory; it is accessed in the kernel and in a callee.
     fn rows_in(callee: &str, parameters: &str, body: &str) -> Option<String> {
         let start = format!("{HEAD}__global__ void k({parameters})\n{{\n");
         let text = format!("{start}{body}\n}}\n");
@@ -383,7 +384,7 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             assert_eq!(rows(body), None, "{body}");
         }
         assert_eq!(rows_in("wide", "int n", "int w[4]; wide(w, n);"), None);
-        // To what asks for less, or of something else.
+        // A cast to a smaller alignment, or of another variable.
         assert!(rows("int w[4]; reinterpret_cast<short *>(w)[n] = 0;").is_some());
         assert!(rows("int w[4]; f(w, reinterpret_cast<int4 *>(in)[n]);").is_some());
     }

@@ -1,4 +1,4 @@
-//! The pragma with which ptxas spills to shared memory.
+//! The pragma that makes ptxas spill to shared memory.
 
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::source::{Span, has_ending};
@@ -8,8 +8,8 @@ use nv_code::shared_spilling::{PRAGMA, may_spill};
 use crate::framework::LintContext;
 use crate::rewrite::Rewrite;
 
-/// Inserts the pragma as the kernel's first statement, where ptxas accepts it. Older toolkits ignore it, which the recompilation shows.
-/// `advice` is a better remedy that has no edit; the title names it first.
+/// Inserts the pragma as the kernel's first statement if ptxas accepts it. Older toolkits ignore it, which the
+/// recompilation shows. `advice` is a better remedy without an edit; the title names it first.
 pub fn suggestion(cx: &LintContext<'_>, advice: Option<&str>) -> Option<Suggestion> {
     let function = cx.unit.function(&cx.frame.mangled)?;
     let adds_shared = cx.unit.launches().dynamic_shared(&cx.frame.name) != Some(0);
@@ -25,7 +25,8 @@ pub fn statement() -> String {
     format!("asm volatile (\".pragma \\\"{PRAGMA}\\\";\");")
 }
 
-/// A statement behind the brace that opens a kernel, as deep as what follows. The quotes would end a literal of Rust code.
+/// Inserts a statement after a kernel's opening brace, with the indentation of the next statement. Not in Rust code,
+/// where its quotes would end the literal.
 fn first_statement(frame: &KernelFrame, statement: &str) -> Option<Edit> {
     let brace = frame.body.as_ref().filter(|brace| brace.text() == "{" && !has_ending(&brace.file.path, &["rs"]))?;
     let (at, blank) = place(brace.file.text().get(brace.end..)?)?;
@@ -33,8 +34,8 @@ fn first_statement(frame: &KernelFrame, statement: &str) -> Option<Edit> {
     Some(Edit::alone(span, format!("{blank}{statement}")))
 }
 
-/// Where a first statement goes in what stands behind the brace, and what goes before it: the line ending and indentation
-/// of the next line, where the first one holds no code.
+/// Where the first statement goes in the text after the brace, and what precedes it: the line ending and indentation of
+/// the next line, if the brace's own line has no code.
 fn place(behind: &str) -> Option<(usize, String)> {
     let line = behind.split('\n').next()?;
     let rest = line.trim();

@@ -1,4 +1,4 @@
-//! What the rounds of a loop do: whether each uses an element, and what may end one early.
+//! Loop bodies: whether each iteration uses an element, and early exits.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Binary, Call, Field, Kind, Node};
@@ -6,9 +6,9 @@ use cuda_syntax::tree::last_name;
 
 use crate::rewrite::facts::purity::is_pure;
 
-/// Whether something in a loop's body compares the counter.
+/// Whether a comparison in a loop's body uses the induction variable.
 pub(super) fn is_compared(tree: &SyntaxTree, body: Node<'_>, counter: &str) -> bool {
-    // `in[i] > 0` asks for something else.
+    // `in[i] > 0` compares an element, not the induction variable.
     let is_direct =
         |side: Node<'_>| side.kind() != Kind::SubscriptExpression && tree.named(side, counter).next().is_some();
     let operations = body.descendants().filter_map(Binary::of);
@@ -16,8 +16,8 @@ pub(super) fn is_compared(tree: &SyntaxTree, body: Node<'_>, counter: &str) -> b
     comparisons.any(|it| [it.left(), it.right()].into_iter().flatten().any(is_direct))
 }
 
-/// Whether threads meet in a loop's body, or ask which of them run it: which threads do so depends on where those wait
-/// that run fewer rounds.
+/// Whether threads synchronize in a loop's body, or ask which threads are active: the result depends on where threads
+/// with fewer iterations wait.
 pub(super) fn has_meetings(tree: &SyntaxTree, body: Node<'_>) -> bool {
     const PREFIXES: [&str; 9] =
         ["__sync", "__shfl", "__any", "__all", "__ballot", "__activemask", "__match", "__reduce", "__bar"];
@@ -30,8 +30,8 @@ pub(super) fn has_meetings(tree: &SyntaxTree, body: Node<'_>) -> bool {
     body.descendants().any(|node| node.is_assembly() || Call::of(node).and_then(Call::function).is_some_and(meets))
 }
 
-/// Whether each round uses an element, or does nothing before it ends early: a round beyond the extent is undefined then,
-/// or has no effect.
+/// Whether each iteration uses an element, or has no effect before it exits. Then an iteration beyond the extent is
+/// undefined or has no effect.
 pub(super) fn is_used_first(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>) -> bool {
     if !is_unconditional(used, body) {
         return false;
@@ -46,7 +46,7 @@ pub(super) fn is_used_first(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>) -
         && before.take_while(|child| child.end_byte() <= used.start_byte()).all(|child| is_idle(tree, child))
 }
 
-/// `if (x > y) break;`, `const float v = in[i];`: a statement that leaves no trace but to end the round.
+/// A statement without effects except ending the iteration: `if (x > y) break;`, `const float v = in[i];`.
 fn is_idle(tree: &SyntaxTree, statement: Node<'_>) -> bool {
     match statement.kind() {
         Kind::BreakStatement | Kind::ContinueStatement => true,
@@ -62,7 +62,7 @@ fn is_idle(tree: &SyntaxTree, statement: Node<'_>) -> bool {
     }
 }
 
-/// Whether an expression is evaluated in each round.
+/// Whether an expression is evaluated in each iteration.
 fn is_unconditional(used: Node<'_>, body: Node<'_>) -> bool {
     let mut node = used;
     while node != body {
@@ -97,7 +97,7 @@ fn is_unconditional(used: Node<'_>, body: Node<'_>) -> bool {
     true
 }
 
-/// What in a loop's body may end it, or a round, before its bound does.
+/// Statements in a loop's body that may end it, or an iteration, early.
 fn exits<'t>(tree: &SyntaxTree, body: Node<'t>) -> Vec<Node<'t>> {
     const EXITS: [Kind; 5] = [
         Kind::BreakStatement,

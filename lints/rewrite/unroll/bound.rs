@@ -1,4 +1,4 @@
-//! Loops whose bound is known at run time only: what is compared, and what it takes for another bound to mean the same.
+//! Loops with a run-time bound: the kind of bound, and whether another bound would keep the meaning.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Binary, Field, Kind, Member, Node};
@@ -7,7 +7,7 @@ use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
 use super::for_loop::step;
 use crate::rewrite::facts::steady::{is_reachable, is_steady, may_write};
 
-/// What of a loop's header is known at run time only.
+/// The part of a loop header that is known at run time only.
 pub(super) enum Bound<'t> {
     /// `n` of `int i = 0; i < n; ++i`.
     Upper,
@@ -15,7 +15,8 @@ pub(super) enum Bound<'t> {
     Start(Node<'t>),
 }
 
-/// The bound of a loop whose counter nothing else changes, and whose value nobody sees after the loop.
+/// The run-time bound of a loop, if only its header changes the induction variable and no code uses the variable after
+/// the loop.
 pub(super) fn open_bound<'t>(
     tree: &SyntaxTree,
     node: Node<'t>,
@@ -43,7 +44,7 @@ pub(super) fn open_bound<'t>(
     }
     match (step(tree, update)?, constant(start)) {
         (1.., Some(0..)) => is_steady_bound(tree, condition, body, counter).then_some(Bound::Upper),
-        // Larger steps would start from another remainder.
+        // With a larger step, starting at the last index would visit other elements.
         (-1, None) if kind == CounterKind::Int => {
             let is_down = condition.kind() == Kind::BinaryExpression
                 && tree.slice(condition.field(Field::Left)?) == counter
@@ -57,7 +58,7 @@ pub(super) fn open_bound<'t>(
     }
 }
 
-/// Types of counters that hold any extent of an array.
+/// Types of induction variables that can hold any array index.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CounterKind {
     Int,
@@ -65,7 +66,7 @@ enum CounterKind {
     Other,
 }
 
-/// `None` for counters of other types: narrow ones wrap around, and a floating-point one may step over a bound.
+/// `None` for other types: a narrow integer wraps around, and a floating-point value may skip the bound.
 fn counter_kind(tree: &SyntaxTree, node: Node<'_>, initializer: Node<'_>, counter: &str) -> Option<CounterKind> {
     let text = match initializer.kind() {
         Kind::Declaration => normal(tree.slice(initializer.field(Field::Type)?)),
@@ -91,8 +92,8 @@ fn normal(text: &str) -> String {
     words.join(" ")
 }
 
-/// Whether an expression is made of variables and numbers of the type `int` alone: what it is compared with then compares
-/// as it is, and none of it wraps around.
+/// Whether an expression has only variables and numbers of type `int`: then comparisons need no conversion, and
+/// unsigned wrap-around cannot occur.
 fn is_int(tree: &SyntaxTree, expression: Node<'_>) -> bool {
     match expression.kind() {
         Kind::NumberLiteral => {
@@ -117,8 +118,7 @@ fn is_int(tree: &SyntaxTree, expression: Node<'_>) -> bool {
     }
 }
 
-/// Whether a variable that is declared before its loops is used in such loops alone: what one of them leaves in it is seen
-/// by nobody.
+/// Whether a variable declared before its loops is used only in such loops, so that its value after a loop is not used.
 fn is_counter_of_loops(tree: &SyntaxTree, initializer: Node<'_>, counter: &str) -> bool {
     let found = || {
         let function = enclosing_function(initializer)?;
@@ -132,7 +132,7 @@ fn is_counter_of_loops(tree: &SyntaxTree, initializer: Node<'_>, counter: &str) 
                 let sets = current.field(Field::Initializer).filter(|it| it.kind() == Kind::AssignmentExpression);
                 let (target, value) =
                     (sets.and_then(|sets| sets.field(Field::Left)), sets.and_then(|sets| sets.field(Field::Right)));
-                // What the counter starts from may be what the loop before left in it.
+                // The start value may be what the previous loop left in the variable.
                 let is_start = value.is_some_and(|value| value.byte_range().contains(&node.start_byte()));
                 if target.is_some_and(|target| tree.slice(target) == counter) && !is_start {
                     return true;
@@ -146,7 +146,7 @@ fn is_counter_of_loops(tree: &SyntaxTree, initializer: Node<'_>, counter: &str) 
     found().unwrap_or(false)
 }
 
-/// `i < n` or `i <= n` where nothing in the loop can change `n`.
+/// `i < n` or `i <= n`, if `n` is loop-invariant.
 fn is_steady_bound(tree: &SyntaxTree, condition: Node<'_>, body: Node<'_>, counter: &str) -> bool {
     let Some(comparison) = Binary::of(condition) else { return false };
     let (Some(left), Some(bound)) = (comparison.left(), comparison.right()) else { return false };
@@ -155,7 +155,7 @@ fn is_steady_bound(tree: &SyntaxTree, condition: Node<'_>, body: Node<'_>, count
         && is_steady_value(tree, bound, body, counter)
 }
 
-/// A value that is the same in all rounds.
+/// Whether a bound is loop-invariant.
 fn is_steady_value(tree: &SyntaxTree, bound: Node<'_>, body: Node<'_>, counter: &str) -> bool {
     let names = tree.identifiers(bound);
     is_arithmetic(bound)
@@ -163,7 +163,7 @@ fn is_steady_value(tree: &SyntaxTree, bound: Node<'_>, body: Node<'_>, counter: 
         && names.into_iter().all(|name| is_steady(tree, name, body) && tree.slice(name) != counter)
 }
 
-/// Numbers, names, members and sums and products of them.
+/// Whether an expression has only numbers, names, members, and their sums and products.
 fn is_arithmetic(node: Node<'_>) -> bool {
     match node.kind() {
         Kind::Identifier | Kind::NumberLiteral | Kind::FieldIdentifier => true,

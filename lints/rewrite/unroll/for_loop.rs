@@ -1,4 +1,4 @@
-//! `for` loops that could be unrolled: what they count, and where an edit would go.
+//! `for` loops that could be unrolled: their induction variable, and the place for the edit.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -9,21 +9,21 @@ use cuda_syntax::identifiers::{identifiers, is_identifier_character};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::{Access, Address, StackObject};
 
-/// A `for` loop of the source.
+/// A `for` loop in the source.
 #[derive(Clone)]
 pub struct ForLoop {
     tree: Rc<SyntaxTree>,
-    /// The keyword.
+    /// Offset of the keyword.
     start: usize,
     /// The `#pragma unroll …` before it.
     pragma: Option<Range<usize>>,
-    /// How often its body runs, where the source says so.
+    /// The trip count, if the source determines it.
     pub rounds: Option<u32>,
     counter: String,
 }
 
 impl ForLoop {
-    /// The line that it starts on.
+    /// The line of the keyword.
     pub fn line(&self) -> usize {
         self.tree.span(self.start..self.start + 1).map_or(0, |span| span.start_line())
     }
@@ -32,7 +32,7 @@ impl ForLoop {
         self.tree.is_within_kernel(self.start)
     }
 
-    /// Inserts `#pragma unroll`, or replaces a pragma with a smaller factor.
+    /// Inserts `#pragma unroll`, or replaces a pragma with a factor that is too small.
     pub fn unroll(&self) -> Option<Edit> {
         match &self.pragma {
             Some(pragma) => {
@@ -43,8 +43,8 @@ impl ForLoop {
         }
     }
 
-    /// Loops around it that must be unrolled too, where its bounds are made of their counters and of constants: each of
-    /// its copies has a length that is known then.
+    /// The enclosing loops that must be unrolled too, if the loop's bounds depend on their induction variables and
+    /// constants. Each copy of the loop then has a constant trip count.
     pub fn enclosing(&self) -> Option<Vec<ForLoop>> {
         let node = self.node()?;
         let initializer = node.field(Field::Initializer)?;
@@ -89,8 +89,8 @@ impl ForLoop {
     }
 }
 
-/// Loops whose counters the computed indices of accesses are made of, each once, in order; `None` where that is not known
-/// of an access.
+/// The loops whose induction variables occur in the computed indices of accesses, in order, without duplicates. `None`
+/// if they are unknown for an access.
 pub fn index_loops<'a>(object: &StackObject, accesses: impl Iterator<Item = &'a Access>) -> Option<Vec<ForLoop>> {
     let mut loops: Vec<ForLoop> = Vec::new();
     for access in
@@ -110,13 +110,13 @@ pub fn index_loops<'a>(object: &StackObject, accesses: impl Iterator<Item = &'a 
     Some(loops)
 }
 
-/// Whether the compiler made the loop, of an initialiser like `{}`: that is gone where no other index is computed. Its
-/// code has the place of some statement beside it.
+/// Whether the compiler made the loop from an initializer such as `{}`. Such a loop disappears if no other index is
+/// computed. Its code has the position of a nearby statement.
 fn is_of_compiler(object: &StackObject, access: &Access) -> bool {
     access.index.is_none() && object.copying_call(access).is_none()
 }
 
-/// Of the loops around an access those whose counter stands in its index.
+/// The loops around an access whose induction variable is in the index.
 fn loops_of(object: &StackObject, access: &Access) -> Vec<ForLoop> {
     let index = access.index.as_ref().map_or("", |span| span.text());
     let words: Vec<&str> = identifiers(index).collect();
@@ -130,7 +130,7 @@ fn loops_of(object: &StackObject, access: &Access) -> Vec<ForLoop> {
     Vec::new()
 }
 
-/// The `for` loops around an offset that an edit can be made at.
+/// The editable `for` loops around an offset.
 pub fn for_loops(tree: &Rc<SyntaxTree>, offset: usize) -> Vec<ForLoop> {
     let mut loops = Vec::new();
     let mut node = tree.node_at(offset);
@@ -146,7 +146,7 @@ pub fn for_loops(tree: &Rc<SyntaxTree>, offset: usize) -> Vec<ForLoop> {
     loops
 }
 
-/// Whether the loop around an offset that counts a name runs as often as the source says.
+/// Whether the loop with an induction variable around an offset has a constant trip count.
 pub fn has_known_length(tree: &Rc<SyntaxTree>, offset: usize, counter: &str) -> bool {
     let found = for_loops(tree, offset).into_iter().find(|found| found.counter == counter);
     found.is_some_and(|found| found.rounds.is_some())
@@ -167,7 +167,7 @@ fn for_loop(tree: &Rc<SyntaxTree>, node: Node<'_>) -> Option<ForLoop> {
     })
 }
 
-/// The name that the initialiser declares or sets.
+/// The variable that the loop initializer declares or assigns.
 fn counter_of(node: Node<'_>) -> Option<Node<'_>> {
     let initializer = node.field(Field::Initializer)?;
     let target = match initializer.kind() {
@@ -178,7 +178,7 @@ fn counter_of(node: Node<'_>) -> Option<Node<'_>> {
     (target.kind() == Kind::Identifier).then_some(target)
 }
 
-/// How often a loop runs that counts from a constant to a constant.
+/// The trip count of a loop with constant bounds.
 fn rounds(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> Option<u32> {
     let value = |node: Node<'_>| tree.value_of(node);
     let initializer = node.field(Field::Initializer)?;
@@ -202,7 +202,7 @@ fn rounds(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> Option<u32> {
     u32::try_from((distance.max(0) + step.abs() - 1) / step.abs()).ok()
 }
 
-/// `1` of `++i`, `-2` of `i -= 2`.
+/// `1` for `++i`, `-2` for `i -= 2`.
 pub fn step(tree: &SyntaxTree, update: Node<'_>) -> Option<i64> {
     let operator = update.operator()?;
     let by = || tree.value_of(update.field(Field::Right)?);
@@ -216,7 +216,7 @@ pub fn step(tree: &SyntaxTree, update: Node<'_>) -> Option<i64> {
     (step != 0).then_some(step)
 }
 
-/// The line of a pragma right above a loop, which the tree does not show between the head of a statement and its body.
+/// The pragma on the line above a loop. The tree does not show a pragma between a statement's head and its body.
 fn pragma_above(tree: &SyntaxTree, node: Node<'_>) -> Option<Range<usize>> {
     let line = tree.line_of(node.start_byte());
     let is_first = tree.text().get(tree.line_range(line)?.start..node.start_byte())?.trim().is_empty();
@@ -226,7 +226,7 @@ fn pragma_above(tree: &SyntaxTree, node: Node<'_>) -> Option<Range<usize>> {
     directive.starts_with("pragma").then_some(above)
 }
 
-/// `unroll 4` or `unroll(4)` in a directive.
+/// The range of `unroll 4` or `unroll(4)` in a directive.
 fn unroll_directive(pragma: &str) -> Option<Range<usize>> {
     let rest = pragma.trim_start().strip_prefix('#')?.trim_start().strip_prefix("pragma")?;
     let directive = rest.trim_start();
@@ -239,7 +239,7 @@ fn unroll_directive(pragma: &str) -> Option<Range<usize>> {
         None => argument.find(|c| !is_identifier_character(c)).unwrap_or(argument.len()),
     };
     let end = if length == 0 { end_of_word } else { pragma.len() - argument.len() + length };
-    // What follows may only be a comment; `unroll` alone is what would be written.
+    // Only a comment may follow. A plain `unroll` is already what the edit would write.
     let tail = pragma.get(end..)?.trim();
     let is_known = tail.is_empty() || tail.starts_with("//") || tail.starts_with("/*");
     (is_known && length > 0).then_some(start..end)

@@ -1,5 +1,5 @@
-//! A loop with a bound that is known at run time only, turned into one that runs to the extent of an array, with the
-//! present condition as a guard inside: such a loop can be unrolled.
+//! Rewrites a loop with a run-time bound: the array's extent becomes the trip count, and the present condition a guard
+//! in the body. Such a loop can be unrolled.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
@@ -12,17 +12,18 @@ use super::body::{has_meetings, is_compared, is_used_first};
 use super::bound::{Bound, open_bound};
 use super::for_loop::ForLoop;
 
-/// One loop with a constant bound and a guard inside.
+/// A loop with a constant bound and a guard.
 pub struct Guard {
     pub edits: Vec<Edit>,
-    /// The loop cannot have run further than to the array's extent: each of its rounds uses the element of its number.
+    /// Whether the loop certainly never exceeded the array's extent, because each iteration uses the element of its
+    /// index.
     pub is_certain: bool,
-    /// The extent, where the source tells.
+    /// The extent, if known.
     pub extent: Option<u32>,
 }
 
 impl ForLoop {
-    /// The loop with a constant bound; `None` where its form does not show that this does the same.
+    /// The guarded loop; `None` if it is not shown to be equivalent.
     pub fn guarded(&self, array: &str) -> Option<Guard> {
         let tree = self.tree();
         let body = self.node()?.field(Field::Body)?;
@@ -31,13 +32,13 @@ impl ForLoop {
             .find_map(|used| Some((extent_text(tree, array, used, self.counter())?, used)))?;
         let guard = self.bounded_by(&extent)?;
         let is_certain = is_used_first(tree, used, body);
-        // Who asks in the body how far the counter is has rounds beyond the extent.
+        // If the body compares the induction variable, it may have iterations beyond the extent.
         (is_certain || !is_compared(tree, body, self.counter())).then_some(Guard { is_certain, ..guard })
     }
 
-    /// The same where a function gets an array of so many elements by a pointer: one place calls it, so that it is always
-    /// this array, and the counter alone is the index of all its accesses in such loops. Instances of a template get
-    /// arrays of other sizes.
+    /// The guarded loop in a function that gets an array of `elements` elements by pointer. The function must have only
+    /// one call, so the array is always this one. The induction variable must be the whole index of every access.
+    /// Template instances may get arrays of other sizes.
     pub fn guarded_parameter(&self, elements: u64, accesses: &[&Access]) -> Option<Guard> {
         let tree = self.tree();
         let function = enclosing_function(self.node()?)?;
@@ -78,16 +79,16 @@ impl ForLoop {
     }
 }
 
-/// The last index below an extent: `N - 1`, and `N` of `N + 1`.
+/// The last index below an extent: `N - 1`, and `N` for `N + 1`.
 fn last_below(extent: &str) -> String {
     let before = extent.trim_end().strip_suffix('1').and_then(|text| text.trim_end().strip_suffix('+'));
-    // `N + 11` and `2 * +1` end in other sums.
+    // `N + 11` and `2 * +1` do not end in `+ 1` as a term.
     let is_operand = |text: &&str| text.ends_with(|c: char| is_identifier_character(c) || c == ')');
     before.map(str::trim_end).filter(is_operand).map_or_else(|| format!("{extent} - 1"), str::to_string)
 }
 
-/// Whether the text names a function in its definition, in declarations and in one call. What a header has may be called by
-/// other files.
+/// Whether the text mentions a function only in its definition, its declarations and one call. A function in a header
+/// may be called by other files.
 fn is_called_once(tree: &SyntaxTree, function: Node<'_>) -> bool {
     let file = tree.span(function.byte_range()).map(|span| span.file);
     if !file.is_some_and(|file| file.path.extension().is_some_and(|ending| ending == "cu" || ending == "rs")) {
@@ -103,7 +104,7 @@ fn is_called_once(tree: &SyntaxTree, function: Node<'_>) -> bool {
     others.count() == 1
 }
 
-/// Whether a function, or a class or function around it, is a template.
+/// Whether a function, or an enclosing class or function, is a template.
 fn is_template(function: Node<'_>) -> bool {
     function.enclosing(Kind::TemplateDeclaration).is_some()
 }
@@ -127,7 +128,7 @@ fn base_of(subscript: Node<'_>) -> Option<Node<'_>> {
     (node.kind() == Kind::Identifier).then_some(node)
 }
 
-/// The extent that the counter runs over in `a[i][j]`, as the declaration of `a` in the same function writes it.
+/// The extent of the dimension that the induction variable indexes in `a[i][j]`, as declared in the same function.
 fn extent_text(tree: &SyntaxTree, array: &str, used: Node<'_>, counter: &str) -> Option<String> {
     let mut indices = Vec::new();
     let mut node = used;
@@ -226,7 +227,7 @@ mod tests {
                 "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (HERE) break; a[i] = 0; }",
                 true,
             ),
-            // What a round beyond the extent does before it ends would be missed.
+            // An iteration beyond the extent has an effect before it exits, which the guarded loop would miss.
             (
                 "for (int i = 0; i < n; i++) { in[i] = 1; if (HERE) break; a[i] = 0; }",
                 "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { in[i] = 1; if (HERE) break; a[i] = 0; }",
@@ -255,37 +256,37 @@ mod tests {
     #[test]
     fn what_may_mean_something_else_is_left_alone() {
         for body in [
-            // The counter is used after the loop.
+            // The induction variable is used after the loop.
             "int i; for (i = 0; i < n; ++i) a[i] = HERE; in[0] = i;",
             "int i; for (i = 0; i < n; ++i) a[i] = HERE; for (i = i + 1; i < 8; ++i) in[i] = 0;",
             "int i; int *r = &i; for (i = 0; i < n; ++i) a[i] = HERE;",
-            // The bound or the counter changes.
+            // The body changes the bound or the induction variable.
             "int m = n; for (int i = 0; i < m; ++i) { a[i] = 0; m = HERE; }",
             "int m = n; int& r = m; for (int i = 0; i < m; ++i) { a[i] = 0; r = HERE; }",
             "int m = n; f(&m); for (int i = 0; i < m; ++i) { a[i] = 0; HERE; }",
             "for (int i = 0; i < n; ++i) { a[i] = 0; i += HERE; }",
-            // What others may write.
+            // Other threads or functions may write the bound.
             "for (int i = 0; i < *q; ++i) { a[i] = 0; HERE; }",
             "for (int i = 0; i < q[0]; ++i) { a[i] = 0; HERE; }",
             "for (int i = 0; i < global_count; ++i) { a[i] = 0; HERE; }",
-            // The counter lives on, runs down in other steps, or is compared in another way.
+            // The induction variable is used after the loop, has another step, or is compared in another way.
             "for (int i = n; i > 0; i -= 2) { a[i] = 0; HERE; }",
             "for (int i = *q; i > 0; --i) { a[i] = 0; HERE; }",
             "for (int i = 0; i != n; ++i) { a[i] = 0; HERE; }",
             "for (int i = 0; i < n && in[i]; ++i) { a[i] = 0; HERE; }",
-            // Counters that wrap around before the extent, or compare in another way than the guard.
+            // Induction variables that wrap around before the extent, or whose comparison differs from the guard's.
             "for (unsigned char i = 0; i < n; ++i) { a[i] = 0; HERE; }",
             "for (float i = 0; i < n; ++i) { a[i] = 0; HERE; }",
             "unsigned m = n; for (int i = m - 1; i >= 0; --i) { a[i] = HERE; }",
             "long m = n; for (int i = m; i >= 0; --i) { a[i] = HERE; }",
             "for (int i = n - 1u; i >= 0; --i) { a[i] = HERE; }",
-            // Threads meet.
+            // Threads synchronize.
             "for (int i = 0; i < n; ++i) { a[i] = 0; __syncwarp(); HERE; }",
             "for (int i = 0; i < n; ++i) { a[i] = __shfl_sync(__activemask(), n, i); HERE; }",
-            // An `else` would belong to the guard, and a pragma to it too.
+            // An `else` would bind to the guard, and so would a pragma.
             "if (n) for (int i = 0; i < n; ++i) { a[i] = 0; HERE; } else in[0] = 1;",
             "for (int i = 0; i < n; ++i) while (n) { a[i] = 0; HERE; }",
-            // No element has the counter's number.
+            // No element is indexed by the induction variable alone.
             "for (int i = 0; i < n; ++i) { a[i + 1] = 0; HERE; }",
             "for (int i = 0; i < n; ++i) { in[i] = 0; HERE; }",
         ] {
@@ -293,7 +294,7 @@ mod tests {
         }
     }
 
-    /// The loop at the mark `HERE` with its guard, in a text with directives of its own.
+    /// The guarded form of the loop at the mark `HERE`, in a text with directives.
     fn guarded(text: &str) -> Option<String> {
         let tree = Rc::new(SyntaxTree::example("a.cu", text));
         let found = super::super::for_loop::for_loops(&tree, text.find("HERE").expect("the text has a mark"));

@@ -1,4 +1,4 @@
-//! Loops over an array that are unrolled, so that its indices become constants.
+//! Unrolls loops over an array, so that its indices become constant.
 
 mod body;
 mod bound;
@@ -16,20 +16,20 @@ use self::guard::Guard;
 use super::Rewrite;
 use super::shared::declaration::declared_elements;
 
-/// Bytes of a register; an array beyond all of them stays where it is.
+/// Size of a register; an array larger than all registers stays in local memory.
 const REGISTER_BYTES: u64 = 4;
 
-/// The rewrite that unrolls all loops whose counters index an array.
+/// The rewrite that unrolls all loops whose induction variables index an array.
 pub struct Unrolled {
     pub rewrite: Rewrite,
-    /// How many loops there are.
+    /// Number of loops.
     loops: usize,
-    /// Some loops run to the extent of the array, with a guard inside.
+    /// Whether some loops get the array's extent as trip count, with a guard.
     has_guards: bool,
 }
 
-/// `#pragma unroll` at all loops that walk the array. Where a length is known at run time only, the loop runs to the
-/// array's extent first, with a guard.
+/// `#pragma unroll` on all loops over the array. A loop with an unknown trip count first gets the array's extent as
+/// trip count, with a guard.
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let Unrolled { rewrite, loops, has_guards } = Unrolled::of(object)?;
     let is_certain = rewrite.applicability == Applicability::MachineApplicable;
@@ -46,7 +46,7 @@ pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     Some(rewrite.suggestion(title))
 }
 
-/// Whether the extent that the source gives a guard is one of the object that the compiler laid out.
+/// Whether the extent of a guard, from the source, is one of the object's actual extents.
 fn is_extent_of(guard: &Guard, object: &StackObject) -> bool {
     let type_text = object.variable.as_ref().map_or("", |variable| variable.type_text.as_str());
     let (Some(elements), Some(extent)) = (types::extent(type_text), guard.extent.map(u64::from)) else { return true };
@@ -55,19 +55,19 @@ fn is_extent_of(guard: &Guard, object: &StackObject) -> bool {
 }
 
 impl Unrolled {
-    /// `None` where the source of a loop does not show how.
+    /// The rewrite for all accesses; `None` if the source of a loop does not show how.
     pub fn of(object: &StackObject) -> Option<Self> {
         Self::of_accesses(object, |_| true)
     }
 
-    /// The same for some of the accesses.
+    /// The rewrite for some of the accesses.
     pub fn of_accesses(object: &StackObject, is_wanted: impl Fn(&Access) -> bool) -> Option<Self> {
         if object.bytes > u64::from(MAX_REGISTERS) * REGISTER_BYTES {
             return None;
         }
         let accesses: Vec<&Access> = object.accesses.iter().filter(|access| is_wanted(access)).collect();
         let mut loops = index_loops(object, accesses.iter().copied())?;
-        // Of a triangle the inner loops have a known length once the outer ones are unrolled.
+        // In a triangular nest, an inner loop has a constant trip count once the outer loops are unrolled.
         let inner: Vec<(ForLoop, Vec<ForLoop>)> = loops
             .iter()
             .filter(|found| found.rounds.is_none())
@@ -97,7 +97,7 @@ impl Unrolled {
             true => Applicability::MachineApplicable,
             false => Applicability::MaybeIncorrect,
         };
-        // A loop that is to be unrolled already has nothing to be changed.
+        // A loop that already has an unroll pragma needs no edit.
         let unrolled = known.iter().filter_map(|found| found.unroll());
         let edits: Vec<Edit> = unrolled.chain(guards.into_iter().flat_map(|guard| guard.edits)).collect();
         let keeps_loops = edits.is_empty();

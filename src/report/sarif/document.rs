@@ -8,16 +8,19 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::report::json::Lmem;
+use crate::version::{self, VERSION};
+
 #[derive(Serialize)]
-pub(super) struct Sarif {
+pub(super) struct Sarif<'a> {
     #[serde(rename = "$schema")]
     schema: &'static str,
-    runs: [Run; 1],
+    runs: [Run<'a>; 1],
     version: &'static str,
 }
 
-impl Sarif {
-    pub(super) fn new(run: Run) -> Self {
+impl<'a> Sarif<'a> {
+    pub(super) fn new(run: Run<'a>) -> Self {
         Self {
             schema: "https://schemastore.azurewebsites.net/schemas/json/sarif-2.1.0.json",
             runs: [run],
@@ -28,12 +31,19 @@ impl Sarif {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Run {
+pub(super) struct Run<'a> {
+    pub(super) automation_details: AutomationDetails,
     pub(super) column_kind: &'static str,
     pub(super) invocations: [Invocation; 1],
     pub(super) original_uri_base_ids: BTreeMap<&'static str, ArtifactLocation>,
-    pub(super) results: Vec<SarifResult>,
+    pub(super) results: Vec<SarifResult<'a>>,
     pub(super) tool: Tool,
+}
+
+/// `runAutomationDetails`: what tells results of ours from those of other tools in the same place.
+#[derive(Serialize)]
+pub(super) struct AutomationDetails {
+    pub(super) id: &'static str,
 }
 
 #[derive(Serialize)]
@@ -78,14 +88,45 @@ pub(super) struct ArtifactLocation {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SarifResult {
+pub(super) struct SarifResult<'a> {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) fixes: Vec<Fix>,
     pub(super) level: Level,
     pub(super) locations: Vec<Location>,
     pub(super) message: Message,
     pub(super) partial_fingerprints: BTreeMap<&'static str, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) properties: Option<ResultProperties<'a>>,
     pub(super) related_locations: Vec<Location>,
     pub(super) rule_id: String,
     pub(super) rule_index: i64,
+}
+
+/// A property bag: the figures, and what the edits were proven with, as the JSON lines have them.
+#[derive(Serialize)]
+pub(super) struct ResultProperties<'a> {
+    pub(super) lmem: Lmem<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Fix {
+    pub(super) artifact_changes: Vec<ArtifactChange>,
+    pub(super) description: Message,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ArtifactChange {
+    pub(super) artifact_location: ArtifactLocation,
+    pub(super) replacements: Vec<Replacement>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Replacement {
+    pub(super) deleted_region: Region,
+    pub(super) inserted_content: Message,
 }
 
 #[derive(Serialize)]
@@ -126,12 +167,20 @@ pub(super) struct Driver {
     rules: Vec<Rule>,
     semantic_version: &'static str,
     version: &'static str,
+    properties: DriverProperties,
+}
+
+/// Which rules these were: a baseline of others may not fit.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DriverProperties {
+    rule_set: u32,
 }
 
 impl Driver {
     pub(super) fn new(rules: Vec<Rule>) -> Self {
-        let version = env!("CARGO_PKG_VERSION");
-        Self { name: "cargo-lmem", rules, semantic_version: version, version }
+        let properties = DriverProperties { rule_set: lmem_lints::RULE_SET };
+        Self { name: "cargo-lmem", rules, semantic_version: VERSION, version: version::short(), properties }
     }
 }
 
@@ -142,6 +191,8 @@ pub(super) struct Rule {
     pub(super) default_configuration: Configuration,
     pub(super) full_description: Message,
     pub(super) help: Message,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) help_uri: Option<String>,
     pub(super) id: String,
     pub(super) name: String,
     pub(super) properties: Properties,

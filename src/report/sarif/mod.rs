@@ -4,38 +4,50 @@ mod document;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 
 use document::{
-    ArtifactLocation, Configuration, Driver, Invocation, Level, Location, Message, Notification, PhysicalLocation,
-    Properties, Rule, Run, Sarif, SarifResult, Tool,
+    ArtifactChange, ArtifactLocation, AutomationDetails, Configuration, Driver, Fix, Invocation, Level, Location,
+    Message, Notification, PhysicalLocation, Properties, Replacement, ResultProperties, Rule, Run, Sarif, SarifResult,
+    Tool,
 };
-use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity};
+use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity, Suggestion};
 use lmem_base::source::Span;
 
 use super::Context;
 use super::facts::{self, repository_path};
+use super::json::Lmem;
 use super::position::{Columns, Region};
+use crate::version::VERSION;
 
 /// The name that SARIF files use for the repository root.
 const ROOT: &str = "%SRCROOT%";
+
+/// What code scanning files our runs under; a name of the single run would stand behind the `/`.
+const CATEGORY: &str = "cargo-lmem/";
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &Sarif::new(run(report, cx)))?;
     writeln!(out)
 }
 
-fn run(report: &Report, cx: &Context) -> Run {
+fn run<'a>(report: &'a Report, cx: &Context) -> Run<'a> {
     let rules = rules(&report.diagnostics, cx);
-    let (placed, unplaced): (Vec<_>, Vec<_>) = report.diagnostics.iter().partition(|found| found.primary.is_some());
+    let named = report.diagnostics.iter().zip(facts::fingerprints(&report.diagnostics));
+    let (placed, unplaced): (Vec<_>, Vec<_>) = named.partition(|(found, _)| found.primary.is_some());
     let root = ArtifactLocation { description: Some(message("the root of the repository")), ..Default::default() };
     Run {
+        automation_details: AutomationDetails { id: CATEGORY },
         column_kind: "utf16CodeUnits",
         invocations: [Invocation {
             execution_successful: report.summary.failed_units == 0,
-            tool_execution_notifications: unplaced.into_iter().map(notification).collect(),
+            tool_execution_notifications: unplaced
+                .into_iter()
+                .map(|(diagnostic, _)| notification(diagnostic))
+                .collect(),
         }],
         original_uri_base_ids: BTreeMap::from([(ROOT, root)]),
-        results: placed.into_iter().map(|diagnostic| result(diagnostic, &rules, cx)).collect(),
+        results: placed.into_iter().map(|(diagnostic, name)| result(diagnostic, name, &rules, cx)).collect(),
         tool: Tool { driver: Driver::new(rules) },
     }
 }
@@ -65,10 +77,16 @@ fn rule(id: String, code: &Code, cx: &Context) -> Rule {
         full_description: message(brief),
         short_description: message(brief),
         help: Message { markdown: Some(docs.clone()), text: docs },
+        help_uri: matches!(code, Code::Lint(name) if lmem_lints::find(name).is_some()).then(|| help_uri(name)),
         id,
         name: name.to_string(),
         properties: Properties { tags: ["cuda", "performance"], severity: level },
     }
+}
+
+/// The text of a lint is the head of its source, and docs.rs shows the sources of each version for good.
+pub(super) fn help_uri(lint: &str) -> String {
+    format!("https://docs.rs/lmem-lints/{VERSION}/src/lmem_lints/{lint}.rs.html")
 }
 
 fn message(text: &str) -> Message {
@@ -83,19 +101,46 @@ fn level(severity: Severity) -> Level {
     }
 }
 
-fn result(diagnostic: &Diagnostic, rules: &[Rule], cx: &Context) -> SarifResult {
+fn result<'a>(diagnostic: &'a Diagnostic, fingerprint: String, rules: &[Rule], cx: &Context) -> SarifResult<'a> {
     let rule_id = rule_id(&diagnostic.code);
     let rule_index = rules.iter().position(|rule| rule.id == rule_id).map_or(-1, |index| index as i64);
     let related = (1..).zip(&diagnostic.secondary);
+    let proven = diagnostic.suggestions.iter().filter(|suggestion| suggestion.is_proven());
     SarifResult {
+        fixes: proven.map(|suggestion| fix(diagnostic, suggestion, cx)).collect(),
         level: level(diagnostic.severity),
         locations: diagnostic.primary.iter().map(|label| location(label, None, cx)).collect(),
         message: message(&result_text(diagnostic)),
-        partial_fingerprints: BTreeMap::from([("cargoLmem/v1", diagnostic.fingerprint())]),
+        // GitHub looks at the second name alone, and makes up one of the line where it is missing.
+        partial_fingerprints: BTreeMap::from([
+            ("cargoLmem/v2", fingerprint.clone()),
+            ("primaryLocationLineHash", fingerprint.clone()),
+        ]),
+        properties: Lmem::new(diagnostic, fingerprint).map(|lmem| ResultProperties { lmem }),
         related_locations: related.map(|(number, label)| location(label, Some(number), cx)).collect(),
         rule_id,
         rule_index,
     }
+}
+
+/// An edit that was compiled; its proof is part of what is said of it.
+fn fix(diagnostic: &Diagnostic, suggestion: &Suggestion, cx: &Context) -> Fix {
+    let mut changes: Vec<ArtifactChange> = Vec::new();
+    let mut last: Option<&Path> = None;
+    for edit in &suggestion.edits {
+        if last != Some(edit.span.file.path.as_path()) {
+            changes.push(ArtifactChange { artifact_location: artifact(&edit.span, cx), replacements: Vec::new() });
+            last = Some(&edit.span.file.path);
+        }
+        let inserted_content = message(&edit.replacement);
+        let replacement = Replacement { deleted_region: region(&edit.span), inserted_content };
+        if let Some(change) = changes.last_mut() {
+            change.replacements.push(replacement);
+        }
+    }
+    let (title, proof) = facts::titled(diagnostic, suggestion);
+    let proof = proof.filter(|proof| proof.contains('\n')).map(|proof| format!("\n{proof}")).unwrap_or_default();
+    Fix { artifact_changes: changes, description: message(&format!("{title}{proof}")) }
 }
 
 /// GitHub shows a related location only where the message links to it.
@@ -136,7 +181,7 @@ fn region(span: &Span) -> document::Region {
 }
 
 /// Everything but unreserved characters and `/` as `%XX`.
-fn escape_uri(path: &str) -> String {
+pub(super) fn escape_uri(path: &str) -> String {
     let escape = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),
@@ -154,11 +199,14 @@ mod tests {
     #[test]
     fn a_document() {
         let document = samples::rendered(&samples::report(), MessageFormat::Sarif);
-        assert_data_eq!(document.replace(env!("CARGO_PKG_VERSION"), "VERSION"), str![[r#"
+        assert_data_eq!(document.replace(crate::version::short(), "VERSION").replace(VERSION, "VERSION"), str![[r#"
 {
   "$schema": "https://schemastore.azurewebsites.net/schemas/json/sarif-2.1.0.json",
   "runs": [
     {
+      "automationDetails": {
+        "id": "cargo-lmem/"
+      },
       "columnKind": "utf16CodeUnits",
       "invocations": [
         {
@@ -203,7 +251,8 @@ mod tests {
             "text": "identifier \"undefined\" is undefined"
           },
           "partialFingerprints": {
-            "cargoLmem/v1": "40f89be2aeafc836"
+            "cargoLmem/v2": "4666832344446db0",
+            "primaryLocationLineHash": "4666832344446db0"
           },
           "relatedLocations": [],
           "ruleId": "nvcc",
@@ -231,7 +280,42 @@ mod tests {
             "text": "`count` (`int[4]`, 16 B) is in local memory: dynamically indexed\n16 B per thread\n[indexed here](1)\nnote: sm_90: stack frame 16 B, registers 31\nnote: inlined at kernels/scan.cu:3"
           },
           "partialFingerprints": {
-            "cargoLmem/v1": "714982f7d0621c14"
+            "cargoLmem/v2": "5f4eb648d6498c16",
+            "primaryLocationLineHash": "5f4eb648d6498c16"
+          },
+          "properties": {
+            "lmem": {
+              "lint": "dynamic_index",
+              "variable": "count",
+              "variable_type": null,
+              "bytes": 16,
+              "loads": 1,
+              "stores": 1,
+              "loop_depth": 0,
+              "uniformity": null,
+              "kernels": [
+                {
+                  "name": "scan",
+                  "mangled": "_Z4scan",
+                  "arch": "sm_90",
+                  "toolkit": "13.5",
+                  "bytes": 16,
+                  "loads": 0,
+                  "stores": 0,
+                  "usage": {
+                    "stack_frame": 16,
+                    "spill_stores": 0,
+                    "spill_loads": 0,
+                    "registers": 31,
+                    "shared": 0
+                  },
+                  "flags": "config"
+                }
+              ],
+              "flags": "config",
+              "fingerprint": "5f4eb648d6498c16",
+              "suggestions": []
+            }
           },
           "relatedLocations": [
             {
@@ -278,7 +362,42 @@ mod tests {
             "text": "`window` (`float[32]`, 128 B) is in local memory: dynamically indexed\n128 B per thread; 32 local loads, 1 store\n[divergent, loaded from memory (loop at line 4)](1)\nnote: sm_90: stack frame 128 B, registers 31\nhelp: index with the loop counter and unroll"
           },
           "partialFingerprints": {
-            "cargoLmem/v1": "3ca073804faac01e"
+            "cargoLmem/v2": "88040dc246a6d807",
+            "primaryLocationLineHash": "88040dc246a6d807"
+          },
+          "properties": {
+            "lmem": {
+              "lint": "dynamic_index",
+              "variable": "window",
+              "variable_type": "float[32]",
+              "bytes": 128,
+              "loads": 32,
+              "stores": 1,
+              "loop_depth": 2,
+              "uniformity": "per-thread",
+              "kernels": [
+                {
+                  "name": "running_mean<32>",
+                  "mangled": "_Z16running_mean<32>",
+                  "arch": "sm_90",
+                  "toolkit": "13.5",
+                  "bytes": 128,
+                  "loads": 32,
+                  "stores": 1,
+                  "usage": {
+                    "stack_frame": 128,
+                    "spill_stores": 0,
+                    "spill_loads": 0,
+                    "registers": 31,
+                    "shared": 0
+                  },
+                  "flags": "config"
+                }
+              ],
+              "flags": "config",
+              "fingerprint": "88040dc246a6d807",
+              "suggestions": []
+            }
           },
           "relatedLocations": [
             {
@@ -325,7 +444,42 @@ mod tests {
             "text": "kernel `gemm_tile` spills: launch bounds allow 32 registers, 71 needed\n380 B of stack per thread for spills\nnote: sm_90: stack frame 384 B, spill stores 380 B, spill loads 420 B, registers 32\nnote: spills in the loop at line 9"
           },
           "partialFingerprints": {
-            "cargoLmem/v1": "52530740ce4bc6b8"
+            "cargoLmem/v2": "4f76298b54290e8c",
+            "primaryLocationLineHash": "4f76298b54290e8c"
+          },
+          "properties": {
+            "lmem": {
+              "lint": "register_spill",
+              "variable": null,
+              "variable_type": null,
+              "bytes": 380,
+              "loads": 105,
+              "stores": 95,
+              "loop_depth": 0,
+              "uniformity": null,
+              "kernels": [
+                {
+                  "name": "gemm_tile",
+                  "mangled": "_Z9gemm_tile",
+                  "arch": "sm_90",
+                  "toolkit": "13.5",
+                  "bytes": 380,
+                  "loads": 0,
+                  "stores": 0,
+                  "usage": {
+                    "stack_frame": 384,
+                    "spill_stores": 380,
+                    "spill_loads": 420,
+                    "registers": 32,
+                    "shared": 0
+                  },
+                  "flags": "assumed"
+                }
+              ],
+              "flags": "assumed",
+              "fingerprint": "4f76298b54290e8c",
+              "suggestions": []
+            }
           },
           "relatedLocations": [],
           "ruleId": "lmem::register_spill",
@@ -347,6 +501,7 @@ mod tests {
                 "markdown": "A local array is indexed by a value the compiler does not know.\n\n## Why it costs\nRegisters have no addresses.\n",
                 "text": "A local array is indexed by a value the compiler does not know.\n\n## Why it costs\nRegisters have no addresses.\n"
               },
+              "helpUri": "https://docs.rs/lmem-lints/VERSION/src/lmem_lints/dynamic_index.rs.html",
               "id": "lmem::dynamic_index",
               "name": "dynamic_index",
               "properties": {
@@ -371,6 +526,7 @@ mod tests {
                 "markdown": "A message of `register_spill`.",
                 "text": "A message of `register_spill`."
               },
+              "helpUri": "https://docs.rs/lmem-lints/VERSION/src/lmem_lints/register_spill.rs.html",
               "id": "lmem::register_spill",
               "name": "register_spill",
               "properties": {
@@ -434,7 +590,10 @@ mod tests {
             }
           ],
           "semanticVersion": "VERSION",
-          "version": "VERSION"
+          "version": "VERSION",
+          "properties": {
+            "ruleSet": 1
+          }
         }
       }
     }
@@ -443,6 +602,27 @@ mod tests {
 }
 
 "#]].raw());
+    }
+
+    #[test]
+    fn edits_that_were_compiled_are_fixes() {
+        let mut open = samples::proven();
+        open.suggestions[0].verification = None;
+        let report = Report { diagnostics: vec![samples::proven(), open], ..Report::default() };
+        let document = samples::rendered(&report, MessageFormat::Sarif);
+        let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+        let results = &document["runs"][0]["results"];
+        let fix = &results[0]["fixes"][0];
+        let text = fix["description"]["text"].as_str().unwrap();
+        assert!(text.contains("verified by recompiling: sm_90: stack frame 128 → 0 B"), "{text}");
+        let replacement = &fix["artifactChanges"][0]["replacements"][0];
+        assert_eq!(replacement["insertedContent"]["text"], "k = i");
+        assert_eq!(replacement["deletedRegion"]["startLine"], 5);
+        assert_eq!(results[0]["properties"]["lmem"]["suggestions"][0]["verification"]["status"], "proven");
+        assert!(results[1].get("fixes").is_none());
+        // Each result has its own name.
+        let name = |index: usize| results[index]["partialFingerprints"]["primaryLocationLineHash"].as_str().unwrap();
+        assert_eq!(format!("{}-2", name(0)), name(1));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The names that the grammar gives to nodes and to their parts. No other module spells them.
+//! The grammar's names of node kinds and fields. No other module spells them, because a typo there would compile.
 
 use std::sync::OnceLock;
 
@@ -12,18 +12,18 @@ pub(crate) fn language() -> &'static Language {
 
 macro_rules! kinds {
     ($($variant:ident = $name:literal,)+) => {
-        /// What a node is.
+        /// The kind of a node.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Kind {
             $(#[doc = concat!("`", $name, "`")] $variant,)+
             /// An operator, bracket or keyword.
             Token,
-            /// A kind that no question is asked about, and text that the parser could not read.
+            /// A kind that no code here asks for, or text that the parser could not read.
             Other,
         }
 
         impl Kind {
-            /// All kinds that have a name here.
+            /// All kinds with their name in the grammar.
             pub const NAMED: &[(Kind, &str)] = &[$((Kind::$variant, $name)),+];
         }
     };
@@ -125,7 +125,7 @@ kinds! {
 }
 
 impl Kind {
-    /// The kind of a node by the number that the grammar gives it.
+    /// The kind for the grammar's numeric ID of a node kind.
     pub(super) fn of_id(id: u16) -> Kind {
         static BY_ID: OnceLock<Vec<Kind>> = OnceLock::new();
         let known = BY_ID.get_or_init(|| (0..language().node_kind_count()).map(|id| Kind::find(id as u16)).collect());
@@ -140,7 +140,7 @@ impl Kind {
         Kind::NAMED.iter().find(|(_, known)| Some(*known) == name).map_or(Kind::Other, |(kind, _)| *kind)
     }
 
-    /// Whether nodes of the kind are loops.
+    /// Whether the kind is a loop statement.
     pub fn is_loop(self) -> bool {
         matches!(self, Kind::ForStatement | Kind::WhileStatement | Kind::DoStatement | Kind::ForRangeLoop)
     }
@@ -148,14 +148,14 @@ impl Kind {
 
 macro_rules! fields {
     ($($variant:ident = $name:literal,)+) => {
-        /// What a child is to its parent.
+        /// The role of a child in its parent: the grammar's field name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Field {
             $(#[doc = concat!("`", $name, "`")] $variant,)+
         }
 
         impl Field {
-            /// All fields that have a name here.
+            /// All fields with their name in the grammar.
             pub const ALL: &[(Field, &str)] = &[$((Field::$variant, $name)),+];
         }
     };
@@ -187,7 +187,7 @@ fields! {
 }
 
 impl Field {
-    /// The number that the grammar gives the field.
+    /// The grammar's numeric ID of the field.
     pub(super) fn id(self) -> u16 {
         static IDS: OnceLock<Vec<u16>> = OnceLock::new();
         let id = |name: &str| language().field_id_for_name(name).map_or(0, u16::from);

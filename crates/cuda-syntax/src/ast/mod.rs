@@ -1,10 +1,11 @@
 //! Typed nodes of a syntax tree.
 //!
-//! `tree-sitter` tells nodes and their parts apart by strings, so that a name with a typo compiles and matches nothing. [`Kind`] and [`Field`]
-//! spell each name once, and a test holds them against the grammar. [`Node`] has no method that takes a string, so that nothing else can be
-//! written elsewhere. The typed nodes ([`Call`], [`Subscript`], …) have methods for the parts of one kind of node.
+//! `tree-sitter` identifies node kinds and fields by strings: a name with a typo compiles and matches nothing. [`Kind`]
+//! and [`Field`] spell each name once, and a test compares them with the grammar. [`Node`] has no method that takes a
+//! string, so no other module can spell a name. The typed nodes ([`Call`], [`Subscript`], …) have one method for each
+//! part of their kind.
 //!
-//! Parts are optional: where the text has errors, or a macro stands in place of syntax, the parser leaves them out.
+//! Parts are optional: the parser leaves them out where the text has errors, or where a macro replaces syntax.
 
 mod kind;
 mod node;

@@ -1,4 +1,4 @@
-//! A node, and the ways from it to others.
+//! A syntax node, with navigation to parents, children and siblings.
 
 use std::num::NonZero;
 use std::ops::Range;
@@ -17,7 +17,7 @@ impl<'t> Node<'t> {
         Self(tree.root_node())
     }
 
-    /// What the node is.
+    /// The node's kind.
     pub fn kind(self) -> Kind {
         Kind::of_id(self.0.kind_id())
     }
@@ -29,12 +29,12 @@ impl<'t> Node<'t> {
 
     // Parts.
 
-    /// The part that the grammar has a name for.
+    /// The child in a field.
     pub fn field(self, field: Field) -> Option<Node<'t>> {
         self.0.child_by_field_id(field.id()).map(Self)
     }
 
-    /// All parts with one name: the declarators of `int a, b;`.
+    /// All children in a field: the declarators of `int a, b;`.
     pub fn fields(self, field: Field) -> impl Iterator<Item = Node<'t>> {
         let id = NonZero::new(field.id());
         let mut cursor = self.0.walk();
@@ -43,51 +43,51 @@ impl<'t> Node<'t> {
         found.into_iter().map(Self)
     }
 
-    /// Whether the node is that part of its parent.
+    /// Whether the node is in that field of its parent.
     pub fn is_field(self, field: Field) -> bool {
         self.parent().and_then(|parent| parent.field(field)) == Some(self)
     }
 
-    /// All children with their operators and brackets.
+    /// All children, operators and brackets included.
     pub fn children(self) -> std::vec::IntoIter<Node<'t>> {
-        // Asking for them one by one would cost the square of their number.
+        // Asking tree-sitter for children by index takes quadratic time.
         let found: Vec<_> = self.0.children(&mut self.0.walk()).map(Self).collect();
         found.into_iter()
     }
 
-    /// Children that are no operators, brackets or keywords.
+    /// All children except operators, brackets and keywords.
     pub fn named_children(self) -> impl DoubleEndedIterator<Item = Node<'t>> {
         self.children().filter(Self::is_named)
     }
 
-    /// Named children that are no comments.
+    /// Named children without comments.
     pub fn parts(self) -> impl DoubleEndedIterator<Item = Node<'t>> {
         self.named_children().filter(|child| child.kind() != Kind::Comment)
     }
 
-    /// The child at a position.
+    /// The child at an index.
     pub fn child(self, index: u32) -> Option<Node<'t>> {
         self.0.child(index).map(Self)
     }
 
-    /// The named child at a position.
+    /// The named child at an index.
     pub fn named_child(self, index: u32) -> Option<Node<'t>> {
         self.0.named_child(index).map(Self)
     }
 
-    /// How many named children there are.
+    /// Number of named children.
     pub fn named_child_count(self) -> usize {
         self.0.named_child_count()
     }
 
-    // Walks.
+    // Traversal.
 
-    /// The node and all nodes below it, in the order of the text.
+    /// The node and its descendants in source order.
     pub fn descendants(self) -> Descendants<'t, impl Fn(Node<'t>, Node<'t>) -> bool> {
         self.descendants_through(|_, _| true)
     }
 
-    /// The node and those below it, without children that are not to be entered: the closure gets parent and child.
+    /// The node and its descendants, without subtrees that the closure refuses; the closure gets parent and child.
     pub fn descendants_through<Enters>(self, enters: Enters) -> Descendants<'t, Enters>
     where
         Enters: Fn(Node<'t>, Node<'t>) -> bool,
@@ -95,54 +95,54 @@ impl<'t> Node<'t> {
         Descendants { open: vec![self], enters }
     }
 
-    /// The node and all nodes around it, from the inside out.
+    /// The node and its ancestors, innermost first.
     pub fn ancestors(self) -> impl Iterator<Item = Node<'t>> {
         std::iter::successors(Some(self), |node| node.parent())
     }
 
-    /// The innermost node of a kind that is the node or stands around it.
+    /// The innermost node of a kind among the node and its ancestors.
     pub fn enclosing(self, kind: Kind) -> Option<Node<'t>> {
         self.ancestors().find(|node| node.kind() == kind)
     }
 
-    /// The node that this one is a child of.
+    /// The parent.
     pub fn parent(&self) -> Option<Node<'t>> {
         self.0.parent().map(Self)
     }
 
-    /// The node before this one.
+    /// The previous sibling.
     pub fn prev_sibling(&self) -> Option<Node<'t>> {
         self.0.prev_sibling().map(Self)
     }
 
-    /// The node behind this one.
+    /// The next sibling.
     pub fn next_sibling(&self) -> Option<Node<'t>> {
         self.0.next_sibling().map(Self)
     }
 
-    /// The named node before this one.
+    /// The previous named sibling.
     pub fn prev_named_sibling(&self) -> Option<Node<'t>> {
         self.0.prev_named_sibling().map(Self)
     }
 
-    /// The named node behind this one.
+    /// The next named sibling.
     pub fn next_named_sibling(&self) -> Option<Node<'t>> {
         self.0.next_named_sibling().map(Self)
     }
 
-    /// The smallest named node that holds the bytes from `start` to `end`.
+    /// The smallest named node that covers the bytes `start..end`.
     pub fn named_descendant_for_byte_range(self, start: usize, end: usize) -> Option<Node<'t>> {
         self.0.named_descendant_for_byte_range(start, end).map(Self)
     }
 
-    /// The smallest node that holds the bytes from `start` to `end`.
+    /// The smallest node that covers the bytes `start..end`.
     pub fn descendant_for_byte_range(self, start: usize, end: usize) -> Option<Node<'t>> {
         self.0.descendant_for_byte_range(start, end).map(Self)
     }
 
-    // Without the parentheses, and with them.
+    // Parentheses.
 
-    /// `x` of `((x))`.
+    /// `x` for `((x))`.
     pub fn without_parentheses(self) -> Node<'t> {
         let mut node = self;
         while let Some(inner) = node.named_child(0).filter(|_| node.kind() == Kind::ParenthesizedExpression) {
@@ -151,7 +151,7 @@ impl<'t> Node<'t> {
         node
     }
 
-    /// `((x))` around `x`.
+    /// `((x))` for its inner `x`.
     pub fn with_parentheses(self) -> Node<'t> {
         let mut node = self;
         while let Some(outer) = node.parent().filter(|parent| parent.kind() == Kind::ParenthesizedExpression) {
@@ -160,7 +160,7 @@ impl<'t> Node<'t> {
         node
     }
 
-    /// The name in a declarator: `a` of `*a[4] = {}`. Declarators stand within each other.
+    /// The declared identifier inside nested declarators: `a` of `*a[4] = {}`.
     pub fn declared_name(self) -> Node<'t> {
         let mut node = self;
         while let Some(inner) = node.field(Field::Declarator) {
@@ -176,12 +176,12 @@ impl<'t> Node<'t> {
         language().node_kind_for_id(self.0.kind_id()).filter(|_| self.kind() == Kind::Token)
     }
 
-    /// Whether the node is an operator, bracket or keyword that is spelled so.
+    /// Whether the node is an operator, bracket or keyword with that spelling.
     pub fn is_token(self, spelling: &str) -> bool {
         self.token() == Some(spelling)
     }
 
-    /// The operator between or before the parts of an expression.
+    /// The operator of an expression.
     pub fn operator(self) -> Option<&'static str> {
         self.field(Field::Operator).and_then(Self::token)
     }
@@ -198,7 +198,7 @@ impl<'t> Node<'t> {
         self.0.kind().ends_with("declarator")
     }
 
-    /// Whether the node declares anything.
+    /// Whether the node is a declaration of any form.
     pub fn is_declaration(self) -> bool {
         self.0.kind().contains("declaration")
     }
@@ -218,60 +218,60 @@ impl<'t> Node<'t> {
         self.0.kind().starts_with("preproc_def") || self.0.kind().starts_with("preproc_function")
     }
 
-    /// Whether the node has a kind, and is no operator, bracket or keyword.
+    /// Whether the node is named in the grammar, unlike operators, brackets and keywords.
     pub fn is_named(&self) -> bool {
         self.0.is_named()
     }
 
-    /// Whether the parser could not read the text.
+    /// Whether the node is text that the parser could not read.
     pub fn is_error(self) -> bool {
         self.0.is_error()
     }
 
-    /// Whether the parser could not read some of the text.
+    /// Whether the node or a descendant is a parse error.
     pub fn has_error(&self) -> bool {
         self.0.has_error()
     }
 
-    /// Whether the node may stand anywhere: a comment or a directive.
+    /// Whether the grammar allows the node anywhere: a comment or a directive.
     pub fn is_extra(&self) -> bool {
         self.0.is_extra()
     }
 
-    /// Whether the parser put the node where the text has nothing.
+    /// Whether the parser inserted the node to recover from an error; it covers no text.
     pub fn is_missing(self) -> bool {
         self.0.is_missing()
     }
 
-    // Places.
+    // Positions.
 
     /// Offset of the first byte.
     pub fn start_byte(&self) -> usize {
         self.0.start_byte()
     }
 
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     pub fn end_byte(&self) -> usize {
         self.0.end_byte()
     }
 
-    /// The bytes of the node.
+    /// The byte range of the node.
     pub fn byte_range(&self) -> Range<usize> {
         self.0.byte_range()
     }
 
-    /// Line and column, from 0, of the first byte.
+    /// Line and column of the first byte, both from 0.
     pub fn start_position(&self) -> Point {
         self.0.start_position()
     }
 
-    /// Line and column, from 0, behind the last byte.
+    /// Line and column after the last byte, both from 0.
     pub fn end_position(&self) -> Point {
         self.0.end_position()
     }
 }
 
-/// Nodes below a node, in the order of the text.
+/// Iterator over a node and its descendants in source order.
 pub struct Descendants<'t, Enters> {
     open: Vec<Node<'t>>,
     enters: Enters,

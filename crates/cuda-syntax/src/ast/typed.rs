@@ -1,4 +1,4 @@
-//! Nodes of one kind, with methods for their parts.
+//! Nodes of one kind, with a method for each part.
 
 use super::kind::{Field, Kind};
 use super::node::Node;
@@ -31,9 +31,9 @@ macro_rules! typed_nodes {
 typed_nodes! {
     /// `f(a, b)`
     Call of CallExpression {
-        /// What is called: `f`, `p->f`, `a::f<int>`.
+        /// The callee: `f`, `p->f`, `a::f<int>`.
         function: Function,
-        /// The list, with its parentheses.
+        /// The argument list with its parentheses.
         argument_list: Arguments,
     }
 
@@ -41,41 +41,41 @@ typed_nodes! {
     Subscript of SubscriptExpression {
         /// `a`
         base: Argument,
-        /// The list, with its brackets.
+        /// The subscript list with its brackets.
         indices: Indices,
     }
 
     /// `a + b`
     Binary of BinaryExpression {
-        /// The first operand.
+        /// The left operand.
         left: Left,
-        /// The second operand.
+        /// The right operand.
         right: Right,
     }
 
     /// `a = b`, `a += b`
     Assignment of AssignmentExpression {
-        /// What is written.
+        /// The target.
         left: Left,
-        /// The value.
+        /// The assigned value.
         right: Right,
     }
 
     /// `++i`, `i--`
     Update of UpdateExpression {
-        /// What is counted.
+        /// The operand that is incremented or decremented.
         operand: Argument,
     }
 
     /// `*p`, `&x`
     Pointer of PointerExpression {
-        /// What is read through, or taken the address of.
+        /// The dereferenced pointer, or the object whose address is taken.
         operand: Argument,
     }
 
     /// `x.f`, `p->f`
     Member of FieldExpression {
-        /// What has the member.
+        /// The object, or the pointer to it.
         object: Argument,
         /// The member's name.
         name: Field,
@@ -83,29 +83,29 @@ typed_nodes! {
 
     /// `(float*)p`
     Cast of CastExpression {
-        /// What is converted.
+        /// The converted expression.
         value: Value,
-        /// The type that it gets.
+        /// The target type.
         type_node: Type,
     }
 
     /// `a ? b : c`
     Conditional of ConditionalExpression {
-        /// What is asked.
+        /// The condition.
         condition: Condition,
-        /// The value where that holds.
+        /// The value if the condition is true.
         consequence: Consequence,
-        /// The value where it does not.
+        /// The value if the condition is false.
         alternative: Alternative,
     }
 
     /// `if (a) b else c`
     Branch of IfStatement {
-        /// The clause, with its parentheses.
+        /// The condition clause with its parentheses.
         condition: Condition,
-        /// What is done where that holds.
+        /// The statement for a true condition.
         consequence: Consequence,
-        /// The clause with what is done where it does not.
+        /// The `else` clause with its statement.
         alternative: Alternative,
     }
 
@@ -117,25 +117,25 @@ typed_nodes! {
         condition: Condition,
         /// `++i`
         update: Update,
-        /// What is repeated.
+        /// The loop body.
         body: Body,
     }
 
     /// `x = 3` in a declaration
     Initialized of InitDeclarator {
-        /// The declarator without its value.
+        /// The declarator without its initializer.
         declarator: Declarator,
-        /// The initial value.
+        /// The initializer.
         value: Value,
     }
 
-    /// A function with its body
+    /// A function definition
     Function of FunctionDefinition {
         /// Name and parameters.
         declarator: Declarator,
-        /// The block.
+        /// The body.
         body: Body,
-        /// The result.
+        /// The return type.
         type_node: Type,
     }
 }
@@ -148,7 +148,7 @@ impl<'t> Call<'t> {
 }
 
 impl<'t> Subscript<'t> {
-    /// The index, where there is one and no more.
+    /// The index of a subscript with exactly one; `None` for several.
     pub fn index(self) -> Option<Node<'t>> {
         let list = self.indices()?;
         match list.kind() {
@@ -166,7 +166,7 @@ impl Binary<'_> {
 }
 
 impl<'t> Assignment<'t> {
-    /// The assignment of which a node is the left side.
+    /// The assignment whose left side is the node.
     pub fn to(target: Node<'t>) -> Option<Self> {
         let assignment = target.parent().and_then(Self::of)?;
         (assignment.left() == Some(target)).then_some(assignment)
@@ -177,7 +177,7 @@ impl<'t> Assignment<'t> {
         self.0.operator()
     }
 
-    /// Whether the old value is not read: `=`.
+    /// Whether the assignment is `=`, which does not read the old value.
     pub fn is_plain(self) -> bool {
         self.operator().is_none_or(|operator| operator == "=")
     }
@@ -189,26 +189,26 @@ impl Update<'_> {
         self.0.operator()
     }
 
-    /// Whether the operator stands before what it counts.
+    /// Whether the operator is a prefix operator.
     pub fn is_prefix(self) -> bool {
         self.0.child(0).is_some_and(|first| !first.is_named())
     }
 }
 
 impl Pointer<'_> {
-    /// Whether it takes an address: `&x`.
+    /// Whether the expression takes an address: `&x`.
     pub fn is_address(self) -> bool {
         self.0.child(0).is_some_and(|sign| sign.is_token("&"))
     }
 
-    /// Whether it reads or writes through a pointer: `*p`.
+    /// Whether the expression dereferences a pointer: `*p`.
     pub fn is_dereference(self) -> bool {
         self.0.child(0).is_some_and(|sign| sign.is_token("*"))
     }
 }
 
 impl Member<'_> {
-    /// Whether the object itself has the member, rather than what it points to: `x.f`.
+    /// Whether the member belongs to the object itself, not to its pointee: `x.f`.
     pub fn is_of_object(self) -> bool {
         self.0.operator().is_none_or(|operator| operator == ".")
     }
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
     use crate::tree::syntax_tree::SyntaxTree;
 
-    /// The first typed node of a kind in a text.
+    /// The first typed node of a kind in a tree.
     fn first<'t, Typed>(tree: &'t SyntaxTree, of: impl Fn(Node<'t>) -> Option<Typed>) -> Typed {
         tree.root().unwrap().descendants().find_map(of).unwrap()
     }

@@ -1,16 +1,17 @@
-//! Operators, by precedence.
+//! Parsing and evaluating operators by precedence.
 //!
-//! Operands that C++ does not evaluate (`false && 1 / 0`) have a type without a value, so that the whole may have one.
+//! Operands that C++ does not evaluate have a type but no value. The whole expression may still have one:
+//! `false && 1 / 0` is `false`.
 
 use super::integer::{IntegerType, Value};
 use super::literal;
 use super::token::{Kind, Token};
 use super::type_name::{self, TypeName};
 
-/// What can be inside of what: parentheses, operators, casts. Each level takes a part of the stack.
+/// Limit on nested parentheses, operators and casts: each level takes stack space.
 const MAX_DEPTH: usize = 400;
 
-/// Tokens between `<` and `>` of a qualified name. Each `<` is looked behind, so that this keeps the time linear.
+/// Limit on tokens between `<` and `>` of a qualified name. Each `<` needs lookahead; the limit keeps parsing linear.
 const MAX_ARGUMENTS: usize = 64;
 
 pub fn evaluate(text: &str, tokens: &[Token<'_>], value_of: &dyn Fn(&str) -> Option<Value>) -> Option<Value> {
@@ -19,7 +20,7 @@ pub fn evaluate(text: &str, tokens: &[Token<'_>], value_of: &dyn Fn(&str) -> Opt
     (parser.at == tokens.len()).then_some(operand)?.value()
 }
 
-/// The type of a part of the expression, and its value where it has one.
+/// The type of a subexpression, and its value if known.
 #[derive(Clone, Copy)]
 struct Operand {
     integer: IntegerType,
@@ -27,7 +28,7 @@ struct Operand {
 }
 
 impl Operand {
-    /// The exact result of an operation: unsigned types wrap around, of others it must be a value.
+    /// The result of an operation: unsigned types wrap around; for other types an overflow has no value.
     fn result(integer: IntegerType, number: Option<i128>) -> Self {
         let number = number.and_then(|number| match integer.is_unsigned() {
             true => integer.wrap(number),
@@ -112,7 +113,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Operators that bind at least as tightly as `least`; all of them group from the left.
+    /// Binary operators with at least the precedence `least`; all are left-associative.
     fn binary(&mut self, least: u32) -> Option<Operand> {
         self.nested(|this| {
             let mut left = this.unary()?;
@@ -155,14 +156,15 @@ impl Parser<'_> {
         })
     }
 
-    /// Of a type, or of an expression that is not evaluated.
+    /// `sizeof` of a type, or of an unevaluated expression.
     fn size_of(&mut self) -> Option<Operand> {
         self.at += 1;
         if let Some((name, end)) = self.type_between("(", ")", self.at) {
             self.at = end;
             return Some(Operand::size(name.bytes()));
         }
-        // A cast is no operand of `sizeof`, but what starts with another operator or a parenthesis may be.
+        // The operand of `sizeof` cannot start with a cast, but it can start with another unary operator or a
+        // parenthesis.
         let operand = self.unary()?;
         Some(Operand::size(operand.integer.bytes()))
     }
@@ -207,7 +209,7 @@ impl Parser<'_> {
     /// `int(x)`, `std::size_t{x}`
     fn functional_cast(&mut self, name: TypeName, length: usize) -> Option<Operand> {
         let TypeName::Integer(integer) = name else { return None };
-        // `unsigned int(x)` is no expression of C++.
+        // C++ does not allow `unsigned int(x)`: a functional cast takes a type name of one word.
         let is_of_name = |token: &&Token<'_>| matches!(token.kind, Kind::Word(word) if !matches!(word, "std" | "cuda"));
         if self.tokens[self.at..self.at + length].iter().filter(is_of_name).count() != 1 {
             return None;
@@ -222,7 +224,7 @@ impl Parser<'_> {
         self.take(close)?;
         let kept = operand.number.filter(|number| integer.holds(*number));
         match open {
-            // Braces take no value that changes.
+            // Braces refuse a narrowing conversion, so the value must not change.
             "{" => kept.map(|number| Operand { integer, number: Some(number) }),
             _ => Some(operand.converted(integer)),
         }
@@ -235,7 +237,7 @@ impl Parser<'_> {
         (self.value_of)(written).map(Operand::from)
     }
 
-    /// Behind the last token of a name: `N`, `::ns::N`, `Traits<4>::N`.
+    /// The position after the last token of a name: `N`, `::ns::N`, `Traits<4>::N`.
     fn name_end(&self) -> Option<usize> {
         let kind = |at: usize| self.tokens.get(at).map(|token| token.kind);
         let mut at = self.at + usize::from(kind(self.at) == Some(Kind::Operator("::")));
@@ -254,7 +256,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind the `>` that belongs to a `<`.
+    /// The position after the `>` that closes a `<`.
     fn arguments_end(&self, open: usize) -> Option<usize> {
         let mut angles = 0usize;
         let mut brackets = 0usize;
@@ -280,7 +282,7 @@ impl Parser<'_> {
         (operator == open).then(|| self.type_in(close, at + 1)).flatten()
     }
 
-    /// The type at a token, and the token behind the `close` that ends it.
+    /// The type at a token, and the position after the `close` that ends it.
     fn type_in(&self, close: &str, at: usize) -> Option<(TypeName, usize)> {
         let (name, length) = type_name::leading(self.tokens.get(at..)?)?;
         let Kind::Operator(operator) = self.tokens.get(at + length)?.kind else { return None };
@@ -345,7 +347,8 @@ fn combine(operator: &str, left: Operand, right: Operand) -> Option<Operand> {
     let integer = left.integer.common(right.integer);
     let numbers = left.converted(integer).number.zip(right.converted(integer).number);
     let compared = |holds: fn(&i128, &i128) -> bool| Operand::truth(numbers.map(|(left, right)| holds(&left, &right)));
-    // Values have 64 bits, so that only a product of two unsigned ones can leave 128; it wraps around to the same.
+    // Values have 64 bits. Only a product of two unsigned values can overflow 128 bits, and it wraps around to the same
+    // result.
     let computed = |compute: fn(i128, i128) -> Option<i128>| {
         Operand::result(integer, numbers.and_then(|(left, right)| compute(left, right)))
     };
@@ -368,12 +371,12 @@ fn combine(operator: &str, left: Operand, right: Operand) -> Option<Operand> {
     })
 }
 
-/// The value of `&&`: the right side of `false` is not asked.
+/// The value of `&&`; short-circuits if the left side is `false`.
 fn both(left: Option<bool>, right: Option<bool>) -> Option<bool> {
     if left? { right } else { Some(false) }
 }
 
-/// Defined where the quotient is.
+/// A remainder is defined only where the quotient is: `INT_MIN % -1` overflows.
 fn remainder(integer: IntegerType, numbers: Option<(i128, i128)>) -> Operand {
     let number = numbers.and_then(|(left, right)| {
         let quotient = left.checked_div(right)?;
@@ -382,7 +385,8 @@ fn remainder(integer: IntegerType, numbers: Option<(i128, i128)>) -> Operand {
     Operand { integer, number }
 }
 
-/// Has the type of the left side. To the left, a signed value may reach the sign bit but not leave the type.
+/// A shift; the result has the type of the left operand. A signed left shift may reach the sign bit but must not
+/// overflow it.
 fn shifted(operator: &str, left: Operand, right: Operand) -> Operand {
     let integer = left.integer;
     let number = left.number.zip(right.number).and_then(|(number, count)| {

@@ -1,10 +1,11 @@
-//! The integer types of C++ on Linux (LP64), their values, and the conversions between them.
+//! C++ integer types on Linux (LP64), their values and conversions.
 
-/// A built-in integer type. Types of one size stay apart: `long` and `long long` decide which overload is called.
+/// A built-in integer type. `long` and `long long` have one size and stay distinct: overload resolution depends on the
+/// type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IntegerType {
     Bool,
-    /// Signed for x86, unsigned for ARM: only the values that both have are known.
+    /// Signed on x86, unsigned on ARM: only values in both ranges are known.
     Char,
     SignedChar,
     UnsignedChar,
@@ -24,7 +25,7 @@ use IntegerType::{
 };
 
 impl IntegerType {
-    /// As C++ spells it.
+    /// The C++ spelling.
     pub fn name(self) -> &'static str {
         match self {
             Bool => "bool",
@@ -42,7 +43,7 @@ impl IntegerType {
         }
     }
 
-    /// What `sizeof` gives, which is also the alignment.
+    /// The size, which is also the alignment.
     pub fn bytes(self) -> u32 {
         match self {
             Bool | Char | SignedChar | UnsignedChar => 1,
@@ -56,7 +57,7 @@ impl IntegerType {
         matches!(self, Bool | UnsignedChar | UnsignedShort | UnsignedInt | UnsignedLong | UnsignedLongLong)
     }
 
-    /// The type of the same rank without a sign.
+    /// The unsigned type of the same rank.
     pub fn unsigned(self) -> Self {
         match self {
             Bool => Bool,
@@ -68,13 +69,13 @@ impl IntegerType {
         }
     }
 
-    /// What an operand of this type becomes before an operator sees it.
+    /// The type after integral promotion.
     #[must_use]
     pub fn promoted(self) -> Self {
         if self.bytes() < Int.bytes() { Int } else { self }
     }
 
-    /// The type in which two operands meet: the usual arithmetic conversions.
+    /// The common type of two operands: the usual arithmetic conversions.
     #[must_use]
     pub fn common(self, other: Self) -> Self {
         let (left, right) = (self.promoted(), other.promoted());
@@ -105,7 +106,7 @@ impl IntegerType {
         }
     }
 
-    /// Whether a number is a value of the type.
+    /// Whether a number is in the type's range.
     pub(super) fn holds(self, number: i128) -> bool {
         match self {
             Char => (0..=127).contains(&number),
@@ -114,7 +115,7 @@ impl IntegerType {
         }
     }
 
-    /// The value of the type that a number is converted to; `None` where hosts differ.
+    /// The number converted to the type; `None` where the result depends on the host.
     pub(super) fn wrap(self, number: i128) -> Option<i128> {
         let unused = i128::BITS - self.bits();
         match self {
@@ -126,7 +127,7 @@ impl IntegerType {
     }
 }
 
-/// A whole number and its type.
+/// An integer and its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Value {
     integer: IntegerType,
@@ -134,7 +135,7 @@ pub struct Value {
 }
 
 impl Value {
-    /// `None` for a number that the type does not have.
+    /// `None` for a number outside the type's range.
     pub fn new(integer: IntegerType, number: i128) -> Option<Self> {
         integer.holds(number).then_some(Self { integer, number })
     }
@@ -143,7 +144,7 @@ impl Value {
         Self { integer: Int, number: i128::from(number) }
     }
 
-    /// With the type that a decimal literal has: `int`, or `long` for what does not fit.
+    /// The value with the type of a decimal literal: `int`, or `long` if `int` is too small.
     pub fn from_i64(number: i64) -> Self {
         let number = i128::from(number);
         Self { integer: if Int.holds(number) { Int } else { Long }, number }
@@ -161,12 +162,12 @@ impl Value {
         self.number
     }
 
-    /// `None` for values of unsigned types beyond what `i64` holds.
+    /// `None` for unsigned values above `i64::MAX`.
     pub fn as_i64(self) -> Option<i64> {
         i64::try_from(self.number).ok()
     }
 
-    /// As a variable of another type has it that is initialised with it: unsigned types wrap around.
+    /// The value converted to another type, as in initialization: unsigned types wrap around.
     pub fn converted(self, to: IntegerType) -> Option<Self> {
         Some(Self { integer: to, number: to.wrap(self.number)? })
     }

@@ -1,8 +1,8 @@
-//! Numbers and characters as they are written.
+//! Integer and character literals.
 
 use super::integer::{IntegerType, Value};
 
-/// `0x10u`, `1'000`, `0b11`, `017`, `4ull`; `None` for floating point and for literals that a program defines.
+/// `0x10u`, `1'000`, `0b11`, `017`, `4ull`; `None` for floating-point and user-defined literals.
 pub fn number(text: &str) -> Option<Value> {
     let lower = text.to_ascii_lowercase();
     let (digits, radix) = if let Some(digits) = lower.strip_prefix("0x") {
@@ -14,7 +14,7 @@ pub fn number(text: &str) -> Option<Value> {
     };
     let end = digits.find(|c: char| !(c.is_digit(radix) || c == '\'')).unwrap_or(digits.len());
     let (digits, suffix) = digits.split_at(end);
-    // `lL` is no suffix.
+    // C++ does not allow the suffix `lL`.
     let is_mixed = ["lL", "Ll"].iter().any(|mixed| text.contains(mixed));
     if is_mixed || digits.starts_with('\'') || digits.ends_with('\'') {
         return None;
@@ -23,10 +23,10 @@ pub fn number(text: &str) -> Option<Value> {
     types(suffix, radix)?.iter().find_map(|integer| Value::new(*integer, number))
 }
 
-/// The types that a literal may have; the first one that holds its value is the one.
+/// Candidate types of a literal in C++'s order; the first one whose range has the value is the literal's type.
 fn types(suffix: &str, radix: u32) -> Option<&'static [IntegerType]> {
     use IntegerType::{Int, Long, LongLong, UnsignedInt, UnsignedLong, UnsignedLongLong};
-    // Decimal literals become unsigned only where they say so.
+    // A decimal literal is unsigned only with a `u` suffix.
     let is_decimal = radix == 10;
     Some(match suffix {
         "" if is_decimal => &[Int, Long],
@@ -42,8 +42,8 @@ fn types(suffix: &str, radix: u32) -> Option<&'static [IntegerType]> {
     })
 }
 
-/// `'a'`, `'\n'`, `'\x41'`, `'\101'`; `None` for several characters in one literal and for those beyond ASCII, whose
-/// value hosts disagree about.
+/// `'a'`, `'\n'`, `'\x41'`, `'\101'`; `None` for multi-character literals and for characters beyond ASCII, whose values
+/// depend on the host.
 pub fn character(text: &str) -> Option<Value> {
     let inner = text.strip_prefix('\'')?.strip_suffix('\'')?;
     let code = match inner.strip_prefix('\\') {

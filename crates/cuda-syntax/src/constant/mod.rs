@@ -1,8 +1,8 @@
-//! The value of a constant expression of C++, with its type.
+//! Constant expressions of C++: value and type.
 //!
-//! Integers alone, and what is certain: an expression whose value C++ leaves open (overflow of a signed type, a shift by
-//! the width, a division by zero) has none, and neither has one with anything that is not understood. A value that is
-//! given is what the compiler computes; a test compares both for 2,000 expressions.
+//! Only integers are evaluated. An expression without a defined value (signed overflow, a shift by the type's width, a
+//! division by zero) gives `None`; so does any expression that is not understood. A value that is given equals the
+//! compiler's; a test compares 2,000 expressions.
 
 mod expression;
 pub mod integer;
@@ -12,8 +12,8 @@ mod type_name;
 
 pub use integer::{IntegerType, Value};
 
-/// The value of an expression. Names are passed to `value_of` as they are written, qualified ones (`ns::N`,
-/// `Traits<4>::N`) as a whole.
+/// The value of an expression. `value_of` gets each name as written; a qualified name (`ns::N`, `Traits<4>::N`) is
+/// passed as a whole.
 pub fn evaluate(text: &str, value_of: &dyn Fn(&str) -> Option<Value>) -> Option<Value> {
     let tokens = token::tokens(text)?;
     expression::evaluate(text, &tokens, value_of)

@@ -220,7 +220,7 @@ fn depth_is_bounded_and_length_is_not() {
         assert_eq!(evaluate(&text, &named), None);
     }
     assert_eq!(evaluate(&("1 + ".repeat(100_000) + "1"), &named), Some(Value::int(100_001)));
-    // Each `<` may open a list of arguments.
+    // Each `<` may open a template argument list, so each one needs lookahead.
     assert_eq!(evaluate(&("N < ".repeat(100_000) + "1"), &named), Value::new(Bool, 0));
 }
 

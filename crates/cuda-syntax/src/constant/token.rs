@@ -1,6 +1,6 @@
 //! The tokens of an expression.
 
-/// A token with its place in the text.
+/// A token and its position in the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Token<'a> {
     pub kind: Kind<'a>,
@@ -10,15 +10,15 @@ pub struct Token<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind<'a> {
-    /// A preprocessing number: also what is no number after all, as `1.5e+3` or `4_KiB`.
+    /// A preprocessing number. Some are not numbers in the end: `1.5e+3`, `4_KiB`.
     Number(&'a str),
-    /// With its quotes.
+    /// A character literal with its quotes.
     Character(&'a str),
     Word(&'a str),
     Operator(&'static str),
 }
 
-/// Longest first. Those that no constant expression has are listed too: `--1` is not `-(-1)`.
+/// Longest first. Operators that no constant expression has are listed too, so that `--1` is not read as `-(-1)`.
 const OPERATORS: [&str; 44] = [
     "<=>", "<<=", ">>=", "->*", "...", "::", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "->", "+=",
     "-=", "*=", "/=", "%=", "&=", "|=", "^=", ".*", "+", "-", "*", "/", "%", "<", ">", "=", "!", "&", "|", "^", "~",
@@ -26,7 +26,7 @@ const OPERATORS: [&str; 44] = [
 ];
 const BRACKETS: [&str; 4] = ["{", "}", "[", "]"];
 
-/// Operators that C++ also spells as words.
+/// Operators with an alternative spelling as a word.
 const WORDS: [(&str, &str); 8] = [
     ("and", "&&"),
     ("or", "||"),
@@ -38,7 +38,7 @@ const WORDS: [(&str, &str); 8] = [
     ("not_eq", "!="),
 ];
 
-/// The tokens of a text without its comments; `None` where there is something that is not of C++'s expressions.
+/// The tokens of a text without comments; `None` if some token cannot occur in a C++ expression.
 pub fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -74,13 +74,13 @@ fn is_fraction(rest: &str) -> bool {
     rest.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Bytes of white space and comments before the next token; `None` for a comment without an end.
+/// Length of the white space and comments before the next token; `None` for an unterminated comment.
 fn blank(text: &str) -> Option<usize> {
     let mut rest = text;
     loop {
         rest = rest.trim_start();
         if let Some(comment) = rest.strip_prefix("//") {
-            // A backslash takes the next line into the comment.
+            // A backslash at the end of a line continues the comment.
             let lines = comment.split_inclusive('\n');
             let length = to_end_of_line(lines);
             rest = &comment[length..];
@@ -105,7 +105,7 @@ fn to_end_of_line<'a>(lines: impl Iterator<Item = &'a str>) -> usize {
     length
 }
 
-/// Bytes of a preprocessing number. `0x1e+3` is a single one, and no number: that is C++'s own rule.
+/// Length of a preprocessing number. By C++'s rule `0x1e+3` is one token, although it is not a number.
 fn number(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let mut at = 0;
@@ -121,7 +121,7 @@ fn number(rest: &str) -> usize {
     at
 }
 
-/// Bytes of a character literal.
+/// Length of a character literal.
 fn character(rest: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {

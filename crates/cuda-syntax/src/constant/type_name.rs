@@ -1,13 +1,13 @@
-//! Types that casts and `sizeof` name.
+//! Type names in casts and `sizeof`.
 
 use super::integer::IntegerType;
 use super::token::{Kind, Token};
 
-/// A type whose size is fixed.
+/// A type with a fixed size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeName {
     Integer(IntegerType),
-    /// `float`, `double`, a pointer: its bytes, which are its alignment too.
+    /// `float`, `double` or a pointer: the size, which is also the alignment.
     Other(u32),
 }
 
@@ -20,7 +20,7 @@ impl TypeName {
     }
 }
 
-/// The type that starts with the first token, and how many tokens it has.
+/// The type at the first token, and its number of tokens.
 pub fn leading(tokens: &[Token<'_>]) -> Option<(TypeName, usize)> {
     let mut at = qualifiers(tokens);
     let (mut name, length) = match alias(&tokens[at..]) {
@@ -43,7 +43,7 @@ fn qualifiers(tokens: &[Token<'_>]) -> usize {
     tokens.iter().take_while(is_qualifier).count()
 }
 
-/// `unsigned long`, also with its words in another order.
+/// A built-in type such as `unsigned long`, with its words in any order.
 fn built_in(tokens: &[Token<'_>]) -> Option<(TypeName, usize)> {
     let mut count = Words::default();
     let mut length = 0;
@@ -107,7 +107,7 @@ impl Words<'_> {
     }
 }
 
-/// Names that the headers of every platform give to integer types.
+/// Integer typedefs that the headers of every platform define.
 fn alias(tokens: &[Token<'_>]) -> Option<(IntegerType, usize)> {
     use IntegerType::{Int, Long, Short, SignedChar, UnsignedChar, UnsignedInt, UnsignedLong, UnsignedShort};
     let kind = |at: usize| tokens.get(at).map(|token| token.kind);
@@ -127,7 +127,7 @@ fn alias(tokens: &[Token<'_>]) -> Option<(IntegerType, usize)> {
         "uint32_t" => UnsignedInt,
         "int64_t" | "intptr_t" | "ptrdiff_t" | "ssize_t" => Long,
         "uint64_t" | "uintptr_t" | "size_t" => UnsignedLong,
-        // Of glibc, without a namespace.
+        // glibc defines these without a namespace.
         "ushort" if at == 0 => UnsignedShort,
         "uint" if at == 0 => UnsignedInt,
         "ulong" if at == 0 => UnsignedLong,

@@ -1,8 +1,8 @@
-//! Launches of kernels in host code: `kernel<<<grid, block>>>(…)`, and how many threads a block of them has; those in Rust
-//! code come with the unit.
+//! Kernel launches in host code, `kernel<<<grid, block>>>(…)`, and their block sizes. Launches in Rust code come with
+//! the unit.
 //!
-//! A number is given only where every launch of a kernel shows it as a constant: advice on too few threads would make the
-//! others fail.
+//! A block size is known only if every launch of the kernel has a constant one. Advice for too small a block size would
+//! make the other launches fail.
 
 mod reader;
 
@@ -16,21 +16,21 @@ use lmem_unit::{CompiledUnit, DynamicShared, MappedText, RustLaunch, UnitCode};
 use self::reader::Reader;
 use crate::tree::syntax_tree::SyntaxTree;
 
-/// A launch whose block is known.
+/// A launch with a known block size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// The kernel's name, without namespaces and template arguments.
     pub kernel: String,
-    /// Threads of a block.
+    /// Threads per block.
     pub threads: u32,
-    /// How many axes they lie along.
+    /// Number of block dimensions.
     pub axes: usize,
     /// The launch up to its arguments: `scan<<<grid, 256>>>`.
     pub span: Span,
 }
 
 impl Launch {
-    /// The block as the launch writes it.
+    /// The block size as written in the launch.
     pub fn block_text(&self) -> &str {
         let configuration = self.span.text().split_once("<<<").map_or("", |(_, rest)| rest);
         let parts = split_at_commas(configuration.strip_suffix(">>>").unwrap_or(configuration));
@@ -41,16 +41,17 @@ impl Launch {
 /// The launches of a unit.
 #[derive(Debug, Clone, Default)]
 pub struct Launches {
-    /// By kernel, in order of the text.
+    /// By kernel, in source order.
     known: BTreeMap<String, Vec<Launch>>,
-    /// Kernels that are launched in other ways, or with blocks that are not known.
+    /// Kernels with a launch that is not understood, or whose block size is unknown.
     unknown: BTreeSet<String>,
-    /// The largest that any launch adds, by kernel; one that is not known counts as larger than all others.
+    /// Dynamic shared memory, the largest of all launches, by kernel. An unknown size counts as the largest.
     dynamic_shared: BTreeMap<String, DynamicShared>,
 }
 
 impl Launches {
-    /// The launches in a unit's own text. Kernels that headers define are left out: other files launch them too.
+    /// The launches in a unit's own text. Kernels defined in headers are left out, because other files may launch them
+    /// too.
     pub fn of_unit(unit: CompiledUnit<'_>) -> Self {
         let mut launches = Self::of_own_text(unit);
         for launch in &unit.unit.launches {
@@ -59,7 +60,7 @@ impl Launches {
         launches
     }
 
-    /// A launch in Rust code, beside those of the text.
+    /// Adds a launch found in Rust code.
     fn add(&mut self, launch: &RustLaunch) {
         let demangled = demangle(&launch.kernel);
         let kernel = base_name(&demangled).to_string();
@@ -80,8 +81,8 @@ impl Launches {
         *known = added.max(*known);
     }
 
-    /// Shared memory that launches of a kernel add to what it declares: the most that was seen, and nothing where no launch
-    /// was. `None` where that is only known when the program runs.
+    /// Dynamic shared memory of a kernel: the largest size of its launches, 0 if it has none. `None` if a size is known
+    /// at run time only.
     pub fn dynamic_shared(&self, kernel: &str) -> Option<u64> {
         match self.dynamic_shared.get(base_name(kernel)).copied().unwrap_or_default() {
             DynamicShared::Unseen => Some(0),
@@ -100,15 +101,15 @@ impl Launches {
         }
     }
 
-    /// The launch with the most threads in a block, by the kernel's demangled name; `None` where a launch of it is not
-    /// known.
+    /// The launch with the largest block, by the kernel's demangled name; `None` if the block size of any launch is
+    /// unknown.
     pub fn largest(&self, kernel: &str) -> Option<&Launch> {
-        // Of equal ones the first.
+        // `max_by_key` returns the last maximum; reversed, the first.
         self.all(kernel)?.iter().rev().max_by_key(|launch| launch.threads)
     }
 
-    /// A launch that must fail where too large a block does. Which launch is of which instance of a template is not
-    /// known: of these it is the smallest of all.
+    /// A launch that certainly fails if blocks of its size are too large. A launch does not tell which template
+    /// instance it uses, so for a template this is the launch with the smallest block.
     pub fn most_certain(&self, kernel: &str) -> Option<&Launch> {
         match kernel.contains('<') {
             true => self.all(kernel)?.iter().min_by_key(|launch| launch.threads),
@@ -116,7 +117,7 @@ impl Launches {
         }
     }
 
-    /// How many axes the threads lie along at most, in the launches that are known.
+    /// The largest number of block dimensions in known launches.
     pub fn axes(&self, kernel: &str) -> Option<usize> {
         self.known.get(base_name(kernel))?.iter().map(|launch| launch.axes).max()
     }
@@ -127,7 +128,7 @@ impl Launches {
     }
 }
 
-/// `scan` of `ns::scan<float, 4>`.
+/// `scan` for `ns::scan<float, 4>`.
 fn base_name(name: &str) -> &str {
     let name = name.split('<').next().unwrap_or(name).trim();
     name.rsplit("::").next().unwrap_or(name)

@@ -1,4 +1,4 @@
-//! Launches in the host code of a text.
+//! Finds launches in the host code of a text.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use crate::tree::role::role;
 use crate::tree::syntax_tree::SyntaxTree;
 use crate::types;
 
-/// Names that stand for names that stand for names.
+/// Limit on chains of variables that are initialized with other variables.
 const MAX_STEPS: usize = 8;
 
-/// Threads of a block, and how many axes they lie along.
+/// Threads per block, and the number of dimensions.
 #[derive(Clone, Copy)]
 struct Block {
     threads: i64,
@@ -52,22 +52,21 @@ impl<'a> Reader<'a> {
         launches
     }
 
-    /// The name of a kernel, where a node is its definition.
+    /// The kernel's name, if the node is a kernel definition.
     fn defined_kernel(&self, node: Node<'a>) -> Option<&'a str> {
         let name = Function::of(node)?.declarator()?.declared_name();
         let head = self.tree.text().get(node.start_byte()..name.start_byte())?;
         head.contains("__global__").then(|| self.tree.slice(name))
     }
 
-    /// The kernel that a call launches, and what stands in `<<<…>>>`.
+    /// The launched kernel, and its `<<<…>>>` node.
     fn launch(&self, call: Node<'a>) -> Option<(&'a str, Node<'a>)> {
         let configuration = call.children().find(|child| child.kind() == Kind::KernelCallSyntax)?;
         let function = call.field(Field::Function)?;
         Some((base_name(self.tree.slice(function)), configuration))
     }
 
-    /// Kernels whose names stand in places that may launch them: handed to a function, taken the address of, or in a
-    /// macro.
+    /// Kernels that may be launched in other ways: their name is an argument, has its address taken, or is in a macro.
     fn launched_otherwise(&self, nodes: &[Node<'a>], launches: &Launches) -> Vec<String> {
         let macros: Vec<&str> =
             nodes.iter().filter(|node| node.kind() == Kind::PreprocArg).map(|node| self.tree.slice(*node)).collect();
@@ -82,7 +81,8 @@ impl<'a> Reader<'a> {
         launches.known.keys().filter(|name| odd.contains(name.as_str()) || is_in_macro(name)).cloned().collect()
     }
 
-    /// Whether a mention of a kernel is its declaration, a launch that was read, or a question to the runtime.
+    /// Whether a mention of a kernel is its declaration, a launch that was read, or a call that only queries the
+    /// runtime.
     fn is_harmless(&self, identifier: Node<'a>) -> bool {
         let mut node = identifier;
         while let Some(parent) = node.parent() {
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
         false
     }
 
-    /// The threads of a block that an expression stands for: a number, or a `dim3`.
+    /// The block size of an expression: an integer or a `dim3`.
     fn block(&self, expression: Node<'a>) -> Option<(u32, usize)> {
         let block = self.product(expression, MAX_STEPS)?;
         let threads = u32::try_from(block.threads).ok().filter(|threads| (1..=MAX_BLOCK_THREADS).contains(threads))?;
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
                 let value = expression.field(Field::Value)?;
                 matches!(type_name, "" | "dim3").then(|| self.product(value, steps))?
             }
-            // `dim3 block(X, Y)` reads like a function's declaration.
+            // tree-sitter parses `dim3 block(X, Y)` as a function declaration.
             Kind::ArgumentList | Kind::InitializerList | Kind::ParameterList => {
                 let values = expression.children().filter(|child| child.is_named() && !child.is_extra());
                 let values: Vec<i64> = values.take(4).map(|value| self.value(value, steps)).collect::<Option<_>>()?;
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A block that is a number.
+    /// A one-dimensional block size, given as an integer.
     fn line(&self, expression: Node<'a>, steps: usize) -> Option<Block> {
         let threads = self.value(expression, steps)?;
         Some(Block { threads, axes: 1 })
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
         bytes.map_or(DynamicShared::Unknown, DynamicShared::Bytes)
     }
 
-    /// The value of an expression, as it was compiled.
+    /// The value of an expression in the compiled text.
     fn value(&self, at: Node<'a>, steps: usize) -> Option<i64> {
         let steps = steps.checked_sub(1)?;
         let text = self.tree.compiled().compiled(self.tree.text(), at.byte_range())?;
@@ -169,14 +169,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What a name is bound to at a node. The outer option is empty where it is bound to something that is not known or
-    /// may change; the inner one where no variable of that name is to be seen.
+    /// The initializer of the variable that a name refers to at a node. The outer option is `None` if the initializer
+    /// is unknown or the variable may change; the inner one is `None` if no such variable is in scope.
     #[allow(clippy::option_option, reason = "an unknown variable is not a missing one")]
     fn variable(&self, at: Node<'a>, name: &str) -> Option<Option<Node<'a>>> {
         let mut node = at;
         while let Some(parent) = node.parent() {
             if parent.kind() == Kind::TemplateDeclaration || parent.kind() == Kind::FunctionDefinition {
-                // Parameters of the function or of its template.
+                // Parameters of the function, or of its template.
                 let end =
                     if parent.kind() == Kind::TemplateDeclaration { node.start_byte() } else { body_start(parent) };
                 let head = self.tree.text().get(parent.start_byte()..end).unwrap_or("");
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
         Some(None)
     }
 
-    /// The initialiser of a variable, where a node declares it, and whether the variable is constant.
+    /// The initializer of a variable, if the node declares that variable, and whether the variable is constant.
     fn declares(&self, node: Node<'a>, name: &str) -> Option<(Option<Node<'a>>, bool)> {
         if node.kind() != Kind::Declaration {
             return None;
@@ -214,7 +214,7 @@ impl<'a> Reader<'a> {
         node.fields(Field::Declarator).find_map(|declarator| {
             let inner = declarator.field(Field::Declarator).unwrap_or(declarator);
             if self.tree.slice(inner) != name {
-                // Pointers, references, arrays and bindings of that name are not read.
+                // Pointers, references, arrays and structured bindings of that name are not followed.
                 return has_word(self.tree.slice(inner), name).then_some((None, false));
             }
             let is_dim3 = node.field(Field::Type).is_some_and(|kind| self.tree.slice(kind) == "dim3");
@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Whether a variable is written, or handed to something that may write it, after its declaration.
+    /// Whether a variable is written after its declaration, or passed to a function that may write it.
     fn changes(&self, scope: Node<'a>, name: &str) -> bool {
         let identifiers = all_nodes(scope).into_iter().filter(|node| node.kind() == Kind::Identifier);
         identifiers.filter(|node| self.tree.slice(*node) == name).any(|node| {

@@ -1,9 +1,9 @@
-//! The expression that names a part of a variable: `s.a[i].x`.
+//! The expression that names a variable or a part of it: `s.a[i].x`.
 use crate::ast::{Field, Kind, Node};
 
 use std::ops::Range;
 
-/// The longest expression that names a part of the variable: `s.a[i].x`.
+/// The longest expression around an identifier that names a part of its variable: `s.a[i].x`.
 pub fn access_path(identifier: Node<'_>) -> Node<'_> {
     let mut current = identifier;
     while let Some(parent) = current.parent().filter(|parent| continues_path(*parent, current)) {
@@ -22,7 +22,7 @@ fn continues_path(parent: Node<'_>, child: Node<'_>) -> bool {
     }
 }
 
-/// The subscripts applied to an identifier, outermost name first: `a[i]`, `a[i][j]`, `s.a[i]`, `(*p)[i]`.
+/// The subscripts applied to an identifier, from left to right: `a[i]`, `a[i][j]`, `s.a[i]`, `(*p)[i]`.
 pub(super) fn subscripts(identifier: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     let mut current = identifier;
     std::iter::from_fn(move || {

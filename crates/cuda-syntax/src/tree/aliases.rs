@@ -1,4 +1,4 @@
-//! Pointers and references: the variables that they stand for.
+//! Alias resolution: the variables that pointers and references refer to.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -9,28 +9,28 @@ use crate::tree::declarations::{Declaration, DeclarationKind, resolve};
 use crate::tree::functions::enclosing_function;
 use crate::tree::syntax_tree::SyntaxTree;
 
-/// Aliases are followed this far: `float* p = a; float* q = p + 1;`.
+/// Limit on alias chains such as `float* p = a; float* q = p + 1;`.
 pub(super) const MAX_ALIASES: usize = 4;
 
-/// A variable that an alias stands for, and the indices that lead to its part of it.
+/// A variable that an alias refers to, and the subscripts that select the part.
 type Target = (Declaration, Vec<Range<usize>>);
 
-/// `next = other`: the name, and the bytes of the value.
+/// `next = other`: the name, and the byte range of the value.
 pub(super) struct Assignment {
     name: String,
     value: (usize, usize),
 }
 
 impl SyntaxTree {
-    /// The variable itself, or for an alias the variables that its initialiser mentions, with the indices there.
+    /// The variable itself; for an alias, the variables in its initializer with their subscripts.
     pub fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Target> {
-        // An array of pointers is a variable of its own, and stands for what they point to.
+        // An array of pointers is a variable itself, and also an alias of the pointees.
         let is_itself = declaration.kind == DeclarationKind::Array && declaration.type_text.contains('*');
         if depth == 0 || !(declaration.kind == DeclarationKind::Alias || is_itself) {
             return vec![(declaration.clone(), Vec::new())];
         }
         let node_at = |(start, end): (usize, usize)| self.root()?.named_descendant_for_byte_range(start, end);
-        // A pointer may be set to something else later.
+        // A pointer may be reassigned later.
         let assigned = self.assigned(declaration);
         let sources = declaration.initializer.into_iter().chain(assigned).filter_map(node_at);
         let mut targets: Vec<Target> = Vec::new();
@@ -51,7 +51,7 @@ impl SyntaxTree {
         targets
     }
 
-    /// What is assigned to a variable after its declaration, as the bytes of each right side.
+    /// Values assigned to a variable after its declaration, as byte ranges of the right sides.
     fn assigned(&self, declaration: &Declaration) -> Vec<(usize, usize)> {
         if declaration.is_parameter || declaration.kind != DeclarationKind::Alias {
             return Vec::new();
@@ -72,7 +72,7 @@ impl SyntaxTree {
         assignments.iter().filter(is_to).map(|assignment| assignment.value).collect()
     }
 
-    /// All plain assignments to names in a function.
+    /// All plain assignments to variables in a function.
     fn assignments(&self, function: Node<'_>) -> Vec<Assignment> {
         let read = |assignment: ast::Assignment<'_>| {
             let left = assignment.left().filter(|left| left.kind() == Kind::Identifier)?;
@@ -87,7 +87,7 @@ impl SyntaxTree {
     }
 }
 
-/// How far behind a variable a pointer to it points: the indices, or what is added to it.
+/// The offset of a pointer from the start of its variable: the subscripts, or the added expressions.
 fn distance(identifier: Node<'_>) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = subscripts(identifier).filter_map(index_range).collect();
     let mut node = access_path(identifier);

@@ -1,4 +1,4 @@
-//! Calls in a statement: which of its parts the memory that an inlined function works on can come from.
+//! Calls in a statement. They show which expressions the memory accessed by an inlined function can come from.
 
 use std::ops::Range;
 
@@ -9,16 +9,16 @@ use crate::tree::calls::argument_of;
 use crate::tree::region::nodes_of;
 use crate::tree::role::role;
 
-/// A call, or the use of an operator that is a function.
+/// A call, or the use of an overloaded operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallSyntax {
     pub range: Range<usize>,
-    /// What stands before the dot, the arrow or the brackets: the object of a method.
+    /// The expression before the dot, the arrow or the brackets: the object of a method call.
     pub object: Option<Range<usize>>,
     pub arguments: Vec<Range<usize>>,
 }
 
-/// An indexed expression whose first name is no local variable: a member, in a method.
+/// A subscript expression whose first name is not a local variable: a member, in a method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberSyntax {
     pub range: Range<usize>,
@@ -70,13 +70,14 @@ impl SyntaxTree {
         }
     }
 
-    /// Whether `-` of an expression is the function `operator-`.
+    /// Whether the operator of an expression is the operator function `base`: `-` for `operator-`.
     fn is_operator(&self, node: Node<'_>, base: &str) -> bool {
         let wanted = base.strip_prefix("operator").map(str::trim);
         wanted.is_some() && node.field(Field::Operator).map(|operator| self.slice(operator)) == wanted
     }
 
-    /// Bytes of an argument of the only call in a region that has so many: what is called through a pointer has no name.
+    /// An argument of the only call in a region with that argument count. Used for indirect calls, whose callee has no
+    /// name.
     pub fn argument_by_count(&self, region: Node<'_>, index: usize, count: usize) -> Option<Range<usize>> {
         let mut found = nodes_of(region).filter_map(Call::of).filter_map(|call| {
             let called = call.function()?;
@@ -87,7 +88,7 @@ impl SyntaxTree {
         found.next().filter(|_| found.next().is_none())
     }
 
-    /// Names of the parameters of the function or closure around an offset, in order; unnamed ones are empty.
+    /// Parameter names of the function or closure around an offset, in order; unnamed parameters are empty.
     pub fn parameters_around(&self, offset: usize) -> Option<Vec<String>> {
         let mut function = self.node_at(offset)?;
         while !matches!(function.kind(), Kind::FunctionDefinition | Kind::LambdaExpression) {
@@ -109,7 +110,7 @@ impl SyntaxTree {
         name.map_or(String::new(), |name| self.slice(name).to_string())
     }
 
-    /// Indexed expressions of a region that begin with `this` or with a name for which `is_known` does not hold.
+    /// Subscript expressions of a region that begin with `this`, or with a name for which `is_known` is false.
     pub fn indexed_members(&self, region: Node<'_>, is_known: &dyn Fn(&str) -> bool) -> Vec<MemberSyntax> {
         let subscripts = nodes_of(region).filter(|node| node.kind() == Kind::SubscriptExpression);
         let mut members: Vec<MemberSyntax> =
@@ -136,7 +137,7 @@ impl SyntaxTree {
                 Kind::FieldExpression => node = node.field(Field::Argument)?,
                 Kind::ParenthesizedExpression => node = node.named_child(0)?,
                 Kind::This => break,
-                // The object itself as another type: `static_cast<Derived *>(this)->values[i]`.
+                // The object itself, cast to another type: `static_cast<Derived *>(this)->values[i]`.
                 _ if self.is_own_object(node) => break,
                 Kind::Identifier if !is_known(self.slice(node)) => break,
                 _ => return None,
@@ -148,7 +149,7 @@ impl SyntaxTree {
 }
 
 impl SyntaxTree {
-    /// `this` or `*this`, also by a cast.
+    /// Whether the expression is `this` or `*this`, also through a cast.
     fn is_own_object(&self, node: Node<'_>) -> bool {
         let inner = match node.kind() {
             Kind::This => return true,
@@ -169,9 +170,9 @@ impl SyntaxTree {
     }
 }
 
-/// `at` of `Ring<float, 32>::at`, `operator[]` of `Array<int>::operator[]`, `push` of `ring.push`.
+/// `at` for `Ring<float, 32>::at`, `operator[]` for `Array<int>::operator[]`, `push` for `ring.push`.
 pub fn base_name(function: &str) -> &str {
-    // `operator() const`: the method of a closure.
+    // `operator() const`: the call operator of a closure.
     let function = function.trim_end().trim_end_matches(" const");
     let without_arguments = &function[..function.len() - arguments_length(function)];
     if let Some(at) = without_arguments.rfind("operator") {
@@ -180,7 +181,7 @@ pub fn base_name(function: &str) -> &str {
     without_arguments.rsplit([':', '.', '>']).next().unwrap_or(without_arguments)
 }
 
-/// Bytes of the `<…>` that a name ends with.
+/// Length of the template argument list `<…>` at the end of a name.
 fn arguments_length(name: &str) -> usize {
     let mut depth = 0usize;
     for (at, character) in name.char_indices().rev() {

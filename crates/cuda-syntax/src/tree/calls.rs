@@ -8,7 +8,7 @@ use crate::tree::functions::enclosing_function;
 use crate::tree::syntax_tree::SyntaxTree;
 
 impl SyntaxTree {
-    /// Calls in a region by the function's name, with the bytes of the whole call.
+    /// Calls in a region: the function's name, and the byte range of the call.
     pub fn calls(&self, region: Node<'_>) -> Vec<(String, Range<usize>)> {
         let identifiers = self.identifiers(region).into_iter();
         let calls = identifiers.filter_map(|identifier| {
@@ -25,12 +25,12 @@ impl SyntaxTree {
         calls.collect()
     }
 
-    /// Bytes of one argument of the only call of a function in a region. A method's first argument is its object, which
-    /// the source writes before the dot.
+    /// One argument of the only call of a function in a region. The object of a method call counts as its first
+    /// argument.
     pub fn argument(&self, region: Node<'_>, function: &str, index: usize, count: usize) -> Option<Range<usize>> {
         let base = function.rsplit("::").next()?;
         let base = base.split('<').next()?;
-        // A lambda is called by the name of the variable that holds it.
+        // A lambda is called by the name of its variable.
         let variables = match base.starts_with("operator()") {
             true => enclosing_function(region).map(|function| self.declarations(function)).unwrap_or_default(),
             false => Vec::new(),
@@ -40,7 +40,7 @@ impl SyntaxTree {
         let calls = region.descendants().filter_map(Call::of);
         let mut calls = calls.filter_map(|call| Some((call.node(), call.function().filter(is_called)?)));
         let (call, called) = calls.next()?;
-        // Calls of one lambda have the same object.
+        // For a lambda the object is the closure, which is the same in all its calls.
         let is_one = |other: Node<'_>| index == 0 && !variables.is_empty() && self.slice(other) == self.slice(called);
         if !calls.all(|(_, other)| is_one(other)) {
             return None;
@@ -54,7 +54,7 @@ pub fn is_callee(node: Node<'_>) -> bool {
     node.parent().and_then(Call::of).is_some_and(|call| call.function() == Some(node))
 }
 
-/// One of `count` arguments of a call; a method has one that stands before the dot.
+/// One of `count` arguments of a call. A method call has one argument fewer in its list: the object is before the dot.
 pub fn argument_of(call: Node<'_>, called: Node<'_>, index: usize, count: usize) -> Option<Range<usize>> {
     let list: Vec<Node<'_>> = call.field(Field::Arguments)?.named_children().collect();
     if list.len() == count {
@@ -67,7 +67,7 @@ pub fn argument_of(call: Node<'_>, called: Node<'_>, index: usize, count: usize)
     }
 }
 
-/// `f` of `a::f<int>`, `x.f`, `p->f`.
+/// `f` for `a::f<int>`, `x.f`, `p->f`.
 pub fn last_name(called: &str) -> &str {
     let called = called.split('<').next().unwrap_or(called);
     called.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or(called)

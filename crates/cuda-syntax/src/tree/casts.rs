@@ -1,10 +1,10 @@
-//! Casts to pointers and references, and what they are made of.
+//! Casts to pointers and references, and their operands.
 
 use super::syntax_tree::SyntaxTree;
 use crate::ast::{Field, Kind, Node};
 
 impl SyntaxTree {
-    /// Type and operand of a cast to a pointer or reference; a macro that is one counts.
+    /// Type and operand of a cast to a pointer or reference; a macro that expands to a cast counts.
     pub fn cast<'t>(&self, node: Node<'t>) -> Option<(String, Node<'t>)> {
         match node.kind() {
             Kind::CastExpression => {
@@ -30,7 +30,7 @@ impl SyntaxTree {
         }
     }
 
-    /// `float4` of the type `const float4*`.
+    /// `float4` for the type `const float4*`.
     fn pointed_type(&self, descriptor: Node<'_>) -> Option<String> {
         let declarator = descriptor.field(Field::Declarator)?;
         let is_pointer =
@@ -39,7 +39,7 @@ impl SyntaxTree {
         Some(self.slice(type_node).split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
-    /// The type that a macro such as `#define FLOAT4(x) (reinterpret_cast<float4*>(&(x))[0])` casts to.
+    /// The target type of a macro such as `#define FLOAT4(x) (reinterpret_cast<float4*>(&(x))[0])`.
     fn macro_cast(&self, name: &str) -> Option<String> {
         let definitions = self.root().into_iter().flat_map(Node::children);
         let mut named = definitions.filter(|node| {
@@ -54,7 +54,7 @@ impl SyntaxTree {
         (!words.is_empty()).then(|| words.join(" "))
     }
 
-    /// `v` of `&v`, `v + 4`, `&v[4 * k]`, `(void*)&v`.
+    /// `v` for `&v`, `v + 4`, `&v[4 * k]`, `(void*)&v`.
     pub fn address_base<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
         let inner = match node.kind() {
             Kind::Identifier => return Some(node),

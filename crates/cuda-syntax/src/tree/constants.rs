@@ -1,7 +1,7 @@
-//! Values of constant expressions, as they were compiled: macros by what stood in their place, variables by C++'s scopes.
+//! Values of constant expressions, as compiled: macros by their expansion, variables by C++ scope rules.
 //!
-//! A name has a value only where no other declaration can be meant. What only the compiler knows (members of base
-//! classes, constants of other files) has none.
+//! A name has a value only if no other declaration can be meant. Names that only the compiler can resolve (members of
+//! base classes, constants of other files) have none.
 
 use std::collections::HashMap;
 
@@ -14,45 +14,45 @@ use crate::tree::declarations::resolve;
 use crate::tree::functions::enclosing_function;
 use crate::tree::syntax_tree::SyntaxTree;
 
-/// Names in names: bounds definitions that go round in circles.
+/// Limit on nested names; it stops circular definitions.
 const MAX_DEPTH: usize = 16;
 
 /// A declaration at namespace or class scope.
 #[derive(Debug, Clone)]
 pub struct OuterName {
-    /// Where the name stands.
+    /// Offset of the name.
     offset: usize,
-    /// The initializer of a constant; `None` for all else that has a name.
+    /// The initializer of a constant; `None` for every other declaration.
     value: Option<(usize, usize)>,
-    /// The type as it is written.
+    /// The type as written.
     type_text: String,
-    /// Where the name may be used without its scope's name.
+    /// The range where the unqualified name is in scope.
     scope: (usize, usize),
 }
 
 impl SyntaxTree {
-    /// The value of an expression that stands in the text.
+    /// The value of an expression in the text.
     pub fn value_of(&self, node: Node<'_>) -> Option<i64> {
         self.value_in(node.start_byte(), node.end_byte(), MAX_DEPTH)?.as_i64()
     }
 
-    /// The value of an expression, with its names looked up at an offset.
+    /// The value of an expression whose names are looked up at an offset.
     pub fn evaluate(&self, expression: &str, at: usize) -> Option<i64> {
         self.value_of_text(expression, at, MAX_DEPTH)?.as_i64()
     }
 
-    /// Whether a name is a constant at an offset, whose value is known.
+    /// Whether a name is a constant with a known value at an offset.
     pub fn is_constant(&self, name: &str, at: usize) -> bool {
         self.evaluate(name, at).is_some()
     }
 
-    /// Whether a word is a number, a constant, or a parameter of a template around an offset.
+    /// Whether a word is a number, a constant, or a parameter of an enclosing template.
     pub fn is_fixed(&self, word: &str, offset: usize) -> bool {
         let is_hidden = || self.compiled().expansions(self.text(), word).next().is_some();
         self.is_constant(word, offset) || (self.is_template_parameter(word, offset) && !is_hidden())
     }
 
-    /// Whether a name is a parameter of a template around an offset.
+    /// Whether a name is a parameter of an enclosing template.
     pub fn is_template_parameter(&self, word: &str, offset: usize) -> bool {
         let mut around = self.node_at(offset).into_iter().flat_map(Node::ancestors);
         around.any(|node| self.template_parameters(node).iter().any(|parameter| parameter == word))
@@ -69,8 +69,7 @@ impl SyntaxTree {
         })
     }
 
-    /// An expression that stands at one place, as it may be written at another: with its names where they mean the same
-    /// there, else as its value.
+    /// An expression, spelled for another place: unchanged if its names mean the same there, else as its value.
     pub fn spelled(&self, expression: Node<'_>, to: usize) -> Option<String> {
         match self.means_the_same(self.slice(expression), expression.start_byte(), to) {
             true => Some(self.slice(expression).to_string()),
@@ -78,7 +77,7 @@ impl SyntaxTree {
         }
     }
 
-    /// Whether a directive between two places may give a macro another value.
+    /// Whether a directive between two offsets may redefine a macro.
     fn is_redefined_between(&self, name: &str, one: usize, other: usize) -> bool {
         let between = self.text().get(one.min(other)..one.max(other)).unwrap_or("");
         between.lines().map(str::trim_start).filter_map(|line| line.strip_prefix('#')).map(str::trim_start).any(
@@ -89,8 +88,8 @@ impl SyntaxTree {
         )
     }
 
-    /// Where the declaration stands that a name means at an offset; of names that are declared in no way that is seen
-    /// here, none.
+    /// The offset of the declaration that a name refers to at an offset; `None` if that declaration is not visible in
+    /// this text.
     fn declared_at(&self, name: &str, at: usize) -> Option<usize> {
         let local = self.local_at(name, at).map(|declaration| declaration.range.0);
         local.or_else(|| self.outer_at(name, at).ok().map(|found| found.offset))
@@ -104,7 +103,7 @@ impl SyntaxTree {
     fn value_in(&self, start: usize, end: usize, depth: usize) -> Option<Value> {
         let own = self.text().get(start..end)?;
         let text = self.compiled().compiled(self.text(), start..end);
-        // Where nothing is known of the text, numbers are still numbers.
+        // Without a compiled text for the expression, its number literals still have values.
         match text {
             Some(text) => self.value_of_text(unbraced(&text), start, depth),
             None => constant::evaluate(unbraced(own), &|_| None),
@@ -135,7 +134,7 @@ impl SyntaxTree {
         typed(&found.type_text, self.value_in(start, end, depth)?)
     }
 
-    /// What a macro stands for at an offset; the inner option is empty where its occurrences became different things.
+    /// The expansion of a macro at an offset; the inner option is `None` if its uses expanded to different texts.
     #[allow(clippy::option_option, reason = "a macro of unknown value is not a missing one")]
     fn macro_at(&self, name: &str, at: usize) -> Option<Option<String>> {
         let all: Vec<_> = self.compiled().expansions(self.text(), name).collect();
@@ -149,13 +148,13 @@ impl SyntaxTree {
         let candidates = if near.is_empty() { &all } else { &near };
         let first = candidates[0];
         let is_one = candidates.iter().all(|other| other.compiled == first.compiled);
-        // Where it is only defined elsewhere, it may mean something else here.
+        // The macro may be redefined between its first use and this offset.
         let is_steady = !self.is_redefined_between(name, first.start, at);
         let is_value = Expansion::of(name, &first.compiled) == Expansion::Value;
         Some((is_one && is_steady && is_value).then(|| first.compiled.clone()))
     }
 
-    /// Whether a local declaration is of a constant.
+    /// Whether a local declaration declares a constant.
     fn is_constant_declaration(&self, name: usize) -> bool {
         let Some(node) = self.root().and_then(|root| root.named_descendant_for_byte_range(name, name + 1)) else {
             return false;
@@ -167,10 +166,10 @@ impl SyntaxTree {
         declaration.children().any(|child| matches!(self.slice(child), "const" | "constexpr"))
     }
 
-    /// The one declaration outside of functions that a name may mean at an offset.
+    /// The only namespace-scope or class-scope declaration that a name can refer to at an offset.
     ///
     /// # Errors
-    /// There is none, or there are several, or members of a base class may be meant.
+    /// There is no such declaration, there are several, or the name may be a member of a base class.
     fn outer_at(&self, name: &str, at: usize) -> Result<&OuterName, ()> {
         let all = self.memory.outer_names.get_or_init(|| self.outer_names()).get(name).ok_or(())?;
         let [only] = all.as_slice() else { return Err(()) };
@@ -178,10 +177,10 @@ impl SyntaxTree {
         (is_in_scope && !self.is_in_derived_class(at)).then_some(only).ok_or(())
     }
 
-    /// What a member function of a class with bases names may be a member of those.
+    /// Whether an offset is in a member function of a class with bases: names there may be members of a base class.
     fn is_in_derived_class(&self, at: usize) -> bool {
         let has_bases = |node: Node<'_>| node.children().any(|child| child.kind() == Kind::BaseClassClause);
-        // `void State::step()` outside of its class.
+        // `void State::step()`, defined outside its class.
         let is_member = |function: Function<'_>| {
             let node = function.node();
             let head = function.body().map_or(node.end_byte(), |body| body.start_byte());
@@ -192,8 +191,7 @@ impl SyntaxTree {
         around.any(|node| has_bases(node) || Function::of(node).is_some_and(is_member))
     }
 
-    /// All names that are declared outside of functions. A class's and an enumeration's are among them: they may hide
-    /// others.
+    /// All names declared outside functions. Class and enumeration names are included, because they may hide others.
     fn outer_names(&self) -> HashMap<String, Vec<OuterName>> {
         let mut names: HashMap<String, Vec<OuterName>> = HashMap::new();
         let mut open: Vec<(Node<'_>, (usize, usize))> = Vec::new();
@@ -212,7 +210,7 @@ impl SyntaxTree {
                 });
             };
             match node.kind() {
-                // What a function declares is its own; its parameters are of no interest either.
+                // Declarations inside a function are local to it, and parameters are not constants.
                 Kind::CompoundStatement | Kind::ParameterList => continue,
                 Kind::Declaration | Kind::FieldDeclaration => {
                     let is_constant = self.has_constant(node);
@@ -238,19 +236,19 @@ impl SyntaxTree {
     }
 }
 
-/// Names in an expression; of `ring.head` and `Traits::N` the first.
+/// Names in an expression; for `ring.head` and `Traits::N` only the first part.
 fn words_of(expression: &str) -> impl Iterator<Item = &str> {
     let starts_a_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
     crate::identifiers::identifiers(expression).filter(starts_a_name)
 }
 
-/// `4` of `{4}`
+/// `4` for `{4}`
 fn unbraced(text: &str) -> &str {
     let text = text.trim();
     text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text).trim()
 }
 
-/// The value that a constant of a type has which is initialised with another.
+/// An initializer's value, converted to the type of the constant.
 fn typed(type_text: &str, value: Value) -> Option<Value> {
     let words = type_text.split_whitespace();
     let words: Vec<&str> = words.filter(|word| !matches!(*word, "const" | "constexpr" | "static" | "inline")).collect();

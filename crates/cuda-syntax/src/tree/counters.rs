@@ -1,4 +1,4 @@
-//! Counters of the source's loops, and whether an index walks with them.
+//! Induction variables of source loops, and whether an index is computed from them.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -9,25 +9,26 @@ use crate::tree::access_path::access_path;
 use crate::tree::loops::is_loop;
 use crate::tree::role::role;
 
-/// `j` of `for (int j = 0; j < n; ++j)`.
+/// The induction variable `j` of `for (int j = 0; j < n; ++j)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterSyntax {
     pub name: String,
     pub walk: Option<Walk>,
 }
 
-/// A counter that changes once in each iteration, by a constant. Where the loop is not unrolled completely, that is why
-/// an index made of it is no constant.
+/// How an induction variable starts. It changes once per iteration, by a constant. An index computed from it is not
+/// constant only because the loop is not fully unrolled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Walk {
-    /// Only the number of steps may be data.
+    /// The start is a constant; only the trip count may be unknown.
     FromConstant,
-    /// `for (int j = i + 1; j < n; ++j)`: unrolled, and with a guard for both ends, the index is a constant too.
+    /// `for (int j = i + 1; j < n; ++j)`: the index becomes constant if the loop is unrolled with a guard for both
+    /// ends.
     FromValue,
 }
 
 impl SyntaxTree {
-    /// Counters of the loops around an offset, innermost first.
+    /// Induction variables of the loops around an offset, innermost first.
     pub fn counters_around(&self, offset: usize) -> Rc<[CounterSyntax]> {
         if let Some(known) = self.memory.counters.borrow().get(&offset) {
             return Rc::clone(known);
@@ -77,8 +78,8 @@ impl SyntaxTree {
         counters
     }
 
-    /// Whether an index has a variable that only some rounds of a loop around it step: `list[count++]` behind an `if`. Then
-    /// no counter of a loop tells its value.
+    /// Whether an index uses a variable that only some iterations of an enclosing loop step: `list[count++]` behind an
+    /// `if`. Such a value cannot be computed from an induction variable.
     pub fn is_stepped_conditionally(&self, index: &Range<usize>) -> bool {
         let Some(root) = self.root() else { return false };
         let Some(node) = root.named_descendant_for_byte_range(index.start, index.end) else { return false };
@@ -114,7 +115,7 @@ impl SyntaxTree {
         false
     }
 
-    /// Steps in the condition of a loop and inside the expressions of its body, which every round takes once.
+    /// Steps in the loop condition and in nested expressions of the body that every iteration executes once.
     fn steps_within(&self, around: Node<'_>, body: Node<'_>) -> Vec<Step> {
         let mut found = Vec::new();
         let mut open: Vec<Node<'_>> = around.field(Field::Condition).into_iter().chain([body]).collect();
@@ -128,18 +129,18 @@ impl SyntaxTree {
         found
     }
 
-    /// How a loop's counter walks, judged by its header.
+    /// How a loop's induction variable starts, by the loop header.
     fn walk(&self, node: Node<'_>, step: &Step) -> Option<Walk> {
         let start = self.started(node).into_iter().find(|(name, _)| *name == step.name).and_then(|(_, value)| value);
         if start.is_some_and(|value| self.value_of(value).is_some()) {
             return Some(Walk::FromConstant);
         }
-        // `for (k = hash(x); key[k] != x; ++k)` searches: no bound of the counter ends it.
+        // `for (k = hash(x); key[k] != x; ++k)` is a search: its condition does not bound the induction variable.
         let is_bounded = node.field(Field::Condition).is_some_and(|condition| self.bounds(condition, &step.name));
         (step.is_sum && is_bounded).then_some(Walk::FromValue)
     }
 
-    /// Names that a `for` loop's header gives a value, with the value.
+    /// Variables that a `for` header initializes, with their values.
     fn started<'t>(&self, node: Node<'t>) -> Vec<(String, Option<Node<'t>>)> {
         let Some(initializer) = node.field(Field::Initializer) else { return Vec::new() };
         let mut started = Vec::new();
@@ -159,7 +160,7 @@ impl SyntaxTree {
         started
     }
 
-    /// Variables that an expression changes by a constant, each of them the whole of a comma's side.
+    /// Variables that an expression changes by a constant; each change must be a whole operand of the comma operator.
     fn steps(&self, node: Node<'_>) -> Vec<Step> {
         match node.kind() {
             Kind::CommaExpression | Kind::ExpressionStatement => {
@@ -197,7 +198,8 @@ impl SyntaxTree {
         is_step.then_some(Step { name, is_sum: matches!(operator, "+" | "-") })
     }
 
-    /// Whether a condition compares a variable itself, and not what it leads to; `while (k)` compares with zero.
+    /// Whether a condition compares the variable itself, not an element that it selects; `while (k)` compares with
+    /// zero.
     fn bounds(&self, condition: Node<'_>, name: &str) -> bool {
         let operations = condition.descendants().filter_map(Binary::of);
         let mut comparisons = operations.filter(|it| matches!(it.operator(), Some("<" | "<=" | ">" | ">=" | "!=")));
@@ -217,11 +219,11 @@ impl SyntaxTree {
         }
     }
 
-    /// How often a statement writes to a variable, or hands it on.
+    /// Number of times that a statement writes a variable or passes it by address.
     fn writes(&self, body: Node<'_>, name: &str) -> usize {
         let is_written = |node: &Node<'_>| {
             let (_, is_written, is_passed) = role(access_path(*node));
-            // An argument is passed by value, unless its address is taken.
+            // An argument is passed by value unless its address is taken.
             let is_argument = node.parent().is_some_and(|parent| parent.kind() == Kind::ArgumentList);
             is_written && !(is_passed && is_argument)
         };
@@ -229,7 +231,7 @@ impl SyntaxTree {
     }
 }
 
-/// Whether something between a node and a loop around it decides if the node runs in a round of the loop.
+/// Whether the node is conditional within an iteration of an enclosing loop.
 fn is_conditional(node: Node<'_>, around: Node<'_>) -> bool {
     let mut node = node;
     while let Some(parent) = node.parent().filter(|_| node != around) {
@@ -243,7 +245,7 @@ fn is_conditional(node: Node<'_>, around: Node<'_>) -> bool {
                 is_right && matches!(operator, Some("&&" | "||"))
             }
             Kind::CaseStatement | Kind::LambdaExpression => true,
-            // `if (…) continue;` before it.
+            // An earlier `if (…) continue;` makes the node conditional.
             Kind::CompoundStatement => parent.children().take_while(|child| *child != node).any(continues),
             _ => is_loop(parent) && parent != around,
         };
@@ -255,7 +257,7 @@ fn is_conditional(node: Node<'_>, around: Node<'_>) -> bool {
     false
 }
 
-/// Whether a statement may go on with the next round of the loop around it.
+/// Whether a statement can continue with the next iteration of the loop around it.
 fn continues(statement: Node<'_>) -> bool {
     let mut open: Vec<Node<'_>> = Some(statement).filter(|node| !is_loop(*node)).into_iter().collect();
     while let Some(node) = open.pop() {
@@ -271,10 +273,10 @@ fn is_function(node: Node<'_>) -> bool {
     matches!(node.kind(), Kind::FunctionDefinition | Kind::LambdaExpression)
 }
 
-/// A change by a constant.
+/// A change of a variable by a constant.
 struct Step {
     name: String,
-    /// The constant is added or taken away.
+    /// The change is an addition or subtraction.
     is_sum: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Local variables and parameters: where they are declared, of which type and size.
+//! Local variables and parameters: declaration, type and size.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -9,22 +9,22 @@ use crate::tree::syntax_tree::SyntaxTree;
 use crate::tree::volatile::Volatility;
 use crate::types;
 
-/// Size of a pointer on all GPUs that CUDA still knows.
+/// Pointer size on all GPUs that CUDA supports.
 pub(super) const POINTER_BYTES: u64 = 8;
 
-/// How a variable is declared, as far as it matters where it can live.
+/// The kind of a variable, as far as it decides whether registers can hold the variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeclarationKind {
     Array,
-    /// Anything of a type that is no number: a struct, a vector, a fragment.
+    /// Any other type that is not a scalar: a struct, a vector, a fragment.
     Aggregate,
     Scalar,
-    /// A pointer or reference: its own value is small, what it points to is another variable.
+    /// A pointer or reference: small itself; its pointee is another variable.
     Alias,
 }
 
 impl DeclarationKind {
-    /// Whether a variable of this kind may be written in parts.
+    /// Whether a variable of this kind may be written element by element or member by member.
     pub fn has_parts(self) -> bool {
         matches!(self, Self::Array | Self::Aggregate)
     }
@@ -34,26 +34,26 @@ impl DeclarationKind {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Declaration {
     pub name: String,
-    /// The identifier where it is declared.
+    /// The identifier in the declaration.
     pub range: (usize, usize),
     pub kind: DeclarationKind,
-    /// As the source writes it: `float[W][4]`.
+    /// The type as written in the source: `float[W][4]`.
     pub type_text: String,
-    /// Its size, where all extents are constants that can be read off the source.
+    /// The size in bytes, if all extents are constants visible in the source.
     pub bytes: Option<u64>,
     pub is_parameter: bool,
-    /// Whether the variable itself is `volatile`; what it may point to does not count.
+    /// Whether the variable itself is `volatile`; the pointee does not count.
     pub volatility: Option<Volatility>,
-    /// Members of a structure, where the front end tells: path, type and bytes.
+    /// Members of a structure, if the front end reports them: path, type and size in bytes.
     pub members: Vec<(String, String, u64)>,
-    /// Where the name may be used.
+    /// The range where the name is in scope.
     pub(crate) scope: (usize, usize),
-    /// What it is initialised with; an alias is made from that.
+    /// The initializer; for an alias it names the target.
     pub initializer: Option<(usize, usize)>,
 }
 
 impl Declaration {
-    /// A variable that the text does not show, as one that a macro declares.
+    /// A variable whose declaration is not visible in the text, for example because a macro declares it.
     pub fn hidden(name: &str, range: Range<usize>) -> Self {
         Self {
             name: name.to_string(),
@@ -69,31 +69,31 @@ impl Declaration {
         }
     }
 
-    /// Whether the name may be used at an offset of its text.
+    /// Whether the name is in scope at an offset.
     pub fn is_in_scope(&self, offset: usize) -> bool {
         (self.scope.0..self.scope.1).contains(&offset)
     }
 }
 
 impl SyntaxTree {
-    /// The variable whose initialiser stands at an offset.
+    /// The variable whose initializer contains an offset.
     pub fn initialized_at(&self, offset: usize) -> Option<Declaration> {
         let function = enclosing_function(self.node_at(offset)?)?;
         let holds = |declaration: &Declaration| {
             declaration.initializer.is_some_and(|(start, end)| (start..end).contains(&offset))
         };
-        // Of nested functions the innermost declares it.
+        // For nested functions, the innermost one has the declaration.
         self.declarations(function).into_iter().filter(holds).max_by_key(|declaration| declaration.range.0)
     }
 
-    /// The declaration of a name where it is used.
+    /// The declaration of an identifier at its use.
     pub fn declaration_of(&self, identifier: &Range<usize>) -> Option<Declaration> {
         let node = self.root()?.named_descendant_for_byte_range(identifier.start, identifier.end)?;
         let declarations = self.declarations(enclosing_function(node)?);
         resolve(&declarations, self.slice(node), identifier.start).cloned()
     }
 
-    /// Whether the function around an offset declares a name where the tree shows it.
+    /// Whether the function around an offset visibly declares a name.
     pub fn is_declared(&self, offset: usize, name: &str) -> bool {
         let node = self.node_at(offset);
         let function = node.and_then(enclosing_function);
@@ -113,8 +113,8 @@ impl SyntaxTree {
         found
     }
 
-    /// The same without the sizes of arrays, which are constant expressions: whoever evaluates one asks for what its names
-    /// mean.
+    /// All local variables and parameters, without array sizes. Sizes are constant expressions, and evaluating one
+    /// looks up declarations: asking for sizes here would recurse.
     pub(super) fn unsized_declarations(&self, function: Node<'_>) -> Rc<[Declaration]> {
         if let Some(known) = self.memory.unsized_declarations.borrow().get(&function.start_byte()) {
             return Rc::clone(known);
@@ -180,7 +180,7 @@ impl SyntaxTree {
                 }
                 Kind::PointerDeclarator | Kind::ReferenceDeclarator => is_alias = true,
                 Kind::ParenthesizedDeclarator | Kind::AttributedDeclarator => {}
-                // Functions, bindings and what else may stand here.
+                // Functions, structured bindings and other declarators.
                 _ => return None,
             }
             node = node.field(Field::Declarator).or_else(|| node.named_child(0))?;
@@ -191,7 +191,7 @@ impl SyntaxTree {
             (true, false) => DeclarationKind::Array,
             (_, true) => DeclarationKind::Alias,
             (false, false) if types::is_scalar(&type_text) => DeclarationKind::Scalar,
-            // What a lambda captures is a structure.
+            // A closure is a structure of its captures.
             (false, false) if initializer.is_some_and(|value| value.kind() == Kind::LambdaExpression) => {
                 DeclarationKind::Aggregate
             }
@@ -214,7 +214,7 @@ impl SyntaxTree {
         })
     }
 
-    /// The product of all extents; `[]` counts what the initialiser lists.
+    /// The product of all extents; for `[]` the initializer's elements are counted.
     fn element_count(&self, extents: &[Option<String>], initializer: Option<Node<'_>>, at: usize) -> Option<u64> {
         extents.iter().try_fold(1u64, |product, extent| {
             let count = match extent {
@@ -228,7 +228,7 @@ impl SyntaxTree {
     }
 }
 
-/// `float[W][4]`; a single extent that is known is shown as its number.
+/// `float[W][4]`; a single known extent is shown as its number.
 fn array_type(element: &str, extents: &[Option<String>], count: Option<u64>, is_alias: bool) -> String {
     let mut text = element.to_string();
     if is_alias {

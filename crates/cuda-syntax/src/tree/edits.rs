@@ -1,8 +1,8 @@
-//! Edits of a text that the compiler read, as edits of the file that the user wrote.
+//! Edits of the compiled text, translated to edits of the user's file.
 //!
-//! An edit is only made where the bytes of the file are those of the text: in a macro's body there is no syntax to find,
-//! and what escapes in a literal stand for is not edited. And it is only made where the function around it is what the
-//! compiler compiled: what a macro hides may jump, write, or not be there at all.
+//! An edit needs two conditions. The bytes of the file and of the text must be equal: a macro's body has no syntax
+//! here, and escapes in a literal are not edited. And the function around the edit must be what the compiler compiled:
+//! a macro may hide a jump, a write, or code that is not compiled at all.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use crate::tree::functions::{enclosing_function, head_start};
 use crate::tree::syntax_tree::SyntaxTree;
 
 impl SyntaxTree {
-    /// Other text in place of a range.
+    /// Replaces a range by other text.
     pub fn replacement(&self, range: Range<usize>, replacement: &str) -> Option<Edit> {
         let context = self.context(range.start)?;
         self.compiled().compiled(self.text(), range.clone())?;
         Some(Edit { context, ..self.exchange(range, replacement)? })
     }
 
-    /// The same where no more has to be true than that the text stands there: a pragma or an attribute in place of
-    /// another changes nothing that is computed, whatever macros are around it.
+    /// Replaces a range by a pragma or an attribute. The text in the file must match, and nothing more: such an edit
+    /// does not change what is computed, whatever macros are around it.
     pub fn neutral_replacement(&self, range: Range<usize>, replacement: &str) -> Option<Edit> {
         self.exchange(range, replacement)
     }
@@ -34,7 +34,7 @@ impl SyntaxTree {
         (is_same && self.can_hold(&span, replacement)).then(|| Edit::alone(span, replacement))
     }
 
-    /// Text before what stands at an offset.
+    /// Inserts text at an offset.
     pub fn insertion(&self, offset: usize, text: &str) -> Option<Edit> {
         let context = self.context(offset)?;
         let mut span = self.verbatim(offset)?;
@@ -42,8 +42,8 @@ impl SyntaxTree {
         self.can_hold(&span, text).then(|| Edit { span, replacement: text.to_string(), context })
     }
 
-    /// The function around an offset, or the declaration outside of all functions, where the compiler compiled what it
-    /// says and all of it is understood.
+    /// The function or namespace-scope declaration around an offset, if it was compiled as written and parsed
+    /// completely.
     fn context(&self, offset: usize) -> Option<Span> {
         let node = self.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
         let (start, end) = match enclosing_function(node) {
@@ -64,14 +64,14 @@ impl SyntaxTree {
         Some(self.span(start..end)?).filter(|_| is_known)
     }
 
-    /// A line before the one that an offset is the first of, as deep as that, with the file's own line ending: in a
-    /// literal that may be `\n\` and what follows it.
+    /// Inserts a line before the line that starts at an offset, with the same indentation and the file's line ending.
+    /// In a literal the line ending may be `\n\` and what follows it.
     pub fn line_before(&self, offset: usize, line: &str) -> Option<Edit> {
         let context = self.context(offset)?;
         Some(Edit { context, ..self.neutral_line_before(offset, line)? })
     }
 
-    /// The same for a line that changes nothing that is computed: a pragma before a loop.
+    /// Inserts a line that does not change what is computed: a pragma before a loop.
     pub fn neutral_line_before(&self, offset: usize, line: &str) -> Option<Edit> {
         let before = self.text().get(..offset)?;
         let line_start = before.rfind('\n').map(|at| at + 1).filter(|start| before[*start..].trim().is_empty())?;
@@ -81,7 +81,7 @@ impl SyntaxTree {
         let end_span = self.span(end_of_line..end_of_line + 1)?;
         let file = Arc::clone(&span.file);
         let ending = file.text().get(end_span.start..span.start).filter(|_| end_span.file.path == file.path)?;
-        // The quotes of two literals beside each other are no line ending.
+        // Quotes between two adjacent literals are not a line ending.
         let is_ending = ending.len() <= MAX_LINE_ENDING
             && ending.chars().all(|c| c.is_whitespace() || matches!(c, '\\' | 'n' | 'r' | 't'));
         span.end = span.start;
@@ -92,8 +92,8 @@ impl SyntaxTree {
         })
     }
 
-    /// What stands in the file between the end of the line before and the first character of the line of an offset: in
-    /// a literal that may be `\n\` and what follows it.
+    /// The text in the file from the end of the previous line to the first character of an offset's line. In a literal
+    /// it may be `\n\` and what follows it.
     pub fn line_ending(&self, offset: usize) -> Option<String> {
         let before = self.text().get(..offset)?;
         let line_start = before.rfind('\n').map(|at| at + 1)?;
@@ -103,7 +103,7 @@ impl SyntaxTree {
         Some(edit.replacement)
     }
 
-    /// Lines of code in a file: what ends them may be escapes, what they say must not be.
+    /// Replaces a range by lines of code. Line endings may contain escapes; the code itself must not.
     pub fn lines_instead(&self, range: Range<usize>, lines: &str, ending: &str) -> Option<Edit> {
         let plain = lines.replace(ending, " ");
         let mut edit = match range.is_empty() {
@@ -114,31 +114,32 @@ impl SyntaxTree {
         Some(edit)
     }
 
-    /// A statement with the line that it has for itself, else the statement.
+    /// The whole line of a statement that is alone on its line, else the statement.
     pub fn whole_line(&self, range: Range<usize>) -> Range<usize> {
         let text = self.text();
         let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
         let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at + 1);
         let is_alone = text[start..range.start].trim().is_empty() && text[range.end..end].trim().is_empty();
-        // In a literal the end of a line may be spelled in another way.
+        // A literal may spell the line ending in another way.
         let is_same = self.span(start..end).is_some_and(|span| span.text() == &text[start..end]);
         if is_alone && is_same { start..end } else { range }
     }
 
-    /// The byte at an offset, where the file has the same one.
+    /// The span of the byte at an offset, if the file has the same byte.
     fn verbatim(&self, offset: usize) -> Option<lmem_base::source::Span> {
         let span = self.span(offset..offset + 1)?;
         (span.text() == self.text().get(offset..offset + 1)?).then_some(span)
     }
 
-    /// A literal must not end in the middle, and a backslash there is an escape.
+    /// Whether a literal can hold the text: it must not end the literal, and it must not contain a backslash, which is
+    /// an escape.
     fn can_hold(&self, span: &lmem_base::source::Span, text: &str) -> bool {
         let is_rust = span.file.path.extension().is_some_and(|ending| ending == "rs");
         span.file.is_utf8() && !(is_rust && text.contains(['"', '\\']))
     }
 
-    /// Whether the syntax around a node is understood, and is not the argument of a macro, whose text is no place for
-    /// directives and may be used in other ways.
+    /// Whether the syntax around a node is parsed without errors and is not a macro argument. A macro argument cannot
+    /// hold directives, and the macro may use it in other ways.
     pub fn is_plain(&self, node: Node<'_>) -> bool {
         let is_macro = |node: Node<'_>| {
             let called = Call::of(node).and_then(Call::function);
@@ -150,7 +151,7 @@ impl SyntaxTree {
         !within.any(is_odd) && !function.is_some_and(is_odd)
     }
 
-    /// Whether an offset lies in a kernel, so that an edit there changes no other function.
+    /// Whether an offset is in a kernel, so that an edit there changes no other function.
     pub fn is_within_kernel(&self, offset: usize) -> bool {
         let node = self.node_at(offset);
         let Some(function) = node.and_then(enclosing_function) else { return false };
@@ -160,7 +161,7 @@ impl SyntaxTree {
     }
 }
 
-/// The list of a function's parameters.
+/// The parameter list of a function.
 fn parameters(function: Node<'_>) -> Option<Node<'_>> {
     let mut node = function.field(Field::Declarator)?;
     while node.kind() != Kind::FunctionDeclarator {
@@ -169,13 +170,13 @@ fn parameters(function: Node<'_>) -> Option<Node<'_>> {
     node.field(Field::Parameters)
 }
 
-/// The declaration at file level, or in a namespace, that a node is part of.
+/// The namespace-scope declaration that contains a node.
 fn top_level(node: Node<'_>) -> Node<'_> {
     let is_within = |node: &Node<'_>| !matches!(node.kind(), Kind::TranslationUnit | Kind::DeclarationList);
     node.ancestors().skip(1).take_while(is_within).last().unwrap_or(node)
 }
 
-/// Longer than any line ending with an indentation: blank lines stand between.
+/// Longer than any line ending with its indentation: the gap may contain blank lines.
 const MAX_LINE_ENDING: usize = 200;
 
 #[cfg(test)]

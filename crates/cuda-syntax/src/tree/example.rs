@@ -1,4 +1,4 @@
-//! A unit of one text that no compiler has seen, for tests.
+//! A unit of a single text that was not compiled, for tests.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use lmem_unit::{Artifacts, FrontEnd, MappedText, NvrtcOptions, STRING_NAME, Tran
 
 use super::syntax_tree::SyntaxTrees;
 
-/// A unit of one text. Line tables name the text [`Example::NAME`].
+/// A unit of a single text. Line tables call the text [`Example::NAME`].
 pub struct Example {
     unit: TranslationUnit,
     artifacts: Artifacts,
@@ -31,7 +31,7 @@ impl Example {
         Self { unit, artifacts }
     }
 
-    /// The same with what nvcc's front end says of the local variables.
+    /// Adds the front end's facts on local variables.
     pub fn with_front_end(mut self, front_end: FrontEnd) -> Self {
         self.artifacts.front_end = front_end;
         self

@@ -1,24 +1,24 @@
-//! Functions and their heads: name, launch bounds, parameters.
+//! Function heads: name, launch bounds, parameters.
 
 use std::ops::Range;
 
 use crate::ast::{Field, Kind, Node};
 use crate::tree::syntax_tree::SyntaxTree;
 
-/// A function: its name, and its launch bounds where it has some.
+/// A function with its name and, if present, launch bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionSyntax {
     pub name: Range<usize>,
     pub launch_bounds: Option<Range<usize>>,
     /// `__maxnreg__(n)`
     pub max_registers: Option<Range<usize>>,
-    /// Offset of the brace that opens its body.
+    /// Offset of the opening brace of the body.
     pub body: Option<usize>,
     /// Names of template parameters, in order.
     pub template_parameters: Vec<String>,
 }
 
-/// A parameter in the list of a function.
+/// A parameter of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterSyntax {
     pub name: String,
@@ -51,7 +51,7 @@ impl SyntaxTree {
     }
 
     fn launch_bounds_range(&self, bounds: Node<'_>, function: Node<'_>) -> Range<usize> {
-        // The grammar's node may leave out the keyword.
+        // The grammar's node may leave out the `__launch_bounds__` keyword.
         let head = self.text().get(function.start_byte()..bounds.end_byte()).unwrap_or("");
         let start = head.rfind("__launch_bounds__").map_or(bounds.start_byte(), |at| function.start_byte() + at);
         start..bounds.end_byte()
@@ -73,7 +73,7 @@ impl SyntaxTree {
             .collect()
     }
 
-    /// The parameters of the function whose definition holds an offset, up to a pack.
+    /// The parameters of the function whose definition holds an offset, up to a parameter pack.
     pub fn parameters_at(&self, offset: usize) -> Vec<ParameterSyntax> {
         let end = (offset + 1).min(self.text().len());
         let node = self.root().and_then(|root| root.named_descendant_for_byte_range(offset, end));
@@ -113,7 +113,7 @@ pub fn first_statement(function: Node<'_>) -> Option<Node<'_>> {
     body.children().find(|child| child.is_named() && child.kind() != Kind::Comment)
 }
 
-/// Where the head of a function starts. The grammar does not know `__maxnreg__(32)`, and ends a declaration there.
+/// The start of a function head. The grammar does not know `__maxnreg__(32)` and ends a declaration there.
 pub fn head_start(function: Node<'_>) -> usize {
     let before = function.prev_sibling().filter(|node| node.kind() == Kind::Declaration);
     let torn = before.filter(|node| node.children().last().is_some_and(Node::is_missing));

@@ -1,19 +1,19 @@
-//! `#line 100 "generated.cu"`: lines that the compiler counts, and the lines of the file that they are.
+//! `#line 100 "generated.cu"`: maps the compiler's line numbers to lines of the file.
 
 use std::path::Path;
 
-/// A directive that says how the lines after it are counted.
+/// A `#line` directive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct LineMark {
-    /// The line that the directive stands in, from 1.
+    /// The line of the directive, from 1.
     at: u32,
-    /// The number of the line after it.
+    /// The number of the line after the directive.
     number: u32,
-    /// The file that it names; `None` where it keeps the one before.
+    /// The file name in the directive; `None` if the file stays the same.
     file: Option<String>,
 }
 
-/// How the compiler counts the lines of a text.
+/// The `#line` directives of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineMarks(Vec<LineMark>);
 
@@ -29,8 +29,8 @@ impl LineMarks {
         self.0.is_empty()
     }
 
-    /// The line of the text that the compiler gives a number in a file; none where several have it. `is_own` says
-    /// that the file is the one that the text lies in.
+    /// The line of the text with the compiler's line number in a file; `None` if several lines have it. `is_own` tells
+    /// that the file is the text's own.
     pub fn physical(&self, file: &Path, is_own: bool, number: u32) -> Option<u32> {
         let first = self.0.first().map_or(u32::MAX, |mark| mark.at);
         let mut found: Vec<u32> = (is_own && (1..first).contains(&number)).then_some(number).into_iter().collect();

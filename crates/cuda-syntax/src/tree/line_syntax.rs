@@ -1,7 +1,6 @@
-//! Statements that share a line.
+//! Several statements on one line.
 //!
-//! nvcc's front end marks lines, not statements: what stands behind the first statement of a line has the column of
-//! that one.
+//! nvcc's front end records positions by line: later statements of a line get the column of the first one.
 
 use super::call_syntax::CallSyntax;
 use super::syntax_tree::SyntaxTree;
@@ -9,7 +8,7 @@ use crate::ast::{Kind, Node};
 use crate::tree::declarations::Declaration;
 
 impl SyntaxTree {
-    /// The statement at an offset, and those behind it that begin on the same line.
+    /// The statement at an offset, and the later statements that begin on the same line.
     pub fn regions(&self, offset: usize) -> Vec<Node<'_>> {
         let Some(first) = self.region(offset) else { return Vec::new() };
         let is_alone = first.start_byte() > offset || self.line_of(first.start_byte()) != self.line_of(offset);
@@ -38,7 +37,7 @@ impl SyntaxTree {
     }
 }
 
-/// Whether a node is a statement among others, rather than a part of the header of a loop.
+/// Whether a node is a statement in a block, not a part of a loop header.
 fn is_in_list(node: Node<'_>) -> bool {
     node.parent().is_some_and(|parent| matches!(parent.kind(), Kind::CompoundStatement | Kind::CaseStatement))
 }

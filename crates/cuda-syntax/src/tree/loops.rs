@@ -1,14 +1,14 @@
-//! Loops around a place.
+//! Loops around an offset.
 
 use std::ops::Range;
 
 use crate::ast::{Field, Kind, Node};
 use crate::tree::syntax_tree::SyntaxTree;
 
-/// A loop of the source.
+/// A loop in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopSyntax {
-    /// From the keyword to the end of the header.
+    /// From the keyword to the end of the loop header.
     pub range: Range<usize>,
     pub condition: Option<Range<usize>>,
     /// The `#pragma unroll …` before it.
@@ -16,7 +16,7 @@ pub struct LoopSyntax {
 }
 
 impl SyntaxTree {
-    /// Loops around an offset, innermost first, within its function.
+    /// Loops around an offset within its function, innermost first.
     pub fn loops_around(&self, offset: usize) -> Vec<LoopSyntax> {
         let is_function = |node: &Node<'_>| matches!(node.kind(), Kind::FunctionDefinition | Kind::LambdaExpression);
         let around = self.node_at(offset).into_iter().flat_map(Node::ancestors).take_while(|node| !is_function(node));

@@ -1,4 +1,4 @@
-//! Uses of variables in a region, by their names or by those of aliases.
+//! Uses of variables in a region, by name or through aliases.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -17,31 +17,32 @@ use crate::tree::volatile::Volatility;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
     pub declaration: Declaration,
-    /// The name that stands there, which may be that of an alias.
+    /// The identifier in the text, which may be an alias.
     pub identifier: Range<usize>,
-    /// Bytes of the whole expression: `window[k]`, or the name alone.
+    /// Byte range of the whole expression: `window[k]`, or the name alone.
     pub range: Range<usize>,
-    /// Bytes of each index: two for `a[i][j]`.
+    /// Byte range of each subscript: two for `a[i][j]`.
     pub indices: Vec<Range<usize>>,
-    /// For a use by another name what that was made with: `s` of `Biquad& q = section[s]`, `4 * k` of `float* p = a + 4 * k`.
+    /// For a use through an alias, the subscripts in the alias's initializer: `s` of `Biquad& q = section[s]`, `4 * k`
+    /// of `float* p = a + 4 * k`.
     pub outer: Vec<Range<usize>>,
     pub is_read: bool,
     pub is_written: bool,
-    /// Handed to a function or taken the address of, as itself.
+    /// The variable itself is an argument of a call, or has its address taken.
     pub is_passed: bool,
-    /// An operand of arithmetic or a comparison, as a whole.
+    /// The whole variable is an operand of arithmetic or a comparison.
     pub is_operand: bool,
 }
 
 impl Mention {
-    /// Whether the use is through an alias of the variable.
+    /// Whether the use is through an alias.
     pub fn is_by_other_name(&self, text: &str) -> bool {
         text.get(self.identifier.clone()) != Some(self.declaration.name.as_str())
     }
 }
 
 impl SyntaxTree {
-    /// Uses of local variables and parameters in a region, aliases resolved to what they stand for.
+    /// Uses of local variables and parameters in a region, with aliases resolved.
     pub fn mentions(&self, region: Node<'_>) -> Rc<[Mention]> {
         let range = (region.start_byte(), region.end_byte());
         if let Some(known) = self.memory.mentions.borrow().get(&range) {
@@ -60,7 +61,7 @@ impl SyntaxTree {
                 continue;
             };
             let mut usage = self.usage(identifier, declaration);
-            // `p[i] = 1` reads the pointer, whatever it does to what `p` points to.
+            // `p[i] = 1` reads the volatile pointer `p`, even though it writes the pointee.
             if declaration.volatility == Some(Volatility::Pointer) && usage.range != identifier.byte_range() {
                 (usage.is_read, usage.is_written, usage.indices) = (true, false, Vec::new());
             }
@@ -71,28 +72,29 @@ impl SyntaxTree {
         mentions
     }
 
-    /// Uses of the name of a declaration that the tree does not have.
+    /// Uses of a declaration that the tree does not have, by name.
     pub fn uses_of(&self, region: Node<'_>, declaration: &Declaration) -> Vec<Mention> {
         let identifiers = self.identifiers(region).into_iter().filter(|node| self.slice(*node) == declaration.name);
         identifiers.map(|node| self.usage(node, declaration)).collect()
     }
 
-    /// Identifiers of a region in order.
+    /// Identifiers of a region, in source order.
     pub fn identifiers<'t>(&self, region: Node<'t>) -> Vec<Node<'t>> {
         nodes_of(region).filter(|node| node.kind() == Kind::Identifier).collect()
     }
 
-    /// Identifiers of a node and all blocks in it, in order.
+    /// Identifiers of a node and of all nested blocks, in source order.
     pub fn identifiers_below<'t>(&self, node: Node<'t>) -> Vec<Node<'t>> {
         node.descendants().filter(|node| node.kind() == Kind::Identifier).collect()
     }
 
-    /// Identifiers below a node that are spelled so, in order.
+    /// Identifiers below a node with that spelling, in source order.
     pub fn named<'t>(&self, node: Node<'t>, name: &str) -> impl Iterator<Item = Node<'t>> {
         node.descendants().filter(move |node| node.kind() == Kind::Identifier && self.slice(*node) == name)
     }
 
-    /// Names below a node that stand for one of the declarations around them, in order; the declared name is none.
+    /// Identifiers below a node that refer to one of the given declarations, in source order; the declared identifier
+    /// is left out.
     pub fn names_of<'t>(&self, node: Node<'t>, all: &[Declaration], own: &Declaration) -> Vec<Node<'t>> {
         let is_own = |name: &Node<'_>| {
             self.slice(*name) == own.name
@@ -120,7 +122,7 @@ impl SyntaxTree {
     }
 }
 
-/// Whether an identifier is the name of a parameter in the head of a function that is one region with its body.
+/// Whether an identifier is a parameter name in the head of a function whose head and body are one region.
 fn is_parameter_name(identifier: Node<'_>) -> bool {
     let mut node = identifier;
     while let Some(parent) = node.parent().filter(|parent| parent.is_declarator()) {

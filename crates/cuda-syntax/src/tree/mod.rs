@@ -1,7 +1,6 @@
-//! Questions to the syntax tree: what stands at a line and column, which variables it mentions, how they are
-//! declared.
+//! Queries on the syntax tree: nodes at a line and column, variables in a region, declarations.
 //!
-//! The tree is of the text before macros; where it cannot answer, nothing is claimed.
+//! The tree is of the text before macro expansion. Where it cannot answer, it gives no answer.
 
 pub mod access_path;
 mod aliases;
@@ -41,19 +40,19 @@ pub use self::region::is_separate_block;
 pub use self::role::role;
 pub use self::volatile::Volatility;
 
-/// Answers that many accesses ask for; they depend on the text alone.
+/// Cached answers, which depend on the text alone. Many accesses ask the same questions.
 #[derive(Default)]
 pub struct Memory {
-    /// By the bytes of the function.
+    /// Keyed by the function's byte range.
     declarations: Answers<(usize, usize), Declaration>,
-    /// By the start of the function.
+    /// Keyed by the function's start.
     unsized_declarations: Answers<usize, Declaration>,
     outer_names: OnceCell<HashMap<String, Vec<constants::OuterName>>>,
-    /// By the bytes of the region.
+    /// Keyed by the region's byte range.
     mentions: Answers<(usize, usize), Mention>,
-    /// By the start of the function.
+    /// Keyed by the function's start.
     assignments: Answers<usize, Assignment>,
-    /// By offset.
+    /// Keyed by offset.
     pub(crate) counters: Answers<usize, CounterSyntax>,
 }
 

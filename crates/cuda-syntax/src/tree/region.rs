@@ -1,11 +1,11 @@
-//! The statement, or part of a head, that a place belongs to.
+//! The statement, or part of a header, that contains an offset.
 
 use crate::ast::{Field, Kind, Node};
 use crate::tree::loops::is_loop;
 use crate::tree::syntax_tree::SyntaxTree;
 
 impl SyntaxTree {
-    /// The statement, or the part of a loop's or branch's header, that starts or stands at an offset.
+    /// The statement, or the part of a loop or branch header, that contains an offset.
     pub fn region(&self, offset: usize) -> Option<Node<'_>> {
         let end = (offset + 1).min(self.text().len());
         let mut node = self.root()?.named_descendant_for_byte_range(offset, end)?;
@@ -28,14 +28,14 @@ impl SyntaxTree {
     }
 }
 
-/// Blocks are regions of their own. A body without braces is not: the compiler gives it the place of its loop or branch;
-/// nor is a block on one line, whose statements the compiler does not tell apart.
+/// Whether a child block is a region of its own. A body without braces is not: the compiler gives it the position of
+/// its loop or branch. A block on one line is not either: the compiler does not distinguish its statements.
 pub fn is_separate_block(parent: Node<'_>, child: Node<'_>) -> bool {
     let is_long = child.start_position().row != child.end_position().row;
     child.kind() == Kind::CompoundStatement && is_long && parent.kind() != Kind::LambdaExpression
 }
 
-/// The nodes of a region, without those of blocks that are regions of their own.
+/// The nodes of a region, without blocks that are regions of their own.
 pub fn nodes_of(region: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     region.descendants_through(|node, child| !is_separate_block(node, child))
 }

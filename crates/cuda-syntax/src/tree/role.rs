@@ -1,7 +1,7 @@
-//! What is done with an expression: it is read, written, handed on, calculated with.
+//! The role of an expression: read, written, passed on, operand.
 use crate::ast::{Field, Kind, Node};
 
-/// Whether an expression is read, written, or passed on (as an argument, by address).
+/// Whether an expression is read, written, or passed on (as an argument or by address).
 pub fn role(whole: Node<'_>) -> (bool, bool, bool) {
     let Some(parent) = whole.parent() else { return (true, false, false) };
     let is_field = |field: Field| parent.field(field) == Some(whole);
@@ -15,7 +15,7 @@ pub fn role(whole: Node<'_>) -> (bool, bool, bool) {
         Kind::ArrayDeclarator | Kind::Declaration | Kind::PointerDeclarator | Kind::ReferenceDeclarator => {
             (false, true, false)
         }
-        // `strength(s)` in the head of a constructor gives a member its value.
+        // `strength(s)` in a constructor's initializer list initializes a member.
         Kind::ArgumentList if parent.parent().is_some_and(|parent| parent.kind() == Kind::FieldInitializer) => {
             (true, false, false)
         }
@@ -35,7 +35,7 @@ fn is_assigned(whole: Node<'_>) -> bool {
     })
 }
 
-/// Whether arithmetic or a comparison uses an expression, through casts too.
+/// Whether an expression is an operand of arithmetic or a comparison, also through casts.
 pub(super) fn is_operand(whole: Node<'_>) -> bool {
     let mut node = whole;
     while let Some(parent) = node.parent() {

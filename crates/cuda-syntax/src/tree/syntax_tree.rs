@@ -1,4 +1,4 @@
-//! Text of a file or of a kernel string as the compiler's line tables number it, with its syntax tree.
+//! A file or kernel string, with the line numbers of the compiler's line tables, and its syntax tree.
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
@@ -20,7 +20,7 @@ use crate::tree::Memory;
 use crate::tree::line_marks::LineMarks;
 use crate::tree::mentions::Mention;
 
-/// A text that the compiler read, with the way back to the file that the user edits.
+/// The text that the compiler read, with its syntax tree and its mapping to the user's file.
 pub struct SyntaxTree {
     text: MappedText,
     compiled: CompiledText,
@@ -31,7 +31,7 @@ pub struct SyntaxTree {
 }
 
 impl SyntaxTree {
-    /// `compiled` tells what became of the text.
+    /// Parses a text; `compiled` describes its compiled form.
     pub fn new(text: MappedText, compiled: CompiledText) -> Self {
         let mut tree = Self::plain(text);
         tree.compiled = compiled;
@@ -41,20 +41,20 @@ impl SyntaxTree {
         tree
     }
 
-    /// A text that is not CUDA C++: there is nothing to ask its syntax.
+    /// A text that is not CUDA C++ and has no syntax tree.
     pub fn plain(text: MappedText) -> Self {
         let line_starts = std::iter::once(0).chain(text.as_str().match_indices('\n').map(|(at, _)| at + 1)).collect();
         let line_marks = LineMarks::of(text.as_str());
         Self { text, compiled: CompiledText::Unknown, line_starts, line_marks, tree: None, memory: Memory::default() }
     }
 
-    /// A text whose own directives are all that changes it.
+    /// A text that only its own preprocessor directives change, for tests.
     pub fn example(name: &str, text: &str) -> Self {
         let compiled = lmem_unit::compiled_string(text, &[], &|_| true);
         Self::new(MappedText::from_file(&SourceFile::from_text(name, text)), compiled)
     }
 
-    /// What the compiler compiled of the text.
+    /// The compiled form of the text.
     pub fn compiled(&self) -> &CompiledText {
         &self.compiled
     }
@@ -67,39 +67,39 @@ impl SyntaxTree {
         self.tree.as_ref().map(Node::root)
     }
 
-    /// The smallest node at an offset that is no operator, bracket or keyword.
+    /// The smallest named node at an offset.
     pub fn node_at(&self, offset: usize) -> Option<Node<'_>> {
         self.root()?.named_descendant_for_byte_range(offset, offset)
     }
 
-    /// All nodes in the order of the text.
+    /// All nodes in source order.
     pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
         self.root().into_iter().flat_map(Node::descendants)
     }
 
-    /// The source bytes of a range of the text.
+    /// The source span of a range of the text.
     pub fn span(&self, range: Range<usize>) -> Option<Span> {
         self.text.span(range)
     }
 
-    /// Text of a node.
+    /// The text of a node.
     pub fn slice(&self, node: Node<'_>) -> &str {
         self.text().get(node.byte_range()).unwrap_or("")
     }
 
-    /// Bytes of a line, counted from 1, without its ending.
+    /// The byte range of a line, counted from 1, without its line ending.
     pub fn line_range(&self, line: usize) -> Option<Range<usize>> {
         let start = *self.line_starts.get(line.checked_sub(1)?)?;
         let end = self.line_starts.get(line).map_or(self.text().len(), |next| next - 1);
         Some(start..end.max(start))
     }
 
-    /// Line, from 1, of an offset.
+    /// The line of an offset, counted from 1.
     pub fn line_of(&self, offset: usize) -> usize {
         self.line_starts.partition_point(|start| *start <= offset)
     }
 
-    /// Offset of a line and column, both from 1; a column of 0 gives the first character that is not blank.
+    /// The offset of a line and column, both from 1; a column of 0 gives the first non-blank character.
     pub fn offset(&self, line: u32, column: u32) -> Option<usize> {
         let range = self.line_range(line as usize)?;
         let text = &self.text()[range.clone()];
@@ -117,35 +117,35 @@ impl SyntaxTree {
     }
 }
 
-/// One of the texts of a unit: they are numbered in the order in which they are first asked for.
+/// Identifies a syntax tree of a unit. Numbers are given in the order of first use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TreeId(u32);
 
-/// A syntax tree, bytes of a region, and function.
+/// Syntax tree, byte range of a region, and function.
 pub(crate) type MentionKey = (TreeId, usize, usize, Option<Arc<str>>);
 
-/// The syntax trees of one unit: its own text, and the files of the workspace that it includes.
+/// The syntax trees of one unit: its own text, and the workspace files that it includes.
 ///
-/// Facts about the source name a syntax tree by its `TreeId`, so that they are plain values; who needs the syntax tree asks
-/// here for it.
+/// Facts about the source refer to a tree by its `TreeId`, which keeps them plain values. Code that needs the tree asks
+/// for it here.
 pub struct SyntaxTrees<'a> {
     unit: CompiledUnit<'a>,
-    /// Folder that relative names start from.
+    /// The base folder of relative names.
     folder: &'a Path,
-    /// Files below this folder are the user's; others are the toolkit's or the system's.
+    /// Files below this folder belong to the user; all others are the toolkit's or the system's.
     root: &'a Path,
-    /// What nvcc's front end says of local variables.
+    /// The front end's facts on local variables.
     pub front_end: &'a FrontEnd,
-    /// Uses of variables by tree, region and function, as `resolve` finds them.
+    /// Resolved uses of variables, by tree, region and function.
     pub mentions: RefCell<HashMap<MentionKey, Rc<[Mention]>>>,
-    /// The number of each file's tree; `None` for files that are not the user's.
+    /// The tree of each file; `None` for files that are not the user's.
     numbers: RefCell<HashMap<PathBuf, Option<TreeId>>>,
     trees: TreeList,
-    /// Stands for numbers of other units.
+    /// Returned for a `TreeId` of another unit.
     empty: Rc<SyntaxTree>,
 }
 
-/// Syntax trees in the order of their numbers. The list only grows, so that references to its elements stay valid.
+/// Syntax trees, indexed by `TreeId`. The list only grows, so references to its elements stay valid.
 #[derive(Default)]
 struct TreeList(OnceCell<Box<(Rc<SyntaxTree>, TreeList)>>);
 
@@ -182,25 +182,25 @@ impl<'a> SyntaxTrees<'a> {
         }
     }
 
-    /// The tree of a number that these trees gave; an empty one for any other number.
+    /// The tree for an ID; an empty tree if the ID is not of this unit.
     pub fn tree(&self, id: TreeId) -> &Rc<SyntaxTree> {
         self.trees.get(id).unwrap_or(&self.empty)
     }
 
-    /// The number of the unit's own text, where that is the PTX itself.
+    /// The ID of the unit's own text, if that text is PTX.
     pub fn ptx_id(&self) -> Option<TreeId> {
         let UnitCode::Ptx { text, .. } = &self.unit.unit.code else { return None };
         let number = || Some(self.trees.push(SyntaxTree::plain(text.clone())));
         *self.numbers.borrow_mut().entry(PathBuf::new()).or_insert_with(number)
     }
 
-    /// The unit's own text, where that is the PTX itself.
+    /// The unit's own text, if that is PTX.
     pub fn ptx(&self) -> Option<&Rc<SyntaxTree>> {
         self.ptx_id().map(|id| self.tree(id))
     }
 
-    /// The number of a file's tree by the name that a line table gives the file; `None` for files that are not the
-    /// user's. Names of one file that differ (`a/../b`) give one tree.
+    /// The ID of a file's tree, by the file's name in a line table; `None` for files that are not the user's. Different
+    /// names of one file (`a/../b`) give the same tree.
     pub fn id(&self, name: &str) -> Option<TreeId> {
         let path = normalize(&self.folder.join(name));
         if let Some(known) = self.numbers.borrow().get(&path) {
@@ -211,8 +211,8 @@ impl<'a> SyntaxTrees<'a> {
         number
     }
 
-    /// The place of a line that a line table names: `#line` directives count lines in their own way, and may name files
-    /// that there are not. None where several lines may be it.
+    /// The tree and line for a line of a line table. `#line` directives renumber lines and may name files that do not
+    /// exist. `None` if several lines match.
     pub fn locate(&self, name: &str, line: u32) -> Option<(TreeId, u32)> {
         let named = self.id(name);
         if let Some(id) = named.filter(|id| self.tree(*id).line_marks.is_empty()) {
@@ -223,7 +223,7 @@ impl<'a> SyntaxTrees<'a> {
         Some((id, self.tree(id).line_marks.physical(&path, named.is_some(), line)?))
     }
 
-    /// The number of the unit's own text.
+    /// The ID of the unit's own text.
     fn own_id(&self) -> Option<TreeId> {
         match &self.unit.unit.code {
             UnitCode::CudaFile { file, .. } => self.id(&file.path.to_string_lossy()),
@@ -234,7 +234,7 @@ impl<'a> SyntaxTrees<'a> {
         }
     }
 
-    /// The tree of a file by the name that a line table gives the file.
+    /// The tree of a file, by the file's name in a line table.
     pub fn get(&self, name: &str) -> Option<&Rc<SyntaxTree>> {
         self.id(name).map(|id| self.tree(id))
     }
@@ -253,8 +253,8 @@ impl<'a> SyntaxTrees<'a> {
     }
 }
 
-/// The text with blanks for pragmas between the head of a statement and its body: for the grammar a pragma is a statement
-/// of its own, so that the loop behind it would not be part of the loop before it.
+/// The text with pragmas between a statement's head and its body blanked out. The grammar parses a pragma as a
+/// statement, so the loop after it would not be the body of the loop before it.
 fn without_pragmas_within_statements(text: &str) -> Cow<'_, str> {
     if !text.contains("pragma") {
         return Cow::Borrowed(text);
@@ -279,11 +279,11 @@ fn without_pragmas_within_statements(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     parsed.extend(&text.as_bytes()[at..]);
-    // A blank for each byte leaves no part of a character behind.
+    // Each byte is replaced by a blank, so no partial UTF-8 character is left.
     Cow::Owned(String::from_utf8(parsed).unwrap_or_else(|_| text.to_string()))
 }
 
-/// NVRTC makes the program's name absolute with its working folder.
+/// Whether a path is the program's own text: NVRTC makes the program's name absolute with its working folder.
 fn is_program(path: &Path, folder: &Path, name: Option<&str>) -> bool {
     *path == normalize(&folder.join(name.unwrap_or(lmem_unit::STRING_NAME)))
 }

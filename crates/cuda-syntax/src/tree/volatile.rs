@@ -1,23 +1,23 @@
-//! What `volatile` makes volatile: a value, a pointer, a member.
+//! The object of a `volatile` qualifier: a value, a pointer, a member.
 
 use super::declarations::POINTER_BYTES;
 use crate::ast::{Field, Kind, Node};
 use crate::tree::declarations::{Declaration, DeclarationKind};
 use crate::tree::syntax_tree::SyntaxTree;
 
-/// What `volatile` makes volatile.
+/// The object that is `volatile`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Volatility {
     /// `volatile float x`
     Value,
-    /// `float* volatile p`: the pointer, and not what it points to.
+    /// `float* volatile p`: the pointer, not its pointee.
     Pointer,
-    /// A member of its type, by name.
+    /// A member of the type, by name.
     Member(String),
 }
 
 impl SyntaxTree {
-    /// Tells what is volatile. A pointer that is itself volatile is a variable as others are, and no alias.
+    /// Records what is volatile. A pointer that is itself volatile becomes a variable, not an alias.
     pub(super) fn qualified(&self, declaration: Declaration, declarator: Node<'_>, is_volatile: bool) -> Declaration {
         let mut innermost = None;
         let mut node = Some(declarator);
@@ -41,7 +41,7 @@ impl SyntaxTree {
         }
     }
 
-    /// The first `volatile` member of a structure that the text defines.
+    /// The first `volatile` member of a structure defined in the text.
     pub fn volatile_member(&self, type_name: &str) -> Option<String> {
         let is_it = |node: &Node<'_>| {
             matches!(node.kind(), Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier)
@@ -52,7 +52,7 @@ impl SyntaxTree {
         members.find_map(|member| self.volatile_name(member))
     }
 
-    /// The name that a member's declaration makes volatile itself.
+    /// The name of a member whose declaration makes the member itself volatile.
     fn volatile_name(&self, member: Node<'_>) -> Option<String> {
         let mut declarators = member.fields(Field::Declarator);
         declarators.find_map(|declarator| {
@@ -66,7 +66,7 @@ impl SyntaxTree {
         })
     }
 
-    /// Whether the word itself stands in a declaration or declarator.
+    /// Whether `volatile` is a direct child of a declaration or declarator.
     pub(super) fn has_volatile(&self, node: Node<'_>) -> bool {
         node.children().any(|child| self.slice(child) == "volatile")
     }

@@ -1,4 +1,4 @@
-//! A staging folder that an installer fills.
+//! Fetches packages into a staging folder.
 
 use std::fs::File;
 use std::io;
@@ -14,10 +14,10 @@ use super::progress::Progress;
 use super::{Context, IN_USE, STAGING, say_licence};
 use crate::{Refused, ToolkitError, process};
 
-/// A slow line may need it; a hung installer is ended some time.
+/// Long enough for a slow connection; a hung installer is killed in the end.
 const INSTALLER_LIMIT: Duration = Duration::from_secs(3600);
 
-/// A staging folder whose `packages` an installer has filled. It goes when the answer is dropped.
+/// Runs installers until one has filled `packages` in a staging folder. Dropping the result deletes the folder.
 pub(super) fn fetch(cx: &Context<'_>, plan: &Plan, folder: &Path) -> Result<TempDir, ToolkitError> {
     let staging = staging_folder(folder)?;
     let requirements = staging.path().join("requirements.txt");
@@ -33,7 +33,7 @@ pub(super) fn fetch(cx: &Context<'_>, plan: &Plan, folder: &Path) -> Result<Temp
             refused.push(Refused { place: installer.name, reason });
             continue;
         }
-        // `pip3` after `python3 -m pip` would fail in the same way.
+        // `pip3` would fail in the same way as `python3 -m pip`.
         if !installer.is_uv && attempts.iter().any(|(name, _): &(String, String)| name.contains("pip")) {
             continue;
         }
@@ -62,7 +62,7 @@ pub(super) fn staging_folder(folder: &Path) -> Result<TempDir, ToolkitError> {
     Ok(staging)
 }
 
-/// One installer's try; the inner error is what it printed.
+/// Tries one installer; the inner error is its output.
 pub(super) fn fetch_with(
     cx: &Context<'_>,
     plan: &Plan,
@@ -75,8 +75,8 @@ pub(super) fn fetch_with(
     }
     let mut progress = Progress::start(cx, plan, installer);
     let mut command = installer.install(staging.path(), plan, cx.offline);
-    // An installer outlives us when we are killed. As its standard input, the lock lives as long as it does, so that nobody
-    // deletes the folder that it still fills.
+    // If this process is killed, the installer may live on. It inherits the lock file as standard input, so the lock is
+    // held until the installer ends. Otherwise a later run could delete the folder while the installer writes to it.
     let path = staging.path().join(IN_USE);
     let in_use = File::create(&path).map_err(ToolkitError::io("create", &path))?;
     let _ = in_use.try_lock();

@@ -1,4 +1,4 @@
-//! `uv` and `pip`: which of them work here, and how they are called.
+//! `uv` and `pip`: detection and command lines.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,13 +15,13 @@ pub(super) struct Installer {
     /// "`uv`", "`python3 -m pip`".
     pub(super) name: String,
     pub(super) program: PathBuf,
-    /// What goes before its own arguments: `-m pip`.
+    /// Arguments before the installer's own: `-m pip`.
     pub(super) prefix: &'static [&'static str],
     pub(super) is_uv: bool,
 }
 
 impl Installer {
-    /// Those that might work, best first.
+    /// Installers to try, best first.
     pub(super) fn candidates(environment: &Environment) -> Vec<Self> {
         let table: [(&str, &str, &'static [&'static str]); 5] = [
             ("`uv`", "uv", &[]),
@@ -40,11 +40,12 @@ impl Installer {
     pub(super) fn command(&self, staging: &Path) -> Command {
         let mut command = Command::new(&self.program);
         command.args(self.prefix);
-        // Away from the workspace: `python -m` imports from the current folder, and uv reads configuration there.
+        // Not in the workspace: `python -m` imports from the current folder, and uv reads configuration from it.
         command.current_dir(staging);
-        // Downloads go where the result goes: a rename instead of a copy, no small `/tmp`, and nothing left behind.
+        // Temporary files go into the staging folder. They are renamed instead of copied, do not fill a small `/tmp`,
+        // and are deleted with it.
         command.env("TMPDIR", staging.join("tmp"));
-        // Settings that speak against `--target` or ask questions.
+        // Overrides user settings that conflict with `--target` or prompt for input.
         command.envs([("PIP_USER", "0"), ("PIP_REQUIRE_VIRTUALENV", "0"), ("PIP_NO_INPUT", "1")]);
         command.envs([("PIP_DISABLE_PIP_VERSION_CHECK", "1"), ("PIP_ROOT_USER_ACTION", "ignore")]);
         for variable in ["PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_DRY_RUN", "PIP_PLATFORM", "PIP_PYTHON"] {
@@ -53,7 +54,7 @@ impl Installer {
         command
     }
 
-    /// Debian's python3 comes without pip, and a pyenv shim may lead nowhere.
+    /// Checks that the installer runs: Debian's python3 has no pip, and a pyenv shim may have no target.
     pub(super) fn works(&self, staging: &Path, cancel: &AtomicBool) -> Result<(), String> {
         let ended = process::run(
             self.command(staging).arg("--version").stdin(Stdio::null()),
@@ -83,7 +84,7 @@ impl Installer {
             command.arg("--require-hashes");
         }
         if offline {
-            // pip has no such switch, but finds wheels in the folders that its configuration names.
+            // pip has no offline switch, but it finds wheels in the folders of its configuration.
             command.arg(if self.is_uv { "--offline" } else { "--no-index" });
         }
         command.args(["-r", "requirements.txt"]);

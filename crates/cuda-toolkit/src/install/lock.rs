@@ -1,4 +1,4 @@
-//! Who may change the folder of the toolkits, and what interrupted runs have left there.
+//! Locks the toolkits folder, and removes leftovers of interrupted runs.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -9,14 +9,14 @@ use std::time::Duration;
 use super::{Context, IN_USE, REMOVED, STAGING, say};
 use crate::{ToolkitError, discover};
 
-/// The right to change a folder of the cache. The system takes it back when the process ends, however it ends.
+/// An exclusive lock on a cache folder. The system releases it when the process ends, even after a crash.
 pub(super) struct Lock {
-    /// `None` on file systems without locks: the rename is atomic all the same, but leftovers are not to be touched.
+    /// `None` on a file system without locks. The rename is atomic anyway, but leftovers must not be deleted.
     pub(super) file: Option<File>,
 }
 
 impl Lock {
-    /// Waits for whoever holds it, and says so.
+    /// Waits for the current holder, with a message.
     pub(super) fn take(cx: &Context<'_>, folder: &Path) -> Result<Self, ToolkitError> {
         std::fs::create_dir_all(folder).map_err(ToolkitError::io("create", folder))?;
         let path = folder.join(".lock");
@@ -43,7 +43,7 @@ impl Lock {
         }
     }
 
-    /// Deletes what interrupted runs have left. Failing at it harms nothing.
+    /// Deletes leftovers of interrupted runs; a failure is harmless.
     pub(super) fn clean(&self, folder: &Path) {
         let in_use = |path: &Path| File::open(path.join(IN_USE)).is_ok_and(|file| file.try_lock().is_err());
         let leftover = |path: &PathBuf| {

@@ -1,16 +1,16 @@
 //! Managed toolkits: NVIDIA's Python wheels, fetched with `uv` or `pip` into the user's cache.
 //!
 //! ```text
-//! <cache>/toolkits/13.5.37/nvidia/cu13/{bin,include,lib,nvvm}    a toolkit, there as a whole or not at all
+//! <cache>/toolkits/13.5.37/nvidia/cu13/{bin,include,lib,nvvm}    a toolkit, complete or absent
 //! <cache>/toolkits/13.5.37/cargo-lmem.json                       the [`Marker`]
 //! <cache>/toolkits/13.5.37/*.dist-info/…/License.txt             NVIDIA's licence
-//! <cache>/toolkits/.staging-<process>-<random>                   a fetch under way, or what is left of one
-//! <cache>/toolkits/.lock                                         held by who changes anything here
-//! <cache>/components/curand-10.4.5.25/                           what few need, laid out as a toolkit
+//! <cache>/toolkits/.staging-<process>-<random>                   a fetch in progress, or its leftovers
+//! <cache>/toolkits/.lock                                         held while anything here is changed
+//! <cache>/components/curand-10.4.5.25/                           a rarely needed component, laid out like a toolkit
 //! ```
 //!
-//! `uv` and `pip` know their index, its settings, credentials, certificates and proxies; this module knows exact versions and
-//! checksums. Both write into a staging folder on the same file system, which one rename puts in place.
+//! `uv` and `pip` handle the package index, credentials, certificates and proxies; this module fixes versions and
+//! checksums. Both write into a staging folder on the same file system; a single rename moves the result into place.
 
 mod fetch;
 mod installer;
@@ -37,30 +37,31 @@ use super::environment::{Environment, is_executable};
 use super::releases::{self, Package};
 use super::{Component, Toolkit, ToolkitError, discover, process};
 
-/// Megabytes of the six wheels, and of what is in them: 179 and 483 for 13.5.37, 186 and 507 for 13.0.88.
+/// Size of the six wheels and of their contents, in megabytes: 179 and 483 for 13.5.37, 186 and 507 for 13.0.88.
 const TOOLKIT_MEGABYTES: (u64, u64) = (185, 495);
 const STAGING: &str = ".staging-";
 const REMOVED: &str = ".removed-";
-/// In a staging folder; locked while anybody writes there.
+/// A file in the staging folder, locked while the folder is written to.
 const IN_USE: &str = "in-use";
 
-/// What all of this module's work needs to know.
+/// The context of all functions here.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) environment: &'a Environment,
     pub(super) offline: bool,
     pub(super) quiet: bool,
-    /// The user named the version: wheels whose checksums are not known may then be fetched. A workspace may not ask for them.
+    /// Whether the user named the version. Only then may wheels without a known checksum be fetched; a workspace may
+    /// not ask for them.
     pub(super) unverified: bool,
     pub(super) cancel: &'a AtomicBool,
 }
 
-/// Written last into a staging folder: what the folder holds.
+/// Written last into a staging folder: describes its contents.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Marker {
     /// "13.5.37".
     pub(super) number: String,
-    /// The wheels had the checksums that this version of the tool knows.
+    /// Whether the wheels matched the checksums in this version of the tool.
     pub(super) verified: bool,
     /// "nvidia_cuda_nvcc-13.5.37", sorted.
     pub(super) packages: Vec<String>,
@@ -69,7 +70,7 @@ pub(super) struct Marker {
 impl Marker {
     const FILE: &str = "cargo-lmem.json";
 
-    /// That of the managed toolkit with this root, `…/nvidia/cu13`.
+    /// The marker of the managed toolkit with this root, `…/nvidia/cu13`.
     pub(super) fn of_toolkit(root: &Path) -> Option<Self> {
         Self::read(root.parent()?.parent()?)
     }
@@ -90,7 +91,7 @@ impl Marker {
     }
 }
 
-/// The managed toolkits that are installed, newest first.
+/// The installed managed toolkits, newest first.
 pub(super) fn managed(cx: &Context<'_>) -> Vec<Toolkit> {
     let Ok(folder) = toolkits_folder(cx) else { return Vec::new() };
     let mut toolkits: Vec<Toolkit> =
@@ -103,7 +104,7 @@ fn numbers(number: &str) -> Option<(u32, Option<u32>, Option<u32>)> {
     number.parse::<VersionRequest>().ok().map(|number| (number.major, number.minor, number.build))
 }
 
-/// The toolkit in a folder of the cache, if it is there as a whole.
+/// The toolkit in a cache folder, if it is complete.
 fn complete(cx: &Context<'_>, folder: &Path) -> Option<Toolkit> {
     let marker = Marker::read(folder)?;
     let hidden = folder.file_name()?.to_str()?.starts_with('.');
@@ -116,10 +117,10 @@ fn unified_root(folder: &Path) -> Option<PathBuf> {
     discover::entries(&folder.join("nvidia")).into_iter().find(|root| root.is_dir())
 }
 
-/// Installs the newest release that was asked for, unless that very release is there already.
+/// Installs the newest release that satisfies the request, unless that release is installed already.
 ///
 /// # Errors
-/// When NVIDIA publishes no such wheels, no installer works, what was installed does not run, or `cx.cancel` was set.
+/// NVIDIA publishes no such wheels, no installer works, the installed toolkit does not run, or `cx.cancel` was set.
 pub(super) fn toolkit(cx: &Context<'_>, wanted: Option<VersionRequest>) -> Result<Toolkit, ToolkitError> {
     let plan = Plan::of_toolkit(wanted)?;
     supported_platform()?;
@@ -150,7 +151,7 @@ pub(super) fn toolkit(cx: &Context<'_>, wanted: Option<VersionRequest>) -> Resul
     let place = folder.join(&number);
     put_in_place(&packages, &place, &folder)?;
     drop(staging);
-    // An installer that outlived a killed run may have ended meanwhile.
+    // An installer that outlived a killed run may have ended by now.
     lock.clean(&folder);
     say(cx, &format!("installed CUDA {number} in {:.0} s: {}", started.elapsed().as_secs_f64(), place.display()));
     if let Some(licence) = licence(&place) {
@@ -159,10 +160,10 @@ pub(super) fn toolkit(cx: &Context<'_>, wanted: Option<VersionRequest>) -> Resul
     complete(cx, &place).ok_or(ToolkitError::Incomplete { what: plan.what, reason: "a part of it is gone".to_owned() })
 }
 
-/// The folder whose `include` or `bin` has the component, fetched unless it is there.
+/// The folder whose `include` or `bin` contains the component; it is fetched if missing.
 ///
 /// # Errors
-/// As [`toolkit`], and when nothing may be downloaded.
+/// As for [`toolkit`], or downloads are not allowed.
 pub(super) fn component(cx: &Context<'_>, toolkit: &Toolkit, part: Component) -> Result<PathBuf, ToolkitError> {
     let package = package_of(toolkit, part);
     let package = package.ok_or(ToolkitError::NoComponent { component: part, version: toolkit.version })?;
@@ -186,7 +187,7 @@ pub(super) fn component(cx: &Context<'_>, toolkit: &Toolkit, part: Component) ->
     let staging = fetch(cx, &plan, &folder)?;
     let packages = staging.path().join("packages");
     if part == Component::Curand {
-        // 150 MB of libraries that no device code needs.
+        // 150 MB of libraries that device code does not need.
         let libraries = unified_root(&packages).map(|root| root.join("lib"));
         libraries.map(std::fs::remove_dir_all).transpose().map_err(ToolkitError::io("prune", &packages))?;
     }
@@ -196,7 +197,7 @@ pub(super) fn component(cx: &Context<'_>, toolkit: &Toolkit, part: Component) ->
     installed().ok_or(ToolkitError::Incomplete { what: plan.what, reason: "the wheel does not hold it".to_owned() })
 }
 
-/// cuRAND must be that of the release; nvdisasm of 13.5 reads every cubin since 11.8, so any toolkit can have the newest.
+/// cuRAND must match the release. nvdisasm 13.5 reads all cubins since 11.8, so every toolkit can use the newest one.
 fn package_of(toolkit: &Toolkit, part: Component) -> Option<&'static Package> {
     let release = releases::RELEASES.iter().find(|release| release.version() == toolkit.version);
     match part {
@@ -207,10 +208,10 @@ fn package_of(toolkit: &Toolkit, part: Component) -> Option<&'static Package> {
     }
 }
 
-/// Removes the managed toolkits that are meant; answers with their numbers.
+/// Removes the matching managed toolkits and returns their versions.
 ///
 /// # Errors
-/// When there is none, or the folder cannot be changed.
+/// There is no such toolkit, or the folder cannot be changed.
 pub(super) fn remove(cx: &Context<'_>, wanted: VersionRequest) -> Result<Vec<String>, ToolkitError> {
     let folder = toolkits_folder(cx)?;
     let names: Vec<String> = discover::entries(&folder)
@@ -230,21 +231,21 @@ pub(super) fn remove(cx: &Context<'_>, wanted: VersionRequest) -> Result<Vec<Str
     Ok(meant)
 }
 
-/// Where toolkits lie, below the cache folder.
+/// Subfolder of the cache that contains toolkits.
 pub(super) const TOOLKITS: &str = "toolkits";
 
 fn toolkits_folder(cx: &Context<'_>) -> Result<PathBuf, ToolkitError> {
     Ok(cx.environment.cache_root()?.join(TOOLKITS))
 }
 
-/// NVIDIA publishes these wheels for two platforms. (Windows has wheels too, but nothing else here is ready for it.)
+/// NVIDIA publishes these wheels for two platforms. (Windows has wheels too, but this tool does not support Windows.)
 fn supported_platform() -> Result<(), ToolkitError> {
     let supported = cfg!(target_os = "linux") && cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
     let platform = || format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH);
     supported.then_some(()).ok_or_else(|| ToolkitError::Platform(platform()))
 }
 
-/// Whether the packages make a toolkit that runs on this machine; its number and marker.
+/// Checks that the packages form a toolkit that runs on this machine; returns its version and marker.
 fn checked(cx: &Context<'_>, plan: &Plan, packages: &Path) -> Result<(String, Marker), ToolkitError> {
     let incomplete = |reason: String| ToolkitError::Incomplete { what: plan.what.clone(), reason };
     let root = unified_root(packages).ok_or_else(|| incomplete("no `nvidia` folder".to_owned()))?;
@@ -257,7 +258,8 @@ fn checked(cx: &Context<'_>, plan: &Plan, packages: &Path) -> Result<(String, Ma
             return Err(incomplete(format!("`{program}` is not executable")));
         }
     }
-    // Wrong C library, wrong processor, a file system mounted without execution: better said now.
+    // Detects a wrong C library or processor, or a file system mounted without execute permission, before the toolkit
+    // is installed.
     for program in ["bin/nvcc", "bin/ptxas"] {
         let started = process::output_of(&root.join(program), &["--version"], cx.cancel);
         if cx.cancel.load(Ordering::Relaxed) {
@@ -275,7 +277,7 @@ fn package_names(packages: &Path) -> Vec<String> {
     names.iter().filter_map(name).collect()
 }
 
-/// One rename. What was there before was broken, or it would have been used.
+/// Renames the folder into place. An existing folder was broken, or it would have been used.
 fn put_in_place(packages: &Path, place: &Path, folder: &Path) -> Result<(), ToolkitError> {
     if place.exists() {
         set_aside(place, folder)?;
@@ -283,7 +285,7 @@ fn put_in_place(packages: &Path, place: &Path, folder: &Path) -> Result<(), Tool
     std::fs::rename(packages, place).map_err(ToolkitError::io("create", place))
 }
 
-/// Gone at once by a rename, deleted afterwards.
+/// Removes a folder atomically by a rename, and deletes it afterwards.
 fn set_aside(place: &Path, folder: &Path) -> Result<(), ToolkitError> {
     let aside = tempfile::Builder::new().prefix(REMOVED).tempdir_in(folder);
     let aside = aside.map_err(ToolkitError::io("write in", folder))?;
@@ -291,7 +293,7 @@ fn set_aside(place: &Path, folder: &Path) -> Result<(), ToolkitError> {
     aside.close().map_err(ToolkitError::io("remove", place))
 }
 
-/// The first download names NVIDIA's licence, even to a quiet user.
+/// Names NVIDIA's licence before the first download, even with `quiet`.
 fn say_licence(cx: &Context<'_>, folder: &Path) {
     if managed(cx).is_empty() {
         say(
@@ -312,7 +314,7 @@ fn licence(place: &Path) -> Option<PathBuf> {
     ["licenses/License.txt", "License.txt"].iter().map(|name| package.join(name)).find(|file| file.is_file())
 }
 
-/// A line on stderr.
+/// Prints a line on stderr.
 fn say(cx: &Context<'_>, text: &str) {
     if !cx.quiet {
         lmem_base::say::line(text);

@@ -1,4 +1,4 @@
-//! What one call of an installer is to bring: packages with exact versions and checksums.
+//! The packages for one installer call, with exact versions and checksums.
 
 use lmem_base::version::VersionRequest;
 
@@ -6,18 +6,18 @@ use super::TOOLKIT_MEGABYTES;
 use crate::releases::{self, Package, Release};
 use crate::{Component, ToolkitError};
 
-/// What one call of an installer brings.
+/// The packages for one installer call.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// "CUDA 13.5.37".
     pub(super) what: String,
-    /// Known beforehand where the release is in the table.
+    /// The version, known in advance if the release is in the table.
     pub(super) number: Option<String>,
-    /// A requirements file.
+    /// Text of the requirements file.
     pub(super) requirements: String,
-    /// It has checksums.
+    /// Whether the requirements have checksums.
     pub(super) verified: bool,
-    /// Megabytes to download and on disk, where known.
+    /// Megabytes to download and on disk, if known.
     pub(super) megabytes: Option<(u64, u64)>,
 }
 
@@ -51,8 +51,8 @@ impl Plan {
         }
     }
 
-    /// A release that is not in the table. The compilers of a release bear one number, its other packages may not, and cccl
-    /// has numbers of its own; the newest cccl supports every toolkit of its major version.
+    /// A release that is not in the table. All compilers of a release have the same version; its other packages may
+    /// differ, and cccl has its own versions. The newest cccl supports every toolkit of its major version.
     pub(super) fn of_unknown(wanted: VersionRequest) -> Self {
         let exact = if wanted.build.is_some() { wanted.to_string() } else { format!("{wanted}.*") };
         let minor = format!("{}.*", VersionRequest { build: None, ..wanted });

@@ -1,4 +1,4 @@
-//! How far a fetch is.
+//! Progress of a fetch.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::installer::Installer;
 use super::plan::Plan;
 use super::{Context, say};
 
-/// Shows how far a fetch is: a bar on a terminal, else one line.
+/// Shows progress: a bar on a terminal, otherwise one line.
 pub(super) struct Progress {
     pub(super) bar: ProgressBar,
     pub(super) measured: Instant,
@@ -19,7 +19,8 @@ impl Progress {
     pub(super) fn start(cx: &Context<'_>, plan: &Plan, installer: &Installer) -> Self {
         let bar = if cx.quiet { ProgressBar::hidden() } else { ProgressBar::no_length() };
         let message = format!("fetching {} with {}", plan.what, installer.name);
-        // uv downloads into its own cache and links from there; pip keeps wheels and contents here until the end.
+        // uv downloads into its own cache and links from there; pip keeps both wheels and contents in this folder until
+        // the end.
         let total = plan.megabytes.map(|(wheels, contents)| if installer.is_uv { contents } else { wheels + contents });
         let template = if total.is_some() {
             "{spinner} {msg} {bar:30} {decimal_bytes} {elapsed}"
@@ -43,14 +44,14 @@ impl Progress {
 
     pub(super) fn tick(&mut self, staging: &Path) {
         self.bar.tick();
-        // Measuring walks some thousand files.
+        // Measuring walks thousands of files.
         if self.bar.is_hidden() || self.measured.elapsed() < Duration::from_millis(300) {
             return;
         }
         let files = walkdir::WalkDir::new(staging).into_iter().filter_map(Result::ok);
         let bytes =
             files.filter_map(|file| file.metadata().ok()).filter(|file| file.is_file()).map(|file| file.len()).sum();
-        // The installer deletes its downloads at the end.
+        // The installer deletes its downloads at the end; the bar must not go back.
         self.bar.set_position(self.bar.position().max(bytes));
         self.measured = Instant::now();
     }

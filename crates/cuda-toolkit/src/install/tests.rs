@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::testing::{Machine, program};
 
-/// What a working installer does with the tree that [`machine`] prepares.
+/// A working installer: copies the tree that [`machine`] prepares.
 const COPY: &str = "cp -r \"$machine/wheels\" packages";
 
 fn machine() -> Machine {
@@ -22,7 +22,7 @@ fn install(machine: &Machine, wanted: Option<VersionRequest>) -> Result<Toolkit,
     toolkit(&Context { environment, offline: false, quiet: true, unverified: false, cancel: &cancel }, wanted)
 }
 
-/// Names in the folder of managed toolkits, hidden ones too.
+/// Entries of the folder of managed toolkits, hidden ones included.
 fn left(machine: &Machine) -> Vec<String> {
     let paths = discover::entries(&machine.path("home/.cache/cargo-lmem/toolkits"));
     paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()

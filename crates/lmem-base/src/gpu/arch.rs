@@ -6,15 +6,15 @@ use std::str::FromStr;
 use super::Gpu;
 use super::table::ROWS;
 
-/// An architecture such as `sm_90` or `sm_90a`. They are ordered by their numbers: `sm_90` comes before `sm_100`.
+/// An architecture such as `sm_90` or `sm_90a`. Ordered numerically: `sm_90` comes before `sm_100`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Arch {
     number: u32,
-    /// `a` (features of this chip alone) or `f` (of its family).
+    /// `a` (architecture-specific features) or `f` (family-specific features).
     suffix: Option<char>,
 }
 
-/// A text that names no architecture.
+/// A text that is not an architecture name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an architecture such as `sm_90`, `90` or `sm_90a`")]
 pub struct ArchError(pub String);
@@ -24,13 +24,13 @@ impl Arch {
         Self { number, suffix: None }
     }
 
-    /// What a compiler or a file calls an architecture. A name of another kind is that of number 0, which is older than
-    /// all others: such names are read, not chosen, and must not end a run.
+    /// Parses an architecture name from a compiler or a file. An unknown name gives number 0, older than all others:
+    /// such names are read, not chosen by the user, and must not stop the run.
     pub fn of(name: &str) -> Self {
         name.parse().unwrap_or(Self::new(0))
     }
 
-    /// 90 of `sm_90a`
+    /// 90 for `sm_90a`
     pub fn number(self) -> u32 {
         self.number
     }
@@ -39,7 +39,8 @@ impl Arch {
         self.suffix
     }
 
-    /// The figures. An architecture without a row has those of the next older one: what is new is as its family is.
+    /// The figures of the architecture. One without a row gets the row of the next older architecture, because a new
+    /// one mostly resembles its family.
     pub fn gpu(self) -> &'static Gpu {
         let next = ROWS.partition_point(|row| row.number <= self.number);
         &ROWS[next.saturating_sub(1)]
@@ -49,10 +50,10 @@ impl Arch {
 impl FromStr for Arch {
     type Err = ArchError;
 
-    /// Reads `sm_90`, `compute_90` and `90`, each with `a` or `f` behind it or not.
+    /// Parses `sm_90`, `compute_90` and `90`, each with an optional suffix `a` or `f`.
     ///
     /// # Errors
-    /// When the text is anything else.
+    /// The text is anything else.
     fn from_str(text: &str) -> Result<Self, ArchError> {
         let error = || ArchError(text.to_string());
         let name = text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_")).unwrap_or(text);

@@ -1,54 +1,54 @@
-//! What GPUs are: the one table of architectures, a row for each.
+//! Hardware limits of GPUs: the only table, with one row per architecture.
 //!
-//! Figures are those of the CUDA C++ Programming Guide ("Technical Specifications per Compute Capability"), of
-//! `cuda_occupancy.h`, and of what ptxas accepts as `.minnctapersm` and `.maxntid` (13.5, sm_75 to sm_121). The live tests
-//! compare with the header, and with ptxas.
+//! Figures are from the CUDA C++ Programming Guide ("Technical Specifications per Compute Capability") and from
+//! `cuda_occupancy.h`. Others are what ptxas accepts as `.minnctapersm` and `.maxntid` (13.5, sm_75 to sm_121). The
+//! live tests compare the table with the header and with ptxas.
 
 pub mod arch;
 mod table;
 
 pub use arch::{Arch, ArchError};
 
-/// Threads of a warp.
+/// Threads per warp.
 pub const WARP: u32 = 32;
-/// Registers that an instruction can name, and so the most that a thread has.
+/// Maximum registers per thread: the registers that an instruction can encode.
 pub const MAX_REGISTERS: u32 = 255;
-/// Threads that a block may have.
+/// Maximum threads per block.
 pub const MAX_BLOCK_THREADS: u32 = 1024;
-/// Bytes of shared memory that a kernel may declare without asking for more at its launch.
+/// Maximum shared memory per block, in bytes, without an opt-in at launch.
 pub const DECLARED_SHARED: u64 = 48 << 10;
 
-/// One architecture. What is "of an SM" is of one multiprocessor.
+/// Limits of one architecture; "SM" is a streaming multiprocessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gpu {
     /// 90 for sm_90.
     pub number: u32,
-    /// Warps that an SM holds at a time.
+    /// Resident warps per SM.
     pub warps: u32,
-    /// Blocks that an SM holds at a time.
+    /// Resident blocks per SM.
     pub blocks: u32,
-    /// Registers of an SM.
+    /// Registers per SM.
     pub registers: u32,
-    /// Registers that one block may take.
+    /// Registers per block.
     pub block_registers: u32,
-    /// Registers are given to warps in pieces of so many.
+    /// Allocation unit of registers, per warp.
     pub register_unit: u32,
-    /// Parts of an SM, each with its share of the registers, which only the warps that are placed there can have.
+    /// Sub-partitions per SM. Each has its share of the registers, which only its own warps can use.
     pub sub_partitions: u32,
-    /// Bytes of shared memory of an SM.
+    /// Bytes of shared memory per SM.
     pub shared: u64,
-    /// Bytes of shared memory that a block can have, if its launch asks for them.
+    /// Maximum bytes of shared memory per block, with an opt-in at launch.
     pub block_shared: u64,
-    /// Shared memory is given to blocks in pieces of so many bytes.
+    /// Allocation unit of shared memory, in bytes.
     pub shared_unit: u64,
-    /// Bytes of shared memory that each block takes for the system.
+    /// Bytes of shared memory per block that the system reserves.
     pub reserved_shared: u64,
-    /// Bits that the distance of a `BRA` has below those that it shares with older architectures.
+    /// Number of bits of a `BRA` offset below the bits that older architectures have too.
     pub low_branch_bits: u32,
-    /// Whether `__grid_constant__` is there.
+    /// Whether `__grid_constant__` is supported.
     pub has_grid_constants: bool,
-    /// Whether instructions have 16 bytes, which is what is read here. Before, they had eight, and others beside them that
-    /// schedule them.
+    /// Whether instructions have 16 bytes, the only encoding that is decoded here. Older architectures have 8-byte
+    /// instructions, with separate control words for scheduling.
     pub has_wide_instructions: bool,
 }
 
@@ -58,36 +58,37 @@ impl Gpu {
         table::ROWS
     }
 
-    /// Threads that an SM holds at a time.
+    /// Resident threads per SM.
     pub fn threads(&self) -> u32 {
         self.warps * WARP
     }
 
-    /// Registers that a piece gives to each thread of a warp: the step in which limits grow.
+    /// Registers per thread in one allocation unit: the granularity of register limits.
     pub fn register_step(&self) -> u32 {
         self.register_unit / WARP
     }
 
-    /// Warps that the registers of an SM are enough for, with so many for each thread; `None` for no registers.
+    /// Warps per SM that the register file can hold, at a number of registers per thread; `None` for 0 registers.
     pub fn warps_with(&self, registers: u32) -> Option<u32> {
         let in_part = self.registers / self.sub_partitions;
         Some(in_part.checked_div(self.registers_of_warp(registers))? * self.sub_partitions)
     }
 
-    /// What a warp takes, in whole pieces.
+    /// Registers of a warp, rounded up to the allocation unit.
     pub fn registers_of_warp(&self, registers: u32) -> u32 {
         registers.saturating_mul(WARP).checked_next_multiple_of(self.register_unit).unwrap_or(u32::MAX)
     }
 
-    /// Registers for each thread when so many blocks of so many threads share an SM: the limit that ptxas keeps to under
-    /// such launch bounds. Its warps are spread evenly over the sub-partitions: 9 warps leave as little as 12 do.
+    /// Registers per thread for a block size and a number of blocks per SM: the limit that ptxas derives from such
+    /// launch bounds. Warps are spread evenly over the sub-partitions, so 9 warps leave as few registers as 12 do.
     pub fn registers_for(&self, threads: u32, blocks: u32) -> u32 {
         let warps = threads.div_ceil(WARP).max(1).saturating_mul(blocks.max(1));
         let in_part = self.registers / self.sub_partitions / warps.div_ceil(self.sub_partitions);
         (in_part / self.register_unit * self.register_step()).min(MAX_REGISTERS)
     }
 
-    /// Whether an SM takes so many blocks of so many threads: else ptxas ignores the second bound, with a warning.
+    /// Whether an SM can hold that many blocks of that size; otherwise ptxas ignores the minimum number of blocks, with
+    /// a warning.
     pub fn holds(&self, threads: u32, blocks: u32) -> bool {
         blocks <= self.blocks && threads.saturating_mul(blocks) <= self.threads()
     }
@@ -101,7 +102,7 @@ mod tests {
         Arch::new(number).gpu()
     }
 
-    /// What ptxas 13.5 used for a kernel that would take all registers.
+    /// Measured with ptxas 13.5, on a kernel that would use all registers.
     #[test]
     fn launch_bounds_are_spread_over_sub_partitions() {
         for (threads, blocks, registers) in [

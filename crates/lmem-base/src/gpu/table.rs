@@ -1,8 +1,8 @@
-//! The rows.
+//! The table's rows.
 
 use super::Gpu;
 
-/// In the order of their numbers.
+/// Sorted by number.
 pub(super) const ROWS: &[Gpu] = &[
     maxwell(50, 64),
     maxwell(52, 96),
@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Gpu] = &[
     ampere(89, 48, 24, 100),
     hopper(90, 64, 32, 228),
     hopper(100, 64, 32, 228),
-    // The first name of sm_110.
+    // The former name of sm_110.
     hopper(101, 48, 24, 228),
     hopper(103, 64, 32, 228),
     hopper(107, 32, 16, 328),
@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Gpu] = &[
     hopper(121, 48, 24, 100),
 ];
 
-/// Shared memory of its own, 48 KiB for a block.
+/// Shared memory separate from L1; a block can have 48 KiB.
 const fn maxwell(number: u32, kibibytes: u64) -> Gpu {
     Gpu {
         number,
@@ -49,7 +49,7 @@ const fn maxwell(number: u32, kibibytes: u64) -> Gpu {
     }
 }
 
-/// A block can have all shared memory.
+/// A block can use all shared memory of the SM.
 const fn volta(number: u32, warps: u32, blocks: u32, kibibytes: u64) -> Gpu {
     Gpu {
         warps,
@@ -61,7 +61,7 @@ const fn volta(number: u32, warps: u32, blocks: u32, kibibytes: u64) -> Gpu {
     }
 }
 
-/// The system takes 1 KiB for each block.
+/// The system reserves 1 KiB of shared memory per block.
 const fn ampere(number: u32, warps: u32, blocks: u32, kibibytes: u64) -> Gpu {
     Gpu {
         block_shared: (kibibytes - 1) << 10,
@@ -71,7 +71,7 @@ const fn ampere(number: u32, warps: u32, blocks: u32, kibibytes: u64) -> Gpu {
     }
 }
 
-/// Branches reach further.
+/// Branch offsets have more bits.
 const fn hopper(number: u32, warps: u32, blocks: u32, kibibytes: u64) -> Gpu {
     Gpu { low_branch_bits: 8, ..ampere(number, warps, blocks, kibibytes) }
 }

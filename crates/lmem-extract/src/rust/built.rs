@@ -1,4 +1,4 @@
-//! Files that a build makes: they are looked at as the `.cu` files that they are made of.
+//! Build outputs such as PTX files: analysed through the `.cu` files that they are built from.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use lmem_unit::{DriverOptions, Unresolved};
 use super::Extractor;
 
 impl Extractor<'_> {
-    /// A file that the build makes, and the options that it is loaded with. Which `.cu` file it is made of is known from the
-    /// build itself, where that was seen; else it is the one of the same name.
+    /// Records a build output and the driver options with which it is loaded. Its `.cu` source is known if the build
+    /// was captured; otherwise it is the `.cu` file of the same name.
     pub(super) fn built(&mut self, in_file: usize, built: &BuiltFile, options: DriverOptions, unresolved: Unresolved) {
         let package = self.code.files[in_file].package;
         let name =
@@ -31,12 +31,12 @@ impl Extractor<'_> {
                     known.push(options);
                 }
             }
-            // Each is analysed, whichever it is.
+            // With several candidates, the options apply to none of them; each file is analysed anyway.
             _ => {}
         }
     }
 
-    /// `.cu` files of a file's name: those of the package, if there are any.
+    /// `.cu` files with the same file name; those of the package if it has any.
     fn named_alike(&self, name: &str, package: Option<usize>) -> Vec<PathBuf> {
         let stem = Path::new(name).file_stem();
         let files = self.workspace.files.iter();

@@ -1,7 +1,8 @@
-//! cust's `ModuleJitOption`s in code, as the arguments of ptxas that mean the same.
+//! cust's `ModuleJitOption`s in Rust code, translated to equivalent ptxas arguments.
 //!
-//! Measured with the driver of CUDA 13.0 on an H200, with a kernel of 32 values: its registers and local memory under limits
-//! of 8, 24, 32 and 300 are those that ptxas 13.5 gives with `--maxrregcount`, and launch bounds or `.maxnreg` win over them.
+//! Measured with the driver of CUDA 13.0 on an H200, on a kernel of 32 values. With register limits of 8, 24, 32 and
+//! 300, its registers and local memory equal those of ptxas 13.5 with `--maxrregcount`. Launch bounds and `.maxnreg`
+//! take precedence over these limits.
 
 use syn::Expr;
 
@@ -12,15 +13,15 @@ use super::fold::Folder;
 use super::options::list_items;
 use crate::rust::fold::parse::path_names;
 
-/// One option, as far as the code that the driver makes depends on it.
+/// A JIT option, as far as it affects the generated code.
 enum JitOption {
     MaxRegisters(i64, Span),
     OptLevel(u8),
-    /// The GPU, lines for profilers: nothing that is not said by other means.
+    /// The GPU, line information for profilers: options that change no code, or that are known otherwise.
     Other,
 }
 
-/// The options in a list; what cannot be told is named in `unresolved`.
+/// The options in a list. Options that cannot be read are named in `unresolved`.
 pub(super) fn cust(folder: &mut Folder<'_, '_>, file: usize, list: &Expr) -> DriverOptions {
     let Some((file, items)) = list_items(folder, file, list) else {
         return unresolved("the options of the driver's compiler are put together when the program runs");
@@ -43,7 +44,7 @@ pub(super) fn cust(folder: &mut Folder<'_, '_>, file: usize, list: &Expr) -> Dri
     DriverOptions { arguments: [level, registers].concat(), limit, ..DriverOptions::default() }
 }
 
-/// The options behind a pointer, of which only their number is looked at.
+/// Options behind a pointer: only their number is read.
 pub(super) fn counted(folder: &mut Folder<'_, '_>, file: usize, count: &Expr) -> DriverOptions {
     match folder.integer(file, count) {
         Some(0) => DriverOptions::default(),
@@ -63,7 +64,7 @@ fn option(folder: &mut Folder<'_, '_>, file: usize, item: &Expr) -> Option<JitOp
     known_option(folder, file, &item).flatten()
 }
 
-/// The outer option says whether it is an option as it stands, the inner one whether its value is known.
+/// The outer option is `None` if the expression is not an option; the inner one is `None` if its value is unknown.
 #[allow(clippy::option_option, reason = "an option that cannot be read is not something else")]
 fn known_option(folder: &mut Folder<'_, '_>, file: usize, item: &Expr) -> Option<Option<JitOption>> {
     match item {
@@ -72,14 +73,14 @@ fn known_option(folder: &mut Folder<'_, '_>, file: usize, item: &Expr) -> Option
             let Expr::Path(function) = &*call.func else { return None };
             let value = call.args.first().filter(|_| call.args.len() == 1)?;
             match last_name(function)?.as_str() {
-                // The driver refuses 0.
+                // The driver rejects 0.
                 "MaxRegisters" => {
                     let count = folder.integer(file, value).filter(|count| *count > 0);
                     Some(count.map(|count| JitOption::MaxRegisters(count, folder.span(file, item))))
                 }
                 "OptLevel" => Some(opt_level(folder, file, value).map(JitOption::OptLevel)),
                 "GenerateLineInfo" | "Fallback" | "Target" => Some(Some(JitOption::Other)),
-                // Code for debuggers is other code.
+                // Debug code differs from the code that is checked here.
                 "GenenerateDebugInfo" | "GenerateDebugInfo" => Some(None),
                 _ => None,
             }
@@ -88,7 +89,7 @@ fn known_option(folder: &mut Folder<'_, '_>, file: usize, item: &Expr) -> Option
     }
 }
 
-/// `OptLevel::O2`. The driver's default is 4, that of ptxas 3; both mean all that there is.
+/// `OptLevel::O2`. The driver's default is 4, ptxas's default is 3; both mean full optimization.
 fn opt_level(folder: &mut Folder<'_, '_>, file: usize, value: &Expr) -> Option<u8> {
     let named = |value: &Expr| match value {
         Expr::Path(path) => match last_name(path)?.as_str() {

@@ -1,4 +1,4 @@
-//! Compilations that the program itself demands to fail: tests of how errors are handled.
+//! Compilations that the program expects to fail: tests of error handling.
 
 use std::ops::Range;
 
@@ -6,20 +6,20 @@ use super::SinkCall;
 use super::scan::RustFile;
 use super::sinks::Options;
 
-/// Methods that panic unless the compilation failed.
+/// Methods that panic unless the compilation fails.
 const DEMANDING: [&str; 2] = [".unwrap_err()", ".expect_err("];
 
-/// Characters behind a call that tell.
+/// Number of characters to inspect after a call.
 const MAX_LENGTH: usize = 16;
 
-/// Whether the call that compiles a text must fail: the call itself, or the only one of a function that does so in the same
-/// function.
+/// Whether the compilation of a text must fail. The fallible call is the call itself, or the only compile call in the
+/// same function.
 pub(super) fn of_call(rust: &RustFile, call: &SinkCall, options: Options) -> bool {
     let text = rust.text();
     let name = match options {
         Options::None | Options::Cudarc(_) => return must_fail(text, &call.call.range),
         Options::Function(name) => name,
-        // Methods and pointers may belong to several programs.
+        // Options passed by method or by pointer may belong to several programs.
         Options::Method(_) | Options::Pointers(_) => return false,
     };
     let Some(function) = rust.function_around(call.call.range.start) else { return false };
@@ -36,11 +36,11 @@ pub(super) fn of_call(rust: &RustFile, call: &SinkCall, options: Options) -> boo
 }
 
 /// Whether the code around a call panics unless the call fails: `CALL.unwrap_err()`, `assert!(CALL.is_err()`,
-/// `assert!(matches!(CALL, Err(`. Code that only looks whether it failed, and goes on, demands nothing.
+/// `assert!(matches!(CALL, Err(`. Code that checks for failure and continues does not count.
 fn must_fail(text: &str, call: &Range<usize>) -> bool {
     let (Some(before), Some(after)) = (text.get(..call.start), text.get(call.end..)) else { return false };
     let after: String = after.chars().filter(|c| !c.is_whitespace()).take(MAX_LENGTH).collect();
-    // The call begins with its name; what stands before that is the path of the name.
+    // The range of the call starts at the function's name; the path before the name is skipped.
     let is_of_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':');
     let before = before.trim_end().trim_end_matches(is_of_path).trim_end();
     let block = before.strip_suffix('{').map(str::trim_end).and_then(|before| before.strip_suffix("unsafe"));

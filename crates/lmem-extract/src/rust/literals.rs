@@ -1,4 +1,4 @@
-//! String literals: what they mean, and where each byte of that stands in the source.
+//! String literals: decoded text, with the source position of each byte.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use rustc_literal_escaper::unescape_str;
 use lmem_base::source::{SourceFile, Span};
 use lmem_unit::MappedText;
 
-/// The meaning of the string literal at a place of the source, which includes its quotes.
+/// Decodes the string literal in a range, quotes included.
 ///
-/// Byte and C strings are read as text too. `None` for other literals, and for those that rustc would refuse.
+/// Byte and C strings are decoded as text too. `None` for other literals, and for literals that rustc rejects.
 pub(super) fn decode(file: &Arc<SourceFile>, literal: Range<usize>) -> Option<MappedText> {
     let source = file.text().get(literal.clone())?;
     let plain = source.strip_prefix(['b', 'c']).unwrap_or(source);
@@ -24,7 +24,7 @@ pub(super) fn decode(file: &Arc<SourceFile>, literal: Range<usize>) -> Option<Ma
     decode_escaped(file, content, start + 1)
 }
 
-/// rustc takes `\r\n` for `\n` before it looks for tokens, in raw strings too.
+/// rustc converts `\r\n` to `\n` before lexing, in raw strings too.
 fn decode_raw(file: &Arc<SourceFile>, content: &str, start: usize) -> MappedText {
     let mut text = MappedText::default();
     let mut from = 0;
@@ -63,7 +63,7 @@ fn decode_escaped(file: &Arc<SourceFile>, content: &str, start: usize) -> Option
     (!failed).then_some(text)
 }
 
-/// Characters that belong together: either one escape, or text that stands in the source as it is.
+/// Characters that form a unit: one escape, or text that the source has unchanged.
 #[derive(Default)]
 struct Run {
     text: String,
@@ -71,10 +71,10 @@ struct Run {
     is_verbatim: bool,
 }
 
-/// Text with `\n` for `\r\n`, and the way back to offsets in the original.
+/// Text with `\n` for `\r\n`, and the mapping to offsets in the original.
 struct LineEnds {
     text: String,
-    /// Offsets in `text` of line feeds that had a carriage return before them.
+    /// Offsets in `text` of line feeds that followed a carriage return.
     shortened: Vec<usize>,
 }
 
@@ -107,7 +107,7 @@ mod tests {
         decode(&file, 0..source.len()).unwrap()
     }
 
-    /// Source of every character of the meaning.
+    /// The source text of every decoded character.
     fn pieces(source: &str) -> Vec<(String, String)> {
         let text = decoded(source);
         let characters = text.as_str().char_indices();

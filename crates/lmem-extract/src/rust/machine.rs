@@ -8,7 +8,7 @@ use lmem_unit::{TranslationUnit, machine};
 use super::Extractor;
 
 impl Extractor<'_> {
-    /// The units of a file of machine code, once for all places that name it.
+    /// Adds the unit of a machine-code file, once for all places that name it.
     pub(super) fn machine(&mut self, in_file: usize, path: &Path, span: &Span) {
         if !self.strings.files.insert(path.to_path_buf()) {
             return;

@@ -1,4 +1,4 @@
-//! Telling kernels from other text.
+//! Distinguishes kernels from other text.
 
 /// Whether text defines a kernel: `__global__`, `void` and a body, outside of comments.
 pub(super) fn is_kernel(text: &str) -> bool {
@@ -10,13 +10,13 @@ pub(super) fn is_kernel(text: &str) -> bool {
     words.into_iter().any(|at| {
         let rest = &code[at..];
         let before = &code[..at];
-        // `void __global__ f()` is allowed, though few write it.
+        // `void __global__ f()` is valid, though rare.
         let is_void = !word_starts(rest, "void").is_empty() || before.trim_end().ends_with("void");
         is_void && rest.contains('{')
     })
 }
 
-/// Whether text is PTX with a kernel or a function in it.
+/// Whether text is PTX with a kernel or a function.
 pub(super) fn is_ptx(text: &str) -> bool {
     text.contains(".version") && text.contains(".target") && (text.contains(".entry") || text.contains(".func"))
 }

@@ -1,4 +1,4 @@
-//! Kernel strings in Rust code: what reaches a function that compiles CUDA, and what looks as if it should.
+//! Kernel strings in Rust code: texts that reach a compile or load call, and texts that look as if they should.
 
 mod built;
 mod driver;
@@ -39,31 +39,31 @@ use crate::rust::fold::frames::Frames;
 pub(super) use self::launches::Launches;
 pub(super) use crate::rust::texts::texts;
 
-/// Parsing expressions takes stack with each level; see the bounds in `fold`, and the test of the deepest expressions.
+/// Parsing is recursive. This stack is enough for the limits in `fold`; a test parses the deepest expressions.
 const STACK_BYTES: usize = 128 << 20;
 
-/// Functions that hand a text on to functions that hand it on.
+/// Limit on the depth of callers through which a text is passed on.
 const MAX_CALLERS_DEEP: usize = 8;
 
-/// Ways on which a text may reach one call.
+/// Limit on the call paths through which texts reach one call.
 const MAX_WAYS: usize = 512;
 
-/// What the Rust files of a workspace gave.
+/// The result for all Rust files of a workspace.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Strings {
     pub units: Vec<TranslationUnit>,
     pub unresolved: Vec<Unresolved>,
     /// Files whose whole text is in a unit.
     pub files: BTreeSet<PathBuf>,
-    /// `.cu` files whose PTX programs load from where the build puts it, with the ways in which the driver compiles that.
+    /// `.cu` files whose built PTX is loaded by programs, with the driver options of each load.
     pub loaded: BTreeMap<PathBuf, Vec<DriverOptions>>,
     pub notes: Vec<String>,
     pub launches: Launches,
-    /// Packages that open files with kernels when they run.
+    /// Packages that open kernel files at run time.
     pub readers: BTreeSet<Option<usize>>,
 }
 
-/// Finds kernel strings. Nothing on the way trusts the files: what is too large or too deep is noted and left.
+/// Finds kernel strings. Input is untrusted: what is too large or too deep is noted and skipped.
 pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags) -> Strings {
     let files = marked_files(workspace);
     if files.is_empty() {
@@ -76,7 +76,7 @@ pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags) -> Strings {
     });
     match result {
         Ok(Ok((strings, asked))) => {
-            // Who watches this thread wants to know of the other's work.
+            // The queries of the worker thread also count as this thread's queries.
             asked.iter().for_each(|path| places::asked_for(path));
             strings
         }
@@ -89,12 +89,12 @@ fn note(note: String) -> Strings {
     Strings { notes: vec![note], ..Strings::default() }
 }
 
-/// Rust files with a word in them that makes them worth a look, and their packages.
+/// Rust files that contain a marker word, with their packages.
 fn marked_files(workspace: &Workspace) -> Vec<(PathBuf, Option<usize>)> {
     let markers: Vec<memmem::Finder<'_>> = sinks::MARKERS.iter().map(memmem::Finder::new).collect();
     let is_marked = |path: &Path| match read_rust(path) {
         Some(bytes) => markers.iter().any(|marker| marker.find(&bytes).is_some()),
-        // Too large or not readable, which is said later.
+        // A file that is too large or unreadable is kept here and reported later.
         None => true,
     };
     let rust = workspace.files.iter().filter(|file| has_ending(&file.path, &["rs"]));
@@ -105,16 +105,15 @@ struct Extractor<'a> {
     workspace: &'a Workspace,
     builds: &'a BuildFlags,
     code: Code<'a>,
-    /// The first so many files. Others are read on the way: they hold values, and calls of functions and macros that were
-    /// found.
+    /// Number of files to check. Later files were read on the way, for values and for calls of functions and macros.
     asked_for: usize,
     strings: Strings,
-    /// Units by their text and options, with their index.
+    /// The index of each unit, by origin, text and options.
     seen: BTreeMap<(PathBuf, usize, String), usize>,
     names: UnitNames,
 }
 
-/// A call that has a kernel compiled or loaded.
+/// A call that compiles or loads a kernel.
 struct SinkCall {
     file: usize,
     sink: &'static Sink,
@@ -122,7 +121,7 @@ struct SinkCall {
     span: Span,
 }
 
-/// The calls that lead to a call of a sink, from the inside to the outside.
+/// The call path to a sink, innermost call first.
 #[derive(Clone, Default)]
 struct Way(Vec<Step>);
 
@@ -132,7 +131,7 @@ struct Step {
     file: usize,
     call: Call,
     arguments: Vec<Expr>,
-    /// Which argument the text is in.
+    /// Index of the argument with the text.
     wanted: usize,
 }
 
@@ -163,7 +162,7 @@ impl<'a> Extractor<'a> {
         }
         extractor.asked_for = extractor.code.files.len();
         extractor.code.expand_macros();
-        // Files that only call such a macro have no mark of their own.
+        // Files that only call such a macro have no marker word themselves.
         for name in extractor.code.macros.about_kernels(extractor.asked_for) {
             extractor.code.read_packages_with(&format!("{name}!"));
         }
@@ -197,7 +196,7 @@ impl<'a> Extractor<'a> {
         reached.append(&mut folder.reached);
         self.strings.launches = launches::launches(&mut folder);
         for (file, outcome) in outcomes {
-            // What is not known may be in any file.
+            // An unknown text may come from any file.
             if !matches!(outcome, Outcome::Text(_)) {
                 self.strings.readers.insert(self.code.files[file].package);
             }
@@ -234,7 +233,8 @@ impl<'a> Extractor<'a> {
             Origin::Literal(span) => span.file.path == use_span.file.path && use_span.range().contains(&span.start),
             Origin::File(_) => false,
         };
-        // The same text with other options is another unit; pieces before or behind the first literal make another text.
+        // Equal text with other options is another unit. The first literal alone is not enough as a key: pieces around
+        // it change the text.
         let key = (path, start, format!("{} {}", code.key(), folded.text.as_str()));
         if let Some(known) = self.seen.get(&key).copied() {
             if let Compiled::ByNvrtc(options) = &code {
@@ -243,7 +243,7 @@ impl<'a> Extractor<'a> {
             return;
         }
         self.seen.insert(key, self.strings.units.len());
-        // Several texts may come from one template.
+        // Several texts may have the same template as origin.
         let name = self.names.unique(&name);
         let package = self.code.files[in_file].package.and_then(|package| self.workspace.packages.get(package));
         let folder = use_span.file.path.parent().unwrap_or(Path::new(""));
@@ -260,7 +260,7 @@ impl<'a> Extractor<'a> {
         });
     }
 
-    /// Literals with a kernel in them that nothing known compiles.
+    /// Reports literals with a kernel that no known call compiles.
     fn leftovers(&mut self, file: usize, reached: &BTreeSet<(PathBuf, usize)>) {
         let rust = &self.code.files[file].rust;
         for literal in &rust.literals {
@@ -278,7 +278,7 @@ impl<'a> Extractor<'a> {
     }
 }
 
-/// Another call has the same text compiled with options that mean the same, and says them at another place.
+/// Merges another call that compiles the same text with equivalent options, given at another place.
 fn join(unit: &mut TranslationUnit, other: &NvrtcOptions) {
     let UnitCode::CudaText { options, .. } = &mut unit.code else { return };
     options.must_fail &= other.must_fail;
@@ -290,20 +290,20 @@ fn join(unit: &mut TranslationUnit, other: &NvrtcOptions) {
 enum Outcome {
     Text(Box<FoundText>),
     Unresolved(Unresolved),
-    /// A file that the build makes, and how the driver compiles it.
+    /// A build output, with the driver's options for it.
     Built {
         built: BuiltFile,
         options: DriverOptions,
         unresolved: Unresolved,
     },
-    /// A file of machine code, and where it is named.
+    /// A machine-code file, and the place that names it.
     Machine {
         path: PathBuf,
         span: Span,
     },
 }
 
-/// A text, how it is compiled, and the call that hands it over.
+/// A text, its compiler options, and the call that passes it.
 struct FoundText {
     folded: Folded,
     code: Compiled,
@@ -316,7 +316,7 @@ enum Compiled {
 }
 
 impl Compiled {
-    /// What makes another unit of the same text.
+    /// The options as a key: other options make another unit of the same text.
     fn key(&self) -> String {
         match self {
             Self::ByNvrtc(options) => {
@@ -341,9 +341,10 @@ fn sink_calls(code: &mut Code<'_>, file: usize, asked_for: usize) -> Vec<SinkCal
         let arguments = count_arguments(&call.arguments);
         let is_foreign = !sink.arguments.contains(&arguments)
             || (sink.is_common && !code.mentions(file, sink.crates))
-            // What a library's own functions do inside is theirs: their calls are looked at.
+            // Inside a library's own sink, the text is a parameter; the calls of the sink are analysed instead.
             || is_within_sink(code, file, &call)
-            // A function of the package's own that hands its text on is followed from where it does so.
+            // A call of the package's own wrapper of the same name: the sink call inside the wrapper is followed
+            // instead.
             || (!call.is_method && !code.belongs_to(file, sink.crates) && is_wrapper(code, file, &call, arguments));
         if !is_foreign {
             let span = code.files[file].rust.span(call.range.clone());
@@ -353,14 +354,14 @@ fn sink_calls(code: &mut Code<'_>, file: usize, asked_for: usize) -> Vec<SinkCal
     found
 }
 
-/// Whether a call stands in a file that was asked for, or comes from a macro that does.
+/// Whether a call is in a file to check, or comes from a macro defined in one.
 fn is_asked_for(code: &Code<'_>, file: usize, call: &Call, asked_for: usize) -> bool {
     let expanded = || code.files[file].rust.places().and_then(|places| places.expansion_at(call.range.start));
     let is_asked_for = |number: &usize| code.macros.file_of(*number) < asked_for;
     file < asked_for || expanded().is_some_and(|expanded| expanded.definitions.iter().any(is_asked_for))
 }
 
-/// Whether a call stands in the definition of a sink.
+/// Whether a call is inside the definition of a sink.
 fn is_within_sink(code: &Code<'_>, file: usize, call: &Call) -> bool {
     let rust = &code.files[file].rust;
     rust.function_around(call.range.start).is_some_and(|index| is_sink(code, FunctionId { file, index }))
@@ -374,7 +375,7 @@ fn is_sink(code: &Code<'_>, id: FunctionId) -> bool {
     named.into_iter().any(|sink| sink.arguments.contains(&parameters) && code.belongs_to(file, sink.crates))
 }
 
-/// Whether a call means a function of the workspace that calls a sink itself.
+/// Whether a call refers to a function of the workspace that itself calls a sink.
 fn is_wrapper(code: &mut Code<'_>, file: usize, call: &Call, arguments: usize) -> bool {
     let functions = code.called(file, call, arguments);
     functions.into_iter().any(|id| {
@@ -384,7 +385,7 @@ fn is_wrapper(code: &mut Code<'_>, file: usize, call: &Call, arguments: usize) -
     })
 }
 
-/// The sink that a call means, by its own name or by one that a `use … as` gave it.
+/// The sink that a call refers to, by its name or by an alias from `use … as`.
 fn sink_of(rust: &scan::RustFile, call: &Call) -> Option<&'static Sink> {
     if call.is_method {
         return sinks::by_path(&call.path, true);
@@ -397,7 +398,7 @@ fn sink_of(rust: &scan::RustFile, call: &Call) -> Option<&'static Sink> {
     }
 }
 
-/// All texts that reach a call: through its own arguments, and those of the functions that hand them on.
+/// All texts that reach a call: its own arguments, or arguments of functions that pass them on.
 fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
     folder.start(Frames::default());
     let arguments = match fold::parse_list(call.call.arguments.clone()) {
@@ -428,7 +429,7 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
                 if !followed.insert((function, index)) {
                     continue;
                 }
-                // A library's own function that takes texts: its calls are looked at by themselves.
+                // A library's own function that takes texts: its calls are analysed on their own.
                 if is_sink(folder.code, function) {
                     continue;
                 }
@@ -447,7 +448,7 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
     outcomes
 }
 
-/// The way with each of the calls of a function around it, and whether there are others within sinks.
+/// Extends a call path by each caller of a function. The flag tells whether the function is also called inside sinks.
 fn longer_ways(folder: &mut Folder<'_, '_>, way: &Way, function: FunctionId, index: usize) -> (Vec<Way>, bool) {
     let is_circle = way.0.iter().any(|step| step.function == function);
     if is_circle || way.0.len() >= MAX_CALLERS_DEEP {
@@ -462,7 +463,7 @@ fn longer_ways(folder: &mut Folder<'_, '_>, way: &Way, function: FunctionId, ind
             is_internal = true;
             continue;
         }
-        // Where it cannot be read, the parameter stays unknown, and is said to be.
+        // If the arguments cannot be parsed, the parameter stays unknown and is reported as such.
         let mut arguments = fold::parse_list(call.arguments.clone()).unwrap_or_default();
         let skipped = arguments.len().saturating_sub(parameters);
         arguments.drain(..skipped);
@@ -473,7 +474,7 @@ fn longer_ways(folder: &mut Folder<'_, '_>, way: &Way, function: FunctionId, ind
     (ways, is_internal)
 }
 
-/// A text that reaches a call, if it is what the call takes.
+/// A text that reaches a call, if it is of the kind that the call takes.
 fn accept(
     folder: &mut Folder<'_, '_>,
     call: &SinkCall,
@@ -496,7 +497,7 @@ fn accept(
     }
     let code = match call.sink.takes {
         Takes::Cuda(options) => {
-            // Somebody else's function of that name takes other texts.
+            // Another library's function of the same name may take other texts.
             let is_certain = call.sink.owner.is_none() && way.0.iter().all(|step| !step.call.is_method);
             if !is_certain && !folded.text.as_str().contains("__global__") {
                 return None;
@@ -520,7 +521,7 @@ fn accept(
     Some(Outcome::Text(Box::new(FoundText { folded, code, use_span })))
 }
 
-/// The file that a program opens when it runs: in the folder of the package or of the workspace, if anywhere.
+/// The file that a program opens at run time: in the folder of the package, of the workspace, or of the Rust file.
 fn file_at(
     folder: &mut Folder<'_, '_>,
     call: &SinkCall,
@@ -547,7 +548,7 @@ fn file_at(
         return Some(Outcome::Machine { path: found, span: use_span });
     }
     Some(match folder.file(&found, path) {
-        // The driver takes nothing else.
+        // The driver accepts only PTX and machine code.
         Ok(folded) if !marker::is_ptx(folded.text.as_str()) && !has_ending(&found, &["ptx"]) => {
             let reason = format!("it loads `{path}`, which is neither PTX nor machine code");
             Outcome::Unresolved(Unresolved { span: use_span, reason })
@@ -560,7 +561,7 @@ fn file_at(
     })
 }
 
-/// What is said of a text that is not known.
+/// The outcome for an unknown text.
 fn refuse(
     folder: &mut Folder<'_, '_>,
     call: &SinkCall,
@@ -601,7 +602,7 @@ fn refuse(
     }
 }
 
-/// A reason, with that for which the macro around a call is not understood.
+/// A reason, extended by the reason why the macro around the call is not understood.
 fn explained(code: &Code<'_>, call: &SinkCall, reason: String) -> String {
     let number = code.definition_at(call.file, call.call.range.start).filter(|_| reason.ends_with(fold::OF_MACRO));
     match number.and_then(|number| code.macros.failure(number)) {
@@ -618,7 +619,8 @@ fn options_of(folder: &mut Folder<'_, '_>, call: &SinkCall, options: Options, ar
             None => NvrtcOptions::default(),
         },
         Options::Function(name) => options::of_list(folder, call.file, &call.call, name, false, 1),
-        // Whether PTX or machine code is taken from these programs is not looked at.
+        // Such a program may be used for PTX or for machine code; this is not tracked, so no option counts as
+        // ineffective.
         Options::Method(name) => {
             let options = options::of_list(folder, call.file, &call.call, name, true, 0);
             NvrtcOptions { ineffective: Vec::new(), ..options }

@@ -1,4 +1,4 @@
-//! cudarc's `CompileOptions` in code, as the arguments that NVRTC gets from them.
+//! cudarc's `CompileOptions` in Rust code, translated to NVRTC arguments.
 
 use syn::{Expr, ExprStruct, FieldValue, Lit, Member};
 
@@ -10,10 +10,10 @@ use super::fold::{Folder, Origin};
 use super::scan::Call;
 use crate::rust::fold::parse::{parse_list, path_names};
 
-/// `..base` of a base of a base.
+/// Limit on chains of `..base`.
 const MAX_BASES: usize = 8;
 
-/// The fields of cudarc 0.19.10's `CompileOptions`.
+/// The fields of `CompileOptions` in cudarc 0.19.10.
 #[derive(Debug, Default)]
 struct Fields {
     ftz: Option<bool>,
@@ -27,11 +27,11 @@ struct Fields {
     arch: Option<String>,
     name: Option<String>,
     unresolved: Vec<String>,
-    /// Fields without the effect that their names promise.
+    /// Fields that do not have the effect that their names promise.
     ineffective: Vec<IneffectiveOption>,
 }
 
-/// The options that an expression stands for; what cannot be told is named in `unresolved`.
+/// The options of an expression. Options that cannot be read are named in `unresolved`.
 pub(super) fn cudarc(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr) -> NvrtcOptions {
     let mut fields = Fields::default();
     if read(folder, file, expression, &mut fields, 0).is_none() {
@@ -40,7 +40,7 @@ pub(super) fn cudarc(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr
     fields.into_options()
 }
 
-/// The options in a list that goes to another function or method, called beside the one that takes the text.
+/// Options in a list that is passed to another function or method, next to the call that takes the text.
 pub(super) fn of_list(
     folder: &mut Folder<'_, '_>,
     file: usize,
@@ -59,7 +59,7 @@ pub(super) fn of_list(
     fields.into_options()
 }
 
-/// The options of the library's own function, a number of pointers: none where the number is 0.
+/// Options of the library's own function, which takes a count and pointers: no options if the count is 0.
 pub(super) fn of_pointers(folder: &mut Folder<'_, '_>, file: usize, program: &Call, name: &str) -> NvrtcOptions {
     let mut fields = Fields::default();
     let count = compiling_call(folder, file, program, name, false)
@@ -71,7 +71,7 @@ pub(super) fn of_pointers(folder: &mut Folder<'_, '_>, file: usize, program: &Ca
     fields.into_options()
 }
 
-/// The arguments of the one call of a function within the function that another call stands in.
+/// The arguments of the only call of a function within the same enclosing function.
 fn compiling_call(
     folder: &Folder<'_, '_>,
     file: usize,
@@ -92,8 +92,8 @@ fn compiling_call(
 }
 
 impl Fields {
-    /// Mirrors `CompileOptions::build` in `src/nvrtc/safe.rs` of cudarc 0.19.10 word by word: `use_fast_math` becomes
-    /// `--fmad=true` there, and `Some(false)` becomes nothing.
+    /// Mirrors `CompileOptions::build` in `src/nvrtc/safe.rs` of cudarc 0.19.10 exactly: there, `use_fast_math` becomes
+    /// `--fmad=true`, and `Some(false)` adds no argument.
     fn into_options(mut self) -> NvrtcOptions {
         let mut arguments = Vec::new();
         let flag = |name: &str, value: Option<String>| value.map(|value| format!("--{name}={value}"));
@@ -143,8 +143,8 @@ impl Fields {
 }
 
 impl Fields {
-    /// Remembers a field that will have no effect, in place of what a base said of it. A number that is only known when
-    /// the program runs has none either.
+    /// Records a field that has no effect; it replaces the record of a base. A value known only at run time has no
+    /// effect either.
     fn note_ineffective(&mut self, folder: &mut Folder<'_, '_>, file: usize, field: &FieldValue, was_read: bool) {
         let (kind, is_set) = match &field.member {
             Member::Named(name) if name == "maxrregcount" => {
@@ -162,8 +162,8 @@ impl Fields {
     }
 }
 
-/// What an option of NVRTC fails to do when PTX is all that is taken from it. Measured with NVRTC 13.5: the PTX is the
-/// same with each of these and without.
+/// The effect that an NVRTC option lacks when only PTX is taken from it. Measured with NVRTC 13.5: the PTX is identical
+/// with and without each of these options.
 fn ineffective(option: &str) -> Option<IneffectiveKind> {
     let name = option.split(['=', ' ']).next().unwrap_or(option);
     match name.trim_start_matches('-') {
@@ -173,7 +173,7 @@ fn ineffective(option: &str) -> Option<IneffectiveKind> {
     }
 }
 
-/// Whether NVRTC gets an option as it stands. Checking a pull request must write nothing where its code says.
+/// Whether an option is passed to NVRTC unchanged. Checking a pull request must not write files that its code names.
 fn is_harmless(option: &str) -> bool {
     const WRITING: [&str; 10] = [
         "pch",
@@ -226,7 +226,7 @@ fn is_default(function: &Expr) -> bool {
 
 type Read<T> = fn(&mut Folder<'_, '_>, usize, &Expr) -> Option<T>;
 
-/// `Some(x)` or `None`. The outer option says whether it could be read.
+/// `Some(x)` or `None`. The outer option is `None` if the expression could not be read.
 #[allow(clippy::option_option, reason = "an unread option is not an absent one")]
 fn optional<T>(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr, inner: Read<T>) -> Option<Option<T>> {
     if is_named(expression, "None") {
@@ -243,7 +243,7 @@ fn optional<T>(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr, inne
     }
 }
 
-/// Whether an expression is `Some(…)`, whatever stands in it.
+/// Whether an expression is `Some(…)`, with any content.
 fn is_some(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr) -> bool {
     let behind = folder.behind_names(file, expression);
     matches!(behind, Ok((_, Expr::Call(call))) if is_named(&call.func, "Some") && call.args.len() == 1)
@@ -271,13 +271,13 @@ fn text(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr) -> Option<S
     folder.text(file, expression).ok().map(|folded| folded.text.as_str().to_string())
 }
 
-/// Texts of a list, each with the literal that it comes from.
+/// The texts of a list, each with its literal.
 fn texts(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr) -> Option<Vec<(String, Span)>> {
     let (file, items) = list_items(folder, file, expression)?;
     items.iter().map(|item| placed_text(folder, file, item)).collect()
 }
 
-/// The items of `vec![…]`, `Vec::new()`, `[…].into()` and their like, and the file that they stand in.
+/// The items of `vec![…]`, `Vec::new()`, `[…].into()` and similar, and their file.
 pub(super) fn list_items(folder: &mut Folder<'_, '_>, file: usize, expression: &Expr) -> Option<(usize, Vec<Expr>)> {
     let (file, expression) = folder.behind_names(file, expression).ok()?;
     let items: Vec<Expr> = match expression {

@@ -1,33 +1,33 @@
-//! Functions that have kernels compiled or loaded.
+//! Sinks: functions that compile or load kernels.
 
 /// A function that takes a kernel in some form.
 #[derive(Debug)]
 pub(super) struct Sink {
-    /// The type or module that must stand before its name; none where the name says enough.
+    /// The required type or module before the name; `None` if the name is unique enough.
     pub owner: Option<&'static str>,
-    /// Its name, whatever path it is called by.
+    /// The name, under any path.
     pub name: &'static str,
-    /// The crates that have it. Functions of this name in other packages may do other things.
+    /// The crates that define the function. Functions of this name in other packages may be unrelated.
     pub crates: &'static [&'static str],
-    /// Whether others have functions of this name, so that only code that has to do with these crates counts.
+    /// Whether other crates commonly use the name. Then only code that uses these crates counts.
     pub is_common: bool,
-    /// Number of arguments; a function of this name with others is somebody else's.
+    /// Possible numbers of arguments; a function with another number is unrelated.
     pub arguments: &'static [usize],
-    /// Which argument is the kernel.
+    /// Index of the kernel argument.
     pub text: usize,
     pub takes: Takes,
-    /// Where the options of the driver's compiler are, for PTX.
+    /// The source of the driver's JIT options, for PTX.
     pub driver: Driver,
     pub called: Called,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
-    /// CUDA C++, with options that are given in some form.
+    /// CUDA C++, with the source of its options.
     Cuda(Options),
     /// PTX.
     Ptx,
-    /// PTX or machine code, which is mostly what another call made: a name that leads nowhere says nothing.
+    /// PTX or machine code, mostly the result of another call. An unresolved name is therefore not reported.
     Image,
     /// The path of a file with PTX or machine code.
     File,
@@ -35,27 +35,27 @@ pub(super) enum Takes {
     Machine,
 }
 
-/// Where the options of NVRTC come from.
+/// The source of NVRTC's options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Options {
     None,
     /// cudarc's `CompileOptions`, as an argument.
     Cudarc(usize),
-    /// The second argument of another function, called by this name in the same function.
+    /// The second argument of this other function, called in the same Rust function.
     Function(&'static str),
-    /// The argument of a method of this name, called in the same function.
+    /// The argument of this method, called in the same Rust function.
     Method(&'static str),
-    /// Pointers, which go to a function of this name.
+    /// Pointers that are passed to this function.
     Pointers(&'static str),
 }
 
-/// Where the options of the driver's compiler come from.
+/// The source of the driver's JIT options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Driver {
     None,
     /// cust's `ModuleJitOption`s, as an argument.
     Cust(usize),
-    /// Pointers, whose number is an argument.
+    /// Pointers; the argument is their count.
     Pointers(usize),
 }
 
@@ -69,7 +69,7 @@ pub(super) enum Called {
 const CUDARC: &[&str] = &["cudarc"];
 const CUST: &[&str] = &["cust", "rustacuda"];
 const NVRTC: &[&str] = &["nvrtc"];
-/// Names of the CUDA libraries themselves, which nobody else has.
+/// Names of the CUDA libraries themselves, which are unique.
 const ANY: &[&str] = &[];
 
 const fn function(name: &'static str, arguments: &'static [usize], text: usize, takes: Takes) -> Sink {
@@ -94,7 +94,7 @@ const fn method(name: &'static str, arguments: &'static [usize]) -> Sink {
     Sink { crates: CUDARC, is_common: true, called, ..function(name, arguments, 0, Takes::Image) }
 }
 
-/// Signatures from cudarc 0.19.10 (`src/nvrtc/safe.rs`, `src/nvrtc/result.rs`, `src/driver/safe/core.rs`) and of its
+/// Signatures from cudarc 0.19.10 (`src/nvrtc/safe.rs`, `src/nvrtc/result.rs`, `src/driver/safe/core.rs`) and its
 /// versions up to 0.12, cust 0.3.2, rustacuda 0.1.3, nvrtc 0.1.3, and the CUDA libraries.
 pub(super) const SINKS: &[Sink] = &[
     Sink { crates: CUDARC, ..function("compile_ptx", &[1], 0, Takes::Cuda(Options::None)) },
@@ -131,11 +131,11 @@ pub(super) const SINKS: &[Sink] = &[
     Sink { driver: Driver::Pointers(4), ..raw("cuLibraryLoadFromFile", &[8], Takes::File) },
 ];
 
-/// Methods that hand out what NVRTC made.
+/// Methods that return the output of NVRTC.
 pub(super) const PRODUCTS: [&str; 6] =
     ["get_ptx", "get_cubin", "get_program_ptx", "get_ptx_from_program", "into_ptx", "as_ptx"];
 
-/// Only Rust files with one of these words are looked at.
+/// Only Rust files with one of these words are analysed.
 pub(super) const MARKERS: &[&str] = &[
     "compile_ptx",
     "__global__",
@@ -159,7 +159,7 @@ pub(super) const MARKERS: &[&str] = &[
     "launch!",
 ];
 
-/// The sink that a path or a method's name means.
+/// The sink that a path or method name refers to.
 pub(super) fn by_path(path: &[String], is_method: bool) -> Option<&'static Sink> {
     let (name, before) = path.split_last()?;
     let is_meant = |sink: &&Sink| {
@@ -174,7 +174,7 @@ pub(super) fn by_path(path: &[String], is_method: bool) -> Option<&'static Sink>
     SINKS.iter().find(is_meant)
 }
 
-/// Whether a call gives what another sink made.
+/// Whether a call returns the output of another sink.
 pub(super) fn makes_product(path: &[String]) -> bool {
     by_path(path, false).is_some_and(|sink| !matches!(sink.takes, Takes::Image))
         || path.last().is_some_and(|name| PRODUCTS.contains(&name.as_str()))

@@ -1,11 +1,11 @@
-//! The text of `format!`: what stands in it, and where others are put in.
+//! Templates of `format!`: text and holes.
 
 use std::ops::Range;
 
 /// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// Bytes of the template, braces that stand for themselves once.
+    /// Byte range of literal text; a doubled brace contributes one brace.
     Text(Range<usize>),
     Hole(Hole),
 }
@@ -16,10 +16,10 @@ pub(super) enum Hole {
     Name(String),
 }
 
-/// Takes a template apart.
+/// Splits a template into pieces.
 ///
 /// # Errors
-/// It asks for more than a value as it is.
+/// The template uses a format specification, not just plain values.
 pub(super) fn pieces(template: &str) -> Result<Vec<Piece>, String> {
     let mut found = Vec::new();
     let mut next = 0;

@@ -1,4 +1,4 @@
-//! The texts of Rust code that kernels may be put together from.
+//! Texts of Rust code from which kernels may be built.
 
 use lmem_base::source::SourceFile;
 use lmem_project::discover::Workspace;
@@ -7,7 +7,7 @@ use lmem_unit::MappedText;
 use super::names::MAX_RUST_BYTES;
 use super::scan::RustFile;
 
-/// All string literals of several lines, and those with CUDA in them, of files that have to do with kernels.
+/// All multi-line string literals, and those with CUDA code, in files that have to do with kernels.
 pub(crate) fn texts(workspace: &Workspace) -> Vec<MappedText> {
     let mut texts = Vec::new();
     for (path, _) in super::marked_files(workspace) {

@@ -1,21 +1,21 @@
-//! Indices that loop counters alone decide on: `i & 7`, or `s` of `const int s = i & 7`.
+//! Indices that depend only on induction variables: `i & 7`, or `s` with `const int s = i & 7`.
 
 use std::ops::Range;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::tree::{CounterSyntax, DeclarationKind};
 
-/// Variables in the values of variables are followed this far.
+/// Limit on chains of variables and their initializers.
 const MAX_DEPTH: usize = 4;
 
-/// Whether an expression is computed from nothing but counters and constants.
+/// Whether an expression is computed from induction variables and constants only.
 pub fn is_of_counters(tree: &SyntaxTree, range: &Range<usize>, counters: &[CounterSyntax]) -> bool {
     is_derived(tree, range, counters, MAX_DEPTH)
 }
 
 fn is_derived(tree: &SyntaxTree, range: &Range<usize>, counters: &[CounterSyntax], depth: usize) -> bool {
     let text = tree.text().get(range.clone()).unwrap_or("");
-    // What is loaded or called for is data.
+    // A load or a call gives data.
     if depth == 0 || text.contains(['[', '(', '*', '.', '>', '=', '?']) {
         return false;
     }
@@ -30,7 +30,7 @@ fn is_derived(tree: &SyntaxTree, range: &Range<usize>, counters: &[CounterSyntax
     })
 }
 
-/// A variable that gets its only value from counters where it is declared.
+/// Whether a word is a constant whose initializer is computed from induction variables.
 fn is_made_of_counters(tree: &SyntaxTree, word: Range<usize>, counters: &[CounterSyntax], depth: usize) -> bool {
     let declaration = tree.declaration_of(&word).filter(|declaration| declaration.kind == DeclarationKind::Scalar);
     let Some((start, end)) = declaration.as_ref().and_then(|declaration| declaration.initializer) else {

@@ -1,4 +1,4 @@
-//! From the uses of parameters in an inlined function to the parts of the call that stand for them.
+//! Maps parameters used in an inlined function to the arguments at the call site.
 
 use std::ops::Range;
 
@@ -8,24 +8,24 @@ use lmem_base::mangling::demangle;
 
 use crate::place::Place;
 
-/// What the caller handed over.
+/// A value that the caller passes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Handed {
-    /// By a parameter of this name.
+    /// As the parameter with this name.
     Parameter(String),
-    /// The object of a method.
+    /// As the object of a method.
     Object,
 }
 
-/// A part of a statement, with the numbers of the uses in the inlined code that it stands for.
+/// A part of a statement, with the indices of the uses in the inlined code that it stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub range: Range<usize>,
     pub uses: Vec<usize>,
 }
 
-/// The parts of a statement that the code inlined into it can have its memory from: the arguments for the parameters
-/// that it uses, or the object of a method. `None` where the call is not found, or nothing was inlined.
+/// The parts of a statement whose memory the inlined code may access: the arguments of the parameters in use, or the
+/// object of a method. `None` if the call is not found, or nothing was inlined.
 pub fn parts_of_calls(
     place: &Place,
     trees: &SyntaxTrees<'_>,
@@ -38,7 +38,7 @@ pub fn parts_of_calls(
     if calls.is_empty() {
         return None;
     }
-    // The parameters are known where the function is the user's, and is the one that was called here.
+    // Parameter names are known only if the callee is in the user's files and is the function called here.
     let inner = inner.filter(|inner| inner.function == place.callee);
     let parameters = inner.and_then(|inner| inner.tree(trees).parameters_around(inner.offset));
     let has_object = parameters.is_some() || base == "operator[]";
@@ -62,7 +62,7 @@ pub fn parts_of_calls(
     Some(join(parts.collect()))
 }
 
-/// An operator that is no method has its first operand as an argument.
+/// For an operator that is not a method, the first operand is an argument.
 fn as_called(call: &CallSyntax, base: &str, parameters: Option<&[String]>) -> CallSyntax {
     let is_operator = base.starts_with("operator") && !matches!(base, "operator[]" | "operator()");
     match (&call.object, parameters) {
@@ -90,7 +90,7 @@ mod tests {
     use super::super::scene::{Level, Scene, at};
     use super::*;
 
-    /// The texts of the parts, for what an inlined function was handed.
+    /// The texts of the parts for some passed values.
     fn parts(text: &str, function: &str, inside: &str, handed: &[Handed]) -> Option<Vec<String>> {
         let handed: Vec<(Handed, usize)> = handed.iter().cloned().zip(0..).collect();
         Scene::new(text).ask(|it| {
@@ -115,7 +115,7 @@ mod tests {
         let of = |handed: &[Handed]| parts(text, "_Z3mixPKfS0_i", "return x", handed);
         assert_eq!(of(&[parameter("x")]), Some(vec!["a".into()]));
         assert_eq!(of(&[parameter("x"), parameter("y")]), Some(vec!["a".into(), "b + 1".into()]));
-        // A name that is no parameter: the whole call.
+        // A name that is not a parameter gives the whole call.
         assert_eq!(of(&[parameter("z")]), Some(vec!["mix(a, b + 1, n)".into()]));
     }
 

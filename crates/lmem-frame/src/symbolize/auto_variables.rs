@@ -1,6 +1,6 @@
-//! Variables that look like another name of a variable and are copies of it: `auto even = line.at(k)`.
+//! Variables that look like an alias but are copies: `auto even = line.at(k)`.
 //!
-//! The text does not tell whether `auto` is a pointer; nvcc's front end does.
+//! The text does not show whether `auto` is a pointer; nvcc's front end does.
 
 use cuda_syntax::tree::{DeclarationKind, Mention};
 use cuda_syntax::{SyntaxTrees, types};
@@ -8,7 +8,7 @@ use cuda_syntax::{SyntaxTrees, types};
 use super::resolve::front_end;
 use crate::place::Place;
 
-/// Gives uses of copies to the copies, in place of what these were made from.
+/// Assigns uses of a copy to the copy, not to the variable that it was copied from.
 pub fn settle(mentions: &mut Vec<Mention>, place: &Place, trees: &SyntaxTrees<'_>) {
     for mention in mentions.iter_mut().filter(|mention| mention.is_by_other_name(place.tree(trees).text())) {
         let Some(named) = place.tree(trees).declaration_of(&mention.identifier) else { continue };
@@ -25,7 +25,7 @@ pub fn settle(mentions: &mut Vec<Mention>, place: &Place, trees: &SyntaxTrees<'_
     mentions.dedup_by(|next, known| next == known);
 }
 
-/// References are pointers to the front end.
+/// The front end represents references as pointers.
 fn is_value(type_text: &str) -> bool {
     !type_text.contains(['*', '&', '['])
 }
@@ -37,7 +37,7 @@ mod tests {
 
     use super::*;
 
-    /// The variables that `out[0] = …` uses, where the front end knows the type of `even`.
+    /// The variables that `out[0] = …` uses, if the front end knows the type of `even`.
     fn used(type_text: &str) -> Vec<String> {
         let text =
             "__global__ void k(float *out, int n) {\n  Pair line[4];\n  auto &even = line[n];\n  out[0] = even.x;\n}\n";

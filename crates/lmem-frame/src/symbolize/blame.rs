@@ -1,4 +1,4 @@
-//! Where in its statement an access stands: the use of the variable, the index to blame, and the loop around it.
+//! Locates an access within its statement: the use of the variable, the index to blame, and the loop around it.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use super::walk::walk_of;
 use crate::access::{Access, Address};
 use crate::place::Place;
 
-/// Narrows an access from its statement to the use of the variable.
+/// Narrows the span of an access from its statement to the use of the variable.
 pub fn mark_use(access: &mut Access, tree: TreeId, declaration: &Declaration, trees: &SyntaxTrees<'_>) {
     let is_it = |mention: &&Mention| {
         mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
@@ -41,7 +41,7 @@ pub fn mark_use(access: &mut Access, tree: TreeId, declaration: &Declaration, tr
         }
         return;
     }
-    // The variable won by other accesses: a mention on the way, if there is one.
+    // Other accesses decided on the variable: use a mention on the inline chain, if there is one.
     for (level, place) in access.places.clone().iter().enumerate().filter(|(_, place)| has_view(place)) {
         let regions = place.tree(trees).regions(place.offset).into_iter();
         let mentions: Vec<Mention> = regions.flat_map(|region| place.tree(trees).mentions(region).to_vec()).collect();
@@ -52,21 +52,22 @@ pub fn mark_use(access: &mut Access, tree: TreeId, declaration: &Declaration, tr
     }
 }
 
-/// Brackets that are a function stand for those of a plain array: the caller's index is what the user chose.
+/// Whether the access is in an overloaded `operator[]` or `operator()`: then the caller's index is the one to blame, as
+/// for a plain array.
 fn is_in_brackets(access: &Access) -> bool {
     let callee = access.places.get(1).and_then(|place| place.callee.as_deref());
     callee.is_some_and(|name| matches!(base_name(&demangle(name)), "operator[]" | "operator()"))
 }
 
-/// Narrows an access to what stands for the variable in the inlined function: to its statement, where that has several
-/// such uses and nothing tells them apart.
+/// Narrows an access to the parameter or member in the inlined function; to its statement if several such uses cannot
+/// be distinguished.
 fn narrow_inner(access: &mut Access, inner: &[Use], trees: &SyntaxTrees<'_>) {
     let place = access.places[0].clone();
     let best = inner.iter().map(|one| likeness(one, access, &place, trees)).max();
     let likely: Vec<&Use> = inner.iter().filter(|one| Some(likeness(one, access, &place, trees)) == best).collect();
     let Some(first) = likely.first() else { return };
     narrow(access, 0, first, inner, trees);
-    // `taps[k].x` and `taps[k].y` are of one element.
+    // `taps[k].x` and `taps[k].y` access the same element.
     let element = |one: &Use| one.range.start..one.indices.last().map_or(one.range.end, |index| index.end);
     let is_only =
         likely.iter().all(|other| text_of(&element(other), &place, trees) == text_of(&element(first), &place, trees));
@@ -76,14 +77,14 @@ fn narrow_inner(access: &mut Access, inner: &[Use], trees: &SyntaxTrees<'_>) {
     }
 }
 
-/// Takes what may be the rest of a loop for that, where no variable is known whose uses in the source could object.
+/// Without a variable there is no source that could contradict, so a possible remainder loop counts as one.
 pub fn settle(access: &mut Access) {
     if let (Address::Computed(_), Some(trip)) = (&access.address, access.rest_of) {
         access.address = Address::Induction(trip);
     }
 }
 
-/// Of several uses of a variable in a statement the one that an access most likely is.
+/// Among several uses of a variable in a statement, the most likely one for an access.
 fn best_use<'m>(
     uses: impl Iterator<Item = &'m Mention>,
     access: &Access,
@@ -93,12 +94,12 @@ fn best_use<'m>(
     uses.max_by_key(|mention| likeness(&Use::of(mention), access, place, trees))
 }
 
-/// How far a use has what an access has: its direction, an index, and the kind of it.
+/// How well a use matches an access: direction, presence of an index, and kind of index.
 fn likeness(one: &Use, access: &Access, place: &Place, trees: &SyntaxTrees<'_>) -> (bool, bool, bool, bool) {
     let direction = if access.kind == AccessKind::Load { one.is_read } else { one.is_written };
     let text = |index: &Range<usize>| text_of(index, place, trees);
     let constant_index = one.all().all(|index| is_number(text(index)));
-    // Where data takes part, `a[n - 1 - i]` is a better answer than `a[i]`.
+    // For a data-dependent address, `a[n - 1 - i]` is more likely than `a[i]`.
     let counters = place.tree(trees).counters_around(place.offset);
     let bare_counter = one.indices.iter().all(|index| is_of_counters(place.tree(trees), index, &counters));
     let is_constant = access.address == Address::Constant;
@@ -106,14 +107,14 @@ fn likeness(one: &Use, access: &Access, place: &Place, trees: &SyntaxTrees<'_>) 
     (direction, one.all().next().is_some(), constant_index == is_constant, expected)
 }
 
-/// Sets the place of an access to a use; `uses` are all that it may be.
+/// Sets the span of an access to a use; `uses` are all candidates.
 fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], trees: &SyntaxTrees<'_>) {
     let place = access.places[level].clone();
     access.span = place.tree(trees).span(chosen.range.clone()).or(access.span.take());
     let index = guilty_index(chosen, access, &place, trees);
     let is_listed = index.as_ref().is_some_and(|index| place.tree(trees).is_stepped_conditionally(index));
     if let (Address::Induction(_), true) = (&access.address, is_listed) {
-        // The PTX shows a value that steps by a constant; the source shows that not every round steps it.
+        // In the PTX the value steps by a constant, but the source shows that not every iteration steps it.
         access.address = Address::Computed(Provenance { induction: true, ..Provenance::chosen(None) });
     }
     if let Address::Computed(sources) = &access.address {
@@ -133,9 +134,9 @@ fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], trees: 
     access.index = index.and_then(|index| place.tree(trees).span(index));
 }
 
-/// Of several indices the one that is no constant: not a number, and, where no counter takes part in the address, not
-/// the counter of a loop, which was unrolled then. Where that leaves several, all of them. Where the variable is used
-/// by another name, and that use has no such index, the one that the name was made with.
+/// The index to blame, which must not be constant. A number is constant; so is an induction variable if the address
+/// depends on none, because its loop was unrolled. If several indices remain, all of them. If the variable is used
+/// through an alias without such an index, the index in the alias's initializer.
 fn guilty_index(used: &Use, access: &Access, place: &Place, trees: &SyntaxTrees<'_>) -> Option<Range<usize>> {
     let has_counter = match &access.address {
         Address::Computed(sources) => sources.induction,
@@ -166,7 +167,7 @@ fn guilty_index(used: &Use, access: &Access, place: &Place, trees: &SyntaxTrees<
     }
 }
 
-/// Several indices with the brackets that stand between them.
+/// The range of several indices, with the brackets between them.
 fn together(indices: &[Range<usize>], place: &Place, trees: &SyntaxTrees<'_>) -> Option<Range<usize>> {
     Some(indices.first()?.start.saturating_sub(1)..(indices.last()?.end + 1).min(place.tree(trees).text().len()))
 }
@@ -183,9 +184,9 @@ fn is_number(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_digit())
 }
 
-/// The source of a loop of the machine code: of the loops around a place the one whose header has the line of the closing
-/// branch, else the innermost that is not unrolled on request. Code of a library's header has loops of its own, which the
-/// user's files do not show: none of those around its call is taken for them.
+/// The source loop of a machine-code loop. Among the loops around a place, the one whose header has the line of the
+/// back-edge branch; else the innermost one without an unroll pragma. For a loop in a library header the user's files
+/// show no loop: then no loop around the call is taken.
 pub fn source_loop(
     places: &[Place],
     branch: &[SourceLine],
@@ -224,7 +225,7 @@ mod tests {
     use super::*;
     use crate::symbolize::name::name_all;
 
-    /// The use, the index and the address of an access once its object is named.
+    /// The use, the index and the address of an access after symbolization.
     fn marked(text: &str, access: impl FnOnce(&Shown<'_>) -> Access) -> (String, Option<String>, Address) {
         Scene::new(text).ask(|it| {
             let mut object = object(32, vec![access(it)]);

@@ -1,4 +1,4 @@
-//! Copies of structures that are made to be passed by value.
+//! By-value copies: structures that are copied only to be passed to a call.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use ptx_syntax::{Instruction, Modifier, Opcode, Operand, Reg, Space};
 
 use crate::access::{ObjectKey, RawObject, key};
 
-/// Notes the objects of which all that is loaded goes to the parameters of a call.
+/// Marks objects whose loaded values are all arguments of one call.
 pub fn fill(flows: &HashMap<&str, Flow<'_>>, objects: &mut BTreeMap<ObjectKey, RawObject>) {
     let functions: std::collections::BTreeSet<String> = objects.keys().map(|key| key.function.clone()).collect();
     for name in functions {
@@ -22,10 +22,10 @@ pub fn fill(flows: &HashMap<&str, Flow<'_>>, objects: &mut BTreeMap<ObjectKey, R
     }
 }
 
-/// Objects that are loaded, with the call that the loaded values are passed to; `None` where they are used otherwise.
+/// Loaded objects with the call that gets the loaded values; `None` if a value is used otherwise.
 fn copies(flow: &Flow<'_>, holder: &dyn Fn(&ObjectKey) -> Option<ObjectKey>) -> BTreeMap<ObjectKey, Option<usize>> {
     let mut found: BTreeMap<ObjectKey, Option<usize>> = BTreeMap::new();
-    // A value that is one register needs no copy: only structures have several.
+    // A one-register value needs no copy; only structures have several members.
     let calls: Vec<usize> =
         flow.calls().iter().filter(|call| !call.members.is_empty()).map(|call| call.instruction).collect();
     if calls.is_empty() {
@@ -48,7 +48,7 @@ fn copies(flow: &Flow<'_>, holder: &dyn Fn(&ObjectKey) -> Option<ObjectKey>) -> 
     found
 }
 
-/// The object that an address lies in: loads may name members by their own distance from the frame pointer.
+/// The object that contains an address. A load may address a member by its own offset from the frame pointer.
 fn holder(part: &ObjectKey, objects: &BTreeMap<ObjectKey, RawObject>) -> Option<ObjectKey> {
     let is_same = |key: &ObjectKey| key.function == part.function && key.variable == part.variable;
     let mut before = objects.range(..=part).rev().take_while(|(key, _)| is_same(key));
@@ -56,7 +56,7 @@ fn holder(part: &ObjectKey, objects: &BTreeMap<ObjectKey, RawObject>) -> Option<
     (part.offset < key.offset + object.bytes.max(1)).then(|| key.clone())
 }
 
-/// Registers that are stored to the parameters of calls, and used for nothing else.
+/// Registers that are stored only to the parameters of calls.
 fn passed_values(flow: &Flow<'_>, calls: &[usize]) -> HashMap<Reg, usize> {
     let mut passed: HashMap<Reg, usize> = HashMap::new();
     let mut others: HashSet<Reg> = HashSet::new();
@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// The call that the object of 16 bytes is passed to, as the number of the instruction.
+    /// The call that gets the 16-byte object, as an instruction index.
     fn passed_to(body: &str) -> Option<usize> {
         let text = format!(
             ".visible .entry k(\n.param .u32 k_param_0\n)\n{{\n.local .align 16 .b8 __local_depot0[16];\n\

@@ -1,5 +1,5 @@
-//! Variables of a function that a macro makes: the text has nothing but the use of the macro, all on one line. nvcc's
-//! front end lists them, and where one has a size of its own, an object of that size is it.
+//! Variables of a function that a macro defines: the text has only the macro use, on one line. nvcc's front end lists
+//! the variables. If only one of them has the size of an object, it is that object's variable.
 
 use cuda_syntax::tree::Mention;
 use cuda_syntax::{SyntaxTrees, types};
@@ -8,15 +8,15 @@ use lmem_unit::FrontEndVariable;
 use super::resolve::hidden_declaration;
 use crate::place::Place;
 
-/// Padding may make up for the difference of two sizes that are nearer.
+/// Sizes that differ by no more than this could be equal with padding.
 const MAX_PADDING: u64 = 15;
 
-/// Uses of the variables that a line outside of all functions may have.
+/// Uses of variables that a line outside all functions may contain.
 pub fn mentions(place: &Place, trees: &SyntaxTrees<'_>, variables: &[FrontEndVariable]) -> Vec<Mention> {
     let Some(range) = place.tree(trees).line_range(place.line as usize).filter(|_| !variables.is_empty()) else {
         return Vec::new();
     };
-    // A macro without a semicolon looks like a part of the function that follows.
+    // A macro use without a semicolon is parsed as a part of the following function.
     let around =
         place.tree(trees).function_at(place.offset).and_then(|function| place.tree(trees).text().get(function.name));
     if around.is_some_and(|name| place.function.as_deref().is_none_or(|function| function.contains(name))) {
@@ -55,7 +55,7 @@ mod tests {
     use super::super::scene::{Level, Scene, at};
     use super::*;
 
-    /// The variables that the line of `HIST(…)` may use, of those that the front end lists.
+    /// The front end's variables that the line of `HIST(…)` may use.
     fn named(variables: &[(&str, &str, u64)]) -> Vec<String> {
         let text = "HIST(h16, 16)\n";
         let scene =
@@ -71,7 +71,7 @@ mod tests {
     fn a_size_of_its_own_tells_a_variable() {
         assert_eq!(named(&[("bins", "int[16]", 64), ("i", "int", 4)]), ["bins"]);
         assert_eq!(named(&[("bins", "int[16]", 64), ("sums", "float[64]", 256)]), ["bins", "sums"]);
-        // Sizes that padding can make equal tell nothing.
+        // Sizes that padding can make equal do not identify a variable.
         assert!(named(&[("bins", "int[16]", 64), ("sums", "float[17]", 68)]).is_empty());
         assert!(named(&[("i", "int", 4), ("p", "float*", 8)]).is_empty());
     }

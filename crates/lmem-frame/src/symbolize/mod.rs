@@ -1,4 +1,4 @@
-//! From an access to the variable that it means.
+//! Symbolization: from an access to its source variable.
 
 pub mod affine;
 pub mod argument_mapping;

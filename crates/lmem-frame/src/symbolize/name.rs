@@ -13,30 +13,31 @@ use super::twins::{assignment, consistent};
 use super::votes::{Candidate, Score, candidates, rank, votes};
 use crate::access::{RawObject, StoredValues};
 
-/// A variable of the source.
+/// A source variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
-    /// As the source writes it: `float[32]`.
+    /// The type as written: `float[32]`.
     pub type_text: String,
     pub kind: DeclarationKind,
     pub is_parameter: bool,
     pub volatility: Option<Volatility>,
-    /// What it is initialised with.
+    /// The initializer.
     pub initializer: Option<Span>,
-    /// Its size, where the source tells; the object may have padding.
+    /// The size, if the source determines it; the object may have padding.
     pub bytes: Option<u64>,
-    /// The name where it is declared.
+    /// The name in the declaration.
     pub span: Span,
-    /// Other variables that have the same bytes, as their lifetimes are apart: those of two inlined functions.
+    /// Other variables in the same bytes, whose lifetimes do not overlap: for example those of two inlined functions.
     pub sharing: Vec<String>,
 }
 
-/// Names the objects of a function, in the order of the frame, and marks the uses of the variables in their accesses;
-/// nothing is named that is not the only choice.
+/// Symbolizes the objects of a function, in frame order, and marks the uses of the variables in their accesses. An
+/// object without a unique candidate gets no name.
 pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<Option<Variable>> {
     let strict: Vec<Vec<Winner>> = objects.iter().map(|object| winners(object, trees, rank)).collect();
-    // One variable cannot be two objects: then pointers stand for several, and only the sure votes count.
+    // One variable cannot be several objects. If it wins several, pointers were counted for it, and only certain votes
+    // decide.
     let is_sole = |winners: &[Winner], candidate: &Candidate| matches!(winners, [(only, _)] if only == candidate);
     let is_disputed = |winners: &[Winner]| match winners {
         [(candidate, _)] => {
@@ -70,11 +71,11 @@ pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<
     named.collect()
 }
 
-/// A variable that an object may be, with its votes.
+/// A candidate variable of an object, with its votes.
 type Winner = (Candidate, Score);
 
-/// Whether nothing else would be the variable too that an object was given: of several that have no room in it, only
-/// one that has more votes than each of the others is it.
+/// Whether an object keeps its variable. If several objects get one variable and are together larger than it, only the
+/// one with more votes than each other object keeps it.
 fn is_undisputed(index: usize, chosen: &[Option<usize>], all: &[Vec<Winner>], objects: &[&mut RawObject]) -> bool {
     let winner = |index: usize| chosen[index].map(|number| &all[index][number]);
     let Some((own, score)) = winner(index) else { return true };
@@ -87,9 +88,9 @@ fn is_undisputed(index: usize, chosen: &[Option<usize>], all: &[Vec<Winner>], ob
     has_room || rivals.iter().all(|(_, rival)| rank(rival) < rank(score))
 }
 
-/// The one winner of an object. Where several objects have the same winners, as many as there are objects, the code
-/// treats them alike: the sources of their indices tell which is which. Where nothing does, what is said of one holds for the
-/// other, and they are taken in order of declaration.
+/// The variable of an object. If n objects have the same n candidates, the code treats them alike, and the origins of
+/// their indices may distinguish them. If these do not, the facts hold for each of them, and candidates are assigned in
+/// order of declaration.
 fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], trees: &SyntaxTrees<'_>) -> Option<usize> {
     let own = &all[index];
     let names = |winners: &[Winner]| winners.iter().map(|(candidate, _)| candidate.clone()).collect::<BTreeSet<_>>();
@@ -104,7 +105,7 @@ fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], trees: 
             assignment(count, &fits)?.get(position).copied()
         }
         _ => {
-            // A variable is one object: what another one is for certain, this one is not.
+            // A variable is one object: one that certainly belongs to another object is excluded.
             let is_taken = |(candidate, _): &Winner| {
                 let others = (0..all.len()).filter(|other| *other != index);
                 others.into_iter().any(|other| matches!(all[other].as_slice(), [(only, _)] if only == candidate))
@@ -115,7 +116,7 @@ fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], trees: 
     }
 }
 
-/// The variables that an object may be: one if its accesses tell, several that nothing tells apart, or none.
+/// The candidates of an object: one if its accesses decide, several if they are tied, or none.
 fn winners(object: &RawObject, trees: &SyntaxTrees<'_>, rank: fn(&Score) -> (u64, u64)) -> Vec<Winner> {
     if !object.may_have_name() {
         return Vec::new();
@@ -123,15 +124,15 @@ fn winners(object: &RawObject, trees: &SyntaxTrees<'_>, rank: fn(&Score) -> (u64
     let scores = eligible(object, trees);
     let Some(best) = scores.values().map(rank).max() else { return Vec::new() };
     let mut winners: Vec<Winner> = scores.into_iter().filter(|(_, score)| rank(score) == best).collect();
-    // Of an array and a number that stand in the same statements, the array is the one with an address. So is a structure
-    // that is indexed there.
+    // Among an array and a scalar in the same statements, the array is the one with an address. A structure that is
+    // indexed there counts as an array.
     let kind = |((_, declaration), score): &Winner| match declaration.kind {
         DeclarationKind::Aggregate if score.is_indexed => DeclarationKind::Array,
         kind => kind,
     };
     let best_kind = winners.iter().map(kind).min();
     winners.retain(|winner| Some(kind(winner)) == best_kind);
-    // Padding makes several sizes possible; the one that leaves none is the better answer.
+    // With padding, several sizes fit; the one with the least padding is preferred.
     let padding = |((_, declaration), score): &Winner| {
         let part = fitting(declaration, &score.members, object.bytes);
         part.and_then(|part| part.bytes).map_or(u64::MAX, |bytes| object.bytes.saturating_sub(bytes))
@@ -143,7 +144,7 @@ fn winners(object: &RawObject, trees: &SyntaxTrees<'_>, rank: fn(&Score) -> (u64
 
 type Test<'a> = &'a dyn Fn(&Candidate, &Score) -> bool;
 
-/// The candidates that can be the object: those that fit in size and, where there is a run-time index, that it is to.
+/// The candidates that fit in size and, if there is a run-time index, are indexed by it.
 fn eligible(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores = votes(object, trees);
     look_through(&mut scores, object.bytes, trees);
@@ -152,24 +153,26 @@ fn eligible(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, 
     let through = scores.iter().filter(|(_, score)| score.through.as_ref().is_some_and(|it| of_guilty.contains(it)));
     let behind: Vec<Candidate> = through.map(|(candidate, _)| candidate.clone()).collect();
     of_guilty.extend(behind);
-    // What is `volatile` is accessed so, wherever it is.
+    // All accesses to a `volatile` variable are volatile.
     let is_plain = object.accesses.iter().any(|access| !access.is_volatile && !access.in_callee);
     scores.retain(|(_, declaration), _| !(is_plain && declaration.volatility == Some(Volatility::Value)));
-    // What an inlined function is given may be a pointer in a structure; the size would tell, the text does not.
+    // A parameter of an inlined function may be a structure that only holds a pointer. Without a known size this cannot
+    // be excluded, so the parameter is dropped.
     scores.retain(|(_, declaration), score| {
         score.is_own || score.is_indexed || !declaration.is_parameter || declaration.bytes.is_some()
     });
     let fits =
         |(_, declaration): &Candidate, score: &Score| fitting(declaration, &score.members, object.bytes).is_some();
-    // A structure that is smaller than the object is never it: what it points to is.
+    // A structure smaller than the object is not the object; its pointee may be.
     let fits_in = |(_, declaration): &Candidate| {
         declaration.kind != DeclarationKind::Aggregate && declaration.bytes.is_some_and(|bytes| bytes < object.bytes)
     };
-    // A parameter is read where it lies. Only one that is copied is an object, and the copy has its contents.
+    // A parameter is read in place. Only a copied parameter is an object, and the copy has its values.
     let is_copied = matches!(object.stored_values, StoredValues::Parameter(_));
     let is_likely = |candidate: &Candidate| is_copied || !candidate.1.is_parameter;
-    // Variables that share memory each have statements of their own: the one with the run-time index is to blame, and
-    // may be the smaller one, where the statement has no other that would be, and none that fills the object has one too.
+    // Variables that share memory are used by different statements. The one with the run-time index is to blame. It may
+    // be smaller than the object, but only if it is the only such candidate. No variable of the object's full size may
+    // have an index too.
     let is_filled = scores.iter().any(|(candidate, score)| {
         let is_sized = candidate.1.bytes.is_some() && fits(candidate, score);
         is_sized && is_likely(candidate) && score.certain > 0
@@ -193,7 +196,7 @@ fn eligible(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, 
     BTreeMap::new()
 }
 
-/// Puts the arrays behind views, spans and closures in their place: what has fewer bytes than the object is not it.
+/// Replaces views, spans and closures by the arrays behind them: a variable smaller than the object is not the object.
 fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &SyntaxTrees<'_>) {
     let is_view = |declaration: &Declaration| {
         let size = declaration.bytes.or_else(|| type_bytes(&declaration.type_text, trees));
@@ -206,7 +209,7 @@ fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &Syn
         let Some((level, places)) = score.mentioned_at.clone() else { continue };
         let arrays = arrays_behind(&candidate.1, level, &places, trees).into_iter();
         let arrays: Vec<Candidate> = arrays.filter(|(_, array)| size_fits(array.bytes, bytes)).collect();
-        // Members of a structure that was taken apart have fewer bytes too.
+        // A member of a structure that was split (SROA) is also smaller than the structure.
         let has_part = candidate.1.members.iter().any(|(_, _, member)| size_fits(Some(*member), bytes));
         if arrays.is_empty() && has_part {
             continue;
@@ -226,7 +229,7 @@ fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &Syn
     }
 }
 
-/// Notes for each array the others that computed accesses mention in its place, and that are never alive with it.
+/// Records for each array the arrays that other computed accesses use, and whose lifetimes do not overlap with it.
 fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64) {
     let arrays = scores.iter().filter(|((_, declaration), score)| {
         let is_array = declaration.kind == DeclarationKind::Array && !declaration.is_parameter;
@@ -249,7 +252,7 @@ fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64) {
     }
 }
 
-/// Bytes of a type by its text, as some variable of the unit has it.
+/// The size of a type by its text, from any variable of the unit with that type.
 fn type_bytes(type_text: &str, trees: &SyntaxTrees<'_>) -> Option<u64> {
     let mut variables = trees.front_end.functions.values().flatten();
     variables.find(|variable| variable.type_text == type_text)?.bytes
@@ -263,7 +266,7 @@ fn describe(
 ) -> Option<Variable> {
     let (tree, declaration) = (&tree, &declaration);
     let part = fitting(declaration, &score.members, object.bytes);
-    // Of several variables that share the bytes, a smaller one has no claim to all of them.
+    // Among variables that share the bytes, a smaller one cannot claim all of them.
     if part.is_none() && !score.rivals.is_empty() {
         return None;
     }
@@ -287,7 +290,7 @@ fn describe(
     })
 }
 
-/// The `volatile` member of the variable's type, where the machine code has such accesses.
+/// The `volatile` member of the variable's type, if the object has volatile accesses.
 fn volatile_member(
     object: &RawObject,
     tree: TreeId,
@@ -299,7 +302,7 @@ fn volatile_member(
     of_view.next()?.tree(trees).volatile_member(declaration.type_text.split('[').next()?).map(Volatility::Member)
 }
 
-/// The array or structure that an object is, where all accesses agree on one.
+/// The array or structure of an object, if all accesses agree.
 pub fn declared(object: &RawObject, trees: &SyntaxTrees<'_>) -> Option<Declaration> {
     let scores = votes(object, trees);
     let best = scores.values().map(rank).max()?;
@@ -318,7 +321,7 @@ mod tests {
     use super::*;
     use crate::access::ParameterCopy;
 
-    /// The names that objects get, made of what a scene shows.
+    /// The names of objects built from a scene.
     fn named(scene: &Scene, objects: impl FnOnce(&Shown<'_>) -> Vec<RawObject>) -> Vec<Option<String>> {
         scene.ask(|shown| {
             let mut objects = objects(shown);
@@ -349,7 +352,7 @@ mod tests {
         assert_eq!(named(&text(8), one), some(&["b"]));
         let four = |it: &Shown<'_>| vec![object(16, vec![it.load(&[at("out[0]")])])];
         assert_eq!(named(&text(4), four), some(&[""]));
-        // Nothing has 64 bytes.
+        // No variable has 64 bytes.
         let none = |it: &Shown<'_>| vec![object(64, vec![it.load(&[at("out[0]")])])];
         assert_eq!(named(&text(8), none), some(&[""]));
     }
@@ -440,7 +443,7 @@ mod tests {
         };
         assert_eq!(object_of(36), some(&["state.key"]));
         assert_eq!(object_of(32), some(&["state.key"]));
-        // The compiler may take a structure apart: what is large enough for a member is a part of it.
+        // The compiler may split a structure (SROA): an object that fits a member is a part of the structure.
         assert_eq!(object_of(16), some(&["state"]));
         assert_eq!(object_of(24), some(&[""]));
     }
@@ -451,7 +454,7 @@ mod tests {
             "__global__ void k(float *out, int n) {\n  float row[9];\n  Span span{row, 9};\n  out[0] = span[n];\n}\n";
         let scene = Scene::new(text).with_variable(("span", "Span", 16), "  Span span", &[]);
         assert_eq!(named(&scene, |it| vec![object(48, vec![it.computed_load(&[at("out[0]")])])]), some(&["row"]));
-        // The span itself has a home in memory too, where its own address leaves.
+        // The span itself is in memory too, if its own address escapes.
         assert_eq!(named(&scene, |it| vec![object(16, vec![it.computed_load(&[at("out[0]")])])]), some(&["span"]));
     }
 

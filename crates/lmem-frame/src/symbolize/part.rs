@@ -1,13 +1,13 @@
-//! What of a variable an object is: all of it, or a member, by the sizes of both.
+//! The part of a variable that an object represents: the whole or a member, judged by size.
 
 use std::collections::BTreeSet;
 
 use cuda_syntax::tree::{Declaration, DeclarationKind};
 
-/// Padding that the layout may add behind an object: alignment is 16 bytes at most.
+/// Maximum padding after an object: alignment is 16 bytes at most.
 pub const MAX_PADDING: u64 = 15;
 
-/// What of a variable an object is: all of it, or a member.
+/// The whole of a variable, or a member.
 pub struct Part {
     pub name: String,
     pub type_text: String,
@@ -26,14 +26,14 @@ impl Part {
     }
 }
 
-/// The variable, or the member that all its computed accesses go to, where the size fits the object's.
+/// The variable, or the only member that its computed accesses use, if its size fits the object.
 pub fn fitting(declaration: &Declaration, members: &BTreeSet<String>, bytes: u64) -> Option<Part> {
     let whole_fits = size_fits(declaration.bytes, bytes);
     let mut paths = members.iter();
     let path = paths.next().filter(|path| !path.is_empty() && paths.next().is_none());
     let member = path.map(|path| (path, declaration.members.iter().find(|(known, ..)| known == path)));
     match member {
-        // A structure of one member is a wrapper, and its member nobody's name.
+        // A structure with one member is a wrapper; its member's name does not help the reader.
         Some((path, Some((_, type_text, member_bytes))))
             if is_worth_naming(declaration) && (whole_fits || size_fits(Some(*member_bytes), bytes)) =>
         {
@@ -53,7 +53,7 @@ pub fn fitting(declaration: &Declaration, members: &BTreeSet<String>, bytes: u64
             })
         }
         _ if whole_fits => Some(Part::whole(declaration)),
-        // The compiler may take a structure apart.
+        // The compiler may split a structure (SROA).
         _ if declaration.members.iter().any(|(_, _, member)| size_fits(Some(*member), bytes)) => {
             Some(Part::whole(declaration))
         }
@@ -82,7 +82,7 @@ mod tests {
         declaration
     }
 
-    /// Name and bytes of what an object is, where accesses go to some members.
+    /// Name and size of the part, for accesses to some members.
     fn part(declaration: &Declaration, paths: &[&str], bytes: u64) -> Option<(String, Option<u64>)> {
         let paths = paths.iter().map(|path| (*path).to_string()).collect();
         fitting(declaration, &paths, bytes).map(|part| (part.name, part.bytes))
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(part(&array, &[""], 20), Some(("v".into(), Some(20))));
         assert_eq!(part(&array, &[""], 35), Some(("v".into(), Some(20))));
         assert_eq!((part(&array, &[""], 36), part(&array, &[""], 19)), (None, None));
-        // Nothing is known of its size: nothing speaks against it.
+        // Any object size fits a variable of unknown size.
         assert!(part(&declaration(DeclarationKind::Array, None, &[]), &[""], 400).is_some());
     }
 
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(part(&structure, &["key"], 36), Some(("v.key".into(), Some(32))));
         assert_eq!(part(&structure, &["key"], 32), Some(("v.key".into(), Some(32))));
         assert_eq!(part(&structure, &["key", "used"], 36), Some(("v".into(), Some(36))));
-        // A wrapper's member says nothing more than the variable.
+        // A wrapper's member tells no more than the variable.
         let wrapper = declaration(DeclarationKind::Aggregate, Some(32), &members[..1]);
         assert_eq!(part(&wrapper, &["key"], 32), Some(("v".into(), Some(32))));
     }

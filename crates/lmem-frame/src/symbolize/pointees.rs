@@ -1,7 +1,7 @@
-//! Arrays behind what only leads to them: views, spans, closures, structures with pointers.
+//! Arrays behind variables that only refer to them: views, spans, closures, structures with pointers.
 //!
-//! `Span<float> view{row, 36}` has 16 bytes, and an index into it goes to `row`. Where such a variable is too small to be
-//! the object, the arrays that it was made from are asked.
+//! `Span<float> view{row, 36}` has 16 bytes, and an index into it accesses `row`. If such a variable is smaller than
+//! the object, the arrays that it was initialized from are the candidates.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use lmem_base::mangling::demangle;
 use super::resolve::described;
 use crate::place::Place;
 
-/// Views of views are followed this far.
+/// Limit on chains of views.
 const MAX_DEPTH: usize = 6;
 
-/// The arrays that a variable leads to, which a statement at a level of an inline chain mentions.
+/// The arrays that a variable refers to. A statement at a level of an inline chain mentions the variable.
 pub fn arrays_behind(
     declaration: &Declaration,
     level: usize,
@@ -57,7 +57,7 @@ fn follow(
     }
 }
 
-/// What the caller passes for a parameter.
+/// The arguments for a parameter at the call site.
 fn arguments(parameter: &Declaration, level: usize, chain: &Chain<'_>) -> Vec<Range<usize>> {
     let found = || {
         let (place, caller) = (chain.places.get(level)?, chain.places.get(level + 1)?);
@@ -73,7 +73,7 @@ fn arguments(parameter: &Declaration, level: usize, chain: &Chain<'_>) -> Vec<Ra
     found().unwrap_or_default()
 }
 
-/// What a variable is made from: its initializer, and the right sides of assignments to it or to its members.
+/// The values of a variable: its initializer, and the right sides of assignments to it or its members.
 fn sources(declaration: &Declaration, level: usize, chain: &Chain<'_>) -> Vec<Range<usize>> {
     let mut sources: Vec<Range<usize>> = declaration.initializer.map(|(start, end)| start..end).into_iter().collect();
     let Some(tree) = chain.places.get(level).map(|place| place.tree(chain.trees)) else { return sources };
@@ -98,7 +98,7 @@ fn sources(declaration: &Declaration, level: usize, chain: &Chain<'_>) -> Vec<Ra
     sources
 }
 
-/// The arrays among the variables that an expression names, and those behind the others.
+/// The arrays that an expression names, and the arrays behind the other variables that it names.
 fn named_in(
     range: &Range<usize>,
     own: Option<&Declaration>,

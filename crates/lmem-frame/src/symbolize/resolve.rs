@@ -1,5 +1,5 @@
-//! From an access to the variables that it may be to: through parameters and methods of inlined functions, out to the
-//! level whose statement names a local variable.
+//! Finds the variables that an access may use. Parameters and methods of inlined functions are mapped to the call site,
+//! out to the level whose statement names a local variable.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,23 +18,22 @@ use super::argument_mapping::{Handed, Part, parts_of_calls};
 use super::{auto_variables, macro_kernel};
 use crate::place::Place;
 
-/// A use of a variable that an access may be.
+/// A use of a variable that may be the access.
 #[derive(Clone)]
 pub struct Found {
-    /// The level of inlining, 0 for the innermost, whose statement has it.
+    /// The inlining level of the statement with the use; 0 is the innermost.
     pub level: usize,
     pub mention: Mention,
-    /// The indexed expressions at the innermost level that stand for the variable, being of a parameter or member:
-    /// `slot[head]`.
+    /// The uses at the innermost level that stand for the variable, as a parameter or member: `slot[head]`.
     pub inner: Vec<Use>,
 }
 
-/// An expression that the code of an access was made from.
+/// A source expression that an access may come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Use {
     pub range: Range<usize>,
     pub indices: Vec<Range<usize>>,
-    /// Those that an alias was made with.
+    /// Indices in the initializer of an alias.
     pub outer: Vec<Range<usize>>,
     pub is_read: bool,
     pub is_written: bool,
@@ -61,17 +60,17 @@ impl Use {
     }
 }
 
-/// What an access may be, as far as its kind and address tell.
+/// What is known of an access that is resolved.
 pub struct Wanted<'a> {
-    /// Whether a use in the statement at a place can be it.
+    /// Whether a use in the statement at a place matches the access.
     pub fits: &'a dyn Fn(&Mention, &Place) -> bool,
-    /// It has an index: then it is rather what has one in the source.
+    /// Whether the access has a run-time index: then a use with a subscript is preferred.
     pub is_indexed: bool,
-    /// It reads, or writes; `None` where that is not known.
+    /// Load or store; `None` if unknown.
     pub kind: Option<AccessKind>,
 }
 
-/// Finds the uses of variables that an access may be, none where there are none.
+/// Finds the uses of variables that may be the access; empty if there are none.
 pub fn resolve(places: &[Place], trees: &SyntaxTrees<'_>, wanted: &Wanted<'_>) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     let mut beside: Vec<Found> = Vec::new();
@@ -122,20 +121,20 @@ pub fn resolve(places: &[Place], trees: &SyntaxTrees<'_>, wanted: &Wanted<'_>) -
     if found.is_empty() { beside } else { found }
 }
 
-/// A mention in a statement, with the numbers of the uses in inlined code that it stands for.
+/// A mention in a statement, with the indices of the uses in inlined code that it stands for.
 #[derive(Clone)]
 struct Here<'m> {
     mention: &'m Mention,
     uses: Vec<usize>,
 }
 
-/// The mentions of a statement that may be the access, or lead to it.
+/// The mentions of a statement that may be the access, or may be passed to it.
 fn candidates<'m>(place: &Place, all: &'m [Mention], parts: Option<&[Part]>, wanted: &Wanted<'_>) -> Vec<Here<'m>> {
     let Some(parts) = parts else {
         let fitting = all.iter().filter(|mention| (wanted.fits)(mention, place));
         return fitting.map(|mention| Here { mention, uses: Vec::new() }).collect();
     };
-    // What a function is given it may read and write, whatever the call looks like.
+    // A function may read and write what it is passed, whatever the mention at the call looks like.
     let handed = all.iter().filter_map(|mention| {
         let of = parts.iter().filter(|part| holds(&part.range, &mention.range) || holds(&mention.range, &part.range));
         let of: Vec<&Part> = of.collect();
@@ -143,14 +142,14 @@ fn candidates<'m>(place: &Place, all: &'m [Mention], parts: Option<&[Part]>, wan
         (!of.is_empty()).then_some(Here { mention, uses })
     });
     let handed: Vec<Here<'m>> = handed.collect();
-    // Brackets that are a function read or write as those of an array do.
+    // An overloaded `operator[]` is a read or write like a built-in subscript.
     let is_brackets = place.callee.as_deref().is_some_and(|callee| base_name(&demangle(callee)) == "operator[]");
     let same_way: Vec<Here<'m>> =
         handed.iter().filter(|here| is_brackets && (wanted.fits)(here.mention, place)).cloned().collect();
     if same_way.is_empty() { handed } else { same_way }
 }
 
-/// What the innermost statement has from its caller: parameters, and where the function is a method, members.
+/// The values that the innermost statement gets from its caller: parameters and, in a method, members.
 fn innermost(
     (place, trees): (&Place, &SyntaxTrees<'_>),
     regions: &[Node<'_>],
@@ -184,8 +183,8 @@ fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Uses of variables in the statement at a place, with what the front end knows of them; variables that only the front
-/// end knows, as those that a macro declares, too.
+/// Uses of variables in the statement at a place, completed by the front end. Variables that only the front end knows,
+/// such as those that a macro declares, are included.
 fn mentions(place: &Place, regions: &[Node<'_>], trees: &SyntaxTrees<'_>) -> Rc<[Mention]> {
     let (start, end) = (regions.first().map(Node::start_byte), regions.last().map(Node::end_byte));
     let key = (place.tree, start.unwrap_or(place.offset), end.unwrap_or(place.offset), place.function.clone());
@@ -219,7 +218,7 @@ fn find_mentions(place: &Place, regions: &[Node<'_>], trees: &SyntaxTrees<'_>) -
     mentions
 }
 
-/// A declaration with what the front end and the template instance tell of it.
+/// A declaration, completed by the front end and the template instance.
 pub fn described(place: &Place, mut declaration: Declaration, trees: &SyntaxTrees<'_>) -> Declaration {
     complete(&mut declaration, place, trees);
     declaration
@@ -232,7 +231,7 @@ fn complete(declaration: &mut Declaration, place: &Place, trees: &SyntaxTrees<'_
     }
 }
 
-/// What the front end knows of a declaration, for the instance of the function that the place is in.
+/// The front end's variable for a declaration, in the function instance of the place.
 pub fn front_end<'v>(
     place: &Place,
     trees: &'v SyntaxTrees<'_>,
@@ -251,11 +250,11 @@ fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
         return;
     }
     declaration.bytes = variable.bytes.or(declaration.bytes);
-    // The text does not tell that a name stands for a number.
+    // The text does not show that a type name is an alias of a scalar type.
     if declaration.kind == DeclarationKind::Aggregate && types::is_scalar(&variable.type_text) {
         declaration.kind = DeclarationKind::Scalar;
     }
-    // A name of a type that only the compiler uses is no help.
+    // A mangled type name does not help the reader.
     if !variable.type_text.contains("_Z") {
         declaration.type_text = variable.type_text.clone();
     }
@@ -263,8 +262,8 @@ fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
         variable.members.iter().map(|member| (member.path.clone(), member.type_text.clone(), member.bytes)).collect();
 }
 
-/// What a template's parameter stands for in the instance that the place is in, where that is a number or pointer: neither
-/// is what a computed address goes into.
+/// Binds a template parameter to its type in the instance of the place, if that is a scalar or pointer. Neither can be
+/// accessed at a computed address.
 fn bind_type(declaration: &mut Declaration, place: &Place, trees: &SyntaxTrees<'_>) {
     if declaration.kind != DeclarationKind::Aggregate {
         return;
@@ -284,7 +283,7 @@ fn bind_type(declaration: &mut Declaration, place: &Place, trees: &SyntaxTrees<'
     }
 }
 
-/// A variable whose declaration the text does not show.
+/// A variable whose declaration is not visible in the text.
 pub fn hidden_declaration(place: &Place, trees: &SyntaxTrees<'_>, variable: &FrontEndVariable) -> Option<Declaration> {
     let line = place.tree(trees).line_range(variable.line as usize)?;
     let text = place.tree(trees).text().get(line.clone())?;
@@ -335,7 +334,7 @@ mod tests {
         assert_eq!(bound("_Z1fI4RingLi4EEfT_"), (DeclarationKind::Aggregate, None));
     }
 
-    /// The variables that a computed load may be to, with the level that names them.
+    /// The variables that a computed load may use, with the level that names them.
     fn resolved(text: &str, levels: &[Level<'_>]) -> Vec<(usize, String)> {
         Scene::new(text).ask(|it| {
             let access = it.computed_load(levels);
@@ -361,7 +360,7 @@ mod tests {
         let function = "_Z4pickPKfi";
         let levels = [inside("return slot", function), calling("out[0]", function)];
         assert_eq!(resolved(text, &levels), [(1, "b".to_string())]);
-        // The parameters of another function are not known: all that the call names may be it.
+        // The parameters of another function are unknown, so all names in the call are candidates.
         let other = [inside("return slot", "_Z5otherPKfi"), calling("out[0]", function)];
         let names: Vec<String> = resolved(text, &other).into_iter().map(|(_, name)| name).collect();
         assert_eq!(names, ["b", "n"]);

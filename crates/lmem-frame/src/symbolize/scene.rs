@@ -1,4 +1,4 @@
-//! A text with accesses at statements of it, for tests of naming: what the PTX would say is put together by hand.
+//! Texts with hand-made accesses at their statements, for tests of symbolization.
 
 use cuda_syntax::{Example, SyntaxTrees, TreeId};
 use lmem_base::source::Span;
@@ -9,13 +9,13 @@ use nv_code::dataflow::Provenance;
 use crate::access::{Access, Address, Escape, EscapeKind, RawObject};
 use crate::place::Place;
 
-/// Texts of a test, with the front end's variables.
+/// A test's text with the front end's variables.
 pub struct Scene {
     text: String,
     front_end: FrontEnd,
 }
 
-/// A level of an inline chain: a piece of the text that occurs once, and the function that it is in.
+/// An inlining level: a unique piece of the text, and the function that contains it.
 #[derive(Clone, Copy)]
 pub struct Level<'a> {
     pub at: &'a str,
@@ -24,7 +24,7 @@ pub struct Level<'a> {
     pub callee: Option<&'a str>,
 }
 
-/// A statement of the function that has the frame.
+/// A statement of the function that owns the frame.
 pub fn at(piece: &str) -> Level<'_> {
     Level { at: piece, function: None, callee: None }
 }
@@ -34,7 +34,7 @@ impl Scene {
         Self { text: text.to_string(), front_end: FrontEnd::default() }
     }
 
-    /// The same with a variable of the front end, declared on the line of a piece of the text.
+    /// Adds a variable of the front end, declared on the line of a piece of the text.
     pub fn with_variable(
         mut self,
         (name, type_text, bytes): (&str, &str, u64),
@@ -61,7 +61,7 @@ impl Scene {
         self
     }
 
-    /// Asks about the scene with its syntax trees.
+    /// Runs a query on the scene with its syntax trees.
     pub fn ask<T>(&self, ask: impl FnOnce(&Shown<'_>) -> T) -> T {
         let example = Example::new(&self.text).with_front_end(self.front_end.clone());
         let trees = example.trees();
@@ -104,12 +104,12 @@ impl Shown<'_> {
         Access { kind: AccessKind::Store, ..self.load(levels) }
     }
 
-    /// A load at an address that data decides on.
+    /// A load at a data-dependent address.
     pub fn computed_load(&self, levels: &[Level<'_>]) -> Access {
         Access { address: Address::Computed(Provenance { loaded: true, ..Provenance::default() }), ..self.load(levels) }
     }
 
-    /// An address that leaves as an argument of a call.
+    /// An address that escapes as an argument of a call.
     pub fn passed(&self, function: &str, argument: (usize, usize), levels: &[Level<'_>]) -> Escape {
         Escape {
             kind: EscapeKind::Call(function.into()),
@@ -121,7 +121,7 @@ impl Shown<'_> {
         }
     }
 
-    /// The bytes of a piece of the text as the source shows them.
+    /// The source text of a span.
     pub fn shown(&self, span: Option<&Span>) -> Option<String> {
         span.map(|span| span.text().to_string())
     }

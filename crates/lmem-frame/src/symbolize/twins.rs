@@ -1,5 +1,4 @@
-//! Which of several equal variables an object is: the sources of the index, which the PTX tells, against the text of the
-//! index.
+//! Distinguishes variables with equal votes: compares the origins of the index in the PTX with the text of the index.
 
 use std::ops::Range;
 
@@ -10,19 +9,19 @@ use super::votes::{Candidate, resolve_access};
 use crate::access::{Access, Address, RawObject};
 use crate::place::Place;
 
-/// What the text of an index says of its sources.
+/// Origins of an index, by its text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Told {
-    /// It names the number of the thread.
+    /// Whether it uses `threadIdx`.
     thread: bool,
-    /// It has a subscript: its value is loaded.
+    /// Whether it has a subscript, so its value is loaded.
     loaded: bool,
-    /// It is made of nothing but numbers and `threadIdx`.
+    /// Whether it has only numbers and `threadIdx`.
     is_plain: bool,
 }
 
-/// Whether the computed accesses of an object may be uses of a variable: no index of the text contradicts what is known
-/// of the address.
+/// Whether the computed accesses of an object may be uses of a variable: each access needs an index in the text that
+/// does not contradict the origins of its address.
 pub fn consistent(object: &RawObject, (tree, declaration): &Candidate, trees: &SyntaxTrees<'_>) -> bool {
     let mut computed = object.accesses.iter().filter(|access| matches!(access.address, Address::Computed(_)));
     computed.all(|access| {
@@ -58,10 +57,10 @@ fn contradicts(told: Told, access: &Access) -> bool {
         || (told.is_plain && sources.loaded)
 }
 
-/// The only way to give each of some objects one of as many variables, where `fits` is asked for object and variable;
-/// the first one, if nothing tells them apart; none where no way fits or several do.
+/// The only bijection of objects to variables for which `fits(object, variable)` holds. If nothing distinguishes them,
+/// the identity; `None` if no bijection or several are possible.
 pub fn assignment(count: usize, fits: &dyn Fn(usize, usize) -> bool) -> Option<Vec<usize>> {
-    /// More equal variables than this are rare, and the orders are many.
+    /// Limit, because the number of permutations grows quickly; more twins are rare.
     const MAX_TWINS: usize = 5;
     let all: Vec<usize> = (0..count).collect();
     let tells = all.iter().any(|object| all.iter().any(|variable| !fits(*object, *variable)));
@@ -105,7 +104,7 @@ mod tests {
 }
 ";
 
-    /// Whether an object with an index from some sources may be a variable.
+    /// Whether an object whose index has some origins may be a variable.
     fn may_be(name: &str, sources: Provenance) -> bool {
         let example = Example::new(TEXT);
         let trees = example.trees();

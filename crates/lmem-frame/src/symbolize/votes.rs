@@ -1,4 +1,4 @@
-//! Which variables the accesses of an object may mean: each access votes for all that its statement mentions.
+//! Candidate variables of an object: each access votes for all variables that its statement mentions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -13,56 +13,56 @@ use super::resolve::{Found, Wanted, resolve};
 use crate::access::{Access, Escape, EscapeKind, RawObject};
 use crate::place::Place;
 
-/// A declaration in one of the unit's texts; the text is told by the number of its syntax tree.
+/// A declaration and the syntax tree that contains it.
 pub type Candidate = (TreeId, Declaration);
 
 #[derive(Default)]
 pub struct Score {
-    /// Votes that can hardly err: computed indices, and arguments by their number.
+    /// Votes that are almost certainly right: of computed indices, and of arguments by position.
     pub certain: u64,
     pub places: u64,
-    /// Its address is handed on somewhere.
+    /// Whether the address is passed on somewhere.
     pub is_passed: bool,
-    /// A statement with a computed access has an index for it.
+    /// Whether a statement with a computed access has a subscript of the variable.
     pub is_indexed: bool,
-    /// Some statement that mentions it is not of an inlined function, but of the one that has the frame.
+    /// Whether the function that owns the frame mentions the variable, not only an inlined function.
     pub is_own: bool,
-    /// Members that computed accesses go to; the empty path is the variable itself.
+    /// Members that computed accesses use; an empty path is the variable itself.
     pub members: BTreeSet<String>,
     pub span: Option<Span>,
     pub initializer: Option<Span>,
-    /// The computed accesses that voted for it, by their number in the object.
+    /// Indices of the computed accesses that voted for the variable.
     pub voters: BTreeSet<usize>,
-    /// An inline chain that mentions it, and the level that does.
+    /// An inline chain and the level in it that mentions the variable.
     pub mentioned_at: Option<(usize, Vec<Place>)>,
-    /// Arrays of other lifetimes that accesses to the same bytes mention, and not this one.
+    /// Arrays with other lifetimes that other accesses to the same bytes mention instead of this variable.
     pub rivals: Vec<Candidate>,
-    /// The view, span or closure that statements mention in its place.
+    /// The view, span or closure that statements mention in the variable's place.
     pub through: Option<Candidate>,
 }
 
-/// The variables that one access may be to.
+/// The variables that an access may use.
 pub fn candidates(access: &Access, trees: &SyntaxTrees<'_>) -> BTreeSet<Candidate> {
     let tree = |found: &Found| access.places[found.level].tree;
     let found = resolve_access(access, trees).into_iter();
     found.map(|found| (tree(&found), found.mention.declaration)).collect()
 }
 
-/// The uses of variables that one access may be.
+/// The uses of variables that may be an access.
 pub fn resolve_access(access: &Access, trees: &SyntaxTrees<'_>) -> Vec<Found> {
     let fits = |mention: &Mention, place: &Place| fits_access(mention, place, access);
     let wanted = Wanted { fits: &fits, is_indexed: access.is_computed(), kind: Some(access.kind) };
     resolve(&access.places, trees, &wanted)
 }
 
-/// Mangled names of a lambda's call operator: `…ENKUliE_clEi`.
+/// Whether a mangled name is a lambda's call operator: `…ENKUliE_clEi`.
 fn is_lambda(function: &str) -> bool {
     function.starts_with("_Z") && function.contains("Ul") && function.contains("_cl")
 }
 
 pub fn votes(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
     let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
-    // What a function does through a pointer mentions variables of its own.
+    // Statements of a callee mention the callee's own variables.
     for (number, access) in object.accesses.iter().enumerate().filter(|(_, access)| !access.in_callee) {
         let found = resolve_access(access, trees);
         for found in found.iter().filter(|found| access.is_computed() && !found.mention.indices.is_empty()) {
@@ -85,7 +85,7 @@ pub fn votes(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate,
             None => match &escape.kind {
                 EscapeKind::Generic(opcode) if opcode.starts_with("st") => mention.is_written,
                 EscapeKind::Generic(opcode) if opcode.starts_with("ld") => mention.is_read,
-                // The object of a lambda is not among what the source passes to it; nor is what a member points to.
+                // The closure of a lambda is not among the arguments in the source; neither is the pointee of a member.
                 EscapeKind::Call(function) if is_lambda(function) || escape.argument.is_none() => false,
                 _ => mention.is_passed || mention.indices.is_empty(),
             },
@@ -93,14 +93,14 @@ pub fn votes(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate,
         let found = resolve(&escape.places, trees, &Wanted { fits: &fits, is_indexed: false, kind: None });
         vote(&escape.places, found, argument.is_some(), |mention, _| mention.is_passed, trees, &mut scores);
     }
-    // A number is in memory only where its address is taken or it is `volatile`; else it only stands nearby.
+    // A scalar is in memory only if its address is taken or it is `volatile`; otherwise it is only mentioned nearby.
     scores.retain(|(_, declaration), score| {
         declaration.kind != DeclarationKind::Scalar || score.is_passed || declaration.volatility.is_some()
     });
     scores
 }
 
-/// Where the argument stands that an address leaves by, at the innermost level.
+/// The argument through which an address escapes, at the innermost level.
 fn argument_range(escape: &Escape, trees: &SyntaxTrees<'_>) -> Option<Range<usize>> {
     let (index, count) = escape.argument?;
     let place = escape.places.first()?;
@@ -116,7 +116,7 @@ pub fn rank(score: &Score) -> (u64, u64) {
     (score.certain, score.places)
 }
 
-/// Each access counts once for every variable that it may be to.
+/// Each access votes once for every candidate variable.
 fn vote(
     places: &[Place],
     found: Vec<Found>,
@@ -131,7 +131,7 @@ fn vote(
     for Found { level, mention, .. } in found {
         let place = &places[level];
         let tree = place.tree;
-        // `state.w` beside `state.key[k]` is not where the index is.
+        // In a statement with `state.key[k]`, the mention `state.w` is not the indexed one.
         let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
         let path = member_path(&mention, place, trees);
         let has_index = !mention.indices.is_empty();
@@ -156,18 +156,18 @@ fn vote(
     }
 }
 
-/// `&x`: that a number is an argument does not say that its address is.
+/// `&x`: an argument alone does not show that a scalar's address is passed.
 fn is_address_of(mention: &Mention, place: &Place, trees: &SyntaxTrees<'_>) -> bool {
     mention.is_passed && place.tree(trees).text()[..mention.range.start].trim_end().ends_with('&')
 }
 
-/// `key` of `state.key[k]`; empty for the variable itself.
+/// `key` for `state.key[k]`; empty for the variable itself.
 fn member_path(mention: &Mention, place: &Place, trees: &SyntaxTrees<'_>) -> String {
     let text = place.tree(trees).text().get(mention.range.clone()).unwrap_or("");
     let path = text.split('[').next().unwrap_or("").trim();
     let members = path.split_once('.').map_or("", |(_, members)| members);
     let is_path = members.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
-    // A method is no member that has memory.
+    // A method call is not a data member.
     let is_called = place.tree(trees).text()[mention.range.end..].trim_start().starts_with('(');
     if is_path && !is_called && !mention.indices.is_empty() { members.to_string() } else { String::new() }
 }
@@ -177,9 +177,9 @@ pub fn fits_access(mention: &Mention, place: &Place, access: &Access) -> bool {
         AccessKind::Load => mention.is_read,
         AccessKind::Store => mention.is_written,
     };
-    // A number has no index; its whole value is read and written, also where its address is handed on.
+    // A scalar has no index: it is read and written as a whole, also if its address is passed on.
     let is_plain_number = mention.declaration.kind == DeclarationKind::Scalar;
-    // Nor has what arithmetic uses as a whole, where no operator of the user's is behind it.
+    // Neither has an aggregate that is a whole operand of arithmetic, unless an overloaded operator is inlined here.
     let is_whole = mention.is_operand && mention.indices.is_empty() && mention.outer.is_empty();
     let is_value = is_whole && mention.declaration.kind == DeclarationKind::Aggregate && place.callee.is_none();
     direction && !((is_plain_number || is_value) && access.is_computed())
@@ -199,7 +199,7 @@ mod tests {
 }
 ";
 
-    /// Names with certain votes, all votes, and whether the address is handed on.
+    /// Each name with its certain votes, all votes, and whether its address is passed on.
     fn scores(objects: impl FnOnce(&super::super::scene::Shown<'_>) -> RawObject) -> Vec<(String, u64, u64, bool)> {
         Scene::new(TEXT).ask(|it| {
             let scores = votes(&objects(it), it.trees);

@@ -1,4 +1,4 @@
-//! Whether an index walks with the counters of loops around it, through inlined functions.
+//! Whether an index is computed from the induction variables of loops around it, also through inlined functions.
 
 use std::ops::Range;
 
@@ -8,12 +8,13 @@ use lmem_base::mangling::demangle;
 
 use crate::place::Place;
 
-/// Parameters of inlined functions are followed this far out.
+/// Limit on inlining levels over which parameters are followed.
 const MAX_LEVELS: usize = 8;
 
-/// How an index walks, where it is made of loop counters and constants alone. The remainder of a loop that was unrolled
-/// by a factor has no counter in the machine code, only what is left of the loop's bound: the source tells that it is a
-/// walk all the same. Parameters of an inlined function stand for what its caller passes.
+/// The start of an index that is computed from induction variables and constants only; `None` for any other index. The
+/// remainder of a loop unrolled by a factor has no induction variable in the machine code, only the rest of the loop
+/// bound; the source shows that its index is one all the same. A parameter of an inlined function stands for its
+/// argument.
 pub fn walk_of(index: &Range<usize>, level: usize, places: &[Place], trees: &SyntaxTrees<'_>) -> Option<Walk> {
     let place = places.get(level)?;
     let text = place.tree(trees).text().get(index.clone())?;
@@ -22,7 +23,7 @@ pub fn walk_of(index: &Range<usize>, level: usize, places: &[Place], trees: &Syn
     let counters = place.tree(trees).counters_around(index.start);
     let mut walk = None;
     for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()) {
-        // The innermost loop's counter of that name is the one that is meant.
+        // An inner loop's induction variable shadows those of outer loops.
         let counter = counters.iter().find(|counter| counter.name == word);
         let found = match counter {
             Some(counter) => counter.walk?,
@@ -34,7 +35,7 @@ pub fn walk_of(index: &Range<usize>, level: usize, places: &[Place], trees: &Syn
     walk.filter(|_| is_plain)
 }
 
-/// How the argument walks that a parameter stands for.
+/// The start of the argument for a parameter.
 fn walk_of_argument(
     name: &str,
     offset: usize,
@@ -62,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// How the only index of `a` in a function's body walks.
+    /// The start of the only index of `a` in a function's body.
     fn walk(body: &str) -> Option<Walk> {
         let text =
             format!("constexpr int W = 4;\ntemplate <int T> __global__ void k(int n, int degree) {{\n{body}\n}}\n");

@@ -6,6 +6,7 @@
 
 pub mod arch;
 pub mod nvcc_flags;
+pub mod tables;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

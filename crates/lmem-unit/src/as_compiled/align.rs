@@ -1,4 +1,4 @@
-//! What the preprocessor made of a file, token by token beside what the file says.
+//! Token-wise alignment of a file with its preprocessed text.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,16 +9,16 @@ use super::Difference;
 use super::preprocessed::{Inclusion, pragma};
 use crate::as_compiled::tokens::{Token, TokenKind, tokens};
 
-/// Lines whose tokens are not compared one by one, because that would take their product in time: all of them differ.
+/// Comparison takes the product of both token counts. Above this limit, the lines count as completely different.
 const MAX_COMPARED: usize = 4_000_000;
 
-/// Where a file and its inclusion differ, in order; `None` where the file's own lines do not count.
+/// The differences between a file and its inclusion, in order; `None` if the file's line numbers are not its own.
 pub fn differences(text: &str, inclusion: &Inclusion) -> Option<Vec<Difference>> {
     let mut lines: BTreeMap<u32, Vec<Token>> = BTreeMap::new();
     for token in tokens(text) {
         if token.kind == TokenKind::Directive {
             match directive_name(&text[token.range.clone()]) {
-                // Its lines are counted from another number.
+                // A `#line` directive renumbers the lines.
                 name if name == "line" || name.starts_with(|c: char| c.is_ascii_digit()) => return None,
                 "pragma" => {}
                 _ => continue,
@@ -44,7 +44,7 @@ pub fn differences(text: &str, inclusion: &Inclusion) -> Option<Vec<Difference>>
     Some(found)
 }
 
-/// `pragma` of `#  pragma unroll`.
+/// `pragma` for `#  pragma unroll`.
 pub fn directive_name(directive: &str) -> &str {
     let rest = directive.trim_start_matches('#').trim_start_matches([' ', '\t']);
     rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or("")
@@ -54,12 +54,12 @@ fn word(text: &str, token: &Token) -> String {
     let word = &text[token.range.clone()];
     match token.kind {
         TokenKind::Directive => pragma(word),
-        // Within a token the end of a line may be spliced.
+        // A line splice may be inside a token.
         _ => word.to_string(),
     }
 }
 
-/// Lines behind each other that differ.
+/// Adjacent lines that differ.
 #[derive(Default)]
 struct Group<'c> {
     own: Vec<Token>,
@@ -106,8 +106,8 @@ fn hunks(own: &[&str], compiled: &[&str]) -> Vec<Hunk> {
     found
 }
 
-/// The hunks of `NAME(…)` as one from the name to what its parentheses became: its arguments, where they are compiled as
-/// they are written, are still those of a macro.
+/// Merges the hunks of an invocation `NAME(…)` into one hunk, from the name to the end of the expanded argument list.
+/// Arguments compiled verbatim are still macro arguments.
 fn invocations(own: &[&str], hunks: Vec<Hunk>) -> Vec<Hunk> {
     let mut found: Vec<Hunk> = Vec::new();
     let mut hunks = hunks.into_iter().peekable();
@@ -129,7 +129,7 @@ fn invocations(own: &[&str], hunks: Vec<Hunk>) -> Vec<Hunk> {
     found
 }
 
-/// The index behind the parenthesis that closes the one at an index.
+/// The index after the matching close parenthesis.
 fn closed(own: &[&str], open: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (at, word) in own.iter().enumerate().skip(open) {
@@ -151,7 +151,7 @@ fn closed(own: &[&str], open: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// The text between `own` and `compiled`, which have the same lines.
+    /// The differences between `own` and `compiled`, which have the same number of lines.
     fn found(own: &str, compiled: &str) -> Vec<String> {
         let mut inclusion = Inclusion::new();
         for token in tokens(compiled) {

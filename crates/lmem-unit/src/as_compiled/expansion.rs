@@ -1,21 +1,21 @@
-//! What a macro stands for, as far as it matters to whoever reads the text without expanding it.
+//! Classifies a macro expansion: what a reader of the unexpanded text must know.
 
 use crate::as_compiled::tokens::{TokenKind, tokens};
 
-/// What a piece of text became.
+/// Classification of the expansion of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expansion {
-    /// A number, or an expression of numbers, built-in types and names that the compiler itself knows.
+    /// A number, or an expression of numbers, built-in types and names that the compiler defines.
     Value,
-    /// Attributes: `__attribute__((shared))` of `__shared__`, `__inline__`.
+    /// Attributes: `__attribute__((shared))` for `__shared__`, `__inline__`.
     Attribute,
-    /// A call of a macro, all of whose arguments are evaluated, each time and without more effects than are written.
+    /// A function-like macro that evaluates all its arguments, without side effects of its own.
     Expression,
-    /// Anything else: control flow, effects, declarations, hidden uses of variables, nothing at all.
+    /// Anything else: control flow, side effects, declarations, hidden uses of variables, or an empty expansion.
     Other,
 }
 
-/// Names in values that are no variable of the user's.
+/// Names in values that do not refer to a variable of the user.
 const VALUE_WORDS: [&str; 24] = [
     "threadIdx",
     "blockIdx",
@@ -43,14 +43,14 @@ const VALUE_WORDS: [&str; 24] = [
     "nullptr",
 ];
 
-/// Operators that change nothing.
+/// Operators without side effects.
 const PURE_OPERATORS: [&str; 27] = [
     "+", "-", "*", "/", "%", "(", ")", "<", ">", "<<", ">>", "<=", ">=", "==", "!=", "&", "|", "^", "~", "!", ",", ".",
     "[", "]", "::", "&&", "||",
 ];
 
 impl Expansion {
-    /// What `own` became: a name, or a name with arguments.
+    /// Classifies the expansion of `own`: a macro name, perhaps with arguments.
     pub fn of(own: &str, compiled: &str) -> Self {
         if is_attribute(compiled) {
             return Self::Attribute;
@@ -72,13 +72,13 @@ impl Expansion {
     }
 }
 
-/// `__attribute__((device)) __inline__`, a pragma: what has no part in the values that a program computes.
+/// Attributes and pragmas, which do not affect computed values: `__attribute__((device)) __inline__`.
 fn is_attribute(compiled: &str) -> bool {
     if compiled.starts_with("# pragma unroll") {
         return true;
     }
     let mut depth = 0usize;
-    // Parentheses belong to the word before them.
+    // A parenthesis must follow an attribute's name.
     let mut has_word = false;
     for token in tokens(compiled) {
         match (&compiled[token.range], depth) {
@@ -99,7 +99,7 @@ fn is_known(word: &str) -> bool {
     VALUE_WORDS.contains(&word) || word.starts_with("__builtin_")
 }
 
-/// Numbers, known names and operators without effects, with parentheses that close.
+/// Whether a text has only numbers, known names and operators without side effects, with balanced parentheses.
 fn is_expression(compiled: &str, is_name: &dyn Fn(&str) -> bool) -> bool {
     let mut depth = 0usize;
     for token in tokens(compiled) {
@@ -124,7 +124,8 @@ fn is_expression(compiled: &str, is_name: &dyn Fn(&str) -> bool) -> bool {
     depth == 0
 }
 
-/// One operand, whatever operators stand around it: a token, perhaps with a sign, or something in parentheses.
+/// Whether a text is one operand for any adjacent operator: a token, perhaps with a sign, or a parenthesized
+/// expression.
 fn is_atom(compiled: &str) -> bool {
     let words: Vec<&str> = tokens(compiled).into_iter().map(|token| &compiled[token.range]).collect();
     let words = if matches!(words.first(), Some(&("-" | "+" | "~"))) { &words[1..] } else { &words[..] };
@@ -144,20 +145,20 @@ fn is_atom(compiled: &str) -> bool {
     }
 }
 
-/// Parts of it may not be evaluated.
+/// Whether parts of an expression may not be evaluated.
 fn has_condition(compiled: &str) -> bool {
     tokens(compiled).into_iter().any(|token| matches!(&compiled[token.range], "?" | "&&" | "||"))
 }
 
-/// `(a, b + 1)` and what became of it: nothing but the arguments' own names, each of which is still there. Where some may
-/// not be evaluated, they read no memory.
+/// Whether a function-like macro has no side effects of its own. Its expansion may only name arguments, and must use
+/// all of them. If it evaluates an argument conditionally, no argument may read memory.
 fn is_inert(arguments: &str, compiled: &str) -> bool {
     let own: Vec<&str> = tokens(arguments).into_iter().map(|token| &arguments[token.range]).collect();
     let became: Vec<&str> = tokens(compiled).into_iter().map(|token| &compiled[token.range]).collect();
     let is_name = |word: &str| is_known(word) || own.contains(&word);
     let is_word = |word: &&&str| word.bytes().next().is_some_and(crate::as_compiled::tokens::is_word);
     let reads_memory = own.iter().any(|word| matches!(*word, "[" | "*" | "->" | "."));
-    // `f(x)` in an argument may have effects, and `*` and `&` in it may be other operators.
+    // `f(x)` in an argument may have side effects, and `*` and `&` in it may be other operators.
     let has_calls = own.windows(2).skip(1).any(|pair| pair[1] == "(" && is_word(&&pair[0]));
     is_expression(arguments, &|_| true)
         && is_expression(compiled, &is_name)
@@ -182,7 +183,7 @@ mod tests {
             ("__device__ __forceinline__", "__attribute__ ( ( device ) ) __inline__", Expansion::Attribute),
             ("IDX(i, j)", "( ( i ) * 4 + ( j ) )", Expansion::Expression),
             ("MIN(a, b)", "( ( a ) < ( b ) ? ( a ) : ( b ) )", Expansion::Expression),
-            // Hidden uses, effects, jumps, and what is not evaluated.
+            // Hidden uses, side effects, jumps, and code that is not evaluated.
             ("cur", "a [ i ]", Expansion::Other),
             ("LAST", "n - 1", Expansion::Other),
             ("MIN(a[i], b)", "( ( a [ i ] ) < ( b ) ? ( a [ i ] ) : ( b ) )", Expansion::Other),

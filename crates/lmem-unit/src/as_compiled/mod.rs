@@ -1,11 +1,11 @@
-//! What the compiler really compiled, beside what a file says.
+//! The text that was compiled, compared with the text of a file.
 //!
-//! Between the two stand macros, conditions, includes and `-D`. The preprocessor's output has the truth: aligned with the
-//! file token by token it tells which ranges were compiled as they are written, and what became of the others. An edit is
-//! made on the file, but is true only of what was compiled; so whoever makes one asks here first.
+//! Macros, conditional compilation, includes and `-D` make the two differ. The preprocessor's output, aligned with the
+//! file token by token, tells which ranges were compiled verbatim and how the others were expanded. An edit changes the
+//! file but must be right for the compiled text, so every edit is checked here first.
 //!
-//! NVRTC leaves no preprocessed text. Of a kernel string the macros that the string and its options define are known;
-//! what an include may define is not, and then nothing is.
+//! NVRTC gives no preprocessed text. For a kernel string, only the macros that the string and its options define are
+//! known. An include may define others; then the whole text is unknown.
 
 mod align;
 mod expansion;
@@ -27,7 +27,7 @@ pub use self::string_text::compiled_string;
 pub use self::unit::CompiledUnit;
 pub use crate::as_compiled::tokens::{TokenKind, is_word, tokens};
 
-/// The user's files of one unit, as they were compiled for one target.
+/// The user's files of one unit as compiled for one target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AsCompiled {
     pub files: Vec<CompiledFile>,
@@ -36,30 +36,30 @@ pub struct AsCompiled {
 /// A file of a unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompiledFile {
-    /// From the folder that the compiler ran in, so that it means the same on another machine.
+    /// Relative to the compiler's working folder, so that it is valid on another machine.
     pub path: PathBuf,
-    /// Of the file's text (blake3, hexadecimal): another text has other differences.
+    /// Hash of the file's text (blake3, hexadecimal): the differences hold for this text only.
     pub hash: String,
     pub text: CompiledText,
 }
 
-/// Where a text differs from what was compiled.
+/// The differences between a text and its compiled form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CompiledText {
-    /// In order, without overlaps. All other tokens were compiled as they stand there.
+    /// In order, without overlaps. All other tokens were compiled verbatim.
     Known(Vec<Difference>),
-    /// Nothing is known: the file was included more than once with different results, has `#line` directives, or was
-    /// not seen by a preprocessor that tells.
+    /// Unknown. The file was included several times with different results, or has `#line` directives, or no
+    /// preprocessed text exists.
     Unknown,
 }
 
-/// Bytes of the text, and the tokens that they became. Kept as one line: `30..35 12`.
+/// A byte range of the text and its compiled tokens. Stored as one line: `30..35 12`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Difference {
     pub start: usize,
     pub end: usize,
-    /// With single blanks; empty for what was not compiled.
+    /// Tokens separated by single blanks; empty if nothing was compiled.
     pub compiled: String,
 }
 
@@ -83,8 +83,8 @@ impl TryFrom<String> for Difference {
 }
 
 impl AsCompiled {
-    /// Reads the preprocessor's output of a compilation that ran in `folder`. `read` gives the text of a file of the
-    /// user, and nothing for all others.
+    /// Reads the preprocessor's output of a compilation in `folder`. `read` returns the text of a user's file, and
+    /// `None` for other files.
     pub fn new(
         preprocessed: &str,
         folder: &Path,
@@ -106,13 +106,13 @@ impl AsCompiled {
         Self { files: files.collect() }
     }
 
-    /// A file whose own directives are all that changes it.
+    /// A file that only its own directives change.
     pub fn of_text(path: &str, text: &str, arguments: &[String]) -> Self {
         let compiled = compiled_string(text, arguments, &|_| true);
         Self { files: vec![CompiledFile { path: path.into(), hash: hash(text), text: compiled }] }
     }
 
-    /// What became of a file with this text, by its absolute path.
+    /// The compiled form of a file with this text, by its absolute path.
     pub fn file(&self, path: &Path, folder: &Path, text: &str) -> CompiledText {
         let found = self.files.iter().find(|file| normalize(&folder.join(&file.path)) == *path);
         let found = found.filter(|file| file.hash == hash(text));
@@ -133,9 +133,9 @@ fn relative(path: &Path, folder: &Path) -> PathBuf {
 }
 
 impl CompiledText {
-    /// What stands for a range, if it was compiled: the text itself where that is verbatim.
+    /// The compiled text of a range; the text itself if it is verbatim.
     ///
-    /// `None` where the range cuts through a macro's invocation, or nothing is known.
+    /// `None` if the range cuts a macro invocation, or if the compiled text is unknown.
     pub fn compiled<'t>(&self, text: &'t str, range: Range<usize>) -> Option<Cow<'t, str>> {
         let own = text.get(range.clone())?;
         let mut found = String::new();
@@ -157,13 +157,13 @@ impl CompiledText {
         Some(Cow::Owned(found))
     }
 
-    /// Whether the tokens of a range were compiled as they are written.
+    /// Whether a range was compiled verbatim.
     pub fn is_verbatim(&self, range: &Range<usize>) -> bool {
         self.within(range).is_some_and(|mut found| found.next().is_none())
     }
 
-    /// Whether a range means what it says: all of it is verbatim, or stands for constants and other values that hide
-    /// neither control flow, nor effects, nor uses of variables.
+    /// Whether a range means what it says. No difference may hide control flow, a side effect, or a use of a variable:
+    /// see [`Expansion`].
     pub fn is_faithful(&self, text: &str, range: &Range<usize>) -> bool {
         let Some(mut found) = self.within(range) else { return false };
         found.all(|difference| {
@@ -173,7 +173,7 @@ impl CompiledText {
         })
     }
 
-    /// What the occurrences of a macro's name became, each once; none of a name that always was compiled as it is.
+    /// The expansions of a macro's uses, without duplicates; empty for a name that was always compiled verbatim.
     pub fn expansions<'d>(&'d self, text: &'d str, name: &'d str) -> impl Iterator<Item = &'d Difference> {
         let all = match self {
             Self::Known(all) => all.as_slice(),
@@ -182,15 +182,15 @@ impl CompiledText {
         all.iter().filter(move |difference| text.get(difference.start..difference.end) == Some(name))
     }
 
-    /// What a macro's invocation stands for that is all of a range; `None` for anything else.
+    /// The classification of a macro invocation that fills a range; `None` for anything else.
     pub fn expansion(&self, text: &str, range: &Range<usize>) -> Option<Expansion> {
         let mut found = self.within(range)?;
         let only = found.next().filter(|it| it.start == range.start && it.end == range.end)?;
         found.next().is_none().then(|| Expansion::of(text.get(range.clone()).unwrap_or(""), &only.compiled))
     }
 
-    /// All that was compiled of a range, and of the constants that the text declares, in a form that is equal for equal
-    /// code; `None` where the range is not faithful.
+    /// The compiled text of a range and of the text's constants; equal for equal code. `None` if the range is not
+    /// faithful.
     pub fn signature(&self, text: &str, range: &Range<usize>) -> Option<String> {
         self.is_faithful(text, range).then(|| {
             let own = self.within(range).into_iter().flatten();
@@ -200,7 +200,7 @@ impl CompiledText {
         })
     }
 
-    /// Differences that touch a range; those at its edges do where they put something in. `None` where they are unknown.
+    /// Differences that touch a range; insertions at its edges count. `None` if differences are unknown.
     fn within<'s>(&'s self, range: &Range<usize>) -> Option<impl Iterator<Item = &'s Difference> + use<'s>> {
         let Self::Known(all) = self else { return None };
         let (start, end) = (range.start, range.end);
@@ -211,8 +211,8 @@ impl CompiledText {
     }
 }
 
-/// Whether an offset lies in the declaration of a constant or of an enumeration: between two ends of statements that such
-/// a word stands between.
+/// Whether an offset is in the declaration of a constant or enumeration, judged by the words between the enclosing `;`
+/// or `}`.
 fn is_in_constant(text: &str, offset: usize) -> bool {
     let is_end = |c: char| matches!(c, ';' | '}');
     let start = text.get(..offset).and_then(|before| before.rfind(is_end)).map_or(0, |at| at + 1);
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(compiled("int u;").as_deref(), Some("int u;"));
         assert_eq!(compiled("t[FIRST]").as_deref(), Some("t[ 3 ]"));
         assert_eq!(compiled("FIRST").as_deref(), Some(" 3 "));
-        // A part of an invocation is no piece of the program.
+        // A part of a macro invocation is not a syntactic unit.
         assert_eq!(compiled("t[0]"), None);
         assert_eq!(CompiledText::Unknown.compiled(TEXT, range("int u;")), None);
     }

@@ -1,4 +1,4 @@
-//! The preprocessor's output (`.ii`), taken apart by the files that it came from.
+//! Splits the preprocessor's output (`.ii`) by source file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,10 @@ use nv_code::unescape_path;
 
 use crate::as_compiled::tokens::{TokenKind, tokens};
 
-/// What one inclusion of a file became: its tokens by the line of the file that they stand for.
+/// The result of one inclusion of a file: its tokens by source line.
 pub type Inclusion = BTreeMap<u32, Vec<String>>;
 
-/// All inclusions of the files that the user may edit. One that left no tokens, as the second one of a guarded header,
-/// is none.
+/// All inclusions of the user's files. An inclusion without tokens, such as a repeated guarded header, is dropped.
 pub fn inclusions(text: &str, folder: &Path, is_user: &dyn Fn(&Path) -> bool) -> BTreeMap<PathBuf, Vec<Inclusion>> {
     let mut reader = Reader { folder, is_user, known: BTreeMap::new(), files: BTreeMap::new(), open: Vec::new() };
     let mut piece = 0..0;
@@ -31,21 +30,21 @@ pub fn inclusions(text: &str, folder: &Path, is_user: &dyn Fn(&Path) -> bool) ->
     reader.files.into_iter().map(|(path, all)| (path, all.into_iter().filter(|it| !it.is_empty()).collect())).collect()
 }
 
-/// Starts of lines that begin with `# `: only they can be marks. A raw string may hold one too: such a text then does
-/// not fit the file, and nothing is said of it.
+/// Starts of lines that begin with `# `, the only candidates for line markers. A raw string may contain such a line
+/// too; then the text does not match the file and stays unknown.
 fn line_starts(text: &str) -> impl Iterator<Item = usize> + '_ {
     let first = text.starts_with("# ").then_some(0);
     first.into_iter().chain(memchr::memmem::find_iter(text.as_bytes(), "\n# ").map(|at| at + 1))
 }
 
-/// `# 12 "kernels/a.cuh" 1 3`
+/// The line marker `# 12 "kernels/a.cuh" 1 3`
 struct Mark<'t> {
     line: u32,
-    /// As it is quoted.
+    /// The file name, still escaped.
     name: &'t str,
-    /// The file is entered here, not gone back to.
+    /// Whether the marker enters the file, rather than returns to it.
     is_entry: bool,
-    /// Bytes of the mark with its line ending.
+    /// Length of the marker with its line ending.
     length: usize,
 }
 
@@ -63,10 +62,10 @@ impl<'t> Mark<'t> {
 struct Reader<'a> {
     folder: &'a Path,
     is_user: &'a dyn Fn(&Path) -> bool,
-    /// Names of marks, with the file where that is the user's.
+    /// File names in markers, with the path if the file is the user's.
     known: BTreeMap<String, Option<PathBuf>>,
     files: BTreeMap<PathBuf, Vec<Inclusion>>,
-    /// Files that are being read, each with the number of its inclusion.
+    /// The inclusion stack, each entry with the index of its inclusion.
     open: Vec<(String, Option<(PathBuf, usize)>)>,
 }
 
@@ -83,7 +82,7 @@ impl Reader<'_> {
         } else if let Some(depth) = self.open.iter().rposition(|(name, _)| name == mark.name) {
             self.open.truncate(depth + 1);
         } else {
-            // `#line` gives a name that nothing was entered by. What follows belongs to no file.
+            // A name from `#line` that no marker entered; the text after it belongs to no file.
             self.open.push((mark.name.to_string(), None));
         }
     }
@@ -98,7 +97,7 @@ impl Reader<'_> {
         path
     }
 
-    /// Text between two marks, whose first line is `line` of the file that is open.
+    /// Records text between two markers; its first line is `line` of the current file.
     fn take(&mut self, text: &str, line: u32) {
         let Some((_, Some((path, number)))) = self.open.last() else { return };
         let Some(inclusion) = self.files.get_mut(path).and_then(|all| all.get_mut(*number)) else { return };
@@ -113,7 +112,7 @@ impl Reader<'_> {
     }
 }
 
-/// A directive with single blanks, so that two spellings of one are equal.
+/// A directive with normalized blanks, for comparison.
 pub fn pragma(text: &str) -> String {
     let spaced = text.replace("\\\n", " ").replace("\\\r\n", " ").replacen('#', "# ", 1);
     let words: Vec<&str> = spaced.split_whitespace().collect();

@@ -1,8 +1,9 @@
-//! What becomes of a kernel string, as far as its own directives and options tell: NVRTC leaves no preprocessed text.
+//! The compiled form of a kernel string, as far as its own directives and options determine it: NVRTC gives no
+//! preprocessed text.
 //!
-//! Macros that the string or its options define are expanded. What stands under a condition is not known, whichever way
-//! that goes, and neither is a name that a condition defines. An include of anything but the toolkit's headers may define
-//! any name: then nothing is known.
+//! Macros that the string or its options define are expanded. Text under a condition is unknown, whichever branch is
+//! compiled, and so is a name that a condition defines. An include of a header outside the toolkit may define any name;
+//! then the whole text is unknown.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,35 +12,35 @@ use super::align::directive_name;
 use super::{CompiledText, Difference};
 use crate::as_compiled::tokens::{Token, TokenKind, tokens};
 
-/// Tokens that one macro may become, those of the macros in it counted each time.
+/// Limit on the tokens that one macro expands to, nested macros included.
 const MAX_TOKENS: usize = 4096;
 
-/// Stands for what is not known; no token of C++.
+/// Marks unknown text; it is not a token of C++.
 const UNKNOWN: &str = "\u{1a}";
 
-/// Macros of the toolkit's headers that look like functions or variables.
+/// Toolkit macros that look like functions or variables.
 const HEADER_MACROS: [&str; 4] = ["assert", "offsetof", "va_arg", "errno"];
 
-/// A definition in force.
+/// A macro definition in effect.
 #[derive(Debug, Clone)]
 enum Macro<'t> {
     Object(Vec<&'t str>),
     Function(Vec<&'t str>, Vec<&'t str>),
-    /// Defined under a condition, or in a way that is not expanded here.
+    /// Defined under a condition, or in a form that is not expanded here.
     Unknown,
 }
 
 type Macros<'t> = HashMap<&'t str, Macro<'t>>;
 
-/// What a string became that is compiled with options such as `-DN=4`. `is_toolkit` says of what stands behind
-/// `#include` whether it is a header of the toolkit.
+/// The compiled form of a string for options such as `-DN=4`. `is_toolkit` tells whether the operand of an `#include`
+/// is a toolkit header.
 pub fn compiled_string(text: &str, arguments: &[String], is_toolkit: &dyn Fn(&str) -> bool) -> CompiledText {
     let Some(mut macros) = of_arguments(arguments) else { return CompiledText::Unknown };
     let all = tokens(text);
     let words: Vec<&str> = all.iter().map(|token| &text[token.range.clone()]).collect();
     let mut found: Vec<Difference> = Vec::new();
     let mut has_headers = false;
-    // Where the outermost open condition starts, and how many are open.
+    // Token index of the outermost open condition, and the nesting depth.
     let mut condition: Option<(usize, usize)> = None;
     let mut at = 0;
     while let Some(token) = all.get(at) {
@@ -98,7 +99,7 @@ pub fn compiled_string(text: &str, arguments: &[String], is_toolkit: &dyn Fn(&st
         match expanded {
             Some((next, expanded)) => {
                 let end = all[next - 1].range.end;
-                // A directive in the arguments of a macro is left to those who know.
+                // C++ leaves a directive inside macro arguments undefined.
                 if all[at..next].iter().any(|token| token.kind == TokenKind::Directive) {
                     return CompiledText::Unknown;
                 }
@@ -114,7 +115,7 @@ pub fn compiled_string(text: &str, arguments: &[String], is_toolkit: &dyn Fn(&st
     }
 }
 
-/// `-DN=4`, `-D N`, `--define-macro=N=4`; `None` where headers are put before the text, or macros taken away.
+/// Macros from `-DN=4`, `-D N`, `--define-macro=N=4`; `None` if an option includes a header or undefines a macro.
 fn of_arguments(arguments: &[String]) -> Option<Macros<'_>> {
     let mut macros = Macros::new();
     let mut arguments = arguments.iter().map(String::as_str);
@@ -137,7 +138,7 @@ fn of_arguments(arguments: &[String]) -> Option<Macros<'_>> {
     Some(macros)
 }
 
-/// The name and meaning of a `#define`.
+/// The name and definition of a `#define`.
 fn define(directive: &str) -> Option<(&str, Macro<'_>)> {
     let start = directive.find("define")? + "define".len();
     let body = &directive[start..];
@@ -157,13 +158,14 @@ fn define(directive: &str) -> Option<(&str, Macro<'_>)> {
     Some((name, Macro::Function(parameters, words[close + 1..].to_vec())))
 }
 
-/// Names of constants and types are written so in headers, and a few others.
+/// Whether a header may define the name as a macro: headers write constants and types in capitals, with a few
+/// exceptions.
 fn may_be_of_header(name: &str) -> bool {
     let is_upper = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
     (is_upper && name.len() > 1) || HEADER_MACROS.contains(&name)
 }
 
-/// Everything between two tokens but directives may or may not be compiled.
+/// Marks the code between two tokens as unknown; directives are left out.
 fn unknown(all: &[Token], range: Range<usize>) -> Option<Difference> {
     let mut code = all[range].iter().filter(|token| token.kind != TokenKind::Directive);
     let first = code.next()?;
@@ -171,17 +173,17 @@ fn unknown(all: &[Token], range: Range<usize>) -> Option<Difference> {
     Some(Difference { start: first.range.start, end, compiled: UNKNOWN.to_string() })
 }
 
-/// One macro that is being expanded.
+/// The state of one macro expansion.
 struct Expansion<'m, 't> {
     macros: &'m Macros<'t>,
-    /// Those that are not expanded within themselves.
+    /// Macros being expanded, which are not expanded recursively.
     open: Vec<&'t str>,
-    /// Tokens that may still come: macros in macros grow exponentially.
+    /// Remaining limit on tokens: nested macros grow exponentially.
     left: usize,
 }
 
 impl<'t> Expansion<'_, 't> {
-    /// What the token at an index becomes, and the index behind it and its arguments; `None` where it stays.
+    /// Expands the token at an index; returns the index after it and its arguments. `None` if it is not a macro.
     fn expand(&mut self, words: &[&'t str], at: usize) -> Option<(usize, Vec<&'t str>)> {
         let name = *words.get(at)?;
         if self.open.contains(&name) {
@@ -198,7 +200,7 @@ impl<'t> Expansion<'_, 't> {
                 if !is_fit {
                     return Some((next, vec![UNKNOWN]));
                 }
-                // Arguments are expanded on their own first.
+                // Arguments are expanded before substitution.
                 let arguments: Vec<Vec<&str>> = arguments.into_iter().map(|it| self.all(&it)).collect();
                 let place = |word: &&'t str| parameters.iter().position(|parameter| parameter == word);
                 let replaced = body.iter().flat_map(|word| match place(word) {
@@ -235,7 +237,7 @@ impl<'t> Expansion<'_, 't> {
     }
 }
 
-/// The arguments in the parentheses that open at an index, and the index behind them.
+/// The arguments in the parentheses that open at an index, and the index after them.
 fn arguments<'t>(words: &[&'t str], open: usize) -> Option<(usize, Vec<Vec<&'t str>>)> {
     let mut all = vec![Vec::new()];
     let mut depth = 0usize;

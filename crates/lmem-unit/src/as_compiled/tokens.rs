@@ -1,8 +1,8 @@
-//! Preprocessing tokens of C++, as far as two texts are compared by them.
+//! C++ preprocessing tokens, for comparing texts.
 
 use std::ops::Range;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
     Identifier,
@@ -15,23 +15,23 @@ pub enum TokenKind {
     Directive,
 }
 
-/// A token and where it stands.
+/// A token and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     pub kind: TokenKind,
-    /// Bytes of the text.
+    /// Byte range in the text.
     pub range: Range<usize>,
-    /// The line of its first byte, from 1.
+    /// Line of the first byte, from 1.
     pub line: u32,
 }
 
-/// Longest first: the first one that fits is the token.
+/// Longest first: the first match is the token.
 const PUNCTUATION: [&str; 27] = [
     "<<=", ">>=", "<=>", "->*", "...", "<<", ">>", "::", "->", ".*", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=",
     "|=", "^=", "==", "!=", "<=", ">=", "&&", "||", "##",
 ];
 
-/// The tokens of a text; comments and blanks are none.
+/// The tokens of a text, without comments and white space.
 pub fn tokens(text: &str) -> Vec<Token> {
     Lexer { text, at: 0, line: 1 }.all()
 }
@@ -107,7 +107,7 @@ impl Lexer<'_> {
         TokenKind::Punctuation
     }
 
-    /// To the end of the logical line; a block comment in it may go on for lines.
+    /// Skips to the end of the logical line; a block comment may span several lines.
     fn directive(&mut self) {
         while let Some(byte) = self.peek(0) {
             match byte {
@@ -121,7 +121,7 @@ impl Lexer<'_> {
                     self.block_comment();
                 }
                 b'"' | b'\'' => {
-                    // `#include <a'b>` and `#error don't` hold quotes that nothing closes.
+                    // `#include <a'b>` and `#error don't` have unmatched quotes.
                     let length = literal(self.rest()).unwrap_or(1);
                     self.advance(length);
                 }
@@ -135,7 +135,7 @@ impl Lexer<'_> {
         self.advance(length);
     }
 
-    /// A comment to the end of its line, which a backslash continues.
+    /// Skips a line comment, which a backslash continues.
     fn line_end(&mut self) {
         while let Some(byte) = self.peek(0) {
             match byte {
@@ -149,7 +149,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Bytes of a backslash and the end of line behind it; 0 where there is none.
+    /// Length of a line splice (a backslash and a line ending); 0 if there is none.
     fn splice(&self) -> usize {
         match self.rest().as_bytes() {
             [b'\\', b'\n', ..] => 2,
@@ -177,19 +177,19 @@ impl Lexer<'_> {
     }
 }
 
-/// Letters of other alphabets count.
+/// Non-ASCII letters count.
 pub fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }
 
-/// Bytes of a preprocessing number: digits, letters, points, separators, and signs behind exponents.
+/// Length of a preprocessing number: digits, letters, points, separators, and signs after exponents.
 fn number(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut length = 0;
     while let Some(byte) = bytes.get(length) {
         let is_sign = matches!(byte, b'+' | b'-') && length > 0 && matches!(bytes[length - 1] | 0x20, b'e' | b'p');
         let is_separator = *byte == b'\'' && bytes.get(length + 1).is_some_and(|next| is_word(*next));
-        // `0xe+1` is one token by the standard, and no number; the compiler says so.
+        // By the standard, `0xe+1` is one token although it is not a number; the compiler reports it.
         if !(is_word(*byte) || *byte == b'.' || is_sign || is_separator) {
             break;
         }
@@ -198,7 +198,7 @@ fn number(text: &str) -> usize {
     length
 }
 
-/// Bytes of the string or character literal that a text starts with.
+/// Length of the string or character literal at the start of a text.
 fn literal(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let prefix = ["u8R", "uR", "UR", "LR", "u8", "R", "u", "U", "L", ""]

@@ -1,5 +1,4 @@
-//! The texts of one unit as they were compiled: its files by the preprocessor's output, a kernel string by its own
-//! directives.
+//! The compiled texts of one unit: files by the preprocessor's output, a kernel string by its own directives.
 
 use std::path::PathBuf;
 
@@ -9,7 +8,7 @@ use super::{AsCompiled, CompiledText};
 use crate::as_compiled::string_text::compiled_string;
 use crate::{TranslationUnit, UnitCode};
 
-/// A unit, and what is known of its compilation for a target.
+/// A unit with the facts of one compilation.
 #[derive(Clone, Copy)]
 pub struct CompiledUnit<'a> {
     pub unit: &'a TranslationUnit,
@@ -19,7 +18,7 @@ pub struct CompiledUnit<'a> {
 }
 
 impl CompiledUnit<'_> {
-    /// What became of the unit's own text, where that is a kernel string.
+    /// The compiled form of the unit's own text, if that is a kernel string.
     pub fn string(&self) -> CompiledText {
         let UnitCode::CudaText { text, options } = &self.unit.code else { return CompiledText::Unknown };
         let given = options.captured.iter().flat_map(|captured| &captured.headers).map(|(name, _)| name.as_str());
@@ -32,12 +31,12 @@ impl CompiledUnit<'_> {
         compiled_string(text.as_str(), &options.arguments, &is_toolkit)
     }
 
-    /// What became of a file that the unit is or includes.
+    /// The compiled form of a file of the unit, includes counted.
     pub fn file(&self, file: &SourceFile) -> CompiledText {
         self.files.file(&lmem_base::source::normalize(&file.path), &self.unit.base, file.text())
     }
 
-    /// What was compiled of a range of a file, equal for equal code; `None` where that is not what the file says.
+    /// The compiled text of a range of a file, equal for equal code; `None` if it is not faithful to the file.
     pub fn signature(&self, span: &Span) -> Option<String> {
         match &self.unit.code {
             UnitCode::CudaText { text, .. } => {

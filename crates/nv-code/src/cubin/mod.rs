@@ -5,7 +5,9 @@
 
 pub mod header;
 pub mod line_table;
+pub mod live_ranges;
 pub mod nv_info;
+pub mod registers;
 pub mod sass;
 
 use std::collections::BTreeSet;

@@ -72,7 +72,7 @@ impl<'a> SassFunction<'a> {
         Self { code: &code[..code.len() / INSTRUCTION_BYTES * INSTRUCTION_BYTES], gpu: arch.gpu() }
     }
 
-    fn words(&self) -> impl DoubleEndedIterator<Item = (u32, u64, u64)> + 'a {
+    pub(super) fn words(&self) -> impl DoubleEndedIterator<Item = (u32, u64, u64)> + 'a {
         self.code.chunks_exact(INSTRUCTION_BYTES).enumerate().map(|(index, bytes)| {
             let word = |half: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[half * 8 + byte]));
             ((index * INSTRUCTION_BYTES) as u32, word(0), word(1))
@@ -113,7 +113,7 @@ impl<'a> SassFunction<'a> {
         self.relative_target(offset, lo, hi)
     }
 
-    fn relative_target(&self, offset: u32, lo: u64, hi: u64) -> Option<u32> {
+    pub(super) fn relative_target(&self, offset: u32, lo: u64, hi: u64) -> Option<u32> {
         let high = (lo >> 34) | ((hi & 0x3_ffff) << 30);
         // 48 bits, signed; newer architectures put more bits below them, where sm_8x has a register field.
         let signed = ((high << 16) as i64) >> 16;

@@ -1,4 +1,4 @@
-//! Headers of functions, variables with their initial values, registers, prototypes.
+//! Parses function headers, variables with initializers, registers, prototypes.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use crate::lexer::{Kind, Number, parse_number};
 use crate::module::*;
 use crate::words::{Space, Type};
 
-/// Braces inside each other in initial values; real ones have as many as an array has extents.
+/// Limit on nested braces of initializers; real ones have one level per array extent.
 const MAX_BRACES: usize = 16;
 
 impl<'a> Parser<'a> {
-    /// A function or a variable of the module; `word` is its first word.
+    /// Parses a module-scope function or variable; `word` is its first word.
     pub(super) fn declaration(&mut self, mut word: &'a str, line: u32) -> Result<(), ParseError> {
         let mut linkage = Linkage::Internal;
         loop {
@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `256, 2, 1`; extents that are not written are 1.
+    /// Parses dimensions such as `256, 2, 1`; missing ones are 1.
     fn extents(&mut self) -> Option<[u32; 3]> {
         let mut extents = [1; 3];
         extents[0] = u32::try_from(self.lexer.take_integer()?).ok()?;
@@ -108,7 +108,7 @@ impl<'a> Parser<'a> {
         Some(extents)
     }
 
-    /// `.param .u64 .ptr .align 1 a, .param .align 8 .b8 b[168])`; the opening parenthesis has been taken.
+    /// Parses `.param .u64 .ptr .align 1 a, .param .align 8 .b8 b[168])`, after the opening parenthesis.
     fn parameters(&mut self, place: fn(u32) -> ParameterPlace) -> Vec<Variable> {
         let mut parameters: Vec<Variable> = Vec::new();
         while let Some(token) = self.lexer.peek() {
@@ -132,7 +132,7 @@ impl<'a> Parser<'a> {
         parameters
     }
 
-    /// `(…) _ (…) .noreturn;` or `f, g;`
+    /// Parses `(…) _ (…) .noreturn;` or `f, g;`
     pub(super) fn prototype(&mut self, name: Arc<str>, is_targets: bool) -> PrototypeInfo {
         let mut prototype = PrototypeInfo { name, outputs: Vec::new(), inputs: Vec::new(), targets: Vec::new() };
         if is_targets {
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
         prototype
     }
 
-    /// `.attribute(.managed)`, `.attribute(.unified(1, 2))`
+    /// Skips `.attribute(.managed)`, `.attribute(.unified(1, 2))`
     fn attributes(&mut self) {
         while let Some(Kind::Word(".attribute" | ".noreturn" | ".unique")) = self.lexer.peek().map(|token| token.kind) {
             self.lexer.next();
@@ -181,7 +181,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `.global .align 8 .u64 a[2] = {f, generic(x)}, b;` after its first word.
+    /// Parses `.global .align 8 .u64 a[2] = {f, generic(x)}, b;`, after its first word.
     pub(super) fn variables(&mut self, word: &'a str, line: u32, linkage: Linkage) -> Vec<Variable> {
         let mut variables = Vec::new();
         let head = Head::new(word);
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
         variables
     }
 
-    /// The words up to a name, the name, and its extents.
+    /// Parses the specifiers of a variable, its name, and its extents.
     fn variable(&mut self, head: &Head, line: u32, is_parameter: bool) -> Option<Variable> {
         let mut variable = Variable {
             name: "".into(),
@@ -244,7 +244,7 @@ impl<'a> Parser<'a> {
         };
         variable.name = self.name(name);
         if !is_typed && !is_parameter {
-            // `.local .f32 x, y`: what follows the first inherits its type.
+            // `.local .f32 x, y`: a variable after a comma inherits the type of the first.
             variable.align = u32::MAX;
         }
         while self.lexer.take_sign(b'[') {
@@ -265,7 +265,7 @@ impl<'a> Parser<'a> {
     }
 
     fn initial(&mut self, variable: &Variable) -> Vec<(u64, InitialValue)> {
-        // How many elements one step of each level of braces is.
+        // Number of elements that one item of each brace level covers.
         let mut extents = variable.extents.clone();
         if variable.vector > 1 {
             extents.push(u64::from(variable.vector));
@@ -285,7 +285,7 @@ impl<'a> Parser<'a> {
                 Kind::Sign(b'}') => {
                     let Some(start) = open.pop() else { break };
                     self.lexer.next();
-                    // A part that is closed early leaves the rest of its elements zero.
+                    // A brace that closes early leaves its remaining elements zero.
                     let level = open.len();
                     if level > 0 {
                         at = start.saturating_add(steps.get(level - 1).copied().unwrap_or(1));
@@ -333,7 +333,7 @@ impl<'a> Parser<'a> {
                 let offset = inner.wrapping_add(self.initial_offset());
                 InitialValue::Address { name, offset, generic: true }
             }
-            // `mask(0xff00, x)`: a byte of an address, which only linkers understand.
+            // `mask(0xff00, x)`: a byte of an address, resolved by the linker.
             Kind::Word(_) if self.lexer.is_sign(b'(') => {
                 self.skip_parentheses();
                 InitialValue::Unknown
@@ -346,7 +346,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `+8`, `-8`, nothing.
+    /// Parses `+8`, `-8`, or nothing.
     fn initial_offset(&mut self) -> i64 {
         let mut offset = 0i64;
         loop {
@@ -359,7 +359,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `.reg .b32 %r<10>, a;` after the first word.
+    /// Parses `.reg .b32 %r<10>, a;`, after the first word.
     pub(super) fn registers(&mut self, body: &mut Body<'a>) {
         let mut ty = None;
         let mut components = 1;
@@ -372,7 +372,7 @@ impl<'a> Parser<'a> {
                 }
                 continue;
             }
-            // The name of a type that is not known leaves registers undeclared, which they are then used as.
+            // With an unknown type, the registers stay undeclared; they can still be used.
             let name = self.name(word);
             let count = self.lexer.take_sign(b'<').then(|| self.lexer.take_integer()).flatten();
             self.lexer.take_sign(b'>');
@@ -390,7 +390,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// What stands before the type of a variable.
+/// The specifiers before the type of a variable.
 struct Head {
     space: Space,
 }
@@ -402,7 +402,7 @@ impl Head {
     }
 }
 
-/// A variable behind a comma has the type of the first.
+/// Copies the type of the first variable to a variable after a comma.
 fn inherit(variable: &mut Variable, first: &Variable) {
     if variable.align == u32::MAX {
         (variable.ty, variable.vector, variable.align) = (first.ty, first.vector, first.align);

@@ -1,4 +1,4 @@
-//! `.loc` directives: places in sources, with the chain of calls that were inlined.
+//! `.loc` directives: source locations with the chain of inlined calls.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use super::{Body, Parser};
 use crate::lexer::Kind;
 use crate::module::Location;
 
-/// What `.loc` directives of one function refer to.
+/// State of the `.loc` directives of one function.
 #[derive(Default)]
 pub(super) struct Locations {
     current: Option<usize>,
-    /// The location before code of line 0, where the last one is such.
+    /// If the last location has line 0: the location before it.
     interrupted: Option<usize>,
-    /// (file, line, column) → the newest location there, to resolve `inlined_at`.
+    /// The newest location at each (file, line, column), to resolve `inlined_at`.
     places: HashMap<(u32, u32, u32), usize>,
 }
 
@@ -23,7 +23,7 @@ impl Locations {
     }
 }
 
-/// Whether it is the place of another one, and says nothing of where it is inlined.
+/// Whether a location has the position of another one, without `inlined_at` of its own.
 fn is_same_line(location: &Location, other: &Location) -> bool {
     let place = |location: &Location| (location.file, location.line, location.column);
     place(location) == place(other) && location.inlined_at.is_none() && location.line > 0
@@ -71,7 +71,7 @@ impl Locations {
         function: Option<Arc<str>>,
     ) {
         let inlined_at = caller.map(|caller| {
-            // The compiler names the caller's place before it uses it; where it did not, the place is all we know.
+            // The compiler emits the call site before it refers to it; if it did not, only the position is known.
             *self.places.entry(caller).or_insert_with(|| {
                 let (file, line, column) = caller;
                 locations.push(Location { file, line, column, inlined_at: None, function: None });
@@ -79,8 +79,8 @@ impl Locations {
             })
         });
         let mut location = Location { file, line, column, inlined_at, function };
-        // Where code without a line interrupts a statement, the compiler takes it up again without saying that it is
-        // inlined.
+        // Code without a line may interrupt a statement. The compiler then resumes the statement without repeating
+        // `inlined_at`, so the inline chain is copied from before.
         let interrupted = self.interrupted.take();
         if let Some(before) = interrupted.map(|before| &locations[before])
             && is_same_line(&location, before)
@@ -97,7 +97,7 @@ impl Locations {
     }
 }
 
-/// A file name as compilers write it between quotation marks: `\\`, `\"`, and bytes beyond ASCII as `\303`.
+/// Decodes a quoted file name: `\\`, `\"`, and non-ASCII bytes as `\303`.
 pub fn unescape_path(quoted: &str) -> String {
     let mut bytes = Vec::with_capacity(quoted.len());
     let mut rest = quoted.as_bytes();

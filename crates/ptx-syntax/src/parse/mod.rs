@@ -1,7 +1,7 @@
-//! From text to [`Module`], in one pass.
+//! Parses a text to a [`Module`], in one pass.
 //!
-//! The grammar is that of NVIDIA's "Parallel Thread Execution ISA", chapter 4 and 5. Reading does not fail on what it does not
-//! know: such parts are kept as `Unknown` or `Opaque`.
+//! The grammar is that of NVIDIA's "Parallel Thread Execution ISA", chapters 4 and 5. Unknown parts are not an error;
+//! they are kept as `Unknown` or `Opaque`.
 
 mod declarations;
 mod locations;
@@ -19,12 +19,12 @@ use locations::Locations;
 pub use locations::unescape_path;
 use scopes::Scopes;
 
-/// Statements beyond this are not read: no real module has them, and it bounds memory on hostile input.
+/// Limit on instructions: no real module reaches it, and it bounds memory on hostile input.
 const MAX_INSTRUCTIONS: usize = 8_000_000;
-/// Blocks inside each other; inline assembly has two or three.
+/// Limit on nested blocks; inline assembly has two or three levels.
 const MAX_DEPTH: usize = 256;
 
-/// Why a text was not read.
+/// Why a text was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParseError {
     /// More instructions than any real module has.
@@ -45,10 +45,10 @@ impl fmt::Display for ParseError {
 impl std::error::Error for ParseError {}
 
 impl Module {
-    /// Reads a module. What makes no sense is kept as unknown or skipped: ptxas judges texts, this does not.
+    /// Parses a module. Invalid parts are kept as unknown or skipped: ptxas checks the text, this parser does not.
     ///
     /// # Errors
-    /// The text is larger or nested deeper than any real module.
+    /// The text is larger, or nested deeper, than any real module.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let mut parser = Parser {
             lexer: Lexer::new(text),
@@ -68,19 +68,19 @@ impl Module {
 struct Parser<'a> {
     lexer: Lexer<'a>,
     module: Module,
-    /// Each name is kept once.
+    /// Interned names.
     names: HashMap<&'a str, Arc<str>>,
     forms: HashMap<&'a str, Arc<Form>>,
     instructions: usize,
-    /// The label before, outside functions: the one of a string of `.debug_str`.
+    /// The last label at module scope, for a string in `.debug_str`.
     last_label: Option<&'a str>,
-    /// Strings of `.debug_str` by their label; they stand after the functions that use them.
+    /// Strings in `.debug_str` by label; they follow the functions that use them.
     strings: HashMap<&'a str, Vec<u8>>,
-    /// Blocks that are no function's, such as `.section .debug_str {`.
+    /// Depth of open blocks outside functions, such as `.section .debug_str {`.
     other_blocks: usize,
 }
 
-/// The function whose body is being read.
+/// The function being parsed.
 struct Body<'a> {
     function: Function,
     scopes: Scopes<'a>,
@@ -130,12 +130,12 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Takes a token of a line that is not looked into; stops before a brace.
+    /// Skips a token of a line that is not parsed; stops before a brace.
     fn section_token(&mut self, line: u32) -> bool {
         !self.lexer.is_sign(b'{') && !self.lexer.is_sign(b'}') && self.lexer.next_on_line(line).is_some()
     }
 
-    /// Up to and with the next `;`, but no brace.
+    /// Skips up to and including the next `;`, but no brace.
     fn skip_statement(&mut self) {
         while let Some(token) = self.lexer.peek() {
             match token.kind {
@@ -168,7 +168,7 @@ impl<'a> Parser<'a> {
         self.module.target_options = words.collect();
     }
 
-    /// `.file 1 "/src/a.cu"`, older toolkits add a time and a size.
+    /// Parses `.file 1 "/src/a.cu"`; older toolkits add a time and a size.
     fn file(&mut self, line: u32) {
         let mut number = None;
         let mut path = None;
@@ -184,7 +184,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `.b8 95,90,54,0`: characters up to a zero, after a label.
+    /// Parses `.b8 95,90,54,0`, a zero-terminated string after a label.
     fn string_bytes(&mut self, line: u32) {
         let mut bytes = Vec::new();
         let mut is_over = false;
@@ -216,7 +216,7 @@ impl<'a> Parser<'a> {
         self.skip_statement();
     }
 
-    /// The statements between a function's braces; the opening one has been taken.
+    /// Parses the statements of a function, after the opening brace.
     fn body(&mut self, function: Function, parameters: Vec<Variable>) -> Result<(), ParseError> {
         let mut body = Body { function, scopes: Scopes::default(), locations: Locations::default() };
         for variable in parameters {
@@ -236,7 +236,7 @@ impl<'a> Parser<'a> {
                 Kind::Word(word) if word.starts_with('.') => self.body_directive(&mut body, word, token.line),
                 Kind::Word(word) if self.lexer.take_sign(b':') => self.label(&mut body, word),
                 Kind::Word(word) => self.instruction(&mut body, word, None, token.line)?,
-                // The end of an inner block, and what makes no sense.
+                // The end of an inner block, or an invalid token.
                 _ => {}
             }
         }
@@ -247,7 +247,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `name:` before an instruction, a table, a prototype.
+    /// Parses `name:` before an instruction, a branch table, or a prototype.
     fn label(&mut self, body: &mut Body<'a>, word: &'a str) {
         let directive = self.lexer.peek().and_then(|token| match token.kind {
             Kind::Word(directive @ (".branchtargets" | ".callprototype" | ".calltargets")) => Some(directive),
@@ -307,7 +307,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `@%p1`, `@!%p1`; the `@` has been taken.
+    /// Parses `%p1` or `!%p1`, after the `@`.
     fn guard(&mut self, body: &mut Body<'a>) -> Option<Guard> {
         let negated = self.lexer.take_sign(b'!');
         let word = self.lexer.take_word()?;
@@ -339,7 +339,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Labels of function names give way to the names.
+    /// Replaces string labels in locations by the function names.
     fn finish(mut self) -> Module {
         let strings = self.strings.iter();
         let names: HashMap<&str, Arc<str>> =

@@ -1,26 +1,26 @@
-//! Operands of instructions.
+//! Parses instruction operands.
 
 use super::{Body, Parser};
 use crate::lexer::{Kind, Number, parse_number};
 use crate::module::*;
 use crate::words::{Opcode, SpecialRegister};
 
-/// Brackets inside each other; `[tensor, {x, y}]` has two.
+/// Limit on nested brackets; `[tensor, {x, y}]` has two levels.
 const MAX_BRACKETS: usize = 6;
 
-/// What a bare name means where it stands.
+/// The meaning of a bare name in an operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
     /// A variable or function.
     Symbols,
-    /// Where a branch goes.
+    /// A branch target.
     Labels,
-    /// Callees and prototypes.
+    /// A callee or prototype.
     Calls,
 }
 
 impl<'a> Parser<'a> {
-    /// A register, declared or not; `None` for names that are none.
+    /// A register, declared or not; `None` if the name is not a register.
     pub(super) fn register(&mut self, body: &mut Body<'a>, word: &'a str) -> Option<Reg> {
         let name = self.name(word);
         if let Some(register) = body.scopes.register(&name, &mut body.function) {
@@ -30,7 +30,7 @@ impl<'a> Parser<'a> {
         is_register.then(|| body.scopes.undeclared(&name, &mut body.function))
     }
 
-    /// Everything up to and with the `;`.
+    /// Parses the operands up to and including the `;`.
     pub(super) fn operands(&mut self, body: &mut Body<'a>, form: &Form) -> Vec<Operand> {
         let names = match form.opcode {
             Opcode::Bra | Opcode::Brx => Names::Labels,
@@ -44,7 +44,7 @@ impl<'a> Parser<'a> {
                     self.lexer.next();
                     break;
                 }
-                // A statement without `;`: the block ends here.
+                // The `;` is missing and the block ends here.
                 Kind::Sign(b'}') => break,
                 Kind::Sign(b',' | b')' | b']') => drop(self.lexer.next()),
                 _ => operands.push(self.operand(body, names, 0)),
@@ -129,7 +129,7 @@ impl<'a> Parser<'a> {
     }
 
     fn word(&mut self, body: &mut Body<'a>, word: &'a str, names: Names) -> Operand {
-        // What a text declares comes first: a variable may have the name of a special register.
+        // Declarations take precedence: a variable may have the name of a special register.
         let name = self.name(word);
         if let Some(register) = body.scopes.register(&name, &mut body.function) {
             return Operand::Reg(register);
@@ -165,7 +165,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `v` of `.reg .v4 .f32 v` stands for its components.
+    /// The vector register `v` of `.reg .v4 .f32 v`, as its components.
     fn whole_vector(&mut self, body: &mut Body<'a>, word: &'a str, components: u32) -> Operand {
         let parts = ["x", "y", "z", "w"].into_iter().take(components as usize);
         let registers = parts.filter_map(|part| {
@@ -175,7 +175,7 @@ impl<'a> Parser<'a> {
         Operand::Vector(registers.map(Operand::Reg).collect())
     }
 
-    /// `+8`, `-8`, `+-8`; 0 where nothing of this kind follows.
+    /// Parses `+8`, `-8`, `+-8`; 0 if there is no offset.
     fn offset(&mut self) -> i64 {
         let mut offset = 0i64;
         while self.lexer.is_sign(b'+') || self.lexer.is_sign(b'-') {
@@ -196,7 +196,7 @@ impl<'a> Parser<'a> {
         offset
     }
 
-    /// The parts between braces or parentheses; the opening one is next.
+    /// Parses the parts between braces or parentheses, including the opening one.
     fn parts(&mut self, body: &mut Body<'a>, names: Names, depth: usize, close: u8) -> Box<[Operand]> {
         self.lexer.next();
         self.rest_of_parts(body, names, depth, close, Vec::new())
@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
         parts.into_boxed_slice()
     }
 
-    /// `[%rd1+4]`, or a texture's and a tensor's `[name, {x, y}]`.
+    /// Parses `[%rd1+4]`, or `[name, {x, y}]` of a texture or tensor instruction.
     fn bracket(&mut self, body: &mut Body<'a>, depth: usize) -> Operand {
         self.lexer.next();
         if self.lexer.take_sign(b']') {
@@ -252,7 +252,7 @@ impl<'a> Parser<'a> {
         Operand::Bracket(self.rest_of_parts(body, Names::Symbols, depth, b']', vec![first]))
     }
 
-    /// What follows up to the end of the operand, as words; `before` is what has been read of it.
+    /// Collects the rest of the operand as words; `before` is the part that was parsed already.
     fn opaque(&mut self, body: &mut Body<'a>, before: Option<Operand>) -> Operand {
         let mut opaque = Opaque::default();
         if let Some(operand) = before {
@@ -288,7 +288,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The registers and names of an operand.
+/// Collects the registers and names of an operand.
 fn collect(body: &Body<'_>, operand: &Operand, opaque: &mut Opaque) {
     let mut word = |text: &str| {
         if !opaque.text.is_empty() {

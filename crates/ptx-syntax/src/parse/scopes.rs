@@ -1,6 +1,6 @@
-//! Names of blocks: registers, variables, labels and prototypes, inner blocks before outer ones.
+//! Block scopes of registers, variables, labels and prototypes; inner declarations shadow outer ones.
 //!
-//! Registers come into being when they are mentioned, so that `.reg .b32 %r<4000000000>;` costs nothing.
+//! A register is created on first use, so `.reg .b32 %r<4000000000>;` costs nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use crate::words::{Space, Type};
 
 #[derive(Default)]
 struct Scope<'a> {
-    /// `%r<10>`: type and count by the text before the number.
+    /// Register ranges such as `%r<10>`: type and count, by the name without its number.
     ranges: HashMap<&'a str, (Type, u64)>,
-    /// Single declarations: type and components of a vector.
+    /// Single registers: type and vector length.
     singles: HashMap<Arc<str>, (Type, u32)>,
     registers: HashMap<Arc<str>, Reg>,
     variables: HashMap<Arc<str>, Var>,
@@ -20,12 +20,12 @@ struct Scope<'a> {
     prototypes: HashMap<&'a str, Prototype>,
 }
 
-/// The blocks that are open.
+/// The stack of open blocks.
 pub(super) struct Scopes<'a> {
     open: Vec<Scope<'a>>,
-    /// Labels that a block mentions and an outer one defines: the outer one's.
+    /// Maps a label used in an inner block to the outer label that it refers to.
     same_as: HashMap<Label, Label>,
-    /// By label: whether it has been defined.
+    /// Whether each label is defined.
     is_defined: Vec<bool>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Scopes<'a> {
         self.open.push(Scope::default());
     }
 
-    /// Whether it was the function's own.
+    /// Closes the innermost block; whether it was the function's body.
     pub fn close(&mut self) -> bool {
         if self.open.len() <= 1 {
             return true;
@@ -69,7 +69,7 @@ impl<'a> Scopes<'a> {
         }
     }
 
-    /// A single register, perhaps a vector of several.
+    /// Declares a single register, perhaps a vector.
     pub fn declare_register(&mut self, name: Arc<str>, ty: Type, components: u32) {
         if let Some(scope) = self.open.last_mut() {
             scope.registers.remove(&*name);
@@ -77,7 +77,7 @@ impl<'a> Scopes<'a> {
         }
     }
 
-    /// A variable, or a parameter that is a register in old texts.
+    /// Declares a variable. In old texts a parameter may be a register.
     pub fn declare(&mut self, variable: Variable, function: &mut Function) {
         if variable.space == Space::Register {
             self.declare_register(Arc::clone(&variable.name), variable.ty, 1);
@@ -105,7 +105,7 @@ impl<'a> Scopes<'a> {
         }
     }
 
-    /// A declared register; one component of a vector is a register of its own.
+    /// A declared register; each vector component is a separate register.
     pub fn register(&mut self, name: &Arc<str>, function: &mut Function) -> Option<Reg> {
         let word = &**name;
         let (prefix, number) = split_number(word);
@@ -134,18 +134,18 @@ impl<'a> Scopes<'a> {
         None
     }
 
-    /// Components of a declared vector register.
+    /// Vector length of a declared register.
     pub fn components(&self, word: &str) -> Option<u32> {
         let declared = self.open.iter().rev().find_map(|scope| scope.singles.get(word))?;
         Some(declared.1).filter(|components| *components > 1)
     }
 
-    /// A register that nothing declares belongs to the whole function.
+    /// Adds an undeclared register, which belongs to the whole function.
     pub fn undeclared(&mut self, name: &Arc<str>, function: &mut Function) -> Reg {
         add(&mut self.open[0], name, None, function)
     }
 
-    /// The label of this name that is visible here; where there is none yet, it may be defined further down.
+    /// The visible label with a name. A new one is created if it is not known yet, because it may be defined later.
     pub fn label(&mut self, word: &'a str, name: &Arc<str>, function: &mut Function) -> Label {
         let innermost = self.open.len() - 1;
         if let Some(label) = self.open[innermost].labels.get(word) {
@@ -164,7 +164,7 @@ impl<'a> Scopes<'a> {
         label
     }
 
-    /// The label that is being defined here; a second definition in one block is a label of its own.
+    /// The label that is defined here; a second definition in one block makes a new label.
     pub fn define_label(&mut self, word: &'a str, name: &Arc<str>, function: &mut Function) -> Label {
         let mut label = self.label(word, name, function);
         if self.is_defined[label.index()] {
@@ -174,14 +174,14 @@ impl<'a> Scopes<'a> {
         label
     }
 
-    /// Replaces labels of inner blocks by those of outer ones that they stand for.
+    /// Replaces labels of inner blocks by the outer labels that they refer to.
     pub fn finish(mut self, function: &mut Function) {
         while !self.close() {}
         if self.same_as.is_empty() {
             return;
         }
         let resolve = |mut label: Label| {
-            // An outer label is always older than what stands for it, or comes from a block further out: chains end.
+            // Each step leads to an older label or to one of an enclosing block, so the loop ends.
             while let Some(outer) = self.same_as.get(&label) {
                 label = *outer;
             }
@@ -209,7 +209,7 @@ fn add(scope: &mut Scope<'_>, name: &Arc<str>, ty: Option<Type>, function: &mut 
     })
 }
 
-/// `%r` and 12 of `%r12`.
+/// Splits `%r12` into `%r` and 12.
 fn split_number(word: &str) -> (&str, Option<u64>) {
     let prefix = word.trim_end_matches(|c: char| c.is_ascii_digit());
     (prefix, word[prefix.len()..].parse().ok())

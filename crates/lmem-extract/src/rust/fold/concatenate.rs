@@ -1,4 +1,4 @@
-//! Texts one behind the other.
+//! Concatenation of texts.
 
 use syn::Expr;
 
@@ -10,7 +10,7 @@ use crate::rust::fold::failure::Failure;
 use crate::rust::fold::frames::Frames;
 
 impl Folder<'_, '_> {
-    /// Several texts one behind the other, with others between them.
+    /// Concatenates texts with a separator.
     pub(super) fn joined(
         &mut self,
         file: usize,
@@ -39,7 +39,7 @@ impl Folder<'_, '_> {
     }
 }
 
-/// Each text with each of the texts behind it.
+/// Each text combined with each possible continuation.
 pub(super) fn combined(wholes: Texts, pieces: &Texts) -> Texts {
     let mut found = Vec::new();
     for whole in wholes {

@@ -1,10 +1,10 @@
-//! Functions and methods of libraries that give the text that they are given, in another type or later.
+//! Library functions and methods that return their argument's text unchanged, as another type or lazily.
 
 use syn::{Expr, ExprMethodCall};
 
 use crate::rust::fold::parse::path_names;
 
-/// Methods that change a string's type and not its text, or take it out of a result.
+/// Methods that only change a string's type, or take the string out of a result.
 pub(super) fn is_same(call: &ExprMethodCall) -> bool {
     const NAMES: [&str; 36] = [
         "to_string",
@@ -52,7 +52,7 @@ pub(super) fn is_same(call: &ExprMethodCall) -> bool {
     }
 }
 
-/// Functions that do the same.
+/// Functions that only change a string's type.
 pub(super) fn makes_string(names: &[String]) -> bool {
     let [.., kind, function] = names else { return false };
     matches!(

@@ -1,4 +1,4 @@
-//! Why a text is not known.
+//! Reasons why a text is unknown.
 
 use std::path::PathBuf;
 
@@ -7,27 +7,27 @@ use lmem_project::build_flags::BuiltFile;
 
 use crate::rust::names::{FunctionId, Lost};
 
-/// Why a text is not known.
+/// Why a text is unknown.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
-    /// As the end of a sentence.
+    /// A clause that ends a sentence.
     pub reason: String,
     pub kind: FailureKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FailureKind {
-    /// A name that stands for nothing known.
+    /// A name that does not resolve.
     Name,
-    /// Something makes it when the program runs, or it cannot be read.
+    /// The text is computed at run time, or it cannot be read.
     Made,
-    /// A file that the build makes.
+    /// The text is in a build output.
     Built(BuiltFile),
-    /// This file of machine code, and where it is included.
+    /// The text is this file of machine code; the span is the place that includes it.
     Machine(PathBuf, Span),
-    /// What another call made that is looked at by itself.
+    /// The value comes from another compile or load call, which is analysed on its own.
     Elsewhere,
-    /// What a function is called with.
+    /// The text is a parameter of a function, by index.
     Parameter(FunctionId, usize),
 }
 
@@ -56,7 +56,7 @@ pub(super) fn elsewhere() -> Failure {
     Failure { reason: "it was compiled before".to_string(), kind: FailureKind::Elsewhere }
 }
 
-/// What is not known is a part of the text.
+/// The failure of a whole text whose part is unknown.
 pub(super) fn of_part(failure: &Failure) -> Failure {
     let reason = match failure.reason.strip_prefix("its text ") {
         Some(rest) => format!("a part of its text {rest}"),

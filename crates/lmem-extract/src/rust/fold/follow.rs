@@ -1,4 +1,4 @@
-//! Through names and choices to the expressions that a value comes from.
+//! Follows names and choices to the expressions that a value comes from.
 
 use proc_macro2::TokenStream;
 use syn::Expr;
@@ -12,8 +12,8 @@ use crate::rust::fold::parse::{parse, path_names};
 use crate::rust::names::{Found, Lost, Meaning};
 
 impl Folder<'_, '_> {
-    /// What an expression is once names, choices and calls of functions are followed: literals, macros, operators, and
-    /// methods that make new text.
+    /// The possible values of an expression after names, choices and function calls are resolved: literals, macros,
+    /// operators, and methods that create new text.
     pub(super) fn heads(&mut self, file: usize, expression: &Expr, frames: &Frames, steps: usize) -> Sites {
         if let Err(failure) = self.spend(steps) {
             return vec![Err(failure)];
@@ -81,7 +81,7 @@ impl Folder<'_, '_> {
                 let pieces: Result<Vec<Expr>, Failure> = pieces.into_iter().map(parsed).collect();
                 match pieces.as_deref() {
                     Ok([only]) => self.heads(file, only, frames, steps),
-                    // An array stands for its elements together, which is what `concat!` makes of them.
+                    // A tuple expression stands for the concatenation of its elements, as in `concat!`.
                     Ok(pieces) => itself(file, &sum(pieces), frames),
                     Err(failure) => vec![Err(failure.clone())],
                 }
@@ -98,7 +98,8 @@ impl Folder<'_, '_> {
                 for member in members {
                     sites = each(sites, |site| self.member_of(site, &member, steps));
                 }
-                // What a loop goes through is often no array at all: the name says more then.
+                // A loop often iterates over something other than an array; then the loop variable's name explains
+                // more.
                 for site in &mut sites {
                     if let Err(failure) = site
                         && matches!(failure.kind, FailureKind::Made | FailureKind::Name)
@@ -112,7 +113,7 @@ impl Folder<'_, '_> {
     }
 }
 
-/// A sum of pieces as one expression: no text is a tuple otherwise.
+/// Several pieces as one tuple expression. No text is a tuple otherwise, so the meaning is unambiguous.
 fn sum(pieces: &[Expr]) -> Expr {
     Expr::Tuple(syn::ExprTuple {
         attrs: Vec::new(),

@@ -1,4 +1,4 @@
-//! `format!`: a template and what is put into its holes.
+//! `format!`: a template, and the values of its holes.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ impl Folder<'_, '_> {
         at_most(found)
     }
 
-    /// A name in the braces of a template.
+    /// A captured name in the braces of a template.
     fn captured(&mut self, file: usize, at: usize, name: &str, frames: &Frames, steps: usize) -> Texts {
         let sites = self.name(file, at, &[name.to_string()], frames, steps + 1);
         each(sites, |site| self.printed_or_text(site.file, &site.expression, &site.frames, steps))

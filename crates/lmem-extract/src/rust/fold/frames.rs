@@ -1,4 +1,4 @@
-//! The calls around an expression: what a parameter is depends on them.
+//! The call stack of an expression, which determines the values of parameters.
 
 use std::rc::Rc;
 
@@ -6,25 +6,25 @@ use syn::Expr;
 
 use crate::rust::names::FunctionId;
 
-/// The calls that an expression is evaluated in, the innermost first.
+/// The calls in which an expression is evaluated, innermost first.
 #[derive(Clone, Default)]
 pub(crate) struct Frames(Option<Rc<Frame>>);
 
 struct Frame {
     function: FunctionId,
-    /// Where the call stands.
+    /// The file that contains the call.
     file: usize,
     arguments: Vec<Expr>,
     outer: Frames,
 }
 
 impl Frames {
-    /// Inside a function that is called with these arguments, its `self` not among them.
+    /// Enters a function with these arguments, `self` excluded.
     pub fn within(&self, function: FunctionId, file: usize, arguments: Vec<Expr>) -> Self {
         Self(Some(Rc::new(Frame { function, file, arguments, outer: self.clone() })))
     }
 
-    /// What a function is called with for one of its parameters: the file of the call, the argument, the calls around it.
+    /// The argument for a parameter of a function: the file of the call, the expression, and the calls around it.
     pub(super) fn argument(&self, function: FunctionId, index: usize) -> Option<(usize, Expr, Frames)> {
         let mut frame = self.0.as_deref()?;
         while frame.function != function {

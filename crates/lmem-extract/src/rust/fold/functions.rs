@@ -1,4 +1,4 @@
-//! Through calls of functions and methods to what they return.
+//! Follows calls of functions and methods to their return values.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Expr, ExprCall, ExprMethodCall, Macro, Stmt};
@@ -79,7 +79,7 @@ impl Folder<'_, '_> {
         self.code.called(file, &Call { path, is_method: false, receiver, arguments: none, range }, arguments)
     }
 
-    /// What functions of the workspace give.
+    /// The return values of functions of the workspace.
     fn results_of(
         &mut self,
         functions: &[FunctionId],
@@ -111,7 +111,7 @@ impl Folder<'_, '_> {
         at_most(sites)
     }
 
-    /// What a block gives: its last expression, and what it returns.
+    /// The values of a function body: its last expression, and all `return` values.
     pub(super) fn results(&mut self, file: usize, statements: &[Stmt], frames: &Frames, steps: usize) -> Sites {
         let Some(Stmt::Expr(last, semicolon)) = statements.last() else { return vec![Err(unknown())] };
         let last = match last {
@@ -126,7 +126,7 @@ impl Folder<'_, '_> {
     }
 }
 
-/// Values that `return` gives in the middle of a function.
+/// Values of `return` expressions in a function body.
 fn early_returns(body: &TokenStream) -> Result<Vec<Expr>, Failure> {
     let mut found = Vec::new();
     let mut waiting = vec![body.clone()];
@@ -154,7 +154,7 @@ fn early_returns(body: &TokenStream) -> Result<Vec<Expr>, Failure> {
     Ok(found)
 }
 
-/// Whether an expression gives no value: it ends the program, the function, or is an error.
+/// Whether an expression has no value: it ends the program or the function, or it is an error.
 pub(super) fn is_dead_end(expression: &Expr) -> bool {
     match expression {
         Expr::Macro(call) => never_returns(&call.mac),

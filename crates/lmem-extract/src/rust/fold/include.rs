@@ -1,4 +1,4 @@
-//! Files that a text includes.
+//! Included files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,11 +13,11 @@ use lmem_unit::machine::is_machine_code;
 use super::{Folded, Folder, Origin};
 use crate::rust::fold::failure::{Failure, FailureKind};
 
-/// What `env!("OUT_DIR")` stands for here; no path begins like this.
+/// Placeholder for `env!("OUT_DIR")`; no real path begins like this.
 pub(super) const OUT_DIR: &str = "\u{0}OUT_DIR";
 
 impl Folder<'_, '_> {
-    /// What a file includes by `path`, which is written at `place`.
+    /// The text of an `include_str!` of `path`, written at `place`.
     pub(super) fn include(&mut self, file: usize, path: &str, place: Span) -> Result<Folded, Failure> {
         if let Some(built) = path.strip_prefix(OUT_DIR) {
             let built = BuiltFile::InOutDir(built.to_string());
@@ -28,7 +28,7 @@ impl Folder<'_, '_> {
         let included = normalize(&folder.join(path));
         places::asked_for(&included);
         if !included.exists() && has_ending(&included, &["ptx", "cubin", "fatbin"]) {
-            // Some builds write into the source tree.
+            // Some builds write their outputs into the source tree.
             let reason = format!("it includes `{path}`, which does not exist");
             return Err(Failure { reason, kind: FailureKind::Built(BuiltFile::At(included)) });
         }
@@ -42,7 +42,7 @@ impl Folder<'_, '_> {
     /// The text of a file.
     ///
     /// # Errors
-    /// It is not there, or not to be read.
+    /// The file does not exist, or must not be read.
     pub fn file(&mut self, path: &Path, written: &str) -> Result<Folded, Failure> {
         let included = self.read(path, written).map_err(Failure::made)?;
         let files = BTreeSet::from([included.path.clone()]);

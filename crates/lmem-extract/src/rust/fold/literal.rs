@@ -26,7 +26,7 @@ impl Folder<'_, '_> {
             }
             _ => return Err(unknown()),
         };
-        // A literal that a macro made has a span, and other text in it.
+        // A literal produced by a macro has a span, but the source has another text there.
         let decoded = if span.text() == written { rust.decode(range) } else { None };
         let text = decoded.ok_or_else(unknown)?;
         self.reached.insert((span.file.path.clone(), span.start));

@@ -1,4 +1,4 @@
-//! The standard library's macros that make texts: `concat!`, `env!`, `format!`, `include_str!`, `stringify!`.
+//! Text macros of the standard library: `concat!`, `env!`, `format!`, `include_str!`, `stringify!`.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Expr, ExprMacro, Lit};
@@ -44,7 +44,7 @@ impl Folder<'_, '_> {
         }
     }
 
-    /// What is said of a macro that is not expanded.
+    /// The failure for a macro that is not expanded.
     fn of_macro(&self, name: &str) -> Failure {
         let made = format!("`{name}!` makes its text");
         Failure::made(match self.code.macros.failure_of(name) {
@@ -56,7 +56,7 @@ impl Folder<'_, '_> {
     fn stringified(&self, file: usize, tokens: &TokenStream) -> Result<Folded, Failure> {
         let unknown = || Failure::made("`stringify!` makes its text");
         let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
-        // Names stand apart by one space; where others do depends on the version of rustc.
+        // `stringify!` separates identifiers by one space; the spacing of other tokens depends on the version of rustc.
         let is_plain = match tokens.as_slice() {
             [TokenTree::Group(_)] => false,
             [TokenTree::Punct(mark)] => mark.as_char() != '$',
@@ -80,7 +80,7 @@ impl Folder<'_, '_> {
         let text = match (name, package) {
             ("CARGO_MANIFEST_DIR", Some(package)) => package.root.to_string_lossy().into_owned(),
             ("CARGO_PKG_NAME", Some(package)) => package.name.clone(),
-            // Stands for itself until a file is asked for.
+            // A placeholder until a file below it is read.
             ("OUT_DIR", _) => OUT_DIR.to_string(),
             (name, _) => return Err(Failure::made(format!("it depends on the environment variable `{name}`"))),
         };

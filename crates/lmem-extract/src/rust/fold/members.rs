@@ -1,4 +1,4 @@
-//! Members of structures and tuples, elements of arrays.
+//! Members of structures and tuples, and elements of arrays.
 
 use proc_macro2::TokenStream;
 use syn::{Expr, Member};
@@ -24,7 +24,7 @@ impl Folder<'_, '_> {
         at_most(each(sites, |site| self.member_of(site, &member, steps)))
     }
 
-    /// `self.member`: what it was made with, wherever structures of the type are made.
+    /// `self.member`: the member's values in all constructions of the type.
     fn own_member(&mut self, file: usize, base: &Expr, member: &str, frames: &Frames, steps: usize) -> Sites {
         let at = self.place(file, base).start;
         let owner = self.code.files[file].rust.owner_at(at).map(|owner| owner.name.clone());
@@ -60,7 +60,7 @@ impl Folder<'_, '_> {
         }
     }
 
-    /// An element of an array, or each of them.
+    /// One element of an array, or all of them.
     pub(super) fn element(
         &mut self,
         file: usize,
@@ -89,7 +89,7 @@ impl Folder<'_, '_> {
         }))
     }
 
-    /// `[…]`, `vec![…]`, and these with `.iter()`.
+    /// The elements of `[…]` and `vec![…]`, also with `.iter()`.
     pub(super) fn elements(&self, site: &Site) -> Result<Vec<Expr>, Failure> {
         match &site.expression {
             Expr::Array(array) => Ok(array.elems.iter().cloned().collect()),

@@ -1,7 +1,7 @@
-//! From an expression to the texts that it may be when the program runs.
+//! Folds an expression to the texts that it may have at run time.
 //!
-//! Where a program chooses (`match`, `if`, an element of an array, one trait's constant of several types) each choice is
-//! followed by itself. What cannot be followed is a [`Failure`] with its reason.
+//! At a choice (`match`, `if`, an array element, a trait constant with several implementations) every alternative is
+//! followed. An expression that cannot be followed gives a [`Failure`] with the reason.
 
 mod concatenate;
 mod convert;
@@ -38,45 +38,45 @@ pub(super) use self::failure::Failure;
 pub(super) use self::frames::Frames;
 pub(super) use crate::rust::fold::parse::{OF_MACRO, parse_list, path_names};
 
-/// Names that stand for names that stand for names, and expressions within expressions.
+/// Limit on chains of names and on nested expressions.
 const MAX_STEPS: usize = 64;
 
-/// Steps of all kinds for one call, and for all calls of a run.
+/// Work limits: steps per call, and steps per run.
 const MAX_WORK: usize = 20_000;
 const MAX_WORK_OF_ALL: usize = 2_000_000;
 
-/// Steps for one name of a kernel.
+/// Steps per kernel name.
 const MAX_WORK_OF_NAME: usize = 400;
 
-/// Texts that one expression may be.
+/// Maximum number of possible texts of one expression.
 const MAX_CHOICES: usize = 32;
 
-/// Far larger than any kernel; `include_str!` of the same file many times must not fill the memory.
+/// Far larger than any kernel; repeated `include_str!` of one file must not fill the memory.
 const MAX_TEXT: usize = 64 << 20;
 
-/// Folds expressions, and remembers which literals they led to.
+/// Folds expressions, and records the literals that they use.
 pub(super) struct Folder<'c, 'w> {
     pub code: &'c mut Code<'w>,
-    /// File and start of literals that reached a call, as they were written.
+    /// File and offset, in the written source, of literals that reached a sink.
     pub reached: BTreeSet<(PathBuf, usize)>,
-    /// The calls that lead to the function in question.
+    /// The call stack of the current function.
     pub frames: Frames,
     included: BTreeMap<PathBuf, Arc<SourceFile>>,
-    /// Calls that compile or load something are what is asked for.
+    /// Whether compile and load calls are results, and not followed further.
     keeps_products: bool,
-    /// Steps for one call.
+    /// Work limit for the current call.
     allowance: usize,
     work: usize,
     work_of_all: usize,
 }
 
-/// Text, and where it comes from.
+/// A folded text and its origin.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Folded {
     pub text: MappedText,
     /// The first literal, or the first included file.
     pub origin: Option<Origin>,
-    /// Files that are in it as a whole.
+    /// Files that are part of the text as a whole.
     pub files: BTreeSet<PathBuf>,
 }
 
@@ -86,7 +86,7 @@ pub(super) enum Origin {
     File(Arc<SourceFile>),
 }
 
-/// An expression, where it stands, and the calls around it.
+/// An expression with its file and its call stack.
 #[derive(Clone)]
 pub(super) struct Site {
     pub file: usize,
@@ -111,41 +111,41 @@ impl<'c, 'w> Folder<'c, 'w> {
         }
     }
 
-    /// Begins with another call.
+    /// Starts work on another call.
     pub fn start(&mut self, frames: Frames) {
         self.frames = frames;
         self.work_of_all += std::mem::take(&mut self.work);
     }
 
-    /// From here on follows what is simple: names are, where texts may not be.
+    /// Lowers the work limit: kernel names are simple expressions, texts may not be.
     pub fn follow_names(&mut self) {
         self.allowance = MAX_WORK_OF_NAME;
     }
 
-    /// The texts that an expression of a file may be.
+    /// The possible texts of an expression.
     pub fn texts(&mut self, file: usize, expression: &Expr) -> Texts {
         let frames = self.frames.clone();
         self.fold(file, expression, &frames, 0)
     }
 
-    /// The text that an expression of a file is.
+    /// The only possible text of an expression.
     ///
     /// # Errors
-    /// Why that is not known before the program runs, or that it may be several.
+    /// Why the text is unknown before run time, or that several texts are possible.
     pub fn text(&mut self, file: usize, expression: &Expr) -> Result<Folded, String> {
         only(self.texts(file, expression))
     }
 
-    /// The expression behind a name, parentheses, `&` or `.clone()`, and the file that it stands in.
+    /// The expression behind names, parentheses, `&` and `.clone()`, and its file.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// Why that expression is unknown.
     pub fn behind_names(&mut self, file: usize, expression: &Expr) -> Result<(usize, Expr), String> {
         let frames = self.frames.clone();
         only(self.heads(file, expression, &frames, 0)).map(|site| (site.file, site.expression))
     }
 
-    /// The expressions behind names and choices, up to the calls that compile or load something.
+    /// The expressions behind names and choices; compile and load calls are not followed further.
     pub fn makers(&mut self, file: usize, expression: &Expr) -> Vec<Result<Site, Failure>> {
         let frames = self.frames.clone();
         let outer = std::mem::replace(&mut self.keeps_products, true);
@@ -154,13 +154,13 @@ impl<'c, 'w> Folder<'c, 'w> {
         sites
     }
 
-    /// The whole number that an expression is.
+    /// The value of an integer expression.
     pub fn integer(&mut self, file: usize, expression: &Expr) -> Option<i64> {
         let frames = self.frames.clone();
         self.number(file, expression, &frames, 0)
     }
 
-    /// Bytes of an expression.
+    /// The byte range of an expression.
     pub fn place(&self, file: usize, expression: &Expr) -> Range<usize> {
         self.code.files[file].rust.range(expression.span())
     }
@@ -169,7 +169,7 @@ impl<'c, 'w> Folder<'c, 'w> {
         self.spanned(file, expression)
     }
 
-    /// The place of any piece of syntax of a file.
+    /// The source span of a syntax element of a file.
     pub fn spanned(&self, file: usize, syntax: &impl Spanned) -> Span {
         let rust = &self.code.files[file].rust;
         rust.span(rust.range(syntax.span()))
@@ -205,7 +205,7 @@ impl<'c, 'w> Folder<'c, 'w> {
                 let pieces = [(*sum.left).clone(), (*sum.right).clone()];
                 self.joined(file, &pieces, frames, "", steps)
             }
-            // Only `Meaning::Sum` gives arrays as texts.
+            // Only `Meaning::Sum` produces tuples as texts.
             Expr::Tuple(sum) => {
                 let pieces: Vec<Expr> = sum.elems.iter().cloned().collect();
                 self.joined(file, &pieces, frames, "", steps)
@@ -215,7 +215,7 @@ impl<'c, 'w> Folder<'c, 'w> {
                 Expr::Path(path) if path_names(&path.path).ends_with(&["String".to_string(), "new".to_string()]) => {
                     vec![Ok(Folded::default())]
                 }
-                // What is taken out of it is the text.
+                // A wrapper such as `Some(text)`: the text is its content.
                 Expr::Path(path) if is_wrapped(&path.path) && call.args.len() == 1 => {
                     self.fold(file, &call.args[0], frames, steps)
                 }
@@ -237,18 +237,18 @@ fn only<T>(mut found: Vec<Result<T, Failure>>) -> Result<T, String> {
     }
 }
 
-/// An expression that is followed no further.
+/// An expression as its own result.
 fn itself(file: usize, expression: &Expr, frames: &Frames) -> Sites {
     vec![Ok(Site { file, expression: expression.clone(), frames: frames.clone() })]
 }
 
-/// What becomes of each site; a failure stays one.
+/// Applies a function to each site; failures are kept.
 fn each<T>(sites: Sites, mut follow: impl FnMut(Site) -> Vec<Result<T, Failure>>) -> Vec<Result<T, Failure>> {
     let followed = sites.into_iter().map(|site| site.map_or_else(|failure| vec![Err(failure)], &mut follow));
     followed.flatten().collect()
 }
 
-/// Keeps the number of choices small.
+/// Limits the number of alternatives.
 fn at_most<T>(mut found: Vec<Result<T, Failure>>) -> Vec<Result<T, Failure>> {
     if found.len() > MAX_CHOICES {
         found.truncate(MAX_CHOICES);

@@ -1,4 +1,4 @@
-//! Numbers and truths: their value, and how they are printed.
+//! Numbers and booleans: their values and their printed form.
 
 use syn::{Expr, Lit};
 
@@ -8,7 +8,7 @@ use super::{Folded, Folder, only};
 use crate::rust::fold::frames::Frames;
 
 impl Folder<'_, '_> {
-    /// The value of a constant expression of whole numbers.
+    /// The value of a constant integer expression.
     pub(super) fn number(&mut self, file: usize, expression: &Expr, frames: &Frames, steps: usize) -> Option<i64> {
         let only = only(self.heads(file, expression, frames, steps + 1)).ok()?;
         let (file, frames) = (only.file, &only.frames);
@@ -36,7 +36,7 @@ impl Folder<'_, '_> {
         }
     }
 
-    /// Numbers and truths, as `Display` writes them or as `concat!` does.
+    /// Numbers and booleans, formatted as by `Display` or by `concat!`.
     pub(super) fn printed(
         &mut self,
         file: usize,
@@ -70,7 +70,8 @@ impl Folder<'_, '_> {
     }
 }
 
-/// A number as `Display` writes it: `1` for `1.0`. So few digits are the same for `f32` and `f64`.
+/// A floating-point number formatted as by `Display`: `1` for `1.0`. With so few digits, `f32` and `f64` print the
+/// same.
 fn displayed(digits: &str) -> Option<String> {
     let is_short = digits.len() <= 7 && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     digits.parse::<f64>().ok().filter(|_| is_short).map(|number| number.to_string())

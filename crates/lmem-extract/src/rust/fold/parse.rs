@@ -1,31 +1,31 @@
-//! Tokens to syntax, where they are of a size that somebody wrote.
+//! Parses tokens, with a limit on their size.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::{Block, Expr, Stmt, Token};
 
-/// Expressions are parsed by recursion; these are far longer and deeper than any that names a kernel, and fit the
-/// stack of the thread that this runs on.
+/// Parser limits: `syn` parses expressions recursively. They are far above any expression that names a kernel, and
+/// within the stack of the worker thread.
 pub(super) const MAX_TOKENS: usize = 4096;
 const MAX_DEPTH: usize = 64;
 
-/// Ends the sentence on a text, or a part of one, that stands in the definition of a macro.
+/// End of the failure message for a text that is (partly) in a macro definition.
 pub(crate) const OF_MACRO: &str = "text comes from a parameter of a macro";
 
-/// Parses an expression, if it is of a size that somebody wrote.
+/// Parses an expression, within the size limits.
 ///
 /// # Errors
-/// What is wrong with it, as the end of a sentence.
+/// The problem, as a clause that ends a sentence.
 pub(crate) fn parse(tokens: TokenStream) -> Result<Expr, String> {
     is_parsable(&tokens)?;
     syn::parse2(tokens).map_err(|_| "its text is not an expression that can be read here".to_string())
 }
 
-/// Parses expressions with commas between them.
+/// Parses comma-separated expressions.
 ///
 /// # Errors
-/// As for [`parse`].
+/// Same as [`parse`].
 pub(crate) fn parse_list(tokens: TokenStream) -> Result<Vec<Expr>, String> {
     is_parsable(&tokens)?;
     let list = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(tokens);
@@ -39,10 +39,10 @@ pub(super) fn parse_block(tokens: TokenStream) -> Result<Vec<Stmt>, String> {
     statements.map_err(|_| "its text comes from a function that cannot be read here".to_string())
 }
 
-/// Whether tokens are few enough, and not nested too deeply.
+/// Whether tokens are within the limits on number and nesting.
 ///
 /// # Errors
-/// Why they are not parsed.
+/// The limit that is exceeded.
 pub(crate) fn is_parsable(tokens: &TokenStream) -> Result<(), String> {
     let mut count = 0;
     let mut waiting = vec![(tokens.clone(), 0)];

@@ -1,4 +1,4 @@
-//! All literals that an expression may lead to, for what cannot be folded.
+//! Collects all literals below an expression that cannot be folded.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,8 @@ use crate::rust::fold::parse::MAX_TOKENS;
 use crate::rust::names::Meaning;
 
 impl Folder<'_, '_> {
-    /// Takes all literals that an expression leads to for reached: it cannot be folded, and was reported.
+    /// Marks all literals that an expression uses as reached: the expression cannot be folded, and this was reported
+    /// already.
     pub fn reach_all(&mut self, file: usize, tokens: TokenStream) {
         let mut seen = BTreeSet::new();
         let mut waiting = vec![(file, tokens)];

@@ -1,4 +1,4 @@
-//! Methods that make a text of others: `replace`, `trim`, `join`.
+//! Methods that create a text from others: `replace`, `trim`, `join`.
 
 use syn::{Expr, ExprMethodCall};
 
@@ -9,12 +9,12 @@ use super::{Folded, Folder, MAX_CHOICES, MAX_TEXT, Texts, at_most, each, only};
 use crate::rust::fold::failure::Failure;
 use crate::rust::fold::frames::Frames;
 
-/// Methods that make a text of others.
+/// Methods that create a text from others.
 pub(super) const TEXT_METHODS: [&str; 8] =
     ["replace", "replacen", "trim", "trim_start", "trim_end", "concat", "join", "repeat"];
 
 impl Folder<'_, '_> {
-    /// Methods that make another text.
+    /// Evaluates a method that creates a new text.
     pub(super) fn edited(&mut self, file: usize, call: &ExprMethodCall, frames: &Frames, steps: usize) -> Texts {
         let method = call.method.to_string();
         let arguments: Vec<Expr> = call.args.iter().cloned().collect();

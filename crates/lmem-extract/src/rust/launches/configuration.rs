@@ -1,4 +1,4 @@
-//! What a launch says about its blocks: `LaunchConfig { … }`, `<<<grid, block, shared, stream>>>`.
+//! Launch configurations: `LaunchConfig { … }`, `<<<grid, block, shared, stream>>>`.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Expr, ExprStruct, Member};
@@ -10,10 +10,10 @@ use crate::rust::fold::frames::Frames;
 use crate::rust::fold::parse::{parse, path_names};
 use crate::rust::scan::tokens::split_at_commas;
 
-/// Threads along each axis of a block of cudarc's `LaunchConfig::for_num_elems`, from 0.9 to 0.19; it adds no shared memory.
+/// Block dimensions of cudarc's `LaunchConfig::for_num_elems`, from 0.9 to 0.19; it adds no dynamic shared memory.
 const FOR_NUM_ELEMS: [u32; 3] = [1024, 1, 1];
 
-/// A launch, as far as it is known.
+/// A launch configuration, as far as known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Configuration {
     pub block: Option<[u32; 3]>,
@@ -23,7 +23,7 @@ pub(super) struct Configuration {
 impl Configuration {
     const UNKNOWN: Self = Self { block: None, dynamic_shared: DynamicShared::Unknown };
 
-    /// Of a `LaunchConfig`.
+    /// The configuration of a `LaunchConfig`.
     pub fn of_structure(folder: &mut Folder<'_, '_>, file: usize, config: &Expr) -> Self {
         folder.start(Frames::default());
         let Ok((file, config)) = folder.behind_names(file, config) else { return Self::UNKNOWN };
@@ -48,7 +48,7 @@ impl Configuration {
         }
     }
 
-    /// Of what stands in `launch!(…)`.
+    /// The configuration in `launch!(…)`.
     pub fn of_macro(folder: &mut Folder<'_, '_>, file: usize, tokens: TokenStream) -> Self {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let is_open = |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == '<');
@@ -72,7 +72,7 @@ fn member<'e>(structure: &'e ExprStruct, name: &str) -> Option<&'e Expr> {
     structure.fields.iter().find(|field| is_meant(&field.member)).map(|field| &field.expr)
 }
 
-/// A number, or a tuple of them.
+/// Block dimensions: a number, or a tuple of numbers.
 fn threads(folder: &mut Folder<'_, '_>, file: usize, block: &Expr) -> Option<[u32; 3]> {
     let (file, block) = folder.behind_names(file, block).ok()?;
     let axes: Vec<&Expr> = match &block {

@@ -1,8 +1,8 @@
-//! Launches of kernels in Rust code: which kernel, by the name that it is loaded by, how large a block, and how much shared
-//! memory is added.
+//! Kernel launches in Rust code: the kernel by the name under which it is loaded, the block size, and the dynamic
+//! shared memory.
 //!
-//! All loads of functions are looked at, and every mention of what they give. Where the name of one is not known, it may be of
-//! any kernel of its module; what that may be is told in `modules.rs`.
+//! All function loads are collected, with every use of the loaded function. A load by an unknown name may be of any
+//! kernel of its module; `modules.rs` finds the candidates.
 
 mod configuration;
 mod modules;
@@ -28,19 +28,19 @@ use crate::rust::fold::parse::parse_list;
 
 pub(crate) use self::modules::{ModuleText, UnknownLoad};
 
-/// Methods that give a function of a module by its name: cudarc, cudarc up to 0.12, cust and rustacuda. With the number
-/// of arguments, and which is the name.
+/// Methods that load a function of a module by name: cudarc, cudarc up to 0.12, cust and rustacuda. With the number of
+/// arguments, and the index of the name.
 const LOADS: [Load; 3] =
     [Load::method("load_function", 1, 0), Load::method("get_func", 2, 1), Load::method("get_function", 1, 0)];
 
-/// The driver's own functions. What is launched with what they give is not followed.
+/// Functions of the driver API. Launches of their results are not followed.
 const RAW_LOADS: [Load; 2] = [Load::raw("cuModuleGetFunction"), Load::raw("cuLibraryGetKernel")];
 
-/// A function that gives a kernel by its name.
+/// A function that loads a kernel by name.
 struct Load {
     function: &'static str,
     arguments: usize,
-    /// Which argument is the name.
+    /// Index of the name argument.
     name: usize,
     is_raw: bool,
 }
@@ -55,24 +55,24 @@ impl Load {
     }
 }
 
-/// What Rust code says about the kernels that it loads.
+/// Kernels that Rust code loads.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Launches {
-    /// In the order of files.
+    /// Sorted by file.
     pub known: Vec<KnownLoad>,
-    /// Loads by names that are not known.
+    /// Loads by unknown names.
     pub unknown: Vec<UnknownLoad>,
 }
 
-/// A launch, or a load of which no launch is known.
+/// A launch, or a load without a known launch.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct KnownLoad {
     pub launch: RustLaunch,
-    /// What its module may be made of, where that is known.
+    /// The possible texts of its module, if known.
     pub module: Option<BTreeSet<ModuleText>>,
 }
 
-/// The launches of the workspace.
+/// All launches in the workspace.
 pub(super) fn launches(folder: &mut Folder<'_, '_>) -> Launches {
     for word in LOADS.iter().chain(&RAW_LOADS).map(|load| load.function).chain(["launch!"]) {
         folder.code.read_packages_with(word);
@@ -129,7 +129,7 @@ fn of_load(folder: &mut Folder<'_, '_>, file: usize, call: &Call, load: &Load, f
     }
 }
 
-/// The names that reach a load, with the calls that hand them over; nothing in place of one that is not known.
+/// The names that reach a load, each with the call that passes it; `None` for an unknown name.
 fn names(folder: &mut Folder<'_, '_>, file: usize, call: &Call, name: &Expr) -> Vec<Option<(String, Span)>> {
     let mut found = Vec::new();
     let mut ways = VecDeque::from([Way::default()]);
@@ -149,7 +149,8 @@ fn names(folder: &mut Folder<'_, '_>, file: usize, call: &Call, name: &Expr) -> 
                 Err(failure) => failure,
             };
             if let FailureKind::Parameter(function, index) = failure.kind {
-                // The calls of a library's own function are looked at by themselves.
+                // Inside a library's own loading function, the name is a parameter; the calls of that function are
+                // analysed instead.
                 if !followed.insert((function, index)) || is_load(folder, function) {
                     continue;
                 }
@@ -165,7 +166,7 @@ fn names(folder: &mut Folder<'_, '_>, file: usize, call: &Call, name: &Expr) -> 
     found
 }
 
-/// Whether a function is the definition of one that loads kernels.
+/// Whether a function is the definition of a loading method.
 fn is_load(folder: &Folder<'_, '_>, id: FunctionId) -> bool {
     let function = folder.code.function(id);
     let is_same = |load: &Load| {
@@ -174,7 +175,7 @@ fn is_load(folder: &Folder<'_, '_>, id: FunctionId) -> bool {
     LOADS.iter().any(is_same)
 }
 
-/// `launch!(module.kernel<<<grid, block, …>>>(…))`, where the kernel is named in the macro.
+/// `launch!(module.kernel<<<grid, block, …>>>(…))`: the macro names the kernel.
 fn of_macros(folder: &mut Folder<'_, '_>, file: usize, found: &mut Vec<KnownLoad>) {
     let rust = &folder.code.files[file].rust;
     let launches = rust.macros.iter().filter(|launch| launch.name == "launch");

@@ -1,9 +1,9 @@
-//! Which kernels a load by an unknown name may be of.
+//! The kernels that a load by an unknown name may refer to.
 //!
-//! A name is looked up in a module, so that it is a kernel of that module's text. Where the text cannot be told, it is one that a
-//! program may hold together with the load: a program is a package with all that it depends on, and a text of a package that no
-//! program shares with the load is out of its reach. Texts that come from files when the program runs are the exception:
-//! a package that opens some may load any kernel that is compiled to a file.
+//! The driver looks a name up in a module, so the kernel is in that module's text. If the text is unknown, it is one
+//! that may be in the same program as the load. A program is a package with all its dependencies; a text in a package
+//! that shares no program with the load is excluded. Files opened at run time are the exception: a package that opens
+//! such files may load any kernel that is compiled to a file.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,25 +22,25 @@ use crate::rust::fold::{Folded, Folder, Site};
 use crate::rust::scan::Call;
 use crate::rust::sinks::{self, Takes};
 
-/// A load of a kernel whose name is not known.
+/// A load of a kernel by an unknown name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum UnknownLoad {
-    /// It is out of one of these.
+    /// From one of these module texts.
     Of(BTreeSet<ModuleText>),
-    /// It is out of a module that somebody hands to this package, or that it makes.
+    /// From a module that this package creates or receives.
     InPackage(Option<usize>),
 }
 
-/// What a module is made of.
+/// The source of a module.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum ModuleText {
     Text(String),
-    /// A file that the build makes, without its ending.
+    /// A build output, by its file name without extension.
     Built(String),
 }
 
 impl ModuleText {
-    /// Whether a unit is of this text.
+    /// Whether a unit has this text.
     pub fn is_of(&self, unit: &TranslationUnit) -> bool {
         match (self, &unit.code) {
             (Self::Text(module), UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) => {
@@ -53,14 +53,14 @@ impl ModuleText {
 }
 
 impl UnknownLoad {
-    /// Whether it may be of a kernel of a unit. `readers` are packages that open files with kernels when they run.
+    /// Whether the load may be of a kernel of a unit. `readers` are packages that open kernel files at run time.
     pub fn may_be_of(&self, unit: &TranslationUnit, workspace: &Workspace, readers: &BTreeSet<Option<usize>>) -> bool {
         match (self, &unit.code) {
             (Self::Of(texts), UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) => {
                 texts.contains(&ModuleText::Text(text.as_str().to_string()))
             }
             (Self::Of(texts), UnitCode::CudaFile { file, .. }) => texts.contains(&ModuleText::Built(stem(&file.path))),
-            // Text is none.
+            // A module text is never machine code.
             (Self::Of(_), UnitCode::Machine(_)) => false,
             (Self::InPackage(package), UnitCode::CudaFile { .. }) if readers.contains(package) => true,
             (Self::InPackage(package), _) => {
@@ -71,7 +71,7 @@ impl UnknownLoad {
     }
 }
 
-/// The texts that the module of a load may be of, where all are known.
+/// The possible texts of a load's module, if all of them are known.
 pub(super) fn module_texts(folder: &mut Folder<'_, '_>, file: usize, call: &Call) -> Option<BTreeSet<ModuleText>> {
     let receiver = parse(call.receiver.clone()).ok().filter(|_| call.is_method)?;
     folder.start(Frames::default());
@@ -90,7 +90,7 @@ pub(super) fn module_texts(folder: &mut Folder<'_, '_>, file: usize, call: &Call
     Some(found).filter(|found| !found.is_empty())
 }
 
-/// The texts of a `Ptx`.
+/// The possible texts of a `Ptx`.
 fn ptx_texts(folder: &mut Folder<'_, '_>, file: usize, ptx: &Expr) -> Option<BTreeSet<ModuleText>> {
     let mut found = BTreeSet::new();
     for made in folder.makers(file, ptx) {
@@ -106,7 +106,7 @@ fn ptx_texts(folder: &mut Folder<'_, '_>, file: usize, ptx: &Expr) -> Option<BTr
     Some(found)
 }
 
-/// The texts that a function of a library is given.
+/// The possible text arguments of a library function.
 fn texts_of_call(folder: &mut Folder<'_, '_>, made: &Site) -> Option<BTreeSet<ModuleText>> {
     let Expr::Call(call) = &made.expression else { return None };
     let Expr::Path(path) = &*call.func else { return None };

@@ -1,4 +1,4 @@
-//! What becomes of a function that was loaded: the launches of it in the same function of the program.
+//! Uses of a loaded function within the same Rust function: its launches.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::rust::fold::Folder;
 use crate::rust::fold::parse::parse_list;
 use crate::rust::scan::{Call, MacroCall, RustFile};
 
-/// A launch, or another use that nothing is known of.
+/// A launch, or a use that is not understood.
 pub(super) struct Use {
     pub configuration: Configuration,
     pub span: Span,
@@ -23,7 +23,7 @@ impl Use {
     }
 }
 
-/// The launches of what a call loads; one that is not known where it is used in other ways.
+/// The launches of a loaded function; an unknown launch if it is used in any other way.
 pub(super) fn of(folder: &mut Folder<'_, '_>, file: usize, load: &Call) -> Vec<Use> {
     let rust = &folder.code.files[file].rust;
     let unknown = vec![Use::unknown(rust.span(load.range.clone()))];
@@ -34,7 +34,7 @@ pub(super) fn of(folder: &mut Folder<'_, '_>, file: usize, load: &Call) -> Vec<U
         Some((name, visible)) => {
             let all = names_in(rust, function.tokens.clone(), |word| word == name);
             let own: Vec<usize> = all.into_iter().filter(|at| visible.contains(at)).collect();
-            // A builder's variable is made with the function in it.
+            // The load is inside a builder expression, and no later name refers to it.
             if own.is_empty() { vec![load.range.start] } else { own }
         }
         None => vec![load.range.start],
@@ -87,7 +87,7 @@ fn only_token(tokens: &TokenStream) -> Option<TokenTree> {
     tokens.next().filter(|_| tokens.next().is_none())
 }
 
-/// Where names begin in tokens.
+/// Offsets of the matching names in tokens.
 fn names_in(rust: &RustFile, tokens: TokenStream, is_meant: impl Fn(&str) -> bool) -> Vec<usize> {
     let mut found = Vec::new();
     let mut waiting = vec![tokens];

@@ -1,4 +1,4 @@
-//! `macro_rules!` definitions: their arms, and the patterns of these.
+//! `macro_rules!` definitions: arms and patterns.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use lmem_base::source::SourceFile;
 use super::super::scan::RustFile;
 use crate::rust::scan::tokens::is_mark;
 
-/// Patterns within patterns, beyond which nobody writes macros.
+/// Limit on nested patterns; real macros stay below it.
 const MAX_DEPTH: usize = 32;
 
-/// Words of Rust code that say that a macro may have to do with text, or with what a name stands for.
+/// Words in a macro that indicate text, or names that may stand for text.
 const TEXT_WORDS: [&str; 13] = [
     "concat!",
     "stringify!",
@@ -25,38 +25,38 @@ const TEXT_WORDS: [&str; 13] = [
     "const $",
     "static $",
     "fn $",
-    // Functions that hand a text on are mostly called something like that.
+    // Functions that pass a text on often have such names.
     "compile",
     "ptx",
     "kernel",
 ];
 
-/// A macro, and where it may be called.
+/// A macro and its scope.
 #[derive(Debug)]
 pub(crate) struct Definition {
     pub name: String,
-    /// The file of it, by its number.
+    /// Index of its file.
     pub file: usize,
     pub package: Option<usize>,
-    /// The group that it stands in, or the whole file: only there it is known without `#[macro_export]`.
+    /// The enclosing group, or the whole file. Without `#[macro_export]` the macro is visible only there.
     pub scope: Range<usize>,
     pub is_exported: bool,
-    /// Whether kernels are compiled, loaded or written down in it.
+    /// Whether the macro compiles, loads or contains kernels.
     pub is_about_kernels: bool,
-    /// Whether it may make a part of a text.
+    /// Whether the macro may produce a part of a text.
     pub is_about_text: bool,
-    /// Names of macros that are called in it.
+    /// Macros called in its body.
     pub calls: Vec<String>,
     pub code: MacroCode,
 }
 
-/// The arms of a macro, and the text that their tokens stand in.
+/// The arms of a macro, and the source of their tokens.
 #[derive(Debug)]
 pub(crate) struct MacroCode {
     pub source: Arc<SourceFile>,
-    /// Where the tokens begin.
+    /// Offset of the first token.
     start: usize,
-    /// Or why they are not understood, as the end of a sentence.
+    /// The arms, or why they are not understood, as a clause that ends a sentence.
     pub arms: Result<Vec<Arm>, String>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Arm {
     pub body: Group,
 }
 
-/// What a macro may be called with.
+/// A pattern of a macro arm.
 #[derive(Debug)]
 pub(crate) enum Pattern {
     Token(TokenTree),
@@ -109,7 +109,7 @@ pub(crate) enum Repeats {
 }
 
 impl Definition {
-    /// The macros that a file defines, in their order.
+    /// The macros defined in a file, in source order.
     pub fn of_file(rust: &RustFile, file: usize, package: Option<usize>) -> Vec<Self> {
         let of_file = |macro_rules: &super::super::scan::MacroRules| {
             let text = rust.text().get(macro_rules.range.clone()).unwrap_or("");
@@ -136,13 +136,13 @@ impl Definition {
     }
 }
 
-/// Whether a text has to do with kernels or with texts.
+/// Whether a text mentions kernels or text operations.
 pub(super) fn is_about_text(text: &str) -> bool {
     super::super::sinks::MARKERS.iter().chain(&TEXT_WORDS).any(|word| text.contains(word))
 }
 
 impl MacroCode {
-    /// Bytes of a token.
+    /// The byte range of a token.
     pub fn place(&self, span: proc_macro2::Span) -> Range<usize> {
         let range = span.byte_range();
         range.start + self.start..range.end + self.start
@@ -194,7 +194,7 @@ fn patterns(tokens: &[TokenTree], depth: usize) -> Result<Vec<Pattern>, String> 
     Ok(found)
 }
 
-/// What begins with `$` in a pattern, and how many tokens that are.
+/// A pattern element that begins with `$`, and its number of tokens.
 fn parameter(tokens: &[TokenTree], depth: usize) -> Result<(Pattern, usize), String> {
     match tokens.get(1) {
         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
@@ -216,7 +216,7 @@ fn parameter(tokens: &[TokenTree], depth: usize) -> Result<(Pattern, usize), Str
     }
 }
 
-/// What stands behind `$( … )`: a separator, and how often it repeats.
+/// The separator and repetition operator after `$( … )`.
 pub(super) fn repeats(tokens: &[TokenTree]) -> Option<(Vec<TokenTree>, Repeats)> {
     // The longest separator is `..=`.
     for length in 0..=3 {

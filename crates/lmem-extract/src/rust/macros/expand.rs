@@ -1,4 +1,4 @@
-//! Finds the calls of macros in code, and puts what they stand for in their place.
+//! Finds macro calls and replaces them by their expansion.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,55 +18,55 @@ use crate::rust::macros::places::Places;
 use crate::rust::scan::calls::path_before;
 use crate::rust::scan::tokens::{ident, is_mark};
 
-/// Macros that call macros.
+/// Limit on nested macro calls.
 const MAX_DEPTH: usize = 32;
 
-/// Groups within groups.
+/// Limit on nested groups.
 const MAX_GROUPS: usize = 128;
 
-/// Bytes that the macros of one file become.
+/// Limit on the expanded text of one file, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Tokens that are looked at for the calls of one file, some of them often.
+/// Limit on tokens scanned for one file; repeated scans count again.
 const MAX_TOKENS: usize = 4_000_000;
 
-/// A call of a macro.
+/// A macro call.
 pub(crate) struct Expansion<'a> {
     pub path: &'a [String],
-    /// Where it stands in the file, or what it stands in does.
+    /// Offset in the file of the call, or of the outermost macro call around it.
     pub at: usize,
-    /// The call itself.
+    /// The text of the call.
     pub text: &'a str,
-    /// The file of the macro that it stands in, where it was not written in the file.
+    /// The file of the macro that produced the call; `None` if the call is written in the file itself.
     pub from: Option<usize>,
 }
 
-/// What the name of a macro stands for.
+/// The resolution of a macro name.
 pub(crate) enum Meaning {
-    /// Nothing that is to be expanded.
+    /// A macro that is not expanded.
     Other,
-    /// A macro, its number, and what `$crate` means in it.
+    /// A macro, its index, and the meaning of `$crate` in it.
     Macro { definition: Rc<Definition>, number: usize, own_crate: String },
 }
 
 /// Expands the macros of one file.
 pub(crate) struct Expander<'a> {
     meaning: &'a mut dyn FnMut(&Expansion<'_>) -> Meaning,
-    /// Macros that are not understood, by their numbers, and why.
+    /// Macros that are not understood, by index, with the reason.
     pub failures: Vec<(usize, String)>,
     left: usize,
     bytes_left: usize,
     count: usize,
 }
 
-/// Where a call stands that is looked at.
+/// The text around the current call.
 struct Caller<'a> {
     text: &'a MappedText,
-    /// Where its tokens begin.
+    /// Offset of the first token.
     start: usize,
-    /// Its names.
+    /// All names in the text, for hygiene.
     words: &'a BTreeSet<String>,
-    /// Place in the file, where this is not the file itself.
+    /// Offset of the outermost call in the file; `None` if this text is the file itself.
     at: Option<usize>,
     from: Option<usize>,
     depth: usize,
@@ -83,7 +83,7 @@ impl<'a> Expander<'a> {
         Self { meaning, failures: Vec::new(), left: MAX_TOKENS, bytes_left: MAX_BYTES, count: 0 }
     }
 
-    /// The code with its macros expanded; `None` where there are none that can be.
+    /// The code with its macros expanded; `None` if no macro can be expanded.
     pub fn file(&mut self, text: &MappedText, start: usize) -> Option<Places> {
         let tokens = TokenStream::from_str(text.as_str().get(start..)?).ok()?;
         let mut words = BTreeSet::new();
@@ -117,9 +117,9 @@ impl<'a> Expander<'a> {
         while at < tokens.len() {
             let called = ident(&tokens, at).filter(|_| is_mark(&tokens, at + 1, '!'));
             match (called.as_deref(), &tokens[at]) {
-                // What stands in a definition is code where the macro is called.
+                // A definition is not code; its body becomes code at the call.
                 (Some("macro_rules"), _) => at += 4,
-                // It writes down what it is given.
+                // `stringify!` does not expand its arguments.
                 (Some("stringify"), _) => at += 3,
                 (Some(name), _) => {
                     let path = path_before(name, &tokens, at);
@@ -143,14 +143,14 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// What a call stands for.
+    /// The expansion of a call.
     fn call(&mut self, caller: &Caller<'_>, path: &[String], tokens: &[TokenTree], at: usize) -> Option<Replacement> {
         let TokenTree::Group(group) = tokens.get(at + 2)? else { return None };
         let place = |span: proc_macro2::Span| {
             let range = span.byte_range();
             range.start + caller.start..range.end + caller.start
         };
-        // Three tokens for each step of the path: a name and two colons.
+        // Each qualifier of the path has three tokens: a name and two colons.
         let start = place(tokens[at.checked_sub(3 * (path.len() - 1))?].span()).start;
         let range = start..place(group.span()).end;
         let text = caller.text.as_str().get(range.clone())?;
@@ -198,7 +198,7 @@ impl<'a> Expander<'a> {
         let too_long = || "it becomes more text than is followed".to_string();
         self.bytes_left = self.bytes_left.checked_sub(text.as_str().len()).ok_or_else(too_long)?;
         let tokens = TokenStream::from_str(text.as_str()).map_err(|_| "what it becomes is not Rust".to_string())?;
-        // Operators around the call do not reach into it.
+        // The expansion is one operand: operators around the call must not regroup it.
         let is_apart = arguments.delimiter() != Delimiter::Brace
             && parse(tokens.clone()).is_ok_and(|expression| is_compound(&expression));
         let mut words = caller.words.clone();
@@ -226,7 +226,7 @@ impl<'a> Expander<'a> {
     }
 }
 
-/// A text with pieces of it replaced, and what is to be done with the place of each.
+/// A text with pieces replaced; `note` gets the new range of each replacement.
 fn replaced(
     text: &MappedText,
     replacements: Vec<Replacement>,
@@ -245,7 +245,7 @@ fn replaced(
     whole
 }
 
-/// All names in tokens but for those in definitions of macros.
+/// All names in tokens, except those in macro definitions.
 fn names_in(tokens: &TokenStream, found: &mut BTreeSet<String>) {
     let mut waiting = vec![tokens.clone()];
     while let Some(tokens) = waiting.pop() {

@@ -1,7 +1,7 @@
-//! What the parameters of a macro stand for in a call.
+//! Matches a macro call with the arms of the macro, and binds the parameters.
 //!
-//! As rustc does it: arms are tried in their order, and a repetition goes on as long as it can. rustc refuses macros where
-//! that could be done in two ways.
+//! As in rustc, arms are tried in order, and a repetition is greedy. rustc rejects macros where matching would be
+//! ambiguous.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,50 +14,50 @@ use super::definition::{Arm, Fragment, Pattern, Repeats};
 use crate::rust::fold::parse::{is_parsable, parse};
 use crate::rust::scan::tokens::{is_joint, is_mark};
 
-/// Tokens of one type or path.
+/// Limit on the tokens of one type or path.
 const MAX_TYPE: usize = 256;
 
-/// Commas in an expression that do not end it: those between `<` and `>`.
+/// Limit on commas tried as the end of an expression; commas between `<` and `>` do not end it.
 const MAX_COMMAS: usize = 8;
 
-/// Operators of several marks are one token for rustc.
+/// Multi-character operators are a single token in rustc.
 const OPERATORS: [&str; 25] = [
     "<<=", ">>=", "...", "..=", "::", "->", "=>", "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "*=", "/=", "%=",
     "^=", "&=", "|=", "<<", ">>", "..", "<-",
 ];
 
-/// What a parameter stands for.
+/// The binding of a parameter.
 #[derive(Debug, Clone)]
 pub(super) enum Bound {
     One(Rc<Argument>),
-    /// In a repetition, once for each time.
+    /// In a repetition, one binding per iteration.
     Many(Vec<Bound>),
 }
 
-/// Tokens of a call.
+/// Tokens of a macro argument.
 #[derive(Debug, Clone)]
 pub(super) struct Argument {
     pub tokens: Vec<TokenTree>,
     pub kind: Fragment,
-    /// Operators beside it must not take it apart.
+    /// Whether the expression needs parentheses next to an operator.
     pub is_compound: bool,
 }
 
 pub(super) type Bindings = BTreeMap<String, Bound>;
 
-/// Why a call is not matched with any arm.
+/// Why a call does not match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mismatch {
-    /// It is not this arm that is meant.
+    /// This arm does not match; others may.
     Other,
-    /// It cannot be told.
+    /// Undecidable here: the match needs more than is known.
     Unknown,
 }
 
-/// The arm that a call means, and what its parameters stand for.
+/// The arm that matches a call, and the bindings of its parameters.
 ///
 /// # Errors
-/// Why that is not known, as the end of a sentence.
+/// Why the arm is unknown, as a clause that ends a sentence.
 pub(super) fn choose<'a>(
     arms: &'a [Arm],
     arguments: &TokenStream,
@@ -77,12 +77,12 @@ pub(super) fn choose<'a>(
 }
 
 struct Matching<'a> {
-    /// Tokens that may still be looked at.
+    /// Remaining work limit, in tokens.
     left: &'a mut usize,
 }
 
 impl Matching<'_> {
-    /// How many tokens a pattern takes.
+    /// Number of tokens that a pattern matches.
     fn sequence(
         &mut self,
         pattern: &[Pattern],
@@ -148,7 +148,7 @@ impl Matching<'_> {
             }
             let mut round = Bindings::new();
             match self.sequence(inner, &tokens[start..], &mut round) {
-                // What takes nothing would take it forever.
+                // A repetition of an empty match would never end.
                 Ok(0) => break,
                 Ok(used) => at = start + used,
                 Err(Mismatch::Other) => break,
@@ -166,7 +166,7 @@ impl Matching<'_> {
         Ok(at)
     }
 
-    /// How many tokens a fragment takes, and whether operators beside it would take it apart.
+    /// Number of tokens that a fragment matches, and whether it needs parentheses next to an operator.
     fn fragment(&mut self, kind: Fragment, tokens: &[TokenTree]) -> Result<(usize, bool), Mismatch> {
         let simple = |length: Option<usize>| length.map(|length| (length, false)).ok_or(Mismatch::Other);
         match kind {
@@ -181,7 +181,7 @@ impl Matching<'_> {
                 matches!(tokens.first(), Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace)
                     .then_some(1),
             ),
-            // All that stands in `#[…]`.
+            // The whole content of `#[…]`.
             Fragment::Meta => simple(Some(tokens.len()).filter(|length| *length > 0)),
             Fragment::Type => Ok((self.parsed::<Type>(tokens)?, false)),
             Fragment::Path => Ok((self.parsed::<syn::TypePath>(tokens)?, false)),
@@ -189,7 +189,8 @@ impl Matching<'_> {
         }
     }
 
-    /// How many tokens a piece of syntax takes. Where it is not one that is known, rustc may know it.
+    /// Number of tokens that a syntax element matches. Syntax that `syn` rejects gives `Unknown`, because rustc may
+    /// accept it.
     fn parsed<T: Parse>(&mut self, tokens: &[TokenTree]) -> Result<usize, Mismatch> {
         if !matches!(tokens.first(), Some(TokenTree::Ident(_) | TokenTree::Group(_))) && !begins_type(tokens) {
             return Err(Mismatch::Other);
@@ -206,7 +207,7 @@ impl Matching<'_> {
         Ok(tokens.len() - rest.into_iter().count())
     }
 
-    /// An expression ends at `,`, `;` or `=>`: rustc lets nothing else follow it in a pattern.
+    /// An expression ends at `,`, `;` or `=>`: rustc allows nothing else after an expression fragment in a pattern.
     fn expression(&mut self, tokens: &[TokenTree]) -> Result<(usize, bool), Mismatch> {
         if !begins_expression(tokens) {
             return Err(Mismatch::Other);
@@ -306,7 +307,7 @@ fn begins_expression(tokens: &[TokenTree]) -> bool {
     }
 }
 
-/// Whether an operator beside an expression may take a part of it.
+/// Whether an adjacent operator could bind to a part of the expression.
 pub(super) fn is_compound(expression: &Expr) -> bool {
     matches!(
         expression,

@@ -1,8 +1,8 @@
-//! `macro_rules!`: Rust code as it is once the macros in it that have to do with kernels are expanded.
+//! `macro_rules!`: expands the macros that have to do with kernels.
 //!
-//! The calls of such macros are replaced by what they stand for, as text: all that comes after this reads it as it reads
-//! any code, and [`Places`] leads from each byte back to where it was written, in the definition or in the call. A macro
-//! that is not understood stays as it is, and is said to be.
+//! Calls of such macros are replaced by their expansion as text, so all later steps read ordinary code. [`Places`] maps
+//! each byte back to its position in the definition or in the call. A macro that is not understood is left unexpanded
+//! and reported.
 
 mod definition;
 mod expand;

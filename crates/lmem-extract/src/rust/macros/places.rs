@@ -1,31 +1,31 @@
-//! From code with macros expanded to the files that were written.
+//! Maps expanded code back to the written source.
 
 use std::ops::Range;
 
 use lmem_base::source::Span;
 use lmem_unit::MappedText;
 
-/// Where each byte of a file's expanded code was written.
+/// The source position of each byte of a file's expanded code.
 #[derive(Debug)]
 pub(crate) struct Places {
     pub text: MappedText,
-    /// In the order of the text.
+    /// Sorted by offset.
     pub expansions: Vec<Expanded>,
 }
 
-/// What a call of a macro became, with all that was called in it.
+/// The expansion of a macro call, nested calls included.
 #[derive(Debug)]
 pub(crate) struct Expanded {
-    /// Bytes of the text.
+    /// Byte range in the expanded text.
     pub range: Range<usize>,
     /// The call.
     pub span: Span,
-    /// The macros, by their numbers.
+    /// The macros, by index.
     pub definitions: Vec<usize>,
 }
 
 impl Places {
-    /// Where a piece of the code was written. What is put together from a definition and a call stands where the call does.
+    /// The source span of a range. Text combined from a definition and a call has the span of the call.
     pub fn span(&self, range: &Range<usize>) -> Span {
         let in_one_piece = self.text.piece(range.clone());
         let within = |offset: usize| self.expansions.iter().find(|expanded| expanded.range.contains(&offset));
@@ -45,17 +45,17 @@ impl Places {
                 let start = self.text.place(range.start).map_or(last.span.start, |span| span.start);
                 Span::new(&last.span.file, start.min(last.span.start)..last.span.end)
             }
-            // Both ends were written in the file itself.
+            // Both ends are written in the file itself.
             (None, None, None) => plain().unwrap_or_else(|| self.start()),
         }
     }
 
-    /// The call that a place of the code comes from.
+    /// The macro call that produced an offset of the code.
     pub fn expansion_at(&self, offset: usize) -> Option<&Expanded> {
         self.expansions.iter().find(|expanded| expanded.range.contains(&offset))
     }
 
-    /// The text of a decoded literal, with the places of what was written.
+    /// A decoded literal, with positions mapped to the written source.
     pub fn through(&self, decoded: &MappedText) -> MappedText {
         decoded.through(&self.text)
     }

@@ -81,7 +81,7 @@ fn parameters_are_what_calls_give_for_them() {
 #[test]
 fn variables_of_macros_are_their_own() {
     for (code, expected) in [
-        // The argument means the variable around the call, whatever the macro calls its own.
+        // The argument refers to the caller's variable, even if the macro has one of the same name.
         (
             "macro_rules! m { ($a:expr) => {{ let s = \"k\"; compile_ptx(concat!(\"m\", \"n\")); compile_ptx(&format!(\"{}{}\", s, $a)) }} } fn f() { let s = \"a\"; m!(s) }",
             vec!["mn", "ka"],
@@ -131,7 +131,7 @@ fn what_is_not_understood_is_said_with_its_reason() {
         let found = of_text(code);
         assert_eq!((texts(&found), reasons(&found).first()), (vec![], Some(&reason)), "{code}");
     }
-    // An argument that is only known when the program runs is said where it stands.
+    // A run-time argument is reported at its position in the call.
     let found = of_text("macro_rules! m { ($s:expr) => { compile_ptx($s) } } fn f(n: u8) { m!(text(n)) }");
     assert_eq!(reasons(&found), ["text(n): `text` makes its text when the program runs"]);
     let found =
@@ -159,7 +159,7 @@ fn every_byte_is_where_it_was_written() {
     let at = |text: &str| code.find(text).unwrap();
     assert_eq!(starts[..5], [at("é\\n"), at("\\n"), at("ü"), at("\\tx"), at("x\", name")]);
     assert_eq!(starts[5], at("name);"));
-    // What hands the text over is the call of the macro: the rest is in its definition.
+    // The macro call is the use site; everything else is in the definition.
     let uses: Vec<&str> = extraction.units.iter().map(|unit| unit.use_site.as_ref().unwrap().text()).collect();
     assert_eq!(uses, ["m!(\"ü\\tx\", name)", "m!(r#\"y\"#, other)"]);
 }
@@ -176,7 +176,7 @@ fn macros_are_found_in_other_files() {
         ("src/b.rs", "fn f() { m!(text!(\"b\")) } const K: &str = \"wrong\";"),
     ]);
     assert_eq!((texts(&extraction), reasons(&extraction)), (vec!["a", "tb"], vec![]));
-    // Two of one name: which one is meant depends on more than is seen.
+    // Two macros with one name: which one is meant cannot be determined.
     let extraction = of_package(&[
         ("src/lib.rs", "#[macro_use] mod a; #[macro_use] mod b; fn f() { m!(\"x\") }"),
         ("src/a.rs", "macro_rules! m { ($s:expr) => { compile_ptx($s) } }"),

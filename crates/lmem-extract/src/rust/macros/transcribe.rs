@@ -1,4 +1,4 @@
-//! The body of an arm with what its parameters stand for, as text of which each piece keeps its place.
+//! Transcribes the body of a macro arm with its bindings; the text keeps the source position of each piece.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,29 +13,29 @@ use super::matching::{Argument, Bindings, Bound};
 use crate::rust::scan::patterns::names_in;
 use crate::rust::scan::tokens::{is_mark, is_mark_pair, split_at_commas};
 
-/// Repetitions of one body, within each other too.
+/// Limit on iterations of all repetitions of one body, nested ones included.
 const MAX_ROUNDS: usize = 1 << 16;
 
-/// What a body is written out with.
+/// The context of a transcription.
 pub(super) struct Transcriber<'a> {
     pub code: &'a MacroCode,
-    /// The text that the call stands in, and the way from its tokens to it.
+    /// The text with the call, and the offset of the first token in it.
     pub caller: &'a MappedText,
     pub caller_start: usize,
-    /// What `$crate` stands for in this call.
+    /// The meaning of `$crate` in this call.
     pub own_crate: &'a str,
-    /// Variables of the body that must not be taken for those around the call.
+    /// Variables of the body that need a fresh name, because the caller uses the same one.
     pub renamed: &'a BTreeSet<String>,
-    /// What makes the names of this call its own.
+    /// Suffix that makes the fresh names of this call unique.
     pub number: usize,
     pub rounds: usize,
 }
 
 impl Transcriber<'_> {
-    /// The whole body.
+    /// Transcribes the whole body.
     ///
     /// # Errors
-    /// What is not understood, as the end of a sentence.
+    /// The part that is not understood, as a clause that ends a sentence.
     pub fn body(&mut self, body: &Group, bindings: &Bindings) -> Result<MappedText, String> {
         let inside = self.inside(body);
         let mut text = MappedText::default();
@@ -44,7 +44,7 @@ impl Transcriber<'_> {
         Ok(text)
     }
 
-    /// Writes tokens out from a place on, and gives the place behind what was written.
+    /// Transcribes tokens from an offset; returns the offset after the last one.
     fn tokens(
         &mut self,
         tokens: TokenStream,
@@ -100,7 +100,7 @@ impl Transcriber<'_> {
         Ok(end)
     }
 
-    /// What begins with `$`: how many tokens that are.
+    /// Transcribes an element that begins with `$`; returns its number of tokens.
     fn parameter(&mut self, tokens: &[TokenTree], bindings: &Bindings, text: &mut MappedText) -> Result<usize, String> {
         match tokens.get(1) {
             Some(TokenTree::Ident(name)) if name == "crate" => {
@@ -152,7 +152,7 @@ impl Transcriber<'_> {
                     text.push_generated(&token.to_string());
                 }
             }
-            // Two tokens that were apart stay apart.
+            // Keeps adjacent tokens of two iterations apart.
             text.push_generated(" ");
             let of_round = |name: &String| {
                 let bound = match bindings.get(name)? {
@@ -175,7 +175,7 @@ impl Transcriber<'_> {
         text.push_generated(if argument.is_compound { " (" } else { " " });
         let of_documentation = matches!(argument.tokens.first(), Some(TokenTree::Ident(name)) if name == "doc");
         match range {
-            // What was written may be a comment, which ends what follows on its line.
+            // A doc attribute may have been written as a comment, which would swallow the rest of the line.
             _ if argument.kind == Fragment::Meta && of_documentation => text.push_generated("doc"),
             Some(range) => {
                 let start = self.caller_start;
@@ -193,13 +193,13 @@ impl Transcriber<'_> {
         }
     }
 
-    /// Bytes between the delimiters of a group.
+    /// Byte range between the delimiters of a group.
     fn inside(&self, group: &Group) -> Range<usize> {
         self.code.place(group.span_open()).end..self.code.place(group.span_close()).start
     }
 }
 
-/// Names behind `$` in tokens.
+/// Names after `$` in tokens.
 fn parameters_in(tokens: TokenStream, found: &mut BTreeSet<String>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
@@ -222,7 +222,7 @@ fn is_shorthand(tokens: &[TokenTree], at: usize) -> bool {
     begins && (at + 1 == tokens.len() || is_mark(tokens, at + 1, ',')) && tokens.len() > 1
 }
 
-/// Variables that a body makes: rustc keeps them apart from those of the same name around the call.
+/// Variables that a body declares. Macro hygiene keeps them distinct from the caller's variables of the same name.
 pub(super) fn variables_of(body: &Group) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     variables_in(body.stream(), &mut found);
@@ -238,7 +238,7 @@ fn variables_in(tokens: TokenStream, found: &mut BTreeSet<String>) {
                 let ends = |at: &usize| is_mark(rest, *at, '=') || is_mark(rest, *at, ';');
                 bind(&rest[..(0..rest.len()).find(ends).unwrap_or(rest.len())], found);
             }
-            // `impl A for B { … }` has no `in` before its braces.
+            // The `for` of `impl A for B { … }` has no `in` before its braces.
             TokenTree::Ident(word) if word == "for" => {
                 let rest = &tokens[at + 1..];
                 let is_brace = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
@@ -271,7 +271,7 @@ fn variables_in(tokens: TokenStream, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The names that patterns with commas between them bind, without their types and without parameters of the macro.
+/// The names bound by comma-separated patterns, without types and macro parameters.
 fn bind(patterns: &[TokenTree], found: &mut BTreeSet<String>) {
     for pattern in split_at_commas(patterns) {
         let is_colon = |at: &usize| is_mark(pattern, *at, ':') && !is_mark_pair(pattern, *at, ':');

@@ -1,4 +1,4 @@
-//! The macros of a workspace: which one a call means, and what became of their calls.
+//! The macros of a workspace: name resolution and expansion of calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -10,27 +10,27 @@ use super::expand::{Expander, Expansion, Meaning};
 use crate::rust::names::Code;
 use crate::rust::scan::{Binding, RustFile, Value};
 
-/// Macros in macros that are looked at for what they have to do with.
+/// Limit on nested macros when checking whether a macro has to do with kernels.
 const MAX_DEPTH: usize = 4;
 
-/// What they become is known by their names; see `is_dead_end`.
+/// Macros that never produce a value, recognized by name; see `is_dead_end`.
 const NEVER_EXPANDED: [&str; 5] = ["panic", "unreachable", "todo", "unimplemented", "bail"];
 
-/// The macros that were found so far.
+/// All macros found so far.
 #[derive(Default)]
 pub(crate) struct Macros {
     definitions: Vec<Rc<Definition>>,
     by_name: BTreeMap<String, Vec<usize>>,
-    /// Names whose definitions were looked for in all files.
+    /// Names whose definitions were searched in all files.
     searched: BTreeSet<String>,
-    /// Macros that a call was replaced of.
+    /// Macros with at least one expanded call.
     expanded: BTreeSet<usize>,
-    /// Macros that a call was not understood of, and why.
+    /// Macros with a call that is not understood, and the reason.
     failures: BTreeMap<usize, String>,
 }
 
 impl Macros {
-    /// Adds the macros of a file, and gives their numbers.
+    /// Adds the macros of a file; returns their indices.
     pub fn add(&mut self, rust: &RustFile, file: usize, package: Option<usize>) -> Vec<usize> {
         let mut numbers = Vec::new();
         for definition in Definition::of_file(rust, file, package) {
@@ -42,7 +42,7 @@ impl Macros {
         numbers
     }
 
-    /// Whether all calls of a macro that were found are replaced: what stands in its definition is nothing more.
+    /// Whether all known calls of a macro are expanded. Then the definition itself is not analysed.
     pub fn is_done(&self, number: usize) -> bool {
         self.expanded.contains(&number) && !self.failures.contains_key(&number)
     }
@@ -51,7 +51,7 @@ impl Macros {
         self.failures.get(&number).map(String::as_str)
     }
 
-    /// Why calls of a macro of this name were not understood.
+    /// Why calls of a macro with this name are not understood.
     pub fn failure_of(&self, name: &str) -> Option<&str> {
         self.by_name.get(name)?.iter().find_map(|number| self.failure(*number))
     }
@@ -61,7 +61,7 @@ impl Macros {
         self.definitions[number].file
     }
 
-    /// Names of macros in the first `files` files that kernels are compiled or loaded in.
+    /// Names of macros in the first `files` files that compile or load kernels.
     pub fn about_kernels(&self, files: usize) -> BTreeSet<String> {
         let wanted = self.definitions.iter().filter(|known| known.file < files && known.is_about_kernels);
         wanted.map(|definition| definition.name.clone()).collect()
@@ -81,7 +81,7 @@ impl Macros {
 }
 
 impl Code<'_> {
-    /// Replaces the calls of macros in a file.
+    /// Expands the macro calls in a file.
     pub(crate) fn expand_file(&mut self, file: usize) {
         let rust = &self.files[file].rust;
         let is_in_definition = |at: usize| rust.definitions.iter().any(|known| known.range.contains(&at));
@@ -124,7 +124,7 @@ impl Code<'_> {
         }
     }
 
-    /// The macro that a call means, where it has to do with kernels or texts.
+    /// The macro that a call refers to, if it has to do with kernels or texts.
     fn macro_meaning(&mut self, file: usize, call: &Expansion<'_>) -> Meaning {
         let Some(name) = call.path.last().filter(|name| !NEVER_EXPANDED.contains(&name.as_str())) else {
             return Meaning::Other;
@@ -149,7 +149,7 @@ impl Code<'_> {
         Meaning::Macro { definition, number, own_crate }
     }
 
-    /// The number of the macro that a call means; none where that may be several.
+    /// The index of the macro that a call refers to; `None` if it is ambiguous.
     fn macro_meant(&self, file: usize, call: &Expansion<'_>) -> Option<usize> {
         let (name, qualifiers) = call.path.split_last()?;
         let known = self.macros.named(name);
@@ -174,7 +174,7 @@ impl Code<'_> {
                 return self.macro_of_package(file, known, package);
             }
         }
-        // What is not in this package must be named.
+        // A macro of another package needs that package's name in the file.
         self.macro_of_package(file, known, package).or_else(|| {
             let exported = known.iter().filter(|number| of(number).is_exported).copied().collect::<Vec<usize>>();
             let number = only(&exported).filter(|_| qualifiers.is_empty())?;

@@ -1,14 +1,13 @@
-//! What the bytes of a Rust file say without its tokens: scanning all tokens takes longer by far.
+//! Searches the bytes of a Rust file, which is much faster than lexing it.
 
 use memchr::memmem;
 
-/// Whether a name stands somewhere in a file by itself. Scanning a file takes longer than this by far, and short names are
-/// parts of many others.
+/// Whether a file contains a name as a whole word. Lexing is much slower, and short names are parts of many others.
 pub(super) fn holds_word(bytes: &[u8], finder: &memmem::Finder<'_>) -> bool {
     words_in(bytes, finder).next().is_some()
 }
 
-/// Where a name stands by itself.
+/// Offsets of a name as a whole word.
 pub(super) fn words_in(bytes: &[u8], finder: &memmem::Finder<'_>) -> impl Iterator<Item = usize> {
     let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     finder.find_iter(bytes).filter(move |at| {
@@ -17,7 +16,7 @@ pub(super) fn words_in(bytes: &[u8], finder: &memmem::Finder<'_>) -> impl Iterat
     })
 }
 
-/// Whether what follows a name makes it a call, or gives it another name: `(`, `::<T>(`, `as other`.
+/// Whether the text after a name makes it a call or an alias: `(`, `::<T>(`, `as other`.
 pub(super) fn is_called(behind: &[u8]) -> bool {
     let rest = behind.trim_ascii_start();
     let is_generic = || rest.strip_prefix(b"::").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"<"));
@@ -28,14 +27,14 @@ pub(super) fn is_called(behind: &[u8]) -> bool {
     rest.starts_with(b"(") || is_generic() || is_renamed()
 }
 
-/// Whether `fn` stands before a place.
+/// Whether `fn` precedes an offset.
 pub(super) fn follows_fn(bytes: &[u8], at: usize) -> bool {
     let before = bytes[..at].trim_ascii_end();
     let word = before.strip_suffix(b"fn").filter(|_| before.len() < at);
     word.is_some_and(|rest| !rest.last().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'))
 }
 
-/// The names behind `macro_rules!` in a file.
+/// The names defined by `macro_rules!` in a file.
 pub(super) fn defined_macros(bytes: &[u8]) -> Vec<String> {
     const KEYWORD: &[u8] = b"macro_rules";
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';

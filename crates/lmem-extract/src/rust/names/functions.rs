@@ -1,4 +1,4 @@
-//! Which functions of the workspace a call may mean, and who calls a function.
+//! Resolves calls to functions of the workspace, and finds the callers of a function.
 
 use proc_macro2::{TokenStream, TokenTree};
 
@@ -7,7 +7,7 @@ use crate::rust::scan::tokens::split_at_commas;
 use crate::rust::scan::{Binding, Call, Function, Value};
 
 impl Code<'_> {
-    /// The functions of the workspace that a call may mean.
+    /// The functions of the workspace that a call may refer to.
     pub(in crate::rust) fn called(&mut self, file: usize, call: &Call, arguments: usize) -> Vec<FunctionId> {
         let Some(name) = call.path.last() else { return Vec::new() };
         let at = call.range.start;
@@ -43,7 +43,7 @@ impl Code<'_> {
                 if !own.is_empty() {
                     return own;
                 }
-                // A type parameter, or the trait itself.
+                // The owner is a type parameter, or the trait itself.
                 keep(&|function, _| function.owner.as_ref().is_some_and(|owner| owner.of_trait.is_some()))
             }
             Some(last) => {
@@ -52,7 +52,7 @@ impl Code<'_> {
                     function.owner.is_none() && module.last() == Some(&last)
                 });
                 let free = keep(&|function, _| function.owner.is_none());
-                // Through a `pub use`, where nothing else has the name.
+                // Re-exported by a `pub use`: accepted if no other function has the name.
                 if inside.is_empty() && free.len() == 1 { free } else { inside }
             }
             None => {
@@ -67,7 +67,7 @@ impl Code<'_> {
         }
     }
 
-    /// All calls of a function, in files that were not asked for too.
+    /// All calls of a function, also in files that are not checked.
     pub(in crate::rust) fn calls_of(&mut self, id: FunctionId) -> Vec<(usize, Call)> {
         self.read_callers(id);
         let function = self.function(id);
@@ -93,7 +93,7 @@ impl Code<'_> {
         calls
     }
 
-    /// Whether a call may be of a function of this name, and of this type. This is cheap, where finding out takes long.
+    /// A cheap test whether a call can be of a function with this name and type, before the expensive resolution.
     fn may_mean(&self, file: usize, call: &Call, name: &str, owner: Option<&String>) -> bool {
         let is_alias = |of: &String| match self.files[file].rust.binding(of, call.range.start) {
             Ok(Some(Binding { value: Value::Path(path), .. })) => Some(path.clone()),
@@ -117,7 +117,7 @@ impl Code<'_> {
     }
 }
 
-/// How many arguments a call has.
+/// Number of arguments of a call.
 pub(in crate::rust) fn count_arguments(arguments: &TokenStream) -> usize {
     let tokens: Vec<TokenTree> = arguments.clone().into_iter().collect();
     split_at_commas(&tokens).iter().filter(|part| !part.is_empty()).count()

@@ -1,6 +1,7 @@
-//! What names in Rust code stand for, across the files of a package and of the packages beside it.
+//! Name resolution in Rust code, across the files of a package and of the workspace's other packages.
 //!
-//! This is less than the compiler knows. Where a name may mean two things, or one that cannot be seen, it means none.
+//! It knows less than the compiler. An ambiguous name, or one that may refer to something not visible here, does not
+//! resolve.
 
 mod bytes;
 mod functions;
@@ -23,27 +24,27 @@ use super::scan::{Binding, Function, RustFile, Unknown, Value};
 use crate::rust::macros::workspace::Macros;
 use crate::rust::scan::tokens::split_at_commas;
 
-/// Imports of imports of imports.
+/// Limit on chains of imports.
 const MAX_STEPS: usize = 16;
 
-/// Larger Rust files hold tables, not code that hands kernels over.
+/// A larger Rust file holds tables, not code that passes kernels on.
 pub(super) const MAX_RUST_BYTES: u64 = 4 << 20;
 
-/// The files that were looked at so far; more are when a name leads there.
+/// The files read so far; more are read when a name may be in them.
 pub(super) struct Code<'a> {
     pub workspace: &'a Workspace,
     pub files: Vec<CodeFile>,
-    /// Files by package; the last entry is for files without one.
+    /// Unread files by package; the last entry is for files without a package.
     unread: Vec<Option<Vec<Unread>>>,
     manifests: BTreeMap<PathBuf, String>,
     pub macros: Macros,
-    /// What was looked for in all unread files of a group, or of all groups: there is no more of it.
+    /// Searches already done in all unread files of one package, or of all: repeating them finds nothing new.
     searched: BTreeSet<(Wanted, Option<Option<usize>>, String)>,
-    /// Names of modules, and of types with associated items, by package.
+    /// Modules, and types with associated items, by package.
     modules: BTreeSet<(Option<usize>, String)>,
-    /// Functions by their names.
+    /// Functions by name.
     functions: BTreeMap<String, Vec<FunctionId>>,
-    /// Files whose macros were looked at.
+    /// Number of files whose macros are expanded.
     expanded: usize,
     is_expanding: bool,
 }
@@ -51,15 +52,15 @@ pub(super) struct Code<'a> {
 pub(super) struct CodeFile {
     pub rust: RustFile,
     pub package: Option<usize>,
-    /// Numbers of the macros that it defines.
+    /// Indices of the macros that the file defines.
     definitions: Vec<usize>,
-    /// Path of the file's module in its crate.
+    /// Module path of the file in its crate.
     module: Vec<String>,
-    /// A crate root of its own: an example, a test.
+    /// Whether the file is in a separate crate: an example, a test.
     is_isolated: bool,
 }
 
-/// What a name stands for, and where that is written.
+/// The meaning of a name, and its file.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub file: usize,
@@ -69,7 +70,7 @@ pub(super) struct Found {
 #[derive(Debug, Clone)]
 pub(super) enum Meaning {
     Expression(TokenStream),
-    /// Pieces one after the other.
+    /// Concatenated pieces.
     Sum(Vec<TokenStream>),
     /// An element of a value, a member of a value, or both.
     Part {
@@ -80,18 +81,18 @@ pub(super) enum Meaning {
     },
 }
 
-/// Why a name stands for nothing that is known.
+/// Why a name does not resolve.
 #[derive(Debug, Clone)]
 pub(super) enum Lost {
-    /// It is what a function is called with.
+    /// A parameter of a function.
     Parameter { function: FunctionId, index: usize, reason: String },
-    /// It is bound where nothing can be told.
+    /// A binding whose value is unknown.
     Bound(String),
-    /// There is no such name, or there are several.
+    /// No such name exists, or several do.
     Name(String),
 }
 
-/// A function of a file.
+/// A function, by file and index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FunctionId {
     pub file: usize,
@@ -124,10 +125,10 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Adds a file, of which the macros are still to be expanded.
+    /// Adds a file; its macros are expanded later.
     ///
     /// # Errors
-    /// It is not made of Rust's tokens.
+    /// The file does not lex as Rust.
     pub fn add(&mut self, file: &Arc<SourceFile>, package: Option<usize>) -> Result<(), proc_macro2::LexError> {
         let rust = RustFile::scan(file)?;
         let (module, is_isolated) = self.module_of(&file.path, package);
@@ -138,9 +139,9 @@ impl<'a> Code<'a> {
         Ok(())
     }
 
-    /// Replaces the calls of macros in files that were added.
+    /// Expands the macro calls in all added files.
     pub fn expand_macros(&mut self) {
-        // A file that is read for a macro has its turn behind the one that calls it.
+        // A file read for a macro definition is expanded after the file with the call: expansion must not recurse.
         if std::mem::replace(&mut self.is_expanding, true) {
             return;
         }
@@ -157,36 +158,37 @@ impl<'a> Code<'a> {
         self.is_expanding = false;
     }
 
-    /// The macro whose definition a place lies in, by its number.
+    /// The index of the macro whose definition contains an offset.
     pub fn definition_at(&self, file: usize, at: usize) -> Option<usize> {
         let file = &self.files[file];
         let places = file.rust.definitions.iter().map(|definition| &definition.range);
-        // A macro that defines macros is not expanded, so that these are the same as before.
+        // Macros that define macros are not expanded, so the definitions keep their order and number.
         let mut numbered =
             places.zip(&file.definitions).filter(|_| file.rust.definitions.len() == file.definitions.len());
         numbered.find(|(range, _)| range.contains(&at)).map(|(_, number)| *number)
     }
 
-    /// Whether a place lies in the definition of a macro whose calls are all replaced: the code is where they stood.
+    /// Whether an offset is in the definition of a macro whose calls are all expanded: then the code is analysed at the
+    /// calls.
     pub fn is_template(&self, file: usize, at: usize) -> bool {
         self.definition_at(file, at).is_some_and(|number| self.macros.is_done(number))
     }
 
-    /// The package that the first name of a path leads to, where that is in the workspace.
+    /// The package that the first name of a path refers to, if it is in the workspace.
     pub(super) fn package_of_path(&self, file: usize, first: &String) -> Option<Option<usize>> {
         self.package_of_function(file, std::slice::from_ref(first)).map(|(package, _)| package)
     }
 
-    /// What a name or path stands for at a place of a file: several things where a program may be built with either, or
-    /// where types have constants of that name for one trait.
+    /// The meanings of a name or path at an offset. There are several for alternatives under `#[cfg]`, and for a trait
+    /// constant that several types define.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// Why the meaning is unknown.
     pub fn resolve(&mut self, file: usize, at: usize, path: &[String]) -> Result<Vec<Found>, Lost> {
         self.name(file, at, path, 0)
     }
 
-    /// Whether a package has anything to do with one of these crates: its manifest names it, or a file does.
+    /// Whether a package uses one of these crates: its manifest or a file names it.
     pub fn mentions(&mut self, file: usize, crates: &[&str]) -> bool {
         let file = &self.files[file];
         let package = file.package.and_then(|package| self.workspace.packages.get(package));
@@ -202,7 +204,7 @@ impl<'a> Code<'a> {
         crates.iter().any(|name| manifest.contains(name))
     }
 
-    /// Whether a file belongs to one of these packages.
+    /// Whether a file is in one of these packages.
     pub fn belongs_to(&self, file: usize, names: &[&str]) -> bool {
         let package = self.files[file].package.and_then(|package| self.workspace.packages.get(package));
         package.is_some_and(|package| names.contains(&package.name.as_str()))
@@ -212,7 +214,7 @@ impl<'a> Code<'a> {
         &self.files[id.file].rust.functions[id.index]
     }
 
-    /// The values that a member has in structures of a type, where these are made.
+    /// The values of a member in all constructions of a type.
     pub fn members_of(&mut self, from: usize, type_name: &str, member: &str) -> Vec<(usize, TokenStream)> {
         let package = self.files[from].package;
         self.read_packages_with(type_name);
@@ -262,7 +264,7 @@ impl<'a> Code<'a> {
         globs.into_iter().find_map(imported).ok_or_else(|| not_found(name))
     }
 
-    /// `Self::NAME`: of the block around it, of the type, or of all types that have the trait.
+    /// `Self::NAME`: from the enclosing `impl`, from the type, or from all implementations of the trait.
     fn own(&mut self, file: usize, at: usize, name: &String, steps: usize) -> Result<Vec<Found>, Lost> {
         let Some(owner) = self.files[file].rust.owner_at(at).cloned() else {
             return self.name(file, at, std::slice::from_ref(name), steps);
@@ -279,14 +281,14 @@ impl<'a> Code<'a> {
         self.path(file, at, &[owner.name, name.clone()], steps)
     }
 
-    /// What a constant of a trait is for the types that have the trait.
+    /// The values of a trait constant in all implementations.
     fn of_trait(&mut self, name: &str, of: &[String], steps: usize) -> Result<Vec<Found>, Lost> {
         self.read_packages_with(name);
         let mut candidates = self.candidates_in(None, name);
         let is_meant =
             |candidate: &Candidate| candidate.of_trait.as_ref().is_some_and(|of_trait| of.contains(of_trait));
         candidates.retain(|candidate| is_meant(candidate) && matches!(candidate.value, Value::Expression(_)));
-        // What a trait says itself counts where no type says another.
+        // The trait's default counts only if no implementation overrides it.
         if candidates.iter().any(|candidate| candidate.is_final) {
             candidates.retain(|candidate| candidate.is_final);
         }
@@ -349,13 +351,13 @@ impl<'a> Code<'a> {
         if candidates.iter().any(exact) {
             candidates.retain(exact);
         } else {
-            // Through a `pub use` that is not seen, so only where the rest leaves no doubt.
+            // Possibly re-exported by a `pub use` that is not visible: accepted only if the rest is unambiguous.
             candidates.retain(|candidate| matches!(candidate.value, Value::Expression(_)));
             if is_type || !is_ours {
                 candidates.retain(|candidate| candidate.path.last() == last && last.is_some());
             }
         }
-        // The same constant for several builds stands in one place.
+        // Alternatives of a constant under `#[cfg]` have the same file and module path.
         let is_one = candidates.windows(2).all(|pair| pair[0].file == pair[1].file && pair[0].path == pair[1].path);
         match candidates.len() {
             0 if is_type && qualifiers.len() == 1 => {
@@ -397,7 +399,7 @@ impl<'a> Code<'a> {
         path
     }
 
-    /// The module path that is meant, and whether it begins in this package for certain.
+    /// The module path that is meant, and whether it certainly starts in this package.
     fn wanted(&self, file: usize, here: &[String], qualifiers: &[String]) -> (Vec<String>, bool) {
         let Some(first) = qualifiers.first() else { return (here.to_vec(), true) };
         let library = self.library_of(self.files[file].package);
@@ -414,7 +416,7 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// The package that a path leads to, and the path in it.
+    /// The package that a path refers to, and the rest of the path.
     fn package_meant(&self, file: usize, qualifiers: &[String]) -> (Option<usize>, Vec<String>) {
         let own = self.files[file].package;
         let Some(first) = qualifiers.first() else { return (own, Vec::new()) };
@@ -426,7 +428,7 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// The same, where the path does not lead out of the workspace.
+    /// Same, for paths that stay within the workspace.
     fn package_of_function(&self, file: usize, qualifiers: &[String]) -> Option<(Option<usize>, Vec<String>)> {
         let (package, rest) = self.package_meant(file, qualifiers);
         let is_known = |first: &String| {
@@ -448,7 +450,7 @@ impl<'a> Code<'a> {
         self.candidates_where(name, |index, file| file.package == package && (index == from || !file.is_isolated))
     }
 
-    /// Items of a package, or of all.
+    /// Items with a name in a package, or in all packages.
     fn candidates_in(&self, package: Option<Option<usize>>, name: &str) -> Vec<Candidate> {
         self.candidates_where(name, |_, file| {
             !file.is_isolated && package.is_none_or(|package| package == file.package)
@@ -483,7 +485,7 @@ impl<'a> Code<'a> {
         library.map(|target| target.name.replace('-', "_"))
     }
 
-    /// The module that a file is, and whether it is a crate that other files cannot name.
+    /// The module path of a file, and whether the file is in a crate that others cannot name.
     fn module_of(&self, path: &Path, package: Option<usize>) -> (Vec<String>, bool) {
         let roots = package.and_then(|package| self.workspace.packages.get(package)).map(|package| &package.targets);
         let roots: Vec<&Path> = roots.into_iter().flatten().map(|target| target.src_path.as_std_path()).collect();
@@ -516,7 +518,7 @@ fn is_constant(binding: &Binding) -> bool {
     !binding.is_local() && matches!(binding.value, Value::Expression(_))
 }
 
-/// The traits that a type parameter is bound by, anywhere in a file: `E: Dtype + Copy`.
+/// The trait bounds of a type parameter, anywhere in a file: `E: Dtype + Copy`.
 fn bounds_of(text: &str, parameter: &str) -> Vec<String> {
     let is_part = |character: char| character.is_alphanumeric() || character == '_';
     let mut found = Vec::new();
@@ -534,7 +536,7 @@ fn bounds_of(text: &str, parameter: &str) -> Vec<String> {
     found
 }
 
-/// The value that a structure's member has in `{ a: 1, member, ..base }`.
+/// The value of a member in `{ a: 1, member, ..base }`.
 fn member_value(members: &TokenStream, member: &str) -> Option<TokenStream> {
     let tokens: Vec<TokenTree> = members.clone().into_iter().collect();
     let is_member = |part: &&[TokenTree]| matches!(part.first(), Some(TokenTree::Ident(name)) if name == member);

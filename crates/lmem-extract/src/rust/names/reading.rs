@@ -1,5 +1,4 @@
-//! Files that were not looked at yet are read when a name leads there: first as bytes, and with all their tokens only where
-//! they hold the name.
+//! Reads further files when a name may be in them: first as bytes. Only files that contain the name are lexed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,16 +11,16 @@ use lmem_base::source::{SourceFile, has_ending};
 use super::bytes::{defined_macros, follows_fn, holds_word, is_called, words_in};
 use super::{Code, FunctionId, MAX_RUST_BYTES};
 
-/// A file that was not looked at.
+/// A file that was not lexed yet.
 pub(super) struct Unread {
     path: PathBuf,
-    /// In which names are looked for.
+    /// The bytes in which names are searched.
     bytes: Vec<u8>,
-    /// Names of the macros that it seems to define.
+    /// Names of the macros that the file appears to define.
     macros: Vec<String>,
 }
 
-/// What unread files are looked through for.
+/// The kind of a search in unread files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wanted {
     Word,
@@ -30,7 +29,7 @@ pub(super) enum Wanted {
 }
 
 impl Code<'_> {
-    /// Looks at the files of all packages that were not, and that hold `name`.
+    /// Lexes unread files of all packages that contain `name`.
     pub(in crate::rust) fn read_packages_with(&mut self, name: &str) {
         if self.is_new_search(Wanted::Word, None, name) {
             for package in self.groups() {
@@ -39,7 +38,7 @@ impl Code<'_> {
         }
     }
 
-    /// Looks at the files of a package that were not, and that hold `name`.
+    /// Lexes unread files of a package that contain `name`.
     pub(super) fn read_files_with(&mut self, package: Option<usize>, name: &str) {
         if self.is_new_search(Wanted::Word, Some(package), name) {
             let finder = memmem::Finder::new(name);
@@ -47,7 +46,7 @@ impl Code<'_> {
         }
     }
 
-    /// Looks at the files of a package, or of all, that were not, and that define a function of this name.
+    /// Lexes unread files of a package, or of all, that define a function with this name.
     pub(super) fn read_definitions(&mut self, package: Option<Option<usize>>, name: &str) {
         if package.is_none() && !self.is_new_search(Wanted::Function, None, name) {
             return;
@@ -61,8 +60,8 @@ impl Code<'_> {
         }
     }
 
-    /// Looks at the files that were not, and that may call a function. One of a type that no trait asks for is called with the
-    /// name of the type, or on a value.
+    /// Lexes unread files that may call a function. An inherent associated function is called with its type's name, or
+    /// on a value.
     pub(super) fn read_callers(&mut self, id: FunctionId) {
         let function = self.function(id);
         let owner = function.owner.as_ref().filter(|owner| !function.has_self && owner.of_trait.is_none());
@@ -81,17 +80,17 @@ impl Code<'_> {
         }
     }
 
-    /// Whether something was not looked for yet.
+    /// Whether a search was not done yet.
     pub(super) fn is_new_search(&mut self, what: Wanted, group: Option<Option<usize>>, name: &str) -> bool {
         self.searched.insert((what, group, name.to_string()))
     }
 
-    /// All packages, and the files without one.
+    /// All packages, and the group of files without a package.
     pub(super) fn groups(&self) -> Vec<Option<usize>> {
         (0..self.workspace.packages.len()).map(Some).chain([None]).collect()
     }
 
-    /// Looks at the files that were not, and that define a macro of this name.
+    /// Lexes unread files that define a macro with this name.
     pub(in crate::rust) fn read_files_that_define(&mut self, name: &str) {
         for package in self.groups() {
             self.read_files_where(package, |file| file.macros.iter().any(|known| known == name));
@@ -108,7 +107,7 @@ impl Code<'_> {
         let (found, rest): (Vec<Unread>, Vec<Unread>) = unread.drain(..).partition(is_wanted);
         self.unread[group] = Some(rest);
         for Unread { path, .. } in found {
-            // Files that cannot be read or understood hold no name that could be used.
+            // A file that cannot be read or lexed defines no usable name.
             if let Ok(file) = SourceFile::read(&path, &self.workspace.root) {
                 let _ = self.add(&file, package);
             }
@@ -131,7 +130,7 @@ impl Code<'_> {
     }
 }
 
-/// The bytes of a Rust file; `None` where it cannot be read, or is too large.
+/// The bytes of a Rust file; `None` if it is unreadable or too large.
 pub(in crate::rust) fn read_rust(path: &Path) -> Option<Vec<u8>> {
     places::read(path, MAX_RUST_BYTES).ok()
 }

@@ -1,4 +1,4 @@
-//! Calls of functions, methods and macros, and structures that are made.
+//! Calls of functions, methods and macros, and structure expressions.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
@@ -6,16 +6,16 @@ use super::scanner::Scanner;
 use super::tokens::{MAX_STATEMENT, after_angles, ident, is_mark, is_mark_pair};
 use super::{Call, MacroCall, Structure};
 
-/// Words before `Name { … }` that make it something else than a value.
+/// Words before `Name { … }` that show it is not a structure expression.
 const NOT_BEFORE_STRUCTURES: [&str; 13] =
     ["struct", "enum", "union", "trait", "impl", "for", "mod", "dyn", "where", "in", "match", "if", "while"];
 
-/// Words that end what a method may be called on.
+/// Words that end the receiver of a method call, scanning backwards.
 const NOT_IN_RECEIVERS: [&str; 14] =
     ["return", "let", "if", "else", "match", "in", "move", "mut", "break", "while", "unsafe", "as", "ref", "loop"];
 
 impl Scanner {
-    /// A word that may be a macro's name, a structure's, a function's or a method's.
+    /// Records a word that may name a macro, structure, function or method.
     pub(super) fn call(&mut self, word: &str, tokens: &[TokenTree], index: usize) {
         if is_mark(tokens, index + 1, '!')
             && let Some(TokenTree::Group(group)) = tokens.get(index + 2)
@@ -48,7 +48,7 @@ impl Scanner {
     }
 }
 
-/// Whether braces behind a name hold the members of a value.
+/// Whether braces after a name are the members of a structure expression.
 fn makes_structure(word: &str, tokens: &[TokenTree], index: usize) -> bool {
     let is_expression = match index.checked_sub(1).and_then(|previous| tokens.get(previous)) {
         Some(TokenTree::Ident(before)) => !NOT_BEFORE_STRUCTURES.iter().any(|word| before == word),
@@ -58,7 +58,7 @@ fn makes_structure(word: &str, tokens: &[TokenTree], index: usize) -> bool {
     is_expression && word.starts_with(char::is_uppercase)
 }
 
-/// A name with the path before it: `a::b::name`.
+/// A name with its path: `a::b::name`.
 pub(crate) fn path_before(word: &str, tokens: &[TokenTree], index: usize) -> Vec<String> {
     let mut path = vec![word.to_string()];
     let mut at = index;
@@ -70,7 +70,7 @@ pub(crate) fn path_before(word: &str, tokens: &[TokenTree], index: usize) -> Vec
     path
 }
 
-/// What a method is called on: names, calls, indices, members back to the first that is none of these.
+/// The receiver of a method call: the chain of names, calls, indices and members before it.
 fn receiver(before: &[TokenTree]) -> TokenStream {
     let from = before.len().saturating_sub(MAX_STATEMENT);
     let is_part = |at: usize| match &before[at] {
@@ -81,7 +81,7 @@ fn receiver(before: &[TokenTree]) -> TokenStream {
         TokenTree::Literal(_) => true,
         TokenTree::Punct(mark) => matches!(mark.as_char(), '.' | '?' | ':' | '!'),
     };
-    // Two operands beside each other are two statements, or an operator between them was passed.
+    // Two adjacent operands belong to two statements, or an operator between them was skipped.
     let ends = |at: usize| {
         let is_operand = |at: usize| matches!(&before[at], TokenTree::Ident(_) | TokenTree::Literal(_));
         at + 1 < before.len() && is_operand(at) && is_operand(at + 1)

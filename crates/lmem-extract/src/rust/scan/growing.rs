@@ -1,4 +1,4 @@
-//! Strings that statement after statement adds to, and whether anything else writes them.
+//! Strings that are built statement by statement, and whether anything else writes them.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use super::Value;
 use super::scanner::Scanner;
 use super::tokens::{ident, is_mark};
 
-/// Statements that add to one string.
+/// Limit on statements that append to one string.
 const MAX_PIECES: usize = 64;
 
-/// Methods that leave a string as it is.
+/// Methods that do not modify a string.
 const READING: [&str; 24] = [
     "as_str",
     "as_ref",
@@ -40,8 +40,8 @@ const READING: [&str; 24] = [
 ];
 
 impl Scanner {
-    /// A variable that may be written: where all that happens to it is that text is added, statement by statement of its
-    /// own block, it stands for the pieces so far.
+    /// A mutable string variable. If its only modifications are appends by statements of its own block, it is the
+    /// concatenation of the pieces so far.
     pub(super) fn growing(
         &mut self,
         name: String,
@@ -77,7 +77,7 @@ impl Scanner {
     }
 }
 
-/// What a statement adds to the end of a string: `name.push_str(x);`, `name += x;`.
+/// The text that a statement appends to a string: `name.push_str(x);`, `name += x;`.
 fn added(statement: &[TokenTree], name: &str) -> Option<TokenStream> {
     let (TokenTree::Ident(first), [middle @ .., _]) = (statement.first()?, statement.get(1..)?) else { return None };
     if first != name {
@@ -113,7 +113,7 @@ fn mentions(tokens: TokenStream, name: &str) -> bool {
     false
 }
 
-/// Whether tokens may change a string variable.
+/// Whether tokens may modify a string variable.
 fn writes(tokens: TokenStream, name: &str, left_to_follow: &mut usize) -> bool {
     let mut waiting = vec![tokens];
     while let Some(tokens) = waiting.pop() {
@@ -131,7 +131,7 @@ fn writes(tokens: TokenStream, name: &str, left_to_follow: &mut usize) -> bool {
                     let is_first = at == 0 || is_mark(&tokens, at - 1, ';');
                     let calls = is_mark(&tokens, at + 1, '.')
                         && ident(&tokens, at + 2).is_some_and(|method| !READING.contains(&method.as_str()));
-                    // `write!(name, …)`: macros take what they are given as they like.
+                    // `write!(name, …)`: a macro may use its arguments in any way.
                     if is_lent || is_assigned || is_grown || calls || (is_first && is_mark(&tokens, at + 1, ',')) {
                         return true;
                     }

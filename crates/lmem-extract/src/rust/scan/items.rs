@@ -42,7 +42,7 @@ impl Scanner {
         body.unwrap_or(parameters_at) + 1
     }
 
-    /// `const NAME: type = value;`, `static ref NAME: …`. What the value holds is looked at afterwards, token by token.
+    /// `const NAME: type = value;`, `static ref NAME: …`. The scan continues inside the value.
     pub(super) fn item(&mut self, tokens: &[TokenTree], index: usize) {
         let is_mutable = ident(tokens, index + 1).is_some_and(|word| word == "mut");
         let is_prefixed = is_mutable || ident(tokens, index + 1).is_some_and(|word| word == "ref");
@@ -111,7 +111,7 @@ impl Scanner {
     }
 }
 
-/// The last name of the type that an `impl` is for, and of the trait, from the tokens between `impl` and its braces.
+/// The last name of the type and of the trait of an `impl`, from the tokens between `impl` and its braces.
 pub(super) fn implemented_type(tokens: &[TokenTree]) -> (String, Option<String>) {
     let is_word = |at: usize, word: &str| matches!(&tokens[at], TokenTree::Ident(name) if name == word);
     let plain: Vec<usize> = outside_angles(tokens, 0).collect();
@@ -122,7 +122,7 @@ pub(super) fn implemented_type(tokens: &[TokenTree]) -> (String, Option<String>)
     (last(&plain[is_for.map_or(0, |at| at + 1)..end]).unwrap_or_default(), of_trait)
 }
 
-/// The names of parameters in their order, without `self`, and whether there is one.
+/// Parameter names in order, without `self`, and whether there is a `self`.
 fn parameters_of(tokens: TokenStream) -> (Vec<Option<String>>, bool) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut parameters = Vec::new();

@@ -1,4 +1,4 @@
-//! Questions to a file that was looked through: what a name means at a place, and what stands around it.
+//! Queries on a scanned file: the binding of a name at an offset, and the items around it.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use super::{Binding, Owner, RustFile, Value};
 
 impl RustFile {
-    /// The nearest binding of a name; `Err` where two stand beside each other, as with `#[cfg]`.
+    /// The nearest binding of a name; `Err` if there are alternatives, for example under `#[cfg]`.
     pub fn binding(&self, name: &str, at: usize) -> Result<Option<&Binding>, Ambiguous> {
         match self.nearest(name, at).as_slice() {
             [] => Ok(None),
@@ -16,7 +16,7 @@ impl RustFile {
         }
     }
 
-    /// The nearest bindings of a name; several where they stand beside each other, as with `#[cfg]`.
+    /// The nearest bindings of a name; several if there are alternatives, for example under `#[cfg]`.
     pub fn nearest(&self, name: &str, at: usize) -> Vec<&Binding> {
         let function = self.function_at(at);
         let is_seen = |binding: &&Binding| {
@@ -36,13 +36,13 @@ impl RustFile {
         nearest
     }
 
-    /// The constants of this name in the `impl` or `trait` around a place.
+    /// The constants with this name in the enclosing `impl` or `trait`.
     pub fn associated(&self, name: &str, at: usize) -> Vec<&Binding> {
         let bindings = self.bindings.get(name).into_iter().flatten();
         bindings.filter(|binding| binding.is_associated && binding.visible.contains(&at)).collect()
     }
 
-    /// All values that a name may have at a place, of several bindings too, and first values of variables.
+    /// All values that a name may have at an offset: of all bindings, initial values of variables included.
     pub fn values(&self, name: &str, at: usize) -> impl Iterator<Item = &TokenStream> {
         let seen = self.bindings.get(name).into_iter().flatten().filter(move |binding| binding.visible.contains(&at));
         seen.flat_map(|binding| match &binding.value {
@@ -54,7 +54,7 @@ impl RustFile {
         })
     }
 
-    /// The variable whose value a place lies in, and where it is seen.
+    /// The variable whose value contains an offset, and its scope.
     pub fn variable_made_at(&self, at: usize) -> Option<(String, Range<usize>)> {
         let holds = |tokens: &TokenStream| {
             let mut places = tokens.clone().into_iter().map(|token| self.range(token.span()));
@@ -71,43 +71,43 @@ impl RustFile {
         let made = self.bindings.iter().flat_map(|(name, bindings)| {
             bindings.iter().filter(is_made).map(|binding| (name.clone(), binding.visible.clone()))
         });
-        // Of values within values the innermost, which is seen the earliest.
+        // For nested values the innermost: its scope ends first.
         made.min_by_key(|(_, visible)| (visible.end, visible.start))
     }
 
-    /// Items of this name anywhere in the file.
+    /// Items with this name anywhere in the file.
     pub fn items(&self, name: &str) -> impl Iterator<Item = &Binding> {
         self.bindings.get(name).into_iter().flatten().filter(|binding| binding.local_to.is_none())
     }
 
-    /// Whether a trait of this name is declared here.
+    /// Whether the file declares a trait with this name.
     pub fn has_trait(&self, name: &str) -> bool {
         self.owners.iter().any(|(_, owner)| owner.is_trait && owner.name == name)
     }
 
-    /// The `impl` or `trait` around a place.
+    /// The `impl` or `trait` around an offset.
     pub fn owner_at(&self, at: usize) -> Option<&Owner> {
         let around = self.owners.iter().filter(|(range, _)| range.contains(&at));
         around.max_by_key(|(range, _)| range.start).map(|(_, owner)| owner)
     }
 
-    /// The innermost function around a place, as an index.
+    /// The innermost function around an offset, by index.
     pub fn function_around(&self, at: usize) -> Option<usize> {
         let start = self.function_at(at)?;
         self.function_with_body(start)
     }
 
-    /// The function whose body starts at a place, as an index.
+    /// The function whose body starts at an offset, by index.
     pub fn function_with_body(&self, start: usize) -> Option<usize> {
         self.functions.iter().position(|function| function.body.start == start)
     }
 
-    /// The inline modules, and the types with implementations, that names stand in.
+    /// The inline modules, and the types with implementations, that contain names.
     pub fn containers(&self) -> impl Iterator<Item = &String> {
         self.bindings.values().flatten().flat_map(|binding| &binding.container)
     }
 
-    /// Inline modules around a place.
+    /// Inline modules around an offset.
     pub fn modules_at(&self, at: usize) -> &[String] {
         let around = self.modules.iter().filter(|(range, _)| range.contains(&at));
         around.max_by_key(|(range, _)| range.start).map_or(&[], |(_, path)| path.as_slice())
@@ -118,13 +118,13 @@ impl RustFile {
         around.map(|function| function.body.start).max()
     }
 
-    /// Byte range of a span of something that was parsed from this file.
+    /// The byte range of a span parsed from this file.
     pub fn range(&self, span: proc_macro2::Span) -> Range<usize> {
         let range = span.byte_range();
         range.start + self.start..range.end + self.start
     }
 }
 
-/// Several things have the same name at the same place.
+/// Several bindings have the same name and scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ambiguous;

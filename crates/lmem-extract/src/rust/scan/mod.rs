@@ -1,9 +1,9 @@
-//! What a Rust file holds that matters here: names and what they are bound to, calls, string literals.
+//! Scans a Rust file for names and their bindings, calls, and string literals.
 //!
-//! This works on tokens, not on a syntax tree: much of the code in question stands in the arguments of macros
-//! (`lazy_static!`, `vec!`, `assert!`), which are tokens only, and files that a parser refuses still give something.
-//! Where tokens leave open whether a name is bound anew, it counts as bound to something unknown: that costs an
-//! analysis, where the other way would give a wrong one.
+//! The scan works on tokens, not on a syntax tree. Much of the relevant code is in macro arguments (`lazy_static!`,
+//! `vec!`, `assert!`), which are only tokens. And a file that a parser rejects still gives results. Where tokens do not
+//! show whether a name is bound again, its value counts as unknown: this loses an analysis, and the opposite choice
+//! would give a wrong one.
 
 pub mod calls;
 mod growing;
@@ -28,75 +28,75 @@ use lmem_unit::MappedText;
 use super::literals;
 use crate::rust::macros::places::Places;
 
-/// Everything found in one file.
+/// The contents of one file.
 #[derive(Debug)]
 pub(super) struct RustFile {
-    /// As it was written.
+    /// As written.
     file: Arc<SourceFile>,
-    /// The code that was looked through, where that is not what was written. All places below are of this.
+    /// The code with macros expanded, if that differs. All offsets below refer to this code.
     expanded: Option<(Arc<SourceFile>, Places)>,
-    /// Where the tokens begin.
+    /// Offset of the first token.
     start: usize,
-    /// Bindings by name, in the order of the source.
+    /// Bindings by name, in source order.
     bindings: BTreeMap<String, Vec<Binding>>,
     /// `use a::b::*`
     pub globs: Vec<(Range<usize>, Vec<String>)>,
-    /// Every call `name(…)` and `x.name(…)`, for whoever knows which names matter.
+    /// Every call `name(…)` and `x.name(…)`; users filter by name.
     pub calls: Vec<Call>,
-    /// Every `Name { … }` that makes a structure.
+    /// Every structure expression `Name { … }`.
     pub structures: Vec<Structure>,
     /// Every `name!(…)`.
     pub macros: Vec<MacroCall>,
-    /// Every `macro_rules!`, in the order of the source.
+    /// Every `macro_rules!`, in source order.
     pub definitions: Vec<MacroRules>,
-    /// Where string literals stand, but for those in `#[doc = "…"]`.
+    /// Ranges of string literals, except those in `#[doc = "…"]`.
     pub literals: Vec<Range<usize>>,
-    /// In the order of their bodies' starts.
+    /// Sorted by the start of the body.
     pub functions: Vec<Function>,
     modules: Vec<(Range<usize>, Vec<String>)>,
     owners: Vec<(Range<usize>, Owner)>,
-    /// Whether there was more nesting than is looked into.
+    /// Whether nesting exceeded the limit.
     pub is_too_deep: bool,
 }
 
-/// A name and what it stands for.
+/// A name and its value.
 #[derive(Debug)]
 pub(super) struct Binding {
-    /// Bytes of the file where the name means this.
+    /// Byte range where the binding is visible.
     pub visible: Range<usize>,
-    /// Modules, then the type of the `impl`, around it, inside of this file.
+    /// The enclosing modules, then the type of the `impl`, within this file.
     pub container: Vec<String>,
-    /// The trait that it belongs to, by its declaration or by an `impl`.
+    /// The trait of the item, from its declaration or from an `impl`.
     pub of_trait: Option<String>,
-    /// Not one of a `trait`'s own, which others may replace.
+    /// `false` for a trait's default, which implementations may override.
     pub is_final: bool,
-    /// A constant of an `impl` or a `trait`: only `Self::` and the type's name lead to it.
+    /// A constant of an `impl` or `trait`, which only `Self::` or the type's name can refer to.
     is_associated: bool,
     pub value: Value,
-    /// Body of the function that a local variable belongs to; `None` for items, which inner functions see too.
+    /// Body of the function with the local variable; `None` for items, which inner functions also see.
     local_to: Option<usize>,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum Value {
     Expression(TokenStream),
-    /// Pieces that a string is put together from, one statement after the other.
+    /// Pieces of a string that is built statement by statement.
     Sum(Vec<TokenStream>),
-    /// A part of a value: an element of what a loop goes through, a member that a pattern takes out.
+    /// A part of a value: an element of the iterated value of a loop, or a member from a pattern.
     Part {
         of: TokenStream,
         is_element: bool,
         members: Vec<String>,
         why: Unknown,
     },
-    /// What a variable has at first; it may change.
+    /// The initial value of a variable that may change.
     Initial(TokenStream),
     /// Another name, from a `use`.
     Path(Vec<String>),
     Unknown(Unknown),
 }
 
-/// Why a name's value is not known.
+/// Why the value of a name is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Unknown {
     Parameter { function: String, body: usize, index: Option<usize> },
@@ -118,16 +118,16 @@ impl fmt::Display for Unknown {
     }
 }
 
-/// A call by path, or of a method.
+/// A call by path, or a method call.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
-    /// `["cudarc", "nvrtc", "compile_ptx"]`; a method's name alone.
+    /// `["cudarc", "nvrtc", "compile_ptx"]`; for a method only its name.
     pub path: Vec<String>,
     pub is_method: bool,
-    /// What a method is called on.
+    /// The receiver of a method call.
     pub receiver: TokenStream,
     pub arguments: TokenStream,
-    /// From the path's last name to the closing parenthesis.
+    /// From the last name of the path to the closing parenthesis.
     pub range: Range<usize>,
 }
 
@@ -142,7 +142,7 @@ pub(super) struct Structure {
 #[derive(Debug, Clone)]
 pub(super) struct MacroCall {
     pub name: String,
-    /// The name with the path before it.
+    /// The name with its path.
     pub path: Vec<String>,
     pub arguments: TokenStream,
     pub range: Range<usize>,
@@ -154,9 +154,9 @@ pub(super) struct MacroRules {
     pub name: String,
     pub arms: TokenStream,
     pub range: Range<usize>,
-    /// The group that it stands in, or the whole file.
+    /// The enclosing group, or the whole file.
     pub scope: Range<usize>,
-    /// Whether `#[macro_export]` stands before it.
+    /// Whether it has `#[macro_export]`.
     pub is_exported: bool,
 }
 
@@ -166,12 +166,12 @@ pub(super) struct Function {
     pub name: String,
     pub body: Range<usize>,
     pub tokens: TokenStream,
-    /// Names of the parameters but for `self`; none where it is a pattern, or may be written.
+    /// Parameter names without `self`; `None` for a pattern or a mutable parameter.
     pub parameters: Vec<Option<String>>,
     pub has_self: bool,
-    /// The `impl` or `trait` that it stands in.
+    /// The enclosing `impl` or `trait`.
     pub owner: Option<Owner>,
-    /// Modules and the type around it, inside of this file.
+    /// The enclosing modules and type, within this file.
     pub container: Vec<String>,
 }
 
@@ -194,17 +194,17 @@ impl RustFile {
         &self.file.path
     }
 
-    /// The code that was looked through.
+    /// The scanned code.
     pub fn text(&self) -> &str {
         self.code().text()
     }
 
-    /// Where its tokens begin.
+    /// Offset of the first token.
     pub fn start(&self) -> usize {
         self.start
     }
 
-    /// Where a piece of the code was written.
+    /// The source span of a range of the code.
     pub fn span(&self, range: Range<usize>) -> Span {
         match &self.expanded {
             Some((_, places)) => places.span(&range),
@@ -212,12 +212,12 @@ impl RustFile {
         }
     }
 
-    /// Where what calls of macros stand for comes from.
+    /// The source map of expanded macros, if any.
     pub fn places(&self) -> Option<&Places> {
         self.expanded.as_ref().map(|(_, places)| places)
     }
 
-    /// The meaning of the string literal at a place of the code.
+    /// The decoded string literal in a range of the code.
     pub fn decode(&self, literal: Range<usize>) -> Option<MappedText> {
         let decoded = literals::decode(self.code(), literal)?;
         Some(match &self.expanded {
@@ -232,7 +232,7 @@ impl RustFile {
 }
 
 impl Binding {
-    /// A variable, in a function or anywhere else.
+    /// Whether the binding is a variable, not an item.
     pub fn is_local(&self) -> bool {
         self.local_to.is_some()
     }
@@ -247,7 +247,7 @@ mod tests {
         RustFile::scan(&SourceFile::from_text("a.rs", text)).unwrap()
     }
 
-    /// What `name` is bound to where `@` stands; the `@` is taken out.
+    /// The binding of `name` at `@`; the `@` is removed from the text.
     pub(super) fn bound(name: &str, text: &str) -> String {
         let at = text.find('@').unwrap();
         let file = scan(&text.replace('@', " "));

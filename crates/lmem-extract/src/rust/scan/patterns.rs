@@ -4,10 +4,10 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use super::tokens::{ident, is_mark, is_mark_pair, split_at_commas};
 
-/// Patterns within patterns.
+/// Limit on nested patterns.
 const MAX_PATTERN_DEPTH: usize = 8;
 
-/// Names that a pattern may bind: those that are not written as constants and types are.
+/// Names that a pattern may bind: those not spelled like constants and types.
 pub(crate) fn names_in(pattern: TokenStream) -> Vec<String> {
     let mut names = Vec::new();
     let mut waiting = vec![pattern];
@@ -28,14 +28,14 @@ pub(crate) fn names_in(pattern: TokenStream) -> Vec<String> {
     names
 }
 
-/// Names of a pattern with the members that lead to each: `(a, &b)`, `Kernel { name, text: t }`, `name`.
+/// The names in a pattern, each with its member path: `(a, &b)`, `Kernel { name, text: t }`, `name`.
 pub(super) fn parts_of(pattern: &[TokenTree], depth: usize) -> Vec<(String, Vec<String>)> {
     let pattern: Vec<TokenTree> = pattern
         .iter()
         .skip_while(|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == '&'))
         .cloned()
         .collect();
-    // `: type` behind a pattern.
+    // The `: type` after a pattern.
     let end = (0..pattern.len()).find(|at| is_mark(&pattern, *at, ':') && !is_mark(&pattern, *at + 1, ':'));
     let is_path = (0..pattern.len()).any(|at| is_mark_pair(&pattern, at, ':'));
     let plain = &pattern[..end.filter(|_| !is_path).unwrap_or(pattern.len())];
@@ -45,7 +45,7 @@ pub(super) fn parts_of(pattern: &[TokenTree], depth: usize) -> Vec<(String, Vec<
         let mut found = Vec::new();
         for (index, part) in parts.into_iter().enumerate().filter(|(_, part)| !part.is_empty()) {
             if is_mark(part, 0, '.') {
-                // Positions behind `..` count from the end.
+                // Positions after `..` count from the end.
                 break;
             }
             let (member, inner) = match (is_structure, ident(part, 0)) {

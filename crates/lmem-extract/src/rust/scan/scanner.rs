@@ -1,4 +1,4 @@
-//! Goes through the tokens of a file, group by group, and hands each to what knows about it.
+//! Walks the tokens of a file, group by group, and dispatches each to its handler.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,25 +15,25 @@ use super::variables::opens_closure;
 use super::{Owner, RustFile};
 use crate::rust::macros::places::Places;
 
-/// Groups within groups, beyond which nobody writes kernels.
+/// Limit on nested groups; real code stays below it.
 pub(super) const MAX_DEPTH: usize = 128;
 
-/// Tokens of a file that are looked at for what becomes of variables; each may be for many of them.
+/// Limit on tokens scanned for uses of variables; each token may be scanned for many variables.
 const MAX_FOLLOWED: usize = 20_000_000;
 
 impl RustFile {
-    /// Looks through a file.
+    /// Scans a file.
     ///
     /// # Errors
-    /// The file is not made of Rust's tokens.
+    /// The file does not lex as Rust.
     pub fn scan(file: &Arc<SourceFile>) -> Result<Self, LexError> {
         Self::scan_code(file, None)
     }
 
-    /// Looks through a file with its macros expanded.
+    /// Scans a file with its macros expanded.
     ///
     /// # Errors
-    /// What they became is not made of Rust's tokens.
+    /// The expansion does not lex as Rust.
     pub fn scan_expanded(file: &Arc<SourceFile>, places: Places) -> Result<Self, LexError> {
         let code = SourceFile::from_text(&file.display, places.text.as_str());
         Self::scan_code(file, Some((code, places)))
@@ -75,7 +75,7 @@ impl RustFile {
     }
 }
 
-/// After a byte order mark and a `#!` line, which are no tokens.
+/// The offset after a byte order mark and a `#!` line, which are not tokens.
 fn code_start(text: &str) -> usize {
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let code = &text[mark..];
@@ -83,17 +83,17 @@ fn code_start(text: &str) -> usize {
     if is_script { mark + code.find('\n').unwrap_or(code.len()) } else { mark }
 }
 
-/// What is known where the scan stands, and what was found so far.
+/// The scanner's state and results.
 pub(super) struct Scanner {
     pub(super) found: RustFile,
     pub(super) container: Vec<String>,
-    /// Where items of this list are seen: farther than the list, where it is the argument of a macro.
+    /// The scope of items in the current list; it exceeds the list if the list is a macro argument.
     pub(super) items_seen: Range<usize>,
     /// Start of the innermost function's body.
     pub(super) function: Option<usize>,
     pub(super) owner: Option<Owner>,
     depth: usize,
-    /// Tokens that may still be looked at for what becomes of variables.
+    /// Remaining limit on tokens scanned for uses of variables.
     pub(super) left_to_follow: usize,
 }
 
@@ -108,7 +108,7 @@ impl Scanner {
         self.items_seen = outer;
     }
 
-    /// Looks at one token and gives the index of the next to look at.
+    /// Handles one token; returns the index of the next one.
     fn token(&mut self, tokens: &[TokenTree], index: usize, around: &Range<usize>) -> usize {
         match &tokens[index] {
             TokenTree::Ident(name) => self.word(&name.to_string(), tokens, index, around),
@@ -140,11 +140,12 @@ impl Scanner {
         self.depth -= 1;
     }
 
-    /// Doc comments come as literals whose text is not in the source.
+    /// Records a literal. The lexer turns doc comments into literals whose text is not in the source; these are
+    /// skipped.
     fn literal(&mut self, literal: &proc_macro2::Literal) {
         let range = self.place(literal.span());
         let source = self.found.text().get(range.clone()).unwrap_or("");
-        // Of all literals only strings end like this.
+        // Of all literals, only strings end like this.
         let is_string = source.ends_with(['"', '#']);
         if is_string && source == literal.to_string() {
             self.found.literals.push(range);
@@ -196,7 +197,7 @@ impl Scanner {
         index + 1
     }
 
-    /// A module, or an `impl` or `trait` with its name.
+    /// Scans a module, `impl` or `trait` under its name.
     fn within(&mut self, name: String, tokens: &[TokenTree], body: usize, owner: Option<Owner>) -> usize {
         let function = self.function.take();
         self.container.push(name);

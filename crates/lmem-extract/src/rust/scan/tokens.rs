@@ -1,8 +1,8 @@
-//! Small questions to a list of tokens.
+//! Helper functions for token lists.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// How far the end of a statement is looked for; most are shorter by far, and each word begins a search.
+/// Maximum distance to the end of a statement. Most statements are much shorter, and every word starts a search.
 pub(super) const MAX_STATEMENT: usize = 512;
 
 pub(crate) fn ident(tokens: &[TokenTree], index: usize) -> Option<String> {
@@ -36,28 +36,28 @@ pub(super) fn next_brace(tokens: &[TokenTree], from: usize) -> Option<usize> {
     matches!(rest.get(length), Some(TokenTree::Group(_))).then_some(from + length)
 }
 
-/// Where `mark` next stands as itself.
+/// The next `mark` that is not a part of another operator.
 pub(super) fn top_level(tokens: &[TokenTree], from: usize, mark: char) -> Option<usize> {
     (from..tokens.len().min(from + MAX_STATEMENT)).find(|at| stands_alone(tokens, *at, mark))
 }
 
-/// Whether `mark` stands here, and not as a part of `==`, `=>` or `<=`.
+/// Whether this is `mark`, and not a part of `==`, `=>` or `<=`.
 fn stands_alone(tokens: &[TokenTree], at: usize, mark: char) -> bool {
     let continues =
         at.checked_sub(1).is_some_and(|previous| is_joint(tokens, previous) && !is_mark(tokens, previous, '>'));
-    // `=&x` is lexed as two marks joined, and still an assignment.
+    // `=&x` is lexed as two joined marks, but is an assignment.
     let continued = is_joint(tokens, at) && (is_mark(tokens, at + 1, '=') || is_mark(tokens, at + 1, '>'));
     is_mark(tokens, at, mark) && (mark == ';' || !(continues || continued))
 }
 
-/// The tokens between `=` and `;` that follow a declared name, and the index of the `;`.
+/// The tokens between `=` and `;` after a declared name, and the index of the `;`.
 pub(super) fn assigned(tokens: &[TokenTree], from: usize) -> Option<(TokenStream, usize)> {
     let end = top_level(tokens, from, ';').unwrap_or(tokens.len());
     let equals = outside_angles(tokens, from).take_while(|at| *at < end).find(|at| stands_alone(tokens, *at, '='))?;
     Some((tokens.get(equals + 1..end)?.iter().cloned().collect(), end))
 }
 
-/// Indices that are not between `<` and `>`; only where types are to be skipped.
+/// Indices outside of `<` and `>`; only for skipping types.
 pub(super) fn outside_angles(tokens: &[TokenTree], from: usize) -> impl Iterator<Item = usize> {
     let mut depth = 0_usize;
     (from..tokens.len().min(from + MAX_STATEMENT)).filter(move |at| {
@@ -72,7 +72,7 @@ pub(super) fn outside_angles(tokens: &[TokenTree], from: usize) -> impl Iterator
     })
 }
 
-/// The index behind the `>` that closes the `<` at `from`.
+/// The index after the `>` that closes the `<` at `from`.
 pub(super) fn after_angles(tokens: &[TokenTree], from: usize) -> usize {
     outside_angles(tokens, from).next().unwrap_or(tokens.len())
 }

@@ -1,4 +1,4 @@
-//! Variables of `let`, loops, closures and arms: what they are bound to, and where they are seen.
+//! Variables of `let`, loops, closures and match arms: values and scopes.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::scanner::Scanner;
 use super::tokens::{MAX_STATEMENT, assigned, ident, is_mark, is_mark_pair, next_brace, top_level};
 use super::{Binding, Unknown, Value};
 
-/// Longer patterns are nobody's.
+/// Limit on tokens of a pattern; real patterns are shorter.
 const MAX_PATTERN: usize = 128;
 
 impl Scanner {
@@ -52,7 +52,7 @@ impl Scanner {
     pub(super) fn loop_variable(&mut self, tokens: &[TokenTree], index: usize) {
         let is_in = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "in");
         let rest = tokens.get(index + 1..).unwrap_or_default();
-        // `impl A for B { … }` and `for<'a>` have none.
+        // The `for` of `impl A for B { … }` and `for<'a>` has no `in`.
         let Some(length) = rest.iter().take(MAX_PATTERN).position(is_in) else { return };
         let is_pattern = |token: &TokenTree| !matches!(token, TokenTree::Punct(mark) if mark.as_char() == ';');
         let Some(body) = next_brace(tokens, index + 2 + length).filter(|_| rest[..length].iter().all(is_pattern))
@@ -75,7 +75,7 @@ impl Scanner {
         self.bind_unknown(&tokens[index + 1..close], &visible, &Unknown::ClosureParameter);
     }
 
-    /// The arm of a `match`: names before `=>` are bound after it.
+    /// A match arm: names before `=>` are bound after it.
     pub(super) fn arm(&mut self, tokens: &[TokenTree], index: usize, around: &Range<usize>) {
         let ends_arm = |token: &TokenTree| match token {
             TokenTree::Punct(mark) => mark.as_char() == ',' || mark.as_char() == ';',
@@ -108,7 +108,7 @@ impl Scanner {
         }
     }
 
-    /// Names of a pattern that stand for parts of a value.
+    /// Binds names of a pattern to the parts of a value.
     fn bind_parts(
         &mut self,
         pattern: &[TokenTree],
@@ -119,7 +119,7 @@ impl Scanner {
     ) {
         for (name, members) in parts_of(pattern, 0) {
             let value = Value::Part { of: of.clone(), is_element, members, why: why.clone() };
-            // Known better than by the pattern alone.
+            // Replaces the unknown value that the pattern alone gave.
             if let Some(bindings) = self.found.bindings.get_mut(&name) {
                 bindings.retain(|binding| !(binding.visible == *visible && matches!(binding.value, Value::Unknown(_))));
             }
@@ -127,7 +127,7 @@ impl Scanner {
         }
     }
 
-    /// The braces that follow.
+    /// The following braces.
     fn next_body(&self, tokens: &[TokenTree], from: usize) -> Range<usize> {
         next_brace(tokens, from).and_then(|body| tokens.get(body)).map_or(0..0, |body| self.place(body.span()))
     }
@@ -145,7 +145,7 @@ impl Scanner {
     }
 }
 
-/// Whether `|` begins a closure: it does not where an operand stands before it.
+/// Whether `|` begins a closure: not after an operand, where it is an operator.
 pub(super) fn opens_closure(tokens: &[TokenTree], index: usize) -> bool {
     match index.checked_sub(1).and_then(|previous| tokens.get(previous)) {
         None => true,

@@ -1,4 +1,4 @@
-//! Launches, and the names that kernels are loaded by.
+//! Launches, and the names under which kernels are loaded.
 
 use super::*;
 
@@ -57,7 +57,7 @@ fn launches_are_known_where_all_of_them_are() {
     assert!(of_package(&both).units.iter().all(|unit| unit.launches.is_empty()));
 }
 
-/// `kernel: threads, shared memory, where it is loaded` of all launches of all units.
+/// All launches of all units as `kernel: threads, shared memory, place of the load`.
 fn launched(extraction: &Extraction) -> Vec<String> {
     let launch = |launch: &lmem_unit::RustLaunch| {
         let block = launch.block.map_or("?".to_string(), |block| block.iter().product::<u32>().to_string());
@@ -125,7 +125,7 @@ fn names_of_kernels_are_followed() {
             "fn raw(m: M, name: &str) { let name = CString::new(name)?; cuModuleGetFunction(&mut f, m, name.as_ptr()); } fn f() { compile_ptx(K); raw(m, \"k_f32\"); }",
             vec!["k_f32: ?, unseen, raw(m, \"k_f32\")"],
         ),
-        // A library's own: its calls are looked at themselves.
+        // Inside a library's own loading function; its calls are analysed instead.
         (
             "impl M { fn load_function(&self, name: &str) -> F { cuModuleGetFunction(&mut f, self.m, CString::new(name)?.as_ptr()) } } fn f() { compile_ptx(K); let f = m.load_function(\"k_f32\")?; s.launch_builder(&f).launch(CONFIG); }",
             vec!["k_f32: 64, 0, load_function(\"k_f32\")"],
@@ -148,14 +148,14 @@ fn loads_belong_to_the_text_of_their_module() {
     assert_eq!(loads("m.load_function(\"other\")?;"), [0, 1]);
     assert_eq!(loads("let m = c.load_module(compile_ptx(A)?)?; m.load_function(\"k\")?;"), [1, 0]);
     assert_eq!(loads("let m = c.load_module(compile_ptx(A)?)?; m.load_function(\"other\")?;"), [0, 0]);
-    // One text that is compiled in two ways.
+    // One text compiled in two ways.
     assert_eq!(
         loads(
             "compile_ptx_with_opts(B, CompileOptions { ftz: Some(true), ..Default::default() }); m.load_function(\"other\")?;"
         ),
         [0, 1, 1]
     );
-    // Kernels that are no `extern \"C\"`.
+    // Kernels without `extern \"C\"`.
     let mangled = "fn f() { compile_ptx(\"__global__ void scan(float *x) {}\"); m.load_function(\"_Z4scanPf\")?; m.load_function(\"_Z5scan2Pf\")?; }";
     assert_eq!(launched(&of_text(mangled)), ["_Z4scanPf: ?, unseen, load_function(\"_Z4scanPf\")"]);
 }
@@ -181,7 +181,7 @@ fn an_unknown_name_is_one_of_its_module() {
     assert_eq!(known("Module::from_ptx(A, &[])?.get_function(name)?;"), "b");
     assert_eq!(known("n.load_function(name)?;"), "");
     assert_eq!(known("let n = if x { c.load_module(compile_ptx(A)?)? } else { n }; n.load_function(name)?;"), "");
-    // Another program's load is of none of these.
+    // The load is in another program.
     let kernel = format!(
         "const A: &str = \"{text} a() {{}}\"; fn f() {{ compile_ptx(A); let f = m.load_function(\"a\")?; s.launch_builder(&f).launch({config}); }}"
     );

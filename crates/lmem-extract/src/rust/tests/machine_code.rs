@@ -1,4 +1,4 @@
-//! PTX, machine code, and what builds make.
+//! PTX, machine code, and build outputs.
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn files_with_ptx_and_machine_code_are_found() {
         ("b.ptx", &ptx),
         ("d.cubin", "\u{7f}ELF"),
     ]);
-    // What two calls load is one unit, at the first of them.
+    // Two loads of one file give one unit, at the first load.
     assert_eq!(units(&extraction), ["a.ptx: ptx", "b.ptx: ptx", "d.cubin: machine code at \"../d.cubin\""]);
     assert_eq!(
         reasons(&extraction),
@@ -83,16 +83,16 @@ fn what_the_build_makes_is_looked_at_where_it_is_made() {
         reasons(&none),
         ["P: it includes `scan.ptx`, which the build makes: there is no `.cu` file of that name"]
     );
-    // Made into the source tree, and not there before the build.
+    // Built into the source tree, and missing before the build.
     let missing = "use cudarc; fn f() { Ptx::from_src(include_str!(\"../kernels/scan.ptx\")) }";
     let one = of_package(&[("src/lib.rs", missing), ("kernels/scan.cu", "")]);
     assert_eq!((units(&one), reasons(&one)), (vec!["kernels/scan.cu: nvcc".to_string()], Vec::new()));
-    // Whichever of two it is, it is analysed.
+    // With two candidates, both are analysed.
     let two = of_package(&[("src/lib.rs", &library), ("a/scan.cu", ""), ("b/scan.cu", "")]);
     assert_eq!((units(&two).len(), reasons(&two).len()), (2, 0));
 }
 
-/// Units of a package whose build script makes `kernels.ptx` of one of its files, with the arguments of the driver.
+/// Units of a package whose build script makes `kernels.ptx` from one of its files, with the driver's arguments.
 fn of_build(code: &str) -> (Vec<String>, Vec<String>) {
     let manifest = "[package]\nname = \"some-package\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
     let folder = tree(&[("Cargo.toml", manifest), ("src/lib.rs", code), ("a/scan.cu", ""), ("b/scan.cu", "")]);
@@ -115,10 +115,10 @@ fn what_the_build_was_seen_to_make_is_traced_by_its_name() {
     let limited = load("kernels", "ModuleJitOption::MaxRegisters(32)");
     let (units, reasons) = of_build(&code(std::slice::from_ref(&limited)));
     assert_eq!((units, reasons), (vec!["a/scan.cu: ".into(), "b/scan.cu: --maxrregcount=32".into()], Vec::new()));
-    // Loaded in two ways, it is compiled in two ways.
+    // Loaded with two sets of options, so compiled in two ways.
     let (units, _) = of_build(&code(&[limited, load("kernels", "")]));
     assert_eq!(units, ["a/scan.cu: ", "b/scan.cu [-Xptxas=--maxrregcount=32]: --maxrregcount=32", "b/scan.cu: "]);
-    // By the name alone it may be either, and no other is there.
+    // By name alone, either file matches; no file matches the second name.
     let (units, reasons) = of_build(&code(&[load("scan", "ModuleJitOption::MaxRegisters(32)"), load("other", "")]));
     assert_eq!(units, ["a/scan.cu: ", "b/scan.cu: "]);
     assert_eq!(reasons.len(), 1);

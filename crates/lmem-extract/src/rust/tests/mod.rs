@@ -1,4 +1,4 @@
-//! Whole files in, units out.
+//! Tests on whole files: input files, resulting units.
 
 mod launches;
 mod machine_code;
@@ -302,7 +302,7 @@ fn broken_files_are_noted() {
     assert_eq!(extraction.notes, ["`src/lib.rs` is not looked into: it is not Rust"]);
 }
 
-/// The manifest of a package, with what it depends on.
+/// The manifest of a package with additional lines, such as dependencies.
 fn manifest(name: &str, more: &str) -> String {
     format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n{more}")
 }

@@ -1,4 +1,4 @@
-//! Options beside texts: those of NVRTC, and of the driver.
+//! Options next to texts: for NVRTC and for the driver.
 
 use super::*;
 
@@ -94,7 +94,7 @@ fn options_without_effect_are_those_of_the_outermost_structure() {
     };
     assert_eq!(texts(&code("")), ["maxrregcount: Some(32)", "use_fast_math: Some(true)"]);
     assert_eq!(texts(&code("maxrregcount: None,")), ["use_fast_math: Some(true)"]);
-    // Two calls with the same options are one unit with two places.
+    // Two calls with equal options give one unit with two places.
     let call = "compile_ptx_with_opts(S, CompileOptions { maxrregcount: Some(8), ..Default::default() });";
     let extraction = of_text(&format!("const S: &str = \"{KERNEL}\"; fn f() {{ {call} {call} }}"));
     let [unit] = extraction.units.as_slice() else { panic!("{:?}", extraction.units) };
@@ -141,7 +141,7 @@ fn other_ways_to_nvrtc_have_their_options() {
     }
 }
 
-/// Arguments of ptxas for the one PTX text, or why they are not known.
+/// The ptxas arguments of the only PTX text, or why they are unknown.
 fn driver_options(call: &str, items: &str) -> String {
     let ptx = ".version 8.0\\n.target sm_80\\n.visible .entry k() { ret; }";
     let code = format!("use cust::module::*; const P: &str = \"{ptx}\"; {items} fn f(n: u32) {{ {call} }}");

@@ -1,4 +1,4 @@
-//! Texts that are put together, chosen, named elsewhere, or handed on.
+//! Texts that are concatenated, selected, defined elsewhere, or passed on.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn names_lead_to_other_files() {
         ),
         ("examples/f.rs", "fn f() { compile_ptx(S); }"),
     ]);
-    // The first is reached from two places and is one unit.
+    // The first text reaches the sink from two places and is one unit.
     assert_eq!(units(&extraction), ["src/kernels/scan.rs:3: s", "examples/e.rs:1: e", "src/kernels/scan.rs:3#2: t"]);
     assert_eq!(reasons(&extraction), ["S: `S` is not defined in the code that is checked"]);
     assert!(extraction.units.iter().all(|unit| unit.package.as_deref() == Some("some-package")));
@@ -91,7 +91,7 @@ fn pieces_keep_their_places() {
         .map(|(at, character)| text.span(at..at + character.len_utf8()).unwrap().text().to_string())
         .collect();
     assert_eq!(sources, ["é", "\\n", "é", "{", "1", "2", "}", "漢", "\\t", "\\u{e9}"]);
-    // The opening brace is the first of two.
+    // A doubled brace maps to its first byte.
     let brace = code.find("{{{N").unwrap();
     assert_eq!(text.span(5..6).unwrap().start, brace);
 }

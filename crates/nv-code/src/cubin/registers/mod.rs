@@ -1,0 +1,234 @@
+//! Which general registers an instruction reads and writes.
+//!
+//! An instruction has up to four fields for registers: `d`, `a` and `b` in the first word (bits 16, 24 and 32), `c` in the
+//! second (bit 0). The opcode says which of them are used, and how many registers in a row each stands for; for loads,
+//! atomics, conversions and matrix instructions other bits do. NVIDIA documents none of it: see [`table`].
+
+mod table;
+
+use super::sass::ZERO_REGISTER;
+
+/// A set of the 256 registers of a thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RegisterSet([u64; 4]);
+
+/// What an instruction does with registers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Operands {
+    pub reads: RegisterSet,
+    pub writes: RegisterSet,
+}
+
+/// Registers in a row at each field: `[d, a, b, c]`. `d` is written, the others are read.
+type Widths = [u8; 4];
+
+/// How many registers the fields stand for.
+#[derive(Debug, Clone, Copy)]
+enum Rule {
+    Plain(Widths),
+    /// All of them are pairs where this bit is set.
+    DoubledBy(u32, Widths),
+    /// Bits 73 to 75 say how many bytes are moved.
+    Load {
+        address: u8,
+    },
+    Store {
+        address: u8,
+    },
+    /// Bits 73 to 75 are the type.
+    Atomic {
+        address: u8,
+        result: bool,
+    },
+    /// Floating-point atomics have opcodes of their own from sm_90 on.
+    AtomicFloat {
+        result: bool,
+    },
+    CompareAndSwap {
+        address: u8,
+        result: bool,
+    },
+    /// `LDGSTS`: both addresses are read.
+    CopyToShared,
+    /// `IADD` from sm_100 on, `HFMA2.MMA` before: one opcode, and the second has one operand more.
+    AddOrHalfFma(Widths),
+    /// `HMMA`
+    HalfMatrix,
+    /// `IMMA`
+    IntegerMatrix,
+    /// `LDSM`
+    LoadMatrix,
+    /// Between numbers of which one has 64 bits.
+    Conversion,
+    Match,
+    WarpSync,
+}
+
+impl RegisterSet {
+    pub fn contains(self, register: u8) -> bool {
+        self.0[usize::from(register / 64)] & (1 << (register % 64)) != 0
+    }
+
+    pub fn insert(&mut self, register: u8) {
+        self.0[usize::from(register / 64)] |= 1 << (register % 64);
+    }
+
+    pub fn len(self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn union(self, other: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    }
+
+    pub fn intersection(self, other: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
+    pub fn without(self, other: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    }
+
+    /// The registers of the set, in the order of their numbers.
+    pub fn iter(self) -> impl Iterator<Item = u8> {
+        (0..=u8::MAX).filter(move |register| self.contains(*register))
+    }
+
+    /// Adds registers in a row; the zero register stands for none.
+    fn extend(&mut self, first: u8, count: u8) {
+        if first != ZERO_REGISTER {
+            (0..count).filter_map(|next| first.checked_add(next)).for_each(|register| self.insert(register));
+        }
+    }
+}
+
+/// The registers of an instruction of the architecture `number`; `None` for instructions that are not known: nothing is to
+/// be concluded about a function that has one.
+pub fn operands(number: u32, lo: u64, hi: u64) -> Option<Operands> {
+    let opcode = (lo & 0xfff) as u16;
+    let row = table::ROWS.binary_search_by_key(&opcode, |(opcode, _)| *opcode).ok()?;
+    let (_, rule) = table::ROWS[row];
+    let [d, a, b, c] = [lo >> 16, lo >> 24, lo >> 32, hi].map(|field| (field & 0xff) as u8);
+    let mut found = Operands::default();
+    if let Rule::CopyToShared = rule {
+        found.reads.extend(d, 1);
+        found.reads.extend(a, 2);
+        return Some(found);
+    }
+    let [of_d, of_a, of_b, of_c] = rule.widths(number, hi);
+    found.writes.extend(d, of_d);
+    found.reads.extend(a, of_a);
+    found.reads.extend(b, of_b);
+    found.reads.extend(c, of_c);
+    Some(found)
+}
+
+impl Rule {
+    fn widths(self, number: u32, hi: u64) -> Widths {
+        let bit = |at: u32| hi >> (at - 64) & 1 != 0;
+        let doubled = |widths: Widths| widths.map(|width| width * 2);
+        let kind = hi >> 9 & 7;
+        // Types of atomics: 2 is `U64`; what 3, 5 and 6 are changed with sm_90.
+        let is_wide = matches!((kind, number >= 90), (2, _) | (3, true) | (5 | 6, false));
+        let atomic = if is_wide { 2 } else { 1 };
+        let moved = match kind {
+            5 => 2,
+            6 | 7 => 4,
+            _ => 1,
+        };
+        match self {
+            Self::Plain(widths) => widths,
+            Self::DoubledBy(at, widths) if bit(at) => doubled(widths),
+            Self::DoubledBy(_, widths) => widths,
+            Self::Load { address } => [moved, address, 0, 0],
+            Self::Store { address } => [0, address, moved, 0],
+            Self::Atomic { address, result } => [atomic * u8::from(result), address, atomic, 0],
+            Self::AtomicFloat { result } => {
+                let value = if kind >= 6 { 2 } else { 1 };
+                [value * u8::from(result), 2, value, 0]
+            }
+            Self::CompareAndSwap { address, result } => {
+                let value = if kind == 2 { 2 } else { 1 };
+                [value * u8::from(result), address, value, value]
+            }
+            Self::CopyToShared => [0; 4],
+            Self::AddOrHalfFma([d, a, b, _]) if number < 100 => [d, a, b, 1],
+            Self::AddOrHalfFma(widths) if bit(73) => doubled(widths),
+            Self::AddOrHalfFma(widths) => widths,
+            Self::HalfMatrix => {
+                let sums = if bit(76) { 4 } else { 2 };
+                // `TF32` has two shapes, 16-bit types have two others.
+                let is_long = if bit(83) { !bit(78) } else { bit(75) };
+                if is_long { [sums, 4, 2, sums] } else { [sums, 2, 1, sums] }
+            }
+            Self::IntegerMatrix if !bit(86) => [2, 1, 1, 2],
+            Self::IntegerMatrix => {
+                // 4-bit types have another bit for their shape than bytes.
+                let is_long = if bit(83) { bit(85) } else { bit(75) };
+                if is_long { [4, 4, 2, 4] } else { [4, 2, 1, 4] }
+            }
+            Self::LoadMatrix => [1 << (hi >> 8 & 3).min(2), 1, 0, 0],
+            Self::Conversion => {
+                let is_wide = |low: u32| bit(low) && bit(low + 1);
+                [1 + u8::from(is_wide(75)), 0, 1 + u8::from(is_wide(84)), 0]
+            }
+            Self::Match => [1, 1 + u8::from(bit(73)), 0, 0],
+            Self::WarpSync if bit(86) => [0, 1, 0, 0],
+            Self::WarpSync => [0, 0, 1, 0],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Registers that an instruction of sm_90 writes, and those that it reads.
+    fn of(lo: u64, hi: u64) -> (Vec<u8>, Vec<u8>) {
+        let found = operands(90, lo, hi).unwrap();
+        (found.writes.iter().collect(), found.reads.iter().collect())
+    }
+
+    #[test]
+    fn the_table_is_sorted() {
+        assert!(table::ROWS.is_sorted_by_key(|(opcode, _)| *opcode));
+    }
+
+    #[test]
+    fn fields_stand_for_as_many_registers_as_the_instruction_says() {
+        // LDC R1, c[0x0][0x28]
+        assert_eq!(of(0x0000_0a00_ff01_7b82, 0x000e_2200_0000_0800), (vec![1], vec![]));
+        // LDC.64 R22, c[0x0][0x210]
+        assert_eq!(of(0x0000_8400_ff16_7b82, 0x000e_a200_0000_0a00), (vec![22, 23], vec![]));
+        // IMAD R3, R0, UR4, R2
+        assert_eq!(of(0x0000_0004_0003_7c24, 0x002f_e200_0f8e_0202), (vec![3], vec![0, 2]));
+        // IMAD.WIDE R22, R3, 0x4, R22
+        assert_eq!(of(0x0000_0004_0316_7825, 0x004f_ca00_078e_0216), (vec![22, 23], vec![3, 22, 23]));
+        // LDG.E R31, desc[UR4][R22.64+0x20000]
+        assert_eq!(of(0x0200_0004_161f_7981, 0x000e_a800_0c1e_1900), (vec![31], vec![22, 23]));
+        // ISETP.GE.AND P0, PT, R32, 0x1, PT
+        assert_eq!(of(0x0000_0001_2000_780c, 0x001f_c600_03f0_6270), (vec![], vec![32]));
+    }
+
+    #[test]
+    fn what_is_not_known_is_no_instruction_without_registers() {
+        assert_eq!(operands(90, 0xfff, 0), None);
+    }
+
+    #[test]
+    fn sets_hold_registers() {
+        let mut set = RegisterSet::default();
+        set.extend(254, 4);
+        set.extend(ZERO_REGISTER, 2);
+        set.insert(3);
+        assert_eq!((set.iter().collect::<Vec<_>>(), set.len(), set.is_empty()), (vec![3, 254, 255], 3, false));
+        let mut other = RegisterSet::default();
+        other.insert(3);
+        assert_eq!(set.intersection(other), other);
+        assert_eq!(set.without(other).union(other), set);
+    }
+}

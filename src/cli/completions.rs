@@ -1,0 +1,96 @@
+//! `cargo lmem completions SHELL`.
+//!
+//! Shells complete `cargo-lmem …` from what clap knows. People type `cargo lmem …`, which belongs to cargo's own completions: those
+//! of zsh ask for a function `_cargo-lmem` themselves, to bash and fish a few lines say so.
+
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+
+use super::Lmem;
+
+/// For `cargo lmem …` in bash: the words are those of `cargo-lmem …`, whatever else of cargo's goes on to its own function.
+const BASH: &str = r#"
+_cargo_lmem_or_cargo() {
+    if [[ "${COMP_WORDS[1]}" == lmem && $COMP_CWORD -gt 1 ]]; then
+        local words=("${COMP_WORDS[@]:1}")
+        words[0]=cargo-lmem
+        COMP_WORDS=("${words[@]}")
+        COMP_CWORD=$((COMP_CWORD - 1))
+        _cargo_lmem cargo-lmem "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+    elif declare -F _cargo > /dev/null; then
+        _cargo "$@"
+    fi
+}
+complete -F _cargo_lmem_or_cargo -o bashdefault -o default cargo
+"#;
+
+/// The same for fish, whose completions add up.
+const FISH: &str = r#"
+complete -c cargo -n "__fish_seen_subcommand_from lmem" -f -a "(complete -C (string join ' ' -- cargo-lmem (commandline -opc)[3..] (commandline -ct)))"
+"#;
+
+/// The script that a shell reads.
+pub fn completions(shell: Shell) -> Vec<u8> {
+    let script = match shell {
+        // What clap_complete 4.6 writes for bash finds no command below one with a hyphen in its name.
+        Shell::Bash => script(shell, "cargo_lmem").replace(" cargo_lmem\n", " cargo-lmem\n") + BASH,
+        Shell::Fish => script(shell, "cargo-lmem") + FISH,
+        _ => script(shell, "cargo-lmem"),
+    };
+    script.into_bytes()
+}
+
+fn script(shell: Shell, name: &str) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut shown_command(), name, &mut script);
+    // It is text of ours.
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+/// The command without what is internal, which clap would complete too.
+fn shown_command() -> Command {
+    let command = Lmem::command();
+    let same = Command::default().name("cargo-lmem").args(command.get_arguments()).groups(command.get_groups());
+    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+    same.subcommands(shown.cloned()).disable_help_subcommand(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum;
+
+    fn text(shell: Shell) -> String {
+        String::from_utf8(completions(shell)).unwrap()
+    }
+
+    #[test]
+    fn every_shell_gets_the_flags_and_no_internal_command() {
+        for shell in Shell::value_variants() {
+            let text = text(*shell);
+            assert!(text.contains("write-baseline") && text.contains("explain"), "{shell}");
+            assert!(!text.contains("__nvcc"), "{shell}");
+        }
+    }
+
+    /// bash itself completes `cargo lmem ch`, and leaves the rest of cargo's words alone.
+    #[test]
+    fn bash_completes_what_people_type() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("lmem.bash");
+        fs_err::write(&script, completions(Shell::Bash)).unwrap();
+        let complete = |words: &str| {
+            let program = format!(
+                "_cargo() {{ COMPREPLY=(cargos-own); }}; source {}; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+                 _cargo_lmem_or_cargo cargo \"${{COMP_WORDS[COMP_CWORD]}}\" x; echo \"${{COMPREPLY[@]}}\"",
+                script.display()
+            );
+            let output = std::process::Command::new("bash").args(["-c", &program]).output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().to_string()
+        };
+        assert_eq!(complete("cargo lmem exp"), "explain");
+        assert_eq!(complete("cargo lmem check --write-ba"), "--write-baseline");
+        assert_eq!(complete("cargo lmem check --message-format sa"), "sarif");
+        assert_eq!(complete("cargo bu"), "cargos-own");
+    }
+}

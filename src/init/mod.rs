@@ -1,0 +1,189 @@
+//! `cargo lmem init`: files that bring checks to CI, to hooks and to editors.
+//!
+//! A file that is there is never lost: it stays, unless somebody says yes on a terminal, or `--force`.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use lmem_base::{files, process};
+use lmem_project::config::FILE_NAME;
+
+use crate::cli::InitArgs;
+use crate::version::VERSION;
+
+/// A shell script of git's, which is quick.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Why nothing, or not everything, was written.
+#[derive(Debug, thiserror::Error)]
+pub enum InitError {
+    #[error("the current folder cannot be used")]
+    Folder(#[source] io::Error),
+    #[error("`{}` lies in no git repository, and a hook of git belongs into one", .0.display())]
+    NoRepository(PathBuf),
+    #[error("`{}` leads out of `{}`, and nothing is written there", .path.display(), .root.display())]
+    Outside { path: PathBuf, root: PathBuf },
+    #[error("`{}` cannot be written", .path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+}
+
+/// A file to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned {
+    pub path: PathBuf,
+    pub text: String,
+    pub is_program: bool,
+    /// Folders of which one must hold it in the end, whatever links lead there.
+    pub places: Vec<PathBuf>,
+    /// What is left to be done once it is there.
+    pub next: &'static str,
+    /// What to do where the file is there already, and has to keep what it has.
+    pub merge: &'static str,
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Written,
+    /// It is there, as it would be written.
+    Same,
+    /// It is there with other contents, and stays.
+    Kept,
+}
+
+/// The files that are asked for, in the order of the help.
+///
+/// # Errors
+/// A hook is asked for, and there is no repository.
+pub fn plan(arguments: &InitArgs, folder: &Path) -> Result<Vec<Planned>, InitError> {
+    let root = root(folder);
+    let filled = |text: &str| fill(text, &root);
+    let mut planned = Vec::new();
+    let mut add = |is_asked: bool, path: &str, text: &str, next, merge| {
+        if is_asked {
+            let (path, places) = (root.join(path), vec![root.clone()]);
+            planned.push(Planned { path, text: filled(text), is_program: false, places, next, merge });
+        }
+    };
+    add(
+        arguments.github,
+        ".github/workflows/lmem.yml",
+        include_str!("files/github.yml"),
+        "commit it: it runs on the next push",
+        "",
+    );
+    add(arguments.gitlab, ".gitlab/lmem.yml", include_str!("files/gitlab.yml"), "", "");
+    let merge = "add to its `include`: `- local: .gitlab/lmem.yml`";
+    add(arguments.gitlab, ".gitlab-ci.yml", include_str!("files/gitlab-ci.yml"), "commit both", merge);
+    add(
+        arguments.pre_commit,
+        ".pre-commit-config.yaml",
+        include_str!("files/pre-commit.yaml"),
+        "run `pre-commit install`",
+        "add the entry below `repos` to it",
+    );
+    let merge = "set `check.overrideCommand` in it";
+    add(arguments.rust_analyzer, "rust-analyzer.toml", include_str!("files/rust-analyzer.toml"), "", merge);
+    let merge = "add the entries below `tasks` to it";
+    add(arguments.vscode, ".vscode/tasks.json", include_str!("files/tasks.json"), "", merge);
+    if arguments.git_hook {
+        let no_repository = || InitError::NoRepository(root.clone());
+        let path = git_path(&root, &["--git-path", "hooks/pre-commit"]).ok_or_else(no_repository)?;
+        let common = git_path(&root, &["--git-common-dir"]).ok_or_else(no_repository)?;
+        let text = filled(include_str!("files/pre-commit.sh"));
+        let merge = "call `cargo lmem` in it";
+        // `core.hooksPath` may name any folder: one of all repositories is no place for the hook of one.
+        planned.push(Planned { path, text, is_program: true, places: vec![root.clone(), common], next: "", merge });
+    }
+    Ok(planned)
+}
+
+/// The repository's root: CI and hooks look there. Outside of one it is the folder.
+fn root(folder: &Path) -> PathBuf {
+    folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(folder).to_path_buf()
+}
+
+/// All packages are checked, where cargo knows of packages.
+fn fill(text: &str, root: &Path) -> String {
+    let is_cargo = root.join("Cargo.toml").is_file() && !root.join(FILE_NAME).is_file();
+    let image = if is_cargo { "rust:bookworm" } else { "gcc:bookworm" };
+    text.replace("{version}", VERSION)
+        .replace("{scope}", if is_cargo { " --workspace" } else { "" })
+        .replace("{scope_list}", if is_cargo { ", \"--workspace\"" } else { "" })
+        .replace("{image}", image)
+}
+
+/// A path that git knows: worktrees and `core.hooksPath` have hooks elsewhere.
+fn git_path(root: &Path, question: &[&str]) -> Option<PathBuf> {
+    let mut git = Command::new("git");
+    git.current_dir(root).arg("rev-parse").args(question);
+    let output = process::run(&mut git, &[], LIMIT, &AtomicBool::new(false)).ok().filter(process::Output::succeeded)?;
+    let path = String::from_utf8(output.stdout).ok()?;
+    Some(root.join(path.trim_end_matches('\n')))
+}
+
+/// Writes a file, or leaves it as it is. `may_replace` is asked where it has other contents.
+///
+/// # Errors
+/// It cannot be written, or a link in its path leads out of the repository.
+pub fn write(planned: &Planned, may_replace: &mut dyn FnMut(&Path) -> bool) -> Result<Fate, InitError> {
+    let path = &planned.path;
+    let failed = |error| InitError::Write { path: path.clone(), error };
+    // What is there and no text of ours has other contents too.
+    let is_there = path.symlink_metadata().is_ok();
+    if fs_err::read(path).is_ok_and(|there| there == planned.text.as_bytes()) {
+        return Ok(Fate::Same);
+    }
+    if is_there && !may_replace(path) {
+        return Ok(Fate::Kept);
+    }
+    let parent = path.parent().unwrap_or(path);
+    // Folders are made only where the last one that is there belongs to the repository.
+    refuse_links(parent.ancestors().find(|folder| folder.exists()).unwrap_or(parent), planned)?;
+    fs_err::create_dir_all(parent).map_err(failed)?;
+    files::write_whole(path, planned.text.as_bytes()).map_err(failed)?;
+    if planned.is_program {
+        use std::os::unix::fs::PermissionsExt;
+        fs_err::set_permissions(path, PermissionsExt::from_mode(0o755)).map_err(failed)?;
+    }
+    Ok(Fate::Written)
+}
+
+/// A link in a tree of strangers may lead anywhere.
+fn refuse_links(parent: &Path, planned: &Planned) -> Result<(), InitError> {
+    let real = |path: &Path| {
+        fs_err::canonicalize(path).map_err(|error| InitError::Write { path: planned.path.clone(), error })
+    };
+    let parent = real(parent)?;
+    for place in &planned.places {
+        if parent.starts_with(real(place)?) {
+            return Ok(());
+        }
+    }
+    let root = planned.places.first().cloned().unwrap_or_default();
+    Err(InitError::Outside { path: planned.path.clone(), root })
+}
+
+/// Asks on the terminal; whoever cannot be asked has not agreed.
+pub fn ask(path: &Path) -> bool {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return false;
+    }
+    let question = format!("replace `{}`? [y/N] ", path.display());
+    let mut stderr = io::stderr().lock();
+    if stderr.write_all(question.as_bytes()).and_then(|()| stderr.flush()).is_err() {
+        return false;
+    }
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+use super::*;
+
+fn all() -> InitArgs {
+    InitArgs {
+        github: true,
+        gitlab: true,
+        pre_commit: true,
+        git_hook: false,
+        rust_analyzer: true,
+        vscode: true,
+        force: false,
+        dry_run: false,
+    }
+}
+
+#[test]
+fn files_belong_to_the_root_of_the_repository() {
+    let folder = tempfile::tempdir().unwrap();
+    fs_err::create_dir_all(folder.path().join("gpu/.git")).unwrap();
+    fs_err::create_dir_all(folder.path().join("gpu/kernels")).unwrap();
+    let planned = plan(&all(), &folder.path().join("gpu/kernels")).unwrap();
+    assert_eq!(planned.len(), 6);
+    assert!(planned.iter().all(|planned| planned.path.starts_with(folder.path().join("gpu"))));
+    assert!(planned.iter().all(|planned| !planned.path.starts_with(folder.path().join("gpu/kernels"))));
+}
+
+#[test]
+fn nothing_is_left_to_be_filled_in() {
+    let folder = tempfile::tempdir().unwrap();
+    for manifest in ["lmem.toml", "Cargo.toml"] {
+        for planned in plan(&all(), folder.path()).unwrap() {
+            let text = planned.text.replace("${{", "").replace("${workspaceFolder}", "");
+            for name in ["{version}", "{scope}", "{scope_list}", "{image}"] {
+                assert!(!text.contains(name), "{}", planned.path.display());
+            }
+            let has_packages = planned.text.contains("--workspace");
+            assert!(!has_packages || folder.path().join("Cargo.toml").is_file(), "{}", planned.path.display());
+        }
+        fs_err::remove_file(folder.path().join("lmem.toml")).ok();
+        fs_err::write(folder.path().join(manifest), "").unwrap();
+    }
+}
+
+#[test]
+fn what_is_there_stays_unless_somebody_agrees() {
+    let folder = tempfile::tempdir().unwrap();
+    let planned = plan(
+        &InitArgs { gitlab: false, pre_commit: false, rust_analyzer: false, vscode: false, ..all() },
+        folder.path(),
+    );
+    let planned = planned.unwrap().remove(0);
+    let write = |may| write(&planned, &mut |_| may).unwrap();
+    assert_eq!(write(false), Fate::Written);
+    assert_eq!(write(false), Fate::Same);
+    fs_err::write(&planned.path, "mine").unwrap();
+    assert_eq!(write(false), Fate::Kept);
+    assert_eq!(fs_err::read_to_string(&planned.path).unwrap(), "mine");
+    assert_eq!(write(true), Fate::Written);
+    assert_eq!(fs_err::read_to_string(&planned.path).unwrap(), planned.text);
+}
+
+#[test]
+fn links_lead_nowhere() {
+    let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::os::unix::fs::symlink(elsewhere.path(), folder.path().join(".github")).unwrap();
+    let planned = plan(&all(), folder.path()).unwrap().remove(0);
+    let refused = write(&planned, &mut |_| true);
+    assert!(matches!(refused, Err(InitError::Outside { .. })), "{refused:?}");
+    assert!(fs_err::read_dir(elsewhere.path()).unwrap().next().is_none());
+}
+
+#[test]
+fn a_hook_stays_in_its_repository() {
+    let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let git = |arguments: &[&str]| {
+        assert!(Command::new("git").current_dir(folder.path()).args(arguments).status().unwrap().success());
+    };
+    git(&["init", "--quiet"]);
+    let arguments = InitArgs {
+        github: false,
+        gitlab: false,
+        pre_commit: false,
+        rust_analyzer: false,
+        vscode: false,
+        git_hook: true,
+        ..all()
+    };
+    let hook = || plan(&arguments, folder.path()).unwrap().remove(0);
+    assert_eq!(write(&hook(), &mut |_| false).unwrap(), Fate::Written);
+    assert!(folder.path().join(".git/hooks/pre-commit").is_file());
+    git(&["config", "core.hooksPath", ".husky"]);
+    assert_eq!(write(&hook(), &mut |_| false).unwrap(), Fate::Written);
+    assert!(folder.path().join(".husky/pre-commit").is_file());
+    git(&["config", "core.hooksPath", elsewhere.path().to_str().unwrap()]);
+    assert!(matches!(write(&hook(), &mut |_| true), Err(InitError::Outside { .. })));
+    assert!(!elsewhere.path().join("pre-commit").exists());
+}

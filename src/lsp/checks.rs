@@ -1,0 +1,184 @@
+//! Checks beside the conversation: one at a time, and only the newest has its say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use lsp_server::{Message, Notification, Request, RequestId};
+use lsp_types::notification::{Progress, PublishDiagnostics, ShowMessage};
+use lsp_types::request::{Request as _, WorkDoneProgressCreate};
+use lsp_types::{
+    MessageType, NumberOrString, ProgressParams, ProgressParamsValue, PublishDiagnosticsParams, ShowMessageParams,
+    WorkDoneProgress, WorkDoneProgressBegin, WorkDoneProgressCreateParams, WorkDoneProgressEnd,
+};
+use serde::Serialize;
+
+use crate::check::CheckError;
+use crate::report::editor::{Shown, by_file, uri_of};
+
+use super::Check;
+
+/// Sends a message to the editor.
+type Post = dyn Fn(Message) + Send + Sync;
+
+/// What the newest check found, by file.
+type Found = BTreeMap<PathBuf, Vec<Shown>>;
+
+pub(super) struct Checks {
+    work: Arc<Work>,
+    running: Option<JoinHandle<()>>,
+    current: Current,
+    count: u64,
+}
+
+/// What all checks of a session share.
+struct Work {
+    check: Arc<Check>,
+    send: Arc<Post>,
+    roots: Vec<PathBuf>,
+    shows_progress: bool,
+    found: Mutex<Found>,
+    /// The last complaint: the same one at each save would be noise.
+    complaint: Mutex<String>,
+}
+
+/// The flag of the check that runs now.
+#[derive(Clone, Default)]
+pub(super) struct Current(Arc<Mutex<Arc<AtomicBool>>>);
+
+impl Current {
+    pub fn cancel(&self) {
+        lock(&self.0).store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the check that runs, and gives the flag of the next one.
+    fn next(&self) -> Arc<AtomicBool> {
+        let mut current = lock(&self.0);
+        current.store(true, Ordering::Relaxed);
+        *current = Arc::default();
+        Arc::clone(&current)
+    }
+}
+
+/// A thread that panicked leaves what it had.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Checks {
+    pub fn new(check: Arc<Check>, send: Arc<Post>, roots: Vec<PathBuf>, shows_progress: bool) -> Self {
+        let (found, complaint) = (Mutex::default(), Mutex::default());
+        let work = Arc::new(Work { check, send, roots, shows_progress, found, complaint });
+        Self { work, running: None, current: Current::default(), count: 0 }
+    }
+
+    pub fn current(&self) -> Current {
+        self.current.clone()
+    }
+
+    /// Starts a check. One that runs is ended first, and says nothing.
+    pub fn start(&mut self) {
+        let cancel = self.current.next();
+        let before = self.running.take();
+        self.count += 1;
+        let (work, token) = (Arc::clone(&self.work), format!("cargo-lmem/{}", self.count));
+        self.running = Some(std::thread::spawn(move || {
+            // Two at once would compile the same things twice.
+            before.into_iter().for_each(|before| drop(before.join()));
+            work.run(&cancel, &token);
+        }));
+    }
+
+    /// Ends the check that runs, and waits for it.
+    pub fn stop(&mut self) {
+        self.current.cancel();
+        self.running.take().into_iter().for_each(|running| drop(running.join()));
+    }
+
+    /// What the last check found in a file.
+    pub fn found(&self, path: &Path) -> Vec<Shown> {
+        lock(&self.work.found).get(path).cloned().unwrap_or_default()
+    }
+}
+
+impl Work {
+    fn run(&self, cancel: &AtomicBool, token: &str) {
+        if cancel.load(Ordering::Relaxed) {
+            return;
+        }
+        self.progress(token, true);
+        let results: Vec<_> = self.roots.iter().map(|root| (self.check)(root, cancel)).collect();
+        self.progress(token, false);
+        if cancel.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut found = Found::new();
+        for result in results {
+            match result {
+                Ok(report) => by_file(&report.diagnostics).into_iter().for_each(|(path, mut shown)| {
+                    found.entry(path).or_default().append(&mut shown);
+                }),
+                // What was found before stays: a settings file that is half written says nothing about kernels.
+                Err(error) => return self.complain(&error),
+            }
+        }
+        lock(&self.complaint).clear();
+        self.publish(found);
+    }
+
+    /// Tells the findings of each file; files that have none any more are told so.
+    fn publish(&self, found: Found) {
+        let mut last = lock(&self.found);
+        let paths: BTreeSet<&PathBuf> = last.keys().chain(found.keys()).collect();
+        for path in paths {
+            let shown = found.get(path).into_iter().flatten();
+            let diagnostics = shown.map(|shown| shown.diagnostic.clone()).collect();
+            if let Some(uri) = uri_of(path) {
+                self.notify::<PublishDiagnostics>(PublishDiagnosticsParams { uri, diagnostics, version: None });
+            }
+        }
+        *last = found;
+    }
+
+    fn complain(&self, error: &CheckError) {
+        let mut text = format!("cargo lmem: {error}");
+        let mut cause = std::error::Error::source(error);
+        while let Some(error) = cause {
+            text.push_str(&format!("\n{error}"));
+            cause = error.source();
+        }
+        error.hints().iter().for_each(|hint| text.push_str(&format!("\n{hint}")));
+        let mut last = lock(&self.complaint);
+        if *last != text {
+            self.notify::<ShowMessage>(ShowMessageParams { typ: MessageType::ERROR, message: text.clone() });
+            *last = text;
+        }
+    }
+
+    fn progress(&self, token: &str, is_start: bool) {
+        if !self.shows_progress {
+            return;
+        }
+        let id = RequestId::from(token.to_string());
+        let token = NumberOrString::String(token.to_string());
+        let value = match is_start {
+            true => {
+                let parameters = WorkDoneProgressCreateParams { token: token.clone() };
+                (self.send)(Request::new(id, WorkDoneProgressCreate::METHOD.to_string(), parameters).into());
+                let title = "cargo lmem".to_string();
+                WorkDoneProgress::Begin(WorkDoneProgressBegin { title, ..WorkDoneProgressBegin::default() })
+            }
+            false => WorkDoneProgress::End(WorkDoneProgressEnd::default()),
+        };
+        self.notify::<Progress>(ProgressParams { token, value: ProgressParamsValue::WorkDone(value) });
+    }
+
+    fn notify<N: lsp_types::notification::Notification>(&self, parameters: N::Params)
+    where
+        N::Params: Serialize,
+    {
+        (self.send)(Notification::new(N::METHOD.to_string(), parameters).into());
+    }
+}
