@@ -39,7 +39,7 @@ pub use store::{Key, MAX_VARIABLE, clear, limit, usage};
 /// Changes whenever entries of older versions of this tool must not be read.
 const FORMAT: &str = "cargo-lmem artifacts 5";
 /// The same for the figures of edited units.
-const OVERLAY_FORMAT: &str = "cargo-lmem figures 6";
+const OVERLAY_FORMAT: &str = "cargo-lmem figures 7";
 /// The same for what was found out from artifacts and from Rust code; it changes with the program, too.
 const RESULT_FORMAT: &str = "cargo-lmem results 1";
 
@@ -148,6 +148,9 @@ impl Cache {
         for (path, text) in overlay.texts() {
             part(&path);
             part(text);
+        }
+        for (kernel, threads) in &overlay.threads {
+            part(&format!("{kernel} {threads}"));
         }
         part(&self.contents.lock().ok()?.get(&unit).cloned()?);
         Some(Key::of([parts.finish().as_str()]))

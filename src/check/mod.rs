@@ -56,6 +56,7 @@ use crate::gate::BaselineError;
 use crate::git::GitError;
 use crate::run::RunError;
 use crate::sandbox::Sandbox;
+use crate::verify::Comparer;
 use crate::{fix, report};
 use progress::Progress;
 use since::Since;
@@ -327,6 +328,7 @@ fn check_once(
     }
     let show = |shown: &Shown<'_>| talk.command(shown);
     let compilers = Compilers {
+        comparer: &Comparer::default(),
         shows_suggestions: talk.verbosity > 1,
         compiler: Compiler {
             limit: Duration::from_secs(arguments.timeout),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use globset::GlobMatcher;
@@ -29,6 +30,7 @@ use crate::compile::unit::{CompileError, Compiler, Failure, Shown, Target};
 use crate::verify::OverlaySource;
 use crate::verify::measure::{Measured, block_sizes};
 use crate::verify::overlay::Overlay;
+use crate::verify::results::Comparer;
 
 /// The first version whose ptxas marks spills in the cubin.
 pub const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };
@@ -73,12 +75,17 @@ pub struct Compilers<'a> {
     pub cache: Option<Cache>,
     /// Whether the commands that compile suggestions are shown too.
     pub shows_suggestions: bool,
+    /// What both versions of kernels compute.
+    pub comparer: &'a Comparer,
 }
 
 impl ArtifactSource for Compilers<'_> {
     fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
         let Some(cache) = &self.cache else {
-            return Ok(Sourced { artifacts: self.compiler.compile(unit, target)?, cached: false, cache_error: None });
+            let artifacts = self.compiler.compile(unit, target)?;
+            // Without a cache they are asked for again when a suggestion is tried.
+            self.comparer.remember(unit, target, &artifacts.ptx);
+            return Ok(Sourced { artifacts, cached: false, cache_error: None });
         };
         let key = cache.key(unit, target);
         // An entry of a run that did not ask for spilling to shared memory lacks what this one needs.
@@ -201,7 +208,23 @@ impl Compilers<'_> {
         let silent = |_: &Shown<'_>| {};
         let show: &(dyn Fn(&Shown<'_>) + Sync) = if self.shows_suggestions { compiler.show } else { &silent };
         let compiler = Compiler { tries_shared_spilling: false, show, ..compiler };
-        compiler.compile(&mirror.unit, target).map(|artifacts| Measured::of(&artifacts))
+        let artifacts = compiler.compile(&mirror.unit, target)?;
+        let mut measured = Measured::of(&artifacts);
+        if let Some(before) = self.original(overlay.unit, target) {
+            measured.results = self.comparer.results(&before, &artifacts.ptx, &overlay.threads);
+        }
+        Ok(measured)
+    }
+
+    /// The PTX of a unit without edits.
+    fn original(&self, unit: &TranslationUnit, target: &Target) -> Option<Arc<str>> {
+        let cached = || Some(self.cache.as_ref()?.get(&self.cache.as_ref()?.key(unit, target))?.ptx.into());
+        let compiled = || {
+            let artifacts = self.compiler.compile(unit, target).ok()?;
+            self.comparer.remember(unit, target, &artifacts.ptx);
+            Some(artifacts.ptx.into())
+        };
+        self.comparer.remembered(unit, target).or_else(cached).or_else(compiled)
     }
 }
 

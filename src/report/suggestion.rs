@@ -120,11 +120,18 @@ pub(super) fn text(
     let equals = paint("=", "34");
     let open = if suggestion.is_proven() { "" } else { "not verified (not compiled)" };
     let figures = figures.unwrap_or(open);
-    for (index, line) in wrapped(figures, width + 3, "").lines().enumerate() {
-        let mark = if index == 0 { equals.as_str() } else { " " };
-        lines.push(format!("{:width$} {mark} {line}", ""));
+    for said in [Some(figures), results(suggestion).as_deref()].into_iter().flatten() {
+        for (index, line) in wrapped(said, width + 3, "").lines().enumerate() {
+            let mark = if index == 0 { equals.as_str() } else { " " };
+            lines.push(format!("{:width$} {mark} {line}", ""));
+        }
     }
     lines.iter().map(|line| line.trim_end().to_string() + "\n").collect()
+}
+
+/// What the edited kernels compute, where they were run.
+fn results(suggestion: &Suggestion) -> Option<String> {
+    suggestion.verification.as_ref()?.results().map(|results| results.to_string())
 }
 
 /// The title, and that it was compiled.
@@ -150,7 +157,7 @@ fn cut(line: &str) -> String {
 mod tests {
     use super::*;
     use crate::report::samples;
-    use lmem_base::diagnostic::{Applicability, Footprint, ResourceUsage, Verification, VerifiedKernel};
+    use lmem_base::diagnostic::{Applicability, Comparison, Footprint, ResourceUsage, Verification, VerifiedKernel};
     use lmem_base::source::Span;
     use snapbox::{IntoData, assert_data_eq, str};
 
@@ -169,6 +176,7 @@ mod tests {
             arch: arch.into(),
             before: footprint(128, 31, 100),
             after: footprint(0, 46, 62),
+            results: Some(Comparison::Same { launches: 24 }),
         };
         Suggestion {
             title: "unroll the loops".into(),
@@ -208,6 +216,7 @@ help: unroll the loops (verified by recompiling)
   │ + #pragma unroll
 3 │   b
   │ +     #pragma unroll
+  = same results in 24 launches
 
 "#]]
             .raw()

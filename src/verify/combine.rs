@@ -6,7 +6,7 @@ use lmem_base::diagnostic::{Diagnostic, Suggestion};
 use lmem_base::edit;
 
 use super::measure::{Measured, canonical};
-use super::{Budget, Candidate, Prover, candidate_of, compare, is_cancelled, judge_kernels, run};
+use super::{Budget, Candidate, Prover, candidate_of, compare, is_cancelled, judge_kernels, results, run};
 use crate::compile::unit::Failure;
 
 /// Suggestions that hold together.
@@ -150,9 +150,13 @@ fn holds<'r>(
     let own: BTreeSet<String> = kernels.map(|kernel| canonical(kernel)).collect();
     results.iter().all(|(subject, after)| {
         let subject = &prover.subjects[*subject];
+        if results::any_difference(after).is_some() {
+            return false;
+        }
         let is_good = |index: &usize| {
             judge_kernels(&candidates[*index], subject, after).is_ok()
                 && keeps(&candidates[*index], subject.architecture, after)
+                && results::are_as_shown(&candidates[*index], after)
         };
         !compare::any_suffers(subject.before, after, |name| own.contains(name)) && batch.iter().all(is_good)
     })

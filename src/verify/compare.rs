@@ -48,6 +48,8 @@ pub enum Fault {
     OtherFunction,
     #[error("a kernel of the finding does not read the edited file")]
     OtherUnit,
+    #[error("computes something else: {0}")]
+    Results(String),
 }
 
 impl Fault {
@@ -257,6 +259,7 @@ mod tests {
     fn others_may_not_suffer() {
         let measured = |one: Function, other: Function| Measured {
             functions: [("one".to_string(), one), ("other".to_string(), other)].into(),
+            ..Measured::default()
         };
         let before = measured(function(128, 0, 32, 1), function(0, 0, 32, 1));
         let after = measured(function(0, 0, 32, 1), function(16, 0, 32, 1));

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use lmem_base::diagnostic::ResourceUsage;
+use lmem_base::diagnostic::{Comparison, ResourceUsage};
 use lmem_unit::Artifacts;
 use nv_code::{Cubin, FunctionUsage, PtxasLog, SassFunction, Work};
 
@@ -47,6 +47,9 @@ fn blank_hash(name: &mut String, at: usize) {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured {
     pub functions: BTreeMap<String, Function>,
+    /// By function: what running it before and after the edits showed. Nothing of a unit without edits.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub results: BTreeMap<String, Comparison>,
 }
 
 /// Figures of one function.
@@ -70,7 +73,7 @@ impl Measured {
     /// The figures of ptxas alone.
     pub fn of_log(log: &PtxasLog) -> Self {
         let functions = log.functions.iter().map(|(name, function)| (canonical(name), of_usage(function)));
-        Self { functions: functions.collect() }
+        Self { functions: functions.collect(), results: BTreeMap::new() }
     }
 
     /// Everything: the work is read from the machine code.

@@ -10,6 +10,7 @@ mod everywhere;
 pub mod measure;
 mod occupancy;
 pub mod overlay;
+pub mod results;
 mod together;
 
 use std::cmp::Reverse;
@@ -40,6 +41,7 @@ pub use everywhere::keep_true_everywhere;
 pub use measure::{Function, Measured};
 pub use occupancy::{Occupancy, occupancy};
 pub use overlay::{Mirror, Overlay};
+pub use results::Comparer;
 
 /// Bytes of an element, where only the object's size is known.
 const ELEMENT_BYTES: u64 = 4;
@@ -183,6 +185,9 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) 
         match outcome {
             Outcome::Proven(verification) => {
                 tally.proven += 1;
+                if !results::are_equal(&verification) {
+                    suggestion.applicability = suggestion.applicability.max(Applicability::MaybeIncorrect);
+                }
                 suggestion.verification = Some(verification);
                 diagnostic.suggestions = vec![suggestion];
                 return;
@@ -362,7 +367,10 @@ fn run(
         let subject = &prover.subjects[task.1];
         let edits = batches[task.0].iter().flat_map(|index| &candidates[*index].suggestion.edits);
         let edits: Vec<&Edit> = edits.filter(|edit| reads(subject, edit)).collect();
-        let overlay = Overlay::new(subject.unit, prover.root, subject.dependencies, &edits);
+        let mut overlay = Overlay::new(subject.unit, prover.root, subject.dependencies, &edits);
+        if let Some(overlay) = &mut overlay {
+            overlay.threads = threads(batches[task.0].iter().map(|index| &candidates[*index]));
+        }
         let known = overlay.as_ref().and_then(|overlay| prover.source.measured(overlay, subject.target));
         match (overlay, known) {
             (_, Some(known)) => drop(results.insert(*task, Some(known))),
@@ -372,6 +380,14 @@ fn run(
         }
     }
     compile(open, results, prover)
+}
+
+/// By kernel: how large a block the edits count on.
+fn threads<'c>(candidates: impl Iterator<Item = &'c Candidate<'c>>) -> BTreeMap<String, u32> {
+    let counted = candidates.filter_map(|candidate| Some((candidate.suggestion.threads?, candidate)));
+    counted
+        .flat_map(|(threads, candidate)| candidate.kernels.iter().map(move |kernel| (canonical(kernel), threads)))
+        .collect()
 }
 
 fn compile(
@@ -428,6 +444,12 @@ fn outcome<'r>(
         };
         if compare::any_suffers(subject.before, after, |name| spared.contains(name)) {
             return failed(Fault::OtherFunction);
+        }
+        if let Some(what) = results::difference(candidate, after) {
+            return Outcome::Refuted(Fault::Results(what));
+        }
+        if let Some(what) = results::difference_elsewhere(&spared, after) {
+            return failed(Fault::Results(what));
         }
         match judge_kernels(candidate, subject, after) {
             Ok(kernels) => kernels.into_iter().for_each(|(key, kernel)| verified.entry(key).or_default().push(kernel)),
@@ -492,6 +514,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             threads: candidate.suggestion.threads,
             costs: computed_costs(kernel.bytes / ELEMENT_BYTES, is_per_thread),
         };
+        let results = after.results.get(&name).cloned();
         let (before, after) = compare::judge(before, after.functions.get(&name), terms)?;
         let verified = VerifiedKernel {
             name: kernel.name.clone(),
@@ -499,6 +522,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             arch: kernel.arch.clone(),
             before,
             after,
+            results,
         };
         judged.push(((kernel.mangled.as_str(), kernel.arch.as_str()), verified));
     }

@@ -17,6 +17,8 @@ pub struct Overlay<'a> {
     pub root: &'a Path,
     /// Files that the unit includes.
     pub dependencies: &'a [PathBuf],
+    /// By kernel: threads of the block that its edit counts on.
+    pub threads: BTreeMap<String, u32>,
     text: Edited,
 }
 
@@ -56,7 +58,7 @@ impl<'a> Overlay<'a> {
             UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => Edited::Text(text.edited(edits)?),
             UnitCode::Machine(_) => return None,
         };
-        Some(Self { unit, root, dependencies, text })
+        Some(Self { unit, root, dependencies, threads: BTreeMap::new(), text })
     }
 
     /// What makes this overlay different from others of the unit: names of files below the root, and texts.

@@ -9,7 +9,7 @@ use libtest_mimic::Completion;
 use cargo_lmem::check::{ArtifactSource, Outcome, Sourced, Surroundings, check_in};
 use cargo_lmem::cli::MessageFormat;
 use cargo_lmem::compile::{Failure, Target};
-use cargo_lmem::verify::{Measured, Overlay, OverlaySource};
+use cargo_lmem::verify::{Comparer, Measured, Overlay, OverlaySource};
 use cuda_toolkit::Component;
 use lmem_unit::TranslationUnit;
 
@@ -26,7 +26,7 @@ pub fn test(test_crate: &TestCrate) -> Result<Completion, Problem> {
         Err(problem) if test_crate.version != crates::VERSION => return Ok(Completion::ignored_with(problem)),
         toolkit => toolkit?,
     };
-    let source = Live { root: &test_crate.folder, cancel: &cancel };
+    let source = Live { root: &test_crate.folder, cancel: &cancel, comparer: Comparer::default() };
     let proof = if test_crate.has_recorded_suggestions() { "--verify-budget=3600" } else { "--no-verify" };
     let outcome = run::check(test_crate, &test_crate.folder, toolkit, &source, &[proof])?;
     if test_crate.has_expectations() {
@@ -43,18 +43,20 @@ pub fn test(test_crate: &TestCrate) -> Result<Completion, Problem> {
 struct Live<'a> {
     root: &'a std::path::Path,
     cancel: &'a AtomicBool,
+    comparer: Comparer,
 }
 
 impl ArtifactSource for Live<'_> {
     fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
         let artifacts = record::compile(self.root, unit, target, self.cancel)?;
+        self.comparer.remember(unit, target, &artifacts.ptx);
         Ok(Sourced { artifacts, cached: false, cache_error: None })
     }
 }
 
 impl OverlaySource for Live<'_> {
     fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
-        record::measure(self.root, overlay, target, self.cancel)
+        record::measure(self.root, overlay, target, &self.comparer, self.cancel)
     }
 }
 
@@ -65,8 +67,14 @@ pub fn judge_workspace(folder: &Path) -> Result<(), Problem> {
     let toolkit = record::real_toolkit(crates::VERSION, &cancel)?;
     let nvdisasm = cuda_toolkit::component(&toolkit, Component::Nvdisasm, false, true, &cancel);
     let nvdisasm = nvdisasm.map_err(|error| error.to_string())?.join("bin/nvdisasm");
-    let judge =
-        Judge { root: folder, cancel: &cancel, nvdisasm: &nvdisasm, given: Mutex::default(), found: Mutex::default() };
+    let judge = Judge {
+        root: folder,
+        cancel: &cancel,
+        nvdisasm: &nvdisasm,
+        comparer: Comparer::default(),
+        given: Mutex::default(),
+        found: Mutex::default(),
+    };
     let surroundings =
         Surroundings { current_folder: Some(folder), recorded: Some((toolkit, &judge)), ..Surroundings::default() };
     let everything = format!("--warn={}", lmem_lints::known_names().join(",").replace(",warnings", ""));
@@ -96,7 +104,7 @@ pub fn judge_workspace(folder: &Path) -> Result<(), Problem> {
 impl OverlaySource for Judge<'_> {
     /// Suggestions are not what is judged.
     fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
-        record::measure(self.root, overlay, target, self.cancel)
+        record::measure(self.root, overlay, target, &self.comparer, self.cancel)
     }
 }
 
@@ -105,6 +113,7 @@ struct Judge<'a> {
     root: &'a Path,
     cancel: &'a AtomicBool,
     nvdisasm: &'a Path,
+    comparer: Comparer,
     given: Mutex<Vec<Given>>,
     /// Local accesses that were compared, and what differs.
     found: Mutex<(usize, Vec<Problem>)>,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use cargo_lmem::cache::{self, Cache};
 use cargo_lmem::check::{ArtifactSource, Compilers, Sourced};
 use cargo_lmem::compile::{CompileError, Compiler, Failure, HeaderIndex, Target};
-use cargo_lmem::verify::{Measured, Overlay, OverlaySource};
+use cargo_lmem::verify::{Comparer, Measured, Overlay, OverlaySource};
 use cuda_toolkit::{Component, Request, Toolkit};
 use lmem_base::version::Version;
 use lmem_unit::{Artifacts, AsCompiled, CompilerMessage, FrontEnd, TranslationUnit, UnitCode};
@@ -255,12 +255,15 @@ struct Proving<'a> {
     record: Record<'a>,
     toolkit: Toolkit,
     cancel: &'a AtomicBool,
+    comparer: Comparer,
     overlays: Mutex<Overlays>,
 }
 
 impl ArtifactSource for Proving<'_> {
     fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
-        self.record.artifacts(unit, target)
+        let sourced = self.record.artifacts(unit, target)?;
+        self.comparer.remember(unit, target, &sourced.artifacts.ptx);
+        Ok(sourced)
     }
 }
 
@@ -269,10 +272,11 @@ impl OverlaySource for Proving<'_> {
         let folder = &self.record.test_crate.folder;
         let key = overlay_key(folder, overlay, target);
         let result = match self.record.overlay(&key) {
-            Some(Some(measured)) => Ok(measured),
+            Some(None) => Err(CompileError::Refused { architecture: target.architecture.clone() }.into()),
+            Some(Some(measured)) if !measured.results.is_empty() => Ok(measured),
             _ => {
                 let real = Target { toolkit: Arc::new(self.toolkit.clone()), ..target.clone() };
-                measure(folder, overlay, &real, self.cancel)
+                measure(folder, overlay, &real, &self.comparer, self.cancel)
             }
         };
         let mut overlays = self.overlays.lock().expect("no thread has panicked");
@@ -287,7 +291,13 @@ pub fn renew_overlays(names: &str) -> Result<(), Problem> {
     let is_named = |test_crate: &TestCrate| names == "1" || names.split(',').any(|name| name.trim() == test_crate.name);
     for test_crate in crates::all().iter().filter(|it| is_named(it) && it.has_recorded_suggestions()) {
         let toolkit = real_toolkit(test_crate.version, &cancel)?;
-        let proving = Proving { record: Record::new(test_crate), toolkit, cancel: &cancel, overlays: Mutex::default() };
+        let proving = Proving {
+            record: Record::new(test_crate),
+            toolkit,
+            cancel: &cancel,
+            comparer: Comparer::default(),
+            overlays: Mutex::default(),
+        };
         let outcome = run::check(
             test_crate,
             &test_crate.folder,
@@ -394,16 +404,17 @@ pub fn measure(
     root: &Path,
     overlay: &Overlay<'_>,
     target: &Target,
+    comparer: &Comparer,
     cancel: &AtomicBool,
 ) -> Result<Measured, Box<Failure>> {
-    with_compilers(root, cancel, None, |compilers| compilers.measure(overlay, target))
+    with_compilers(root, cancel, None, |compilers| Compilers { comparer, ..compilers }.measure(overlay, target))
 }
 
 fn with_compilers<T>(
     root: &Path,
     cancel: &AtomicBool,
     cache: Option<Cache>,
-    run: impl FnOnce(&Compilers<'_>) -> T,
+    run: impl FnOnce(Compilers<'_>) -> T,
 ) -> T {
     let curand = |toolkit: &Toolkit| {
         let folder = cuda_toolkit::component(toolkit, Component::Curand, false, true, cancel);
@@ -421,7 +432,7 @@ fn with_compilers<T>(
         tries_shared_spilling: cache.is_none(),
         show: &|_| {},
     };
-    run(&Compilers { compiler, cache, shows_suggestions: false })
+    run(Compilers { compiler, cache, shows_suggestions: false, comparer: &Comparer::default() })
 }
 
 /// A source of artifacts that compiles and keeps what comes out.

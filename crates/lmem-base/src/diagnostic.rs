@@ -182,6 +182,14 @@ pub struct Verification {
     pub kernels: Vec<VerifiedKernel>,
 }
 
+impl Verification {
+    /// What running both versions of all kernels showed: the most that differs, in the fewest launches.
+    pub fn results(&self) -> Option<Comparison> {
+        let results = self.kernels.iter().map(|kernel| kernel.results.clone());
+        results.collect::<Option<Vec<_>>>()?.into_iter().reduce(Comparison::and)
+    }
+}
+
 /// A kernel before and after an edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerifiedKernel {
@@ -190,6 +198,62 @@ pub struct VerifiedKernel {
     pub arch: String,
     pub before: Footprint,
     pub after: Footprint,
+    /// Of running both versions; none where nobody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<Comparison>,
+}
+
+/// What running both versions of a kernel on the same launches showed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "outcome")]
+pub enum Comparison {
+    /// The edit does not change the kernel's instructions.
+    Unchanged,
+    /// All bytes that were written are equal.
+    Same { launches: u32 },
+    /// Floating-point numbers differ a little, at most by so many parts of 10^15.
+    LastDigits { launches: u32, relative_e15: u64 },
+    /// They compute different things: where, and what.
+    Different { what: String },
+    /// Nobody knows: why.
+    NotCompared { why: String },
+}
+
+impl Comparison {
+    /// Of two kernels that one edit changes: what holds for both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        use Comparison::{Different, LastDigits, NotCompared, Same, Unchanged};
+        match (self, other) {
+            (Unchanged, other) | (other, Unchanged) => other,
+            (different @ Different { .. }, _) | (_, different @ Different { .. }) => different,
+            (unknown @ NotCompared { .. }, _) | (_, unknown @ NotCompared { .. }) => unknown,
+            (Same { launches: one }, Same { launches: other }) => Same { launches: one.min(other) },
+            (LastDigits { launches: one, relative_e15: a }, LastDigits { launches: other, relative_e15: b }) => {
+                LastDigits { launches: one.min(other), relative_e15: a.max(b) }
+            }
+            (LastDigits { launches: one, relative_e15 }, Same { launches: other })
+            | (Same { launches: other }, LastDigits { launches: one, relative_e15 }) => {
+                LastDigits { launches: one.min(other), relative_e15 }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unchanged => formatter.write_str("same instructions"),
+            Self::Same { launches: 1 } => formatter.write_str("same results in 1 launch"),
+            Self::Same { launches } => write!(formatter, "same results in {launches} launches"),
+            Self::LastDigits { relative_e15: 0, .. } => formatter.write_str("signs of zeros differ"),
+            Self::LastDigits { relative_e15, .. } => {
+                write!(formatter, "last digits differ: up to {:.0e} relative", *relative_e15 as f64 / 1e15)
+            }
+            Self::Different { what } => write!(formatter, "results differ: {what}"),
+            Self::NotCompared { why } => write!(formatter, "results not compared: {why}"),
+        }
+    }
 }
 
 /// A kernel's resources, and its occupancy.

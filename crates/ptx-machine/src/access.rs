@@ -13,7 +13,7 @@ use crate::soft::F32;
 use crate::warp::{Frame, Local, Warp};
 
 /// What reads of local memory give that nobody has written.
-const UNWRITTEN: u8 = 0xcd;
+pub(crate) const UNWRITTEN: u8 = 0xcd;
 
 /// What an access found on its way.
 #[derive(Clone, Copy, Default)]
@@ -69,7 +69,7 @@ impl Local {
     /// Makes room up to an address.
     fn grow(&mut self, end: u64, limit: u64) -> Result<(), Fault> {
         if end > limit {
-            return Err(Fault::OutsideWindow { address: LOCAL_WINDOW + end });
+            return Err(Fault::OutsideWindow { address: LOCAL_WINDOW.wrapping_add(end) });
         }
         let end = (end as usize).next_multiple_of(256);
         if self.bytes.len() < end {
@@ -154,14 +154,14 @@ impl Run<'_> {
         block: &mut BlockState,
         warp: usize,
         frame: &mut Frame,
-        (place, bytes, value): (Place, u32, u64),
+        (place, bytes, class, value): (Place, u32, Class, u64),
         lane: usize,
         found: &mut Found,
     ) -> Result<(), Fault> {
         let count = bytes as usize;
         match place {
             Place::Global(address) => {
-                let outside = self.memory.write(address, bytes, value)?;
+                let outside = self.memory.write(address, bytes, class, value)?;
                 found.variable_outside |= u32::from(outside) << lane;
             }
             Place::Shared(address) => {
@@ -294,7 +294,13 @@ impl Run<'_> {
             }
             for (index, value) in (0..).zip(&values[..a.len()]) {
                 let place = place(access.space, address.wrapping_add(index * u64::from(access.bytes)));
-                self.write(block, warp, frame, (place, access.bytes, value[lane]), lane, &mut found).map_err(stop)?;
+                if let (Place::Global(address), true) = (&place, self.memory.notes_writers()) {
+                    let [x, y, z] = block.id;
+                    let writer = (x, y, z, (warp * 32 + lane) as u32);
+                    self.memory.note_writer(*address, access.bytes, value[lane], writer);
+                }
+                let what = (place, access.bytes, access.class, value[lane]);
+                self.write(block, warp, frame, what, lane, &mut found).map_err(stop)?;
             }
         }
         self.note_found(found);
@@ -327,7 +333,7 @@ impl Run<'_> {
             // PTX ISA "atom": additions of singles flush subnormal numbers in global memory, not in shared.
             let flushes = matches!(place, Place::Global(_));
             let new = combine(op, access.ty, flushes, old, (b[lane], c[lane]));
-            self.write(block, warp, frame, (place, access.bytes, new), lane, &mut found).map_err(stop)?;
+            self.write(block, warp, frame, (place, access.bytes, access.class, new), lane, &mut found).map_err(stop)?;
             if let Some(d) = d {
                 frame.registers[d as usize][lane] = old;
             }
@@ -368,8 +374,15 @@ impl Run<'_> {
                     value = self.read(block, warp, frame, what, lane, &mut found).map_err(stop)?;
                     value &= u64::MAX >> (64 - 8 * kept);
                 }
-                self.write(block, warp, frame, (Place::Shared(to[lane].wrapping_add(at)), 4, value), lane, &mut found)
-                    .map_err(stop)?;
+                self.write(
+                    block,
+                    warp,
+                    frame,
+                    (Place::Shared(to[lane].wrapping_add(at)), 4, Class::Unknown, value),
+                    lane,
+                    &mut found,
+                )
+                .map_err(stop)?;
             }
         }
         self.note_found(found);
@@ -400,7 +413,7 @@ impl Run<'_> {
         (space, address, bytes, value): (Space, u64, u32, u64),
     ) -> Result<(), Fault> {
         let mut found = Found::default();
-        self.write(block, warp, frame, (place(space, address), bytes, value), lane, &mut found)?;
+        self.write(block, warp, frame, (place(space, address), bytes, Class::Unknown, value), lane, &mut found)?;
         self.note_found(found);
         Ok(())
     }

@@ -48,6 +48,9 @@ pub struct Limits {
     pub printed_bytes: usize,
     /// Whether blocks, warps and the stores of lanes come in the opposite order. What a kernel then writes differently depends on timing.
     pub reversed: bool,
+    /// Instructions of a warp before the next one's turn. The default is so many that only a warp which waits for another ever uses them
+    /// up; with few, warps are on the way together, as on hardware.
+    pub turn: u64,
     /// Whether to count what accesses to memory touch; takes time.
     pub count_accesses: bool,
 }
@@ -60,6 +63,7 @@ impl Default for Limits {
             call_depth: 2_000,
             printed_bytes: 1 << 20,
             reversed: false,
+            turn: 400_000,
             count_accesses: false,
         }
     }

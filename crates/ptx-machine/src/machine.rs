@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ptx_syntax::InitialValue;
 
+use crate::access::UNWRITTEN;
 use crate::decode::{Program, code_address};
 use crate::launch::Launch;
 use crate::memory::{Memory, Origin};
@@ -11,8 +12,6 @@ use crate::op::{BarrierKind, NOWHERE, Op};
 use crate::outcome::{AccessCount, BlockCount, End, Event, Events, Fault, Outcome, Place};
 use crate::warp::{Frame, Split, State, Warp};
 
-/// Instructions of a warp before the next one's turn: so many that only one which waits for another ever uses them up.
-pub(crate) const WARP_TURN: u64 = 400_000;
 /// Instructions of a split before lanes that wait at a meeting go on without it.
 pub(crate) const SPLIT_TURN: u64 = 4_000;
 /// Threads of a block, as the hardware has it.
@@ -269,7 +268,7 @@ impl Run<'_> {
         let bytes = (program.dynamic_shared + u64::from(self.launch.dynamic_shared)).max(program.shared_bytes) as usize;
         BlockState {
             id,
-            shared: vec![0; bytes],
+            shared: vec![UNWRITTEN; bytes],
             shared_written: vec![0; bytes.div_ceil(64)],
             warps,
             gates: vec![Gate::default(); 16],
@@ -289,7 +288,7 @@ impl Run<'_> {
                     continue;
                 }
                 let before = self.warp_instructions;
-                self.turn = WARP_TURN;
+                self.turn = self.launch.limits.turn.max(1);
                 self.warp(block, warp)?;
                 has_moved |= self.warp_instructions != before;
                 is_short &= self.turn > 0;

@@ -165,6 +165,8 @@ struct Page {
     touched: [u64; PAGE / 64],
     /// Bytes that the kernel wrote.
     written: [u64; PAGE / 64],
+    /// By byte: of which floating-point type the value is that was written last, as a place in [`FLOATS`], from 1.
+    floats: [u8; PAGE],
     region: RegionId,
     /// First and last address of its region, where it has an end.
     bounds: Option<(u64, u64)>,
@@ -193,6 +195,19 @@ pub struct Memory {
     zeros: HashSet<RegionId>,
     max_pages: usize,
     allocations: u32,
+    /// By address, where asked for.
+    writers: Option<HashMap<u64, Writer>>,
+}
+
+/// A thread: its block, and its number there.
+type Thread = (u32, u32, u32, u32);
+
+/// Who wrote a byte last, what, and whether another thread had written something else.
+#[derive(Debug, Clone, Copy)]
+struct Writer {
+    thread: Thread,
+    byte: u8,
+    is_contested: bool,
 }
 
 impl fmt::Debug for Memory {
@@ -224,6 +239,7 @@ impl Memory {
             zeros: HashSet::new(),
             max_pages: 1 << 17,
             allocations: 0,
+            writers: None,
         }
     }
 
@@ -313,6 +329,11 @@ impl Memory {
         range
     }
 
+    /// Whether the kernel wrote anything.
+    pub fn has_written(&self) -> bool {
+        self.pages.iter().any(|page| page.written.iter().any(|bits| *bits != 0))
+    }
+
     /// All that was written, by origin and offset.
     pub fn written(&self) -> Vec<Written> {
         let mut keys: Vec<(u64, usize)> = self.index.iter().map(|(key, page)| (*key, *page as usize)).collect();
@@ -339,6 +360,45 @@ impl Memory {
         let mut all: Vec<Written> = all.into_iter().map(|(_, written)| written).collect();
         all.sort_by(|a, b| (&a.origin, a.offset).cmp(&(&b.origin, b.offset)));
         all
+    }
+
+    /// The floating-point type of the value that a store wrote here last, as far as the text of its function says.
+    pub fn float_at(&self, region: RegionId, offset: i64) -> Option<Type> {
+        let address = region.address().wrapping_add(offset.cast_unsigned());
+        let page = self.index.get(&(address >> PAGE_SHIFT))?;
+        let number = self.pages[*page as usize].floats[address as usize % PAGE];
+        FLOATS.get(usize::from(number).checked_sub(1)?).copied()
+    }
+
+    /// Notes from now on which threads store to global memory; atomics do not count. Takes time.
+    pub fn note_writers(&mut self) {
+        self.writers = Some(HashMap::new());
+    }
+
+    /// Whether several threads stored different values here: what is left may depend on timing.
+    pub fn is_contested(&self, region: RegionId, offset: i64) -> bool {
+        let address = region.address().wrapping_add(offset.cast_unsigned());
+        self.writers.as_ref().and_then(|writers| writers.get(&address)).is_some_and(|writer| writer.is_contested)
+    }
+
+    #[inline]
+    pub(crate) fn notes_writers(&self) -> bool {
+        self.writers.is_some()
+    }
+
+    pub(crate) fn note_writer(&mut self, address: u64, bytes: u32, value: u64, thread: Thread) {
+        let Some(writers) = &mut self.writers else { return };
+        for (address, byte) in (address..).zip(&value.to_le_bytes()[..bytes as usize]) {
+            let before = writers.get(&address).copied();
+            let is_contested =
+                before.is_some_and(|last| last.is_contested || (last.thread != thread && last.byte != *byte));
+            writers.insert(address, Writer { thread, byte: *byte, is_contested });
+        }
+    }
+
+    /// The region of an origin, where there is one.
+    pub fn region_of(&self, origin: &Origin) -> Option<RegionId> {
+        self.by_origin.get(origin).copied()
     }
 
     pub(crate) fn set_zero(&mut self, region: RegionId) {
@@ -378,8 +438,14 @@ impl Memory {
         }
         let start = region.id.address();
         let bounds = region.bytes.map(|bytes| (start, start.saturating_add(bytes)));
-        let page =
-            Page { data: [0; PAGE], touched: [0; PAGE / 64], written: [0; PAGE / 64], region: region.id, bounds };
+        let page = Page {
+            data: [0; PAGE],
+            touched: [0; PAGE / 64],
+            written: [0; PAGE / 64],
+            floats: [0; PAGE],
+            region: region.id,
+            bounds,
+        };
         let number = self.pages.len() as u32;
         self.pages.push(Box::new(page));
         self.index.insert(key, number);
@@ -409,7 +475,7 @@ impl Memory {
     }
 
     #[inline]
-    pub(crate) fn write(&mut self, address: u64, bytes: u32, value: u64) -> Result<bool, Fault> {
+    pub(crate) fn write(&mut self, address: u64, bytes: u32, class: Class, value: u64) -> Result<bool, Fault> {
         let number = self.page(address)?;
         let at = address as usize % PAGE;
         let page = &mut self.pages[number];
@@ -417,6 +483,7 @@ impl Memory {
         page.touched[at / 64] |= mask;
         page.written[at / 64] |= mask;
         page.data[at..at + bytes as usize].copy_from_slice(&value.to_le_bytes()[..bytes as usize]);
+        page.floats[at..at + bytes as usize].fill(float_number(class));
         Ok(is_outside(page.bounds, address, bytes))
     }
 
@@ -457,6 +524,17 @@ impl Memory {
             start += size;
         }
         Ok(())
+    }
+}
+
+/// Types of values that stores write.
+const FLOATS: [Type; 7] = [Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2, Type::F32, Type::F32x2, Type::F64];
+
+#[inline]
+fn float_number(class: Class) -> u8 {
+    match class {
+        Class::Float(ty) => FLOATS.iter().position(|known| *known == ty).map_or(0, |at| at as u8 + 1),
+        _ => 0,
     }
 }
 

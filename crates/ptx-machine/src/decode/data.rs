@@ -146,7 +146,13 @@ impl<'m> Decoder<'m> {
         if parts.len() != form.vector() as usize || form.has(Modifier::Async) {
             return None;
         }
-        let access = self.access(body, instruction, address, Class::Unknown)?;
+        let registers = parts.iter().filter_map(|part| match part {
+            Operand::Reg(register) => body.classes.get(register.index()).copied(),
+            _ => None,
+        });
+        // What is stored decides how the bytes are compared; a constant says nothing.
+        let class = registers.reduce(|one, other| if one == Class::Unknown { other } else { one });
+        let access = self.access(body, instruction, address, class.unwrap_or(Class::Unknown))?;
         let a = parts.iter().map(|part| self.source(body, part, access.ty)).collect::<Option<_>>()?;
         Some(Op::Store { access: Box::new(access), a })
     }
@@ -178,8 +184,11 @@ impl<'m> Decoder<'m> {
                 _ => return None,
             })
         })?;
-        let access = self.access(body, instruction, rest.first()?, Class::Integer)?;
+        let mut access = self.access(body, instruction, rest.first()?, Class::Integer)?;
         let ty = access.ty;
+        if ty.is_float() {
+            access.class = Class::Float(ty);
+        }
         let is_arithmetic = matches!(op, AtomOp::Add | AtomOp::Min | AtomOp::Max);
         if ty.is_float() && !(is_arithmetic && crate::float::format_of(ty).is_some()) {
             return None;

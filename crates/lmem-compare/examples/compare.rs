@@ -1,0 +1,20 @@
+//! Compares all kernels of two PTX files: `cargo run --release -p lmem-compare --example compare -- BEFORE.ptx AFTER.ptx [THREADS]`.
+//! With one file, each kernel is compared with itself after a register was added to it: what is not compared is then seen.
+
+use std::time::Instant;
+
+use lmem_compare::{Terms, Versions};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let read = |path: &String| std::fs::read_to_string(path).unwrap_or_default();
+    let Some(before) = arguments.first().map(read) else { return };
+    let after = arguments.get(1).map_or_else(|| before.replace("\n\tret;", "\n\tmov.u32 %zz1, %tid.x;\n\tret;"), read);
+    let threads = arguments.get(2).and_then(|threads| threads.parse().ok());
+    let Some(versions) = Versions::new(&before, &after) else { return println!("no PTX") };
+    for kernel in versions.kernels() {
+        let start = Instant::now();
+        let results = versions.compare(kernel, Terms { threads });
+        println!("{:7.1} ms {kernel}: {results}", start.elapsed().as_secs_f64() * 1e3);
+    }
+}

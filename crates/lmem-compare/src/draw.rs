@@ -1,0 +1,176 @@
+//! What memory holds: values that depend on a seed, the region and the offset alone.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use ptx_machine::{Access, Class, Element, Generated, Origin, Region, Value, Values};
+use ptx_syntax::Type;
+
+/// How the values of a launch are spread. Conditions are then taken by all threads, by some, by one, and by none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// All kinds.
+    Random,
+    /// Each larger than the one before, as row pointers and sorted keys are.
+    Rising,
+    /// All equal.
+    Equal,
+    /// Equal but for one of 37.
+    Outlier,
+    /// Each smaller than the one before.
+    Falling,
+    /// Positive and negative, some at the ends of their types.
+    Signed,
+}
+
+/// In turn.
+pub(crate) const SPREADS: [Spread; 8] = [
+    Spread::Random,
+    Spread::Rising,
+    Spread::Random,
+    Spread::Equal,
+    Spread::Outlier,
+    Spread::Random,
+    Spread::Signed,
+    Spread::Falling,
+];
+
+/// The elements that regions were filled with, for the other version to see the same.
+pub(crate) type Elements = Rc<RefCell<HashMap<Origin, Element>>>;
+
+/// The values of a launch.
+#[derive(Debug, Clone)]
+pub(crate) struct Drawn {
+    pub seed: u64,
+    pub spread: Spread,
+    /// Integers are below this, and those of some regions below another number.
+    pub below: i64,
+    pub below_in: HashMap<Origin, i64>,
+    /// No integer is smaller.
+    pub least: i64,
+    /// Whether words that are only moved are integers; else they are single-precision numbers.
+    pub words_are_integers: bool,
+    /// Whether 64 bits that are no number of any kind are an address.
+    pub wide_are_pointers: bool,
+    pub elements: Elements,
+}
+
+impl Values for Drawn {
+    fn element(&mut self, region: &Region, first: Access) -> Element {
+        if let Some(element) = self.elements.borrow().get(&region.origin) {
+            return *element;
+        }
+        let is_word = first.class == Class::Unknown && matches!(first.ty, Type::B32 | Type::F32);
+        let is_wide = first.bytes == 8 && matches!(first.class, Class::Unknown | Class::Integer);
+        let element = match () {
+            () if is_word && self.words_are_integers => Element { bytes: first.bytes, class: Class::Integer },
+            () if is_wide && self.wide_are_pointers => Element { bytes: 8, class: Class::Pointer },
+            () => Generated::new(self.seed).element(region, first),
+        };
+        self.elements.borrow_mut().insert(region.origin.clone(), element);
+        element
+    }
+
+    fn value(&mut self, region: &Region, element: Element, offset: i64) -> Value {
+        let below = self.below_in.get(&region.origin).copied().unwrap_or(self.below).max(self.least + 1);
+        let usual = |range| {
+            let mut generated = Generated::new(self.seed);
+            generated.integers = range;
+            generated.value(region, element, offset)
+        };
+        let index = offset.div_euclid(i64::from(element.bytes));
+        let one = self.seed.wrapping_add(u64::from(region.id.address() >> 36 == 0)).cast_signed();
+        let within = |number: i64| self.least + number.rem_euclid(below - self.least);
+        let whole = match (self.spread, element.class) {
+            (_, Class::Pointer) | (Spread::Random, _) => return usual(self.least..below),
+            (Spread::Signed, Class::Integer | Class::Unknown) => return signed(&usual, self.least, below),
+            (Spread::Signed, Class::Float(ty)) => return odd(usual(0..1), ty, mix(self.seed, index.cast_unsigned())),
+            (Spread::Rising, _) => within(index),
+            (Spread::Falling, _) => below - 1 - within(index) + self.least,
+            (Spread::Equal, _) => within(one),
+            (Spread::Outlier, _) if index.rem_euclid(37) == 5 => below - 1,
+            (Spread::Outlier, _) => within(one),
+        };
+        match element.class {
+            Class::Float(ty) => Value::Bits(float_bits(ty, whole as f64 / 4.0 - 1.0)),
+            _ => Value::Bits(whole.cast_unsigned()),
+        }
+    }
+}
+
+/// One of 16 is no usual number: infinite, huge, a zero with a sign, or none at all.
+fn odd(usual: Value, ty: Type, hash: u64) -> Value {
+    const ODD: [f64; 4] = [f64::INFINITY, -1e4, -0.0, f64::NAN];
+    match hash % 64 {
+        kind @ 0..4 => Value::Bits(match (ty, ODD[kind as usize]) {
+            (Type::F16 | Type::F16x2, number) if number.is_infinite() => 0x7c00,
+            (Type::F16 | Type::F16x2, number) if number.is_nan() => 0x7e00,
+            (Type::F16 | Type::F16x2, 0.0) => 0x8000,
+            (_, number) => float_bits(ty, number),
+        }),
+        _ => usual,
+    }
+}
+
+/// Integers of both signs; one of 16 is at the end of its type where the numbers are large anyway.
+fn signed(usual: &dyn Fn(std::ops::Range<i64>) -> Value, least: i64, below: i64) -> Value {
+    // A number that must not be zero keeps its sign.
+    if least > 0 {
+        return usual(least..below);
+    }
+    let Value::Bits(bits) = usual(0..below.saturating_mul(32)) else { return Value::Pointer };
+    let (number, kind) = (bits.cast_signed() / 32, bits % 32);
+    let is_large = below > 1 << 15;
+    Value::Bits(match kind {
+        0 if is_large => u64::from(i32::MAX.cast_unsigned()),
+        1 if is_large => i64::from(i32::MIN).cast_unsigned(),
+        2 if is_large => u64::MAX,
+        even if even % 2 == 0 => number.cast_unsigned(),
+        _ => (-number).cast_unsigned(),
+    })
+}
+
+/// A small number in a format that all its values have exactly.
+pub(crate) fn float_bits(ty: Type, value: f64) -> u64 {
+    let single = (value as f32).to_bits();
+    match ty {
+        Type::F64 => value.to_bits(),
+        Type::Bf16 | Type::Bf16x2 => u64::from(single >> 16),
+        Type::F16 | Type::F16x2 => u64::from(half_bits(single)),
+        _ => u64::from(single),
+    }
+}
+
+/// Of numbers that a half has, but for digits that are cut off.
+fn half_bits(single: u32) -> u16 {
+    let exponent = (single >> 23 & 0xff).cast_signed() - 127 + 15;
+    let sign = (single >> 16) as u16 & 0x8000;
+    match exponent {
+        ..=0 => sign,
+        1..=30 => sign | (exponent as u16) << 10 | (single >> 13) as u16 & 0x3ff,
+        _ => sign | 0x7bff,
+    }
+}
+
+/// Two numbers to one that looks random.
+pub(crate) fn mix(a: u64, b: u64) -> u64 {
+    let mut z = a.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(b).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_numbers_are_exact_in_all_formats() {
+        assert_eq!(float_bits(Type::F16, 1.5), 0x3e00);
+        assert_eq!(float_bits(Type::F16, -0.25), 0xb400);
+        assert_eq!(float_bits(Type::F16, 0.0), 0);
+        assert_eq!(float_bits(Type::Bf16, -2.0), 0xc000);
+        assert_eq!(float_bits(Type::F32, 1.0), 0x3f80_0000);
+    }
+}

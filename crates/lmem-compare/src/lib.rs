@@ -1,0 +1,81 @@
+//! Runs two versions of a kernel on the same launches and compares what they write, without CUDA and without a GPU.
+//!
+//! Launches are made up: a pointer leads to memory that comes into being when it is touched, a number is drawn from those that
+//! loops, guards and unrolled rounds care about. The original decides whether a launch means something. One in which it leaves a local
+//! array, divides by zero, shifts by the width of a number, or reads what it never wrote proves nothing, and another is drawn; what
+//! was learned of the numbers that go wrong makes the next one better ([`search`]).
+//!
+//! All bytes that are written to global memory must be equal. Floating-point numbers may differ in their last digits, which is said.
+
+mod difference;
+mod draw;
+mod parameters;
+mod recipe;
+mod same;
+mod search;
+
+use std::collections::BTreeSet;
+
+use lmem_base::diagnostic::Comparison;
+use ptx_machine::Program;
+use ptx_syntax::{Module, Operand, SpecialRegister};
+
+pub use search::Terms;
+
+/// Both versions of a unit's PTX. Names must be the same in both: hashes of file names are the caller's to remove.
+#[derive(Debug)]
+pub struct Versions {
+    before: Module,
+    after: Module,
+}
+
+impl Versions {
+    /// `None` where one of the texts is no PTX.
+    pub fn new(before: &str, after: &str) -> Option<Self> {
+        Some(Self { before: Module::parse(before).ok()?, after: Module::parse(after).ok()? })
+    }
+
+    /// The kernels that both versions have.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        let is_kept =
+            |name: &str| self.after.functions.iter().any(|function| function.is_entry && &*function.name == name);
+        let kernels = self.before.functions.iter().filter(|function| function.is_entry);
+        kernels.map(|function| &*function.name).filter(move |name| is_kept(name))
+    }
+
+    /// The kernel, and the functions that it may call in one of the versions.
+    pub fn functions(&self, kernel: &str) -> BTreeSet<String> {
+        let programs = [&self.before, &self.after].into_iter().filter_map(|module| Program::new(module, kernel).ok());
+        programs.flat_map(|program| program.functions().map(str::to_string).collect::<Vec<_>>()).collect()
+    }
+
+    /// Runs both versions of a kernel.
+    pub fn compare(&self, kernel: &str, terms: Terms) -> Comparison {
+        let not_compared = |why: &str| Comparison::NotCompared { why: why.to_string() };
+        let programs = (Program::new(&self.before, kernel), Program::new(&self.after, kernel));
+        let (Ok(before), Ok(after)) = programs else { return not_compared("the kernel cannot be read") };
+        if same::is_same_code(&self.before, &self.after, &before, &after) {
+            return Comparison::Unchanged;
+        }
+        let sizes =
+            |program: &Program| -> Vec<u64> { program.kernel().inputs().map(|(_, input)| input.bytes).collect() };
+        if sizes(&before) != sizes(&after) {
+            return not_compared("other parameters");
+        }
+        if reads_clock(&self.before, &before) || reads_clock(&self.after, &after) {
+            return not_compared("`%clock`");
+        }
+        search::run(&self.before, &self.after, &before, &after, terms)
+    }
+}
+
+/// Whether a program asks for the time, which is another in each version.
+fn reads_clock(module: &Module, program: &Program) -> bool {
+    use SpecialRegister::{Clock, Clock64, ClockHi, Globaltimer, GlobaltimerHi, GlobaltimerLo};
+    let is_clock = |operand: &Operand| {
+        matches!(operand, Operand::Special(Clock | ClockHi | Clock64 | Globaltimer | GlobaltimerLo | GlobaltimerHi))
+    };
+    let names: Vec<&str> = program.functions().collect();
+    let functions = module.functions.iter().filter(|function| names.contains(&&*function.name));
+    functions.flat_map(|function| &function.instructions).any(|instruction| instruction.operands.iter().any(is_clock))
+}

@@ -1,0 +1,169 @@
+//! The parameters of a launch: what the kernel does with them says what they are.
+
+use ptx_machine::{Class, Memory, ParameterUse, Program};
+use ptx_syntax::{Function, Opcode, Operand, Type};
+
+use crate::draw::{float_bits, mix};
+use crate::recipe::{Recipe, Rest};
+
+/// Pointers that one parameter may hold: a structure of them is one parameter.
+pub(crate) const POINTERS: u32 = 512;
+
+/// Trip counts, extents and indices that find mistakes: none, one, at and around powers of two.
+const TELLING: [i64; 21] = [1, 2, 0, 5, 3, 8, 4, 17, 7, 9, 16, 33, 32, 31, 6, 12, 15, 63, 64, 65, 100];
+/// Constants of a kernel that become numbers of launches.
+const MOST_CONSTANTS: usize = 12;
+const LARGEST_CONSTANT: i64 = 4096;
+
+/// What parts of the parameters are.
+#[derive(Debug, Clone)]
+pub(crate) struct Parameters {
+    /// Bytes of each.
+    sizes: Vec<usize>,
+    pointers: Vec<Part>,
+    floats: Vec<(Part, Type)>,
+    pub integers: Vec<Part>,
+    /// Bytes that no access with a constant address loads: structures that are indexed, or handed on by address.
+    rest: Vec<(usize, usize)>,
+    /// Numbers that the kernel compares with.
+    constants: Vec<i64>,
+}
+
+/// A part of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    parameter: usize,
+    offset: usize,
+    bytes: usize,
+}
+
+impl Parameters {
+    /// Of both versions: one may load what the other does not.
+    pub fn new(before: &Program, after: &Program) -> Self {
+        let kernel = before.kernel();
+        let inputs: Vec<(usize, bool)> =
+            kernel.inputs().map(|(_, input)| (input.bytes as usize, input.pointer.is_some())).collect();
+        let mut known: Vec<Vec<bool>> = inputs.iter().map(|(bytes, _)| vec![false; *bytes]).collect();
+        let mut parameters = Self {
+            sizes: inputs.iter().map(|(bytes, _)| *bytes).collect(),
+            pointers: Vec::new(),
+            floats: Vec::new(),
+            integers: Vec::new(),
+            rest: Vec::new(),
+            constants: constants(before.kernel()),
+        };
+        let mut uses: Vec<ParameterUse> = before.parameter_uses().into_iter().chain(after.parameter_uses()).collect();
+        // Of two loads of the same bytes the one that says more.
+        uses.sort_by_key(|used| used.class == Class::Unknown);
+        for used in uses {
+            let part =
+                Part { parameter: used.parameter as usize, offset: used.offset as usize, bytes: used.bytes as usize };
+            let Some(bytes) =
+                known.get_mut(part.parameter).and_then(|it| it.get_mut(part.offset..part.offset + part.bytes))
+            else {
+                continue;
+            };
+            if bytes.iter().all(|is_known| *is_known) {
+                continue;
+            }
+            bytes.fill(true);
+            let is_pointer = inputs.get(part.parameter).is_some_and(|(_, is_pointer)| *is_pointer);
+            match used.class {
+                Class::Pointer if part.bytes == 8 => parameters.pointers.push(part),
+                _ if is_pointer && part.bytes == 8 => parameters.pointers.push(part),
+                Class::Float(ty) if ty.bytes() as usize <= part.bytes => parameters.floats.push((part, ty)),
+                _ => parameters.integers.push(part),
+            }
+        }
+        for (parameter, bytes) in known.iter().enumerate() {
+            let free = (0..bytes.len()).step_by(4).filter(|start| bytes[*start..].iter().take(4).all(|known| !known));
+            parameters.rest.extend(free.map(|start| (parameter, start)));
+        }
+        parameters
+    }
+
+    /// Whether there are bytes of which nothing is known.
+    pub fn has_rest(&self) -> bool {
+        !self.rest.is_empty()
+    }
+
+    /// Numbers for an integer, the telling ones first, none above `most`.
+    pub fn candidates(&self, most: i64) -> Vec<i64> {
+        let mut all: Vec<i64> = Vec::new();
+        let near = self.constants.iter().flat_map(|constant| [*constant, constant + 1, constant - 1]);
+        let (first, later) = TELLING.split_at(3);
+        for number in first.iter().copied().chain(near).chain(later.iter().copied()).chain([most, most - 1]) {
+            if (0..=most).contains(&number) && !all.contains(&number) {
+                all.push(number);
+            }
+        }
+        all
+    }
+
+    /// The bytes of all parameters.
+    pub fn bytes(&self, memory: &mut Memory, recipe: &Recipe) -> Vec<Vec<u8>> {
+        let Recipe { seed, rest, wide_are_pointers, integers, .. } = recipe;
+        let mut all: Vec<Vec<u8>> = self.sizes.iter().map(|bytes| vec![0; *bytes]).collect();
+        let mut put = |part: Part, bits: u64| {
+            let slot = all.get_mut(part.parameter).and_then(|it| it.get_mut(part.offset..part.offset + part.bytes));
+            if let Some(slot) = slot {
+                let bytes = bits.to_le_bytes();
+                slot.copy_from_slice(&bytes[..slot.len().min(8)]);
+            }
+        };
+        let region = |memory: &mut Memory, part: Part| {
+            let within = (part.offset / 8) as u32 % POINTERS;
+            memory.parameter(part.parameter as u32 * POINTERS + within).address()
+        };
+        for (number, (parameter, offset)) in (0u64..).zip(&self.rest) {
+            let hash = mix(*seed, number.wrapping_mul(31));
+            let wide = Part { parameter: *parameter, offset: *offset, bytes: 8 };
+            let is_first = offset % 8 == 0;
+            match rest {
+                Rest::Integers => put(Part { bytes: 4, ..wide }, hash % 17),
+                Rest::Singles => put(Part { bytes: 4, ..wide }, float_bits(Type::F32, small(hash))),
+                Rest::Doubles if is_first => put(wide, float_bits(Type::F64, small(hash))),
+                Rest::Pointers if is_first => put(wide, region(memory, wide)),
+                Rest::Doubles | Rest::Pointers => {}
+            }
+        }
+        for part in &self.pointers {
+            put(*part, region(memory, *part));
+        }
+        for (number, (part, ty)) in (0u64..).zip(&self.floats) {
+            put(*part, float_bits(*ty, small(mix(*seed, number.wrapping_mul(7919)))));
+        }
+        for (part, value) in self.integers.iter().zip(integers) {
+            match *wide_are_pointers && part.bytes == 8 {
+                true => put(*part, region(memory, *part)),
+                false => put(*part, value.cast_unsigned()),
+            }
+        }
+        all
+    }
+}
+
+/// A number that thresholds, factors and steps may be.
+fn small(hash: u64) -> f64 {
+    const NUMBERS: [f64; 8] = [1.5, 0.5, -1.0, 0.25, 2.0, 0.0, 1.0, 0.75];
+    NUMBERS[(hash % 8) as usize]
+}
+
+/// Numbers that the kernel compares with, divides by or masks with.
+fn constants(kernel: &Function) -> Vec<i64> {
+    let mut all = Vec::new();
+    for instruction in &kernel.instructions {
+        if !matches!(instruction.opcode(), Opcode::Setp | Opcode::Rem | Opcode::Div | Opcode::Min | Opcode::Max) {
+            continue;
+        }
+        for operand in &instruction.operands {
+            if let Operand::Imm(number @ 1..=LARGEST_CONSTANT) = operand
+                && !all.contains(number)
+                && all.len() < MOST_CONSTANTS
+            {
+                all.push(*number);
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,613 @@
+//! Launches that prove something, and what both versions make of them.
+//!
+//! 1. *Narrow*: integers become smaller until the original is content with a launch. That is how large what it indexes is.
+//! 2. *Widen*: each source of integers alone, a parameter or a region, may then be larger again, as far as the original bears it.
+//! 3. *Launch*: numbers and spreads of values vary within what was learned, and each launch is run with both versions.
+
+use std::collections::HashMap;
+
+use lmem_base::diagnostic::Comparison;
+use ptx_machine::{Class, End, Events, Fault, Launch, Memory, Origin, Outcome, Program};
+use ptx_syntax::{Module, Opcode, Operand, Reg, SpecialRegister};
+
+use crate::difference::{Difference, between};
+use crate::draw::{Drawn, Elements, SPREADS, Spread, mix};
+use crate::parameters::Parameters;
+use crate::recipe::{RESTS, Recipe, Rest};
+
+/// Launches that both versions are run on.
+const LAUNCHES: u32 = 24;
+/// Launches that may be drawn for them.
+const DRAWS: u64 = 72;
+/// Fewer prove little.
+const FEWEST: u32 = 4;
+/// Instructions of warps in one launch of the original.
+const LAUNCH_LIMIT: u64 = 60_000;
+/// And in all, of both versions.
+const WORK: u64 = 1_500_000;
+/// How many times as many instructions the edited version may take, and how many mean that it does not end.
+const PATIENCE: u64 = 16;
+const HOPELESS: u64 = 100;
+
+/// Instructions of a warp before the next one's turn: as far as it comes, or so few that all are on the way.
+const LONG_TURN: u64 = 400_000;
+const SHORT_TURN: u64 = 40;
+
+/// How many times as many instructions of the original a larger number may cost.
+const LONGER: u64 = 6;
+
+/// Upper ends of integers that are tried, until the original stays within its arrays.
+const RUNGS: [i64; 11] = [1 << 16, 1 << 10, 256, 64, 32, 16, 8, 4, 3, 2, 1];
+/// Ways to choose them.
+const ASSIGNMENTS: u64 = 8;
+/// And of one alone, when the others are as narrow as they must be.
+const WIDER: [i64; 3] = [1 << 16, 1_000, 100];
+
+/// Integers in memory are below these, in turn: numbers that are to meet must be few.
+const RANGES: [Option<i64>; 7] = [None, Some(8), None, Some(3), Some(100), Some(2), Some(32)];
+
+/// Integers that leave no array of a few elements.
+const NARROW: [i64; 3] = [4, 2, 1];
+
+/// Threads of a block, in turn.
+const BLOCKS: [u32; 6] = [64, 32, 33, 128, 1, 96];
+const PLANES: [[u32; 2]; 5] = [[8, 8], [32, 2], [16, 4], [4, 8], [5, 7]];
+const SHARED: u32 = 32 << 10;
+
+/// What is known beside the texts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// Threads of the block that the edit counts on.
+    pub threads: Option<u32>,
+}
+
+/// Why the original is not content with a launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Reason {
+    /// An index is too large, or the work too much.
+    TooLarge,
+    /// Something is divided by zero.
+    Zero,
+    /// A number is used as an address.
+    Wild,
+    /// What the machine does not know.
+    NotSupported(String),
+    Other(&'static str),
+}
+
+struct Search<'a> {
+    before: &'a Program,
+    after: &'a Program,
+    parameters: Parameters,
+    terms: Terms,
+    shape: Shape,
+    /// Whether several local arrays of a function lie in one object of its PTX.
+    shares_frame: bool,
+    /// Instructions of warps that were executed.
+    work: u64,
+    /// What was learned.
+    below: i64,
+    below_in: HashMap<Origin, i64>,
+    most: Vec<i64>,
+    /// Numbers with which something is written.
+    base: Vec<i64>,
+    least: i64,
+    words_are_integers: bool,
+    /// Whether integers of 64 bits are addresses: what is handed to functions does not show it.
+    wide_are_pointers: bool,
+    rest: Rest,
+}
+
+/// Runs both versions until enough is known.
+pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Program, terms: Terms) -> Comparison {
+    let parameters = Parameters::new(before, after);
+    let shape = Shape::of(module, before).and(Shape::of(other, after));
+    let most = vec![0; parameters.integers.len()];
+    let mut search = Search {
+        before,
+        after,
+        parameters,
+        terms,
+        shape,
+        shares_frame: shares_frame(module, before),
+        work: 0,
+        below: 1,
+        below_in: HashMap::new(),
+        base: most.clone(),
+        most,
+        least: 0,
+        words_are_integers: false,
+        wide_are_pointers: false,
+        rest: Rest::Integers,
+    };
+    if let Err(why) = search.narrow() {
+        return Comparison::NotCompared { why };
+    }
+    search.widen();
+    search.launch()
+}
+
+/// Which dimensions of blocks and of the grid a kernel looks at.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    rows: bool,
+    layers: bool,
+    grid_rows: bool,
+    grid_layers: bool,
+}
+
+impl Shape {
+    fn of(module: &Module, program: &Program) -> Self {
+        use SpecialRegister::{CtaidY, CtaidZ, NtidY, NtidZ, TidY, TidZ};
+        let names: Vec<&str> = program.functions().collect();
+        let functions = || module.functions.iter().filter(|function| names.contains(&&*function.name));
+        let operands =
+            || functions().flat_map(|function| &function.instructions).flat_map(|instruction| &instruction.operands);
+        let asks = |wanted: &[SpecialRegister]| {
+            operands().any(|operand| matches!(operand, Operand::Special(register) if wanted.contains(register)))
+        };
+        Self {
+            rows: asks(&[TidY, NtidY]),
+            layers: asks(&[TidZ, NtidZ]),
+            grid_rows: asks(&[CtaidY]),
+            grid_layers: asks(&[CtaidZ]),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            rows: self.rows || other.rows,
+            layers: self.layers || other.layers,
+            grid_rows: self.grid_rows || other.grid_rows,
+            grid_layers: self.grid_layers || other.grid_layers,
+        }
+    }
+}
+
+/// Whether a function has several arrays in its frame: addresses in the depot start at several offsets.
+fn shares_frame(module: &Module, program: &Program) -> bool {
+    let names: Vec<&str> = program.functions().collect();
+    module.functions.iter().filter(|function| names.contains(&&*function.name)).any(|function| {
+        let mut frames: Vec<Reg> = Vec::new();
+        let mut offsets: Vec<i64> = Vec::new();
+        for instruction in &function.instructions {
+            match (instruction.opcode(), &*instruction.operands) {
+                (Opcode::Mov, [Operand::Reg(to), Operand::Variable(variable, _)])
+                    if function.variable(*variable).is_depot() =>
+                {
+                    frames.push(*to);
+                }
+                (Opcode::Cvta, [Operand::Reg(to), Operand::Reg(from)]) if frames.contains(from) => frames.push(*to),
+                (Opcode::Add, [_, Operand::Reg(from), Operand::Imm(offset)]) if frames.contains(from) => {
+                    offsets.push(*offset);
+                }
+                _ => {}
+            }
+        }
+        offsets.sort_unstable();
+        offsets.dedup();
+        offsets.len() > 1
+    })
+}
+
+impl Search<'_> {
+    /// Finds the largest integers that the original is content with, all at once.
+    fn narrow(&mut self) -> Result<(), String> {
+        let mut last = Reason::Other("no launch is free of undefined behavior");
+        let rests = if self.parameters.has_rest() { &RESTS[..] } else { &RESTS[..1] };
+        let kinds = rests
+            .iter()
+            .flat_map(|rest| [(false, false), (true, false), (false, true), (true, true)].map(|kind| (*rest, kind)));
+        for (rest, (wide_are_pointers, words_are_integers)) in kinds {
+            (self.rest, self.words_are_integers, self.wide_are_pointers) =
+                (rest, words_are_integers, wide_are_pointers);
+            for least in [0, 1] {
+                last = match self.descend(least) {
+                    Ok(below) => {
+                        (self.below, self.least) = (below, least);
+                        return Ok(());
+                    }
+                    Err(reason) => reason,
+                };
+                if last != Reason::Zero {
+                    break;
+                }
+            }
+            match &last {
+                Reason::NotSupported(_) => break,
+                _ if self.work > WORK / 2 => return Err("too many instructions".to_string()),
+                _ => {}
+            }
+        }
+        Err(match last {
+            Reason::TooLarge => "no launch keeps within its arrays".to_string(),
+            Reason::Wild => "no launch has all memory that is read".to_string(),
+            Reason::Zero => "every launch divides by zero".to_string(),
+            Reason::Other(why) => why.to_string(),
+            Reason::NotSupported(what) => quoted(&what),
+        })
+    }
+
+    /// Makes all integers smaller until the original is content. A launch that writes something is better than one that does not.
+    fn descend(&mut self, least: i64) -> Result<i64, Reason> {
+        let mut last = Reason::TooLarge;
+        let mut silent = None;
+        for rung in RUNGS {
+            let below = rung.max(least + 1);
+            for attempt in 0..ASSIGNMENTS {
+                self.base = self.assignment(attempt, (rung - 1).max(least), least);
+                self.most.clone_from(&self.base);
+                let recipe = Recipe { below, least, ..self.recipe(below.cast_unsigned() + 11 * attempt) };
+                last = match self.original(&recipe) {
+                    Ok((ran, _)) if ran.has_effect() => return Ok(below),
+                    Ok(_) => {
+                        silent = silent.or_else(|| Some((below, self.base.clone())));
+                        continue;
+                    }
+                    Err(reason) => reason,
+                };
+                break;
+            }
+            // A number that is no address may be an index that is too large for any memory.
+            let is_hopeless = matches!(last, Reason::NotSupported(_)) || (last == Reason::Zero && least == 0);
+            if is_hopeless || self.work > WORK / 2 {
+                break;
+            }
+        }
+        match silent {
+            Some((below, base)) => {
+                self.most.clone_from(&base);
+                self.base = base;
+                Ok(below)
+            }
+            None => Err(last),
+        }
+    }
+
+    /// A number for each integer: the same for all at first, then such as guards and extents may be.
+    fn assignment(&self, attempt: u64, most: i64, least: i64) -> Vec<i64> {
+        const NUMBERS: [i64; 8] = [100, 2, 20, 40, 1, 5, 300, 3];
+        let number = |index: usize| match attempt {
+            0 => 20,
+            _ => NUMBERS[(mix(attempt, index as u64 + 5) % 8) as usize],
+        };
+        (0..self.most.len()).map(|index| number(index).min(most).max(least)).collect()
+    }
+
+    /// Finds how much larger each source of integers may be alone.
+    fn widen(&mut self) {
+        let base = self.below;
+        let usual = self.original(&self.recipe(3)).map_or(0, |(ran, _)| ran.outcome.warp_instructions);
+        let limits = |limit: i64| {
+            WIDER.into_iter().chain([2 * base, base + base / 2, base + base / 4]).filter(move |it| *it > limit)
+        };
+        for index in 0..self.most.len() {
+            for most in limits(self.most[index]) {
+                let mut integers = self.base.clone();
+                integers[index] = most;
+                let recipe = Recipe { integers, ..self.recipe(most.cast_unsigned()) };
+                // What makes loops longer is to stay small; what guards threads may be large.
+                let is_cheap = |ran: &Ran| ran.outcome.warp_instructions <= usual * LONGER + LAUNCH_LIMIT / 16;
+                if self.original(&recipe).is_ok_and(|(ran, _)| is_cheap(&ran)) {
+                    self.most[index] = most;
+                    break;
+                }
+            }
+        }
+        let recipe = self.recipe(7);
+        let Ok((_, elements)) = self.original(&recipe) else { return };
+        let mut origins: Vec<Origin> = elements
+            .borrow()
+            .iter()
+            .filter(|(_, element)| matches!(element.class, Class::Integer | Class::Unknown))
+            .map(|(origin, _)| origin.clone())
+            .filter(|origin| !matches!(origin, Origin::Loaded { .. }))
+            .collect();
+        origins.sort();
+        for origin in origins {
+            for below in limits(base) {
+                let mut recipe = self.recipe(below.cast_unsigned());
+                recipe.below_in.insert(origin.clone(), below);
+                if self.original(&recipe).is_ok() {
+                    self.below_in.insert(origin, below);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Runs both versions on launches that the original is content with.
+    fn launch(&mut self) -> Comparison {
+        let (mut launches, mut digits, mut unknown) = (0, None, None);
+        for number in 0..DRAWS {
+            if launches >= LAUNCHES || (self.work > WORK && launches >= FEWEST) || self.work > 2 * WORK {
+                break;
+            }
+            let recipe = self.drawn(number);
+            let outcome = match self.original(&recipe) {
+                Ok((outcome, elements)) => (outcome, elements),
+                Err(Reason::NotSupported(what)) => {
+                    unknown = Some(what);
+                    continue;
+                }
+                Err(_) => continue,
+            };
+            match self.both(&recipe, outcome) {
+                Ok(None) => {}
+                Ok(Some(Difference::None)) => launches += 1,
+                Ok(Some(Difference::Digits(apart))) => {
+                    launches += 1;
+                    digits = digits.max(Some(apart));
+                }
+                Ok(Some(Difference::Bytes(what, _))) => {
+                    return Comparison::Different { what: self.told(&recipe, &what) };
+                }
+                Err(what) => unknown = Some(what),
+            }
+        }
+        match (unknown, digits) {
+            (Some(what), _) => Comparison::NotCompared { why: quoted(&what) },
+            _ if launches < FEWEST => Comparison::NotCompared { why: "too few launches write anything".to_string() },
+            (None, Some(relative_e15)) => Comparison::LastDigits { launches, relative_e15 },
+            (None, None) => Comparison::Same { launches },
+        }
+    }
+
+    /// A launch that is worth remembering, in words.
+    fn told(&self, recipe: &Recipe, what: &str) -> String {
+        let [x, y, _] = recipe.block;
+        let block = if y > 1 { format!("{x} × {y} threads") } else { format!("{x} threads") };
+        let numbers: Vec<String> = recipe.integers.iter().map(i64::to_string).collect();
+        match numbers.is_empty() {
+            true => format!("{what} ({block})"),
+            false => format!("{what} ({block}, numbers {})", numbers.join(", ")),
+        }
+    }
+
+    /// What is different where both versions run; `None` for a launch that proves nothing.
+    fn both(&mut self, recipe: &Recipe, (old, elements): (Ran, Elements)) -> Result<Option<Difference>, String> {
+        let limit = old.outcome.warp_instructions * PATIENCE + LAUNCH_LIMIT;
+        let new = self.execute(self.after, recipe, &elements, (limit, LONG_TURN), false);
+        let bytes = |what: String| Difference::Bytes(what, None);
+        let found = match &new.outcome.end {
+            End::NotSupported(what) => return Err(what.clone()),
+            End::Completed => between(&old.memory, &new.memory),
+            // A select chain takes many times as long, but not a hundred times.
+            End::Limit if limit < old.outcome.warp_instructions.saturating_mul(HOPELESS) => return Ok(None),
+            End::Limit => bytes("the edited version does not end".to_string()),
+            End::Deadlock(_) => bytes("the edited version waits for ever".to_string()),
+            End::Fault(fault, _) => bytes(format!("the edited version fails: {fault}")),
+        };
+        let found = match found {
+            Difference::Bytes(..) => found,
+            _ if self.interferes(recipe, &old, &elements, limit) => {
+                bytes("threads of the edited version share what each needs for itself".to_string())
+            }
+            _ if new.outcome.events.local_out_of_bounds.count > 0 => {
+                bytes("the edited version leaves a local array".to_string())
+            }
+            _ if new.outcome.printed != old.outcome.printed => bytes("it prints other text".to_string()),
+            found => found,
+        };
+        if let Difference::Bytes(_, place) = &found {
+            // What depends on the order of threads differs for no reason of the edit.
+            let reversed = self.execute(self.before, recipe, &elements, (limit, LONG_TURN), true);
+            let is_contested = place.as_ref().is_some_and(|(origin, offset)| {
+                let memory = &reversed.memory;
+                memory.region_of(origin).is_some_and(|region| memory.is_contested(region, *offset))
+            });
+            let is_ordered = !is_contested
+                && reversed.outcome.end == End::Completed
+                && between(&old.memory, &reversed.memory) == Difference::None
+                && old.outcome.printed.len() == reversed.outcome.printed.len();
+            let events = &new.outcome.events;
+            let reads_nothing = events.uninitialized_shared.count
+                + events.uninitialized_local.count
+                + events.local_out_of_bounds.count
+                + events.variable_out_of_bounds.count;
+            // Arrays share a frame: an index that leaves one of them finds the next, and only the edit shows it.
+            let is_doubtful = self.shares_frame || reads_nothing > 0;
+            let is_proven = is_ordered && (!is_doubtful || self.differs_when_narrow(recipe));
+            return Ok(is_proven.then_some(found));
+        }
+        Ok(old.has_effect().then_some(found))
+    }
+
+    /// Whether results differ where all integers in memory are so small that they leave no array, however small.
+    fn differs_when_narrow(&mut self, recipe: &Recipe) -> bool {
+        NARROW.iter().any(|narrow| {
+            let narrow = (*narrow).max(self.least + 1);
+            // Negative numbers leave arrays, too.
+            let spread = if recipe.spread == Spread::Signed { Spread::Random } else { recipe.spread };
+            let mut recipe = Recipe { below: recipe.below.min(narrow), spread, ..recipe.clone() };
+            recipe.below_in.values_mut().for_each(|below| *below = (*below).min(narrow));
+            let Ok((old, elements)) = self.original(&recipe) else { return false };
+            let limit = old.outcome.warp_instructions * HOPELESS + LAUNCH_LIMIT;
+            let new = self.execute(self.after, &recipe, &elements, (limit, LONG_TURN), false);
+            let is_different = matches!(between(&old.memory, &new.memory), Difference::Bytes(..));
+            new.outcome.end != End::Completed || is_different || new.outcome.printed != old.outcome.printed
+        })
+    }
+
+    /// Whether the edited version keeps values of threads in the same shared memory: warps that take short turns then see each
+    /// other's.
+    fn interferes(&mut self, recipe: &Recipe, old: &Ran, elements: &Elements, limit: u64) -> bool {
+        let threads: u32 = recipe.block.iter().product();
+        let blocks: u32 = recipe.grid.iter().product();
+        if self.after.static_shared() <= self.before.static_shared() || threads <= 32 || blocks > 1 {
+            return false;
+        }
+        let new = self.execute(self.after, recipe, elements, (limit, SHORT_TURN), false);
+        if new.outcome.end != End::Completed || !matches!(between(&old.memory, &new.memory), Difference::Bytes(..)) {
+            return false;
+        }
+        // Where threads of the original write to the same place, turns decide who is the last.
+        let short = self.execute(self.before, recipe, elements, (limit, SHORT_TURN), false);
+        between(&old.memory, &short.memory) == Difference::None
+    }
+
+    /// The launch with a number: one integer at a time goes through all that is telling for it.
+    fn drawn(&self, number: u64) -> Recipe {
+        let count = self.most.len() as u64;
+        let mut recipe = self.recipe(number);
+        recipe.spread = SPREADS[(number % SPREADS.len() as u64) as usize];
+        recipe.below_in.clone_from(&self.below_in);
+        if let Some(narrow) = RANGES[(number % RANGES.len() as u64) as usize] {
+            let narrow = narrow.max(self.least + 1);
+            recipe.below = recipe.below.min(narrow);
+            recipe.below_in.values_mut().for_each(|below| *below = (*below).min(narrow));
+        }
+        for index in 0..self.most.len() {
+            let candidates: Vec<i64> =
+                self.parameters.candidates(self.most[index]).into_iter().filter(|it| *it >= self.least).collect();
+            let is_focus = count > 0 && number % count == index as u64;
+            let hash = mix(number, index as u64 + 101);
+            let chosen = match is_focus {
+                true => candidates.get((number / count) as usize % candidates.len().max(1)),
+                false => candidates.get(hash as usize % candidates.len().max(1)),
+            };
+            // What guards threads is large mostly, so that there is something to see.
+            recipe.integers[index] = match (hash >> 32 & 3, chosen) {
+                (_, Some(chosen)) if is_focus => *chosen,
+                (0, Some(chosen)) => *chosen,
+                (1, _) => self.most[index],
+                _ => self.base[index],
+            };
+        }
+        recipe
+    }
+
+    /// A launch with all that was learned, and nothing that varies.
+    fn recipe(&self, number: u64) -> Recipe {
+        let seed = mix(0x1a2b, number);
+        let (block, grid) = self.extents(number);
+        Recipe {
+            seed,
+            spread: Spread::Random,
+            below: self.below,
+            below_in: HashMap::new(),
+            least: self.least,
+            words_are_integers: self.words_are_integers,
+            wide_are_pointers: self.wide_are_pointers,
+            integers: self.base.clone(),
+            rest: self.rest,
+            block,
+            grid,
+        }
+    }
+
+    /// Extents of the block and of the grid.
+    fn extents(&self, number: u64) -> ([u32; 3], [u32; 3]) {
+        let (old, new) = (self.before.kernel(), self.after.kernel());
+        let extent = |is_asked: bool| if is_asked { 2 + u32::from(number % 3 == 1) } else { 1 };
+        let grid = [1 + u32::from(number % 5 == 2), extent(self.shape.grid_rows), extent(self.shape.grid_layers)];
+        if let Some(required) = old.required_threads.or(new.required_threads) {
+            return (required, grid);
+        }
+        let most = [old, new].map(|kernel| kernel.max_thread_count().unwrap_or(1024)).into_iter().min().unwrap_or(1);
+        if let Some(threads) = self.terms.threads {
+            // Smaller blocks than what an edit counts on are right too.
+            let threads = if number % 6 == 4 { threads.div_ceil(2) } else { threads };
+            return ([threads.clamp(1, most), 1, 1], grid);
+        }
+        let [x, y] = PLANES[(number % PLANES.len() as u64) as usize];
+        let layers = if self.shape.layers { 2 } else { 1 };
+        if (self.shape.rows || self.shape.layers) && number % 4 != 3 && x * y * layers <= most {
+            return ([x, y, layers], grid);
+        }
+        ([BLOCKS[(number % BLOCKS.len() as u64) as usize].clamp(1, most), 1, 1], grid)
+    }
+
+    /// Runs the original; its outcome where the launch means something.
+    fn original(&mut self, recipe: &Recipe) -> Result<(Ran, Elements), Reason> {
+        let elements = Elements::default();
+        let ran = self.execute(self.before, recipe, &elements, (LAUNCH_LIMIT, LONG_TURN), false);
+        judged(&ran.outcome)?;
+        Ok((ran, elements))
+    }
+
+    fn execute(
+        &mut self,
+        program: &Program,
+        recipe: &Recipe,
+        elements: &Elements,
+        (limit, turn): (u64, u64),
+        reversed: bool,
+    ) -> Ran {
+        let mut memory = Memory::new(Drawn {
+            seed: recipe.seed,
+            spread: recipe.spread,
+            below: recipe.below,
+            below_in: recipe.below_in.clone(),
+            least: recipe.least,
+            words_are_integers: recipe.words_are_integers,
+            wide_are_pointers: recipe.wide_are_pointers,
+            elements: Elements::clone(elements),
+        });
+        let mut launch = Launch::new(1, 1);
+        (launch.grid, launch.block) = (recipe.grid, recipe.block);
+        launch.dynamic_shared = SHARED;
+        launch.parameters = self.parameters.bytes(&mut memory, recipe);
+        launch.limits.warp_instructions = limit;
+        launch.limits.turn = turn;
+        launch.limits.reversed = reversed;
+        if reversed {
+            memory.note_writers();
+        }
+        let outcome = program.run(&launch, &mut memory);
+        self.work += outcome.warp_instructions;
+        Ran { outcome, memory }
+    }
+}
+
+/// A run, and what memory held then.
+struct Ran {
+    outcome: Outcome,
+    memory: Memory,
+}
+
+impl Ran {
+    fn has_effect(&self) -> bool {
+        self.memory.has_written() || !self.outcome.printed.is_empty()
+    }
+}
+
+/// What the machine does not know, as a message names it.
+fn quoted(what: &str) -> String {
+    if what.contains('`') { what.to_string() } else { format!("`{what}`") }
+}
+
+/// Whether a run of the original means something.
+fn judged(outcome: &Outcome) -> Result<(), Reason> {
+    let Events {
+        local_out_of_bounds,
+        uninitialized_local,
+        variable_out_of_bounds,
+        division_by_zero,
+        wide_shift,
+        uninitialized_shared,
+        bad_collective,
+    } = &outcome.events;
+    match &outcome.end {
+        End::NotSupported(what) => return Err(Reason::NotSupported(what.clone())),
+        _ if local_out_of_bounds.count + variable_out_of_bounds.count > 0 => return Err(Reason::TooLarge),
+        _ if division_by_zero.count > 0 => return Err(Reason::Zero),
+        End::Fault(Fault::NoMemory { .. }, _) => return Err(Reason::Wild),
+        End::Limit | End::Fault(..) => return Err(Reason::TooLarge),
+        End::Deadlock(_) => return Err(Reason::Other("threads wait for each other")),
+        End::Completed => {}
+    }
+    if uninitialized_local.count > 0 {
+        return Err(Reason::Other("it reads local memory that nothing wrote"));
+    }
+    if uninitialized_shared.count > 0 {
+        return Err(Reason::Other("it reads shared memory that nothing wrote"));
+    }
+    if wide_shift.count > 0 {
+        return Err(Reason::TooLarge);
+    }
+    if bad_collective.count > 0 {
+        return Err(Reason::Other("threads of a warp part at a collective instruction"));
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! Edits that are right, and edits made wrong on purpose, as `edits/*.cu` with a macro `V`: 0 is the original.
+//!
+//! `// right: 1 2` and `// wrong: 51 52` name the versions. Their PTX is on record (`edits/ptx.tar.xz`), so that no toolkit is needed;
+//! `LMEM_NVCC=path/to/nvcc cargo test -p lmem-compare --test edits` makes it again.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use lmem_base::diagnostic::Comparison;
+use lmem_compare::{Terms, Versions};
+use lzma_rust2::{XzOptions, XzReader, XzWriter};
+
+/// Families whose edits count on a block of so many threads.
+const THREADS: [(&str, u32); 2] = [("histogram", 128), ("shared_rows", 128)];
+
+/// A kernel with its edits.
+struct Family {
+    name: String,
+    file: PathBuf,
+    right: Vec<u32>,
+    wrong: Vec<u32>,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/edits")
+}
+
+fn families() -> Vec<Family> {
+    let files = fs_err::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let mut families: Vec<Family> =
+        files.filter(|path| path.extension().is_some_and(|it| it == "cu")).map(family).collect();
+    families.sort_by(|a, b| a.name.cmp(&b.name));
+    families
+}
+
+fn family(file: PathBuf) -> Family {
+    let text = fs_err::read_to_string(&file).unwrap();
+    let numbers = |start: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(start)).unwrap_or_default();
+        line.split_whitespace().map(|number| number.parse().unwrap()).collect()
+    };
+    Family {
+        name: file.file_stem().unwrap().to_string_lossy().into_owned(),
+        right: numbers("// right:"),
+        wrong: numbers("// wrong:"),
+        file,
+    }
+}
+
+/// PTX by `family.version`.
+fn record(families: &[Family]) -> BTreeMap<String, String> {
+    let path = folder().join("ptx.tar.xz");
+    if let Some(nvcc) = std::env::var_os("LMEM_NVCC") {
+        let mut archive = tar::Builder::new(XzWriter::new(Vec::new(), XzOptions::with_preset(6)).unwrap());
+        for family in families {
+            for version in [0].iter().chain(&family.right).chain(&family.wrong) {
+                let ptx = compiled(&nvcc, &family.file, *version);
+                let mut header = tar::Header::new_gnu();
+                header.set_size(ptx.len() as u64);
+                header.set_mode(0o644);
+                archive.append_data(&mut header, format!("{}.{version}", family.name), ptx.as_bytes()).unwrap();
+            }
+        }
+        let mut packed = archive.into_inner().unwrap();
+        packed.flush().unwrap();
+        fs_err::write(&path, packed.finish().unwrap()).unwrap();
+    }
+    let packed = fs_err::read(path).unwrap();
+    let mut archive = tar::Archive::new(XzReader::new(packed.as_slice(), false));
+    let mut all = BTreeMap::new();
+    for entry in archive.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let name = entry.path().unwrap().to_string_lossy().into_owned();
+        let mut text = String::new();
+        entry.read_to_string(&mut text).unwrap();
+        all.insert(name, text);
+    }
+    all
+}
+
+fn compiled(nvcc: &std::ffi::OsStr, file: &Path, version: u32) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.ptx");
+    let status = Command::new(nvcc)
+        .args(["-ptx", "-arch=sm_90", &format!("-DV={version}"), "-o"])
+        .args([output.as_path(), file])
+        .status()
+        .unwrap();
+    assert!(status.success(), "{} {version}", file.display());
+    let text = fs_err::read_to_string(output).unwrap();
+    let kept = text.lines().filter(|line| !line.starts_with("//") && !line.trim().is_empty());
+    kept.map(|line| format!("{line}\n")).collect()
+}
+
+fn results(record: &BTreeMap<String, String>, family: &Family, version: u32) -> Comparison {
+    let ptx = |version: u32| record.get(&format!("{}.{version}", family.name)).expect("the version is on record");
+    let threads = THREADS.iter().find(|(name, _)| *name == family.name).map(|(_, threads)| *threads);
+    let versions = Versions::new(ptx(0), ptx(version)).unwrap();
+    versions.compare(&family.name, Terms { threads })
+}
+
+#[test]
+fn wrong_edits_are_refuted_and_right_ones_are_not() {
+    let families = families();
+    let record = record(&families);
+    let (mut right, mut wrong) = (0, 0);
+    let mut problems = Vec::new();
+    for family in &families {
+        for version in &family.right {
+            right += 1;
+            match results(&record, family, *version) {
+                Comparison::Same { launches: 4.. } | Comparison::LastDigits { .. } => {}
+                // Both versions may be the same to the compiler.
+                Comparison::Unchanged => {}
+                other => problems.push(format!("right, but not to us: {} {version}: {other}", family.name)),
+            }
+        }
+        for version in &family.wrong {
+            wrong += 1;
+            match results(&record, family, *version) {
+                Comparison::Different { .. } => {}
+                other => problems.push(format!("wrong, but not to us: {} {version}: {other}", family.name)),
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    assert!(right >= 60 && wrong >= 60, "{right} right, {wrong} wrong");
+}
+
+#[test]
+fn results_are_the_same_each_time() {
+    let families = families();
+    let record = record(&families);
+    for family in families.iter().take(4) {
+        let once = results(&record, family, family.right[0]);
+        assert_eq!(once, results(&record, family, family.right[0]), "{}", family.name);
+    }
+}

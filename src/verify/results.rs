@@ -1,0 +1,189 @@
+//! What edited units compute: both versions of each kernel run on the same launches, on the CPU.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
+
+use lmem_base::diagnostic::{Applicability, Comparison, Verification};
+use lmem_compare::{Terms, Versions};
+use lmem_unit::TranslationUnit;
+
+use super::Candidate;
+use super::measure::{Measured, canonical};
+use crate::compile::unit::Target;
+
+/// Kernels of a unit that are run; an edit of a header may change hundreds.
+const MOST_KERNELS: usize = 64;
+
+/// Results by function.
+type Results = BTreeMap<String, Comparison>;
+
+/// Compares what units compute with and without edits, each pair of texts once: PTX for several architectures is mostly the same.
+#[derive(Default)]
+pub struct Comparer {
+    /// By unit and architecture: PTX without edits, of runs without a cache.
+    originals: Mutex<HashMap<(String, String), Arc<str>>>,
+    known: Mutex<HashMap<blake3::Hash, Results>>,
+}
+
+impl Comparer {
+    pub fn remember(&self, unit: &TranslationUnit, target: &Target, ptx: &str) {
+        if let Ok(mut originals) = self.originals.lock() {
+            originals.insert(name(unit, target), ptx.into());
+        }
+    }
+
+    pub fn remembered(&self, unit: &TranslationUnit, target: &Target) -> Option<Arc<str>> {
+        self.originals.lock().ok()?.get(&name(unit, target)).cloned()
+    }
+
+    /// What the functions of a unit compute after an edit, compared with before; `threads` are those of the blocks that edits
+    /// of kernels count on.
+    pub fn results(&self, before: &str, after: &str, threads: &BTreeMap<String, u32>) -> Results {
+        let (before, after) = (canonical(before), canonical(after));
+        let mut hasher = blake3::Hasher::new();
+        for text in [&before, &after] {
+            text.lines().filter(|line| is_code(line)).for_each(|line| {
+                hasher.update(line.as_bytes());
+            });
+            hasher.update(b"\0");
+        }
+        threads.iter().for_each(|(kernel, threads)| {
+            hasher.update(format!("{kernel} {threads}").as_bytes());
+        });
+        let key = hasher.finalize();
+        if let Some(known) = self.known.lock().ok().and_then(|known| known.get(&key).cloned()) {
+            return known;
+        }
+        let results = compared(&before, &after, threads);
+        if let Ok(mut known) = self.known.lock() {
+            known.insert(key, results.clone());
+        }
+        results
+    }
+}
+
+fn name(unit: &TranslationUnit, target: &Target) -> (String, String) {
+    let flags = match &unit.code {
+        lmem_unit::UnitCode::CudaFile { flags, .. } => flags.all_arguments().join(" "),
+        _ => String::new(),
+    };
+    (format!("{} {flags}", unit.name), format!("{} {}", target.toolkit.version, target.architecture))
+}
+
+/// Whether a line has to do with what is computed, and not with places or the architecture.
+fn is_code(line: &str) -> bool {
+    let line = line.trim_start();
+    !["//", ".loc", ".file", ".target", ".version"].iter().any(|start| line.starts_with(start))
+}
+
+fn compared(before: &str, after: &str, threads: &BTreeMap<String, u32>) -> Results {
+    let mut results = Results::new();
+    let Some(versions) = Versions::new(before, after) else { return results };
+    let mut kernels: Vec<&str> = versions.kernels().collect();
+    // Where there are too many, those that an edit is for are among the first.
+    kernels.sort_by_key(|kernel| !threads.contains_key(*kernel));
+    let mut count = 0;
+    for kernel in kernels {
+        let outcome = match count {
+            0..MOST_KERNELS => versions.compare(kernel, Terms { threads: threads.get(kernel).copied() }),
+            _ => Comparison::NotCompared { why: "too many kernels".to_string() },
+        };
+        count += usize::from(outcome != Comparison::Unchanged);
+        for function in versions.functions(kernel) {
+            let known = results.remove(&function).unwrap_or(Comparison::Unchanged);
+            results.insert(function, known.and(outcome.clone()));
+        }
+    }
+    results
+}
+
+/// What one of the candidate's own kernels computes differently.
+pub(super) fn difference(candidate: &Candidate<'_>, after: &Measured) -> Option<String> {
+    candidate.kernels.iter().find_map(|kernel| different(after.results.get(&canonical(kernel))?))
+}
+
+/// And what a kernel computes that is none of `spared`.
+pub(super) fn difference_elsewhere(spared: &BTreeSet<String>, after: &Measured) -> Option<String> {
+    after.results.iter().filter(|(name, _)| !spared.contains(*name)).find_map(|(_, results)| different(results))
+}
+
+/// What any function computes differently.
+pub(super) fn any_difference(after: &Measured) -> Option<String> {
+    after.results.values().find_map(different)
+}
+
+fn different(results: &Comparison) -> Option<String> {
+    match results {
+        Comparison::Different { what } => Some(what.clone()),
+        _ => None,
+    }
+}
+
+/// Whether nothing is known to differ, last digits neither.
+pub(super) fn are_equal(verification: &Verification) -> bool {
+    !verification.kernels.iter().filter_map(|kernel| kernel.results.as_ref()).any(is_close)
+}
+
+/// Whether an edit that is machine-applicable keeps all digits together with others, too.
+pub(super) fn are_as_shown(candidate: &Candidate<'_>, after: &Measured) -> bool {
+    candidate.suggestion.applicability != Applicability::MachineApplicable
+        || !candidate.kernels.iter().filter_map(|kernel| after.results.get(&canonical(kernel))).any(is_close)
+}
+
+fn is_close(results: &Comparison) -> bool {
+    matches!(results, Comparison::LastDigits { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KERNEL: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n{\n\
+        ld.param.u64 %rd1, [out];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\nmul.wide.u32 %rd2, %r2, 4;\n\
+        add.s64 %rd1, %rd1, %rd2;\nmul.lo.s32 %r1, %r1, 3;\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
+
+    fn result(after: &str) -> Comparison {
+        Comparer::default().results(KERNEL, after, &BTreeMap::new()).remove("k").unwrap()
+    }
+
+    #[test]
+    fn kernels_are_run_before_and_after() {
+        let moved = KERNEL.replace("sm_90", "sm_80").replace("mov.u32", "\n.loc 1 2 3\nmov.u32");
+        assert_eq!(result(&moved), Comparison::Unchanged);
+        let same = KERNEL.replace("mul.lo.s32 %r1, %r1, 3", "add.s32 %r3, %r1, %r1;\nadd.s32 %r1, %r3, %r1");
+        assert_eq!(result(&same), Comparison::Same { launches: 24 });
+        assert!(matches!(result(&KERNEL.replace("%r1, 3", "%r1, 5")), Comparison::Different { .. }));
+    }
+
+    #[test]
+    fn last_digits_and_differences_are_told_apart() {
+        let verification = |results| Verification {
+            kernels: vec![lmem_base::diagnostic::VerifiedKernel {
+                name: "k".into(),
+                mangled: "k".into(),
+                arch: "sm_90".into(),
+                before: Default::default(),
+                after: Default::default(),
+                results,
+            }],
+        };
+        let digits = Comparison::LastDigits { launches: 9, relative_e15: 240_000_000 };
+        assert!(are_equal(&verification(None)) && are_equal(&verification(Some(Comparison::Same { launches: 3 }))));
+        assert!(!are_equal(&verification(Some(digits.clone()))));
+        assert_eq!(verification(None).results(), None);
+        let both = digits.and(Comparison::Same { launches: 5 });
+        assert_eq!(both.to_string(), "last digits differ: up to 2e-7 relative");
+        let different = Comparison::Different { what: "x".into() };
+        let unknown = Comparison::NotCompared { why: "`tex.2d`".into() };
+        assert_eq!(unknown.clone().and(both).to_string(), "results not compared: `tex.2d`");
+        let after = Measured { results: [("k".to_string(), unknown.and(different))].into(), ..Measured::default() };
+        assert_eq!(any_difference(&after).as_deref(), Some("x"));
+        assert_eq!(difference_elsewhere(&BTreeSet::from(["k".to_string()]), &after), None);
+    }
+
+    #[test]
+    fn places_are_no_code() {
+        assert!(is_code("\tadd.s32 %r1, %r1, 1;") && is_code("$L__BB0_1:"));
+        assert!(!is_code("\t.loc\t1 2 3") && !is_code("// x") && !is_code(".target sm_90"));
+    }
+}
