@@ -10,6 +10,7 @@ variable, spilled values, kernels of one file, levels of inlining, functions tha
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -182,8 +183,9 @@ def measure(program: Path, shape: str, counts: list[int]) -> None:
             warm = min(used(command, root, cache)[0] for _ in range(3))
             runs = []
             for number in range(3):
-                other.write_bytes(program.read_bytes() + bytes([number]))
-                other.chmod(0o755)
+                shutil.copy(program, other)
+                with other.open("ab") as file:
+                    file.write(bytes([number]))
                 runs.append(used([str(other), *options], root, cache))
             analysis, memory = min(runs)
             share = analysis / compiled

@@ -2,7 +2,7 @@
 //!
 //! An instruction has up to four fields for registers: `d`, `a` and `b` in the first word (bits 16, 24 and 32), `c` in the
 //! second (bit 0). The opcode says which of them are used, and how many registers in a row each stands for; for loads,
-//! atomics, conversions and matrix instructions other bits do. NVIDIA documents none of it: see [`table`].
+//! atomics, conversions and matrix instructions other bits do. NVIDIA documents none of it: see `table`.
 
 mod table;
 
