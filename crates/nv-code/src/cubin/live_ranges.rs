@@ -70,8 +70,7 @@ pub fn live_registers(function: &SassFunction<'_>, number: u32) -> Option<Vec<Re
 }
 
 fn steps(function: &SassFunction<'_>, number: u32) -> Option<Vec<Step>> {
-    let count = function.words().count();
-    let decode = |(index, (offset, lo, hi)): (usize, (u32, u64, u64))| -> Option<Step> {
+    let decode = |(offset, lo, hi): (u32, u64, u64)| -> Option<Step> {
         let is_predicated = lo >> 12 & 0xf != 7;
         let target = || Some(function.relative_target(offset, lo, hi)? as usize / super::sass::INSTRUCTION_BYTES);
         let flow = match lo & 0xfff {
@@ -89,12 +88,9 @@ fn steps(function: &SassFunction<'_>, number: u32) -> Option<Vec<Step>> {
             Flow::Call { .. } | Flow::Branch { .. } => Operands::default(),
             _ => operands(number, lo, hi)?,
         };
-        let is_last = index + 1 == count;
-        let goes_on = !matches!(flow, Flow::End { is_conditional: false } | Flow::Branch { is_conditional: false, .. });
-        // Control that runs over the end is nothing that is understood.
-        (!(is_last && goes_on)).then_some(Step { operands, is_predicated, flow })
+        Some(Step { operands, is_predicated, flow })
     };
-    function.words().enumerate().map(decode).collect()
+    function.words().map(decode).collect()
 }
 
 type Summaries = std::collections::BTreeMap<usize, Summary>;
