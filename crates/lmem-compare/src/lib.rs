@@ -3,7 +3,7 @@
 //! Launches are made up: a pointer leads to memory that comes into being when it is touched, a number is drawn from those that
 //! loops, guards and unrolled rounds care about. The original decides whether a launch means something. One in which it leaves a local
 //! array, divides by zero, shifts by the width of a number, or reads what it never wrote proves nothing, and another is drawn; what
-//! was learned of the numbers that go wrong makes the next one better ([`search`]).
+//! was learned of the numbers that go wrong makes the next one better (`search.rs`).
 //!
 //! All bytes that are written to global memory must be equal. Floating-point numbers may differ in their last digits, which is said.
 

@@ -6,14 +6,11 @@ use crate::execute::lanes_of;
 use crate::float::{self, Mode};
 use crate::integer;
 use crate::machine::{BlockState, Run, Stop};
-use crate::memory::{self, Class, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use crate::memory::{self, Class, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, UNWRITTEN, WINDOW_SIZE};
 use crate::op::*;
 use crate::outcome::Fault;
 use crate::soft::F32;
 use crate::warp::{Frame, Local, Warp};
-
-/// What reads of local memory give that nobody has written.
-pub(crate) const UNWRITTEN: u8 = 0xcd;
 
 /// What an access found on its way.
 #[derive(Clone, Copy, Default)]

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use ptx_syntax::InitialValue;
 
-use crate::access::UNWRITTEN;
 use crate::decode::{Program, code_address};
 use crate::launch::Launch;
-use crate::memory::{Memory, Origin};
+use crate::memory::{Memory, Origin, UNWRITTEN};
 use crate::op::{BarrierKind, NOWHERE, Op};
 use crate::outcome::{AccessCount, BlockCount, End, Event, Events, Fault, Outcome, Place};
 use crate::warp::{Frame, Split, State, Warp};

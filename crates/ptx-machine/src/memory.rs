@@ -16,6 +16,9 @@ use crate::outcome::Fault;
 const REGION_SHIFT: u32 = 36;
 /// Where in its 64 GiB a region starts: offsets may be negative.
 const START: u64 = 1 << (REGION_SHIFT - 1);
+/// What reads of local and shared memory give that nobody has written.
+pub(crate) const UNWRITTEN: u8 = 0xcd;
+
 const PAGE_SHIFT: u32 = 12;
 const PAGE: usize = 1 << PAGE_SHIFT;
 const TLB: usize = 64;
