@@ -380,10 +380,10 @@ mod tests {
     #[test]
     fn a_member_stands_for_the_object_of_its_method() {
         let text = "struct Ring { float slot[8]; __device__ float at(int i) { return slot[i]; } };\n\
-                    __global__ void k(float *out, int n) {\n  Ring left, right;\n  out[0] = right.at(n);\n}\n";
+                    __global__ void k(float *out, int n) {\n  Ring one, other;\n  out[0] = other.at(n);\n}\n";
         let function = "_ZN4Ring2atEi";
         let levels = [inside("return slot", function), calling("out[0]", function)];
-        assert_eq!(resolved(text, &levels), [(1, "right".to_string())]);
+        assert_eq!(resolved(text, &levels), [(1, "other".to_string())]);
     }
 
     #[test]
