@@ -15,7 +15,7 @@ use lmem_unit::TranslationUnit;
 
 use super::crates::TestCrate;
 use super::record::Given;
-use super::{Problem, all, crates, disassembly, live_ranges, record, recorded, run};
+use super::{Problem, all, crates, disassembly, record, recorded, run};
 
 /// Compiles where the crate lies; the report must be the one that is expected of the record, or that it gives.
 ///
@@ -153,21 +153,4 @@ pub fn compare_with_nvdisasm() -> Result<(), Problem> {
     }
     eprintln!("compared {compared} local accesses with nvdisasm");
     all(problems)
-}
-
-/// The live registers of all recorded machine code, against nvdisasm's.
-pub fn compare_live_registers() -> Result<(), Problem> {
-    let cancel = AtomicBool::new(false);
-    let toolkit = record::real_toolkit(crates::VERSION, &cancel)?;
-    let folder = cuda_toolkit::component(&toolkit, Component::Nvdisasm, false, true, &cancel);
-    let nvdisasm = folder.map_err(|error| error.to_string())?.join("bin/nvdisasm");
-    let mut tally = live_ranges::Tally::default();
-    for test_crate in crates::all() {
-        for given in &recorded::usual(&test_crate)?.given {
-            tally.add(live_ranges::compare(&nvdisasm, &given.artifacts)?);
-        }
-    }
-    eprintln!("{tally:?}");
-    let is_good = tally.different * 1000 <= tally.instructions && tally.unknown * 20 <= tally.functions;
-    if is_good { Ok(()) } else { Err(format!("{tally:?}")) }
 }

@@ -6,7 +6,6 @@ pub mod constants;
 pub mod crates;
 pub mod disassembly;
 pub mod live;
-pub mod live_ranges;
 pub mod machine_code;
 pub mod marks;
 pub mod memo;

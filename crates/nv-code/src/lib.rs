@@ -17,8 +17,6 @@ mod work;
 
 pub use cubin::header::CubinHeader;
 pub use cubin::line_table::{LineRow, LineTable};
-pub use cubin::live_ranges::live_registers;
-pub use cubin::registers::RegisterSet;
 pub use cubin::sass::{AccessKind, AddressBase, LocalInstruction, STACK_ALIGNMENT, SassFunction};
 pub use cubin::{Cubin, CubinError, CubinFunction, InnerFunction, SassLoops};
 pub use machine_code::{SourceFiles, read_machine_code};

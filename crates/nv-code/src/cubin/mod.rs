@@ -5,10 +5,9 @@
 
 pub mod header;
 pub mod line_table;
-pub mod live_ranges;
 mod loops;
 pub mod nv_info;
-pub mod registers;
+mod registers;
 pub mod sass;
 
 use std::collections::{BTreeSet, HashMap};

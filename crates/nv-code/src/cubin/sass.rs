@@ -9,6 +9,8 @@ use std::ops::Range;
 
 use lmem_base::gpu::{Arch, Gpu};
 
+use super::registers::{RegisterSet, operands};
+
 use super::loops::SassLoops;
 
 /// Bytes of one instruction, from sm_70 on.
@@ -138,7 +140,7 @@ impl<'a> SassFunction<'a> {
     pub fn writes(&self) -> Writes {
         let mut by_register = vec![Vec::new(); usize::from(ZERO_REGISTER)];
         for (offset, lo, hi) in self.words() {
-            for register in written_registers(lo, hi) {
+            for register in self.written(lo, hi).iter() {
                 if let Some(writes) = by_register.get_mut(usize::from(register)) {
                     writes.push(offset);
                 }
@@ -191,9 +193,17 @@ impl SassFunction<'_> {
         self.stack_alignment(code).saturating_sub(STACK_ALIGNMENT)
     }
 
+    /// The registers that an instruction writes; for the few whose fields are not known, what most of their kind write.
+    fn written(&self, lo: u64, hi: u64) -> RegisterSet {
+        match operands(self.gpu.number, lo, hi) {
+            Some(operands) => operands.writes,
+            None => written_registers(lo, hi).filter_map(|register| u8::try_from(register).ok()).collect(),
+        }
+    }
+
     /// Whether a part of the code makes a frame of its own.
     pub fn moves_stack_pointer(&self, code: Range<u32>) -> bool {
-        self.words_in(code).any(|(_, lo, hi)| written_registers(lo, hi).contains(&u16::from(STACK_POINTER)))
+        self.words_in(code).any(|(_, lo, hi)| self.written(lo, hi).contains(STACK_POINTER))
     }
 }
 
@@ -249,8 +259,8 @@ fn width_bytes(hi: u64) -> u8 {
     }
 }
 
-/// Registers that an instruction writes, as far as the backward scan needs it: none for stores and control
-/// flow, several for wide loads and matrix instructions, one otherwise.
+/// What an instruction that the table does not have is taken to write: none for stores and control flow, several for wide
+/// loads and matrix instructions, one otherwise.
 fn written_registers(lo: u64, hi: u64) -> Range<u16> {
     let first = bits(lo, 16, 8) as u16;
     let count = match lo & 0x1ff {

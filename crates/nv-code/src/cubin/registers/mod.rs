@@ -12,6 +12,14 @@ use super::sass::ZERO_REGISTER;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RegisterSet([u64; 4]);
 
+impl FromIterator<u8> for RegisterSet {
+    fn from_iter<I: IntoIterator<Item = u8>>(registers: I) -> Self {
+        let mut set = Self::default();
+        registers.into_iter().for_each(|register| set.insert(register));
+        set
+    }
+}
+
 /// What an instruction does with registers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Operands {
@@ -71,26 +79,6 @@ impl RegisterSet {
 
     pub fn insert(&mut self, register: u8) {
         self.0[usize::from(register / 64)] |= 1 << (register % 64);
-    }
-
-    pub fn len(self) -> u32 {
-        self.0.iter().map(|word| word.count_ones()).sum()
-    }
-
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
-    }
-
-    pub fn union(self, other: Self) -> Self {
-        Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
-    }
-
-    pub fn intersection(self, other: Self) -> Self {
-        Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
-    }
-
-    pub fn without(self, other: Self) -> Self {
-        Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
     /// The registers of the set, in the order of their numbers.
@@ -225,10 +213,7 @@ mod tests {
         set.extend(254, 4);
         set.extend(ZERO_REGISTER, 2);
         set.insert(3);
-        assert_eq!((set.iter().collect::<Vec<_>>(), set.len(), set.is_empty()), (vec![3, 254, 255], 3, false));
-        let mut other = RegisterSet::default();
-        other.insert(3);
-        assert_eq!(set.intersection(other), other);
-        assert_eq!(set.without(other).union(other), set);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [3, 254, 255]);
+        assert_eq!([3, 254].into_iter().chain([255]).collect::<RegisterSet>(), set);
     }
 }
