@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 /// Lines of half of the diagnostics at most, and of the longest one.
-const MEDIAN: usize = 13;
+const MEDIAN: usize = 12;
 const LONGEST: usize = 40;
 /// Columns of our own text.
 const COLUMNS: usize = 100;

@@ -8,7 +8,7 @@ use lmem_base::edit;
 use lmem_base::source::SourceFile;
 
 use super::excerpt::clean;
-use super::wrap::wrapped;
+use super::wrap::{MAX_COLUMNS, wrapped};
 use super::{Context, DEFAULT_WIDTH};
 
 /// Lines of an edit that people read; `-v` shows all.
@@ -120,13 +120,23 @@ pub(super) fn text(
     let equals = paint("=", "34");
     let open = if suggestion.is_proven() { "" } else { "not verified (not compiled)" };
     let figures = figures.unwrap_or(open);
-    for said in [Some(figures), results(suggestion).as_deref()].into_iter().flatten() {
-        for (index, line) in wrapped(said, width + 3, "").lines().enumerate() {
+    for said in joined(figures, results(suggestion), MAX_COLUMNS.saturating_sub(width + 3)) {
+        for (index, line) in wrapped(&said, width + 3, "").lines().enumerate() {
             let mark = if index == 0 { equals.as_str() } else { " " };
             lines.push(format!("{:width$} {mark} {line}", ""));
         }
     }
     lines.iter().map(|line| line.trim_end().to_string() + "\n").collect()
+}
+
+/// Figures and results in one line where both have room in it.
+fn joined(figures: &str, results: Option<String>, columns: usize) -> Vec<String> {
+    let Some(results) = results else { return vec![figures.to_string()] };
+    let both = format!("{figures}; {results}");
+    match !figures.is_empty() && !figures.contains('\n') && both.chars().count() <= columns {
+        true => vec![both],
+        false => vec![figures.to_string(), results],
+    }
 }
 
 /// What the edited kernels compute, where they were run.

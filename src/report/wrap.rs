@@ -1,7 +1,7 @@
 //! Our own text in lines of at most a hundred columns.
 
 /// Columns of our own text.
-const MAX_COLUMNS: usize = 100;
+pub(super) const MAX_COLUMNS: usize = 100;
 
 /// The text in lines of `MAX_COLUMNS`, the first of which begins behind `lead` columns and the others with `indent`.
 /// What stands in backticks is not torn apart, and tables are left as they are.
