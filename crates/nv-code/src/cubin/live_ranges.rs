@@ -1,21 +1,21 @@
-//! Which registers of the machine hold values that are still needed, instruction by instruction.
+//! Liveness of machine registers, instruction by instruction.
 //!
-//! A backward analysis over the control flow of one function, as compilers do it: a register is live where some way leads
-//! to a read of it without a write before. A write under a predicate may not happen, and ends nothing.
+//! A backward data-flow analysis over the control-flow graph of one function: a register is live at a point if some
+//! path from there reads it before writing it. A predicated write may not happen, so it does not end a live range.
 
 use super::registers::{Operands, RegisterSet, operands};
 use super::sass::SassFunction;
 
-/// What an instruction does to the flow of control.
+/// The control flow after an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Next,
-    /// To another instruction, by its number; and to the next one, where there is a condition.
+    /// A branch to the instruction with this number; a conditional one may also fall through.
     Branch {
         target: usize,
         is_conditional: bool,
     },
-    /// Ends the function; where there is a condition, not always.
+    /// The end of the function; a conditional one may fall through.
     End {
         is_conditional: bool,
     },
@@ -26,24 +26,24 @@ enum Flow {
 
 struct Step {
     operands: Operands,
-    /// It is executed only where a predicate holds.
+    /// Executed only under a predicate.
     is_predicated: bool,
     flow: Flow,
 }
 
-/// What a function does to the registers of those that call it.
+/// What a callee does to the registers of its callers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Summary {
     /// Read before they are written.
     needed: RegisterSet,
-    /// Written on all ways.
+    /// Written on every path.
     written: RegisterSet,
 }
 
-/// The registers that are live at each instruction: those whose values are needed at it or behind it, and those that it
-/// writes. This is what nvdisasm's `-plr` counts.
+/// The live registers at each instruction: those whose values it or a later instruction reads, and those that it
+/// writes. `nvdisasm -plr` counts the same.
 ///
-/// `None` where an instruction is not known, or where a jump or a call goes to what a register holds.
+/// `None` if an instruction is not known, or if a jump or call is indirect.
 pub fn live_registers(function: &SassFunction<'_>, number: u32) -> Option<Vec<RegisterSet>> {
     let steps = steps(function, number)?;
     let mut summaries = std::collections::BTreeMap::new();
@@ -52,7 +52,7 @@ pub fn live_registers(function: &SassFunction<'_>, number: u32) -> Option<Vec<Re
             summaries.insert(target, Summary::default());
         }
     }
-    // Functions call each other: their summaries grow until nothing changes.
+    // Functions may be recursive, so the summaries are iterated to a fixed point.
     for _ in 0..=summaries.len() {
         let mut has_changed = false;
         for target in summaries.keys().copied().collect::<Vec<_>>() {
@@ -75,7 +75,7 @@ fn steps(function: &SassFunction<'_>, number: u32) -> Option<Vec<Step>> {
         let target = || Some(function.relative_target(offset, lo, hi)? as usize / super::sass::INSTRUCTION_BYTES);
         let flow = match lo & 0xfff {
             0x947 | 0x547 => {
-                // A second condition stands behind the target.
+                // A second predicate is encoded above the branch target.
                 let is_conditional = is_predicated || hi >> 23 & 0xf != 7 || lo & 0xfff == 0x547;
                 Flow::Branch { target: target()?, is_conditional }
             }
@@ -95,7 +95,7 @@ fn steps(function: &SassFunction<'_>, number: u32) -> Option<Vec<Step>> {
 
 type Summaries = std::collections::BTreeMap<usize, Summary>;
 
-/// The registers that are live before each instruction that can be reached from `entry`.
+/// The live registers before each instruction that is reachable from `entry`.
 fn live_before(steps: &[Step], entry: usize, summaries: &Summaries) -> Vec<RegisterSet> {
     let mut live = vec![RegisterSet::default(); steps.len()];
     let order = reached(steps, entry);
@@ -122,7 +122,7 @@ fn live_before(steps: &[Step], entry: usize, summaries: &Summaries) -> Vec<Regis
     live
 }
 
-/// The registers that are written on all ways from `entry` to an end.
+/// The registers that are written on every path from `entry` to an end of the function.
 fn written_by(steps: &[Step], entry: usize, summaries: &Summaries) -> RegisterSet {
     let order = reached(steps, entry);
     let mut written: Vec<Option<RegisterSet>> = vec![None; steps.len()];
@@ -157,7 +157,7 @@ fn successors(step: &Step, index: usize) -> impl Iterator<Item = usize> {
     next.into_iter().chain(other)
 }
 
-/// The instructions that can be reached, in their order.
+/// The reachable instructions, in order.
 fn reached(steps: &[Step], entry: usize) -> Vec<usize> {
     let mut seen = vec![false; steps.len()];
     let mut open = vec![entry];
