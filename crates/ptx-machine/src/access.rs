@@ -12,7 +12,7 @@ use crate::outcome::Fault;
 use crate::soft::F32;
 use crate::warp::{Frame, Local, Warp};
 
-/// What an access found on its way.
+/// Irregularities found during an access, as lane masks.
 #[derive(Clone, Copy, Default)]
 struct Found {
     local_outside: u32,
@@ -21,15 +21,15 @@ struct Found {
     variable_outside: u32,
 }
 
-/// A place in memory.
+/// A resolved address.
 #[derive(Clone, Copy)]
 enum Place {
     Global(u64),
     Shared(u64),
     Local(u64),
-    /// Of the function, or of a call in it.
+    /// In the parameter area of the frame: a parameter of the function, or of a call in it.
     Parameter(u64),
-    /// Of the kernel, by a generic address.
+    /// A kernel parameter, through a generic address.
     Kernel(u64),
 }
 
@@ -63,7 +63,7 @@ fn mark(marks: &mut [u64], at: usize, count: usize) {
 }
 
 impl Local {
-    /// Makes room up to an address.
+    /// Grows the memory up to an address.
     fn grow(&mut self, end: u64, limit: u64) -> Result<(), Fault> {
         if end > limit {
             return Err(Fault::OutsideWindow { address: LOCAL_WINDOW.wrapping_add(end) });
@@ -76,7 +76,7 @@ impl Local {
         Ok(())
     }
 
-    /// Forgets what was written from an address on: a new call's variables are not those of the last.
+    /// Marks a range as unwritten: the variables of a new call do not keep the values of the last call.
     pub fn forget(&mut self, from: u64, to: u64) {
         for at in from..to.min(self.bytes.len() as u64) {
             self.written[at as usize / 64] &= !(1 << (at % 64));
@@ -85,7 +85,7 @@ impl Local {
 }
 
 impl Run<'_> {
-    /// The value at an address, for a lane.
+    /// Reads the value at an address, for one lane.
     #[inline]
     fn read(
         &mut self,
@@ -139,7 +139,7 @@ impl Run<'_> {
         }
     }
 
-    /// The parameter area of a lane.
+    /// The parameter area of one lane.
     fn parameter_data<'f>(&'f self, frame: &'f Frame, lane: usize) -> &'f [u8] {
         let bytes = self.program.codes[frame.code as usize].parameter_bytes as usize;
         &frame.parameters[lane * bytes..(lane + 1) * bytes]
@@ -189,7 +189,7 @@ impl Run<'_> {
                 };
                 data.copy_from_slice(&value.to_le_bytes()[..count]);
             }
-            // Parameters of a kernel are constants.
+            // Kernel parameters are read-only.
             Place::Kernel(address) => {
                 return Err(Fault::OutsideWindow { address: PARAMETER_WINDOW.wrapping_add(address) });
             }
@@ -197,7 +197,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Local memory belongs to variables of the functions that are being called, and to what they allocated.
+    /// Notes a local access outside the variables and `alloca` blocks of all active calls.
     fn check_local(&self, warp: &Warp, frame: &Frame, lane: usize, (start, end): (u64, u64), found: &mut Found) {
         let mut next = Some(frame);
         while let Some(frame) = next {
@@ -327,7 +327,7 @@ impl Run<'_> {
             let place = place(access.space, address);
             let what = (place, access.bytes, access.ty, access.class);
             let old = self.read(block, warp, frame, what, lane, &mut found).map_err(stop)?;
-            // PTX ISA "atom": additions of singles flush subnormal numbers in global memory, not in shared.
+            // PTX ISA "atom": `.f32` addition flushes subnormal numbers in global memory, not in shared memory.
             let flushes = matches!(place, Place::Global(_));
             let new = combine(op, access.ty, flushes, old, (b[lane], c[lane]));
             self.write(block, warp, frame, (place, access.bytes, access.class, new), lane, &mut found).map_err(stop)?;
@@ -361,7 +361,7 @@ impl Run<'_> {
                 }
             }
             let count = if ignored >> lane & 1 == 1 { 0 } else { counts[lane].min(u64::from(bytes)) };
-            // Words, as what is copied is mostly made of; the rest is zero.
+            // Copied data are mostly words; the rest is zero.
             for at in (0..u64::from(bytes)).step_by(4) {
                 let kept = count.saturating_sub(at).min(4);
                 let mut value = 0;
@@ -386,7 +386,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A word that a collective instruction reads, at a generic address or one of shared memory.
+    /// Reads a word for a collective instruction, at a generic or shared-memory address.
     pub(crate) fn read_for_all(
         &mut self,
         block: &mut BlockState,
@@ -401,7 +401,7 @@ impl Run<'_> {
         Ok(value)
     }
 
-    /// The same for writing.
+    /// Writes a word for a collective instruction.
     pub(crate) fn write_for_all(
         &mut self,
         block: &mut BlockState,
@@ -415,7 +415,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Sectors, lines and bank conflicts of an access, where they are asked for.
+    /// Counts sectors, lines and bank conflicts of an access, if requested.
     fn count(&mut self, access: &Access, addresses: &Lanes, elements: u32, active: u32) {
         let Some(counts) = self.accesses.get_mut(self.at.code as usize) else { return };
         let Some(count) = counts.get_mut(self.at.site as usize) else { return };
@@ -449,7 +449,7 @@ impl Run<'_> {
     }
 }
 
-/// PTX ISA "atom".
+/// The new value of an atomic operation, PTX ISA "atom".
 fn combine(op: AtomOp, ty: Type, flushes: bool, old: u64, (b, c): (u64, u64)) -> u64 {
     let mask = u64::MAX >> (64 - ty.bits());
     let b = b & mask;
