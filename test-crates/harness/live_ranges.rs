@@ -1,4 +1,4 @@
-//! Live registers of the machine code, against those that nvdisasm counts (`-plr`).
+//! Compares the live registers of machine code with those that nvdisasm counts (`-plr`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,11 +10,11 @@ use nv_code::{Cubin, SassFunction, live_registers};
 
 use super::Problem;
 
-/// What was compared.
+/// Counts of the comparison.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
     pub functions: usize,
-    /// Functions with an instruction that is not known, or a jump or call to what a register holds.
+    /// Functions with an unknown instruction, or an indirect jump or call.
     pub unknown: usize,
     pub instructions: usize,
     pub different: usize,
@@ -64,7 +64,7 @@ fn live(code: &[u8], arch: Arch) -> Option<Vec<u32>> {
     Some(live.into_iter().map(|registers| registers.len()).collect())
 }
 
-/// By function and offset: how many registers are live.
+/// By function and offset: the number of live registers.
 fn counts(text: &str) -> BTreeMap<String, BTreeMap<u32, u32>> {
     let mut functions: BTreeMap<String, BTreeMap<u32, u32>> = BTreeMap::new();
     let mut current = String::new();
@@ -76,7 +76,7 @@ fn counts(text: &str) -> BTreeMap<String, BTreeMap<u32, u32>> {
         let offset = offset.and_then(|(digits, _)| u32::from_str_radix(digits, 16).ok());
         let count = line.rsplit_once("// |").map(|(_, columns)| columns.split('|').next().unwrap_or_default().trim());
         if let (Some(offset), Some(count)) = (offset, count) {
-            // An empty column stands for none.
+            // An empty column means zero.
             functions.entry(current.clone()).or_default().insert(offset, count.parse().unwrap_or(0));
         }
     }
