@@ -1,6 +1,7 @@
-//! The diagnostics of reviewdog: `rdjson`, one document.
+//! reviewdog's diagnostic format `rdjson`: one document.
 //!
-//! The format is reviewdog's `proto/rdf/reviewdog.proto`: columns count bytes of UTF-8, from 1, and ends are exclusive.
+//! The format is defined in reviewdog's `proto/rdf/reviewdog.proto`: columns count bytes of UTF-8, from 1, and ends are
+//! exclusive.
 
 use std::io;
 
@@ -84,8 +85,8 @@ fn item(diagnostic: &Diagnostic, cx: &Context) -> Option<Item> {
     })
 }
 
-/// The edit that was proven, where all of it lies in one place of the finding's own file: reviewdog offers each part of an
-/// edit alone, and a part of one is no edit.
+/// The verified edit, if it is a single change in the finding's own file: reviewdog offers each change separately, and
+/// part of an edit is not valid alone.
 fn suggestions(diagnostic: &Diagnostic, span: &Span) -> Vec<Suggestion> {
     let proven = diagnostic.suggestions.first().filter(|suggestion| suggestion.is_proven());
     let Some([edit]) = proven.map(|suggestion| suggestion.edits.as_slice()) else { return Vec::new() };

@@ -1,8 +1,8 @@
-//! The parts of a SARIF 2.1.0 document that we write, with the names and the nesting of its schema
+//! The parts of a SARIF 2.1.0 document that are written here, with the names and the nesting of its schema
 //! (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/>, section 3).
 //!
-//! A crate with all of SARIF generates its types from the schema when it is built, and took as long to compile as a fifth
-//! of this program.
+//! A crate for all of SARIF generates its types from the schema at build time; compiling it took as long as a fifth of
+//! this program.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(super) struct Run<'a> {
     pub(super) tool: Tool,
 }
 
-/// `runAutomationDetails`: what tells results of ours from those of other tools in the same place.
+/// `runAutomationDetails`: distinguishes our results from those of other tools.
 #[derive(Serialize)]
 pub(super) struct AutomationDetails {
     pub(super) id: &'static str,
@@ -102,7 +102,7 @@ pub(super) struct SarifResult<'a> {
     pub(super) rule_index: i64,
 }
 
-/// A property bag: the figures, and what the edits were proven with, as the JSON lines have them.
+/// A property bag: the figures and the proofs of edits, as in the JSON format.
 #[derive(Serialize)]
 pub(super) struct ResultProperties<'a> {
     pub(super) lmem: Lmem<'a>,
@@ -170,7 +170,7 @@ pub(super) struct Driver {
     properties: DriverProperties,
 }
 
-/// Which rules these were: a baseline of others may not fit.
+/// The version of the rules: a baseline for other rules may not fit.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DriverProperties {
@@ -207,7 +207,7 @@ pub(super) struct Configuration {
 #[derive(Serialize)]
 pub(super) struct Properties {
     pub(super) tags: [&'static str; 2],
-    /// What GitHub shows as the severity.
+    /// The severity that GitHub shows.
     #[serde(rename = "problem.severity")]
     pub(super) severity: Level,
 }

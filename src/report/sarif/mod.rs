@@ -1,4 +1,4 @@
-//! A SARIF 2.1.0 document, as GitHub code scanning and editors read it.
+//! A SARIF 2.1.0 document for GitHub code scanning and editors.
 
 mod document;
 
@@ -20,10 +20,10 @@ use super::json::Lmem;
 use super::position::{Columns, Region};
 use crate::version::VERSION;
 
-/// The name that SARIF files use for the repository root.
+/// The conventional name of the repository root in SARIF files.
 const ROOT: &str = "%SRCROOT%";
 
-/// What code scanning files our runs under; a name of the single run would stand behind the `/`.
+/// The category of our runs in code scanning; the name of a single run would follow the `/`.
 const CATEGORY: &str = "cargo-lmem/";
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
@@ -52,7 +52,7 @@ fn run<'a>(report: &'a Report, cx: &Context) -> Run<'a> {
     }
 }
 
-/// The rules that spoke, by id.
+/// The rules with findings, by id.
 fn rules(diagnostics: &[Diagnostic], cx: &Context) -> Vec<Rule> {
     let codes: BTreeMap<String, &Code> =
         diagnostics.iter().map(|diagnostic| (rule_id(&diagnostic.code), &diagnostic.code)).collect();
@@ -84,7 +84,7 @@ fn rule(id: String, code: &Code, cx: &Context) -> Rule {
     }
 }
 
-/// The text of a lint is the head of its source, and docs.rs shows the sources of each version for good.
+/// The documentation of a lint is the head of its source, and docs.rs keeps the sources of each version.
 pub(super) fn help_uri(lint: &str) -> String {
     format!("https://docs.rs/lmem-lints/{VERSION}/src/lmem_lints/{lint}.rs.html")
 }
@@ -111,7 +111,7 @@ fn result<'a>(diagnostic: &'a Diagnostic, fingerprint: String, rules: &[Rule], c
         level: level(diagnostic.severity),
         locations: diagnostic.primary.iter().map(|label| location(label, None, cx)).collect(),
         message: message(&result_text(diagnostic)),
-        // GitHub looks at the second name alone, and makes up one of the line where it is missing.
+        // GitHub only reads the second fingerprint, and computes one from the line if it is missing.
         partial_fingerprints: BTreeMap::from([
             ("cargoLmem/v2", fingerprint.clone()),
             ("primaryLocationLineHash", fingerprint.clone()),
@@ -123,7 +123,7 @@ fn result<'a>(diagnostic: &'a Diagnostic, fingerprint: String, rules: &[Rule], c
     }
 }
 
-/// An edit that was compiled; its proof is part of what is said of it.
+/// An edit that was compiled, with its proof in the description.
 fn fix(diagnostic: &Diagnostic, suggestion: &Suggestion, cx: &Context) -> Fix {
     let mut changes: Vec<ArtifactChange> = Vec::new();
     let mut last: Option<&Path> = None;
@@ -143,7 +143,7 @@ fn fix(diagnostic: &Diagnostic, suggestion: &Suggestion, cx: &Context) -> Fix {
     Fix { artifact_changes: changes, description: message(&format!("{title}{proof}")) }
 }
 
-/// GitHub shows a related location only where the message links to it.
+/// The message. GitHub only shows a related location if the message links to it.
 fn result_text(diagnostic: &Diagnostic) -> String {
     facts::text_with(diagnostic, |number, label| format!("[{}]({number})", escape_link(&label.text)))
 }
@@ -180,7 +180,7 @@ fn region(span: &Span) -> document::Region {
     document::Region { end_column, end_line, start_column, start_line }
 }
 
-/// Everything but unreserved characters and `/` as `%XX`.
+/// Escapes everything but unreserved characters and `/` as `%XX`.
 pub(super) fn escape_uri(path: &str) -> String {
     let escape = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(byte).to_string(),
@@ -620,7 +620,7 @@ mod tests {
         assert_eq!(replacement["deletedRegion"]["startLine"], 5);
         assert_eq!(results[0]["properties"]["lmem"]["suggestions"][0]["verification"]["status"], "proven");
         assert!(results[1].get("fixes").is_none());
-        // Each result has its own name.
+        // Each result has its own fingerprint.
         let name = |index: usize| results[index]["partialFingerprints"]["primaryLocationLineHash"].as_str().unwrap();
         assert_eq!(format!("{}-2", name(0)), name(1));
     }
