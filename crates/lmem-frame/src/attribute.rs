@@ -238,8 +238,8 @@ impl Attribution<'_> {
             None => (StackObjectKind::Variable, named),
         };
         if self.facts.is_without_log {
-            // Line tables of a cubin have no columns. A parameter on the same line, such as a pointer in a structure, may
-            // only be used next to the array.
+            // Line tables of a cubin have no columns. A parameter on the same line, such as a pointer in a structure,
+            // may only be used next to the array.
             let is_copy = matches!(raw.stored_values, StoredValues::Parameter(_));
             let is_beside = |it: &Variable| !is_copy && it.is_parameter && it.bytes.is_none() && it.name.contains('.');
             variable = variable.filter(|variable| !is_beside(variable));
