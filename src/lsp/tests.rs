@@ -39,7 +39,7 @@ impl Editor {
         self.connection.sender.send(Notification::new(method.to_string(), parameters).into()).unwrap();
     }
 
-    /// Sends a request and waits for the response; notifications in between are skipped.
+    /// Sends a request and waits for the response; notifications in between only leave their names in `heard`.
     fn ask(&mut self, method: &str, parameters: Value) -> Value {
         self.count += 1;
         let request = Request::new(self.count.into(), method.to_string(), parameters);
