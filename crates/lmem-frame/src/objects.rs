@@ -349,8 +349,8 @@ fn is_part(next: &ObjectKey, key: &ObjectKey, wanted: u64) -> bool {
 }
 
 /// Bytes that an object must have, if it seems to have fewer. These are the bytes of the only variable that it can be.
-/// Otherwise, for a computed index into a single element, the object extends to the next object with a lifetime of its
-/// own.
+/// Otherwise, for a computed index into a single element, the object extends over the following objects, up to the
+/// first that has a computed access or whose address escapes.
 fn wanted_bytes(
     object: &RawObject,
     declaration: Option<&Declaration>,
