@@ -392,7 +392,7 @@ fn read(
     }
 }
 
-/// The register limit that machine code was compiled with, which does not say who set it, and how.
+/// The register limit that machine code was compiled with. The code does not tell who set the limit, and how.
 fn given_limit(facts: &UnitFacts) -> Option<(u32, String)> {
     facts.register_limit.map(|registers| (registers, format!("-maxrregcount={registers}")))
 }
