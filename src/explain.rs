@@ -1,4 +1,4 @@
-//! `cargo lmem explain LINT`: what it finds, with code, what it costs, what to do, and how to silence it.
+//! `cargo lmem explain LINT`: what the lint finds, with code, its cost, the remedy, and how to silence it.
 
 use lmem_base::diagnostic::Severity;
 use lmem_base::words::{nearest, plural};
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::check::levels_here;
 
-/// A name that is none.
+/// An unknown name.
 #[derive(Debug, Error)]
 #[error("there is no lint `{name}`{}", .near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default())]
 pub struct UnknownLint {
@@ -15,10 +15,10 @@ pub struct UnknownLint {
     near: Option<&'static str>,
 }
 
-/// The text for a lint or remark; for all of them one line each.
+/// The text for a lint or remark; without a name, one line for each.
 ///
 /// # Errors
-/// There is none of that name.
+/// There is no lint or remark of that name.
 pub fn explain(name: Option<&str>) -> Result<String, UnknownLint> {
     let Some(name) = name else { return Ok(list()) };
     let documentation = lmem_lints::documentation(name).unwrap_or_default();

@@ -1,6 +1,6 @@
 #![doc = include_str!("README.md")]
 
-// In the order in which data flows; the last ones run the others.
+// In the order of the data flow; the last modules run the others.
 pub mod cache;
 pub mod check;
 pub mod cli;

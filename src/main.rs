@@ -1,4 +1,4 @@
-//! Arguments in, exit code out.
+//! Entry point: from arguments to an exit code.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -23,7 +23,7 @@ use lmem_base::source::display_path;
 use lmem_base::{files, say};
 use lmem_project::build_flags;
 
-/// How a run ends; the numbers are documented in `--help` and the README.
+/// Exit codes; the numbers are documented in `--help` and the README.
 #[derive(Clone, Copy)]
 enum Exit {
     Clean = 0,
@@ -31,18 +31,18 @@ enum Exit {
     Usage = 2,
     NoToolkit = 3,
     NotCompiled = 4,
-    /// As shells count a program that Ctrl-C ended.
+    /// The code that shells use for a program ended by Ctrl-C.
     Interrupted = 130,
 }
 
 fn main() -> ExitCode {
     let Cargo::Lmem(arguments) = Cargo::parse_from(cli::normalized(std::env::args_os()));
-    // The worker is ended by its parent, and must be quick to start.
+    // The worker is killed by its parent, and must start quickly.
     if let Some(Command::NvrtcWorker) = arguments.command {
         return done(compile::nvrtc_worker().map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean));
     }
     if let Some(Command::NvccStandIn { arguments }) = &arguments.command {
-        // It only returns when it failed.
+        // `stand_in` only returns if it fails.
         return done(complain(&build_flags::stand_in(arguments), Exit::Usage));
     }
     let cancel = Arc::new(AtomicBool::new(false));
@@ -73,7 +73,7 @@ fn done(exit: Exit) -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// The first Ctrl-C ends the compilers and then us; the second ends us at once.
+/// The first Ctrl-C ends the compilers and then this process; the second ends it at once.
 fn install_handler(cancel: &Arc<AtomicBool>) {
     let cancel = Arc::clone(cancel);
     let handler = move || {
@@ -81,16 +81,16 @@ fn install_handler(cancel: &Arc<AtomicBool>) {
             std::process::exit(Exit::Interrupted as i32);
         }
     };
-    // Without a handler Ctrl-C still ends us, by the default of the system.
+    // Without a handler, the system's default for Ctrl-C still ends the process.
     drop(ctrlc::set_handler(handler));
 }
 
-/// The exit code is that of the check; a check without findings leaves it to the program.
+/// Runs a program and checks its kernels. The exit code is the check's; without findings it is the program's.
 fn run_program(arguments: &RunArgs, cancel: &AtomicBool) -> ExitCode {
     let (exit, ended) = checked(&arguments.check, Some(&arguments.command), cancel);
     match (exit, ended) {
         (Exit::Clean, Some(status)) if !status.success() => {
-            // As shells count a program that a signal ended.
+            // The code that shells use for a program ended by a signal.
             let code = status.code().or(status.signal().map(|signal| 128 + signal));
             ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
         }
@@ -105,7 +105,7 @@ fn mistaken_command(arguments: &CheckArgs) -> Option<Exit> {
     Some(Exit::Usage)
 }
 
-/// A report that cannot be written is told before the run, not after it.
+/// Reports an unwritable output file before the run instead of after it.
 fn unwritable(output: &Path) -> Option<Exit> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (problem, hint) = match (folder.is_dir(), output.is_dir()) {
@@ -154,7 +154,7 @@ fn checked(arguments: &CheckArgs, program: Option<&[OsString]>, cancel: &AtomicB
 
 fn say(arguments: &CheckArgs, outcome: &Outcome, start: Instant) -> Exit {
     if let Err(error) = write_report(arguments, outcome) {
-        // Whoever reads us has seen enough, as in `cargo lmem | head`.
+        // The reader closed the pipe, as in `cargo lmem | head`.
         if error.kind() != std::io::ErrorKind::BrokenPipe {
             return complain(&error, Exit::Usage);
         }
@@ -174,7 +174,7 @@ fn exit_of(outcome: &Outcome) -> Exit {
     match (outcome.failed, outcome.report.diagnostics.iter().any(is_denied)) {
         (true, _) => Exit::NotCompiled,
         (false, true) => Exit::Findings,
-        // Its messages have said why.
+        // Cargo's own messages have explained it.
         (false, false) if outcome.report.summary.cargo_failed => Exit::NotCompiled,
         (false, false) => Exit::Clean,
     }
@@ -188,7 +188,7 @@ fn set_color(when: ColorWhen) {
     }
 }
 
-/// `NO_COLOR` and its relatives count unless the command line says otherwise.
+/// Whether to use color. `NO_COLOR` and similar variables apply unless the command line says otherwise.
 fn use_color(when: ColorWhen, is_terminal: bool) -> bool {
     match when {
         ColorWhen::Always => true,
@@ -261,12 +261,12 @@ fn explain(arguments: &ExplainArgs) -> Exit {
 }
 
 fn write_text(out: &mut dyn Write, text: &[u8]) -> Exit {
-    // A reader that has seen enough is no error.
+    // A closed pipe is no error.
     drop(out.write_all(text));
     Exit::Clean
 }
 
-/// The matches of the same command line know where each value comes from.
+/// Shows the settings. clap's matches for the same command line know where each value comes from.
 fn show_config(arguments: &CheckArgs) -> Exit {
     let matches = Cargo::command().try_get_matches_from(cli::normalized(std::env::args_os()));
     let matches =
@@ -356,7 +356,7 @@ fn run_cache(arguments: &CacheArgs) -> Exit {
             write_text(&mut anstream::stdout().lock(), text.as_bytes())
         }
         CacheCommand::Clear => {
-            // What builds were seen to do, and texts of programs, are found out again as compilations are.
+            // Records of builds and texts of programs can be recreated like compilations, so they are removed too.
             let mut folders = [folder, build_flags::folder(&root), run::folder(&root), git::folder(&root)].into_iter();
             let result = folders.try_for_each(|folder| cache::clear(&folder));
             result.map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)

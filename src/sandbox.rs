@@ -1,9 +1,9 @@
-//! What compilers may do: they read text of other people, and print what they read.
+//! Sandbox for the compilers, which read untrusted text and print what they read.
 //!
-//! A text can include any file of the user's, and a compiler shows the lines that it does not understand. So compilers are
-//! started with Landlock, where the kernel has it (Linux 5.13): they read the checked tree, the toolkit, the system's own
-//! folders, and what the user's environment or command line names; they write into a temporary folder, and reach no
-//! network. Memory, time and file sizes are limited everywhere.
+//! A text can include any file of the user's, and a compiler quotes lines that it does not understand. So compilers run
+//! under Landlock, if the Linux kernel has it (5.13 and later). They can read the checked tree, the toolkit, the
+//! system's folders, and paths from the user's environment or command line. They can write to a temporary folder, and
+//! have no network. Memory, time and file sizes are limited on all systems.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -18,8 +18,8 @@ use cuda_toolkit::Toolkit;
 use lmem_base::places::{Places, is_home_or_above};
 use lmem_base::process::{self, Output};
 
-/// Folders and files of the system that compilers, their libraries and their shell read and run. Not `/etc` as a whole,
-/// nor `/proc`: `/proc/self/environ` has the tokens of a CI job.
+/// Files and folders of the system that compilers, their libraries and their shell read and execute. `/etc` as a whole
+/// and `/proc` are left out: `/proc/self/environ` contains the tokens of a CI job.
 const SYSTEM: [&str; 15] = [
     "/usr",
     "/bin",
@@ -38,7 +38,7 @@ const SYSTEM: [&str; 15] = [
     "/proc/meminfo",
 ];
 
-/// What is read without an end, or written to without effect.
+/// Devices that give endless data, or discard it.
 const DEVICES: [&str; 3] = ["/dev/null", "/dev/urandom", "/dev/random"];
 
 /// Variables with lists of folders that compilers read.
@@ -53,31 +53,31 @@ const FOLDER_LISTS: [&str; 8] = [
     "PATH",
 ];
 
-/// Variables with flags of nvcc: the user's own, so that what they name may be read.
+/// Variables with nvcc flags: they are the user's own, so the paths in them may be read.
 const FLAGS: [&str; 3] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"];
 
 /// Host compilers that nvcc may start.
 const HOST_COMPILERS: [&str; 5] = ["g++", "gcc", "c++", "cc", "clang++"];
 
-/// A file that a compiler writes, its own temporary ones too.
+/// Limit on the size of a file that a compiler writes, temporary files included.
 const MAX_FILE_BYTES: u64 = 2 << 30;
 
-/// What all compilers of a run may do; by default all that we may.
+/// Restrictions for all compilers of a run; the default restricts nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Sandbox {
-    /// What they read.
+    /// Readable paths.
     tree: Places,
-    /// What they read and run.
+    /// Readable and executable paths.
     programs: Places,
-    /// Address space of each, in bytes.
+    /// Limit on the address space of each process, in bytes.
     memory: Option<u64>,
-    /// Whether the kernel keeps compilers to that.
+    /// Whether the kernel enforces the restrictions (Landlock).
     is_on: bool,
-    /// Whether anything is refused at all.
+    /// Whether there are any restrictions.
     restricts: bool,
 }
 
-/// What the compilers of one unit may do beyond that.
+/// Additional permissions for the compilers of one unit.
 #[derive(Debug, Clone, Default)]
 pub struct OfUnit {
     pub readable: Vec<PathBuf>,
@@ -86,7 +86,7 @@ pub struct OfUnit {
 }
 
 impl Sandbox {
-    /// For the tree that is checked, and what the user allows beside it.
+    /// Restrictions for the checked tree, and for paths that the user allows in addition.
     pub fn new(
         tree: &Places,
         allowed: &[PathBuf],
@@ -105,7 +105,7 @@ impl Sandbox {
         }
     }
 
-    /// Whether this kernel can keep compilers from reading.
+    /// Whether this kernel can enforce read restrictions.
     pub fn is_on(&self) -> bool {
         self.is_on
     }
@@ -114,7 +114,7 @@ impl Sandbox {
         self.memory
     }
 
-    /// All that the compilers of a unit may read, and that may be shown of what they say.
+    /// All paths that the compilers of a unit may read, and whose content may be shown in their messages.
     pub fn readable(&self, unit: &OfUnit) -> Places {
         if !self.restricts {
             return Places::new([PathBuf::from("/")]);
@@ -126,7 +126,7 @@ impl Sandbox {
     /// Runs a compiler to its end.
     ///
     /// # Errors
-    /// It cannot be started, or not be kept from reading.
+    /// It cannot be started, or the restrictions cannot be enforced.
     pub fn run(
         &self,
         command: &mut Command,
@@ -141,7 +141,7 @@ impl Sandbox {
             return process::run(command, input, limit, cancel);
         }
         let program = Path::new(command.get_program()).to_path_buf();
-        // A thread that may do less cannot be let do more again: each compiler is started, and waited for, by its own.
+        // Landlock restricts a thread for good, so each compiler is started, and waited for, on a thread of its own.
         std::thread::scope(|scope| {
             let run = || {
                 enforced::restrict(&self.tree, &self.programs, unit, &program)?;
@@ -152,7 +152,7 @@ impl Sandbox {
     }
 }
 
-/// Limits that a process gives to all that it starts.
+/// Sets resource limits, which a process passes on to its children.
 fn bound(command: &mut Command, memory: Option<u64>, time: Duration) {
     let at_most = |bytes: u64| Rlimit { current: Some(bytes), maximum: Some(bytes) };
     let limits = move || {
@@ -161,10 +161,10 @@ fn bound(command: &mut Command, memory: Option<u64>, time: Duration) {
         }
         setrlimit(Resource::Fsize, at_most(MAX_FILE_BYTES))?;
         setrlimit(Resource::Core, at_most(0))?;
-        // A kill of ours leaves it no reason to go on.
+        // The compiler ends with this process, even if that is killed.
         #[cfg(target_os = "linux")]
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-        // What outlives us ends by itself.
+        // A process that outlives this one ends at its CPU time limit.
         setrlimit(Resource::Cpu, at_most(time.as_secs().saturating_add(5)))?;
         Ok(())
     };
@@ -172,8 +172,8 @@ fn bound(command: &mut Command, memory: Option<u64>, time: Duration) {
     unsafe { command.pre_exec(limits) };
 }
 
-/// What variables of the user name: folders of lists, and paths in flags. A folder that holds all of the user's files is
-/// not meant by any of them.
+/// Paths from the user's environment variables: folders in lists, and paths in flags. A folder that contains all of the
+/// user's files is excluded, since no variable is meant to name it.
 fn of_environment() -> Vec<PathBuf> {
     let lists = FOLDER_LISTS.iter().filter_map(std::env::var_os);
     let mut paths: Vec<PathBuf> = lists.flat_map(|list| std::env::split_paths(&list).collect::<Vec<_>>()).collect();
@@ -194,7 +194,7 @@ fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// The folder that a program is installed in, with its libraries: `/opt/gcc` for `/opt/gcc/bin/g++`.
+/// The installation folder of a program, with its libraries: `/opt/gcc` for `/opt/gcc/bin/g++`.
 fn around(program: &Path) -> Option<PathBuf> {
     if !program.is_absolute() || !program.is_file() {
         return None;
@@ -225,10 +225,10 @@ mod enforced {
     use super::{DEVICES, OfUnit};
     use lmem_base::places::Places;
 
-    /// The newest that the tool was tried with; an older kernel enforces what it knows.
+    /// The newest Landlock ABI that was tested; an older kernel enforces the part that it supports.
     const NEWEST: ABI = ABI::V6;
 
-    /// Whether the kernel has Landlock at all; asked once, by a thread that may do less afterwards.
+    /// Whether the kernel has Landlock. Checked once, on a separate thread, because the check restricts that thread.
     pub(super) fn is_available() -> bool {
         static AVAILABLE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
         let ask = || {
@@ -247,7 +247,7 @@ mod enforced {
             .create()
     }
 
-    /// Restricts this thread, and all that it starts.
+    /// Restricts this thread and the processes that it starts.
     pub(super) fn restrict(tree: &Places, programs: &Places, unit: &OfUnit, program: &Path) -> io::Result<()> {
         let read = AccessFs::ReadFile | AccessFs::ReadDir;
         let run = read | AccessFs::Execute;
@@ -273,7 +273,7 @@ mod enforced {
         }
     }
 
-    /// What is not there needs no rule.
+    /// Adds a rule; a missing path needs none.
     fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, RulesetError> {
         let Ok(place) = PathFd::new(path) else { return Ok(rules) };
         let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };

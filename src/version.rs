@@ -1,11 +1,11 @@
-//! What `--version` tells, and what reports say of the tool that wrote them.
+//! The version, for `--version` and for reports.
 
 use std::sync::LazyLock;
 
 /// The version of the package.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The commit that this program was built from; sources that are neither a repository nor a crate's archive have none.
+/// The commit that this program was built from; unknown for sources outside a repository or a published crate.
 const COMMIT: Option<&str> = option_env!("CARGO_LMEM_COMMIT");
 
 /// `0.1.0 (1f2e3d4c5b)`
@@ -17,7 +17,7 @@ pub fn short() -> &'static str {
     &TEXT
 }
 
-/// The same, and the rules below it: a baseline belongs to one version of them.
+/// The same, followed by the version of the rules: a baseline belongs to one version of them.
 pub fn long() -> &'static str {
     static TEXT: LazyLock<String> =
         LazyLock::new(|| format!("{}\nrule set {} ({} lints)", short(), lmem_lints::RULE_SET, lmem_lints::ALL.len()));

@@ -1,5 +1,5 @@
-//! `--with-check`: `cargo check` before the kernels, with its messages passed through. An editor that runs one command in place
-//! of `cargo check` would lose all errors of rustc else.
+//! `--with-check`: runs `cargo check` before checking kernels, and passes its messages through. An editor that runs one
+//! command in place of `cargo check` would otherwise lose all rustc errors.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -11,10 +11,10 @@ use thiserror::Error;
 
 use crate::cli::{CheckArgs, MessageFormat};
 
-/// A build takes as long as it takes; Ctrl-C ends it.
+/// A build has no time limit; Ctrl-C ends it.
 const NO_LIMIT: Duration = Duration::MAX;
 
-/// Why `cargo check` did not come to an end.
+/// Why `cargo check` was not completed.
 #[derive(Debug, Error)]
 pub enum WithCheckError {
     #[error("`cargo check` cannot be started")]
@@ -23,14 +23,14 @@ pub enum WithCheckError {
     Lost(#[source] std::io::Error),
 }
 
-/// Runs it; tells whether it was content.
+/// Runs `cargo check`; returns whether it succeeded.
 ///
 /// # Errors
 /// It cannot be run.
 pub fn run(arguments: &CheckArgs, cancel: &AtomicBool) -> Result<bool, WithCheckError> {
     let mut command = command(arguments);
     let is_json = arguments.message_format == MessageFormat::Json;
-    // Without JSON cargo writes to stderr, as it does for people.
+    // Without JSON, cargo prints to stderr for people.
     command.stdout(if is_json { Stdio::piped() } else { Stdio::inherit() });
     let mut child = command.spawn().map_err(WithCheckError::Start)?;
     let lines = child.stdout.take();
@@ -65,11 +65,12 @@ fn command(arguments: &CheckArgs) -> Command {
     command
 }
 
-/// Line by line, so that an editor shows them as they come. That the build is finished is ours to say.
+/// Passes messages on line by line, so that an editor shows them at once. The message that the build is finished is
+/// left to the check.
 fn pass_through(lines: impl BufRead) {
     for line in lines.lines().map_while(Result::ok).filter(|line| !is_end(line)) {
         let mut stdout = std::io::stdout().lock();
-        // A reader that has seen enough is no error.
+        // A closed pipe is no error.
         if writeln!(stdout, "{line}").and_then(|()| stdout.flush()).is_err() {
             return;
         }

@@ -1,4 +1,4 @@
-//! What cargo says of manifests, kept as results are.
+//! Caches the output of cargo for manifests, as the cache does for results.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,7 +9,7 @@ use lmem_project::discover::Remember;
 
 use super::Cache;
 
-/// Words of cargo, for the runs that start in one folder.
+/// Output of cargo, for runs that start in one folder.
 pub struct CargoMemory(Cache);
 
 impl CargoMemory {
@@ -17,7 +17,7 @@ impl CargoMemory {
         Self(cache)
     }
 
-    /// Keeps what this run knows of files.
+    /// Saves the file hashes of this run.
     pub fn finish(&self) {
         self.0.save_hashes();
     }
@@ -36,7 +36,7 @@ impl Remember for CargoMemory {
 
     fn keep(&self, name: &str, text: &str, paths: BTreeSet<PathBuf>, since: SystemTime) {
         if let Some(key) = self.0.result_key("cargo", &name) {
-            // Without an entry cargo is asked again.
+            // If the entry cannot be written, the next run starts cargo again.
             drop(self.0.keep_result(&key, None, &text, paths, since));
         }
     }

@@ -1,11 +1,11 @@
-//! What compilers obey beside their command line.
+//! Inputs of the compilers besides their command line.
 
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::process;
 
 use crate::compile::ADDING_VARIABLES;
 
-/// What nvcc and the host compiler that it starts take from the environment: that compiler, and where headers lie.
+/// Environment variables that nvcc and the host compiler read: the choice of host compiler, and header folders.
 const VARIABLES: [&str; 8] = [
     "NVCC_CCBIN",
     "CPATH",
@@ -20,9 +20,9 @@ const VARIABLES: [&str; 8] = [
 /// The host compilers that nvcc looks for on `PATH`.
 const HOST_COMPILERS: [&str; 2] = ["gcc", "g++"];
 
-/// All that an nvcc command depends on which is not in it.
+/// The values of all inputs of an nvcc command that are not on its command line.
 pub fn of_nvcc(origin: FlagOrigin) -> Vec<String> {
-    // Those that a build had are captured with the rest.
+    // The variables of a captured build are part of its record.
     let adding = ADDING_VARIABLES.iter().filter(|_| origin != FlagOrigin::Captured);
     let set = adding.chain(&VARIABLES).filter_map(|name| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
@@ -31,8 +31,8 @@ pub fn of_nvcc(origin: FlagOrigin) -> Vec<String> {
     set.chain(HOST_COMPILERS.iter().filter_map(|name| host_compiler(name))).collect()
 }
 
-/// Which program a name on `PATH` leads to, by a name that says its version on most systems, and by its size. Its time is
-/// another one on another machine.
+/// The program that a name on `PATH` resolves to: its real path, which includes the version on most systems, and its
+/// size. The modification time is not used, as it differs between machines.
 fn host_compiler(name: &str) -> Option<String> {
     let path = process::on_path(name)?.canonicalize().ok()?;
     Some(format!("{name} {} {}", path.display(), path.metadata().ok()?.len()))

@@ -1,5 +1,5 @@
-//! Units that compilers refuse, kept like those that they compile: the same text is refused again, and until somebody changes it
-//! each run would ask.
+//! Caches failed compilations as well: a text that was rejected is rejected again, so without an entry every run would
+//! compile it until someone changes it.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -11,7 +11,7 @@ use lmem_unit::CompilerMessage;
 use super::{Cache, Key, Moved};
 use crate::compile::unit::{CompileError, Failure};
 
-/// Changes whenever entries of older versions of this tool must not be read.
+/// Changed whenever entries of older versions of this tool must not be read.
 const FAILURE_FORMAT: &str = "cargo-lmem failures 1";
 
 #[derive(Serialize, Deserialize)]
@@ -25,7 +25,7 @@ struct Refusal {
 }
 
 impl Cache {
-    /// What a compiler said when it refused a unit, of which no file has changed since.
+    /// The cached failure of a unit, if no file has changed since.
     pub fn failure(&self, unit: &Key) -> Option<Failure> {
         let mut found = self.inputs.find(&key(unit), self.place());
         let bytes = found.find_map(|(entry, _)| self.store.read(&entry))?;
@@ -43,10 +43,10 @@ impl Cache {
         })
     }
 
-    /// Keeps a failure, where all is known that it depends on: one for want of time, memory or a file may be none the next time.
+    /// Stores a failure if all its inputs are known. A failure for lack of time, memory or a file may not happen again.
     ///
     /// # Errors
-    /// The entry cannot be written; the run goes on without.
+    /// The entry cannot be written; the run continues without it.
     pub fn put_failure(&self, unit: &Key, failure: &Failure, toolkit: &Path, since: SystemTime) -> std::io::Result<()> {
         let (CompileError::Refused { architecture }, Some(read)) = (&failure.error, failure.lasting_inputs()) else {
             return Ok(());

@@ -1,7 +1,7 @@
-//! Contents of files by their hashes. What lies where it lay, as large and as old as it was, is not read again.
+//! Content hashes of files. A file with the same path, size and modification time as before is not read again.
 //!
-//! A file that changes within the clock's resolution looks as it did. As git does, what changed shortly before it was
-//! written down is not believed the next time.
+//! Two changes within the resolution of the clock look alike. As in git's index, a file that changed shortly before its
+//! hash was stored is therefore read again the next time.
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt;
@@ -15,19 +15,19 @@ use lmem_base::places;
 
 use super::store::{Key, Store};
 
-/// Larger files are no text that a compiler read; what depends on one is not kept.
+/// Larger files are not compiler input; a result that depends on one is not cached.
 const MAX_INPUT_BYTES: u64 = 256 << 20;
 
-/// A file that changed later than this before it was looked at may change once more without a trace.
+/// A file that changed within this time before it was read may change again without a new modification time.
 const RACY: Duration = Duration::from_secs(2);
 
-/// Times of files are those of the last tick of the system's clock.
+/// File times have the resolution of the system clock's tick.
 const TICK: Duration = Duration::from_millis(20);
 
-/// More files than a workspace has are of versions that are gone.
+/// Limit on stored hashes; more files than a workspace has belong to versions that no longer exist.
 const MAX_KNOWN: usize = 50_000;
 
-/// What the file system says of a file that it has not changed.
+/// Metadata by which a change of a file is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     length: u64,
@@ -48,7 +48,7 @@ impl Stamp {
         }
     }
 
-    /// Whether the file was left alone for a while before `time`, and has no time of the future.
+    /// Whether the file was unchanged for a while before `time`, and has no time in the future.
     fn is_older_than(&self, time: SystemTime) -> bool {
         let at = |(seconds, nanos): (i64, i64)| {
             let whole = u64::try_from(seconds).map(Duration::from_secs).unwrap_or_default();
@@ -58,29 +58,29 @@ impl Stamp {
     }
 }
 
-/// A file as it was read: `None` where there was none that can be read.
+/// A file as read: `None` if there is no readable file.
 #[derive(Debug, Clone)]
 struct Read {
     hash: Option<String>,
     stamp: Option<Stamp>,
 }
 
-/// Hashes of files, for one run.
+/// File hashes of one run.
 pub struct Hashes {
-    /// As earlier runs left them.
+    /// From earlier runs.
     known: HashMap<PathBuf, (Stamp, String)>,
-    /// As this run found them: a header of a hundred units is looked at once.
+    /// From this run: a header of a hundred units is hashed once.
     read: RwLock<HashMap<PathBuf, Read>>,
 }
 
 impl Hashes {
-    /// With what earlier runs found out about the files of a workspace.
+    /// Loads the hashes that earlier runs stored for a workspace.
     pub fn load(store: &Store, root: &Path) -> Self {
         let known = store.read(&name(root)).and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Self { known: known.unwrap_or_default(), read: RwLock::default() }
     }
 
-    /// The hash of a file's content, or of the names in a folder; `None` where there is neither.
+    /// The hash of a file's content, or of the names in a folder; `None` if there is neither.
     pub fn of(&self, path: &Path) -> Option<String> {
         if let Some(read) = self.read.read().ok()?.get(path) {
             return read.hash.clone();
@@ -102,7 +102,7 @@ impl Hashes {
         Read { hash, stamp: Some(stamp) }
     }
 
-    /// Whether a file was the same before `time` already. What a compiler read of one that changed since is not known.
+    /// Whether a file was last changed before `time`. If it changed later, the version that a compiler read is unknown.
     pub fn is_older_than(&self, path: &Path, time: SystemTime) -> bool {
         self.of(path);
         let read = self.read.read().ok();
@@ -110,7 +110,7 @@ impl Hashes {
         stamp.is_none_or(|stamp| stamp.is_older_than(time.checked_sub(TICK).unwrap_or(UNIX_EPOCH)))
     }
 
-    /// Keeps what was found for the next run, if it is not what the last one knew.
+    /// Stores the hashes for the next run, if they have changed.
     pub fn save(&self, store: &Store, root: &Path) {
         let Ok(read) = self.read.read() else { return };
         let quiet = SystemTime::now().checked_sub(RACY).unwrap_or(UNIX_EPOCH);
@@ -127,12 +127,12 @@ impl Hashes {
             all.clear();
         }
         all.extend(&found);
-        // Without it the next run reads the files again.
+        // If this fails, the next run reads the files again.
         drop(serde_json::to_vec(&all).map(|bytes| store.write(&name(root), &bytes)));
     }
 }
 
-/// The names in a folder, hashed.
+/// A hash of the names in a folder.
 fn names(folder: &Path) -> Option<String> {
     let entries = std::fs::read_dir(folder).ok()?;
     let mut names: Vec<String> =
@@ -175,7 +175,7 @@ mod tests {
             Hashes::load(&self.store, self.folder.path())
         }
 
-        /// What the next run believes, if the file changed so long ago.
+        /// The hashes that the next run trusts, for files that changed this long ago.
         fn keep(&self, age: Duration) -> Hashes {
             let mut hashes = self.hashes();
             hashes.of(&self.path());

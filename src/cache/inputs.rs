@@ -1,8 +1,9 @@
-//! Entries that hold while some files are what they were.
+//! Cache entries that are valid while some files are unchanged.
 //!
-//! Under a name lie lists of files, the newest first. The content of the files of a list, together with the name, is the name
-//! of the entry itself: so a file that is changed back, or is another one in another worktree, finds the entry of its own.
-//! Files outside of the workspace are mostly the same for all units; their list lies apart, and is looked through once.
+//! A key leads to lists of files, the newest first. The entry's own name is a hash of the key and of the contents of
+//! all files in a list. So a file that is changed back, or has other content in another worktree, leads to its own
+//! entry. Files outside the workspace are mostly the same for all units; they have a separate list, which is hashed
+//! once per run.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,32 +14,32 @@ use serde::{Deserialize, Serialize};
 use super::hashes::Hashes;
 use super::store::{Key, Store};
 
-/// Stands for the workspace's root in stored paths.
+/// Placeholder for the workspace's root in stored paths.
 const ROOT: &str = "$ROOT";
 
-/// Lists that are kept for a name; more come from headers that are chosen by flags outside of the name, or by branches.
+/// Limit on lists per key. Several come from headers that are selected by flags outside the key, or from branches.
 const MAX_LISTS: usize = 6;
 
-/// Stands for the content of a file that is not there.
+/// Stands for the content of a missing file.
 const NONE: &str = "-";
 
-/// What an entry was made from.
+/// The input files of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct List {
-    /// Below the workspace's root, with `$ROOT` for that.
+    /// Files below the workspace's root, which is written as `$ROOT`.
     inside: Vec<String>,
     /// The name of the list of all other files.
     outside: Option<String>,
 }
 
-/// Lists of files, for one run.
+/// File lists of one run.
 #[derive(Default)]
 pub struct Inputs {
-    /// Contents of lists of files outside, by their names.
+    /// Content hashes of the lists of outside files, by name.
     outside: Mutex<HashMap<String, Option<String>>>,
 }
 
-/// Paths that mean the same in another worktree.
+/// Converts between paths and a form that is valid in another worktree.
 #[derive(Clone, Copy)]
 pub struct Portable<'a>(pub &'a Path);
 
@@ -62,7 +63,7 @@ impl Portable<'_> {
     }
 }
 
-/// What is looked up: entries, and contents of files below a root.
+/// Context of a lookup: the store, and the files below a root.
 #[derive(Clone, Copy)]
 pub struct Here<'a> {
     pub store: &'a Store,
@@ -71,7 +72,7 @@ pub struct Here<'a> {
 }
 
 impl Inputs {
-    /// The entries that may lie under a name: their own names, and the digests of the files that they were made from.
+    /// The possible entries for a key: their names, and the digests of their input files.
     pub fn find<'a>(&'a self, key: &Key, here: Here<'a>) -> impl Iterator<Item = (Key, String)> + use<'a> {
         let lists = self.lists(key, here.store).into_iter();
         let key = key.clone();
@@ -81,8 +82,8 @@ impl Inputs {
         })
     }
 
-    /// The name of the entry for some files, which is written down, and their digest; `None` where the content of one is not
-    /// known.
+    /// The name of the entry for some input files, whose list is stored, and their digest; `None` if a file's content
+    /// is unknown.
     ///
     /// # Errors
     /// The list cannot be written.
@@ -118,13 +119,13 @@ impl Inputs {
         let name = key.as_str().to_string();
         if here.store.read(&key).is_none() {
             here.store.write(&key, &serde_json::to_vec(&paths)?)?;
-            // It may have been looked for, and not been found.
+            // An earlier lookup may have cached that there is no such list.
             self.outside.lock().ok().map(|mut known| known.remove(&name));
         }
         Ok(Some(name))
     }
 
-    /// The digest of what the files of a list hold.
+    /// The digest of all files in a list.
     fn contents(&self, list: &List, here: Here<'_>) -> Option<String> {
         let mut parts = Vec::with_capacity(2 * list.inside.len() + 1);
         for path in &list.inside {
@@ -137,7 +138,7 @@ impl Inputs {
         Some(lmem_base::digest::name_of(parts.iter().map(String::as_str)))
     }
 
-    /// The digest of what the files of a list outside hold.
+    /// The digest of the files in a list of outside files.
     fn outside(&self, name: &str, here: Here<'_>) -> Option<String> {
         if let Some(known) = self.outside.lock().ok()?.get(name) {
             return known.clone();

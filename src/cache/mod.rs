@@ -1,8 +1,8 @@
-//! Results by what they were made from: a second run compiles, reads and judges nothing that did not change.
+//! Cache of results by their inputs: a second run does not compile or analyse anything that is unchanged.
 //!
-//! An entry is found by a hash of the unit's text, its flags, the target and the toolkit, and by the content of all files
-//! that were read (`inputs.rs`). Paths below the workspace are kept relative to it, so that a cache can move to another machine.
-//! An entry that is cut or broken is as if it were not there (`store.rs`).
+//! The key of an entry is a hash of the unit's text, its flags, the target, the toolkit, and the contents of all files
+//! that were read (`inputs.rs`). Paths in the workspace are stored relative to its root, so that a cache can move to
+//! another machine. A truncated or corrupted entry counts as missing (`store.rs`).
 
 mod cargo;
 mod environment;
@@ -36,25 +36,25 @@ use times::Times;
 pub use cargo::CargoMemory;
 pub use store::{Key, MAX_VARIABLE, clear, limit, usage};
 
-/// Changes whenever entries of older versions of this tool must not be read.
+/// Changed whenever entries of older versions of this tool must not be read.
 const FORMAT: &str = "cargo-lmem artifacts 5";
 /// The same for the figures of edited units.
 const OVERLAY_FORMAT: &str = "cargo-lmem figures 7";
-/// The same for what was found out from artifacts and from Rust code; it changes with the program, too.
+/// The same for results derived from artifacts and from Rust code; their keys include the program itself.
 const RESULT_FORMAT: &str = "cargo-lmem results 1";
 
-/// A folder of entries, for one workspace.
+/// The cache entries of one workspace.
 pub struct Cache {
     store: Store,
     root: PathBuf,
     hashes: Hashes,
     inputs: Inputs,
     times: Times,
-    /// Identities of toolkits by their folder.
+    /// Fingerprints of toolkits, by folder.
     toolkits: Mutex<HashMap<PathBuf, String>>,
-    /// What the units of this run were compiled from: digests by the names of their artifacts.
+    /// Digests of the inputs of this run's units, by artifact key.
     contents: Mutex<HashMap<Key, String>>,
-    /// Files that results have places in.
+    /// Files that results have spans in.
     sources: Mutex<HashMap<PathBuf, (StoredFile, Arc<SourceFile>)>>,
     program: OnceLock<Option<String>>,
 }
@@ -66,18 +66,18 @@ struct Entry {
     artifacts: Artifacts,
 }
 
-/// What stands before a result.
+/// Header of a stored result.
 #[derive(Serialize, Deserialize)]
 struct ResultHead {
     root: PathBuf,
-    /// The files that its places are in.
+    /// The files that its spans refer to.
     files: Vec<StoredFile>,
-    /// Digest of what the artifacts were made from that it was found out from.
+    /// Digest of the inputs of the artifacts that the result was derived from.
     contents: Option<String>,
 }
 
 impl Cache {
-    /// The cache in `folder`, made at the first write, for files below `root`.
+    /// The cache in `folder`, which is created at the first write, for files below `root`.
     pub fn new(folder: PathBuf, root: &Path) -> Self {
         let store = Store::new(folder);
         let hashes = Hashes::load(&store, root);
@@ -95,7 +95,7 @@ impl Cache {
         }
     }
 
-    /// The name of the entry for a unit and a target.
+    /// The key for a unit and a target.
     pub fn key(&self, unit: &TranslationUnit, target: &Target) -> Key {
         let mut parts = Digest::default();
         let mut part = |text: &str| parts.add(text);
@@ -137,8 +137,8 @@ impl Cache {
         Key::of([parts.finish().as_str()])
     }
 
-    /// The name of the figures of a unit with edits: those of the unit, and the content of all that it reads; `None` where that
-    /// is not known, because the unit itself is not in the cache.
+    /// The key for the figures of a unit with edits. It includes the contents of all files that the unit reads; `None`
+    /// if they are not known because the unit itself is not in the cache.
     pub fn overlay_key(&self, overlay: &Overlay<'_>, target: &Target) -> Option<Key> {
         let mut parts = Digest::default();
         let mut part = |text: &str| parts.add(text);
@@ -156,20 +156,20 @@ impl Cache {
         Some(Key::of([parts.finish().as_str()]))
     }
 
-    /// A value that was kept under a name.
+    /// A stored value.
     pub fn get_value<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
         serde_json::from_slice(&self.store.read(key)?).ok()
     }
 
-    /// Keeps a value.
+    /// Stores a value.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The value cannot be written.
     pub fn put_value(&self, key: &Key, value: &impl Serialize) -> std::io::Result<()> {
         self.store.write(key, &serde_json::to_vec(value)?)
     }
 
-    /// The toolkit's identity, for which files are read: once for all units.
+    /// The toolkit's fingerprint. It requires reading files, so it is computed once for all units.
     fn fingerprint(&self, toolkit: &Toolkit) -> String {
         match self.toolkits.lock() {
             Ok(mut known) => known.entry(toolkit.root.clone()).or_insert_with(|| toolkit.fingerprint()).clone(),
@@ -185,7 +185,7 @@ impl Cache {
         Here { store: &self.store, hashes: &self.hashes, root: &self.root }
     }
 
-    /// The artifacts of an entry whose dependencies have not changed.
+    /// The artifacts of an entry whose inputs are unchanged.
     pub fn get(&self, key: &Key) -> Option<Artifacts> {
         let (entry, contents) = self.inputs.find(key, self.place()).find_map(|(entry, contents)| {
             let found = decode(&self.store.read(&entry)?)?;
@@ -201,7 +201,7 @@ impl Cache {
         }
     }
 
-    /// Names of files change with the workspace's place.
+    /// Replaces the stored root in file names by the current one.
     fn moved_here(&self, entry: Entry) -> Artifacts {
         let mut artifacts = entry.artifacts;
         let Some(moved) = Moved::between(&entry.root, &self.root) else { return artifacts };
@@ -218,11 +218,11 @@ impl Cache {
         artifacts
     }
 
-    /// Keeps artifacts that were made since some time. Files of the toolkit itself are covered by its fingerprint and are not
-    /// looked at again. Where a file changed meanwhile, it is not known what of it was compiled: no entry.
+    /// Stores artifacts that were made after `since`. Files of the toolkit are covered by its fingerprint and not
+    /// checked. If an input changed meanwhile, the version that was compiled is unknown, so there is no entry.
     ///
     /// # Errors
-    /// The entry cannot be written; the run goes on without.
+    /// The entry cannot be written; the run continues without it.
     pub fn put(&self, key: &Key, artifacts: &Artifacts, toolkit: &Path, since: SystemTime) -> std::io::Result<()> {
         let Some(paths) = self.unchanged(&artifacts.dependencies, toolkit, since) else { return Ok(()) };
         let Some((entry_key, contents)) = self.inputs.add(key, &paths, self.place())? else { return Ok(()) };
@@ -232,7 +232,7 @@ impl Cache {
         Ok(())
     }
 
-    /// The files that a compiler read, but for the toolkit's own; `None` where one changed since some time.
+    /// The files that a compiler read, except the toolkit's own; `None` if one changed after `since`.
     fn unchanged(&self, read: &[PathBuf], toolkit: &Path, since: SystemTime) -> Option<Vec<PathBuf>> {
         let toolkit = normalize(toolkit);
         let paths = read.iter().map(|path| normalize(path));
@@ -243,7 +243,8 @@ impl Cache {
         paths.iter().all(is_known).then_some(paths)
     }
 
-    /// The name of what this very program finds out from some inputs; `None` where the program cannot tell which it is.
+    /// The key for a result that this program derives from some inputs; `None` if the program cannot identify its own
+    /// build.
     pub fn result_key(&self, what: &str, value: &impl Serialize) -> Option<Key> {
         let (text, files) = stored::write(value).ok()?;
         let mut parts = Digest::default();
@@ -260,7 +261,7 @@ impl Cache {
         Some(Key::of([parts.finish().as_str()]))
     }
 
-    /// What was found out, if all that was read for it is what it was. Places are in the files as they are now.
+    /// A stored result, if all its inputs are unchanged. Its spans refer to the current files.
     pub fn result<T: DeserializeOwned>(&self, key: &Key, unit: Option<&Key>) -> Option<T> {
         let (head, value) = self.inputs.find(key, self.place()).find_map(|(entry, _)| {
             let bytes = self.store.read(&entry)?;
@@ -286,10 +287,10 @@ impl Cache {
         Some(value)
     }
 
-    /// Keeps what was found out from some files since some time, and from the artifacts of a unit.
+    /// Stores a result derived from files after `since`, and from the artifacts of a unit.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The result cannot be written.
     pub fn keep_result(
         &self,
         key: &Key,
@@ -316,7 +317,7 @@ impl Cache {
         self.store.write(&entry_key, &joined(head, &value))
     }
 
-    /// The file of a place, as it is now, if it is the same.
+    /// The current file for a stored one, if its content is the same.
     fn source(&self, file: &StoredFile) -> Option<Arc<SourceFile>> {
         if let Some((known, source)) = self.sources.lock().ok()?.get(&file.path) {
             return (known == file).then(|| Arc::clone(source));
@@ -326,7 +327,7 @@ impl Cache {
         Some(source)
     }
 
-    /// A file for a table; its hash is made once.
+    /// A file's entry in the table of a result; its hash is computed once.
     fn stored(&self, file: &Arc<SourceFile>) -> StoredFile {
         let Ok(mut sources) = self.sources.lock() else { return StoredFile::of(file) };
         match sources.get(&file.path) {
@@ -339,27 +340,27 @@ impl Cache {
         }
     }
 
-    /// A hash of the program that runs: another build may find out something else.
+    /// A hash of the running program: another build may derive other results.
     fn program(&self) -> Option<&str> {
         self.program.get_or_init(|| self.hashes.of(&std::env::current_exe().ok()?)).as_deref()
     }
 
-    /// What compiling a unit took the last time.
+    /// How long compiling a unit took the last time.
     pub fn time_of(&self, unit: &TranslationUnit, architecture: &str) -> Option<Duration> {
         self.times.of(&format!("{} {architecture}", unit.name))
     }
 
-    /// Notes what compiling a unit took.
+    /// Records how long compiling a unit took.
     pub fn took(&self, unit: &TranslationUnit, architecture: &str, time: Duration) {
         self.times.add(format!("{} {architecture}", unit.name), time);
     }
 
-    /// Keeps what this run knows of files.
+    /// Saves the file hashes of this run.
     fn save_hashes(&self) {
         self.hashes.save(&self.store, &self.root);
     }
 
-    /// Keeps what this run knows of files, and removes the least recently used entries while all together are too large.
+    /// Saves the file hashes of this run, and removes the least recently used entries if the cache is too large.
     pub fn finish(&self) {
         self.save_hashes();
         self.times.save(&self.store, &self.root);
@@ -367,7 +368,7 @@ impl Cache {
     }
 }
 
-/// What was written for a workspace in one place, and is read in another one.
+/// Replaces the root of the workspace that wrote an entry by the root of the one that reads it.
 struct Moved {
     old: String,
     new: String,
@@ -390,17 +391,17 @@ impl Moved {
     }
 }
 
-/// Where entries of all workspaces lie, below the cache folder of the tool.
+/// The folder of all workspaces' entries, in the tool's cache folder.
 pub fn folder(cache_root: &Path) -> PathBuf {
     cache_root.join("artifacts")
 }
 
-/// Removes the least recently used entries until what is left fits; says how many, and their bytes.
+/// Removes the least recently used entries until the rest fits; returns their number and bytes.
 pub fn prune(folder: &Path, limit: u64) -> (usize, u64) {
     Store::new(folder.to_path_buf()).prune(limit)
 }
 
-/// The JSON's length, the JSON, then the cubin as it is: bytes in JSON would take four times the room.
+/// Encodes an entry as the JSON's length, the JSON, then the raw cubin: bytes in JSON would take four times the space.
 fn encode(mut entry: Entry) -> std::io::Result<Vec<u8>> {
     let cubin = std::mem::take(&mut entry.artifacts.cubin);
     Ok(joined(serde_json::to_vec(&entry)?, &cubin))
@@ -413,7 +414,7 @@ fn decode(content: &[u8]) -> Option<Entry> {
     Some(entry)
 }
 
-/// Two parts, with the length of the first before them.
+/// Two parts, preceded by the length of the first.
 fn joined(first: Vec<u8>, second: &[u8]) -> Vec<u8> {
     [&(first.len() as u64).to_le_bytes(), first.as_slice(), second].concat()
 }

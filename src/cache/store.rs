@@ -1,4 +1,4 @@
-//! Entries on disk: bytes by a name, with a check that they are those that were written under it.
+//! Entries on disk: bytes by key, with a checksum.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -6,40 +6,41 @@ use std::time::{Duration, SystemTime};
 use lmem_base::digest::name_of;
 use lmem_base::files::write_whole;
 
-/// Oldest entries go when all together are larger.
+/// Default size limit; the oldest entries are removed first.
 pub const MAX_BYTES: u64 = 2 << 30;
 
-/// Sets another limit, in MiB.
+/// Environment variable that sets another limit, in MiB.
 pub const MAX_VARIABLE: &str = "CARGO_LMEM_CACHE_MAX_MIB";
 
-/// A hit makes an entry young again, but not at every run: that would only cost writes.
+/// A hit updates the entry's time, but only this long after the last update, to save writes.
 const TOUCH_AFTER: Duration = Duration::from_secs(24 * 3600);
 
-/// Bytes that may be written before anybody adds up how large the cache is, as a part of what it may hold.
+/// Part of the limit (one in this many) that may be written before the cache's size is computed again.
 const SLACK: u64 = 16;
 
-/// Pruning goes on below the limit, or the next run would have to prune again; the same part.
+/// Pruning continues until this part of the limit (one in this many) is free, so that the next run need not prune
+/// again.
 const ROOM: u64 = 10;
 
-/// The file that counts what was written since somebody added up.
+/// The file whose length counts the bytes written since the size was last computed.
 const WRITTEN: &str = "written";
 
-/// Older than this, a file beside the entries is what a run left that was killed.
+/// A temporary file older than this was left by a run that was killed.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
 const HASH_BYTES: usize = blake3::OUT_LEN;
 
-/// Name of an entry.
+/// Key of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key(String);
 
 impl Key {
-    /// The name for what depends on some texts.
+    /// The key for some inputs.
     pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         Self(name_of(texts))
     }
 
-    /// A name that was written down; `None` for what is none.
+    /// Parses a stored key; `None` if it is malformed.
     pub fn named(name: &str) -> Option<Self> {
         let is_name = name.len() == 2 * HASH_BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_name.then(|| Self(name.to_string()))
@@ -56,12 +57,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// In `folder`, which is made at the first write.
+    /// A store in `folder`, which is created at the first write.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// The bytes of an entry. One that was cut, changed, or put in the place of another is none.
+    /// The bytes of an entry; `None` if it is truncated, changed, or stored under another key.
     pub fn read(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
         let mut bytes = std::fs::read(&path).ok()?;
@@ -74,14 +75,14 @@ impl Store {
         Some(bytes)
     }
 
-    /// Writes an entry, whole or not at all.
+    /// Writes an entry atomically.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The entry cannot be written.
     pub fn write(&self, key: &Key, content: &[u8]) -> std::io::Result<()> {
         let path = self.path(key);
         fs_err::create_dir_all(path.parent().unwrap_or(&self.folder))?;
-        // What is no entry stands in the way of one.
+        // A folder with the entry's name would block it forever.
         if path.is_dir() {
             fs_err::remove_dir_all(&path)?;
         }
@@ -95,17 +96,17 @@ impl Store {
         self.folder.join(start).join(rest)
     }
 
-    /// Adds to the bytes that were written since the last time that all were added up: the length of a file.
+    /// Adds to the count of bytes written since the size was last computed. The count is the length of a file.
     fn count(&self, bytes: u64) {
         let path = self.folder.join(WRITTEN);
         let known = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
-        // Nobody else needs the number to be exact, and the file has no content.
+        // The count need not be exact, and the file's content does not matter.
         let file = std::fs::File::options().create(true).append(true).open(&path);
         drop(file.and_then(|file| file.set_len(known.saturating_add(bytes >> 10))));
     }
 
-    /// Removes the least recently used entries while all together are larger than `limit`, if enough was written since the
-    /// last time to be worth a look at all of them.
+    /// Removes the least recently used entries while the cache is larger than `limit`. It only looks at the entries if
+    /// enough was written since the last time.
     pub fn shrink(&self, limit: u64) {
         let written = std::fs::metadata(self.folder.join(WRITTEN)).map_or(0, |metadata| metadata.len() << 10);
         if written > limit / SLACK {
@@ -113,7 +114,7 @@ impl Store {
         }
     }
 
-    /// Removes the least recently used entries while all together are larger than `limit`; says how many, and their bytes.
+    /// Removes the least recently used entries while the cache is larger than `limit`; returns their number and bytes.
     pub fn prune(&self, limit: u64) -> (usize, u64) {
         drop(std::fs::remove_file(self.folder.join(WRITTEN)));
         let mut entries = entries(&self.folder);
@@ -126,7 +127,7 @@ impl Store {
             if total <= goal && !is_left {
                 continue;
             }
-            // Another run may have removed it; either way it is gone.
+            // Another run may have removed the entry already.
             drop(fs_err::remove_file(&entry.path));
             total -= entry.bytes;
             removed = (removed.0 + 1, removed.1 + entry.bytes);
@@ -135,7 +136,7 @@ impl Store {
     }
 }
 
-/// How large the cache may be, as the environment says.
+/// The size limit, from the environment if set.
 pub fn limit() -> u64 {
     let typed = std::env::var(MAX_VARIABLE).ok().and_then(|text| text.trim().parse::<u64>().ok());
     typed.map_or(MAX_BYTES, |mib| mib.saturating_mul(1 << 20))
@@ -156,7 +157,7 @@ pub fn usage(folder: &Path) -> (usize, u64) {
 /// Removes all entries.
 ///
 /// # Errors
-/// The folder cannot be removed; that there is none is no error.
+/// The folder cannot be removed; a missing folder is no error.
 pub fn clear(folder: &Path) -> std::io::Result<()> {
     match fs_err::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
@@ -168,7 +169,7 @@ struct EntryFile {
     path: PathBuf,
     bytes: u64,
     used: SystemTime,
-    /// It is not written yet.
+    /// Not completely written yet.
     is_temporary: bool,
 }
 
@@ -189,7 +190,7 @@ fn touch(path: &Path) {
     let age =
         std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.elapsed().ok());
     if age.is_some_and(|age| age > TOUCH_AFTER) {
-        // A cache that cannot be written still serves.
+        // A read-only cache still serves hits.
         let file = std::fs::File::options().append(true).open(path);
         drop(file.and_then(|file| file.set_modified(SystemTime::now())));
     }

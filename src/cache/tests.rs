@@ -32,7 +32,7 @@ fn key() -> Key {
     Key::of(["abcdef"])
 }
 
-/// A time after which nothing changes in these tests.
+/// A time after all changes in these tests.
 fn later() -> SystemTime {
     SystemTime::now() + Duration::from_secs(60)
 }

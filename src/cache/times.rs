@@ -1,4 +1,4 @@
-//! How long units took to compile, so that the longest ones begin first: one that begins last is waited for by all.
+//! Compile times of units. The longest ones start first, since a long one that starts last would delay the whole run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use super::store::{Key, Store};
 
-/// More units than a workspace has are of versions that are gone.
+/// Limit on stored times; more units than a workspace has belong to versions that no longer exist.
 const MAX_KNOWN: usize = 20_000;
 
 /// Milliseconds, by unit and architecture.
-type Known = BTreeMap<String, u64>;
+type KnownTimes = BTreeMap<String, u64>;
 
-/// Times of one workspace.
+/// Compile times in one workspace.
 pub struct Times {
-    known: Known,
-    new: Mutex<Known>,
+    known: KnownTimes,
+    new: Mutex<KnownTimes>,
 }
 
 impl Times {
@@ -25,7 +25,7 @@ impl Times {
         Self { known: known.unwrap_or_default(), new: Mutex::default() }
     }
 
-    /// What it took the last time.
+    /// The time of the last compilation.
     pub fn of(&self, unit: &str) -> Option<Duration> {
         self.known.get(unit).copied().map(Duration::from_millis)
     }
@@ -41,9 +41,9 @@ impl Times {
         if new.is_empty() {
             return;
         }
-        let mut all = if self.known.len() > MAX_KNOWN { Known::new() } else { self.known.clone() };
+        let mut all = if self.known.len() > MAX_KNOWN { KnownTimes::new() } else { self.known.clone() };
         all.extend(new.clone());
-        // Without it the order is another one.
+        // If this fails, only the order of the next run differs.
         drop(serde_json::to_vec(&all).map(|bytes| store.write(&name(root), &bytes)));
     }
 }

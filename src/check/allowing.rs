@@ -1,4 +1,4 @@
-//! Writing comments for what was found, and checking again.
+//! Writes `allow` comments for findings, and checks again.
 
 use lmem_base::words::plural;
 
@@ -6,10 +6,10 @@ use super::{CheckError, Outcome, Talk, fixing};
 use crate::cli::CheckArgs;
 use crate::fix::{self, Allowed, VcsRules};
 
-/// Writes a comment for each finding of a check, and gives what another one finds.
+/// Writes a comment for each finding of a check, and returns the result of another check.
 ///
 /// # Errors
-/// A check fails, the tree has changes that could not be told from ours, or a file cannot be written.
+/// A check fails, the tree has uncommitted changes, or a file cannot be written.
 pub(super) fn add_comments(
     check: impl Fn(Option<VcsRules>) -> Result<Outcome, CheckError>,
     arguments: &CheckArgs,

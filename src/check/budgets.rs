@@ -1,5 +1,5 @@
-//! Budgets of kernels: what comments beside them, and patterns of the settings, say that they may take, on every architecture of
-//! a run.
+//! Budgets of kernels: the limits in comments beside them and in settings, compared with the figures for every
+//! architecture of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -20,30 +20,35 @@ use super::unit::{UnitReport, flag_origin};
 use super::{Job, config_of, messages, remarks};
 use crate::verify::occupancy;
 
-/// What was held against kernels, and what found none.
+/// The budgets that applied to a kernel.
 #[derive(Default)]
-pub struct Judged {
-    /// Comments by their numbers.
+pub struct JudgedBudget {
+    /// Comments, by index.
     comments: BTreeSet<usize>,
     /// Settings, by manifest and pattern.
     settings: BTreeSet<(PathBuf, String)>,
     names: BTreeSet<String>,
 }
 
-/// A kernel with a budget, and its figures on the architectures of the run.
+/// A kernel with a budget, and its figures for the architectures of the run.
 struct Budgeted<'a> {
     limits: Vec<BudgetedLimit>,
     span: Option<Span>,
-    /// The first job that has it.
+    /// The first job that contains the kernel.
     job: usize,
     unit: &'a TranslationUnit,
     figures: Vec<KernelFigures>,
     instances: Vec<KernelInstance>,
 }
 
-/// Adds a finding to the reports for each kernel that takes more than it may.
-pub fn judge(jobs: &[Job<'_>], reports: &mut [UnitReport], workspace: &Workspace, directives: &Directives) -> Judged {
-    let mut judged = Judged::default();
+/// Adds a finding to the reports for each kernel that exceeds its budget.
+pub fn judge(
+    jobs: &[Job<'_>],
+    reports: &mut [UnitReport],
+    workspace: &Workspace,
+    directives: &Directives,
+) -> JudgedBudget {
+    let mut judged = JudgedBudget::default();
     let mut declared = Declared::default();
     let mut kernels: BTreeMap<(String, Option<Span>, Option<String>), Budgeted<'_>> = BTreeMap::new();
     for (index, (job, report)) in jobs.iter().zip(&*reports).enumerate() {
@@ -54,7 +59,7 @@ pub fn judge(jobs: &[Job<'_>], reports: &mut [UnitReport], workspace: &Workspace
                 continue;
             }
             let span = kernel.span.clone().or_else(|| declared.span(kernel, job.unit, report, &limits));
-            // A kernel that several units have from a header is one.
+            // A kernel from a header that several units include is one kernel.
             let unit = span.is_none().then(|| job.unit.name.clone());
             let budgeted = kernels.entry((kernel.instance.mangled.clone(), span.clone(), unit)).or_insert_with(|| {
                 let (figures, instances) = (Vec::new(), Vec::new());
@@ -118,8 +123,8 @@ fn figures(kernel: &CheckedKernel) -> KernelFigures {
     }
 }
 
-impl Judged {
-    /// The limits of a kernel, one for each quantity: that of the comment nearest to it, else of the last setting.
+impl JudgedBudget {
+    /// The limits of a kernel, one per quantity: that of the innermost comment, otherwise that of the last setting.
     fn limits(
         &mut self,
         kernel: &CheckedKernel,
@@ -168,12 +173,13 @@ impl Judged {
         limits.into_values().collect()
     }
 
-    /// Comments that hold for no kernel of the run.
+    /// Comments that apply to no kernel of the run.
     pub fn unused_comments<'d>(&self, directives: &'d Directives) -> Vec<&'d Directive> {
         directives.unused_budgets(&self.comments)
     }
 
-    /// Settings whose pattern matches no kernel of the run. Those of a workspace may be for packages that it left out.
+    /// Settings whose pattern matches no kernel of the run. A workspace setting may be for a package outside the
+    /// selection.
     pub fn unmatched_settings(&self, workspace: &Workspace) -> Vec<Unmatched> {
         let is_whole = |manifest: &PathBuf| {
             let folder = manifest.parent();
@@ -199,13 +205,13 @@ impl Judged {
     }
 }
 
-/// Without namespaces and template arguments.
+/// The name without namespaces and template arguments.
 fn base_name(name: &str) -> &str {
     let name = name.split('<').next().unwrap_or(name).trim();
     name.rsplit("::").next().unwrap_or(name)
 }
 
-/// Where Rust code has a unit's text, and where it hands it over.
+/// Where Rust code contains a unit's text, and where it passes it to a compiler.
 fn places_in_rust(unit: &TranslationUnit) -> Vec<Span> {
     let own = match &unit.code {
         UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.span(0..1),
@@ -215,15 +221,15 @@ fn places_in_rust(unit: &TranslationUnit) -> Vec<Span> {
     own.into_iter().chain(unit.use_site.clone()).filter(|span| span.file.display.ends_with(".rs")).collect()
 }
 
-/// Where texts declare kernels, each text read once.
+/// Kernel declarations by text; each text is parsed once.
 #[derive(Default)]
 struct Declared {
     texts: BTreeMap<PathBuf, Vec<DeclaredKernel>>,
 }
 
 impl Declared {
-    /// The name of a kernel in the unit's own text, or in a file with a budget for it: compilers tell no place of one without
-    /// local memory in its unit.
+    /// The name of a kernel in the unit's own text, or in a file with a budget for it. Compilers give no location for a
+    /// kernel without local memory.
     fn span(
         &mut self,
         kernel: &CheckedKernel,

@@ -7,10 +7,10 @@ use lmem_unit::{TranslationUnit, UnitCode};
 use super::Job;
 use super::unit::UnitReport;
 
-/// Characters of a name.
+/// Limit on the characters of a name.
 const MAX_NAME: usize = 40;
 
-/// Says which of several compilations of its file each kernel comes from.
+/// Notes at each kernel which of several compilations of its file it comes from.
 pub fn name_builds(jobs: &[Job<'_>], reports: &mut [UnitReport]) {
     let mut units: BTreeMap<&str, Vec<&TranslationUnit>> = BTreeMap::new();
     for job in jobs.iter().filter(|job| arguments(job.unit).is_some()) {
@@ -34,7 +34,7 @@ fn arguments(unit: &TranslationUnit) -> Option<&[String]> {
     }
 }
 
-/// What a unit's flags have that those of the others lack; what they lack where that is nothing.
+/// The flags that only this unit has; if there are none, the flags that only this unit lacks.
 fn name(unit: &TranslationUnit, units: &[&TranslationUnit]) -> Option<String> {
     let own = arguments(unit)?;
     let others: Vec<&[String]> =

@@ -1,4 +1,4 @@
-//! What to do when units do not compile: the next step, once for each cause.
+//! Advice for units that do not compile: the next step, once for each cause.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -14,17 +14,17 @@ use lmem_unit::{CompilerMessage, TranslationUnit, UnitCode};
 
 use super::unit::{UnitReport, flag_origin};
 
-/// Places that are named beside the first.
+/// Limit on locations that are listed besides the first.
 const MAX_PLACES: usize = 5;
 
-/// nvcc tells its list at once.
+/// nvcc prints its list without delay.
 const LIST_LIMIT: Duration = Duration::from_secs(10);
 
-/// What a compiler's error has as its cause, where that is not in the code.
+/// The cause of a compiler's error, if it is outside the code.
 #[derive(Debug, PartialEq, Eq)]
 enum Cause<'a> {
     Header(&'a str),
-    /// A name in capitals, which builds define.
+    /// An upper-case name, which a build probably defines.
     Define(&'a str),
     Architecture(&'a str),
 }
@@ -47,7 +47,7 @@ fn cause(text: &str) -> Option<Cause<'_>> {
     quoted('"').filter(|_| is_undefined).filter(is_define).map(Cause::Define)
 }
 
-/// What to do about a compiler's error: where flags come from that nobody gave. The most likely way comes first.
+/// What to do about a compiler's error if flags may be missing or wrong. The most likely cause comes first.
 pub fn next_step(message: &CompilerMessage, unit: &TranslationUnit) -> Option<String> {
     let may_be_incomplete = flag_origin(unit).may_be_incomplete();
     let is_file = matches!(unit.code, UnitCode::CudaFile { .. });
@@ -69,16 +69,16 @@ pub fn next_step(message: &CompilerMessage, unit: &TranslationUnit) -> Option<St
     }
 }
 
-/// Where an error stands that others say too. The same place is the same unit for another architecture: those fold into one
-/// diagnostic that names all of them.
+/// The location of an error that other units have too. The same location is the same unit for another architecture:
+/// those are merged into one diagnostic that lists the architectures.
 struct First {
     unit: usize,
     position: usize,
     span: Option<Span>,
 }
 
-/// One error for each cause: units that fail in the same words are named at the first of them. An architecture that the
-/// toolkit does not know is a cause of the run.
+/// Merges units that fail with the same message into one error that lists their locations. An architecture that the
+/// toolkit does not support becomes an error of the run.
 pub fn one_for_each_cause(reports: &mut [UnitReport], toolkit: &Toolkit, cancel: &AtomicBool) {
     let mut firsts: BTreeMap<(Code, String), First> = BTreeMap::new();
     let mut others: BTreeMap<(usize, usize), Vec<Option<Span>>> = BTreeMap::new();
@@ -129,7 +129,7 @@ fn also_at(own: Option<&Span>, places: Vec<Option<Span>>) -> Option<String> {
     (!named.is_empty()).then(|| format!("the same at {}{}", named.join(", "), more.unwrap_or_default()))
 }
 
-/// It is no file's fault, and has no place in one.
+/// Turns the error into one without a location, since no file causes it.
 fn unknown_architecture(diagnostic: &mut Diagnostic, name: &str, toolkit: &Toolkit, known: &[String]) {
     diagnostic.message = format!("CUDA {} has no architecture `{name}`", toolkit.version);
     diagnostic.primary = None;
@@ -145,7 +145,7 @@ fn unknown_architecture(diagnostic: &mut Diagnostic, name: &str, toolkit: &Toolk
     diagnostic.help = vec![Help { message: message.to_string() }];
 }
 
-/// What the toolkit itself says that it compiles for.
+/// The architectures that the toolkit lists.
 fn architectures(toolkit: &Toolkit, cancel: &AtomicBool) -> Vec<String> {
     let Some(nvcc) = &toolkit.nvcc else { return Vec::new() };
     let mut command = Command::new(nvcc);
@@ -162,7 +162,7 @@ fn architectures(toolkit: &Toolkit, cancel: &AtomicBool) -> Vec<String> {
     }
 }
 
-/// An error of the whole run: no file can be compiled.
+/// An error of the whole run: without a host compiler no file can be compiled.
 pub fn no_host_compiler(unit: &TranslationUnit) -> Diagnostic {
     Diagnostic {
         severity: Severity::Error,

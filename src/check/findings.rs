@@ -1,5 +1,5 @@
-//! What is known of a unit for a target once it was looked through: as much as any run can ask, before levels, `--kernel` and
-//! comments choose what is said of it. It is kept between runs.
+//! The complete results for a unit and a target, before levels, `--kernel` and comments select what is reported. They
+//! are cached between runs.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,70 +19,70 @@ use super::unit::UnitReport;
 use crate::verify::cost_of;
 use crate::verify::measure::Measured;
 
-/// All that a unit gave for a target.
+/// All results for a unit and a target.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Findings {
-    /// Of no kernel alone: warnings of compilers, remarks on options.
+    /// Diagnostics that belong to no single kernel: compiler warnings, remarks on options.
     pub diagnostics: Vec<Graded>,
-    /// Kernels, and functions with a frame of their own.
+    /// Kernels, and functions with their own frame.
     pub frames: Vec<FrameFindings>,
     pub architecture: String,
     pub rescues: Vec<String>,
-    /// The compiler wrote what cannot be read.
+    /// The compiler's output could not be read.
     pub failed: bool,
-    /// It is known what spilling to shared memory would do.
+    /// Spilling to shared memory was tried.
     pub tried_shared_spilling: bool,
-    /// All files that the compilation read, but for the unit's own text. They are the conditions of what was found, and
-    /// written down as such.
+    /// All files that the compilation read, except the unit's own text. The cache stores them as inputs of the
+    /// findings, so they are not serialized here.
     #[serde(skip)]
     pub read: Vec<PathBuf>,
-    /// Those of them that edits may be in, or comments for us.
+    /// The files among them that may be edited or contain directives.
     pub dependencies: Vec<PathBuf>,
     pub as_compiled: Lazy<AsCompiled>,
     pub measured: Measured,
-    /// Of compiling it again, in compilations of small files.
+    /// Cost of compiling the unit again, in compilations of small files.
     pub cost: u64,
 }
 
-/// What was found in a kernel, or in a function with a frame of its own.
+/// The findings in a kernel, or in a function with its own frame.
 #[derive(Serialize, Deserialize)]
 pub struct FrameFindings {
     pub name: String,
     pub mangled: String,
-    /// Kernels that have a copy of a function.
+    /// For a function, the kernels that have a copy of it.
     pub kernels: BTreeSet<String>,
     pub is_entry: bool,
     pub stack_frame: u64,
     pub unexplained_bytes: u64,
     pub diagnostics: Vec<Graded>,
-    /// Of a kernel: what a budget is held against.
+    /// For a kernel, the figures that a budget is compared with.
     pub kernel: Option<CheckedKernel>,
 }
 
-/// A kernel that was looked at, for what is said of it beside its frame.
+/// A checked kernel, for reports about things other than its frame.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckedKernel {
-    /// As findings name it, without bytes of any.
+    /// As in findings, without bytes of a finding.
     pub instance: KernelInstance,
-    /// Its name in the source, where a line table leads there.
+    /// Its name in the source, if a line table leads there.
     pub span: Option<Span>,
     pub stack_is_unknown: bool,
-    /// Threads of the largest block that is launched, else of the largest that may be.
+    /// Threads of the largest block that is launched, otherwise of the largest that is allowed.
     pub threads: Option<u32>,
-    /// Bytes of shared memory that launches add; `None` where that is only known when the program runs.
+    /// Bytes of dynamic shared memory; `None` if only known at run time.
     pub dynamic_shared: Option<u64>,
 }
 
-/// A diagnostic that has no level yet.
+/// A diagnostic without a level yet.
 #[derive(Serialize, Deserialize)]
 pub struct Graded {
     pub diagnostic: Diagnostic,
-    /// The lint that found it, and whether it costs next to nothing; `None` for what no lint said.
+    /// The lint, and whether the finding costs next to nothing; `None` for messages that do not come from a lint.
     lint: Option<(String, bool)>,
 }
 
 impl Graded {
-    /// What is not a lint's has a severity of its own.
+    /// A diagnostic with a severity of its own, not from a lint.
     pub fn message(diagnostic: Diagnostic) -> Self {
         Self { diagnostic, lint: None }
     }
@@ -92,7 +92,7 @@ impl Graded {
         Self { diagnostic: placed(claim.into_loudest(about), about.unit), lint }
     }
 
-    /// The diagnostic as loud as levels have it; `None` where its lint is allowed.
+    /// The diagnostic with its lint's level; `None` if the lint is allowed.
     fn leveled(mut self, levels: &Levels) -> Option<Diagnostic> {
         if let Some((name, is_minor)) = &self.lint {
             self.diagnostic.severity = levels.severity(lmem_lints::find(name)?, *is_minor)?;
@@ -107,11 +107,11 @@ impl Findings {
         of_frames.chain(&self.diagnostics).any(|graded| !graded.diagnostic.suggestions.is_empty())
     }
 
-    /// Notes what the unit was compiled from.
+    /// Records the inputs of the unit.
     pub fn add_origin(&mut self, unit: &TranslationUnit, artifacts: &Artifacts, root: &Path) {
         self.read.clone_from(&artifacts.dependencies);
         self.cost = cost_of(&artifacts.ptx);
-        // What kernel strings include matters wherever it lies; of files, only the user's are edited, or have comments for us.
+        // For kernel strings all included files count. For files, only the user's can be edited or contain directives.
         let is_file = matches!(unit.code, UnitCode::CudaFile { .. });
         let base = normalize(&unit.base);
         let is_ours = |path: &PathBuf| !is_file || path.starts_with(root) || path.starts_with(&base);
@@ -119,7 +119,7 @@ impl Findings {
         self.as_compiled = Lazy::new(artifacts.as_compiled.clone());
     }
 
-    /// What of it a run wants to hear.
+    /// The part of the results that a run reports.
     pub fn report(self, unit: &TranslationUnit, levels: &Levels, kernels: Option<&GlobMatcher>) -> UnitReport {
         let mut report = UnitReport {
             diagnostics: self.diagnostics.into_iter().filter_map(|graded| graded.leveled(levels)).collect(),
@@ -152,7 +152,7 @@ impl Findings {
 
 impl FrameFindings {
     fn is_wanted(&self, glob: Option<&GlobMatcher>) -> bool {
-        // A function is looked at with each kernel that has a copy of it.
+        // A function is examined with each kernel that has a copy of it.
         let names = || {
             let of_kernels = self.kernels.iter().flat_map(|kernel| [demangle(kernel), kernel.clone()]);
             of_kernels.chain([self.name.clone(), self.mangled.clone()])
@@ -161,7 +161,7 @@ impl FrameFindings {
     }
 }
 
-/// Code from headers outside the workspace alone has no line of the user's: the unit's start stands for it.
+/// A diagnostic that only has locations in headers outside the workspace is reported at the start of the unit.
 fn placed(mut diagnostic: Diagnostic, unit: &TranslationUnit) -> Diagnostic {
     if diagnostic.primary.is_none() {
         let text = match &unit.code {

@@ -1,4 +1,4 @@
-//! Writing what was proven, and checking again, until nothing is left to be written.
+//! Writes verified edits and checks again, until there is nothing left to write.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,14 +10,14 @@ use crate::cli::CheckArgs;
 use crate::fix::vcs::VcsRules;
 use crate::fix::{self, FixedFile};
 
-/// Edits may bring up others. A run that is not at rest by then says so; the next one goes on.
+/// Limit on rounds, since edits can lead to further ones. A run that stops here says so; the next run continues.
 const MAX_ROUNDS: usize = 16;
 
-/// Edits that one check found, and that hold together.
+/// The edits that one check found and that are compatible.
 #[derive(Debug, Default)]
 pub struct Fixes {
     pub files: Vec<FixedFile>,
-    /// Diagnostics that they answer.
+    /// Number of diagnostics that they fix.
     pub problems: usize,
 }
 
@@ -32,7 +32,7 @@ fn proven(diagnostic: &Diagnostic) -> Option<&Suggestion> {
     diagnostic.suggestions.iter().find(|suggestion| suggestion.is_proven())
 }
 
-/// Whether a suggestion is one that the user lets us write.
+/// Whether the user allows a suggestion to be written.
 pub(super) fn accepts(suggestion: &Suggestion, arguments: &CheckArgs) -> bool {
     match suggestion.applicability {
         Applicability::MachineApplicable => true,
@@ -41,7 +41,7 @@ pub(super) fn accepts(suggestion: &Suggestion, arguments: &CheckArgs) -> bool {
     }
 }
 
-/// Whether anything is to be written, now or as a patch.
+/// Whether edits are to be written, to files or as a patch.
 pub(super) fn is_asked(arguments: &CheckArgs) -> bool {
     arguments.fix || arguments.diff
 }
@@ -54,7 +54,7 @@ pub(super) fn vcs_rules(arguments: &CheckArgs) -> VcsRules {
     }
 }
 
-/// A link of the workspace that leads elsewhere keeps no other file from being written.
+/// Leaves out files behind a symbolic link that leads out of the workspace, so that the other files can be written.
 fn leave_out_foreign(outcome: &mut Outcome, talk: &Talk) {
     let root = outcome.workspace.root.clone();
     let (inside, outside): (Vec<_>, Vec<_>) =
@@ -65,7 +65,7 @@ fn leave_out_foreign(outcome: &mut Outcome, talk: &Talk) {
     }
 }
 
-/// Writes the fixes of a check, and those of the checks that follow, and gives the last one.
+/// Writes the fixes of a check and of the checks that follow, and returns the last result.
 ///
 /// # Errors
 /// A file cannot be written, or a check fails.

@@ -1,4 +1,4 @@
-//! The texts of a run: those of the workspace with the flags of its builds, or those that a program compiles.
+//! Collects the units of a run: those of the workspace with their build flags, or those that a program compiles.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::cache::Cache;
 use crate::cli::CheckArgs;
 use crate::run::{self, RunError};
 
-/// The workspace of a run. A program that is watched may belong to none.
+/// The workspace of a run. A traced program need not belong to a workspace.
 pub(super) fn workspace(scope: &Scope, program: Option<&[OsString]>) -> Result<Workspace, DiscoverError> {
     match discover(scope) {
         Err(DiscoverError::NoManifest(_)) if program.is_some() => {
@@ -31,12 +31,12 @@ pub(super) fn workspace(scope: &Scope, program: Option<&[OsString]>) -> Result<W
     }
 }
 
-/// What is to be compiled, and what had to be found out for that.
+/// The units to compile, and facts found while collecting them.
 pub(super) struct Gathered {
     pub extraction: Extraction,
-    /// The toolkit, where it was needed already.
+    /// The toolkit, if it was needed already.
     pub toolkit: Option<Toolkit>,
-    /// How the program ended that was watched.
+    /// Exit status of the traced program.
     pub ended: Option<ExitStatus>,
 }
 
@@ -44,16 +44,17 @@ pub(super) struct Gatherer<'a> {
     pub arguments: &'a CheckArgs,
     pub architectures: &'a [String],
     pub workspace: &'a Workspace,
-    /// Artifacts are recorded: nothing of this machine counts.
+    /// Artifacts are recorded: nothing on this machine may influence the result.
     pub is_recorded: bool,
-    /// The workspace is that of a revision, whose builds are those of the user's tree.
+    /// The workspace is that of a revision; its builds are those of the user's tree.
     pub revision: Option<&'a Revision>,
     pub cache: Option<&'a Cache>,
     pub cancel: &'a AtomicBool,
     pub talk: &'a Talk,
 }
 
-/// Everything that is known of a workspace before its Rust code is read. Settings are shared by many files.
+/// Cache key for the Rust analysis: everything known about a workspace before its Rust code is read. Many files share
+/// settings.
 fn description(workspace: &Workspace, builds: &BuildFlags) -> String {
     let mut configs: Vec<*const PackageConfig> = Vec::new();
     let mut text = format!("{:?}\n{:?}\n{:?}\n{builds:?}\n", workspace.root, workspace.packages, workspace.places);
@@ -106,7 +107,7 @@ impl Gatherer<'_> {
         builds.moved(|path| revision.place(path), |argument| revision.argument(argument))
     }
 
-    /// What the Rust code says, or said when it was looked through with all that has a part in it as it is now.
+    /// The kernels in Rust code, from the cache if no input has changed.
     fn rust_code(&self, builds: &BuildFlags) -> RustCode {
         let look = || lmem_extract::rust_code(self.workspace, builds);
         let Some(cache) = self.cache else { return look() };
@@ -116,7 +117,7 @@ impl Gatherer<'_> {
         }
         let since = SystemTime::now();
         let (code, asked) = places::watched(look);
-        // Without an entry the next run looks again; the artifacts tell that the cache cannot be written.
+        // If this fails, the next run repeats the analysis; the artifacts report that the cache is not writable.
         drop(cache.keep_result(&key, None, &code, asked, since));
         code
     }
@@ -139,7 +140,7 @@ impl Gatherer<'_> {
         Ok(Gathered { extraction, toolkit: Some(toolkit), ended: Some(watched.status) })
     }
 
-    /// Runs the project's build scripts, and sees what they compile.
+    /// Runs the project's build scripts, and records what they compile.
     fn capture(&self, toolkit: &Toolkit) -> Result<BuildFlags, CheckError> {
         let configured = self.workspace.packages.iter().flat_map(|package| package.config.arch_for(&package.root));
         let architecture = self.architectures.first().cloned().or_else(|| configured.map(ToString::to_string).next());

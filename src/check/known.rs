@@ -1,4 +1,4 @@
-//! The baseline of a run: read before anything is compiled, and held against what was found.
+//! The baseline of a run: read before compiling, and compared with the findings.
 
 use std::path::{Path, PathBuf};
 
@@ -11,22 +11,22 @@ use super::{CheckError, Talk};
 use crate::cli::CheckArgs;
 use crate::gate::{Against, Baseline, BaselineError, DEFAULT_NAME};
 
-/// Entries of the baseline that are named; JSON has all.
+/// Limit on listed entries of the baseline; JSON has all.
 const SHOWN_ENTRIES: usize = 5;
 
-/// What a run has to do with a baseline.
+/// The use of a baseline in a run.
 pub enum Known {
     Nothing,
     Compare(Baseline),
-    /// Where to write it, and what stands there now.
+    /// The path to write, and the baseline that is there now.
     Write(PathBuf, Result<Baseline, BaselineError>),
 }
 
 impl Known {
-    /// Finds the baseline that the command line names, else the settings.
+    /// Finds the baseline named on the command line, otherwise in the settings.
     ///
     /// # Errors
-    /// It cannot be read, or lies where the settings of a workspace may name no file.
+    /// The baseline cannot be read, or is at a path that settings of a workspace may not name.
     pub fn of(arguments: &CheckArgs, workspace: &Workspace, current: &Path) -> Result<Self, BaselineError> {
         if arguments.no_baseline {
             return Ok(Self::Nothing);
@@ -51,10 +51,11 @@ impl Known {
         }
     }
 
-    /// Holds it against what was found. `is_whole` tells that the run looked at everything, and all of it compiled.
+    /// Compares the findings with the baseline. `is_whole` says that the run checked everything, and all of it
+    /// compiled.
     ///
     /// # Errors
-    /// The baseline cannot be written, or not without losing what the old one says of the rest.
+    /// The baseline cannot be written, or writing would lose entries of the old one.
     pub fn judge(
         self,
         report: &mut Report,
@@ -67,7 +68,7 @@ impl Known {
             Self::Compare(baseline) => {
                 let mut tally = baseline.apply(&mut report.diagnostics, Against::Baseline);
                 if !is_whole {
-                    // What was not looked at is not gone.
+                    // Entries for code that was not checked are not gone.
                     tally.gone = 0;
                     tally.improved.retain(|entry| !entry.now.is_empty());
                 }
@@ -97,7 +98,7 @@ impl Known {
     }
 }
 
-/// Whether nothing narrows what the run looks at.
+/// Whether no option restricts what the run checks.
 pub fn is_whole(arguments: &CheckArgs) -> bool {
     arguments.paths.is_empty()
         && arguments.package.is_empty()

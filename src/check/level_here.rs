@@ -1,4 +1,4 @@
-//! The level that a lint has in the workspace around a folder, for `cargo lmem explain`.
+//! The level of a lint in the workspace around a folder, for `cargo lmem explain`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use lmem_base::level::Level;
 use lmem_lints::Levels;
 use lmem_project::discover::{Scope, discover};
 
-/// The levels that settings give a lint, each with the number of files that they hold for; nothing outside of workspaces.
+/// The levels that settings give a lint, each with its number of files; empty outside a workspace.
 pub fn levels_here(folder: &Path, name: &str) -> BTreeMap<&'static str, usize> {
     let scope = Scope { current_folder: folder.to_path_buf(), ..Scope::default() };
     let (Ok(workspace), Some(lint)) = (discover(&scope), lmem_lints::find(name)) else { return BTreeMap::new() };

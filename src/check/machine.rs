@@ -1,4 +1,4 @@
-//! Machine code that was compiled elsewhere: which files of the workspace its line tables mean.
+//! Machine code that was compiled elsewhere: finds the files of the workspace that its line tables name.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -6,15 +6,16 @@ use std::path::{Component, Path, PathBuf};
 use lmem_base::places;
 use lmem_base::source::{SourceFile, has_ending, normalize};
 
-/// Files that kernels are written in. A cubin comes with a pull request, and may name any file; what is shown of others
-/// could be a secret.
+/// Extensions of files that contain kernels. A cubin may come with a pull request and name any file; showing lines of
+/// another file could reveal a secret.
 const SOURCES: &[&str] = &["cu", "cuh", "h", "hpp", "hh", "inl", "inc", "cpp", "cc", "cxx", "c", "rs", "ptx"];
 
-/// Parts of a path that must agree where the folder of the build is not this one: a name alone is a guess.
+/// Number of trailing path components that must agree if the build folder is not this one: a file name alone is a
+/// guess.
 const SHARED_PARTS: usize = 2;
 
-/// The file that a line table means by a name, where that is certain: the path itself, or a path of the workspace that the
-/// name ends in as a whole. All lines of the table must hold what may be code: else the file is another one, or has changed
+/// The file that a line table names, if that is certain: the path itself, or a path of the workspace that the name ends
+/// with. Every line that the table names must be possible code; otherwise this is a different file, or it has changed
 /// since.
 pub(super) fn source_file(name: &str, lines: &BTreeSet<u32>, base: &Path, root: &Path) -> Option<String> {
     let written = normalize(&base.join(name));
@@ -24,7 +25,7 @@ pub(super) fn source_file(name: &str, lines: &BTreeSet<u32>, base: &Path, root: 
     lines.iter().all(holds_code).then(|| path.to_string_lossy().into_owned())
 }
 
-/// No compiler gives lines to these.
+/// Whether a line can have code; compilers do not assign code to blank lines and comments.
 fn may_be_code(line: &str) -> bool {
     const NO_CODE: [&str; 6] = ["//", "#include", "#define", "#if", "#else", "#endif"];
     let line = line.trim();
@@ -48,7 +49,7 @@ fn place(written: &Path, base: &Path, root: &Path) -> Option<PathBuf> {
     }
 }
 
-/// A place where nothing is has a part in the answer, too.
+/// Notes the path as an input even if there is no file.
 fn is_file(path: &Path) -> bool {
     places::asked_for(path);
     path.is_file()
@@ -73,7 +74,8 @@ mod tests {
         assert_eq!(meant("kernels/a.cu", &[1, 3]).as_deref(), Some(here.as_str()));
         assert_eq!(meant(&here, &[3]).as_deref(), Some(here.as_str()));
         assert_eq!(meant("/home/ci/project/kernels/a.cu", &[1]).as_deref(), Some(here.as_str()));
-        // Blank or a comment now, beyond the end, a name alone, no source, and what lies elsewhere.
+        // A blank line or comment, a line past the end, a bare file name, a file that is no source, and a file outside
+        // the root.
         assert_eq!(meant("kernels/a.cu", &[1, 2]), None);
         assert_eq!(meant("kernels/a.cu", &[4]), None);
         assert_eq!(meant("kernels/a.cu", &[9]), None);

@@ -1,4 +1,4 @@
-//! Messages of compilers as diagnostics, at their place in the file that the user edits.
+//! Turns compiler messages into diagnostics at their location in the file that the user edits.
 
 use std::path::Path;
 
@@ -11,26 +11,26 @@ use nv_code::PtxModule;
 use super::failures;
 use crate::compile::unit::{CompileError, Failure};
 
-/// More messages of one unit say nothing new.
+/// Limit on messages of one unit.
 const MAX_MESSAGES: usize = 20;
 
-/// A message of a compiler, and its place where that is in the user's files.
+/// A compiler message, and its location if that is in the user's files.
 pub type Located = (CompilerMessage, Option<Span>);
 
-/// Warnings of a compilation that succeeded, with their places.
+/// Warnings of a successful compilation, with their locations.
 pub fn located(messages: &[CompilerMessage], unit: &TranslationUnit, root: &Path, ptx: &str) -> Vec<Located> {
     let located = messages.iter().map(|message| (message.clone(), locate(message, unit, root, Some(ptx))));
-    // Warnings in headers of others are not the user's to mend.
+    // Users cannot fix warnings in headers of others.
     located.filter(|(message, span)| span.is_some() || message.place.is_none()).collect()
 }
 
-/// The warnings that no lint explains.
+/// Warnings that no lint explains.
 pub fn warnings(messages: &[Located], unit: &TranslationUnit) -> Vec<Diagnostic> {
     let left = messages.iter().filter(|(message, span)| span.is_none() || !explains(message));
     left.take(MAX_MESSAGES).map(|(message, span)| diagnostic(message, span.clone(), unit)).collect()
 }
 
-/// A compilation that failed: the compiler's errors, or one error that says what happened.
+/// Diagnostics for a failed compilation: the compiler's errors, or one error that says what happened.
 pub fn failure(failure: &Failure, unit: &TranslationUnit, root: &Path) -> Vec<Diagnostic> {
     if matches!(failure.error, CompileError::NoHostCompiler) {
         return vec![failures::no_host_compiler(unit)];
@@ -42,7 +42,7 @@ pub fn failure(failure: &Failure, unit: &TranslationUnit, root: &Path) -> Vec<Di
         .take(MAX_MESSAGES)
         .map(|message| diagnostic(message, locate(message, unit, root, failure.ptx.as_deref()), unit))
         .collect();
-    // ptxas ends with a line that only repeats that there were errors.
+    // The last line of ptxas only repeats that there were errors.
     if diagnostics.len() > 1 {
         diagnostics.retain(|diagnostic| !diagnostic.message.contains("Ptx assembly aborted due to errors"));
     }
@@ -65,7 +65,7 @@ pub fn failure(failure: &Failure, unit: &TranslationUnit, root: &Path) -> Vec<Di
     diagnostics
 }
 
-/// A text that does not compile, where the code around it panics if it does.
+/// Note for a text that does not compile and whose surrounding code panics if it does.
 pub fn expected_failure(unit: &TranslationUnit) -> Diagnostic {
     let message = format!("kernel string `{}` skipped: it fails to compile, and the code expects that", unit.name);
     Diagnostic { severity: Severity::Note, ..plain(unit, Code::Tool("compile"), message) }
@@ -88,11 +88,11 @@ fn plain(unit: &TranslationUnit, code: Code, message: String) -> Diagnostic {
     }
 }
 
-/// The first line of a file; of a kernel string, where it starts; of machine code, where Rust code names it.
+/// The first line of a file; for a kernel string, its start; for machine code, its name in Rust code.
 pub fn start_of(unit: &TranslationUnit) -> Option<Span> {
     match &unit.code {
         UnitCode::CudaFile { file, .. } => Span::line(file, 1),
-        // Text from a fatbin lies in no file that anybody reads.
+        // A text from a fatbin is in no readable file.
         UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => {
             text.span(0..1).or_else(|| unit.use_site.clone())
         }
@@ -137,7 +137,7 @@ fn locate(message: &CompilerMessage, unit: &TranslationUnit, root: &Path, ptx: O
     line_of_file(name, *line, message.column.as_ref(), unit, root)
 }
 
-/// A line of a file or of the unit's own text, by the name that a compiler gives it.
+/// A line of a file or of the unit's own text, by the compiler's name for it.
 fn line_of_file(
     name: &str,
     line: u32,
@@ -164,8 +164,8 @@ fn line_of_text(text: &MappedText, line: u32, column: Option<&(u32, String)>) ->
     let rest = text.as_str().get(start..)?;
     let content = rest.lines().next().unwrap_or("");
     let blank = content.len() - content.trim_start().len();
-    // EDG prints the line with macros expanded and tabs as blanks; its column counts in that.
-    // A comment behind the code is not printed.
+    // EDG prints the line with macros expanded, tabs replaced by spaces, and trailing comments removed. Its column
+    // refers to that text.
     let is_printed = |printed: &str| {
         let rest =
             content.replace('\t', " ").trim().strip_prefix(printed.trim()).map(|rest| rest.trim_start().to_string());
@@ -184,7 +184,7 @@ fn line_of_text(text: &MappedText, line: u32, column: Option<&(u32, String)>) ->
     text.span(start + range.start..start + range.end)
 }
 
-/// The source line that an instruction of the PTX was made from: inline assembly, mostly.
+/// The source line of a PTX instruction, which is mostly inline assembly.
 fn line_of_ptx(ptx: &str, line: u32, unit: &TranslationUnit, root: &Path) -> Option<Span> {
     let module = PtxModule::parse(ptx).ok()?;
     let function = module.function_at(line)?;

@@ -96,7 +96,7 @@ pub enum CheckError {
     #[error("`--kernel {glob}` matches no kernel{}", near_kernel(.glob, .names))]
     NoKernel {
         glob: String,
-        /// Of the kernels that there are.
+        /// Names of the existing kernels.
         names: Vec<String>,
     },
     #[error("interrupted")]
@@ -124,7 +124,7 @@ impl CheckError {
     }
 }
 
-/// Kernels that a hint names.
+/// Limit on kernels that a hint lists.
 const MAX_NAMES: usize = 8;
 
 fn near_kernel(glob: &str, names: &[String]) -> String {
@@ -132,28 +132,28 @@ fn near_kernel(glob: &str, names: &[String]) -> String {
     near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// What a run found, and what the report formats need to show it.
+/// The results of a run, with what the report formats need to show them.
 pub struct Outcome {
     pub report: Report,
     pub workspace: Workspace,
     /// A unit did not compile.
     pub failed: bool,
-    /// By Ctrl-C: there may be more to find, and to prove.
+    /// Interrupted by Ctrl-C: further findings and proofs are missing.
     pub interrupted: bool,
-    /// What could be written; nothing unless it was asked for.
+    /// Fixes to write; empty unless requested.
     pub fixes: Fixes,
-    /// How the program ended that was watched.
+    /// Exit status of the traced program.
     pub ended: Option<ExitStatus>,
 }
 
-/// A unit, its settings and the targets that it is compiled for.
+/// A unit, its settings and its target architectures.
 struct Job<'a> {
     unit: &'a TranslationUnit,
     target: Target,
     levels: &'a Levels,
 }
 
-/// Says something about the run on stderr, unless `--quiet`.
+/// Prints messages about the run on stderr, unless `--quiet`.
 pub struct Talk {
     pub quiet: bool,
     /// How often `-v` was given.
@@ -173,7 +173,7 @@ impl Talk {
         }
     }
 
-    /// A command that ended; with `-vv` where it ran, how it ended and how long it took.
+    /// Prints a finished command; with `-vv` also its folder, exit status and time.
     fn command(&self, shown: &Shown<'_>) {
         self.detail(&format!("running: {}", shown.command));
         if self.verbosity > 1 {
@@ -183,18 +183,18 @@ impl Talk {
     }
 }
 
-/// What a run takes from outside, for tests and other callers; the default is this machine.
+/// The surroundings of a run, replaceable for tests and other callers; the default is this machine.
 #[derive(Default)]
 pub struct Surroundings<'a> {
     /// Folder that relative paths start from.
     pub current_folder: Option<&'a Path>,
-    /// A toolkit and what it gave, in place of real compilers.
+    /// A toolkit and its recorded artifacts, in place of real compilers.
     pub recorded: Option<(Toolkit, &'a dyn ArtifactSource)>,
-    /// A command whose kernels are checked, in place of those of the workspace.
+    /// A command whose kernels are checked, in place of the workspace's.
     pub program: Option<&'a [OsString]>,
-    /// The files are those of a revision, and stand for the user's own.
+    /// The files of a revision are checked in place of the user's.
     pub revision: Option<&'a Revision>,
-    /// Units of these files alone are meant.
+    /// Restricts the run to the units of these files.
     pub only: Option<&'a BTreeSet<PathBuf>>,
 }
 
@@ -208,12 +208,12 @@ impl Surroundings<'_> {
 /// Runs a check.
 ///
 /// # Errors
-/// The command line, the configuration or the toolkit cannot be used. What is wrong with a kernel is in the report.
+/// The command line, the configuration or the toolkit is unusable. Problems in kernels are part of the report.
 pub fn check(arguments: &CheckArgs, cancel: &AtomicBool) -> Result<Outcome, CheckError> {
     check_in(Surroundings::default(), arguments, cancel)
 }
 
-/// Runs a check in the given surroundings; with `--fix` again after each edit.
+/// Runs a check in the given surroundings; with `--fix`, again after each round of edits.
 ///
 /// # Errors
 /// As [`check`].
@@ -227,7 +227,7 @@ pub fn check_in(
     if let Some((revision, current, moved)) = since.as_ref().and_then(Since::staged) {
         let here = Surroundings { current_folder: Some(&current), revision: Some(revision), ..surroundings };
         let mut outcome = check_once(&here, &moved, since.as_ref(), None, cancel, &talk)?;
-        // What is shown beside the findings is the user's.
+        // Findings refer to the user's files, not to the copy of the revision.
         outcome.workspace = outcome.workspace.moved(|path| revision.origin(path));
         return Ok(outcome);
     }
@@ -236,12 +236,12 @@ pub fn check_in(
         return allowing::add_comments(check, arguments, reason, &talk);
     }
     let writes = arguments.fix && !arguments.diff;
-    // Edits of ours are no reason to refuse the tree.
+    // Only the user's changes are a reason to refuse editing, so this is checked before the first edit.
     let rules = writes.then(|| fixing::vcs_rules(arguments));
     let outcome = check_once(&surroundings, arguments, since.as_ref(), rules, cancel, &talk)?;
     match writes {
         true => {
-            // Edits change no flags.
+            // Edits do not change flags, so nothing is captured again.
             let again = CheckArgs { capture: false, ..arguments.clone() };
             let again = || check_once(&surroundings, &again, since.as_ref(), None, cancel, &talk);
             fixing::converge(outcome, again, cancel, &talk)
@@ -275,7 +275,7 @@ fn check_once(
     let scope = Scope { memory: memory.clone().map(|memory| memory as Arc<dyn Remember>), ..arguments.scope(&current) };
     let mut workspace = Workspace { extra_flags, build_folders, ..gather::workspace(&scope, surroundings.program)? };
     if let Some(revision) = surroundings.revision {
-        // What git does not have (submodules, headers that a build makes) lies in the user's own tree.
+        // Files that git does not have (submodules, headers generated by a build) are in the user's own tree.
         workspace.places = workspace.places.and([places::tree_of(&revision.top)]);
     }
     memory.iter().for_each(|memory| memory.finish());
@@ -347,7 +347,7 @@ fn check_once(
     let mut reports = run_jobs(&jobs, &shared, threads, compilers.cache.as_ref(), talk);
     let was_interrupted = cancel.load(Ordering::Relaxed) || reports.iter().any(|report| report.interrupted);
     if was_interrupted {
-        // What was found until then is shown.
+        // Results up to the interruption are shown.
         reports.iter_mut().filter(|report| report.interrupted).for_each(|report| *report = UnitReport::default());
         if reports.iter().all(|report| report.diagnostics.is_empty()) || arguments.fix {
             return Err(CheckError::Interrupted);
@@ -361,7 +361,7 @@ fn check_once(
         some_kernels: shared.kernels.is_some() || was_interrupted,
         some_files: !arguments.paths.is_empty() || !arguments.package.is_empty() || partition.is_some(),
     };
-    // Another part may have the kernel.
+    // The kernel may be in another machine's part.
     let may_be_unmatched = !was_interrupted && partition.is_none();
     if let (Some(glob), true) = (&arguments.kernel, is_unmatched(&reports) && may_be_unmatched) {
         return Err(no_kernel(glob, &reports));
@@ -393,7 +393,7 @@ fn check_once(
     let fixes = prove::prove(&mut report, &run)?;
     drop(jobs);
     compilers.cache.iter().for_each(Cache::finish);
-    // Ctrl-C during the last compilation changes nothing, and is obeyed all the same.
+    // A Ctrl-C during the last compilation does not change the result, but still counts.
     let interrupted = was_interrupted || cancel.load(Ordering::Relaxed);
     report.summary.interrupted = interrupted;
     Ok(Outcome { report, workspace, failed, interrupted, fixes, ended })
@@ -430,7 +430,7 @@ fn sandbox(arguments: &CheckArgs, workspace: &Workspace, toolkit: &Toolkit, curr
     Sandbox::new(&workspace.places, &allowed, toolkit, cuda_toolkit::managed_folder(), memory)
 }
 
-/// What cargo said to earlier runs in this folder.
+/// Output of cargo from earlier runs in this folder.
 fn memory(arguments: &CheckArgs, current: &Path) -> Option<Arc<CargoMemory>> {
     cache_of(arguments, current).map(|cache| Arc::new(CargoMemory::new(cache)))
 }
@@ -440,17 +440,17 @@ fn cache_of(arguments: &CheckArgs, root: &Path) -> Option<Cache> {
     Some(Cache::new(cache::folder(&folder), root))
 }
 
-/// Levels for each package, by the address of its settings: the command line over the manifest. Tables for files are between
-/// the two.
+/// Levels by package, keyed by the address of its settings: the command line takes precedence over the manifest. File
+/// tables are between the two.
 struct AllLevels {
     by_config: BTreeMap<usize, Levels>,
-    /// Of files that have some of their own, headers too where findings are in them.
+    /// Levels of files with their own table, including headers with findings.
     by_file: BTreeMap<PathBuf, Levels>,
     default: Levels,
 }
 
 impl AllLevels {
-    /// Whether a lint is heard anywhere.
+    /// Whether a lint is enabled anywhere.
     fn warns_of(&self, name: &str) -> bool {
         let levels = self.by_config.values().chain(self.by_file.values()).chain([&self.default]);
         lmem_lints::find(name).is_some_and(|lint| levels.into_iter().any(|levels| levels.level(lint) != Level::Allow))
@@ -489,10 +489,10 @@ fn levels(arguments: &CheckArgs, config: Option<&PackageConfig>, file: Option<&P
     Ok(levels)
 }
 
-/// The levels that the command line sets, in the order in which they count.
+/// The levels that the command line sets, in order of precedence.
 ///
 /// # Errors
-/// A lint is not known.
+/// A lint is unknown.
 pub fn typed_levels(arguments: &CheckArgs) -> Result<Vec<(String, Level)>, CheckError> {
     let denied = arguments.denied();
     let typed = [
@@ -506,7 +506,7 @@ pub fn typed_levels(arguments: &CheckArgs) -> Result<Vec<(String, Level)>, Check
     each.map(|(name, level)| Ok((known_lint(name)?, level))).collect()
 }
 
-/// A finding in a header has the level that the settings of the unit give for the header.
+/// Gives a finding in a header the level that the unit's settings specify for the header.
 fn leveled_by_place(
     mut diagnostic: Diagnostic,
     job: &Job<'_>,
@@ -522,7 +522,7 @@ fn leveled_by_place(
     if config.lints_of(&file).next().is_none() {
         return Some(diagnostic);
     }
-    // Names on the command line were found to be known before.
+    // Lint names on the command line were validated before.
     let levels = levels(arguments, Some(config), Some(&file)).ok()?;
     let is_minor = diagnostic.severity == Severity::Note;
     diagnostic.severity = levels.severity(lmem_lints::find(name)?, is_minor)?;
@@ -580,8 +580,8 @@ fn jobs<'a>(
     jobs
 }
 
-/// Machine code is analysed as what it is. Of a file with code for several architectures, those that are asked for are
-/// meant, if it has any of them.
+/// Machine code is analysed for its own architecture. If a file has code for several architectures, the requested ones
+/// are used, if it has any of them.
 fn job_of<'a>(
     unit: &'a TranslationUnit,
     code: &MachineCode,
@@ -602,7 +602,7 @@ fn job_of<'a>(
     Some(Job { unit, target: Target { toolkit: Arc::clone(toolkit), architecture: own.clone() }, levels })
 }
 
-/// Whether machine code lies beside PTX for the architecture that the driver would compile it for.
+/// Whether PTX comes with machine code for its architecture, so that the driver never compiles it.
 fn is_never_compiled(unit: &TranslationUnit, architecture: &str) -> bool {
     let UnitCode::Ptx { text, options } = &unit.code else { return false };
     let least = declared_target(text.as_str()).map_or(0, |name| Arch::of(name).number());
@@ -618,7 +618,7 @@ fn config_of<'a>(unit: &TranslationUnit, workspace: &'a Workspace) -> Option<&'a
     workspace.files.iter().find(|file| file.path == path).map(|file| &file.config)
 }
 
-/// Runs all jobs on some threads; the reports are in the order of the jobs.
+/// Runs all jobs on several threads; the reports are in the order of the jobs.
 fn run_jobs(
     jobs: &[Job<'_>],
     shared: &Shared<'_>,
@@ -650,11 +650,11 @@ fn run_jobs(
         }
     });
     progress.clear();
-    // A poisoned lock means a thread panicked, and the scope has passed that on already.
+    // A poisoned lock means that a thread panicked, and the scope has propagated the panic already.
     reports.into_inner().unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// The jobs in the order in which they are begun: those that took longest, and before them those of which nothing is known.
+/// The order in which jobs start: first those without a known time, then the longest.
 fn longest_first(jobs: &[Job<'_>], cache: Option<&Cache>) -> Vec<usize> {
     let time = |index: &usize| {
         let job = &jobs[*index];
@@ -706,9 +706,9 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
     let mut architectures: Vec<String> = jobs.iter().map(|job| job.target.architecture.clone()).collect();
     architectures.sort();
     architectures.dedup();
-    // A broken cubin is for none.
+    // A malformed cubin has no architecture.
     architectures.retain(|architecture| !architecture.is_empty());
-    // One architecture's bytes are nothing that another's add to.
+    // Bytes of different architectures are not added up.
     let mut frames: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (job, report) in jobs.iter().zip(reports) {
         let (frame, unexplained) = frames.entry(&job.target.architecture).or_default();
@@ -735,11 +735,11 @@ fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
     }
 }
 
-/// Gives a remark the level that the settings of its file, or else of all files, say.
+/// Gives a remark the level from the settings of its file, otherwise from the settings of all files.
 fn leveled_by_file(remark: Diagnostic, workspace: &Workspace, levels: &AllLevels) -> Option<Diagnostic> {
     let path = remark.primary.as_ref().map(|label| &label.span.file.path);
     let own = path.and_then(|path| workspace.files.iter().find(|file| file.path == *path));
-    // A header or a manifest has the settings of the files around it.
+    // A header or a manifest uses the settings of the files around it.
     let near = path.and_then(|path| path.parent());
     let around = || workspace.files.iter().find(|file| near.is_some_and(|folder| file.path.starts_with(folder)));
     let file = own.or_else(around).or(workspace.files.first());
@@ -747,7 +747,7 @@ fn leveled_by_file(remark: Diagnostic, workspace: &Workspace, levels: &AllLevels
     remarks::leveled(remark, levels.of(file.map(|file| &file.config), &place))
 }
 
-/// Whether `--kernel` left nothing of what compiled.
+/// Whether `--kernel` excluded all kernels that compiled.
 fn is_unmatched(reports: &[UnitReport]) -> bool {
     let is_empty = |report: &UnitReport| report.kernels == 0 && report.functions.is_empty();
     reports.iter().all(|report| is_empty(report) && !report.failed && !report.is_unread)
@@ -760,7 +760,7 @@ fn no_kernel(glob: &str, reports: &[UnitReport]) -> CheckError {
     CheckError::NoKernel { glob: glob.to_string(), names }
 }
 
-/// Folds the diagnostics of all units, adds those about the run, and counts.
+/// Merges the diagnostics of all units, adds those about the run, and counts.
 fn finish(
     mut units: Vec<Vec<Diagnostic>>,
     remarks: Vec<Diagnostic>,

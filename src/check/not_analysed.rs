@@ -1,4 +1,4 @@
-//! What was not looked at, said once for each reason.
+//! Reports texts that were not analysed, once for each reason.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use lmem_extract::Extraction;
 use lmem_project::discover::Workspace;
 use lmem_unit::Unresolved;
 
-/// Places that are named beside the first; who wants all of them has them in the source.
+/// Limit on locations that are listed besides the first.
 const MAX_PLACES: usize = 8;
 
-/// A note for each reason that texts of a package were not analysed for.
+/// A note for each reason why texts of a package were not analysed.
 pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Vec<Diagnostic> {
     let mut by_reason: BTreeMap<(Option<String>, &str), Vec<&Unresolved>> = BTreeMap::new();
     for unresolved in &extraction.unresolved {
@@ -22,7 +22,7 @@ pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Ve
 }
 
 fn note(package: Option<String>, reason: &str, texts: &[&Unresolved]) -> Diagnostic {
-    // What was found out beside the reason is a line of its own.
+    // Details after the reason are a separate line.
     let (reason, more) = reason.split_once(": ").map_or((reason, None), |(reason, more)| (reason, Some(more)));
     let message = match texts.len() {
         1 => format!("kernel source not checked: {reason}"),

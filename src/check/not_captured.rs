@@ -1,4 +1,4 @@
-//! `.cu` files that no build script was seen to compile, though the flags of the build were asked for.
+//! Reports `.cu` files that no build script was seen to compile, if build flags were requested.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,13 +12,13 @@ use lmem_unit::UnitCode;
 
 use super::unit;
 
-/// Build scripts have a few thousand bytes.
+/// Limit on the size of a build script, which normally has a few thousand bytes.
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
 
 const WAYS_OUT: &str =
     "`nvcc-flags` for the file in `[[package.metadata.lmem.file]]`, or a `compile_commands.json`, says them";
 
-/// A note for each package, and one for all files that belong to none with a build script.
+/// A note for each package, and one for all files outside of packages with a build script.
 pub(super) fn notes(extraction: &Extraction, workspace: &Workspace, builds: &BuildFlags) -> Vec<String> {
     let units = extraction.units.iter().filter(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
     let mut files: BTreeMap<Option<&str>, Vec<&str>> = BTreeMap::new();
@@ -56,8 +56,8 @@ fn read(path: &Path) -> Option<String> {
     String::from_utf8(places::read(path, MAX_SCRIPT_BYTES).ok()?).ok()
 }
 
-/// What in a build script's text keeps its compiler from being seen. The text is not run, and only what stands in it
-/// is said.
+/// Why the compiler calls of a build script could not be seen. The text is only searched, not executed, and the message
+/// only quotes the literal that matched.
 fn reason(script: &str) -> Option<String> {
     let literals: Vec<&str> = script.split('"').skip(1).step_by(2).collect();
     let is_path_of_nvcc = |text: &&&str| text.starts_with('/') && text.ends_with("/nvcc");

@@ -1,4 +1,4 @@
-//! Findings that some architectures have and others have not.
+//! Notes on findings that only some architectures have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use lmem_base::gpu::Arch;
 
 use super::unit::UnitReport;
 
-/// For each function, by its mangled name, the architectures that it was looked at for.
+/// For each function, by mangled name, the architectures that it was checked for.
 pub type Compiled = BTreeMap<String, BTreeSet<String>>;
 
 pub fn compiled(reports: &[UnitReport]) -> Compiled {
@@ -20,7 +20,7 @@ pub fn compiled(reports: &[UnitReport]) -> Compiled {
     compiled
 }
 
-/// Says for which architectures the same kernels do not have the finding.
+/// A note on the architectures for which the same kernels do not have the finding.
 pub fn note(diagnostic: &Diagnostic, compiled: &Compiled) -> Option<String> {
     let kernels = &diagnostic.evidence.as_ref()?.kernels;
     let found: BTreeSet<&str> = kernels.iter().map(|kernel| kernel.arch.as_str()).collect();

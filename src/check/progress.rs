@@ -1,4 +1,4 @@
-//! How far a run is, on stderr: a bar where that is a terminal, else a line now and then.
+//! Progress of a run on stderr: a progress bar on a terminal, otherwise a line at intervals.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -12,20 +12,20 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Time between two lines in a log.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Names that a line has; more are counted.
+/// Limit on names per line; further ones are counted.
 const MAX_NAMES: usize = 3;
 
-/// Where lines go.
+/// Output for lines.
 type Say = fn(&str);
 
-/// The compilations of a run; nothing where nobody looks.
+/// The compilations of a run; empty if nobody watches.
 pub struct Progress {
     bar: ProgressBar,
     state: Arc<Mutex<State>>,
     log: Option<Log>,
 }
 
-/// What is done, and what is being compiled, and how often: one file for several architectures.
+/// The finished compilations, and those that run, with counts: one file may compile for several architectures at once.
 #[derive(Debug, Default)]
 struct State {
     doing: &'static str,
@@ -34,14 +34,14 @@ struct State {
     running: BTreeMap<String, usize>,
 }
 
-/// A thread that says how far the run is.
+/// A thread that prints progress lines.
 struct Log {
     stop: Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl Progress {
-    /// `length` compilations are known now; [`Self::plan`] adds others.
+    /// Starts with `length` known compilations; [`Self::plan`] adds others.
     pub fn new(doing: &'static str, length: usize, quiet: bool) -> Self {
         let is_terminal = std::io::stderr().is_terminal();
         let log = (!quiet && !is_terminal).then_some((INTERVAL, say as Say));
@@ -61,7 +61,7 @@ impl Progress {
         Self { bar, state, log }
     }
 
-    /// More compilations are to come.
+    /// Adds compilations.
     pub fn plan(&self, count: usize) {
         self.change(|state| state.length += count);
     }
@@ -95,7 +95,7 @@ impl Progress {
         self.bar.finish_and_clear();
         if let Some(Log { stop, thread }) = self.log {
             drop(stop);
-            // It says nothing that anybody waits for.
+            // The thread has no result.
             drop(thread.join());
         }
     }

@@ -1,4 +1,4 @@
-//! Compiling the suggestions of a run before it shows them.
+//! Compiles the suggestions of a run before they are shown.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -23,8 +23,8 @@ pub struct Run<'a> {
     pub talk: &'a Talk,
 }
 
-/// Tries the suggestions of all diagnostics; those that do not help are dropped. Where files are to be fixed, those that
-/// hold together are returned.
+/// Verifies the suggestions of all diagnostics and drops those that do not help. If files are to be fixed, returns the
+/// compatible ones.
 ///
 /// # Errors
 /// The run was interrupted.
@@ -45,7 +45,7 @@ pub fn prove(report: &mut Report, run: &Run<'_>) -> Result<Fixes, CheckError> {
         false => compile(diagnostics, run, &subjects),
     };
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| !diagnostic.suggestions.is_empty()) {
-        // The edit says what the words say.
+        // The help text says the same as the edit.
         diagnostic.help.clear();
     }
     report.summary.suggested = suggested(diagnostics);
@@ -55,7 +55,7 @@ pub fn prove(report: &mut Report, run: &Run<'_>) -> Result<Fixes, CheckError> {
     fixes
 }
 
-/// How many diagnostics have a proven suggestion, by what it takes to write it.
+/// Number of diagnostics with a verified suggestion, by applicability.
 fn suggested(diagnostics: &[Diagnostic]) -> BTreeMap<Applicability, usize> {
     let mut counts = BTreeMap::new();
     let proven = diagnostics.iter().flat_map(|diagnostic| &diagnostic.suggestions);
@@ -79,7 +79,7 @@ fn compile(diagnostics: &mut [Diagnostic], run: &Run<'_>, subjects: &[Subject<'_
     let tally = verify::prove(diagnostics, &prover);
     let fixes = match tally.interrupted {
         false if is_asked(arguments) => combine(diagnostics, &prover, arguments, talk),
-        // What was found is shown all the same; nothing is written.
+        // Findings are shown in any case; nothing is written.
         _ => Ok(Fixes::default()),
     };
     progress.clear();
@@ -123,7 +123,7 @@ fn combine(
     arguments: &CheckArgs,
     talk: &Talk,
 ) -> Result<Fixes, CheckError> {
-    // A text that a program put together is in no file of the workspace.
+    // A text that a program builds at run time is in no file of the workspace.
     let is_file =
         |suggestion: &Suggestion| suggestion.edits.iter().all(|edit| edit.span.file.path.starts_with(prover.root));
     let may_be_written = |suggestion: &Suggestion| accepts(suggestion, arguments) && is_file(suggestion);
@@ -144,7 +144,7 @@ fn combine(
     Ok(Fixes::new(diagnostics, &combined.chosen))
 }
 
-/// A unit that compiled.
+/// The job as a subject of verification, if it compiled.
 fn subject<'a>(job: &'a Job<'_>, report: &'a UnitReport) -> Option<Subject<'a>> {
     (!report.failed && !report.architecture.is_empty()).then_some(Subject {
         unit: job.unit,

@@ -1,4 +1,4 @@
-//! How loud remarks are, and those on settings that name nothing.
+//! Levels of remarks, and remarks on settings that match nothing.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use lmem_lints::Levels;
 use lmem_lints::remark::{self, COMPILER_WARNING};
 use lmem_project::discover::Unmatched;
 
-/// The key of a budget's pattern.
+/// Key of a budget's pattern.
 pub const BUDGET_KEY: &str = "budget.kernel";
 
-/// Gives a remark its level; `None` where that is `allow`. Findings of lints have theirs.
+/// Gives a remark its level; `None` for `allow`. Findings of lints already have theirs.
 pub fn leveled(mut diagnostic: Diagnostic, levels: &Levels) -> Option<Diagnostic> {
     let name = match &diagnostic.code {
         Code::Tool(name) => name,
@@ -25,7 +25,7 @@ pub fn leveled(mut diagnostic: Diagnostic, levels: &Levels) -> Option<Diagnostic
     Some(diagnostic)
 }
 
-/// A setting that names nothing, at its place in the manifest.
+/// A remark on a setting that matches nothing, at its location in the manifest.
 pub fn unmatched(unmatched: &Unmatched, root: &Path) -> Diagnostic {
     let Unmatched { manifest, key, text, near } = unmatched;
     let is_kernel = *key == BUDGET_KEY;
@@ -56,7 +56,7 @@ pub fn unmatched(unmatched: &Unmatched, root: &Path) -> Diagnostic {
     }
 }
 
-/// Where a manifest has a text as a value. What was normalized is looked for as it was before.
+/// The location of a value in a manifest, as written before normalization.
 fn place_in(manifest: &Path, value: &str, root: &Path) -> Option<Span> {
     let file = SourceFile::read(manifest, root).ok()?;
     let mut found = file.text().match_indices(value);

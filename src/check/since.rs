@@ -1,8 +1,8 @@
-//! What a change brings: the findings of the working tree, or of the index, beside those of an older revision.
+//! Effects of a change: compares the findings of the working tree or the index with those of an older revision.
 //!
-//! The older revision is put into the cache as a tree, and goes through the same pipeline. Entries of the cache do not depend on
-//! where a tree lies, so that what did not change is compiled once. Flags of builds are those of today: records and compile
-//! commands are of the user's own tree.
+//! The older revision is written to the cache as a tree, and goes through the same pipeline. Cache entries do not
+//! depend on the location of a tree, so unchanged units are compiled once. Build flags are the current ones: records
+//! and compile commands are those of the user's own tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::cli::CheckArgs;
 use crate::gate::{Against, Baseline};
 use crate::git::{Changes, Checkout, GitError, Repository};
 
-/// The files of a revision, which stand for those of the user.
+/// The files of a revision, which are checked in place of the user's.
 #[derive(Debug, Clone)]
 pub struct Revision {
     /// The top of the user's repository, and its counterpart.
@@ -28,18 +28,17 @@ pub struct Revision {
 }
 
 impl Revision {
-    /// Where a file of the repository is in this revision; other paths stay.
+    /// Maps a file of the repository to this revision; other paths stay.
     pub fn place(&self, path: &Path) -> PathBuf {
         moved(path, &self.top, &self.tree)
     }
 
-    /// Where a file of this revision is in the user's repository.
+    /// Maps a file of this revision to the user's repository.
     pub fn origin(&self, path: &Path) -> PathBuf {
         moved(path, &self.tree, &self.top)
     }
 
-    /// An argument of a compiler, with the folder that it names as this revision has it. What git does not have (folders of
-    /// builds) stays where it is.
+    /// Maps a folder in a compiler argument to this revision. Folders that git does not have (build folders) stay.
     pub fn argument(&self, text: &str) -> String {
         let Some(at) = text.find(&*self.top.to_string_lossy()) else { return text.to_string() };
         let (before, path) = text.split_at(at);
@@ -47,7 +46,7 @@ impl Revision {
         if here.exists() { format!("{before}{}", here.display()) } else { text.to_string() }
     }
 
-    /// A command line as if it were given in this revision. `name` is what a file was called then.
+    /// Maps a command line to this revision. `name` gives the old name of a file.
     fn arguments(&self, arguments: &CheckArgs, current: &Path, name: impl Fn(&Path) -> PathBuf) -> CheckArgs {
         let here = |path: &Path| self.place(&name(&normalize(&current.join(path))));
         let there = |path: &PathBuf| if here(path).exists() { here(path) } else { current.join(path) };
@@ -67,25 +66,25 @@ impl Revision {
     }
 }
 
-/// A comparison: what is checked, and what it is held against.
+/// A comparison: the tree that is checked, and the revision that it is compared with.
 pub struct Since {
-    /// As the user calls it.
+    /// The revision as the user names it.
     name: String,
     old: Revision,
-    /// The staged files, in place of the working tree.
+    /// The staged files, if they are checked in place of the working tree.
     staged: Option<Revision>,
     changes: Changes,
     /// There is no commit yet.
     is_first: bool,
     current: PathBuf,
-    /// As they were typed.
+    /// The arguments as typed.
     arguments: CheckArgs,
-    /// The trees stay as they are until the end.
+    /// Keeps the trees locked until the end.
     _checkouts: Vec<Checkout>,
 }
 
 impl Since {
-    /// What the command line asks to compare; nothing where it does not.
+    /// The comparison that the command line requests, if any.
     ///
     /// # Errors
     /// There is no repository, or no such revision.
@@ -105,7 +104,7 @@ impl Since {
         let name = arguments.changed_since.clone().unwrap_or_else(|| "HEAD".to_string());
         let cache_root = cuda_toolkit::cache_root()?;
         let repository = Repository::around(&place_of(arguments, &current), cancel)?;
-        // The first commit of a repository has nothing before it.
+        // Before the first commit there is nothing to compare with.
         let is_first =
             arguments.changed_since.is_none() && matches!(repository.commit("HEAD"), Err(GitError::UnknownRevision(_)));
         let commit = if is_first { None } else { Some(repository.commit(&name)?) };
@@ -131,14 +130,14 @@ impl Since {
         }))
     }
 
-    /// The staged files, with the command line as it is for them.
+    /// The staged files, with the command line mapped to them.
     pub fn staged(&self) -> Option<(&Revision, PathBuf, CheckArgs)> {
         let staged = self.staged.as_ref()?;
         let moved = staged.arguments(&self.arguments, &self.current, Path::to_path_buf);
         Some((staged, staged.place(&self.current), moved))
     }
 
-    /// Drops what is found in units that the change does not reach, and tells where the others lie.
+    /// Drops findings in units that the change does not affect, and returns the files of the others.
     pub(super) fn keep_changed(&self, jobs: &[Job<'_>], reports: &mut [UnitReport]) -> BTreeSet<PathBuf> {
         let mut changed = BTreeSet::new();
         for (job, report) in jobs.iter().zip(reports) {
@@ -150,31 +149,32 @@ impl Since {
         changed
     }
 
-    /// Whether the change may have a part in a unit: its own file, what the compiler read for it, or what decides how any unit
-    /// is compiled.
+    /// Whether the change may affect a unit: through its own file, a file that the compiler read, or a setting for all
+    /// compilations.
     fn reaches(&self, unit: &Path, report: &UnitReport) -> bool {
         let base = self.staged.as_ref().map_or(&self.old.top, |staged| &staged.tree);
         let mut read = report.dependencies.iter().filter(|path| path.starts_with(base));
         self.is_everywhere() || report.failed || self.is_changed(unit) || read.any(|path| self.is_changed(path))
     }
 
-    /// Whether the change may reach any unit.
+    /// Whether the change may affect any unit.
     fn is_everywhere(&self) -> bool {
         let Changes { changed, deleted, .. } = &self.changes;
         let decides = |path: &String| is_setting(path) || path.ends_with(".rs");
-        // Without a header that is gone, another of its name may be read.
+        // Without a deleted header, the compiler may find another one of the same name.
         let is_header = |path: &String| !path.ends_with(".cu") && !path.ends_with(".md");
         self.is_first || changed.iter().chain(deleted).any(decides) || deleted.iter().any(is_header)
     }
 
-    /// Whether a file, as the run has it, is another than that of the revision; what git does not have may be.
+    /// Whether a file of the run differs from that of the revision; files that git does not have are assumed to.
     fn is_changed(&self, path: &Path) -> bool {
         let own = self.own(path);
         let relative = own.strip_prefix(&self.old.top).ok().and_then(Path::to_str);
         relative.is_none_or(|relative| self.changes.changed.contains(relative))
     }
 
-    /// A remark on what the change did not touch, or that the revision has too, goes. Errors stay, for the run failed.
+    /// Whether a remark is new: the change affects it, and the revision does not have it. Errors always stay, as the
+    /// run failed.
     fn is_new_remark(&self, diagnostic: &Diagnostic, known: &Remarks) -> bool {
         if matches!(diagnostic.code, Code::Lint(_)) || diagnostic.severity == Severity::Error {
             return true;
@@ -184,10 +184,10 @@ impl Since {
         is_touched && !known.contains_key(&identity(diagnostic))
     }
 
-    /// Leaves what the older revision does not have, or has with fewer bytes.
+    /// Keeps findings that the older revision does not have, or has with fewer bytes.
     ///
     /// # Errors
-    /// The run was interrupted, or the toolkit cannot be used any more.
+    /// The run was interrupted, or the toolkit has become unusable.
     pub(super) fn judge(
         &self,
         report: &mut Report,
@@ -210,7 +210,7 @@ impl Since {
         Ok(())
     }
 
-    /// The findings of the older revision; nothing where it cannot be checked as it was.
+    /// The findings of the older revision; `None` if it cannot be checked.
     fn old_report(
         &self,
         changed: &BTreeSet<PathBuf>,
@@ -259,7 +259,7 @@ impl Since {
                 Ok(Some(outcome))
             }
             Err(error @ (CheckError::Discover(_) | CheckError::Config(_))) => {
-                // A project that was no project then, or had other keys in its settings.
+                // The revision may have no project yet, or unknown keys in its settings.
                 talk.note(&format!("`{}` could not be checked ({error}): all that is found counts as new", self.name));
                 Ok(None)
             }
@@ -273,14 +273,14 @@ impl Since {
         self.staged.as_ref().map_or_else(|| path.to_path_buf(), |staged| staged.origin(path))
     }
 
-    /// What a file was called, by its path in the working tree.
+    /// The old name of a file, by its path in the working tree.
     fn old_name(&self, path: &Path) -> PathBuf {
         let relative = path.strip_prefix(&self.old.top).ok().and_then(Path::to_str);
         let old = relative.and_then(|relative| self.changes.renames.get(relative));
         old.map_or_else(|| path.to_path_buf(), |old| self.old.top.join(old))
     }
 
-    /// What a file of the older report is called in the new one: relative to the workspace, or absolute outside of it.
+    /// The new name of a file in the older report: relative to the workspace, or absolute outside of it.
     fn name_now(&self, shown: &str, root: &Path, old_root: &Path) -> String {
         let Ok(relative) = old_root.join(shown).strip_prefix(&self.old.tree).map(Path::to_path_buf) else {
             return shown.to_string();
@@ -292,8 +292,8 @@ impl Since {
     }
 }
 
-/// A path below a folder as it is below another. The folder itself gets no slash at its end, which names of cache entries
-/// would have in them.
+/// Moves a path from one folder to another. The folder itself gets no trailing slash, because the path becomes part of
+/// cache keys.
 fn moved(path: &Path, from: &Path, to: &Path) -> PathBuf {
     match path.strip_prefix(from) {
         Ok(rest) if rest.as_os_str().is_empty() => to.to_path_buf(),
@@ -302,20 +302,21 @@ fn moved(path: &Path, from: &Path, to: &Path) -> PathBuf {
     }
 }
 
-/// Whether a file has a part in what is compiled, and how.
+/// Whether a file influences what is compiled, and how.
 fn is_setting(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     matches!(name, "Cargo.toml" | "lmem.toml" | "compile_commands.json") || path.contains(".cargo/config")
 }
 
-/// The folder that the repository is looked for from: that of the first path, else of the manifest, else the current one.
+/// The folder where the search for the repository starts: that of the first path, otherwise of the manifest, otherwise
+/// the current one.
 fn place_of(arguments: &CheckArgs, current: &Path) -> PathBuf {
     let named = arguments.paths.first().or(arguments.manifest_path.as_ref());
     let Some(path) = named.map(|path| normalize(&current.join(path))) else { return current.to_path_buf() };
     if path.is_dir() { path } else { path.parent().map_or_else(|| current.to_path_buf(), Path::to_path_buf) }
 }
 
-/// What is said of compilers and of comments, by code, file and words: how often.
+/// Number of compiler messages and remarks on comments, by code, file and text.
 type Remarks = BTreeMap<(String, String, String), usize>;
 
 fn remarks(diagnostics: &[Diagnostic], name: &impl Fn(&str) -> String) -> Remarks {

@@ -1,4 +1,4 @@
-//! Comments for this tool: what `// lmem: allow(…)` silences, the budgets of kernels, and comments of no effect.
+//! Directives: applies `// lmem: allow(…)` to findings, and reports comments without effect.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,28 +15,28 @@ use super::Job;
 use super::unit::UnitReport;
 use super::{budgets, remarks};
 
-/// Texts without this, in any case, have no directive, and are not looked into.
+/// Texts without this word, in any case, have no directive and are not parsed.
 const MARK: &[u8] = b"lmem";
 
-/// Of what the run looked at, for what is said of comments that silence nothing.
+/// The extent of a run, which decides whether an unused comment can be reported.
 #[derive(Clone, Copy)]
 pub struct Extent<'a> {
     pub workspace: &'a Workspace,
-    /// Only some kernels were looked at: an unused `allow` may be of use for the others.
+    /// Only some kernels were checked: an unused `allow` may apply to others.
     pub some_kernels: bool,
-    /// Only some files were looked at: the same holds for headers.
+    /// Only some files were checked: the same holds for headers.
     pub some_files: bool,
 }
 
-/// What comments did to the findings.
+/// The effect of comments on the findings.
 pub struct Suppressed {
     /// Remarks on the comments themselves.
     pub remarks: Vec<Diagnostic>,
-    /// All comments that were understood.
+    /// All valid comments.
     pub list: Vec<Suppression>,
 }
 
-/// Removes what comments allow.
+/// Removes findings that comments allow.
 pub fn suppress(jobs: &[Job<'_>], reports: &mut [UnitReport], extent: Extent<'_>) -> Suppressed {
     let known = lmem_lints::names_with_levels();
     let mut directives = Directives::default();
@@ -69,7 +69,7 @@ pub fn suppress(jobs: &[Job<'_>], reports: &mut [UnitReport], extent: Extent<'_>
     Suppressed { remarks: said, list }
 }
 
-/// The texts of a run that directives may stand in; each is given once.
+/// The texts of a run that may contain directives, each returned once.
 #[derive(Default)]
 struct Texts {
     read: BTreeSet<PathBuf>,
@@ -77,7 +77,8 @@ struct Texts {
 }
 
 impl Texts {
-    /// The unit's own text, the workspace's headers that it was compiled from, and the files that its findings point into.
+    /// The unit's own text, the workspace's headers that it was compiled from, and the files that its findings point
+    /// to.
     fn of(&mut self, unit: &TranslationUnit, report: &UnitReport, root: &Path) -> Vec<MappedText> {
         let mut texts: Vec<MappedText> = match &unit.code {
             UnitCode::CudaFile { file, .. } if self.read.insert(file.path.clone()) => vec![MappedText::from_file(file)],
@@ -92,7 +93,7 @@ impl Texts {
             }
         }
         for path in report.dependencies.iter().filter(|path| path.starts_with(root)) {
-            // A header that is gone by now was read by the compiler all the same; nothing of it is silenced then.
+            // A header may have been deleted since the compiler read it; then it silences nothing.
             if self.read.insert(path.clone())
                 && let Ok(file) = SourceFile::read(path, root)
             {
@@ -104,7 +105,7 @@ impl Texts {
         texts
     }
 
-    /// Rust files that kernel strings stand in.
+    /// Rust files that contain kernel strings.
     fn rust(&mut self, unit: &TranslationUnit) -> Vec<std::sync::Arc<SourceFile>> {
         let (UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) = &unit.code else { return Vec::new() };
         let places = text.span(0..1).into_iter().chain(unit.use_site.clone());
@@ -124,12 +125,12 @@ fn labels(diagnostic: &Diagnostic) -> impl Iterator<Item = &Label> {
 fn is_allowed(diagnostic: &Diagnostic, job: &Job<'_>, directives: &mut Directives) -> bool {
     let Code::Lint(name) = diagnostic.code else { return false };
     let variable = diagnostic.evidence.as_ref().and_then(|evidence| evidence.variable.as_deref());
-    // Above the call that has a kernel string compiled, a comment of Rust code speaks of all its kernels.
+    // A directive above the Rust call that compiles a kernel string applies to all kernels of the string.
     let places = labels(diagnostic).map(|label| &label.span).chain(&job.unit.use_site);
     let Some(index) = places.into_iter().find_map(|place| directives.covers(place, name, variable)) else {
         return false;
     };
-    // It is of use as soon as the lint is forbidden no more.
+    // The directive has an effect as soon as the lint is no longer forbidden, so it counts as used.
     directives.mark_used(index, name);
     lmem_lints::find(name).is_none_or(|lint| job.levels.level(lint) != Level::Forbid)
 }
@@ -146,7 +147,7 @@ fn suppression(directive: &Directive, silenced: usize) -> Suppression {
     }
 }
 
-/// Nothing is said of lints that nobody asked: what they would find is not known.
+/// The remark on an unused directive. Lints that did not run are left out, since their findings are unknown.
 fn unused_directive(directive: &Directive, lints: &[&str], jobs: &[Job<'_>]) -> Option<Diagnostic> {
     let is_asked = |name: &&&str| {
         lmem_lints::find(name).is_none_or(|lint| jobs.iter().any(|job| job.levels.level(lint) != Level::Allow))

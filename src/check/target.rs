@@ -1,4 +1,4 @@
-//! Which architectures to compile for.
+//! Selection of target architectures.
 
 use std::process::Command;
 use std::sync::OnceLock;
@@ -10,13 +10,13 @@ use lmem_base::process;
 
 use super::{CheckError, Talk};
 
-/// What is assumed where nothing names an architecture and there is no GPU: the oldest that is still common.
+/// Default if nothing names an architecture and there is no GPU: the oldest that is still common.
 const FALLBACK: &str = "sm_80";
 
 /// The architectures of `--arch`.
 ///
 /// # Errors
-/// A name is none, or `native` is asked for without a GPU.
+/// A name is invalid, or `native` is requested without a GPU.
 pub fn typed(names: &[String]) -> Result<Vec<String>, CheckError> {
     let mut architectures = Vec::new();
     if !names.is_empty() && names.iter().all(|name| name.trim().is_empty()) {
@@ -36,7 +36,7 @@ pub fn typed(names: &[String]) -> Result<Vec<String>, CheckError> {
     Ok(architectures)
 }
 
-/// That of this machine's GPU, else a common one; which it is, is said.
+/// The architecture of this machine's GPU, otherwise a common one; prints which one it is.
 pub fn fallback(talk: &Talk) -> String {
     match native() {
         Some(architecture) => {
@@ -50,13 +50,13 @@ pub fn fallback(talk: &Talk) -> String {
     }
 }
 
-/// That of this machine's GPU, else a common one.
+/// The architecture of this machine's GPU, otherwise a common one.
 pub fn likely() -> String {
     native().unwrap_or_else(|| FALLBACK.to_string())
 }
 
-/// The architecture that a build makes code for, where it is `name` with a letter: `sm_90a` has instructions that a
-/// kernel may need and `sm_90` does not have.
+/// The architecture that a build targets, if that is `name` with a letter: a kernel may need instructions that `sm_90a`
+/// has and `sm_90` lacks.
 pub fn as_built(name: &str, built: &[&str]) -> String {
     let is_variant = |built: &&&str| {
         built.strip_prefix(name).is_some_and(|letter| letter.bytes().all(|byte| byte.is_ascii_lowercase()))
@@ -65,13 +65,13 @@ pub fn as_built(name: &str, built: &[&str]) -> String {
     exact.or_else(|| built.iter().find(is_variant)).map_or_else(|| name.to_string(), ToString::to_string)
 }
 
-/// The newest GPU of this machine. It is asked for once: the driver takes up to seconds to answer.
+/// The newest GPU of this machine. Queried once, because the driver may take seconds to answer.
 fn native() -> Option<String> {
     static NATIVE: OnceLock<Option<String>> = OnceLock::new();
     NATIVE.get_or_init(ask_driver).clone()
 }
 
-/// As the driver's own tool names it.
+/// Queries `nvidia-smi`.
 fn ask_driver() -> Option<String> {
     let mut command = Command::new(process::on_path("nvidia-smi")?);
     command.args(["--query-gpu=compute_cap", "--format=csv,noheader"]);

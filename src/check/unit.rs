@@ -35,20 +35,20 @@ use crate::verify::results::Comparer;
 /// The first version whose ptxas marks spills in the cubin.
 pub const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };
 
-/// Where artifacts come from: compilers with a cache before them, or a record.
+/// A source of artifacts: compilers with a cache, or a record.
 pub trait ArtifactSource: OverlaySource {
-    /// What a unit gives for a target.
+    /// The artifacts of a unit for a target.
     ///
     /// # Errors
     /// The unit does not compile, or the compilers cannot be run.
     fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>>;
 
-    /// What was found out about a unit earlier, if all that this depends on is as it was.
+    /// The stored findings of a unit, if all their inputs are unchanged.
     fn findings(&self, _unit: &TranslationUnit, _target: &Target) -> Option<Findings> {
         None
     }
 
-    /// Keeps what was found out by asking for some paths since some time; says why that cannot be.
+    /// Stores findings derived from some files after `since`; returns an error message if that fails.
     fn keep_findings(
         &self,
         _unit: &TranslationUnit,
@@ -61,11 +61,11 @@ pub trait ArtifactSource: OverlaySource {
     }
 }
 
-/// Artifacts, and how they were come by.
+/// Artifacts, and how they were obtained.
 pub struct Sourced {
     pub artifacts: Artifacts,
     pub cached: bool,
-    /// The cache could not be written.
+    /// Why the cache could not be written.
     pub cache_error: Option<String>,
 }
 
@@ -75,7 +75,7 @@ pub struct Compilers<'a> {
     pub cache: Option<Cache>,
     /// Whether the commands that compile suggestions are shown too.
     pub shows_suggestions: bool,
-    /// What both versions of kernels compute.
+    /// Compares the results of both versions of kernels.
     pub comparer: &'a Comparer,
 }
 
@@ -83,12 +83,12 @@ impl ArtifactSource for Compilers<'_> {
     fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
         let Some(cache) = &self.cache else {
             let artifacts = self.compiler.compile(unit, target)?;
-            // Without a cache they are asked for again when a suggestion is tried.
+            // Without a cache, the comparison of a suggestion needs them again.
             self.comparer.remember(unit, target, &artifacts.ptx);
             return Ok(Sourced { artifacts, cached: false, cache_error: None });
         };
         let key = cache.key(unit, target);
-        // An entry of a run that did not ask for spilling to shared memory lacks what this one needs.
+        // An entry from a run without spilling to shared memory may lack the figures that this run needs.
         let is_enough = |artifacts: &Artifacts| artifacts.shared_log.is_some() || !self.compiler.tries_shared_spilling;
         if let Some(artifacts) = cache.get(&key).filter(is_enough) {
             return Ok(Sourced { artifacts, cached: true, cache_error: None });
@@ -98,7 +98,7 @@ impl ArtifactSource for Compilers<'_> {
         }
         let since = SystemTime::now();
         let artifacts = self.compiler.compile(unit, target).inspect_err(|failure| {
-            // What cannot be kept is compiled again.
+            // If this fails, the next run compiles the unit again.
             drop(cache.put_failure(&key, failure, &target.toolkit.root, since));
         })?;
         let cache_error = cache.put(&key, &artifacts, &target.toolkit.root, since).err().map(|error| error.to_string());
@@ -129,7 +129,8 @@ impl ArtifactSource for Compilers<'_> {
     }
 }
 
-/// Machine code is not written down: the unit's key has its hash, and the rest is what stands around it.
+/// Cache key for findings. Machine code itself is not part of it: the unit's key has its hash, so only its context is
+/// added.
 fn findings_key(cache: &Cache, unit: &TranslationUnit, unit_key: &Key) -> Option<Key> {
     match &unit.code {
         UnitCode::Machine(code) => {
@@ -140,12 +141,12 @@ fn findings_key(cache: &Cache, unit: &TranslationUnit, unit_key: &Key) -> Option
     }
 }
 
-/// The entry with the artifacts that findings are made from; machine code has none.
+/// The entry of the artifacts behind the findings; machine code has none.
 fn entry_of<'k>(unit: &TranslationUnit, unit_key: &'k Key) -> Option<&'k Key> {
     (!matches!(unit.code, UnitCode::Machine(_))).then_some(unit_key)
 }
 
-/// What became of an edited unit. That a compiler refuses an edit is known from then on, too.
+/// The result of an edited unit. A compiler's rejection is cached, too.
 #[derive(Serialize, Deserialize)]
 enum Tried {
     Measured(Measured),
@@ -153,7 +154,7 @@ enum Tried {
 }
 
 impl Tried {
-    /// `None` for failures that say nothing of the edit.
+    /// `None` for failures that do not come from the edit.
     fn of(result: &Result<Measured, Box<Failure>>) -> Option<Self> {
         match result {
             Ok(measured) => Some(Self::Measured(measured.clone())),
@@ -182,7 +183,7 @@ impl OverlaySource for Compilers<'_> {
         let measured = self.compile_overlay(overlay, target);
         let key = self.cache.as_ref().and_then(|cache| Some((cache, cache.overlay_key(overlay, target)?)));
         if let Some(((cache, key), tried)) = key.zip(Tried::of(&measured)) {
-            // What cannot be kept is tried again; the run's own artifacts tell that the cache is broken.
+            // If this fails, the next run tries again; the run's own artifacts report that the cache is broken.
             drop(cache.put_value(&key, &tried));
         }
         measured
@@ -201,7 +202,7 @@ impl Compilers<'_> {
             Box::<Failure>::from(CompileError::Io { what, message: error.to_string() })
         })?;
         let compiler = match &mirror.root {
-            // Headers that rescues look for are those of the mirror.
+            // A rescue must find headers in the mirror.
             Some(root) => Compiler { headers: HeaderIndex::new(root), ..self.compiler.clone() },
             None => self.compiler.clone(),
         };
@@ -228,50 +229,50 @@ impl Compilers<'_> {
     }
 }
 
-/// What all units of a run share.
+/// State shared by all units of a run.
 pub struct Shared<'a> {
     pub source: &'a dyn ArtifactSource,
     pub root: &'a Path,
-    /// Only kernels that match.
+    /// Restricts the run to matching kernels.
     pub kernels: Option<GlobMatcher>,
 }
 
-/// What one unit gave for one target.
+/// The results of one unit for one target.
 #[derive(Default)]
 pub struct UnitReport {
     pub diagnostics: Vec<Diagnostic>,
-    /// Kernels that were looked at.
+    /// Number of kernels checked.
     pub kernels: usize,
     pub checked: Vec<CheckedKernel>,
-    /// It was built for debugging: nobody looked at its kernels.
+    /// It was built for debugging, so its kernels were not checked.
     pub is_unread: bool,
-    /// Names of kernels that `--kernel` left out.
+    /// Names of kernels that `--kernel` excluded.
     pub left_out: Vec<String>,
-    /// Mangled names of these, and of functions with a frame of their own; none of machine code that was found compiled:
-    /// it need not be of the same source.
+    /// Mangled names of the kernels and of functions with their own frame. Empty for precompiled machine code, which
+    /// need not come from the same source.
     pub functions: Vec<String>,
-    /// What the unit was compiled for, which a rescue may have raised.
+    /// The actual architecture, which a rescue may have raised.
     pub architecture: String,
-    /// Files that it was compiled from, but for its own text: those that edits may be in, and that have comments for us.
+    /// Input files other than its own text that may be edited or contain directives.
     pub dependencies: Vec<PathBuf>,
-    /// The user's files among them, and its own text, as they were compiled.
+    /// The user's files among the inputs, and its own text, in the version that was compiled.
     pub as_compiled: Lazy<AsCompiled>,
     /// Figures that suggestions are compared with.
     pub measured: Measured,
-    /// Of compiling it again, in compilations of small files.
+    /// Cost of compiling the unit again, in compilations of small files.
     pub cost: u64,
     pub frame_bytes: u64,
     pub unexplained_bytes: u64,
     pub failed: bool,
     pub cached: bool,
     pub interrupted: bool,
-    /// What was added to assumed flags to make it compile.
+    /// Flags that were added to assumed flags to make it compile.
     pub rescues: Vec<String>,
-    /// The cache could not be written.
+    /// Why the cache could not be written.
     pub cache_error: Option<String>,
 }
 
-/// Checks a unit; all that goes wrong is in the report.
+/// Checks a unit; all problems are in the report.
 pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shared: &Shared<'_>) -> UnitReport {
     let about = |architecture| Circumstances { unit, frame: None, architecture, toolkit: "", flags: flag_origin(unit) };
     if let Some(claim) = lmem_lints::unit_claim(unit, is_debug(unit)) {
@@ -292,7 +293,7 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
     match sourced {
         Ok(sourced) => {
             let (findings, asked) = places::watched(|| examine(unit, target, &sourced.artifacts, shared));
-            // What an edit or another program changed since the artifacts were made is asked for again.
+            // A file that an edit or another program changed after the artifacts were made is looked up again.
             let since = if sourced.cached { SystemTime::now() } else { since };
             let not_kept = shared.source.keep_findings(unit, target, &findings, asked, since);
             UnitReport {
@@ -316,13 +317,13 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
     }
 }
 
-/// Whether a text does not compile, and all code that has it compiled demands that.
+/// Whether a text does not compile, and all code that compiles it expects that.
 fn must_fail(unit: &TranslationUnit, failure: &Failure) -> bool {
     let is_demanded = matches!(&unit.code, UnitCode::CudaText { options, .. } if options.must_fail);
     is_demanded && matches!(failure.error, CompileError::Refused { .. })
 }
 
-/// Everything that can be said of a unit, whoever wants to hear it.
+/// Computes all findings of a unit, independent of levels.
 fn examine(unit: &TranslationUnit, target: &Target, artifacts: &Artifacts, shared: &Shared<'_>) -> Findings {
     let located = messages::located(&artifacts.messages, unit, shared.root, &artifacts.ptx);
     let mut findings = Findings {
@@ -370,7 +371,7 @@ fn examine(unit: &TranslationUnit, target: &Target, artifacts: &Artifacts, share
     findings
 }
 
-/// Reads what a compiler gave, or what was found compiled.
+/// Reads the compiler's output, or precompiled machine code.
 fn read(
     unit: &TranslationUnit,
     target: &Target,
@@ -391,12 +392,12 @@ fn read(
     }
 }
 
-/// The limit on registers that machine code tells that it was compiled with. Who set it, and how, it does not.
+/// The register limit that machine code was compiled with. The code does not tell who set the limit, and how.
 fn given_limit(facts: &UnitFacts) -> Option<(u32, String)> {
     facts.register_limit.map(|registers| (registers, format!("-maxrregcount={registers}")))
 }
 
-/// `bound` are the threads of the largest block that the kernel may be launched with, where it says so.
+/// `bound` is the number of threads of the largest block that the kernel allows, if it says so.
 fn examine_frame(
     unit: &UnitContext<'_>,
     frame: &KernelFrame,
@@ -413,7 +414,7 @@ fn examine_frame(
         }
         let mut graded = Graded::claim(claim, about);
         if let UnitCode::Machine(_) = &about.unit.code {
-            // Edits of its source do not reach it, so that none can be proven.
+            // Edits of the source do not affect precompiled code, so none can be verified.
             graded.diagnostic.suggestions.clear();
         }
         diagnostics.push(graded);
@@ -448,7 +449,7 @@ fn examine_frame(
     }
 }
 
-/// The marks of ptxas and its figures do not agree: something moves bytes that we do not understand.
+/// A finding that ptxas's marks and figures disagree: some bytes are moved by something unknown.
 fn spills_differ(check: SpillCheck, frame: &KernelFrame, about: &Circumstances<'_>) -> Diagnostic {
     let architecture = about.architecture;
     let SpillCheck { found, reported } = check;
@@ -491,7 +492,7 @@ fn unreadable(unit: &TranslationUnit, error: &str, root: &Path) -> Vec<Diagnosti
 pub fn flag_origin(unit: &TranslationUnit) -> FlagOrigin {
     match &unit.code {
         UnitCode::CudaFile { flags, .. } => flags.origin,
-        // The options beside the string, or that there are none, are what the program runs with.
+        // Captured options, or their absence, are those that the program runs with.
         UnitCode::CudaText { options, .. } if options.captured.is_some() => FlagOrigin::Captured,
         UnitCode::CudaText { options, .. } if options.unresolved.is_some() => FlagOrigin::Assumed,
         UnitCode::Ptx { options, .. } if options.unresolved.is_some() => FlagOrigin::Assumed,
@@ -499,7 +500,7 @@ pub fn flag_origin(unit: &TranslationUnit) -> FlagOrigin {
     }
 }
 
-/// Whether the machine code that runs is made by the driver, of PTX.
+/// Whether the driver makes the machine code that runs, from PTX.
 pub fn is_for_driver(unit: &TranslationUnit) -> bool {
     match &unit.code {
         UnitCode::CudaFile { flags, .. } => flags.targets.iter().any(|target| target.architecture.is_none()),
@@ -524,8 +525,8 @@ fn is_debug(unit: &TranslationUnit) -> bool {
     }
 }
 
-/// The limit on the registers of all kernels of a unit, and its name: that of nvcc, or that of the driver's compiler. One
-/// of NVRTC has no effect on the code that runs.
+/// The register limit for all kernels of a unit, and the name of its option: nvcc's, or that of the driver's compiler.
+/// An option of NVRTC does not affect the code that runs.
 pub fn register_flag(unit: &TranslationUnit) -> Option<(u32, String)> {
     let of_driver = |options: &DriverOptions| {
         let (registers, _) = maxrregcount(&options.arguments)?;

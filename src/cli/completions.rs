@@ -1,14 +1,14 @@
 //! `cargo lmem completions SHELL`.
 //!
-//! Shells complete `cargo-lmem …` from what clap knows. People type `cargo lmem …`, which belongs to cargo's own completions: those
-//! of zsh ask for a function `_cargo-lmem` themselves, to bash and fish a few lines say so.
+//! Shells complete `cargo-lmem …` from clap's definitions. Users type `cargo lmem …`, which cargo's own completions
+//! handle. Those for zsh call a function `_cargo-lmem` themselves; bash and fish need a few more lines.
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
 use super::Lmem;
 
-/// For `cargo lmem …` in bash: the words are those of `cargo-lmem …`, whatever else of cargo's goes on to its own function.
+/// Completes `cargo lmem …` in bash with the words of `cargo-lmem …`; other cargo commands go to cargo's own function.
 const BASH: &str = r#"
 _cargo_lmem_or_cargo() {
     if [[ "${COMP_WORDS[1]}" == lmem && $COMP_CWORD -gt 1 ]]; then
@@ -24,15 +24,15 @@ _cargo_lmem_or_cargo() {
 complete -F _cargo_lmem_or_cargo -o bashdefault -o default cargo
 "#;
 
-/// The same for fish, whose completions add up.
+/// The same for fish, whose completions are additive.
 const FISH: &str = r#"
 complete -c cargo -n "__fish_seen_subcommand_from lmem" -f -a "(complete -C (string join ' ' -- cargo-lmem (commandline -opc)[3..] (commandline -ct)))"
 "#;
 
-/// The script that a shell reads.
+/// The completion script for a shell.
 pub fn completions(shell: Shell) -> Vec<u8> {
     let script = match shell {
-        // What clap_complete 4.6 writes for bash finds no command below one with a hyphen in its name.
+        // clap_complete 4.6 generates a bash script that does not find subcommands of a name with a hyphen.
         Shell::Bash => script(shell, "cargo_lmem").replace(" cargo_lmem\n", " cargo-lmem\n") + BASH,
         Shell::Fish => script(shell, "cargo-lmem") + FISH,
         _ => script(shell, "cargo-lmem"),
@@ -43,11 +43,11 @@ pub fn completions(shell: Shell) -> Vec<u8> {
 fn script(shell: Shell, name: &str) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut shown_command(), name, &mut script);
-    // It is text of ours.
+    // The script consists of our own text.
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// The command without what is internal, which clap would complete too.
+/// The command without internal subcommands, which clap would complete too.
 fn shown_command() -> Command {
     let command = Lmem::command();
     let same = Command::default().name("cargo-lmem").args(command.get_arguments()).groups(command.get_groups());
@@ -73,7 +73,7 @@ mod tests {
         }
     }
 
-    /// bash itself completes `cargo lmem ch`, and leaves the rest of cargo's words alone.
+    /// Completes `cargo lmem ch` in bash itself, and checks that cargo's other words are left alone.
     #[test]
     fn bash_completes_what_people_type() {
         let folder = tempfile::tempdir().unwrap();

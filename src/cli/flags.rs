@@ -1,4 +1,4 @@
-//! Flags of `.cu` files as C++ tools take them: `-I`, `-D`, `--nvcc-flags`, and a folder with compile commands.
+//! Flags for `.cu` files in the form of C++ tools: `-I`, `-D`, `--nvcc-flags`, and a folder with compile commands.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use lmem_project::config::nvcc_flags;
 
 use super::CheckArgs;
 
-/// The file that a build folder has.
+/// The compilation database in a build folder.
 const COMPILE_COMMANDS: &str = "compile_commands.json";
 
-/// Whether what was given to `-D` is a macro: lints have names in small letters, and no value.
+/// Whether an argument of `-D` is a macro definition: names of lints are lower-case and have no value.
 fn is_macro(text: &str) -> bool {
     text.contains('=') || (text.contains(|c: char| c.is_ascii_uppercase()) && !text.contains(','))
 }
@@ -20,10 +20,11 @@ impl CheckArgs {
         self.deny.iter().filter(|text| !is_macro(text)).cloned().collect()
     }
 
-    /// Flags for all `.cu` files, as a manifest could have them, with relative paths made absolute from `folder`.
+    /// Flags for all `.cu` files, restricted to those that a manifest may set, with relative paths made absolute from
+    /// `folder`.
     ///
     /// # Errors
-    /// A flag is not one that a manifest may set: in words for the user.
+    /// A flag is not allowed in a manifest; the message is for the user.
     pub fn extra_flags(&self, folder: &Path) -> Result<Vec<String>, String> {
         let macros: Vec<String> = self.deny.iter().filter(|text| is_macro(text)).cloned().collect();
         let mut flags = nvcc_flags::check_defines(&macros).map_err(|error| format!("`-D`: {error}"))?;
@@ -38,7 +39,7 @@ impl CheckArgs {
         Ok(flags)
     }
 
-    /// What `-p` names: folders with compile commands, and packages.
+    /// The arguments of `-p`: folders with compile commands, and packages.
     pub fn builds_and_packages(&self, folder: &Path) -> (Vec<PathBuf>, Vec<String>) {
         let (builds, packages): (Vec<String>, Vec<String>) =
             self.package.iter().cloned().partition(|spec| folder.join(spec).join(COMPILE_COMMANDS).is_file());

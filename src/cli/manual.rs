@@ -1,4 +1,4 @@
-//! `cargo lmem man`: the pages of the manual, of what clap knows.
+//! `cargo lmem man`: generates manual pages from clap's definitions.
 
 use std::io;
 
@@ -7,15 +7,15 @@ use clap_mangen::Man;
 
 use super::Lmem;
 
-/// A page: the name of its file, and what `man` reads.
+/// A page: its file name, and its content in roff.
 pub type Page = (String, Vec<u8>);
 
-/// The pages of all commands, the one of the whole first: `cargo-lmem.1`, `cargo-lmem-check.1`, …
+/// The pages of all commands, starting with the main one: `cargo-lmem.1`, `cargo-lmem-check.1`, …
 ///
 /// # Errors
-/// Those of a buffer, which has none.
+/// Writing to a buffer does not fail.
 pub fn manual() -> io::Result<Vec<Page>> {
-    // Names as `man` and cargo know them, and the usage as it is typed.
+    // Names as in `man` and cargo, and the usage as typed.
     let command = Lmem::command().version(crate::version::VERSION).disable_help_subcommand(true);
     let mut pages = Vec::new();
     add(command, "cargo-lmem", "cargo lmem", &mut pages)?;

@@ -272,7 +272,7 @@ pub struct CheckArgs {
     pub verbose: u8,
 }
 
-/// A reason that can stand in a comment, between quotation marks.
+/// Validates a reason for a comment, where it stands in quotation marks.
 fn reason(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("a reason is missing".to_string()),
@@ -284,7 +284,7 @@ fn reason(text: &str) -> Result<String, String> {
 }
 
 impl CheckArgs {
-    /// Which files are meant, seen from `current_folder`, which is absolute.
+    /// The selection of files, relative to `current_folder`, which is absolute.
     pub fn scope(&self, current_folder: &Path) -> Scope {
         Scope {
             paths: self.paths.clone(),
@@ -313,7 +313,7 @@ pub struct FeatureArgs {
 }
 
 impl FeatureArgs {
-    /// The same for cargo.
+    /// The options in the form that cargo takes.
     pub fn for_cargo(&self) -> Vec<String> {
         let names = self.names.iter().flat_map(|names| ["--features".to_string(), names.clone()]);
         let all = self.all_features.then(|| "--all-features".to_string());

@@ -1,4 +1,4 @@
-//! Where findings go, and in which formats.
+//! Destinations and formats of the findings.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use clap::ValueEnum;
 
 use super::MessageFormat;
 
-/// One `--output`.
+/// One `--output` argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// `--output github`
     Stdout(MessageFormat),
-    /// `--output sarif=FILE`; without a format the file gets what stdout would.
+    /// `--output sarif=FILE`; without a format, the file gets what stdout would get.
     File { format: Option<MessageFormat>, path: PathBuf },
 }
 
@@ -34,11 +34,11 @@ impl FromStr for Output {
 }
 
 /// A report to write: its format, and its file, or stdout.
-pub type Target<'a> = (MessageFormat, Option<&'a Path>);
+pub type OutputTarget<'a> = (MessageFormat, Option<&'a Path>);
 
-/// All reports of a run. Stdout gets one too, unless a file without a format gets it.
-pub fn targets(outputs: &[Output], message_format: MessageFormat) -> Vec<Target<'_>> {
-    let mut targets: Vec<Target<'_>> = outputs
+/// All reports of a run. Stdout gets one too, unless a file without a format replaces it.
+pub fn targets(outputs: &[Output], message_format: MessageFormat) -> Vec<OutputTarget<'_>> {
+    let mut targets: Vec<OutputTarget<'_>> = outputs
         .iter()
         .map(|output| match output {
             Output::Stdout(format) => (*format, None),
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(all(&["sarif=a.sarif"]), [(MessageFormat::Sarif, file("a.sarif")), (MessageFormat::Human, None)]);
         let both = all(&["sarif=a.sarif", "github"]);
         assert_eq!(both, [(MessageFormat::Sarif, file("a.sarif")), (MessageFormat::Github, None)]);
-        // What is no format is part of a name.
+        // An unknown format is part of the file name.
         assert_eq!(all(&["a=b"]), [(MessageFormat::Human, file("a=b"))]);
         assert_eq!(all(&["./json"]), [(MessageFormat::Human, file("./json"))]);
     }

@@ -1,7 +1,7 @@
-//! One part of the work of several machines.
+//! Partitions the files of a run between machines.
 //!
-//! Which part a file is of depends on its path alone: files that come and go move no other, and no machine has to know what the
-//! others were given. All kernels of a file, for all architectures, are of one part.
+//! The part of a file depends only on its path: adding or removing files does not move others, and no machine needs to
+//! know the files of the others. All kernels of a file, for all architectures, are in the same part.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -31,7 +31,7 @@ impl FromStr for Partition {
 }
 
 impl Partition {
-    /// Leaves what is of other parts out of what was found below a root.
+    /// Removes what belongs to other parts from the files found below a root.
     pub fn keep(self, extraction: &mut Extraction, root: &Path) -> PartitionTally {
         let before = extraction.units.len();
         extraction.units.retain(|unit| self.holds(&unit.path(), root));
@@ -44,12 +44,13 @@ impl Partition {
         }
     }
 
-    /// The same on all machines: below the root, with the separator that all know.
+    /// Whether a path is in this part. The result is the same on all machines: the path is relative, with a fixed
+    /// separator.
     fn holds(self, path: &Path, root: &Path) -> bool {
         let path = path.strip_prefix(root).unwrap_or(path);
         let mut digest = Digest::default();
         path.components().for_each(|part| digest.add(&part.as_os_str().to_string_lossy()));
-        // 60 bits of the hash: a part of a million files differs from another one by chance alone.
+        // 60 bits of the hash, so that the parts of a million files differ in size only by chance.
         let number = digest.finish().get(..15).and_then(|start| u64::from_str_radix(start, 16).ok());
         number.unwrap_or(0) % u64::from(self.count) + 1 == u64::from(self.number)
     }

@@ -1,4 +1,4 @@
-//! What people type before they know the commands.
+//! Handles words that users type before they know the commands.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,8 +9,8 @@ use lmem_base::words::nearest;
 
 use super::{CheckArgs, Lmem};
 
-/// The arguments as `cargo lmem …` would give them: cargo runs `cargo-lmem lmem …`, people run `cargo-lmem …`; and
-/// `help COMMAND` stands for `COMMAND --help`.
+/// The arguments in the form of `cargo lmem …`: cargo runs `cargo-lmem lmem …`, users run `cargo-lmem …`, and `help
+/// COMMAND` means `COMMAND --help`.
 pub fn normalized(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     if arguments.get(1).is_none_or(|first| first != "lmem") {
@@ -23,14 +23,14 @@ pub fn normalized(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString
     arguments
 }
 
-/// A word that was meant as a command, and what to do: neither a command nor a path.
+/// A word that was probably meant as a command, and what to do: it is neither a command nor a path.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NoCommand {
     pub message: String,
     pub hint: String,
 }
 
-/// Whether the first path, where no command was given, is none.
+/// Checks whether the first path, given without a command, is no path.
 pub fn mistaken_command(arguments: &CheckArgs, folder: &Path) -> Option<NoCommand> {
     let word = arguments.paths.first().and_then(|path| plain_word(path))?;
     if folder.join(word).exists() {
@@ -53,7 +53,7 @@ pub fn mistaken_command(arguments: &CheckArgs, folder: &Path) -> Option<NoComman
     })
 }
 
-/// `chekc`, and not `kernels/scan.cu`.
+/// Accepts `chekc`, but not `kernels/scan.cu`.
 fn plain_word(path: &Path) -> Option<&str> {
     let word = path.to_str()?;
     let is_plain = word.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'));

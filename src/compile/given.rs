@@ -1,13 +1,13 @@
-//! Machine code that lies in the workspace: no compiler has a part in it, and what is known of it is what it says itself.
+//! Machine code in the workspace: it is not compiled, and only the code itself tells facts about it.
 
 use lmem_unit::{Artifacts, MachineCode, TranslationUnit};
 
 use super::unit::{CompileError, Failure};
 
-/// What a compilation would have given.
+/// The artifacts in the form that a compilation would give.
 ///
 /// # Errors
-/// It could not be read.
+/// The file could not be read.
 pub fn given(unit: &TranslationUnit, code: &MachineCode) -> Result<Artifacts, Box<Failure>> {
     let cubin = code.cubin.as_ref().map_err(|reason| CompileError::Broken(reason.clone()))?;
     Ok(Artifacts {

@@ -9,13 +9,13 @@ use nv_code::unescape_path;
 
 use super::ptxas::REPORTING_FLAGS;
 
-/// Variables whose flags nvcc adds to every command line.
+/// Environment variables whose flags nvcc adds to every command line.
 pub const ADDING_VARIABLES: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
 
 /// The command line that compiles `source` for one architecture such as `sm_90` into `cubin`.
 ///
-/// `--keep` costs nothing and leaves the PTX with its `.loc` lines, which the copy inside the cubin lacks, and
-/// the preprocessed text, which names every file that was read.
+/// `--keep` costs nothing. It keeps the PTX with its `.loc` lines, which the copy inside the cubin lacks, and the
+/// preprocessed text, which names every file that was read.
 pub fn command(
     nvcc: &Path,
     architecture: &str,
@@ -31,7 +31,7 @@ pub fn command(
         None => command.arg(format!("-arch={architecture}")),
     };
     if flags.origin == FlagOrigin::Captured {
-        // What the build had of them was captured with the rest.
+        // For captured flags, the build's values of these variables are already included.
         for name in ADDING_VARIABLES {
             command.env_remove(name);
         }
@@ -42,12 +42,12 @@ pub fn command(
     command
 }
 
-/// Where [`command`] puts the cubin.
+/// The path of the cubin that [`command`] writes.
 pub fn cubin_path(folder: &Path) -> PathBuf {
     folder.join("lmem-out.cubin")
 }
 
-/// A file that `--keep` left, by its ending.
+/// A file that `--keep` left, by its extension.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -60,7 +60,7 @@ pub fn kept_file(folder: &Path, ending: &str) -> std::io::Result<Option<PathBuf>
     Ok(found.into_iter().next())
 }
 
-/// Files that the preprocessor read, from the `# line "file"` marks of its output.
+/// Files that the preprocessor read, from the `# line "file"` markers in its output.
 pub fn preprocessed_files(text: &[u8]) -> Vec<PathBuf> {
     let mut files = std::collections::BTreeSet::new();
     for line in text.split(|byte| *byte == b'\n') {

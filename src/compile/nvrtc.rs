@@ -1,7 +1,7 @@
-//! NVRTC: CUDA C++ text from Rust code, compiled as the program would compile it.
+//! NVRTC: compiles CUDA C++ text from Rust code as the program would.
 //!
-//! The library is closed and runs on text of other people, so each compilation happens in a child process of
-//! our own (`cargo-lmem __nvrtc-worker`): JSON on its standard input and output, with a time limit outside.
+//! The library is closed source and processes untrusted text, so each compilation runs in a child process
+//! (`cargo-lmem __nvrtc-worker`): JSON on standard input and output, with a time limit set by the parent.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char};
@@ -16,34 +16,34 @@ use cuda_toolkit::Toolkit;
 use lmem_base::places;
 use lmem_base::source::normalize;
 
-/// More included files than this are a loop of some kind.
+/// Limit on included files; more indicate a cycle.
 const MAX_INCLUDES: usize = 10_000;
 
-/// Larger files are not looked through for what they include.
+/// Larger files are not searched for `#include` lines.
 const MAX_INCLUDE_BYTES: u64 = 16 << 20;
 
 /// Name of the hidden subcommand.
 pub const NVRTC_WORKER: &str = "__nvrtc-worker";
 
-/// What the worker is asked.
+/// A request to the worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Request {
     pub library: PathBuf,
     pub source: String,
     pub program_name: String,
     pub arguments: Vec<String>,
-    /// Names and texts of headers that are in no file.
+    /// Names and texts of headers that are not files.
     pub headers: Vec<(String, String)>,
-    /// Template instances that are wanted.
+    /// Requested template instances.
     pub expressions: Vec<String>,
 }
 
-/// What it answers: `ptx` where the compilation succeeded, and the compiler's log in any case.
+/// The worker's response: `ptx` if the compilation succeeded, and the compiler's log in any case.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Response {
     pub ptx: Option<String>,
     pub log: String,
-    /// Why NVRTC could not be asked at all.
+    /// Why NVRTC could not be called at all.
     pub failure: Option<String>,
 }
 
@@ -61,15 +61,15 @@ enum WorkerError {
 
 /// The command that starts a worker, with `folder` for a link to the library.
 ///
-/// cudarc looks for `libnvrtc.so` before `libnvrtc.so.13`, and another toolkit may have the former on the
-/// loader's path: a link of that name in a folder that comes first makes the choice ours. The library's own
-/// folder follows, as NVRTC opens its built-ins by name.
+/// cudarc looks for `libnvrtc.so` before `libnvrtc.so.13`, and another toolkit may provide the former on the loader's
+/// path. A link of that name in the first folder of the path selects our library. The library's own folder follows,
+/// because NVRTC opens its built-ins by name.
 ///
 /// # Errors
-/// The link cannot be made, or our own executable not be found.
+/// The link cannot be made, or our own executable cannot be found.
 pub fn worker_command(library: &Path, folder: &Path) -> std::io::Result<Command> {
     let link = folder.join("libnvrtc.so");
-    // There already at the second attempt on one unit.
+    // The link exists already at the second attempt for one unit.
     if !link.exists() {
         std::os::unix::fs::symlink(library, link)?;
     }
@@ -81,8 +81,8 @@ pub fn worker_command(library: &Path, folder: &Path) -> std::io::Result<Command>
     Ok(command)
 }
 
-/// Arguments with which a kernel string may compile here, though not with those of the program: the toolkit is another
-/// one than the program's, or lies elsewhere. With the words that tell the user.
+/// Changed arguments with which a kernel string may compile here, if the program's own arguments fail because its
+/// toolkit has another version or path. Returned with a message for the user.
 pub fn rescue(said: &str, arguments: &[String], toolkit: &Toolkit) -> Option<(Vec<String>, String)> {
     if said.contains("invalid value for --gpu-architecture") {
         let is_architecture =
@@ -100,7 +100,7 @@ pub fn rescue(said: &str, arguments: &[String], toolkit: &Toolkit) -> Option<(Ve
     Some(([arguments, &folders].concat(), "the toolkit's own headers were added to the include folders".to_string()))
 }
 
-/// What NVRTC hands on to its ptxas, where a program takes machine code from it.
+/// The options that NVRTC passes to its ptxas, for programs that take machine code from it.
 pub fn ptxas_flags(arguments: &[String]) -> Vec<String> {
     let mut flags = Vec::new();
     let mut words = arguments.iter();
@@ -115,13 +115,13 @@ pub fn ptxas_flags(arguments: &[String]) -> Vec<String> {
             false => flags.extend(value.split(',').map(String::from)),
         }
     }
-    // What is not known to be harmless may write files: the text's author is not always the user.
+    // Unknown options may write files, and the author of the text is not always the user.
     flags.retain(|flag| lmem_project::config::nvcc_flags::is_ptxas_option(flag));
     flags
 }
 
-/// Files that a text includes, directly or not, as far as they are found beside it or in its include folders. NVRTC
-/// lists none; macros around an `#include` are not evaluated, so that the list may be longer than what was read.
+/// Files that a text includes directly or transitively, as far as they are found next to it or in its include folders.
+/// NVRTC lists none. Conditionals around an `#include` are not evaluated, so the list may be longer than what was read.
 pub fn included_files(text: &str, base: &Path, arguments: &[String]) -> Vec<PathBuf> {
     let folders = include_folders(base, arguments);
     let mut found = BTreeSet::new();
@@ -156,7 +156,7 @@ fn include_folders(base: &Path, arguments: &[String]) -> Vec<PathBuf> {
     folders
 }
 
-/// `x.cuh` of `# include "x.cuh"`.
+/// Parses `# include "x.cuh"` into `x.cuh`.
 fn included_name(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
     let end = match rest.chars().next()? {
@@ -167,10 +167,10 @@ fn included_name(line: &str) -> Option<&str> {
     rest[1..].split_once(end).map(|(name, _)| name)
 }
 
-/// The worker: one request from standard input, one response to standard output.
+/// Runs the worker: one request from standard input, one response to standard output.
 ///
 /// # Errors
-/// The request cannot be read or the response not be written.
+/// The request cannot be read, or the response cannot be written.
 pub fn worker() -> std::io::Result<()> {
     let request: Request = serde_json::from_reader(std::io::stdin().lock())?;
     let response = compile(&request).unwrap_or_else(|error| {
@@ -201,15 +201,15 @@ fn compile(request: &Request) -> Result<Response, WorkerError> {
     Ok(Response { ptx, log, failure })
 }
 
-/// Opens the library by its path, globally, so that cudarc's look-up by name finds this one.
+/// Opens the library by path with global visibility, so that cudarc's lookup by name finds this one.
 fn load(library: &Path) -> Result<(), WorkerError> {
     use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
-    // SAFETY: loading runs the initialisers of NVIDIA's library; that is what this process is for.
+    // SAFETY: loading runs the initializers of NVIDIA's library, which is the purpose of this process.
     let opened = unsafe { Library::open(Some(library), RTLD_NOW | RTLD_GLOBAL) };
     let opened = opened.map_err(|source| WorkerError::Load { path: library.to_path_buf(), source })?;
-    // It stays open until the process ends.
+    // The library stays open until the process ends.
     std::mem::forget(opened);
-    // SAFETY: only looks whether a library of that name can be opened.
+    // SAFETY: the call only checks whether a library of that name can be opened.
     match unsafe { sys::is_culib_present() } {
         true => Ok(()),
         false => Err(WorkerError::OtherLibrary(library.to_path_buf())),
@@ -236,7 +236,7 @@ impl Program {
         let (name_pointers, text_pointers) = (pointers(&names), pointers(&texts));
         let count = i32::try_from(headers.len()).unwrap_or(i32::MAX);
         let mut program = std::ptr::null_mut();
-        // SAFETY: all strings outlive the call, and both lists have `count` of them.
+        // SAFETY: all strings outlive the call, and both lists have `count` elements.
         check(unsafe {
             let (texts, names) = (text_pointers.as_ptr(), name_pointers.as_ptr());
             sys::nvrtcCreateProgram(&mut program, source.as_ptr(), name.as_ptr(), count, texts, names)
@@ -252,12 +252,12 @@ impl Program {
     fn compile(&self, arguments: &[CString]) -> sys::nvrtcResult {
         let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
         let count = i32::try_from(pointers.len()).unwrap_or(i32::MAX);
-        // SAFETY: the program is live, and `pointers` holds `count` strings that outlive the call.
+        // SAFETY: the program is live, and `pointers` has `count` strings that outlive the call.
         unsafe { sys::nvrtcCompileProgram(self.0, count, pointers.as_ptr()) }
     }
 
     fn log(&self) -> Result<String, WorkerError> {
-        // SAFETY: the program is live; the size that NVRTC gives is that of the buffer that it fills.
+        // SAFETY: the program is live, and the buffer has the size that NVRTC reports.
         self.text(
             |program, size| unsafe { sys::nvrtcGetProgramLogSize(program, size) },
             |program, buffer| unsafe { sys::nvrtcGetProgramLog(program, buffer) },

@@ -1,7 +1,7 @@
-//! Flags that a file needs and that nobody told us: found in what the compiler says, tried, and said.
+//! Missing flags: derived from the compiler's messages, tried, and reported to the user.
 //!
-//! Only where flags are assumed. Measured on 343 files of 19 public repositories: 60 failed for an include
-//! folder, 7 for curand's headers, 6 for `--expt-relaxed-constexpr`, 3 for a higher architecture.
+//! This only happens if flags are assumed. Measured on 343 files of 19 public repositories: 60 failed for lack of an
+//! include folder, 7 for curand's headers, 6 for `--expt-relaxed-constexpr`, 3 for a higher architecture.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use walkdir::{DirEntry, WalkDir};
 use lmem_project::config::nvcc_flags::is_safe_path;
 use lmem_unit::{CompilerMessage, MessageKind};
 
-/// Folders deeper than this hold no header that a build would name.
+/// Search depth; deeper folders contain no header that a build would use.
 const MAX_DEPTH: usize = 24;
 
-/// A change of the command line, and the words that tell the user.
+/// A change of the command line, and the message for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rescue {
     Flags {
@@ -27,11 +27,11 @@ pub enum Rescue {
         architecture: String,
         note: String,
     },
-    /// A header of curand is missing, which comes as a component of its own.
+    /// A header of curand is missing, which is a separate component of the toolkit.
     Curand,
 }
 
-/// Headers below a folder, by file name; made at the first question.
+/// Index of headers below a folder, by file name; built on first use.
 #[derive(Debug, Clone)]
 pub struct HeaderIndex {
     root: PathBuf,
@@ -63,8 +63,8 @@ impl HeaderIndex {
         })
     }
 
-    /// The folder that makes `#include <header>` work from `source`: of several, the one that shares the longest
-    /// way with it, then the shortest path, so that the answer is always the same.
+    /// The folder that makes `#include <header>` work from `source`. Of several, it is the one with the longest common
+    /// prefix, then the one with the shortest path, so that the result is deterministic.
     pub fn include_folder(&self, header: &str, source: &Path) -> Option<PathBuf> {
         let wanted = Path::new(header);
         let candidates = self.headers().get(wanted.file_name()?.to_str()?)?;
@@ -85,7 +85,7 @@ fn is_searched(entry: &DirEntry) -> bool {
     entry.depth() == 0 || !skipped
 }
 
-/// What would help after these messages; `None` when nothing is known to, or it was tried already.
+/// A change that may help after these messages; `None` if none is known, or it was tried already.
 pub fn rescue(messages: &[CompilerMessage], source: &Path, headers: &HeaderIndex, tried: &[String]) -> Option<Rescue> {
     messages
         .iter()
@@ -128,7 +128,7 @@ fn missing_header(text: &str) -> Option<&str> {
 }
 
 fn missing_include(header: &str, source: &Path, headers: &HeaderIndex) -> Option<Rescue> {
-    // nvcc hands its arguments to a shell: a folder's name must not be able to speak to it.
+    // nvcc passes its arguments to a shell, so the folder's name must not contain shell syntax.
     if let Some(folder) = headers.include_folder(header, source).filter(|folder| is_safe_path(folder)) {
         let shown = folder.strip_prefix(&headers.root).unwrap_or(&folder).display().to_string();
         let shown = if shown.is_empty() { ".".to_string() } else { shown };
@@ -138,7 +138,7 @@ fn missing_include(header: &str, source: &Path, headers: &HeaderIndex) -> Option
     header.starts_with("curand").then_some(Rescue::Curand)
 }
 
-/// `Feature 'x' requires .target sm_90 or higher`, `Instruction 'x' not supported on .target 'sm_80'`
+/// Parses `Feature 'x' requires .target sm_90 or higher`, `Instruction 'x' not supported on .target 'sm_80'`.
 fn required_architecture(text: &str) -> Option<Rescue> {
     let (_, rest) = text.split_once("requires .target sm_").or_else(|| text.split_once("requires .target 'sm_"))?;
     let digits: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric()).collect();

@@ -1,4 +1,4 @@
-//! Compiling one unit for one target: which programs run, in which order, and what is kept of them.
+//! Compiles one unit for one target: which programs run, in which order, and which of their outputs are kept.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,16 +24,16 @@ use super::{nvcc, nvrtc, ptxas, unlimited};
 use crate::compile::given::given;
 use crate::sandbox::{OfUnit, Sandbox};
 
-/// More failures in a row than this are not for a missing flag.
+/// Limit on attempts; more failures in a row do not come from a missing flag.
 const MAX_RESCUES: usize = 12;
 
-/// The PTX of a unit in its temporary folder.
+/// File name of the unit's PTX in the temporary folder.
 const PTX_NAME: &str = "unit.ptx";
 
-/// The PTX without limits beside it.
+/// File name of the PTX without register limits.
 const UNLIMITED_NAME: &str = "unlimited.ptx";
 
-/// The PTX with spills to shared memory beside it.
+/// File name of the PTX with spilling to shared memory.
 const SHARED_NAME: &str = "shared.ptx";
 
 /// A toolkit and an architecture.
@@ -44,16 +44,16 @@ pub struct Target {
     pub architecture: String,
 }
 
-/// Why a unit gave nothing.
+/// Why a unit has no artifacts.
 #[derive(Debug, Clone)]
 pub struct Failure {
     pub error: CompileError,
-    /// What the compilers said, where they said something.
+    /// The compilers' messages, if any.
     pub messages: Vec<CompilerMessage>,
     pub rescues: Vec<String>,
-    /// The PTX that ptxas refused: its lines lead back to the source.
+    /// The PTX that ptxas rejected: its lines lead back to the source.
     pub ptx: Option<String>,
-    /// The files that the compiler read; `None` where that is not known, or was not asked.
+    /// The files that the compiler read; `None` if unknown or not requested.
     pub read: Option<Vec<Dependency>>,
 }
 
@@ -99,8 +99,8 @@ impl CompileError {
 }
 
 impl Failure {
-    /// The files that the failure depends on, where it is one of the text and of nothing else: the same files fail again. A file
-    /// that was not found may come to be, and a compiler that was killed says so in words of its own.
+    /// The input files of a failure that only depends on the text: the same files fail again. A missing file may appear
+    /// later, and a killed compiler is recognized by its message, so these failures are excluded.
     pub fn lasting_inputs(&self) -> Option<&[Dependency]> {
         const PASSING: [&str; 4] = ["No such file", "cannot open", "could not open", "No space left"];
         let is_of_text = |message: &CompilerMessage| {
@@ -115,7 +115,7 @@ impl Failure {
         self.read.as_deref().filter(|_| is_lasting)
     }
 
-    /// All that was said, as one text.
+    /// All messages as one text.
     fn words(&self) -> String {
         let said = self.messages.iter().map(|message| message.text.clone());
         said.chain([self.error.to_string()]).collect::<Vec<_>>().join("\n")
@@ -128,33 +128,33 @@ impl From<CompileError> for Box<Failure> {
     }
 }
 
-/// What all compilations of a run share.
+/// Settings shared by all compilations of a run.
 #[derive(Clone)]
 pub struct Compiler<'a> {
-    /// For a unit and an architecture, all compilers together.
+    /// Time limit for a unit and an architecture, for all compilers together.
     pub limit: Duration,
-    /// What compilers may read and take.
+    /// Restrictions on the compilers.
     pub sandbox: &'a Sandbox,
     pub cancel: &'a AtomicBool,
     pub headers: HeaderIndex,
-    /// Gives the include folder of curand's headers, installing them where that is allowed.
+    /// Returns the include folder of curand's headers, installing them if allowed.
     pub curand: &'a (dyn Fn(&Toolkit) -> Result<PathBuf, String> + Sync),
-    /// Whether to try what spilling to shared memory would do. It costs a run of ptxas for each unit that spills.
+    /// Whether to try spilling to shared memory. This costs a ptxas run for each unit that spills.
     pub tries_shared_spilling: bool,
-    /// Told of each command that ended, for `-v`.
+    /// Called with each finished command, for `-v`.
     pub show: &'a (dyn Fn(&Shown<'_>) + Sync),
 }
 
-/// A command that ended.
+/// A finished command.
 pub struct Shown<'a> {
-    /// As a shell would take it.
+    /// In shell syntax.
     pub command: String,
     pub folder: Option<&'a Path>,
     pub elapsed: Duration,
     pub end: End,
 }
 
-/// The words of a command, quoted for a shell where that is needed.
+/// The words of a command, quoted for a shell if necessary.
 fn shell_words(command: &std::process::Command) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter);
     let quoted = |word: &std::ffi::OsStr| {
@@ -171,7 +171,7 @@ impl Compiler<'_> {
     /// Compiles a unit. Nothing outside a temporary folder is written.
     ///
     /// # Errors
-    /// The compilers refuse the text, crash, hang or are not there.
+    /// The compilers reject the text, crash, time out or are missing.
     pub fn compile(&self, unit: &TranslationUnit, target: &Target) -> Result<Artifacts, Box<Failure>> {
         let folder = tempfile::Builder::new().prefix("cargo-lmem-").tempdir();
         let folder = folder.map_err(CompileError::io("no temporary folder can be made"))?;
@@ -188,8 +188,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// What a unit may read beyond the tree: the folder of an edited copy, and what a build or a program named that the
-    /// user had run.
+    /// What a unit may read beyond the tree: the folder of an edited copy, and paths named by a build or program that
+    /// the user ran.
     fn readable(&self, unit: &TranslationUnit) -> Vec<PathBuf> {
         let by_user = match &unit.code {
             UnitCode::CudaFile { flags, .. } if flags.origin == FlagOrigin::Captured => &flags.arguments[..],
@@ -201,13 +201,13 @@ impl Compiler<'_> {
             UnitCode::CudaFile { file, .. } => Some(file.path.clone()),
             _ => None,
         };
-        // Headers that a rescue finds for an edited copy are copies too, and lie beside its folder.
+        // A rescue for an edited copy finds copies of headers, which lie next to its folder.
         let copy = [unit.base.clone(), self.headers.root().to_path_buf()].into_iter().filter(|_| is_copy);
         named_paths(by_user, &unit.base).into_iter().chain(copy).chain(file).collect()
     }
 }
 
-/// Paths among the arguments of a compiler, whatever the option: those that exist. Values of macros are text.
+/// Existing paths among the arguments of a compiler, whatever the option. Values of macros are text, not paths.
 fn named_paths(arguments: &[String], base: &Path) -> Vec<PathBuf> {
     let is_macro = |argument: &&String| {
         ["-D", "-U", "--define-macro", "--undefine-macro"].iter().any(|it| argument.starts_with(it))
@@ -228,7 +228,8 @@ struct UnitRun<'c, 'a> {
 }
 
 impl UnitRun<'_, '_> {
-    /// Flags come from the workspace too. What they name is looked at before a compiler is.
+    /// Rejects flags that name foreign paths. Flags come from the workspace too, so they are checked before the
+    /// compiler starts.
     fn refuse_foreign(&self, unit: &TranslationUnit) -> Result<(), CompileError> {
         let arguments = match &unit.code {
             UnitCode::CudaFile { flags, .. } => flags.all_arguments(),
@@ -300,7 +301,7 @@ impl UnitRun<'_, '_> {
         if !output.succeeded() {
             let ptx = nvcc::kept_file(folder, ".ptx").ok().flatten().and_then(|path| fs_err::read_to_string(path).ok());
             let preprocessed = nvcc::kept_file(folder, ".ii").ok().flatten().and_then(|path| fs_err::read(path).ok());
-            // A preprocessor that misses a file leaves nothing, and the failure is for what is not there.
+            // A preprocessor that misses a file leaves no output, and the failure comes from the missing file.
             let read = preprocessed.filter(|text| !text.is_empty()).map(|text| self.dependencies(&text, unit, file));
             let refusal = self.refusal(output.end, &text, "nvcc", messages, attempt);
             return Err(Box::new(Failure { ptx, read, ..*refusal }));
@@ -326,7 +327,7 @@ impl UnitRun<'_, '_> {
         })
     }
 
-    /// What became of the files below the workspace's root, or below the unit's folder.
+    /// The compiled version of the files below the workspace's root, or below the unit's folder.
     fn as_compiled(
         &self,
         preprocessed: &[u8],
@@ -389,7 +390,7 @@ impl UnitRun<'_, '_> {
             library: library.clone(),
             source: text.to_string(),
             program_name: options.program_name.clone().unwrap_or_else(|| STRING_NAME.to_string()),
-            // Lines change nothing in the code; without them nothing could be said of it.
+            // Line information does not change the code, and without it nothing could be attributed.
             arguments: options.arguments.iter().cloned().chain(["--generate-line-info".to_string()]).collect(),
             headers: options.captured.as_ref().map(|captured| captured.headers.clone()).unwrap_or_default(),
             expressions: options.captured.as_ref().map(|captured| captured.expressions.clone()).unwrap_or_default(),
@@ -469,8 +470,8 @@ impl UnitRun<'_, '_> {
         })
     }
 
-    /// Figures of the kernels that spill, without what limits them; empty where nothing does. Where ptxas cannot do
-    /// that, nothing is known of it, which is no failure of the unit.
+    /// Figures of kernels that spill, compiled without their register limits; empty if there is no limit. A failure of
+    /// ptxas here only means that the figures are unknown; the unit has not failed.
     fn unlimited(
         &self,
         ptx: &str,
@@ -497,7 +498,7 @@ impl UnitRun<'_, '_> {
         self.figures(&mut command)
     }
 
-    /// Figures of the kernels that spill and may do so to shared memory, when they do. `None` where it is not tried.
+    /// Figures of kernels that spill, when allowed to spill to shared memory. `None` if not tried.
     fn shared(
         &self,
         ptx: &str,
@@ -524,7 +525,7 @@ impl UnitRun<'_, '_> {
         self.figures(&mut unlimited::command(&toolkit.ptxas, architecture, &options, &kernels, &path)).map(Some)
     }
 
-    /// What ptxas says of functions; nothing where it refuses to compile them.
+    /// The functions' figures from ptxas; empty if it does not compile them.
     fn figures(&self, command: &mut std::process::Command) -> Result<String, CompileError> {
         let output = self.run(command, b"", "ptxas")?;
         match output.end {
@@ -538,7 +539,7 @@ impl UnitRun<'_, '_> {
         self.run_shown(command, input, program, None)
     }
 
-    /// `options` stand for the command where that is a process of our own.
+    /// Runs a command and shows it. `options` are shown in place of the command if that is our own worker process.
     fn run_shown(
         &self,
         command: &mut std::process::Command,
@@ -559,7 +560,8 @@ impl UnitRun<'_, '_> {
         Ok(output)
     }
 
-    /// The text says which files it is made of, and may name any: only what the compiler may read was.
+    /// The files that a unit read. The preprocessed text may name any file, so it is restricted to files that the
+    /// compiler may read.
     fn dependencies(&self, preprocessed: &[u8], unit: &TranslationUnit, file: &SourceFile) -> Vec<Dependency> {
         let files = nvcc::preprocessed_files(preprocessed).into_iter().map(|path| unit.base.join(path));
         self.read_ones(files.filter(|path| *path != file.path))
@@ -573,7 +575,7 @@ impl UnitRun<'_, '_> {
         files
     }
 
-    /// What a compiler said, as far as it may be shown: it prints lines of files, and a unit may have named any.
+    /// A compiler's output, if it may be shown: it quotes lines of files, and a unit may have included any file.
     fn shown(&self, text: String, unit: &TranslationUnit) -> Result<String, CompileError> {
         match self.compiler.sandbox.readable(&self.of_unit).foreign_in(&text, &unit.base) {
             Some(path) => Err(CompileError::Outside(normalize(&path))),
@@ -608,7 +610,7 @@ impl UnitRun<'_, '_> {
     }
 }
 
-/// Whether a compiler ended for want of memory, in the words of those that nvcc starts.
+/// Whether a compiler ended for lack of memory, judged by the messages of the compilers that nvcc starts.
 fn is_of_memory(end: End, text: &str) -> bool {
     const WORDS: [&str; 5] = [
         "out of memory",
@@ -626,7 +628,7 @@ fn kernels_that_spill(log: &str) -> Vec<String> {
     functions.filter(|(_, function)| function.is_entry && spills(&function.usage)).map(|(name, _)| name).collect()
 }
 
-/// The command line as rescues have made it.
+/// The command line with the changes of rescues.
 struct Attempt {
     arguments: Vec<String>,
     architecture: String,
@@ -638,8 +640,8 @@ impl Attempt {
         Self { arguments: Vec::new(), architecture: target.architecture.clone(), rescues: Vec::new() }
     }
 
-    /// PTX for a higher virtual architecture than the target's is refused by ptxas, and by the driver of such
-    /// a GPU: the program is meant for a newer one.
+    /// Raises the architecture to that of the PTX: ptxas, and the driver of such a GPU, reject PTX for a higher virtual
+    /// architecture. The program is meant for a newer GPU.
     fn raise_to_virtual(&mut self, ptx: &str) {
         let Some(declared) = declared_target(ptx) else { return };
         let specific = declared.ends_with(|c: char| c.is_ascii_alphabetic());
@@ -653,7 +655,7 @@ impl Attempt {
         }
     }
 
-    /// A build that makes PTX alone makes it for some virtual architecture, and no older GPU runs that.
+    /// Raises the architecture to that of a PTX-only build, since no older GPU can run its PTX.
     fn raise_to_build(&mut self, flags: &NvccFlags) {
         let Some(declared) = flags.virtual_architecture(&self.architecture) else { return };
         let real = declared.replacen("compute_", "sm_", 1);
@@ -699,7 +701,7 @@ impl Attempt {
 }
 
 fn warnings(messages: Vec<CompilerMessage>) -> Vec<CompilerMessage> {
-    // ptxas's own words on local memory are what the lints say better.
+    // The lints report ptxas's messages on local memory in better terms.
     let asked_for = |text: &str| {
         text.starts_with("Local memory used for function")
             || text.starts_with("Registers are spilled to local memory")
@@ -708,8 +710,8 @@ fn warnings(messages: Vec<CompilerMessage>) -> Vec<CompilerMessage> {
     messages.into_iter().filter(|message| message.kind == MessageKind::Warning && !asked_for(&message.text)).collect()
 }
 
-/// The variables of all functions of the user's, where any function has local memory; names are a help, so that nothing
-/// is wrong where there are none.
+/// The variables of all user functions, if any function has local memory. Names are optional, so a failure here gives
+/// an empty result.
 fn front_end(folder: &Path, log: &str, toolkit: &Toolkit) -> FrontEnd {
     let functions = PtxasLog::parse(log).functions;
     let has_local_memory = functions.values().any(|function| {
@@ -727,14 +729,14 @@ fn front_end(folder: &Path, log: &str, toolkit: &Toolkit) -> FrontEnd {
     front_end
 }
 
-/// NVRTC lists nothing; the files that the line tables name are the ones that had code.
+/// The files that the line tables name, which are those with code. NVRTC does not list its inputs.
 fn ptx_files(ptx: &str, unit: &TranslationUnit) -> Vec<PathBuf> {
     let quoted =
         ptx.lines().filter(|line| line.trim_start().starts_with(".file")).filter_map(|line| line.split('"').nth(1));
     quoted.map(|path| unit.base.join(unescape_path(path))).collect()
 }
 
-/// What a compiler said, without names of our own temporary files: the same input gives the same words.
+/// A compiler's message with names of our temporary files removed, so that equal input gives equal messages.
 fn without_folder(text: &str, folder: &Path, unit: &TranslationUnit) -> String {
     let ours = folder.join(PTX_NAME);
     text.replace(ours.to_string_lossy().as_ref(), &unit.name).replace(&format!("{}/", folder.display()), "")

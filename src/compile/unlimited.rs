@@ -1,17 +1,17 @@
-//! What kernels that spill would need without their limit: one more run of `ptxas`, over the same PTX.
+//! Register demand of kernels that spill: a further `ptxas` run over the same PTX, without their limits.
 
 use std::path::Path;
 use std::process::Command;
 
 use super::ptxas::REPORTING_FLAGS;
 
-/// Directives of a kernel's header that limit its registers, with what follows them.
+/// Directives in a kernel's header that limit its registers, and the operands that follow.
 const LIMITS: [&str; 5] = [".maxntid", ".reqntid", ".minnctapersm", ".maxnctapersm", ".maxnreg"];
 
 /// The option of nvcc and ptxas that limits the registers of all kernels.
 const LIMITING_OPTION: &str = "maxrregcount";
 
-/// The PTX with the limits of some kernels left out; `None` where they have none. Lines stay where they are.
+/// The PTX with the limits of some kernels removed; `None` if they have none. Line numbers do not change.
 pub fn without_limits(ptx: &str, kernels: &[&str]) -> Option<String> {
     let mut text = String::with_capacity(ptx.len());
     let mut in_header = false;
@@ -33,7 +33,7 @@ pub fn without_limits(ptx: &str, kernels: &[&str]) -> Option<String> {
     has_changed.then_some(text)
 }
 
-/// A line of a header without its limits: each is a word, numbers and commas.
+/// A header line without its limits: each is a directive, numbers and commas.
 fn without_directives(line: &str) -> String {
     let mut text = line.to_string();
     for directive in LIMITS {
@@ -46,16 +46,16 @@ fn without_directives(line: &str) -> String {
     text
 }
 
-/// The command line that compiles some kernels of a PTX file for their figures alone.
+/// The command line that compiles some kernels of a PTX file only for their figures.
 pub fn command(ptxas: &Path, architecture: &str, options: &[String], kernels: &[&str], ptx: &Path) -> Command {
     let mut command = Command::new(ptxas);
     command.arg(format!("-arch={architecture}")).args(REPORTING_FLAGS).args(options);
-    // The figures are all that is wanted of it, but ptxas insists on a file.
+    // ptxas requires an output file, although only the figures are used.
     command.arg("--entry").arg(kernels.join(",")).arg(ptx).arg("-o").arg(ptx.with_extension("cubin"));
     command
 }
 
-/// What nvcc would hand on to ptxas of a user's flags, without limits: `-O1` of `-Xptxas=-O1,-v`.
+/// The options that nvcc would pass to ptxas from a user's flags, without limits: `-O1` of `-Xptxas=-O1,-v`.
 pub fn ptxas_options(flags: &[String]) -> Vec<String> {
     let values = flags
         .iter()
@@ -64,7 +64,7 @@ pub fn ptxas_options(flags: &[String]) -> Vec<String> {
     options.filter(|option| !option.contains(LIMITING_OPTION)).map(String::from).collect()
 }
 
-/// The limit that nvcc would hand on to ptxas.
+/// The limit that nvcc would pass to ptxas.
 pub fn limiting_flag(flags: &[String]) -> Option<String> {
     let parts: Vec<&str> = flags.iter().flat_map(|flag| flag.split(['=', ','])).collect();
     let at = parts.iter().rposition(|part| part.trim_start_matches('-') == LIMITING_OPTION)?;

@@ -1,8 +1,8 @@
-//! `// lmem: allow(…)` comments for findings that somebody means to live with.
+//! `// lmem: allow(…)` comments for findings that the user accepts.
 //!
-//! A comment stands on a line of its own above the code that the finding points to; in a macro of several lines before that
-//! code. In Rust code it stands inside a raw kernel string, else above the Rust code that has the string. One is written only
-//! where reading it back gives a comment that silences the finding.
+//! A comment is inserted on its own line above the code that the finding points to; in a macro of several lines, before
+//! that code. In Rust code it goes inside a raw kernel string, otherwise above the Rust code with the string. It is
+//! only written if parsing the edited file gives a directive that silences the finding.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use lmem_unit::MappedText;
 
 use super::FixedFile;
 
-/// Comments for findings.
+/// The comments for some findings.
 #[derive(Debug, Default)]
 pub struct Allowed {
     pub files: Vec<FixedFile>,
-    /// Findings that are silenced.
+    /// Number of silenced findings.
     pub findings: usize,
-    /// Places of findings that no comment can stand above.
+    /// Locations of findings that no comment can silence.
     pub left: Vec<String>,
 }
 
-/// Where a comment goes, and what it names.
+/// Comments by offset, each with the lints it names.
 type Comments = BTreeMap<usize, BTreeSet<&'static str>>;
 
 /// Comments for all warnings and errors of lints, in files below `root`.
@@ -58,7 +58,7 @@ fn written(file: &Arc<SourceFile>, comments: &Comments, reason: &str) -> FixedFi
     FixedFile { file: Arc::clone(file), text }
 }
 
-/// The text of a comment that is put in somewhere.
+/// The text to insert for a comment at an offset.
 fn comment(text: &str, at: usize, lints: &[&str], reason: &str) -> String {
     let words = format!("lmem: allow({}, reason = \"{reason}\")", lints.join(", "));
     let line = text[at..].split('\n').next().unwrap_or_default();
@@ -73,7 +73,7 @@ fn comment(text: &str, at: usize, lints: &[&str], reason: &str) -> String {
     }
 }
 
-/// Where a comment for a finding at a place goes; `None` where it would not silence it.
+/// The offset of a comment for a finding; `None` if no comment would silence it.
 fn place(span: &Span, lint: &'static str, reason: &str) -> Option<usize> {
     let file = &span.file;
     if !file.is_utf8() {
@@ -86,7 +86,7 @@ fn place(span: &Span, lint: &'static str, reason: &str) -> Option<usize> {
         false if is_spliced => vec![indented],
         false => vec![line.start],
         true => match string_around(file.text(), span.start) {
-            // A quotation mark would end a raw string without a sign.
+            // Without `#`, a quotation mark in the comment would end the raw string.
             Some(string) if string.is_hashed && line.start > string.range.start => vec![line.start],
             Some(string) => vec![file.line_range(file.line_column(string.range.start).0)?.start],
             None => return None,
@@ -95,7 +95,7 @@ fn place(span: &Span, lint: &'static str, reason: &str) -> Option<usize> {
     candidates.into_iter().find(|at| silences(file, *at, span, lint, reason))
 }
 
-/// Reads the file as it would be.
+/// Whether the comment silences the finding, checked by parsing the edited file.
 fn silences(file: &Arc<SourceFile>, at: usize, span: &Span, lint: &'static str, reason: &str) -> bool {
     let added = comment(file.text(), at, &[lint], reason);
     let mut text = file.text().to_string();
@@ -124,7 +124,7 @@ mod tests {
     use crate::report::samples;
     use lmem_base::diagnostic::Label;
 
-    /// What becomes of a text when its findings are allowed, each at the first place of a word.
+    /// The text after its findings are allowed; each finding is at the first occurrence of a word.
     fn allowed(name: &str, text: &str, words: &[(&'static str, &str)]) -> (String, usize) {
         let file = SourceFile::from_text(name, text);
         let finding = |(lint, word): &(&'static str, &str)| {
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_a_comment_cannot_silence_is_left() {
-        // The string of the macro's argument stands in the middle of a line of code that began above.
+        // The string in the macro's argument is in the middle of a line of code that began above.
         assert_eq!(allowed("a.rs", "fn f() { a }\n", &[("dynamic_index", "a }")]), (String::new(), 1));
     }
 }

@@ -1,4 +1,4 @@
-//! Writing proven suggestions into the files of the workspace, or as a patch, and comments that silence findings.
+//! Writes verified suggestions to the files of the workspace or as a patch, and comments that silence findings.
 
 mod allow;
 mod patch;
@@ -18,16 +18,16 @@ pub use patch::patch;
 pub use vcs::{VcsError, VcsRules, refuse};
 pub use write::{WriteError, is_inside, write};
 
-/// A file with all its edits.
+/// A file with all its edits applied.
 #[derive(Debug, Clone)]
 pub struct FixedFile {
-    /// As it was read.
+    /// The file as read.
     pub file: Arc<SourceFile>,
-    /// What it is to hold.
+    /// The new content.
     pub text: String,
 }
 
-/// The files that suggestions change, by path. The suggestions hold together, so their edits do not overlap.
+/// The files that suggestions change, by path. The suggestions are compatible, so their edits do not overlap.
 pub fn fixed_files<'s>(suggestions: impl IntoIterator<Item = &'s Suggestion>) -> Vec<FixedFile> {
     let mut edits: BTreeMap<&Path, Vec<&Edit>> = BTreeMap::new();
     for edit in suggestions.into_iter().flat_map(|suggestion| &suggestion.edits) {

@@ -1,10 +1,10 @@
-//! Edits as a patch that `git apply` and `patch -p1` take, from the workspace's root.
+//! Formats edits as a patch that `git apply` and `patch -p1` accept, relative to the workspace's root.
 
 use similar::TextDiff;
 
 use super::FixedFile;
 
-/// The patch of some files, in their order; empty for none.
+/// The patch for some files, in their order; empty without files.
 pub fn patch(files: &[FixedFile]) -> String {
     files.iter().map(of_file).collect()
 }

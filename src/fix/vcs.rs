@@ -1,4 +1,4 @@
-//! Whether a working tree may be edited, by the rules of `cargo fix`: what is written can be undone.
+//! Decides whether a working tree may be edited. As in `cargo fix`, it must be possible to undo the edits.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::git;
 
-/// Folders of other version control systems; like cargo, we only ask git for what is changed.
+/// Folders of other version control systems; like cargo, only git is asked for uncommitted changes.
 const OTHER_SYSTEMS: [&str; 4] = [".hg", ".pijul", ".fslckout", ".jj"];
 const SHOWN_FILES: usize = 10;
 
@@ -35,10 +35,10 @@ pub enum VcsError {
     Git(String),
 }
 
-/// Refuses a workspace whose state before the edits could not be had back.
+/// Rejects a workspace whose state before the edits could not be restored.
 ///
 /// # Errors
-/// It is not under version control, or has changes, and that was not allowed.
+/// The workspace is not under version control, or has changes, and neither was allowed.
 pub fn refuse(root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
     let place_of = |name: &str| root.ancestors().find(|folder| folder.join(name).exists());
     match (place_of(".git"), OTHER_SYSTEMS.iter().any(|name| place_of(name).is_some())) {
@@ -51,13 +51,13 @@ pub fn refuse(root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), V
 
 fn refuse_changes(top: &Path, root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
     let mut changes = changes(&git::status(top, root, cancel).map_err(VcsError::Git)?);
-    // Left by a run of ours that was killed while it wrote, and of no use to anybody.
+    // Temporary files of a run that was killed while writing do not count as changes.
     changes.retain(|change| change.is_staged || !super::write::is_left_over(Path::new(&change.path)));
-    let refused = |change: &&Change| match change.is_staged {
+    let refused = |change: &&TreeChange| match change.is_staged {
         true => !rules.allow_staged,
         false => !rules.allow_dirty,
     };
-    let refused: Vec<&Change> = changes.iter().filter(refused).collect();
+    let refused: Vec<&TreeChange> = changes.iter().filter(refused).collect();
     if refused.is_empty() {
         return Ok(());
     }
@@ -69,15 +69,15 @@ fn refuse_changes(top: &Path, root: &Path, rules: VcsRules, cancel: &AtomicBool)
     Err(VcsError::Dirty { flags, files: list(&refused) })
 }
 
-/// A file that git calls changed.
+/// A file that git reports as changed.
 #[derive(Debug, PartialEq, Eq)]
-struct Change {
+struct TreeChange {
     path: String,
     is_staged: bool,
 }
 
-/// Reads `git status --porcelain=v1 -z`: two letters, a space, the path; a renamed file's old path follows.
-fn changes(status: &str) -> Vec<Change> {
+/// Parses `git status --porcelain=v1 -z`: two letters, a space, the path; for a renamed file, the old path follows.
+fn changes(status: &str) -> Vec<TreeChange> {
     let mut changes = Vec::new();
     let mut entries = status.split('\0').filter(|entry| !entry.is_empty());
     while let Some(entry) = entries.next() {
@@ -86,7 +86,7 @@ fn changes(status: &str) -> Vec<Change> {
         if matches!(index, "R" | "C") {
             entries.next();
         }
-        let change = |is_staged| Change { path: path.to_string(), is_staged };
+        let change = |is_staged| TreeChange { path: path.to_string(), is_staged };
         if !matches!(index, " " | "?" | "!") {
             changes.push(change(true));
         }
@@ -97,7 +97,7 @@ fn changes(status: &str) -> Vec<Change> {
     changes
 }
 
-fn list(changes: &[&Change]) -> String {
+fn list(changes: &[&TreeChange]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for change in changes.iter().take(SHOWN_FILES) {
         lines.push(format!("  * {} ({})", change.path, if change.is_staged { "staged" } else { "dirty" }));
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn states_are_told_apart() {
-        let change = |path: &str, is_staged| Change { path: path.into(), is_staged };
+        let change = |path: &str, is_staged| TreeChange { path: path.into(), is_staged };
         let status = "M  a.cu\0 M b.cu\0MM c.cu\0?? d e.cu\0R  new.cu\0old.cu\0";
         let expected = [
             change("a.cu", true),

@@ -1,4 +1,4 @@
-//! Replacing files whole: at any time, each is as it was or as it is to be.
+//! Replaces files atomically: at any time, each file has either its old or its new content.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,25 +7,25 @@ use thiserror::Error;
 
 use super::FixedFile;
 
-/// How new texts are called until they are in their places.
+/// Prefix of temporary files, until they are renamed.
 const PREFIX: &str = ".cargo-lmem-";
 
-/// Letters that tell them from each other.
+/// Number of random characters in their names.
 const RANDOM_LETTERS: usize = 6;
 
-/// Whether a path is of a new text that never came to its place.
+/// Whether a path is a temporary file that was never renamed.
 pub(super) fn is_left_over(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let rest = name.strip_prefix(PREFIX).unwrap_or_default();
     rest.len() == RANDOM_LETTERS && rest.bytes().all(|letter| letter.is_ascii_alphanumeric())
 }
 
-/// Whether what a file leads to lies below the root: nothing else is written.
+/// Whether the target of a file, after symbolic links, is below the root: nothing else is written.
 pub fn is_inside(fixed: &FixedFile, root: &Path) -> bool {
     lmem_base::places::Places::new([root.to_path_buf()]).hold_file(&fixed.file.path)
 }
 
-/// Why files were left as they are.
+/// Why files were not changed.
 #[derive(Debug, Error)]
 pub enum WriteError {
     #[error("`{0}` changed while it was checked; nothing was written, run again")]
@@ -38,11 +38,12 @@ pub enum WriteError {
     Io { name: String, error: std::io::Error },
 }
 
-/// Puts new texts in the places of files, with the permissions that they have. A link stays one: what it leads to is
-/// replaced, if that lies below the root.
+/// Replaces the contents of files and keeps their permissions. A symbolic link stays a link: its target is replaced, if
+/// it is below the root.
 ///
 /// # Errors
-/// A file is not what was checked, or cannot be replaced. Then no file is, unless the system fails between two of them.
+/// A file differs from the one that was checked, or cannot be replaced. In that case no file is changed, unless the
+/// system fails between two renames.
 pub fn write(files: &[FixedFile], root: &Path) -> Result<(), WriteError> {
     let prepared: Vec<Prepared<'_>> = files.iter().map(|file| prepare(file, root)).collect::<Result<_, _>>()?;
     prepared.into_iter().try_for_each(|prepared| {
@@ -51,7 +52,7 @@ pub fn write(files: &[FixedFile], root: &Path) -> Result<(), WriteError> {
     })
 }
 
-/// A new text beside the file that it is for.
+/// A temporary file with new content, next to the file it replaces.
 struct Prepared<'f> {
     fixed: &'f FixedFile,
     path: PathBuf,
@@ -69,7 +70,7 @@ fn prepare<'f>(fixed: &'f FixedFile, root: &Path) -> Result<Prepared<'f>, WriteE
     if permissions.readonly() {
         return Err(WriteError::ReadOnly(name()));
     }
-    // Hidden, and without the ending of a source: nothing takes it for one if we are killed here.
+    // The name is hidden and has no source extension, so that nothing compiles it if this process is killed here.
     let mut builder = tempfile::Builder::new();
     let mut file =
         builder.prefix(PREFIX).rand_bytes(RANDOM_LETTERS).tempfile_in(path.parent().unwrap_or(&root)).map_err(io)?;

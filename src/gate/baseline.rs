@@ -1,8 +1,9 @@
-//! Findings that are known: so that an old project starts at zero, and only goes down from there.
+//! Baselines: lists of known findings, so that an existing project starts with zero new findings.
 //!
-//! The file has one line for each lint, file, kernel and variable, with the bytes that it may take on each architecture. Lines of
-//! source have no part in it, so that code may move. The lines are sorted, and of two for the same finding the larger bytes
-//! count: two branches conflict only where they change the same finding, and `merge=union` in `.gitattributes` settles that too.
+//! The file has one line for each lint, file, kernel and variable, with the bytes allowed on each architecture. Source
+//! lines are not part of it, so code may move. The lines are sorted, and of two lines for the same finding the larger
+//! bytes count. So two branches only conflict if they change the same finding, and `merge=union` in `.gitattributes`
+//! resolves that too.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,16 +12,16 @@ use lmem_base::diagnostic::{BaselineTally, Code, Diagnostic, ImprovedEntry, Seve
 use lmem_base::places;
 use serde::{Deserialize, Serialize};
 
-/// The name where nobody says another, in the workspace's folder.
+/// Default name, in the workspace's folder.
 pub const DEFAULT_NAME: &str = "lmem-baseline.json";
 
 /// The first line of the file.
 const HEADING: &str = r#"{"cargo-lmem baseline":1}"#;
 
-/// A file of more bytes is none of ours: a finding takes some 150.
+/// Size limit; a finding takes some 150 bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Spills belong to a kernel: which value is parked where changes with every edit.
+/// Lints whose findings are identified by kernel and not by variable: which value is spilled changes with every edit.
 const OF_A_KERNEL: [&str; 2] = ["register_spill", "call_frame"];
 
 /// Why a baseline cannot be used.
@@ -57,12 +58,12 @@ impl BaselineError {
     }
 }
 
-/// What a finding is known by.
+/// The identity of a finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct EntryKey {
     lint: String,
     file: String,
-    /// Demangled; empty for what is said of a file's options.
+    /// Demangled; empty for remarks on a file's options.
     kernel: String,
     variable: Option<String>,
 }
@@ -70,7 +71,7 @@ struct Key {
 /// One line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct BaselineLine {
     lint: String,
     file: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -81,17 +82,17 @@ struct Line {
     bytes: BTreeMap<String, u64>,
 }
 
-/// Bytes of each finding, by architecture.
+/// The bytes of each finding, by architecture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Baseline {
-    ceilings: BTreeMap<Key, BTreeMap<String, u64>>,
+    ceilings: BTreeMap<EntryKey, BTreeMap<String, u64>>,
 }
 
-/// What findings are held against, for the words.
+/// What findings are compared with, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Against<'a> {
     Baseline,
-    /// A revision, as the user calls it.
+    /// A revision, as the user names it.
     Revision(&'a str),
 }
 
@@ -112,9 +113,9 @@ impl Against<'_> {
 }
 
 impl Baseline {
-    /// The same findings in files that are called otherwise.
+    /// The same findings, with file names mapped by `name`.
     pub fn with_files(self, name: impl Fn(&str) -> String) -> Self {
-        let renamed = |(key, bytes): (Key, _)| (Key { file: name(&key.file), ..key }, bytes);
+        let renamed = |(key, bytes): (EntryKey, _)| (EntryKey { file: name(&key.file), ..key }, bytes);
         Self { ceilings: self.ceilings.into_iter().map(renamed).collect() }
     }
 
@@ -129,10 +130,10 @@ impl Baseline {
         baseline
     }
 
-    /// Reads a file.
+    /// Reads a baseline file.
     ///
     /// # Errors
-    /// There is none, or it is not a baseline.
+    /// The file does not exist, or is not a baseline.
     pub fn read(path: &Path) -> Result<Self, BaselineError> {
         let read = places::read(path, MAX_BYTES);
         let bytes = read.map_err(|error| BaselineError::Read { path: path.to_path_buf(), error })?;
@@ -143,13 +144,14 @@ impl Baseline {
             return Err(form(1, format!("is not `{HEADING}`")));
         }
         let mut baseline = Self::default();
-        // Both sides of a merge bring the first line.
+        // After a merge, the first line may occur twice.
         for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty() && line.trim() != HEADING) {
             if ["<<<<<<<", "=======", ">>>>>>>"].iter().any(|mark| line.starts_with(mark)) {
                 return Err(form(index + 1, "is the mark of a conflict".to_string()));
             }
-            let line: Line = serde_json::from_str(line).map_err(|error| form(index + 1, format!("says: {error}")))?;
-            let key = Key { lint: line.lint, file: line.file, kernel: line.kernel, variable: line.variable };
+            let line: BaselineLine =
+                serde_json::from_str(line).map_err(|error| form(index + 1, format!("says: {error}")))?;
+            let key = EntryKey { lint: line.lint, file: line.file, kernel: line.kernel, variable: line.variable };
             let known = baseline.ceilings.entry(key).or_default();
             for (architecture, bytes) in line.bytes {
                 let ceiling = known.entry(architecture).or_default();
@@ -159,23 +161,23 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Writes the file as a whole.
+    /// Writes the file atomically.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), BaselineError> {
         let lines = self.ceilings.iter().filter_map(|(key, bytes)| {
-            let Key { lint, file, kernel, variable } = key.clone();
-            // A structure of texts and numbers is always written.
-            serde_json::to_string(&Line { lint, file, kernel, variable, bytes: bytes.clone() }).ok()
+            let EntryKey { lint, file, kernel, variable } = key.clone();
+            // Serializing a structure of strings and numbers does not fail.
+            serde_json::to_string(&BaselineLine { lint, file, kernel, variable, bytes: bytes.clone() }).ok()
         });
         let text = std::iter::once(HEADING.to_string()).chain(lines).map(|line| line + "\n").collect::<String>();
         let written = lmem_base::files::write_output(path, text.as_bytes());
         written.map_err(|error| BaselineError::Write { path: path.to_path_buf(), error })
     }
 
-    /// Takes what another baseline knows of findings that this one does not have, or has on other architectures: of files
-    /// that a run did not look at.
+    /// Adds the entries of an older baseline that this one lacks, or has for other architectures: they belong to files
+    /// that the run did not check.
     pub fn keep(&mut self, older: Self) {
         for (key, bytes) in older.ceilings {
             let known = self.ceilings.entry(key).or_default();
@@ -185,18 +187,18 @@ impl Baseline {
         }
     }
 
-    /// Findings, each counted once for all its architectures.
+    /// Number of findings, each counted once for all its architectures.
     pub fn len(&self) -> usize {
         self.ceilings.len()
     }
 
-    /// Whether nothing is known.
+    /// Whether there are no findings.
     pub fn is_empty(&self) -> bool {
         self.ceilings.is_empty()
     }
 
-    /// Leaves what is new, or takes more than it did, as errors; what is known goes. A finding of several kernels keeps those
-    /// that it is new for.
+    /// Keeps findings that are new or larger than before, as errors, and removes known ones. A finding of several
+    /// kernels keeps the kernels for which it is new.
     pub fn apply(&self, diagnostics: &mut Vec<Diagnostic>, against: Against<'_>) -> BaselineTally {
         let now = Self::of(diagnostics);
         let mut tally = BaselineTally::default();
@@ -209,7 +211,7 @@ impl Baseline {
                 Some(_) if before.iter().any(is_less) => tally.smaller += 1,
                 Some(_) => continue,
             }
-            let Key { lint, file, kernel, variable } = key.clone();
+            let EntryKey { lint, file, kernel, variable } = key.clone();
             let (before, now) = (before.clone(), found.cloned().unwrap_or_default());
             tally.improved.push(ImprovedEntry { lint, file, kernel, variable, before, now });
         }
@@ -231,7 +233,7 @@ impl Baseline {
         }
         let mut notes: Vec<String> = Vec::new();
         let mut is_worse = false;
-        let mut is_too_much = |key: &Key, architecture: &str| {
+        let mut is_too_much = |key: &EntryKey, architecture: &str| {
             let bytes = |baseline: &Self| baseline.ceilings.get(key)?.get(architecture).copied();
             match (bytes(self), bytes(now).unwrap_or(0)) {
                 (Some(ceiling), now) if now <= ceiling => false,
@@ -271,11 +273,11 @@ impl Baseline {
     }
 }
 
-/// A name of a finding for those who keep their own list of them, such as code scanning: of what the baseline knows it by, the
-/// first kernel's. Lines of source have no part in it.
+/// A stable name of a finding for tools that keep their own list, such as code scanning: derived from the baseline's
+/// identity, with the first kernel. Source lines are not part of it.
 pub fn identity(diagnostic: &Diagnostic) -> String {
     let known = instances(diagnostic).into_iter().map(|(key, ..)| key).min();
-    let key = known.unwrap_or_else(|| Key {
+    let key = known.unwrap_or_else(|| EntryKey {
         lint: diagnostic.code.id(),
         file: diagnostic.primary.as_ref().map(|label| label.span.file.display.clone()).unwrap_or_default(),
         kernel: String::new(),
@@ -285,16 +287,16 @@ pub fn identity(diagnostic: &Diagnostic) -> String {
     blake3::hash(parts.join("\0").as_bytes()).to_hex()[..DIGITS].to_string()
 }
 
-/// Of an identity: enough for all findings of a project.
+/// Digits of that name: enough for all findings of a project.
 const DIGITS: usize = 16;
 
-/// The kernels that a finding holds for, with its bytes there; a finding without kernels is one without bytes.
-fn instances(diagnostic: &Diagnostic) -> Vec<(Key, String, u64)> {
+/// The kernels of a finding, with its bytes in each; a finding without kernels counts once, without bytes.
+fn instances(diagnostic: &Diagnostic) -> Vec<(EntryKey, String, u64)> {
     let Code::Lint(lint) = diagnostic.code else { return Vec::new() };
     let file = diagnostic.primary.as_ref().map(|label| label.span.file.display.clone()).unwrap_or_default();
     let evidence = diagnostic.evidence.as_ref();
     let variable = evidence.and_then(|evidence| evidence.variable.clone()).filter(|_| !OF_A_KERNEL.contains(&lint));
-    let key = |kernel: &str| Key {
+    let key = |kernel: &str| EntryKey {
         lint: lint.to_string(),
         file: file.clone(),
         kernel: kernel.to_string(),
@@ -347,10 +349,10 @@ mod tests {
         assert_eq!((tally.known, left.len()), (1, 0));
         let (tally, left) = judged(&[], &[(32, "sm_90")]);
         assert_eq!((tally.new, left[0].severity), (1, Severity::Error));
-        // The instances of a template are kernels of their own.
+        // Each template instance is a kernel of its own.
         let (tally, left) = judged(&[(32, "sm_90")], &[(32, "sm_90"), (64, "sm_90")]);
         assert_eq!((tally.known, tally.new, left.len()), (1, 1, 1));
-        // On another architecture it is another finding.
+        // On another architecture, it is a new finding.
         let (tally, _) = judged(&[(32, "sm_90")], &[(32, "sm_90"), (32, "sm_80")]);
         assert_eq!((tally.known, tally.new), (1, 1));
     }
@@ -377,7 +379,7 @@ mod tests {
         let tally = baseline.apply(&mut Vec::new(), Against::Baseline);
         assert_eq!(tally.gone, 1);
         assert!(tally.improved[0].to_string().ends_with("(dynamic_index): gone"));
-        // A second array of that name takes room of its own.
+        // A second array of the same name needs its own bytes.
         let mut twice = vec![with_bytes(128), with_bytes(128)];
         assert_eq!(baseline.apply(&mut twice, Against::Baseline).worse, 2);
     }
@@ -391,7 +393,7 @@ mod tests {
         assert_eq!(Baseline::read(&path).unwrap(), baseline);
         let text = fs_err::read_to_string(&path).unwrap();
         assert_eq!(text.lines().count(), 3);
-        // Two branches that both added a line, as git's union merge leaves them.
+        // Two branches that both added a line, merged by git's union driver.
         fs_err::write(&path, format!("{text}{}", text.replace("128", "256"))).unwrap();
         let merged = Baseline::read(&path).unwrap();
         assert_eq!((merged.len(), merged != baseline), (2, true));

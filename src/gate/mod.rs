@@ -1,4 +1,4 @@
-//! What may land: findings that were there before may stay, new and worse ones may not.
+//! The gate for changes: known findings may stay, new and worse ones may not land.
 
 mod baseline;
 

@@ -1,9 +1,10 @@
-//! Asking git for changes, revisions and contents without running what a repository's settings name.
+//! Queries git for changes, revisions and contents, without running programs that a repository's settings name.
 //!
-//! The settings, attributes and submodules of a repository may come with the tree that is checked, and `git status` starts
-//! what they name: `core.fsmonitor`, hooks, `filter.*.clean`, helpers of remotes for objects that are not there. A folder that
-//! merely looks like a bare repository is one for git. So the repository is named, not looked for, and whatever can start a
-//! program is off. That goes for the user's own filters too: git-lfs takes programs from the repository's settings.
+//! The settings, attributes and submodules of a repository may be part of the tree that is checked, and `git status`
+//! runs programs that they name: `core.fsmonitor`, hooks, `filter.*.clean`, and remote helpers for missing objects. Git
+//! also accepts a folder that merely looks like a bare repository. So the repository is named explicitly, and every
+//! setting that can start a program is overridden. This includes the user's own filters: git-lfs takes programs from
+//! the repository's settings.
 
 mod tree;
 
@@ -18,10 +19,10 @@ use lmem_base::process::{self, End};
 
 pub use tree::{Checkout, folder};
 
-/// For a repository on a slow disk.
+/// Enough for a repository on a slow disk.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Settings that would have `git status` start a program, or look into another repository.
+/// Overrides of settings that would make `git status` start a program, or read another repository.
 const OFF: [(&str, &str); 8] = [
     ("core.fsmonitor", "false"),
     ("core.useBuiltinFSMonitor", "false"),
@@ -33,7 +34,7 @@ const OFF: [(&str, &str); 8] = [
     ("diff.ignoreSubmodules", "all"),
 ];
 
-/// What git reads before anything else. One that is a pipe or a device would have it wait until it is given up.
+/// Files that git reads first. If one is a pipe or a device, git would wait until the time limit.
 const READ: [&str; 6] = ["config", "config.worktree", "HEAD", "index", "info/exclude", "info/attributes"];
 
 /// Why git gives no answer.
@@ -75,28 +76,28 @@ impl GitError {
     }
 }
 
-/// A file as git has it.
+/// A file in git's view.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// From the top of the repository.
+pub struct TreeEntry {
+    /// Relative to the top of the repository.
     pub path: String,
-    /// `100644`, `100755`, `120000` for a link, `160000` for a submodule.
+    /// `100644`, `100755`, `120000` for a symbolic link, `160000` for a submodule.
     pub mode: String,
     pub id: String,
 }
 
-/// What changed since a commit; all paths are from the top of the repository.
+/// Changes since a commit; all paths are relative to the top of the repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Files with another content, and new ones.
+    /// Modified and new files.
     pub changed: BTreeSet<String>,
     pub deleted: BTreeSet<String>,
-    /// By the new name, the old one.
+    /// New name → old name.
     pub renames: BTreeMap<String, String>,
 }
 
 impl Changes {
-    /// Reads `git diff --name-status -z`: letters, a path, of a renamed file a second one.
+    /// Parses `git diff --name-status -z`: letters, a path, and for a renamed file a second path.
     fn of(text: &str) -> Self {
         let mut changes = Self::default();
         let mut words = text.split('\0');
@@ -118,19 +119,19 @@ impl Changes {
     }
 }
 
-/// A repository around a folder.
+/// The repository around a folder.
 pub struct Repository<'a> {
-    /// The folder that has `.git`.
+    /// The folder that contains `.git`.
     pub top: PathBuf,
     overrides: Vec<(String, String)>,
     cancel: &'a AtomicBool,
 }
 
 impl<'a> Repository<'a> {
-    /// The nearest repository around a folder.
+    /// Finds the nearest repository around a folder.
     ///
     /// # Errors
-    /// There is none, or git refuses it.
+    /// There is none, or git rejects it.
     pub fn around(folder: &Path, cancel: &'a AtomicBool) -> Result<Self, GitError> {
         let top = folder.ancestors().find(|folder| folder.join(".git").exists());
         let top = top.ok_or_else(|| GitError::NoRepository(folder.to_path_buf()))?;
@@ -161,7 +162,7 @@ impl<'a> Repository<'a> {
     /// The commit that a revision names.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such commit.
     pub fn commit(&self, revision: &str) -> Result<String, GitError> {
         let commit = format!("{revision}^{{commit}}");
         match self.text(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]) {
@@ -174,11 +175,11 @@ impl<'a> Repository<'a> {
         }
     }
 
-    /// The files of a commit. Names that are no text are left out: no compiler is given such a path.
+    /// The files of a commit. Names that are not valid UTF-8 are left out: they are not passed to compilers.
     ///
     /// # Errors
-    /// Git refuses.
-    pub fn files_of(&self, commit: &str) -> Result<Vec<Entry>, GitError> {
+    /// Git fails.
+    pub fn files_of(&self, commit: &str) -> Result<Vec<TreeEntry>, GitError> {
         let list = self.ask(&["ls-tree", "-r", "-z", "--full-tree", commit], b"")?;
         // Mode, kind, name.
         Ok(entries(&list).filter_map(|(head, path)| entry(&head, 0, 2, path)).collect())
@@ -187,8 +188,8 @@ impl<'a> Repository<'a> {
     /// The files of the index.
     ///
     /// # Errors
-    /// Git refuses, or a merge is not finished.
-    pub fn staged_files(&self) -> Result<Vec<Entry>, GitError> {
+    /// Git fails, or a merge is in progress.
+    pub fn staged_files(&self) -> Result<Vec<TreeEntry>, GitError> {
         let list = self.ask(&["ls-files", "--stage", "-z"], b"")?;
         let all: Vec<(Vec<&str>, &str)> = entries(&list).collect();
         let unmerged: BTreeSet<&str> =
@@ -200,10 +201,10 @@ impl<'a> Repository<'a> {
         Ok(all.into_iter().filter_map(|(head, path)| entry(&head, 0, 1, path)).collect())
     }
 
-    /// What the working tree, or the index, has otherwise than a commit.
+    /// Differences of the working tree, or the index, from a commit.
     ///
     /// # Errors
-    /// Git refuses.
+    /// Git fails.
     pub fn changes_since(&self, commit: &str, is_staged: bool) -> Result<Changes, GitError> {
         let mut arguments = vec!["diff", "--name-status", "-z", "--find-renames"];
         arguments.extend(["--no-ext-diff", "--no-textconv", "--ignore-submodules=all"]);
@@ -217,10 +218,10 @@ impl<'a> Repository<'a> {
         Ok(changes)
     }
 
-    /// The bytes of objects, in their order; `None` for what is larger than a limit.
+    /// The contents of objects, in order; `None` for an object above the size limit.
     ///
     /// # Errors
-    /// Git refuses, or an object is not there.
+    /// Git fails, or an object is missing.
     fn contents(
         &self,
         ids: &[&str],
@@ -278,25 +279,25 @@ impl<'a> Repository<'a> {
     }
 }
 
-/// Bytes of objects that are asked for at a time.
+/// Limit on bytes requested at once.
 const CHUNK: u64 = 64 << 20;
 
 fn is_id(text: &str) -> bool {
     text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Words, a tab, a path, a zero byte.
+/// Splits a list into entries: words, a tab, a path, a NUL byte.
 fn entries(list: &[u8]) -> impl Iterator<Item = (Vec<&str>, &str)> {
     let texts = list.split(|byte| *byte == 0).filter_map(|entry| std::str::from_utf8(entry).ok());
     texts.filter_map(|entry| entry.split_once('\t')).map(|(head, path)| (head.split(' ').collect(), path))
 }
 
-fn entry(head: &[&str], mode: usize, id: usize, path: &str) -> Option<Entry> {
+fn entry(head: &[&str], mode: usize, id: usize, path: &str) -> Option<TreeEntry> {
     let id = head.get(id).filter(|id| is_id(id))?;
-    Some(Entry { path: path.to_string(), mode: head.get(mode)?.to_string(), id: id.to_string() })
+    Some(TreeEntry { path: path.to_string(), mode: head.get(mode)?.to_string(), id: id.to_string() })
 }
 
-/// `NAME blob SIZE`, a line break, the bytes, a line break.
+/// Parses `NAME blob SIZE`, a line break, the bytes, a line break.
 fn next_object(output: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = output.iter().position(|byte| *byte == b'\n')?;
     let size: usize = std::str::from_utf8(&output[..line]).ok()?.rsplit(' ').next()?.parse().ok()?;
@@ -304,20 +305,20 @@ fn next_object(output: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((output.get(start..start.checked_add(size)?)?, output.get(start + size + 1..)?))
 }
 
-/// The part of `git status` below a folder of a working tree, whose `.git` lies in `top`.
+/// `git status` for a folder of a working tree whose `.git` is in `top`.
 ///
 /// # Errors
-/// Git cannot be started, does not end, or refuses; the words are for the user.
+/// Git cannot be started, does not end, or fails; the message is for the user.
 pub fn status(top: &Path, folder: &Path, cancel: &AtomicBool) -> Result<String, String> {
     let repository = Repository::at(top, cancel)?;
     let mut git = command(top, folder, &repository.overrides)?;
     git.args(["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=all", "--no-renames"]);
-    // Only the workspace's own part of a large repository is edited.
+    // Only the workspace's part of a large repository is edited.
     git.args(["--", "."]);
     Ok(String::from_utf8_lossy(&run(&mut git, b"", cancel)?).into_owned())
 }
 
-/// What must be off: the list, and all filters that any settings define.
+/// The settings to override: the fixed list, and all filters that any configuration defines.
 fn overrides(top: &Path, folder: &Path, cancel: &AtomicBool) -> Result<Vec<(String, String)>, String> {
     let fixed: Vec<_> = OFF.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let mut git = command(top, folder, &fixed)?;
@@ -345,14 +346,14 @@ fn command(top: &Path, folder: &Path, overrides: &[(String, String)]) -> Result<
     };
     git.arg("--no-pager").arg("--no-optional-locks");
     git.arg(option("--git-dir=", &top.join(".git"))).arg(option("--work-tree=", top)).current_dir(folder);
-    // In the environment, since the name of a filter may hold `=`, which ends a name on the command line.
+    // Passed in the environment, since a filter's name may contain `=`, which would end the name on the command line.
     let count = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse().ok()).unwrap_or(0usize);
     for (index, (name, value)) in overrides.iter().enumerate() {
         git.env(format!("GIT_CONFIG_KEY_{}", count + index), name);
         git.env(format!("GIT_CONFIG_VALUE_{}", count + index), value);
     }
     git.env("GIT_CONFIG_COUNT", (count + overrides.len()).to_string());
-    // Objects that are not there are not fetched, by no program and from nowhere.
+    // Missing objects are not fetched: no helper runs, and no network is used.
     git.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none").env("GIT_TERMINAL_PROMPT", "0");
     Ok(git)
 }
@@ -409,7 +410,7 @@ mod tests {
         place.write("k/b.cu", "not staged");
         let repository = Repository::around(&place.0.path().join("k"), &cancel).unwrap();
         let commit = repository.commit("HEAD").unwrap();
-        let names = |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.path).collect::<Vec<_>>();
+        let names = |entries: Vec<TreeEntry>| entries.into_iter().map(|entry| entry.path).collect::<Vec<_>>();
         assert_eq!(names(repository.files_of(&commit).unwrap()), ["k/a.cu"]);
         let staged = repository.staged_files().unwrap();
         let changes = repository.changes_since(&commit, true).unwrap();

@@ -1,7 +1,7 @@
-//! The files of a revision, or of the index, in a folder of the cache: to be checked like any other tree.
+//! Checks out a revision, or the index, to a folder of the cache, so that it can be checked like any other tree.
 //!
-//! Files are written as git has them, by nobody but us: no filter, no hook, no conversion of line ends has a part in it. What is
-//! there already stays, so that the next revision of a repository costs what it changes.
+//! Files are written with exactly git's contents: without filters, hooks, or line-end conversion. Unchanged files stay,
+//! so that the next revision of a repository only costs its changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -14,32 +14,32 @@ use lmem_base::files::write_whole;
 use lmem_base::places;
 use lmem_base::source::normalize;
 
-use super::{Entry, GitError, Repository};
+use super::{GitError, Repository, TreeEntry};
 
-/// Below the folder of all our cached data.
+/// Subfolder of the cache.
 const FOLDER: &str = "trees";
 
-/// Which files a tree has, beside it. It is gone while they are written.
+/// The list of a tree's files, stored next to it. Missing while the files are being written.
 const LIST: &str = "files.json";
 
-/// Larger files are read by no compiler.
+/// Larger files are not compiler input.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// A list of more bytes is none of ours.
+/// Size limit for the list.
 const MAX_LIST_BYTES: u64 = 256 << 20;
 
-/// Between two looks at a lock.
+/// Interval for polling a lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 const LINK: &str = "120000";
 const SUBMODULE: &str = "160000";
 
-/// Where the trees of all repositories lie.
+/// The folder of all repositories' trees.
 pub fn folder(cache_root: &Path) -> PathBuf {
     cache_root.join(FOLDER)
 }
 
-/// A tree, which no other run changes while this is there.
+/// A checked-out tree, locked while this value exists.
 pub struct Checkout {
     /// The counterpart of the top of the repository.
     pub tree: PathBuf,
@@ -47,11 +47,16 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// Puts files into the place that a name has for a repository.
+    /// Writes files to the tree that has a name, for a repository.
     ///
     /// # Errors
-    /// The cache cannot be written, or git refuses.
-    pub fn new(repository: &Repository<'_>, files: &[Entry], name: &str, cache_root: &Path) -> Result<Self, GitError> {
+    /// The cache cannot be written, or git fails.
+    pub fn new(
+        repository: &Repository<'_>,
+        files: &[TreeEntry],
+        name: &str,
+        cache_root: &Path,
+    ) -> Result<Self, GitError> {
         let top = blake3::hash(repository.top.to_string_lossy().as_bytes()).to_hex();
         let place = folder(cache_root).join(&top.as_str()[..16]).join(name);
         let failed = |error: io::Error| GitError::Tree { what: name.to_string(), message: error.to_string() };
@@ -65,7 +70,7 @@ impl Checkout {
     }
 }
 
-/// Waits until no other run uses the place.
+/// Waits until no other run uses the tree.
 fn lock(place: &Path, repository: &Repository<'_>) -> io::Result<File> {
     fs_err::create_dir_all(place)?;
     let file = File::create(place.join("lock"))?;
@@ -81,24 +86,24 @@ fn lock(place: &Path, repository: &Repository<'_>) -> io::Result<File> {
 
 fn update(
     repository: &Repository<'_>,
-    files: &[Entry],
+    files: &[TreeEntry],
     place: &Path,
     tree: &Path,
     failed: &impl Fn(io::Error) -> GitError,
 ) -> Result<(), GitError> {
     let list = place.join(LIST);
-    let wanted: BTreeMap<&str, &Entry> =
+    let wanted: BTreeMap<&str, &TreeEntry> =
         files.iter().filter(|entry| is_safe(&entry.path)).map(|entry| (entry.path.as_str(), entry)).collect();
     let known = known(&list);
     if known.is_none() {
         remove(tree).map_err(failed)?;
     }
     let known = known.unwrap_or_default();
-    let mark = |entry: &Entry| format!("{} {}", entry.mode, entry.id);
+    let mark = |entry: &TreeEntry| format!("{} {}", entry.mode, entry.id);
     let stale =
         known.iter().filter(|(path, mark_then)| wanted.get(path.as_str()).is_none_or(|it| mark(it) != **mark_then));
     let stale: BTreeSet<&String> = stale.map(|(path, _)| path).collect();
-    let new: Vec<&Entry> = wanted
+    let new: Vec<&TreeEntry> = wanted
         .values()
         .filter(|entry| known.get(&entry.path).is_none_or(|mark_then| *mark_then != mark(entry)))
         .copied()
@@ -107,11 +112,12 @@ fn update(
         return Ok(());
     }
     remove(&list).map_err(failed)?;
-    // What was a link is gone before anything is written, so that nothing is written through one.
+    // Old symbolic links are removed before anything is written, so that no file is written through a link.
     stale.into_iter().try_for_each(|path| remove(&tree.join(path))).map_err(failed)?;
-    // It marks the tree as one: what may be read is looked for from there.
+    // `.git` marks the top of the tree, from which the readable files are determined.
     fs_err::create_dir_all(tree.join(".git")).map_err(failed)?;
-    let (submodules, blobs): (Vec<&Entry>, Vec<&Entry>) = new.into_iter().partition(|entry| entry.mode == SUBMODULE);
+    let (submodules, blobs): (Vec<&TreeEntry>, Vec<&TreeEntry>) =
+        new.into_iter().partition(|entry| entry.mode == SUBMODULE);
     let ids: Vec<&str> = blobs.iter().map(|entry| entry.id.as_str()).collect();
     repository.contents(&ids, MAX_FILE_BYTES, |index, bytes| {
         let entry = blobs[index];
@@ -127,7 +133,7 @@ fn update(
         }
     })?;
     for entry in submodules {
-        // What it holds is not in this repository; the user's copy stands for it.
+        // A submodule's content is not in this repository, so the user's checkout of it is used.
         let (path, own) = (tree.join(&entry.path), repository.top.join(&entry.path));
         if own.is_dir() && !has_link_above(tree, &path) {
             fs_err::create_dir_all(path.parent().unwrap_or(tree)).map_err(failed)?;
@@ -144,7 +150,7 @@ fn known(list: &Path) -> Option<BTreeMap<String, String>> {
     serde_json::from_slice(&places::read(list, MAX_LIST_BYTES).ok()?).ok()
 }
 
-/// Removes whatever lies there, and follows no link.
+/// Removes a file, folder or link, without following links.
 fn remove(path: &Path) -> io::Result<()> {
     match fs_err::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs_err::remove_dir_all(path),
@@ -153,7 +159,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a path stays below the tree, and is none of git's own.
+/// Whether a path stays in the tree and does not belong to git itself.
 fn is_safe(path: &str) -> bool {
     let is_plain = |component: Component<'_>| match component {
         Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
@@ -162,12 +168,12 @@ fn is_safe(path: &str) -> bool {
     !path.is_empty() && Path::new(path).components().all(is_plain)
 }
 
-/// Only a broken tree has a file below what is a link in it.
+/// Whether a folder above a path is a symbolic link; this only occurs in a malformed tree.
 fn has_link_above(tree: &Path, path: &Path) -> bool {
     path.ancestors().skip(1).take_while(|folder| *folder != tree).any(Path::is_symlink)
 }
 
-/// A link that leads out of the tree is left out: it would lead elsewhere than it does in the repository.
+/// Writes a symbolic link, unless it leads out of the tree: there it would have another target than in the repository.
 fn write_link(tree: &Path, path: &Path, target: &[u8]) -> io::Result<()> {
     let Ok(target) = std::str::from_utf8(target) else { return Ok(()) };
     let lands = normalize(&path.parent().unwrap_or(tree).join(target));
@@ -219,7 +225,7 @@ mod tests {
         assert_eq!((read("k/a.cu"), read("b")), ("one".to_string(), "b".to_string()));
         assert!(tree.join("k/in").is_symlink());
         assert!(!tree.join("k/out").is_symlink() && !tree.join("k/absolute").is_symlink());
-        // A file becomes a folder, a link a file, and a file goes.
+        // A file becomes a folder, a link becomes a file, and a file is deleted.
         fs_err::remove_file(top.join("b")).unwrap();
         fs_err::create_dir(top.join("b")).unwrap();
         fs_err::write(top.join("b/c"), "c").unwrap();
@@ -230,7 +236,7 @@ mod tests {
         drop(checked_out());
         assert_eq!((read("b/c"), read("k/in")), ("c".to_string(), "file".to_string()));
         assert!(!tree.join("k/a.cu").exists());
-        // One that was cut short is made anew.
+        // A tree whose checkout was interrupted is written again.
         fs_err::write(tree.join("stray.cu"), "").unwrap();
         fs_err::remove_file(tree.parent().unwrap().join(LIST)).unwrap();
         drop(checked_out());

@@ -1,4 +1,4 @@
-//! `cargo lmem config`: every setting that holds here, and where it comes from.
+//! `cargo lmem config`: every effective setting, and where it comes from.
 
 mod options;
 mod text;
@@ -21,7 +21,7 @@ use crate::cli::CheckArgs;
 
 pub use text::{human, json};
 
-/// Where a setting comes from. The later ones win.
+/// The origin of a setting. Later variants take precedence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Origin {
@@ -31,7 +31,7 @@ pub enum Origin {
     CommandLine { option: String },
 }
 
-/// A setting that holds.
+/// An effective setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InForce {
     pub key: String,
@@ -39,7 +39,7 @@ pub struct InForce {
     pub origin: Origin,
 }
 
-/// What holds for one package, or for the files of a project without Cargo.
+/// The settings of one package, or of the files of a project without Cargo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Part {
     /// The package's name; `None` outside of packages.
@@ -47,7 +47,7 @@ pub struct Part {
     pub settings: Vec<InForce>,
 }
 
-/// All of it.
+/// All effective settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Everything {
     pub workspace: PathBuf,
@@ -56,10 +56,11 @@ pub struct Everything {
     pub options: Vec<InForce>,
 }
 
-/// What holds for a check with these arguments. `matches` are the same arguments, with where they come from.
+/// The effective settings for a check with these arguments. `matches` are clap's matches, which know the origin of each
+/// argument.
 ///
 /// # Errors
-/// There is nothing to check here, or a setting cannot be used.
+/// There is nothing to check here, or a setting is invalid.
 pub fn everything(arguments: &CheckArgs, matches: &ArgMatches, folder: &Path) -> Result<Everything, CheckError> {
     let workspace = discover(&arguments.scope(folder))?;
     let typed = typed_levels(arguments)?;
@@ -81,7 +82,7 @@ pub fn everything(arguments: &CheckArgs, matches: &ArgMatches, folder: &Path) ->
     Ok(Everything { workspace: workspace.root, parts, options: options::options(matches) })
 }
 
-/// The `lmem.toml`s of files outside of packages.
+/// The `lmem.toml` files for files outside of packages.
 fn manifests_without_cargo(workspace: &Workspace) -> Vec<PathBuf> {
     let outside = workspace.files.iter().filter(|file| file.package.is_none());
     let mut manifests: Vec<PathBuf> = outside.flat_map(|file| file.config.manifests.iter().cloned()).collect();
@@ -98,12 +99,12 @@ fn placed(settings: Vec<Setting>, manifest: &Path, workspace: &Workspace) -> Vec
     settings.into_iter().map(place).collect()
 }
 
-/// The key that stands alone for others: the nearest table that has one rule for files has them all.
+/// The key that is overridden as a whole: the nearest table with a file rule replaces all of them.
 fn whole(key: &str) -> &str {
     if key.starts_with("file[") { "file" } else { key }
 }
 
-/// The nearer settings, and those of the farther table that no nearer one overrides: as `PackageConfig::over`.
+/// Merges settings: nearer ones, then those of the farther table that are not overridden, as in `PackageConfig::over`.
 fn over(mut nearer: Vec<InForce>, farther: &[InForce]) -> Vec<InForce> {
     let is_set = |setting: &&InForce| nearer.iter().any(|nearer| whole(&nearer.key) == whole(&setting.key));
     let rest: Vec<InForce> = farther.iter().filter(|setting| !is_set(setting)).cloned().collect();
@@ -111,7 +112,7 @@ fn over(mut nearer: Vec<InForce>, farther: &[InForce]) -> Vec<InForce> {
     nearer
 }
 
-/// All keys, with what the command line says of them.
+/// All keys, with the overrides on the command line.
 fn of_part(set: Vec<InForce>, typed: &[(String, Level)], matches: &ArgMatches) -> Vec<InForce> {
     let mut all = Vec::new();
     for key in known_keys() {
@@ -134,7 +135,7 @@ fn of_part(set: Vec<InForce>, typed: &[(String, Level)], matches: &ArgMatches) -
     all
 }
 
-/// What holds where nobody sets a key.
+/// The default of a key.
 fn default_of(key: &str) -> &'static str {
     match key {
         "arch" => "of the build, else this machine's GPU, else sm_80",

@@ -1,4 +1,4 @@
-//! Options of a run: from the command line, the environment, or their defaults.
+//! Options of a run, from the command line, the environment, or their defaults.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
@@ -8,16 +8,16 @@ use crate::cli::CheckArgs;
 
 use super::{InForce, Origin};
 
-/// Where results and toolkits are kept.
+/// Variables for the folder of results and toolkits.
 const CACHE_VARIABLES: [&str; 2] = ["CARGO_LMEM_CACHE_DIR", "XDG_CACHE_HOME"];
 
-/// Options that stand for a key of the settings, and win over it.
+/// Options that override a key of the settings.
 const KEYS: [(&str, &str); 3] = [("arch", "arch"), ("toolkit", "toolkit"), ("baseline", "baseline")];
 
-/// Options that are told as levels of lints.
+/// Options that are shown as levels of lints.
 const LEVELS: [&str; 4] = ["allow", "warn", "deny", "forbid"];
 
-/// The option that was typed for a key.
+/// The command-line option that overrides a key.
 pub(super) fn overriding(key: &str, matches: &ArgMatches) -> Option<InForce> {
     let (_, id) = KEYS.iter().find(|(known, _)| *known == key)?;
     let is_typed = matches.value_source(id) == Some(ValueSource::CommandLine);
@@ -28,7 +28,7 @@ pub(super) fn overriding(key: &str, matches: &ArgMatches) -> Option<InForce> {
     })
 }
 
-/// All options that have a value, but for those that stand elsewhere.
+/// All options with a value, except those shown elsewhere.
 pub(super) fn options(matches: &ArgMatches) -> Vec<InForce> {
     let command = CheckArgs::augment_args(Command::default());
     let arguments = command.get_arguments().filter_map(|argument| {

@@ -1,15 +1,15 @@
-//! What holds, for people and for programs.
+//! Output of effective settings, for people and for programs.
 
 use std::fmt::Write;
 
 use super::{Everything, InForce, Origin};
 
-/// A table for each package, and one of the run's options.
+/// A table for each package, and one for the run's options.
 pub fn human(everything: &Everything) -> String {
     let mut text = format!("{}\n", everything.workspace.display());
     for part in &everything.parts {
         let name = part.package.as_ref().map_or_else(|| "files".to_string(), |name| format!("package {name}"));
-        // Most lints are as they are for everybody.
+        // Lints with their default level are left out.
         let is_shown = |setting: &&InForce| !setting.key.starts_with("lints.") || setting.origin != Origin::Default;
         let shown: Vec<&InForce> = part.settings.iter().filter(is_shown).collect();
         text.push_str(&table(&name, &shown));
@@ -22,7 +22,7 @@ pub fn human(everything: &Everything) -> String {
             );
         }
     }
-    // A switch that nobody turned says nothing.
+    // An unset switch is left out.
     let is_off = |option: &&InForce| option.origin == Origin::Default && matches!(option.value.as_str(), "false" | "0");
     let options: Vec<&InForce> = everything.options.iter().filter(|option| !is_off(option)).collect();
     text.push_str(&table("options", &options));
@@ -50,7 +50,7 @@ fn origin(origin: &Origin) -> String {
 /// The same as one JSON document.
 ///
 /// # Errors
-/// None of texts and numbers.
+/// Serializing strings and numbers does not fail.
 pub fn json(everything: &Everything) -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(everything)? + "\n")
 }

@@ -1,6 +1,6 @@
-//! `cargo lmem init`: files that bring checks to CI, to hooks and to editors.
+//! `cargo lmem init`: writes files that add checks to CI, hooks and editors.
 //!
-//! A file that is there is never lost: it stays, unless somebody says yes on a terminal, or `--force`.
+//! An existing file is never lost: it is only replaced with `--force`, or after a confirmation on the terminal.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use lmem_project::config::FILE_NAME;
 use crate::cli::InitArgs;
 use crate::version::VERSION;
 
-/// A shell script of git's, which is quick.
+/// Time limit for a `git` command, which is quick.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Why nothing, or not everything, was written.
+/// Why not all files were written.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
     #[error("the current folder cannot be used")]
@@ -40,28 +40,28 @@ pub struct Planned {
     pub path: PathBuf,
     pub text: String,
     pub is_program: bool,
-    /// Folders of which one must hold it in the end, whatever links lead there.
+    /// Folders that the file may be in, after resolving links.
     pub places: Vec<PathBuf>,
-    /// What is left to be done once it is there.
+    /// The remaining steps after the file is written.
     pub next: &'static str,
-    /// What to do where the file is there already, and has to keep what it has.
+    /// What to do if the file exists and must keep its content.
     pub merge: &'static str,
 }
 
-/// What became of a file.
+/// The outcome for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Written,
-    /// It is there, as it would be written.
+    /// It exists with the same content.
     Same,
-    /// It is there with other contents, and stays.
+    /// It exists with other content, and stays.
     Kept,
 }
 
-/// The files that are asked for, in the order of the help.
+/// The requested files, in the order of the help.
 ///
 /// # Errors
-/// A hook is asked for, and there is no repository.
+/// A hook is requested, but there is no repository.
 pub fn plan(arguments: &InitArgs, folder: &Path) -> Result<Vec<Planned>, InitError> {
     let root = root(folder);
     let filled = |text: &str| fill(text, &root);
@@ -99,18 +99,19 @@ pub fn plan(arguments: &InitArgs, folder: &Path) -> Result<Vec<Planned>, InitErr
         let common = git_path(&root, &["--git-common-dir"]).ok_or_else(no_repository)?;
         let text = filled(include_str!("files/pre-commit.sh"));
         let merge = "call `cargo lmem` in it";
-        // `core.hooksPath` may name any folder: one of all repositories is no place for the hook of one.
+        // `core.hooksPath` may name any folder, even one shared by all repositories, which must not get a hook for one
+        // of them.
         planned.push(Planned { path, text, is_program: true, places: vec![root.clone(), common], next: "", merge });
     }
     Ok(planned)
 }
 
-/// The repository's root: CI and hooks look there. Outside of one it is the folder.
+/// The repository's root, where CI and hooks look; outside a repository, the folder itself.
 fn root(folder: &Path) -> PathBuf {
     folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(folder).to_path_buf()
 }
 
-/// All packages are checked, where cargo knows of packages.
+/// Fills in the template; if there is a Cargo workspace, all its packages are checked.
 fn fill(text: &str, root: &Path) -> String {
     let is_cargo = root.join("Cargo.toml").is_file() && !root.join(FILE_NAME).is_file();
     let image = if is_cargo { "rust:bookworm" } else { "gcc:bookworm" };
@@ -120,7 +121,7 @@ fn fill(text: &str, root: &Path) -> String {
         .replace("{image}", image)
 }
 
-/// A path that git knows: worktrees and `core.hooksPath` have hooks elsewhere.
+/// A path according to git: worktrees and `core.hooksPath` place hooks elsewhere.
 fn git_path(root: &Path, question: &[&str]) -> Option<PathBuf> {
     let mut git = Command::new("git");
     git.current_dir(root).arg("rev-parse").args(question);
@@ -129,14 +130,14 @@ fn git_path(root: &Path, question: &[&str]) -> Option<PathBuf> {
     Some(root.join(path.trim_end_matches('\n')))
 }
 
-/// Writes a file, or leaves it as it is. `may_replace` is asked where it has other contents.
+/// Writes a file, or leaves it unchanged. `may_replace` is called if the file exists with other content.
 ///
 /// # Errors
-/// It cannot be written, or a link in its path leads out of the repository.
+/// The file cannot be written, or a link in its path leads out of the repository.
 pub fn write(planned: &Planned, may_replace: &mut dyn FnMut(&Path) -> bool) -> Result<Fate, InitError> {
     let path = &planned.path;
     let failed = |error| InitError::Write { path: path.clone(), error };
-    // What is there and no text of ours has other contents too.
+    // An existing path that is not a text file counts as other content.
     let is_there = path.symlink_metadata().is_ok();
     if fs_err::read(path).is_ok_and(|there| there == planned.text.as_bytes()) {
         return Ok(Fate::Same);
@@ -145,7 +146,7 @@ pub fn write(planned: &Planned, may_replace: &mut dyn FnMut(&Path) -> bool) -> R
         return Ok(Fate::Kept);
     }
     let parent = path.parent().unwrap_or(path);
-    // Folders are made only where the last one that is there belongs to the repository.
+    // Folders are only created if the nearest existing one belongs to the repository.
     refuse_links(parent.ancestors().find(|folder| folder.exists()).unwrap_or(parent), planned)?;
     fs_err::create_dir_all(parent).map_err(failed)?;
     files::write_whole(path, planned.text.as_bytes()).map_err(failed)?;
@@ -156,7 +157,7 @@ pub fn write(planned: &Planned, may_replace: &mut dyn FnMut(&Path) -> bool) -> R
     Ok(Fate::Written)
 }
 
-/// A link in a tree of strangers may lead anywhere.
+/// Rejects symbolic links out of the repository, since the tree is not trusted.
 fn refuse_links(parent: &Path, planned: &Planned) -> Result<(), InitError> {
     let real = |path: &Path| {
         fs_err::canonicalize(path).map_err(|error| InitError::Write { path: planned.path.clone(), error })
@@ -171,7 +172,7 @@ fn refuse_links(parent: &Path, planned: &Planned) -> Result<(), InitError> {
     Err(InitError::Outside { path: planned.path.clone(), root })
 }
 
-/// Asks on the terminal; whoever cannot be asked has not agreed.
+/// Asks on the terminal; without a terminal, the answer is no.
 pub fn ask(path: &Path) -> bool {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return false;

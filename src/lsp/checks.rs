@@ -1,4 +1,4 @@
-//! Checks beside the conversation: one at a time, and only the newest has its say.
+//! Runs checks in the background: one at a time, and only the newest one reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,15 +16,15 @@ use lsp_types::{
 use serde::Serialize;
 
 use crate::check::CheckError;
-use crate::report::editor::{Shown, by_file, uri_of};
+use crate::report::editor::{EditorReport, by_file, uri_of};
 
 use super::Check;
 
 /// Sends a message to the editor.
 type Post = dyn Fn(Message) + Send + Sync;
 
-/// What the newest check found, by file.
-type Found = BTreeMap<PathBuf, Vec<Shown>>;
+/// The findings of the newest check, by file.
+type Found = BTreeMap<PathBuf, Vec<EditorReport>>;
 
 pub(super) struct Checks {
     work: Arc<Work>,
@@ -33,18 +33,18 @@ pub(super) struct Checks {
     count: u64,
 }
 
-/// What all checks of a session share.
+/// State shared by all checks of a session.
 struct Work {
     check: Arc<Check>,
     send: Arc<Post>,
     roots: Vec<PathBuf>,
     shows_progress: bool,
     found: Mutex<Found>,
-    /// The last complaint: the same one at each save would be noise.
+    /// The last error message: repeating it at each save would be noise.
     complaint: Mutex<String>,
 }
 
-/// The flag of the check that runs now.
+/// The cancel flag of the current check.
 #[derive(Clone, Default)]
 pub(super) struct Current(Arc<Mutex<Arc<AtomicBool>>>);
 
@@ -53,7 +53,7 @@ impl Current {
         lock(&self.0).store(true, Ordering::Relaxed);
     }
 
-    /// Ends the check that runs, and gives the flag of the next one.
+    /// Cancels the current check, and returns the flag of the next one.
     fn next(&self) -> Arc<AtomicBool> {
         let mut current = lock(&self.0);
         current.store(true, Ordering::Relaxed);
@@ -62,7 +62,7 @@ impl Current {
     }
 }
 
-/// A thread that panicked leaves what it had.
+/// Locks a mutex. If another thread panicked, its last state is used.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -78,27 +78,27 @@ impl Checks {
         self.current.clone()
     }
 
-    /// Starts a check. One that runs is ended first, and says nothing.
+    /// Starts a check. A running check is cancelled first, and reports nothing.
     pub fn start(&mut self) {
         let cancel = self.current.next();
         let before = self.running.take();
         self.count += 1;
         let (work, token) = (Arc::clone(&self.work), format!("cargo-lmem/{}", self.count));
         self.running = Some(std::thread::spawn(move || {
-            // Two at once would compile the same things twice.
+            // Two checks at once would compile the same units twice.
             before.into_iter().for_each(|before| drop(before.join()));
             work.run(&cancel, &token);
         }));
     }
 
-    /// Ends the check that runs, and waits for it.
+    /// Cancels the current check, and waits for its end.
     pub fn stop(&mut self) {
         self.current.cancel();
         self.running.take().into_iter().for_each(|running| drop(running.join()));
     }
 
-    /// What the last check found in a file.
-    pub fn found(&self, path: &Path) -> Vec<Shown> {
+    /// The findings of the last check in a file.
+    pub fn found(&self, path: &Path) -> Vec<EditorReport> {
         lock(&self.work.found).get(path).cloned().unwrap_or_default()
     }
 }
@@ -120,7 +120,7 @@ impl Work {
                 Ok(report) => by_file(&report.diagnostics).into_iter().for_each(|(path, mut shown)| {
                     found.entry(path).or_default().append(&mut shown);
                 }),
-                // What was found before stays: a settings file that is half written says nothing about kernels.
+                // Earlier findings stay: a half-written settings file says nothing about kernels.
                 Err(error) => return self.complain(&error),
             }
         }
@@ -128,7 +128,7 @@ impl Work {
         self.publish(found);
     }
 
-    /// Tells the findings of each file; files that have none any more are told so.
+    /// Publishes the findings of each file; a file that no longer has any gets an empty list.
     fn publish(&self, found: Found) {
         let mut last = lock(&self.found);
         let paths: BTreeSet<&PathBuf> = last.keys().chain(found.keys()).collect();

@@ -1,8 +1,8 @@
-//! `cargo lmem lsp`: findings in editors that speak the language server protocol.
+//! `cargo lmem lsp`: findings in editors, over the Language Server Protocol.
 //!
-//! A check runs when the editor opens a workspace and whenever a file is saved, in a thread of its own; a newer save ends an older
-//! check. What did not change comes from the cache. Edits that were proven are offered as quick fixes, as long as the text is the
-//! one that was compiled.
+//! A check runs when the editor opens a workspace and whenever a file is saved. It runs in its own thread, and a newer
+//! save cancels it. Unchanged units come from the cache. Verified edits are offered as quick fixes, as long as the text
+//! is the one that was compiled.
 
 mod checks;
 mod open;
@@ -30,18 +30,18 @@ use lmem_base::source::has_ending;
 
 use crate::check::{CheckError, Surroundings, check_in};
 use crate::cli::CheckArgs;
-use crate::report::editor::{Action, Shown, path_of, uri_of};
+use crate::report::editor::{Action, EditorReport, path_of, uri_of};
 use crate::version;
 use checks::Checks;
 use open::OpenFiles;
 
-/// How often it is looked for a signal that ends us.
+/// Interval for polling the cancel flag.
 const PULSE: Duration = Duration::from_millis(200);
 
-/// As shells count a program that Ctrl-C ended.
+/// Exit code that shells use for a program ended by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-/// Files whose saving may change what is found.
+/// Extensions of files that can influence the findings.
 const ENDINGS: [&str; 8] = ["cu", "cuh", "h", "hpp", "inl", "rs", "ptx", "toml"];
 
 /// Why the server ended before the editor asked it to.
@@ -59,13 +59,13 @@ pub enum LspError {
     Writes(&'static str),
 }
 
-/// Checks a folder, until it is cancelled.
+/// Checks a folder until cancelled.
 type Check = dyn Fn(&Path, &AtomicBool) -> Result<Report, CheckError> + Send + Sync;
 
-/// Speaks with an editor over stdin and stdout, until it says goodbye. `cancel` is set by signals.
+/// Serves an editor over stdin and stdout, until it sends `exit`. Signals set `cancel`.
 ///
 /// # Errors
-/// The editor does not keep to the protocol, or an argument has no meaning here.
+/// The editor violates the protocol, or an argument is not valid here.
 pub fn serve(arguments: &CheckArgs, cancel: &Arc<AtomicBool>) -> Result<(), LspError> {
     let writing =
         [("--fix", arguments.fix), ("--diff", arguments.diff), ("--write-baseline", arguments.write_baseline)];
@@ -83,7 +83,7 @@ pub fn serve(arguments: &CheckArgs, cancel: &Arc<AtomicBool>) -> Result<(), LspE
     threads.join().map_err(LspError::Connection)
 }
 
-/// The connection ends with the session: the threads of stdin and stdout wait for that.
+/// Runs the session. The connection is dropped at its end, as the threads of stdin and stdout wait for that.
 fn session(connection: Connection, check: Arc<Check>, folder: &Path, cancel: &Arc<AtomicBool>) -> Result<(), LspError> {
     let (id, parameters) = connection.initialize_start()?;
     let parameters: InitializeParams = serde_json::from_value(parameters)?;
@@ -91,7 +91,7 @@ fn session(connection: Connection, check: Arc<Check>, folder: &Path, cancel: &Ar
     let result = InitializeResult { capabilities: capabilities(), server_info: Some(server_info) };
     connection.initialize_finish(id, serde_json::to_value(result)?)?;
     let sender = connection.sender.clone();
-    // An editor that is gone hears nothing, and the loop below ends.
+    // If the editor is gone, sending fails and the loop below ends.
     let send = Arc::new(move |message: Message| drop(sender.send(message)));
     let shows_progress = parameters.capabilities.window.as_ref().and_then(|window| window.work_done_progress);
     let checks = Checks::new(check, send, roots(&parameters, folder), shows_progress == Some(true));
@@ -119,7 +119,7 @@ fn capabilities() -> ServerCapabilities {
     }
 }
 
-/// The folders that the editor has open, else the one that we were started in.
+/// The folders open in the editor, otherwise the one that the server was started in.
 fn roots(parameters: &InitializeParams, folder: &Path) -> Vec<PathBuf> {
     let folders = parameters.workspace_folders.iter().flatten().filter_map(|folder| path_of(&folder.uri));
     let folders: Vec<PathBuf> = folders.collect();
@@ -132,7 +132,7 @@ fn roots(parameters: &InitializeParams, folder: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// A signal ends the compilers that run, and then us: the loop below waits for the editor alone.
+/// Ends the compilers and the process on a signal, because the loop below only waits for the editor.
 fn end_with_signals(checks: &Checks, cancel: &Arc<AtomicBool>) {
     let (current, cancel) = (checks.current(), Arc::clone(cancel));
     std::thread::spawn(move || {
@@ -162,7 +162,7 @@ impl Server {
                     drop(connection.sender.send(answer.into()));
                 }
                 Message::Notification(notification) => self.hear(notification),
-                // Of requests for progress bars, which are shown or not.
+                // Responses to requests for progress bars are not needed.
                 Message::Response(_) => {}
             }
         }
@@ -179,7 +179,7 @@ impl Server {
             }
             DidChangeTextDocument::METHOD => {
                 self.heard::<DidChangeTextDocument>(notification, |server, mut changed| {
-                    // The whole text, as we asked for.
+                    // The server requests full-text synchronization, so this is the whole text.
                     if let Some(change) = changed.content_changes.pop() {
                         let document = changed.text_document;
                         server.open.set(&document.uri, document.version, change.text);
@@ -202,7 +202,7 @@ impl Server {
         }
     }
 
-    /// A notification that is broken has no answer, and changes nothing.
+    /// Parses a notification; a malformed one is ignored, as it has no response.
     fn heard<N: lsp_types::notification::Notification>(
         &mut self,
         notification: Notification,
@@ -236,8 +236,9 @@ impl Server {
         touched.flat_map(|shown| shown.actions.iter().filter_map(|action| self.action(shown, action))).collect()
     }
 
-    /// An edit for a text that is no longer what was compiled would land anywhere.
-    fn action(&self, shown: &Shown, action: &Action) -> Option<CodeAction> {
+    /// The quick fix for an edit, unless the text differs from the one that was compiled: the edit could hit the wrong
+    /// place.
+    fn action(&self, shown: &EditorReport, action: &Action) -> Option<CodeAction> {
         let edits = action.edits.iter().map(|(file, edits)| {
             let version = self.open.version_of(&file.path, file.text())?;
             let text_document = OptionalVersionedTextDocumentIdentifier { uri: uri_of(&file.path)?, version };
@@ -258,8 +259,8 @@ impl Server {
     }
 }
 
-/// Whether the cursor is at the finding, at another place of it, or at what its edits change.
-fn touches(shown: &Shown, path: &Path, cursor: Range) -> bool {
+/// Whether the cursor is at the finding, at one of its labels, or at a line that its edits change.
+fn touches(shown: &EditorReport, path: &Path, cursor: Range) -> bool {
     let related = shown.diagnostic.related_information.iter().flatten().map(|related| &related.location);
     let related = related.filter(|place| path_of(&place.uri).as_deref() == Some(path)).map(|place| place.range);
     let edits = shown.actions.iter().flat_map(|action| &action.edits).filter(|(file, _)| file.path == path);
@@ -269,7 +270,7 @@ fn touches(shown: &Shown, path: &Path, cursor: Range) -> bool {
 
 fn overlap(one: Range, other: Range) -> bool {
     let before = |one: Position, other: Position| (one.line, one.character) <= (other.line, other.character);
-    // Editors ask for the line of the cursor as often as for its place.
+    // Editors ask for the cursor's line as often as for its exact position.
     let line = |range: Range| (range.start.line, range.end.line);
     let ((start, end), (first, last)) = (line(one), line(other));
     (start <= last && first <= end) || (before(one.start, other.end) && before(other.start, one.end))

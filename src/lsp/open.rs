@@ -1,4 +1,4 @@
-//! What the editor has open: texts that may differ from those on disk.
+//! Files open in the editor, whose text may differ from that on disk.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ impl OpenFiles {
         }
     }
 
-    /// The version of an open file, or none of a closed one, if its text is `expected`.
+    /// The version of a file with the text `expected`: `Some(None)` if the file is closed, `None` if its text differs.
     pub fn version_of(&self, path: &Path, expected: &str) -> Option<Option<i32>> {
         match self.0.get(path) {
             Some((version, text)) => (text == expected).then_some(Some(*version)),

@@ -1,4 +1,4 @@
-//! An editor that speaks with the server; what a check finds is made up.
+//! Tests with an editor that talks to the server; the findings are made up.
 
 use std::sync::Mutex;
 use std::sync::mpsc;
@@ -16,7 +16,7 @@ struct Editor {
     connection: Connection,
     server: Option<std::thread::JoinHandle<Result<(), LspError>>>,
     count: i32,
-    /// What was told while an answer was waited for.
+    /// Notifications received while waiting for a response.
     heard: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ impl Editor {
         self.connection.sender.send(Notification::new(method.to_string(), parameters).into()).unwrap();
     }
 
-    /// Answers come in order; what is told meanwhile is left out.
+    /// Sends a request and waits for the response; notifications in between only leave their names in `heard`.
     fn ask(&mut self, method: &str, parameters: Value) -> Value {
         self.count += 1;
         let request = Request::new(self.count.into(), method.to_string(), parameters);
@@ -72,7 +72,7 @@ impl Editor {
         self.tell("textDocument/didSave", json!({ "textDocument": { "uri": uri_of(path).unwrap() } }));
     }
 
-    /// Says goodbye, and gives what was told until the server was gone.
+    /// Shuts the server down, and returns the notifications up to its end.
     fn end(mut self) -> Vec<String> {
         assert_eq!(self.ask("shutdown", Value::Null), Value::Null);
         self.tell("exit", Value::Null);
@@ -85,7 +85,7 @@ impl Editor {
     }
 }
 
-/// What a response holds, or its error.
+/// The result of a response, or its error.
 trait Answered {
     fn response_kind_value(self) -> Value;
 }
@@ -149,14 +149,14 @@ fn findings_come_with_edits_for_the_text_that_was_compiled() {
         let parameters = json!({ "textDocument": { "uri": uri }, "range": range, "context": { "diagnostics": [] } });
         editor.ask("textDocument/codeAction", parameters)
     };
-    // A closed file is compared on disk.
+    // A closed file is compared with the text on disk.
     let actions = ask(&mut editor, 1);
     assert_eq!(actions[0]["isPreferred"], true, "{actions}");
     let change = &actions[0]["edit"]["documentChanges"][0];
     assert_eq!(change["edits"][0]["newText"], "a = 0");
     assert_eq!(change["textDocument"]["version"], Value::Null);
     assert_eq!(ask(&mut editor, 0), json!([]));
-    // An open one as the editor has it.
+    // An open file is compared with the editor's text.
     let document = json!({ "uri": uri, "languageId": "cuda-cpp", "version": 7, "text": TEXT });
     editor.tell("textDocument/didOpen", json!({ "textDocument": document }));
     assert_eq!(ask(&mut editor, 1)[0]["edit"]["documentChanges"][0]["textDocument"]["version"], 7);
@@ -164,7 +164,7 @@ fn findings_come_with_edits_for_the_text_that_was_compiled() {
     let changes = json!([{ "text": format!("// {TEXT}") }]);
     editor.tell("textDocument/didChange", json!({ "textDocument": document, "contentChanges": changes }));
     assert_eq!(ask(&mut editor, 1), json!([]));
-    // What is gone is taken back.
+    // Fixed findings are withdrawn.
     is_mended.store(true, Ordering::Relaxed);
     editor.save(&path);
     let published = editor.hear("textDocument/publishDiagnostics");
@@ -197,7 +197,7 @@ fn a_newer_save_ends_an_older_check() {
     };
     let editor = Editor::start(folder.path(), Arc::new(check));
     assert_eq!(starts.recv_timeout(Duration::from_secs(20)).unwrap(), 1);
-    // What changes nothing starts nothing.
+    // Saving a file that cannot influence the findings starts no check.
     editor.save(&folder.path().join("notes.md"));
     editor.save(&path);
     assert_eq!(starts.recv_timeout(Duration::from_secs(20)).unwrap(), 2);
@@ -215,7 +215,7 @@ fn a_check_that_cannot_start_is_told_once() {
     assert_eq!((&message["type"], &message["message"]), (&1.into(), &"cargo lmem: there is nothing here".into()));
     editor.save(&folder.path().join("a.cu"));
     assert_eq!(editor.hear("$/progress")["value"]["kind"], "begin");
-    // The second check ends with the same words, and ends before the server does.
+    // The second check ends with the same error before the server ends.
     editor.tell("textDocument/didSave", json!({ "broken": true }));
     let heard = editor.end();
     assert!(

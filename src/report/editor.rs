@@ -1,4 +1,4 @@
-//! Findings as editors get them from the language server: diagnostics, and edits that a menu offers.
+//! Findings for the language server: diagnostics, and edits for a menu.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,27 +19,27 @@ use super::sarif::{escape_uri, help_uri};
 
 /// A finding in one file.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct EditorReport {
     pub diagnostic: lsp_types::Diagnostic,
     pub actions: Vec<Action>,
 }
 
-/// An edit that was proven.
+/// A verified edit.
 #[derive(Debug, Clone)]
 pub struct Action {
     pub title: String,
-    /// It keeps the meaning by construction.
+    /// The edit preserves the meaning by construction.
     pub is_safe: bool,
-    /// Edits of each file, with the text that they are meant for.
+    /// Edits of each file, with the text that they apply to.
     pub edits: Vec<(Arc<SourceFile>, Vec<TextEdit>)>,
 }
 
-/// What there is to show in each file; remarks on the run as a whole belong to none.
-pub fn by_file(diagnostics: &[Diagnostic]) -> BTreeMap<PathBuf, Vec<Shown>> {
-    let mut files: BTreeMap<PathBuf, Vec<Shown>> = BTreeMap::new();
+/// The findings of each file; remarks on the run as a whole belong to none.
+pub fn by_file(diagnostics: &[Diagnostic]) -> BTreeMap<PathBuf, Vec<EditorReport>> {
+    let mut files: BTreeMap<PathBuf, Vec<EditorReport>> = BTreeMap::new();
     for diagnostic in diagnostics {
         if let Some(label) = &diagnostic.primary {
-            let shown = Shown { diagnostic: message(diagnostic, label), actions: actions(diagnostic) };
+            let shown = EditorReport { diagnostic: message(diagnostic, label), actions: actions(diagnostic) };
             files.entry(label.span.file.path.clone()).or_default().push(shown);
         }
     }
@@ -94,7 +94,7 @@ fn edits(suggestion: &Suggestion) -> Vec<(Arc<SourceFile>, Vec<TextEdit>)> {
     files
 }
 
-/// Lines and UTF-16 columns from 0: what every client knows.
+/// Zero-based lines and UTF-16 columns, which every client supports.
 fn range(span: &Span) -> Range {
     let Region { start_line, start_column, end_line, end_column } = Region::new(span, Columns::Utf16);
     let position = |line: usize, column: usize| {
@@ -104,12 +104,12 @@ fn range(span: &Span) -> Range {
     Range { start: position(start_line, start_column), end: position(end_line, end_column) }
 }
 
-/// The address of a file; a name that is no text has none.
+/// The URI of a file; a name that is not valid UTF-8 has none.
 pub fn uri_of(path: &Path) -> Option<Uri> {
     Uri::from_str(&format!("file://{}", escape_uri(path.to_str()?))).ok()
 }
 
-/// The file of an address, however the client writes it.
+/// The file of a URI, in any escaping that clients use.
 pub fn path_of(uri: &Uri) -> Option<PathBuf> {
     let text = uri.as_str().strip_prefix("file://")?;
     let text = &text[text.find('/')?..];
@@ -163,7 +163,7 @@ mod tests {
     fn paths_and_addresses_are_the_same() {
         let path = Path::new("/w/größe #1/a b.cu");
         assert_eq!(path_of(&uri_of(path).unwrap()).as_deref(), Some(path));
-        // Visual Studio Code escapes more than it must.
+        // Visual Studio Code escapes more than necessary.
         let uri = Uri::from_str("file:///w/a%2Bb%3A.cu").unwrap();
         assert_eq!(path_of(&uri).as_deref(), Some(Path::new("/w/a+b:.cu")));
         assert_eq!(path_of(&Uri::from_str("untitled:a").unwrap()), None);

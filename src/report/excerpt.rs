@@ -1,7 +1,7 @@
-//! The lines of source that one diagnostic shows.
+//! The source lines that a diagnostic shows.
 //!
-//! Lines longer than the terminal (a whole kernel in one string literal) are cut around what is marked, and
-//! control characters are replaced: a source file must not be able to write to the terminal.
+//! A line longer than the terminal (a whole kernel in one string literal) is cut around its labels. Control characters
+//! are replaced, so that a source file cannot send escape sequences to the terminal.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,11 +16,11 @@ use super::position::{self, Columns, Region};
 
 const CUT: &str = "…";
 
-/// The marked lines of all files of a diagnostic.
+/// The labelled lines of all files of a diagnostic.
 #[derive(Debug, Default)]
 pub(super) struct Excerpts {
     files: Vec<Excerpt>,
-    /// File and place that the diagnostic is filed under; the head of the file's excerpt names it.
+    /// The file and location of the diagnostic itself, which the header of that file's excerpt shows.
     head: Option<(usize, Location)>,
 }
 
@@ -33,21 +33,21 @@ struct Excerpt {
     lines: Vec<Line>,
 }
 
-/// One line: what is shown of it, and where.
+/// One line: the part that is shown, and its position.
 #[derive(Debug)]
 struct Line {
-    /// From 0, in the file.
+    /// Zero-based line number in the file.
     index: usize,
-    /// In `Excerpt::text`.
+    /// Range in `Excerpt::text`.
     shown: Range<usize>,
-    /// The bytes of the file that are shown.
+    /// Range in the file.
     source: Range<usize>,
-    /// Characters of the line before `source`.
+    /// Number of characters cut off before `source`.
     hidden: usize,
 }
 
 impl Excerpts {
-    /// The lines that `spans` mark, the first of which is the one that the diagnostic is filed under.
+    /// The lines that `spans` label; the first span is the diagnostic's own location.
     pub fn new(spans: &[&Span], width: usize) -> Self {
         let mut files: Vec<(&Arc<SourceFile>, Vec<Range<usize>>)> = Vec::new();
         for span in spans {
@@ -62,7 +62,7 @@ impl Excerpts {
         Self { files, head: head.map(|location| (0, location)) }
     }
 
-    /// The file and the bytes of its excerpt that show a span.
+    /// The file of a span, and its range in the excerpt.
     pub fn locate(&self, span: &Span) -> Option<(usize, Range<usize>)> {
         let id = self.files.iter().position(|excerpt| is_same(&excerpt.file, &span.file))?;
         let range = visible(span);
@@ -72,7 +72,7 @@ impl Excerpts {
     }
 }
 
-/// A file that changed while the run read it twice is two files.
+/// Whether two values are the same version of a file; one that changed between two reads counts as two files.
 fn is_same(one: &Arc<SourceFile>, other: &Arc<SourceFile>) -> bool {
     Arc::ptr_eq(one, other) || (one.path == other.path && one.text() == other.text())
 }
@@ -100,7 +100,7 @@ impl Excerpt {
         self.text.push('\n');
     }
 
-    /// Where the excerpt shows a byte of the file.
+    /// The position in the excerpt of a byte of the file.
     fn shown(&self, offset: usize) -> Option<usize> {
         let index = self.file.line_column(offset).0 - 1;
         let line = self.line(index)?;
@@ -114,7 +114,7 @@ impl Excerpt {
 }
 
 impl Line {
-    /// Where the text of the file begins, behind the mark of a cut.
+    /// Start of the file's text, behind the mark of a cut.
     fn text_start(&self) -> usize {
         self.shown.start + if self.hidden > 0 { CUT.len() } else { 0 }
     }
@@ -162,7 +162,7 @@ impl<'a> Files<'a> for Excerpts {
     }
 }
 
-/// Text that cannot move the cursor, change colours or reorder what is read. Keeps every byte offset.
+/// Replaces characters that could move the cursor, change colors or reorder text. Byte offsets stay the same.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
@@ -176,7 +176,7 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(replace).collect())
 }
 
-/// Cleaned text on one line: labels, file names.
+/// Cleaned text on one line, for labels and file names.
 pub(super) fn one_line(text: &str) -> String {
     clean(text).lines().collect::<Vec<_>>().join(" ")
 }
@@ -187,14 +187,14 @@ fn is_unsafe(character: char) -> bool {
     reorders || controls
 }
 
-/// The bytes of a span without the line endings behind it.
+/// The bytes of a span without trailing line ends.
 fn visible(span: &Span) -> Range<usize> {
     let range = position::range(span);
     let text = &span.file.text()[range.clone()];
     range.start..range.start + text.trim_end_matches(['\r', '\n']).len()
 }
 
-/// Lines (from 1) that are marked, and their neighbours: codespan shows a line that lies alone between two others.
+/// Labelled lines (from 1) and their neighbours: codespan shows a single line between two labelled ones.
 fn shown_lines(file: &SourceFile, ranges: &[Range<usize>]) -> BTreeSet<usize> {
     let lines = ranges.iter().flat_map(|range| {
         let (first, _) = file.line_column(range.start);
@@ -204,7 +204,7 @@ fn shown_lines(file: &SourceFile, ranges: &[Range<usize>]) -> BTreeSet<usize> {
     lines.collect()
 }
 
-/// The part of a line that is shown: all of it, or `width` characters around what is marked in it.
+/// The part of a line to show: all of it, or `width` characters around its labels.
 fn window(file: &SourceFile, content: &Range<usize>, ranges: &[Range<usize>], width: usize) -> Range<usize> {
     let text = &file.text()[content.clone()];
     let length = text.chars().count();
@@ -219,7 +219,7 @@ fn window(file: &SourceFile, content: &Range<usize>, ranges: &[Range<usize>], wi
     content.start + byte(start)..content.start + byte(start + width)
 }
 
-/// First and last marked byte of a line, relative to it.
+/// First and last labelled byte of a line, relative to its start.
 fn marked(content: &Range<usize>, ranges: &[Range<usize>]) -> (usize, usize) {
     let ends = ranges.iter().flat_map(|range| [range.start, range.end]);
     let inside: Vec<usize> = ends.filter(|offset| (content.start..=content.end).contains(offset)).collect();

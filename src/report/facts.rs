@@ -1,4 +1,4 @@
-//! The lines below an excerpt: kernels with their figures, where they are loaded, what the finding notes.
+//! The lines below an excerpt: kernels with their figures, where they are loaded, and notes of the finding.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,9 +13,9 @@ use super::position::place;
 use super::suggestion::changes;
 use crate::gate;
 
-/// Kernels of which it is said where they are loaded, and places of one.
+/// Limit on kernels whose loading places are listed, and on places of one kernel.
 const MAX_LOADED: usize = 3;
-/// Lines between a load and what is shown anyway.
+/// A load within this many lines of a shown line is not listed.
 const NEAR: usize = 10;
 
 /// All facts of a diagnostic, one note each; a note may have several lines.
@@ -24,8 +24,8 @@ pub(super) fn notes(diagnostic: &Diagnostic) -> Vec<String> {
     figures.into_iter().chain(diagnostic.notes.iter().cloned()).collect()
 }
 
-/// The same for people, who want to know where the kernels are used. Figures that stand below a verified edit are not said
-/// before it.
+/// The facts for people, with the places where the kernels are used. Figures shown below a verified edit are not
+/// repeated.
 pub(super) fn notes_for_people(diagnostic: &Diagnostic) -> Vec<String> {
     let is_below = diagnostic.suggestions.iter().any(Suggestion::is_proven);
     let figures = Figures::new(kernels(diagnostic), None).text().filter(|_| !is_below);
@@ -36,18 +36,18 @@ pub(super) fn kernels(diagnostic: &Diagnostic) -> &[KernelInstance] {
     diagnostic.evidence.as_ref().map_or(&[], |evidence| &evidence.kernels)
 }
 
-/// The message with all labels, facts and advice below it, for formats that show text at one place only.
+/// The message with all labels, facts and help below it, for formats with a single location.
 pub(super) fn plain_text(diagnostic: &Diagnostic) -> String {
     text_with(diagnostic, |_, label| format!("{}: {}", place(&label.span), label.text))
 }
 
-/// The same without other places, for formats that show those themselves.
+/// The same without secondary locations, for formats that show them separately.
 pub(super) fn text_without_places(diagnostic: &Diagnostic) -> String {
     let alone = Diagnostic { secondary: Vec::new(), ..diagnostic.clone() };
     plain_text(&alone)
 }
 
-/// The same, with a line of the format's own for each secondary label, which are counted from 1.
+/// The same, with a line for each secondary label in the format's own form; labels are counted from 1.
 pub(super) fn text_with(diagnostic: &Diagnostic, secondary: fn(usize, &Label) -> String) -> String {
     let mut lines = vec![diagnostic.message.clone()];
     lines.extend(diagnostic.primary.iter().map(|label| label.text.clone()).filter(|text| !text.is_empty()));
@@ -57,7 +57,7 @@ pub(super) fn text_with(diagnostic: &Diagnostic, secondary: fn(usize, &Label) ->
     lines.join("\n")
 }
 
-/// The names that code scanning, GitLab and programs know diagnostics by, each its own: of several that the baseline counts
+/// Fingerprints that code scanning, GitLab and other programs identify diagnostics by. If the baseline counts several
 /// together, the later ones get a number.
 pub(super) fn fingerprints(diagnostics: &[Diagnostic]) -> Vec<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -69,7 +69,7 @@ pub(super) fn fingerprints(diagnostics: &[Diagnostic]) -> Vec<String> {
     diagnostics.iter().map(fingerprint).collect()
 }
 
-/// A suggestion's title with its proof, in one line, and the proof in full.
+/// A suggestion's title with its proof on one line, and the full proof.
 pub(super) fn titled(diagnostic: &Diagnostic, suggestion: &Suggestion) -> (String, Option<String>) {
     if !suggestion.is_proven() {
         return (format!("{} (not verified)", suggestion.title), None);
@@ -82,7 +82,7 @@ pub(super) fn titled(diagnostic: &Diagnostic, suggestion: &Suggestion) -> (Strin
     (short, proof)
 }
 
-/// The lines of an edit as a patch has them, without lines around them.
+/// The changed lines of an edit in patch form, without context.
 pub(super) fn edit_lines(suggestion: &Suggestion) -> Vec<String> {
     let lines = changes(suggestion).into_iter().flat_map(|change| {
         let head = format!("@@ {}:{} @@", change.file.display, change.line);
@@ -93,13 +93,13 @@ pub(super) fn edit_lines(suggestion: &Suggestion) -> Vec<String> {
     lines.collect()
 }
 
-/// The path of a span's file below the repository root; absolute where the file lies outside the workspace.
+/// The path of a span's file relative to the repository root; absolute if the file lies outside the workspace.
 pub(super) fn repository_path(span: &Span, cx: &Context) -> String {
     let path = &span.file.display;
     if Path::new(path).is_absolute() { path.clone() } else { format!("{}{path}", cx.repository_prefix) }
 }
 
-/// The word for a severity that all formats share.
+/// The name of a severity in all formats.
 pub(super) fn severity_word(severity: Severity) -> &'static str {
     match severity {
         Severity::Note => "note",
@@ -108,7 +108,7 @@ pub(super) fn severity_word(severity: Severity) -> &'static str {
     }
 }
 
-/// Where Rust code loads the kernels, for those whose users do not stand beside what is shown.
+/// Where Rust code loads the kernels, if that is not near the lines that are shown.
 fn loads(diagnostic: &Diagnostic) -> Vec<String> {
     let shown: Vec<Location> =
         diagnostic.primary.iter().chain(&diagnostic.secondary).map(|label| Location::from(&label.span)).collect();
@@ -163,7 +163,7 @@ mod tests {
             lines(&[("mean", (1..=5).map(main).collect())]),
             ["`mean` loaded at src/main.rs:1:17, src/main.rs:2:17, src/main.rs:3:17 and 2 more"]
         );
-        // The variable stands in line 3.
+        // The variable is on line 3.
         assert_eq!(lines(&[("mean", vec![at("kernels/running_mean.cu", 12), main(1)])]), [""; 0]);
         assert_eq!(lines(&[("mean", vec![at("kernels/running_mean.cu", 40)])]).len(), 1);
         let four = ["a", "b", "c", "d"].map(|name| (name, vec![main(1)]));

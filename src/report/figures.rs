@@ -1,7 +1,7 @@
-//! The figures of kernels, before an edit and after it: one place makes all of them for people.
+//! The figures of kernels before and after an edit, in the form that all formats for people share.
 //!
-//! Kernels and architectures that agree in their memory share a row. Registers and occupancy, which differ from
-//! architecture to architecture all the time, are ranges there: the JSON format has each.
+//! Kernels and architectures with equal memory figures share a row. Registers and occupancy differ between
+//! architectures, so they are shown as ranges; the JSON format has each value.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,30 +11,30 @@ use lmem_base::diagnostic::{Footprint, KernelInstance, ResourceUsage, Suggestion
 use lmem_base::gpu::Arch;
 use lmem_base::words::plural;
 
-/// Rows of a table of kernels; the JSON format has all.
+/// Limit on the rows of a table; the JSON format has all.
 const MAX_ROWS: usize = 6;
-/// Characters of a kernel's name in a table, and of a line of it.
+/// Limits on the characters of a kernel's name in a table, and of a table's line.
 const MAX_NAME: usize = 40;
 const MAX_COLUMNS: usize = 92;
 
-/// What people read below an excerpt, or below an edit: a sentence, or a table.
+/// The figures below an excerpt or an edit: a sentence, or a table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Figures {
-    rows: Vec<(Key, Row)>,
+    rows: Vec<(FigureKey, Row)>,
 }
 
-/// What shares a row.
+/// The key of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct FigureKey {
     bytes: Reverse<u64>,
-    /// The largest of a name come first, and its other rows behind it.
+    /// Sorted by the largest frame of a name, with all rows of one name together.
     name: String,
     build: Option<String>,
     before: Memory,
     after: Option<Memory>,
 }
 
-/// What ptxas reports in bytes.
+/// Figures that ptxas reports in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Memory {
     stack_frame: Reverse<u64>,
@@ -57,21 +57,21 @@ impl From<&ResourceUsage> for Memory {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Row {
     architectures: BTreeSet<(Arch, String)>,
-    registers: [Range; 2],
-    occupancy: [Range; 2],
+    registers: [FigureRange; 2],
+    occupancy: [FigureRange; 2],
 }
 
-/// The least and the most of a figure; nothing where no kernel has it.
+/// Minimum and maximum of a figure; empty if no kernel has it.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Range(Option<(u32, u32)>);
+struct FigureRange(Option<(u32, u32)>);
 
-impl Range {
+impl FigureRange {
     fn add(&mut self, value: u32) {
         self.0 = Some(self.0.map_or((value, value), |(least, most)| (least.min(value), most.max(value))));
     }
 }
 
-impl fmt::Display for Range {
+impl fmt::Display for FigureRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some((least, most)) if least == most => write!(f, "{least}"),
@@ -82,18 +82,18 @@ impl fmt::Display for Range {
 }
 
 impl Figures {
-    /// Those of a finding's kernels, with what a verified suggestion makes of them.
+    /// The figures of a finding's kernels, with those after a verified suggestion.
     pub fn new(kernels: &[KernelInstance], suggestion: Option<&Suggestion>) -> Self {
         let verification = suggestion.and_then(|suggestion| suggestion.verification.as_ref());
         let toolkits: BTreeSet<&str> = kernels.iter().map(|kernel| kernel.toolkit.as_str()).collect();
-        let mut rows: BTreeMap<Key, Row> = BTreeMap::new();
+        let mut rows: BTreeMap<FigureKey, Row> = BTreeMap::new();
         for kernel in kernels {
             let verified = verification.and_then(|verification| verified(&verification.kernels, kernel));
             if verification.is_some() && verified.is_none() {
                 continue;
             }
             let toolkit = if toolkits.len() > 1 { format!(" (CUDA {})", kernel.toolkit) } else { String::new() };
-            let key = Key {
+            let key = FigureKey {
                 bytes: Reverse(kernel.bytes),
                 name: kernel.name.clone(),
                 build: kernel.build.clone(),
@@ -112,7 +112,7 @@ impl Figures {
         Self { rows: rows.into_iter().collect() }
     }
 
-    /// The figures as lines; nothing where there is no kernel to speak of.
+    /// The figures as text; `None` without kernels.
     pub fn text(&self) -> Option<String> {
         match self.rows.as_slice() {
             [] => None,
@@ -121,7 +121,7 @@ impl Figures {
         }
     }
 
-    /// The only kernel, or how many there are: the place of a finding says it.
+    /// The only kernel, or the number of kernels, for the location line of the finding.
     pub fn kernel(&self) -> Option<String> {
         let names: BTreeSet<&str> = self.rows.iter().map(|(key, _)| key.name.as_str()).collect();
         match names.len() {
@@ -130,7 +130,7 @@ impl Figures {
         }
     }
 
-    fn sentence(&self, key: &Key, row: &Row) -> String {
+    fn sentence(&self, key: &FigureKey, row: &Row) -> String {
         let columns: Vec<Column> = self.columns().into_iter().filter(|column| *column != Column::Share).collect();
         let figures = columns.iter().map(|column| format!("{} {}", column.name(), column.cell(key, row)));
         let figures = figures.collect::<Vec<_>>().join(", ");
@@ -139,7 +139,7 @@ impl Figures {
         format!("{architectures}{build}: {figures}")
     }
 
-    /// The columns that say something.
+    /// The columns that are not empty.
     fn columns(&self) -> Vec<Column> {
         let all = [
             Column::Stack,
@@ -153,7 +153,7 @@ impl Figures {
         all.into_iter().filter(|column| self.rows.iter().any(|(key, row)| column.is_said(key, row))).collect()
     }
 
-    /// Occupancy follows from what stands beside it, and is left out where it would make the table too wide.
+    /// The table. Occupancy can be derived from the other columns, and is left out if the table would be too wide.
     fn table(&self) -> String {
         let mut columns = self.columns();
         let table = self.table_of(&columns);
@@ -169,7 +169,7 @@ impl Figures {
         let names: BTreeSet<(&str, Option<&str>)> =
             self.rows.iter().map(|(key, _)| (key.name.as_str(), key.build.as_deref())).collect();
         let one = (names.len() == 1).then_some(());
-        // The place of the finding has the name of the only kernel, else each row has its own.
+        // The location line names a single kernel; otherwise each row has a name.
         let mut heading = vec![String::new()];
         heading.extend(one.is_none().then(String::new));
         heading.extend(columns.iter().map(|column| column.name().to_string()));
@@ -196,15 +196,15 @@ impl Figures {
     }
 }
 
-fn add(ranges: &mut [Range; 2], before: u32, after: Option<u32>) {
-    // ptxas counts registers of kernels; functions that they call take part in those.
+fn add(ranges: &mut [FigureRange; 2], before: u32, after: Option<u32>) {
+    // ptxas reports registers for kernels; those of callees are included there.
     if before > 0 {
         ranges[0].add(before);
         after.into_iter().for_each(|after| ranges[1].add(after));
     }
 }
 
-/// A file that is compiled in several ways has a kernel several times.
+/// The verified figures of a kernel. A file that is compiled in several ways has a kernel several times.
 fn verified<'v>(verified: &'v [VerifiedKernel], kernel: &KernelInstance) -> Option<&'v VerifiedKernel> {
     let mut same = verified.iter().filter(|it| it.mangled == kernel.mangled && it.arch == kernel.arch);
     let first = same.clone().next();
@@ -214,7 +214,7 @@ fn verified<'v>(verified: &'v [VerifiedKernel], kernel: &KernelInstance) -> Opti
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Column {
     Stack,
-    /// The part of the frame that the finding speaks of.
+    /// The finding's share of the frame.
     Share,
     SpillStores,
     SpillLoads,
@@ -236,8 +236,8 @@ impl Column {
         }
     }
 
-    /// Whether a row has something to say in this column.
-    fn is_said(self, key: &Key, row: &Row) -> bool {
+    /// Whether a row has a value in this column.
+    fn is_said(self, key: &FigureKey, row: &Row) -> bool {
         let differs = |figure: fn(&Memory) -> u64| key.after.is_some_and(|after| figure(&after) != figure(&key.before));
         match self {
             Self::Stack => true,
@@ -252,7 +252,7 @@ impl Column {
         }
     }
 
-    fn cell(self, key: &Key, row: &Row) -> String {
+    fn cell(self, key: &FigureKey, row: &Row) -> String {
         let memory = |figure: fn(&Memory) -> u64| {
             let before = figure(&key.before);
             match key.after.map(|after| figure(&after)).filter(|after| *after != before) {
@@ -260,7 +260,7 @@ impl Column {
                 None => format!("{before} B"),
             }
         };
-        let ranges = |[before, after]: [Range; 2], unit: &str| match after.0.is_some() && before != after {
+        let ranges = |[before, after]: [FigureRange; 2], unit: &str| match after.0.is_some() && before != after {
             true => format!("{before} → {after}{unit}"),
             false if before.0.is_none() => "-".to_string(),
             false => format!("{before}{unit}"),
@@ -277,7 +277,7 @@ impl Column {
     }
 }
 
-fn named(key: &Key) -> String {
+fn named(key: &FigureKey) -> String {
     let build = key.build.as_ref().map(|build| format!(" with `{build}`")).unwrap_or_default();
     format!("`{}`{build}", shorten(&key.name))
 }
@@ -286,7 +286,7 @@ fn join(architectures: &BTreeSet<(Arch, String)>) -> String {
     architectures.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// The first columns are names and stand left, the others are numbers and stand right.
+/// Aligns the first columns, which are names, to the left, and the others, which are numbers, to the right.
 fn align(rows: &[Vec<String>], names: usize) -> Vec<String> {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
@@ -297,7 +297,7 @@ fn align(rows: &[Vec<String>], names: usize) -> Vec<String> {
     rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")).collect()
 }
 
-/// Template arguments stand at the end and differ, so a long name loses its middle.
+/// Shortens a long name in the middle, since template arguments at the end distinguish instances.
 pub(super) fn shorten(name: &str) -> String {
     let length = name.chars().count();
     if length <= MAX_NAME {

@@ -1,4 +1,5 @@
-//! One source problem is one diagnostic: template instances, kernels and architectures fold into it.
+//! Merges diagnostics: one problem in the source is one diagnostic for all template instances, kernels and
+//! architectures.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,23 +10,23 @@ use lmem_base::gpu::Arch;
 use lmem_base::source::Span;
 use lmem_base::words::{MAX_LABEL, object_label};
 
-/// Folds the diagnostics of one run, or of several that have no kernel in common, and sorts them.
+/// Merges the diagnostics of one run, or of several runs without common kernels, and sorts them.
 ///
-/// A kernel that stands twice in a fold has two stack objects on one declaration: their bytes add up.
+/// If a kernel occurs twice in a group, one declaration has two stack objects in it: their bytes add up.
 pub fn fold(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     fold_with(diagnostics, Twice::Sum)
 }
 
-/// Folds the diagnostics of several compiler runs, each folded by itself first.
+/// Merges the diagnostics of several compiler runs; those of each run are merged first.
 ///
-/// A kernel that two units have in common (a template in a header) is one kernel: its bytes count once.
+/// A kernel that two units share (a template in a header) is one kernel: its bytes count once.
 pub fn fold_units(units: Vec<Vec<Diagnostic>>) -> Vec<Diagnostic> {
     let mut folded = fold_with(units.into_iter().flat_map(fold).collect(), Twice::Largest);
     folded.iter_mut().for_each(say_whose);
     folded
 }
 
-/// Says which kernel or architecture the words speak of, where others have other figures.
+/// Notes which kernel or architecture the message refers to, if others have different figures.
 fn say_whose(diagnostic: &mut Diagnostic) {
     let Some(evidence) = &diagnostic.evidence else { return };
     let Some(worst) = worst_of(&evidence.kernels) else { return };
@@ -49,12 +50,12 @@ fn say_whose(diagnostic: &mut Diagnostic) {
     }
 }
 
-/// The kernel that the words of a finding speak of.
+/// The kernel that the message of a finding refers to.
 fn worst_of(kernels: &[KernelInstance]) -> Option<&KernelInstance> {
     kernels.iter().max_by_key(|kernel| (kernel.bytes, kernel.loads + kernel.stores, Reverse(Arch::of(&kernel.arch))))
 }
 
-/// Order of a report: messages of compilers that failed, then findings by what they cost, then remarks.
+/// Sorts a report: compiler errors, then findings by cost, then remarks.
 pub fn sort(diagnostics: &mut [Diagnostic]) {
     diagnostics.sort_by_cached_key(|diagnostic| {
         let rank = match (&diagnostic.code, diagnostic.severity) {
@@ -69,29 +70,29 @@ pub fn sort(diagnostics: &mut [Diagnostic]) {
     });
 }
 
-/// What it means when a kernel stands in two diagnostics of a fold.
+/// The meaning of a kernel in two diagnostics of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Twice {
     Sum,
     Largest,
 }
 
-/// What the members of a fold share. Two messages of a compiler at one place are two problems.
+/// The key of a group. Two compiler messages at one location are two problems.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct FoldKey {
     code: Code,
     place: Option<Span>,
     message: Option<String>,
 }
 
-fn key(diagnostic: &Diagnostic) -> Key {
+fn key(diagnostic: &Diagnostic) -> FoldKey {
     let place = diagnostic.primary.as_ref().map(|label| label.span.clone());
     let by_place = matches!(diagnostic.code, Code::Lint(_)) && place.is_some();
-    Key { code: diagnostic.code.clone(), place, message: (!by_place).then(|| diagnostic.message.clone()) }
+    FoldKey { code: diagnostic.code.clone(), place, message: (!by_place).then(|| diagnostic.message.clone()) }
 }
 
 fn fold_with(diagnostics: Vec<Diagnostic>, twice: Twice) -> Vec<Diagnostic> {
-    let mut groups: BTreeMap<Key, Vec<Diagnostic>> = BTreeMap::new();
+    let mut groups: BTreeMap<FoldKey, Vec<Diagnostic>> = BTreeMap::new();
     for diagnostic in diagnostics {
         groups.entry(key(&diagnostic)).or_default().push(diagnostic);
     }
@@ -100,8 +101,8 @@ fn fold_with(diagnostics: Vec<Diagnostic>, twice: Twice) -> Vec<Diagnostic> {
     folded
 }
 
-/// The worst member speaks; the others add their kernels. Their labels and notes would mix what holds for one instance
-/// with what holds for another.
+/// Merges a group. The worst member provides the message and the others add their kernels: labels and notes of
+/// different instances must not be mixed.
 fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
     group.sort_by_cached_key(|diagnostic| {
         let evidence = diagnostic.evidence.clone().unwrap_or_default();
@@ -113,7 +114,7 @@ fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
     for member in members {
         worst.severity = worst.severity.max(member.severity);
         if worst.evidence.is_none() {
-            // A compiler's message: what is said of each architecture beside it.
+            // A compiler message: add what was reported for each architecture.
             let new = member.notes.into_iter().filter(|note| !worst.notes.contains(note)).collect::<Vec<_>>();
             worst.notes.extend(new);
         }
@@ -121,7 +122,7 @@ fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
         if worst.suggestions.is_empty() {
             worst.suggestions = member.suggestions;
         } else {
-            // What one instance makes doubtful is doubtful for all.
+            // If a suggestion is uncertain for one instance, it is uncertain for all.
             for suggestion in &mut worst.suggestions {
                 let same = member.suggestions.iter().find(|other| other.edits == suggestion.edits);
                 if let Some(other) = same.filter(|other| other.applicability > suggestion.applicability) {
@@ -140,7 +141,7 @@ fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
     Some(worst)
 }
 
-/// Takes the kernels of all members, each once, in order of their names.
+/// Collects the kernels of all members, each once, in order of their names.
 fn fold_kernels(group: &mut [Diagnostic], twice: Twice) -> Vec<KernelInstance> {
     let members = group.iter_mut().filter_map(|diagnostic| diagnostic.evidence.as_mut());
     let mut folded: BTreeMap<(String, String, String, ResourceUsage, Option<String>), KernelInstance> = BTreeMap::new();
@@ -170,7 +171,8 @@ fn fold_kernels(group: &mut [Diagnostic], twice: Twice) -> Vec<KernelInstance> {
 }
 
 impl Twice {
-    /// A sum beyond the frame cannot be one kernel's: then it is the same object, seen in two units.
+    /// Combines the bytes of a kernel. A sum larger than the frame means that both are the same object, seen in two
+    /// units.
     fn combine(self, one: &KernelInstance, other: &KernelInstance) -> u64 {
         let largest = one.bytes.max(other.bytes);
         let sum = one.bytes.saturating_add(other.bytes);

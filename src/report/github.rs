@@ -11,10 +11,10 @@ use super::facts::plain_text;
 use super::position::{Columns, Region};
 use super::{Context, facts};
 
-/// GitHub shows this many annotations of a level in one step, and drops the rest silently.
+/// GitHub shows this many annotations per level in one step, and silently drops the rest.
 const MAX_PER_LEVEL: usize = 10;
 
-/// Lines of an edit in an annotation, which GitHub folds anyway.
+/// Limit on the lines of an edit in an annotation, which GitHub collapses anyway.
 const MAX_EDIT: usize = 20;
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
@@ -24,7 +24,7 @@ pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> 
     report.diagnostics.iter().try_for_each(|diagnostic| writeln!(out, "{}", command(diagnostic, cx)))
 }
 
-/// Says how many there are where GitHub will not show all. It comes first, since notices are dropped too.
+/// A line with the total, if GitHub will not show all findings. It comes first, since notices may be dropped too.
 fn total(diagnostics: &[Diagnostic]) -> Option<String> {
     let of = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
     let numbers = [(of(Severity::Error), "error"), (of(Severity::Warning), "warning"), (of(Severity::Note), "note")];
@@ -49,7 +49,7 @@ fn command(diagnostic: &Diagnostic, cx: &Context) -> String {
     format!("::{level} {properties}::{}", escape_data(&text(diagnostic)))
 }
 
-/// What there is to say, and the best edit below it.
+/// The text of a diagnostic, with the best edit below it.
 fn text(diagnostic: &Diagnostic) -> String {
     let mut text = plain_text(diagnostic);
     let Some(suggestion) = diagnostic.suggestions.first() else { return text };
@@ -65,7 +65,7 @@ fn text(diagnostic: &Diagnostic) -> String {
     text
 }
 
-/// Columns are for spans of one line; GitHub rejects an end column on another line.
+/// Columns are only given for spans on one line: GitHub rejects an end column on another line.
 fn place(span: &Span, cx: &Context) -> String {
     let region = Region::new(span, Columns::Characters);
     let file = escape_property(&facts::repository_path(span, cx));
@@ -78,7 +78,7 @@ fn place(span: &Span, cx: &Context) -> String {
 }
 
 fn escape_data(text: &str) -> String {
-    // What is left of control characters has no meaning in an annotation, and one on the terminal of whoever reads the log.
+    // Remaining control characters have no meaning in an annotation, but would affect a terminal that shows the log.
     let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     text.replace(|letter: char| letter.is_control() && letter != '\t', "\u{fffd}")
 }

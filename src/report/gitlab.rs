@@ -1,7 +1,7 @@
-//! GitLab's code quality report: findings beside the lines of a merge request.
+//! GitLab's code quality report: findings next to the lines of a merge request.
 //!
-//! The format is that of "Code Quality", "Code Quality report format" in GitLab's documentation. GitLab compares the reports of two
-//! branches by their fingerprints and shows one finding for each, so that each has its own.
+//! The format is described in GitLab's documentation under "Code Quality", "Code Quality report format". GitLab
+//! compares the reports of two branches by fingerprint and shows one finding for each, so every finding has its own.
 
 use std::io;
 
@@ -18,11 +18,11 @@ struct Issue {
     check_name: String,
     fingerprint: String,
     severity: &'static str,
-    location: Location,
+    location: IssueLocation,
 }
 
 #[derive(Serialize)]
-struct Location {
+struct IssueLocation {
     path: String,
     lines: Lines,
 }
@@ -34,7 +34,7 @@ struct Lines {
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
     let named = report.diagnostics.iter().zip(fingerprints(&report.diagnostics));
-    // A finding without a place has no line to stand beside.
+    // A finding without a location cannot be shown at a line.
     let issues: Vec<Issue> = named.filter_map(|(diagnostic, name)| issue(diagnostic, name, cx)).collect();
     serde_json::to_writer_pretty(&mut *out, &issues)?;
     writeln!(out)
@@ -51,7 +51,7 @@ fn issue(diagnostic: &Diagnostic, fingerprint: String, cx: &Context) -> Option<I
             Severity::Warning => "minor",
             Severity::Error => "major",
         },
-        location: Location {
+        location: IssueLocation {
             path: repository_path(span, cx),
             lines: Lines { begin: Region::new(span, Columns::Characters).start_line },
         },

@@ -1,19 +1,20 @@
-//! Findings with one cause, for people: one call, one table of functions, one recursion, or one edit that ends all of them is
-//! one diagnostic with several names. Formats that show findings at their places have each of them.
+//! Groups findings with one cause, for people. One call, one table of functions, one recursion, or one edit that fixes
+//! all of them gives one diagnostic with several names. Formats that show findings at their locations keep them
+//! separate.
 
 use std::borrow::Cow;
 
 use lmem_base::diagnostic::{Diagnostic, Evidence, Label};
 use lmem_base::words::list;
 
-/// Names in a headline.
+/// Limit on names in a message.
 const MAX_SUBJECTS: usize = 3;
-/// Lines for findings that share the cause, and say something else.
+/// Limit on lines for findings with the same cause but another message.
 const MAX_OTHERS: usize = 3;
-/// Labels of an excerpt.
+/// Limit on labels in an excerpt.
 const MAX_LABELS: usize = 6;
 
-/// The diagnostics in their order, those with one cause at the place of the first.
+/// The diagnostics in order, with each group at the position of its first member.
 pub(super) fn by_cause<'d>(diagnostics: &'d [Diagnostic]) -> Vec<Cow<'d, Diagnostic>> {
     let mut groups: Vec<Vec<&'d Diagnostic>> = Vec::new();
     for diagnostic in diagnostics {
@@ -39,14 +40,14 @@ fn have_one_cause(one: &Diagnostic, other: &Diagnostic) -> bool {
     one.severity == other.severity && ((cause(one).is_some() && cause(one) == cause(other)) || has_same_edits())
 }
 
-/// The group as one diagnostic: the costliest speaks, the others add their names, places and kernels.
+/// The group as one diagnostic: the costliest member provides the message, the others add names, locations and kernels.
 fn joined(head: &Diagnostic, others: &[&Diagnostic]) -> Diagnostic {
     let mut all = head.clone();
     all.message = message(head, others);
     let own_labels = all.primary.iter().chain(&all.secondary).cloned().collect::<Vec<_>>();
     let mut labels = own_labels.clone();
     for other in others {
-        // Where it is declared; what is done to it is told for the first.
+        // Only the declaration is added; accesses are shown for the first member.
         let new: Vec<Label> = other.primary.iter().filter(|label| !is_known(label, &labels)).cloned().collect();
         labels.extend(new);
     }
@@ -66,7 +67,7 @@ fn joined(head: &Diagnostic, others: &[&Diagnostic]) -> Diagnostic {
     }
     for other in others {
         let notes = other.notes.iter().filter(|note| !all.notes.contains(note)).cloned().collect::<Vec<_>>();
-        // Of a function what holds for the other functions is said of the first.
+        // For functions, the notes of the first member cover the others.
         all.notes.extend(notes.into_iter().filter(|_| shares_reason(head, other)));
         if all.suggestions.is_empty() {
             all.suggestions.clone_from(&other.suggestions);
@@ -90,7 +91,7 @@ fn is_one_line(one: &Label, other: &Label) -> bool {
     one.span.file.path == other.span.file.path && one.span.start_line() == other.span.start_line()
 }
 
-/// ```low` (`float`, 4 B) and `high` (`float`, 4 B) are in local memory: …``, where one reason holds for several.
+/// ```low` (`float`, 4 B) and `high` (`float`, 4 B) are in local memory: …``, if one reason holds for several.
 fn message(head: &Diagnostic, others: &[&Diagnostic]) -> String {
     let subjects = std::iter::once(head).chain(others.iter().copied()).filter(|other| shares_reason(head, other));
     let named: Vec<String> = subjects.filter_map(|other| Some(subject(other)?.0.clone())).collect();
@@ -124,7 +125,7 @@ fn shares_reason(one: &Diagnostic, other: &Diagnostic) -> bool {
     one.code == other.code && reason(one).is_some() && reason(one) == reason(other)
 }
 
-/// Kernels once each; what the findings take of them adds up.
+/// Lists each kernel once, and adds up the bytes of the findings.
 fn join_figures(all: &mut Diagnostic, others: &[&Diagnostic]) {
     let Some(Evidence { kernels, .. }) = &mut all.evidence else { return };
     for kernel in others.iter().filter_map(|other| other.evidence.as_ref()).flat_map(|evidence| &evidence.kernels) {

@@ -18,12 +18,12 @@ use super::{Context, facts, group, suggestion};
 
 /// Columns for line numbers and borders.
 const GUTTER: usize = 10;
-/// Columns of source text on however narrow a terminal.
+/// Minimum columns of source text on a narrow terminal.
 const MIN_WIDTH: usize = 40;
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
     let all = group::by_cause(&report.diagnostics);
-    // One that is left out is not worth a line that says so.
+    // A single finding beyond the limit is shown: a message that it is left out would not be worth its line.
     let limit = cx.limit.filter(|limit| all.len() > limit + 1).unwrap_or(all.len());
     all.iter().take(limit).try_for_each(|shown| out.write_all(text(shown, cx).as_bytes()))?;
     match all.get(limit..) {
@@ -32,13 +32,13 @@ pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> 
     }
 }
 
-/// Said in place of what a terminal would scroll away.
+/// The message in place of findings that would scroll off the terminal.
 fn left_out(count: usize) -> String {
     let count = plural(count as u64, "more finding");
     format!("… {count}: `-v` shows all, `--message-format short` one line each\n\n")
 }
 
-/// One diagnostic with its help, and an empty line behind it.
+/// One diagnostic with its help, followed by an empty line.
 pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
     let excerpts = Excerpts::new(&spans(diagnostic), cx.width.saturating_sub(GUTTER).max(MIN_WIDTH));
     let mut text = part(&shown(diagnostic, &excerpts), &excerpts, cx.color);
@@ -68,7 +68,7 @@ pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
     text
 }
 
-/// Names the only kernel behind the place of the finding.
+/// Adds the name of the only kernel to the location line.
 fn with_kernel(text: &str, kernel: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
     if let Some(place) = lines.iter_mut().find(|line| line.contains("┌─ ")) {
@@ -102,10 +102,10 @@ fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts) -> Shown<usize> {
     shown
 }
 
-/// Columns before the text of a note, and as many before its further lines.
+/// Indentation of the text of a note, and of its further lines.
 const NOTE_LEAD: usize = 8;
 
-/// A label within another (the index in an access) is drawn with carets, else nothing would set it off.
+/// A label inside another one (the index in an access) is drawn with carets, otherwise they would look alike.
 fn style(label: &Label, all: &[Label]) -> LabelStyle {
     let (inner, line) = (label.span.range(), label.span.start_line());
     let is_around = |outer: &Span| {
@@ -121,35 +121,35 @@ fn is_same_file(one: &Span, other: &Span) -> bool {
 
 fn mark(label: &Label, style: LabelStyle, excerpts: &Excerpts) -> Option<Mark<usize>> {
     let (file, range) = excerpts.locate(&label.span)?;
-    // codespan draws a label on one line; more would break its borders.
+    // codespan draws a label on one line; a line break would damage its borders.
     Some(Mark::new(style, file, range).with_message(one_line(&label.text)))
 }
 
-/// What codespan prints, without the empty line that it adds.
+/// The output of codespan, without its trailing empty line.
 fn part(shown: &Shown<usize>, excerpts: &Excerpts, color: bool) -> String {
     let text = draw(shown, excerpts, color).or_else(|_| {
-        // A label that cannot be drawn must not hide the message.
+        // If a label cannot be drawn, the message is shown without labels.
         draw(&shown.clone().with_labels_iter([]), excerpts, color)
     });
     let text = text.unwrap_or_else(|_| format!("{}\n\n", shown.message));
     let lines = text.strip_suffix('\n').unwrap_or(&text).lines();
-    // codespan pads borders with spaces, and has empty lines around excerpts.
+    // codespan pads borders with spaces, and surrounds excerpts with empty lines.
     let lines: Vec<&str> = lines.filter(|line| !is_bar(line)).collect();
-    // Of a line that no label marks there is nothing to say, though it lies between two others.
+    // A line between two labelled ones has no label of its own and is dropped.
     let is_unmarked =
         |index: usize| is_source(lines[index]) && lines.get(index + 1).is_some_and(|next| is_source(next));
     let shown = (0..lines.len()).filter(|index| !is_unmarked(*index));
     shown.fold(String::new(), |text, index| text + lines[index].trim_end() + "\n")
 }
 
-/// Whether a line shows source beside its number, and nothing of a label over several lines.
+/// Whether a line shows source with its number, and no part of a multi-line label.
 fn is_source(line: &str) -> bool {
     let bare = without_colors(line);
     let Some((number, text)) = bare.split_once('│') else { return false };
     number.trim().parse::<usize>().is_ok() && !text.trim_start().starts_with(['│', '╭', '╰'])
 }
 
-/// Whether nothing but the border or the sign of a gap stands in a line, in whatever colour: numbers tell of gaps.
+/// Whether a line only has a border or a gap mark, in any color: the line numbers show gaps.
 fn is_bar(line: &str) -> bool {
     matches!(without_colors(line).trim(), "│" | "·")
 }

@@ -1,4 +1,4 @@
-//! One JSON object a line, in the shape of cargo's messages, so that editors and CI tools read it.
+//! One JSON object per line, in the form of cargo's messages, which editors and CI tools understand.
 
 use std::collections::HashMap;
 use std::io;
@@ -44,7 +44,8 @@ struct BuildFinished<'a> {
     lmem: Option<RunFacts<'a>>,
 }
 
-/// What holds for the run. A line of its own would be no message to cargo's readers.
+/// Facts about the run. They are part of another message, because cargo's readers would not accept a message of a new
+/// kind.
 #[derive(Serialize)]
 struct RunFacts<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -57,7 +58,7 @@ struct RunFacts<'a> {
     partition: Option<PartitionTally>,
 }
 
-/// A comment that silences findings, and what it holds for.
+/// A comment that silences findings, and its scope.
 #[derive(Serialize)]
 struct SuppressionMessage<'a> {
     directive: &'static str,
@@ -65,7 +66,7 @@ struct SuppressionMessage<'a> {
     reason: Option<&'a str>,
     span: Place<'a>,
     scope: Place<'a>,
-    /// The macro whose uses it holds for too.
+    /// The macro whose uses are also in its scope.
     #[serde(rename = "macro")]
     in_macro: Option<&'a str>,
     silenced: usize,
@@ -117,9 +118,9 @@ struct CompilerMessage<'a> {
     reason: &'static str,
     package_id: &'a str,
     manifest_path: String,
-    target: Target<'a>,
+    target: CargoTarget<'a>,
     message: Message<'a>,
-    lmem: Option<Lmem<'a>>,
+    lmem: Option<LmemFields<'a>>,
 }
 
 impl<'a> CompilerMessage<'a> {
@@ -129,22 +130,23 @@ impl<'a> CompilerMessage<'a> {
             reason: "compiler-message",
             package_id: package.map_or("lmem#outside-packages", |package| package.id.as_str()),
             manifest_path: manifest_path.to_string_lossy().into_owned(),
-            target: package.map_or_else(|| Target::outside(diagnostic, cx), |package| Target::Package(&package.target)),
+            target: package
+                .map_or_else(|| CargoTarget::outside(diagnostic, cx), |package| CargoTarget::Package(&package.target)),
             message: Message::new(diagnostic, cx),
-            lmem: Lmem::new(diagnostic, fingerprint),
+            lmem: LmemFields::new(diagnostic, fingerprint),
         }
     }
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Target<'a> {
+enum CargoTarget<'a> {
     Package(&'a cargo_metadata::Target),
     Outside(OutsideTarget),
 }
 
-/// A file outside all packages; cargo's readers refuse a message without a target. It is filed as a build
-/// script, which is what compiles kernels elsewhere.
+/// A file outside all packages. cargo's readers reject a message without a target, so the file is assigned to a build
+/// script, which is what compiles kernels in other projects.
 #[derive(Serialize)]
 struct OutsideTarget {
     kind: [&'static str; 1],
@@ -157,7 +159,7 @@ struct OutsideTarget {
     test: bool,
 }
 
-impl Target<'_> {
+impl CargoTarget<'_> {
     fn outside(diagnostic: &Diagnostic, cx: &Context) -> Self {
         let path = diagnostic.primary.as_ref().map_or(cx.root, |label| &label.span.file.path);
         Self::Outside(OutsideTarget {
@@ -212,7 +214,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A note or help. It has no place of its own unless it suggests an edit.
+/// A note or help message. It has no location unless it suggests an edit.
 #[derive(Serialize)]
 struct Child<'a> {
     level: &'static str,
@@ -235,13 +237,13 @@ impl<'a> Child<'a> {
             suggestion_applicability: Some(suggestion.applicability.name()),
             ..SpanMessage::of_span(&edit.span, true)
         });
-        // Editors show the message in a menu: a proof of several lines stands beside it.
+        // Editors show the message in a menu, so a proof of several lines is a separate text.
         let (title, rendered) = facts::titled(diagnostic, suggestion);
         Self { spans: spans.collect(), rendered, ..Self::new("help", title) }
     }
 }
 
-/// A place as rustc gives it: bytes of the file from 0, lines and columns (in characters) from 1.
+/// A span in rustc's form: byte offsets from 0, lines and columns (in characters) from 1.
 #[derive(Serialize)]
 struct SpanMessage<'a> {
     file_name: &'a str,
@@ -259,7 +261,7 @@ struct SpanMessage<'a> {
     expansion: Option<()>,
 }
 
-/// A line of a span and the characters of it that the span covers, from 1.
+/// A line of a span, and the range of its characters that the span covers, from 1.
 #[derive(Serialize)]
 struct SpanLine<'a> {
     text: &'a str,
@@ -305,9 +307,9 @@ fn span_lines(span: &Span, region: Region) -> Vec<SpanLine<'_>> {
     lines.filter_map(line).collect()
 }
 
-/// The measured facts, beside cargo's message.
+/// The measured facts, in addition to cargo's message.
 #[derive(Serialize)]
-pub(super) struct Lmem<'a> {
+pub(super) struct LmemFields<'a> {
     lint: &'static str,
     variable: Option<&'a str>,
     variable_type: Option<&'a str>,
@@ -322,7 +324,7 @@ pub(super) struct Lmem<'a> {
     suggestions: Vec<LmemSuggestion<'a>>,
 }
 
-/// A suggestion beside rustc's form of it.
+/// A suggestion, in addition to rustc's form of it.
 #[derive(Serialize)]
 struct LmemSuggestion<'a> {
     title: &'a str,
@@ -330,7 +332,7 @@ struct LmemSuggestion<'a> {
     verification: LmemVerification<'a>,
 }
 
-/// The kernel with the largest frame speaks; `kernels` has all.
+/// The kernel with the largest frame is the representative; `kernels` has all.
 #[derive(Serialize)]
 struct LmemVerification<'a> {
     status: &'static str,
@@ -355,8 +357,8 @@ impl<'a> LmemSuggestion<'a> {
     }
 }
 
-impl<'a> Lmem<'a> {
-    /// `None` for messages that are not a lint's.
+impl<'a> LmemFields<'a> {
+    /// `None` for messages that do not come from a lint.
     pub(super) fn new(diagnostic: &'a Diagnostic, fingerprint: String) -> Option<Self> {
         const NOTHING: &Evidence = &Evidence {
             variable: None,

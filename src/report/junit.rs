@@ -1,4 +1,4 @@
-//! JUnit's XML: each finding is a test that failed, in a suite for its file. Notes are tests that were skipped.
+//! JUnit XML: each finding is a failed test, in a suite for its file. Notes are skipped tests.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,7 +16,7 @@ pub(super) fn render(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
         suites.entry(file).or_default().push(case(diagnostic));
     }
     if suites.is_empty() {
-        // A report without a test is an error to some who read it.
+        // Some readers reject a report without tests.
         suites.insert("cargo lmem", vec![TestCase::new("local memory", TestCaseStatus::success())]);
     }
     let mut document = quick_junit::Report::new("cargo lmem");

@@ -1,4 +1,4 @@
-//! A page for people who do not look at a terminal: the summary of a CI run, a comment on a pull request.
+//! A Markdown page for readers without a terminal: the summary of a CI run, or a comment on a pull request.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -14,10 +14,10 @@ use super::facts::{self, edit_lines, plain_text, severity_word, titled};
 use super::figures::shorten;
 use super::position::place;
 
-/// Findings that are shown in full below the table. GitHub takes a mebibyte for all of a job's summaries.
+/// Limit on findings shown in full below the table. GitHub accepts one mebibyte for all summaries of a job.
 const MAX_DETAILS: usize = 50;
 
-/// Rows of the table of kernels.
+/// Limit on the rows of the table of kernels.
 const MAX_KERNELS: usize = 50;
 
 pub(super) fn render(report: &Report, _cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
@@ -67,7 +67,8 @@ fn headline(report: &Report) -> String {
     text
 }
 
-/// The figures of each kernel with a finding, the largest frames first. Figures of architectures have no sum.
+/// The figures of each kernel with a finding, the largest frames first. Figures of different architectures are not
+/// added.
 fn kernels(diagnostics: &[Diagnostic]) -> String {
     let all = diagnostics.iter().flat_map(facts::kernels);
     let rows: BTreeSet<_> = all
@@ -109,14 +110,14 @@ fn details(diagnostic: &Diagnostic) -> String {
     text
 }
 
-/// A block of code behind a fence that is longer than each one in it.
+/// A code block with a fence longer than any in the code.
 fn fenced(language: &str, code: &str) -> String {
     let longest = code.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat((longest + 1).max(3));
     format!("{fence}{language}\n{code}\n{fence}\n")
 }
 
-/// Text for a cell of a table: no line breaks, no end of the cell, no HTML.
+/// Text for a table cell, without line breaks, cell separators and HTML.
 fn cell(text: &str) -> String {
     html(&text.replace(['\n', '\r'], " ")).replace('|', "\\|")
 }

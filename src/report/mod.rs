@@ -1,6 +1,6 @@
-//! What a run says, in the format that was asked for.
+//! Writes the results of a run in the requested format.
 //!
-//! `fold` makes one diagnostic of many, `render` writes them. Equal diagnostics give equal bytes.
+//! `fold` merges diagnostics, `render` writes them. Equal diagnostics give equal bytes.
 
 pub mod editor;
 mod excerpt;
@@ -35,46 +35,46 @@ use crate::cli::MessageFormat;
 pub use fold::{fold, fold_units, sort};
 pub use summary::summary;
 
-/// What a format has to know beside the diagnostics.
+/// What a format needs to know besides the diagnostics.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     pub packages: &'a [PackageInfo],
-    /// The workspace root, which shown paths are relative to.
+    /// The workspace root, which displayed paths are relative to.
     pub root: &'a Path,
-    /// Path from the repository root to the workspace root, empty or with a `/` at its end: GitHub and SARIF
-    /// count from the repository. `repository_prefix` finds it.
+    /// Path from the repository root to the workspace root, empty or with a trailing `/`: GitHub and SARIF expect paths
+    /// relative to the repository. `repository_prefix` finds it.
     pub repository_prefix: &'a str,
     /// The text that `cargo lmem explain` shows for a lint.
     pub lint_docs: fn(&str) -> Option<&'static str>,
-    /// Whether the human format may use colours.
+    /// Whether the human format may use color.
     pub color: bool,
-    /// Columns of the terminal; `DEFAULT_WIDTH` where there is none.
+    /// Columns of the terminal; `DEFAULT_WIDTH` without a terminal.
     pub width: usize,
-    /// Whether edits are shown whole, however long.
+    /// Whether edits are shown in full, whatever their length.
     pub full: bool,
-    /// Findings that the human format shows in full.
+    /// Limit on findings that the human format shows in full.
     pub limit: Option<usize>,
 }
 
-/// Findings that people read on a terminal in one go; the costliest stand first.
+/// Number of findings that people can read on a terminal; the costliest come first.
 pub const TERMINAL_LIMIT: usize = 30;
 
-/// Columns of source text that are shown where no terminal sets the limit; rustc's number.
+/// Columns of source text without a terminal; rustc uses the same number.
 pub const DEFAULT_WIDTH: usize = 140;
 
-/// A package as cargo's own messages name it.
+/// A package, as cargo's messages name it.
 #[derive(Debug, Clone)]
 pub struct PackageInfo {
     pub name: String,
-    /// cargo's package id.
+    /// Cargo's package id.
     pub id: String,
     pub manifest_path: PathBuf,
-    /// The target that messages about kernels are filed under.
+    /// The target that messages about kernels are assigned to.
     pub target: cargo_metadata::Target,
 }
 
 impl PackageInfo {
-    /// The package with its library as target, else its first target; `None` for a package without targets.
+    /// The package with its library as target, otherwise its first target; `None` for a package without targets.
     pub fn new(package: &cargo_metadata::Package) -> Option<Self> {
         let library = package.targets.iter().find(|target| target.is_lib());
         Some(Self {
@@ -86,10 +86,10 @@ impl PackageInfo {
     }
 }
 
-/// Writes all diagnostics of a run, in the order they have.
+/// Writes all diagnostics of a run in their order.
 ///
 /// # Errors
-/// Those of `out`.
+/// Writing to `out` fails.
 pub fn render(report: &Report, format: MessageFormat, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
     match format {
         MessageFormat::Human => human::render(report, cx, out),
@@ -104,7 +104,7 @@ pub fn render(report: &Report, format: MessageFormat, cx: &Context, out: &mut dy
     }
 }
 
-/// Path from the folder that holds `.git` down to `root`, empty or with a `/` at its end.
+/// Path from the folder with `.git` down to `root`, empty or with a trailing `/`.
 pub fn repository_prefix(root: &Path) -> String {
     let repository = root.ancestors().find(|folder| folder.join(".git").exists());
     let below = repository.and_then(|repository| root.strip_prefix(repository).ok());

@@ -1,10 +1,10 @@
-//! Lines and columns as the formats count them.
+//! Lines and columns in the units of the formats.
 
 use std::ops::Range;
 
 use lmem_base::source::{SourceFile, Span};
 
-/// What a column counts.
+/// The unit of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Columns {
     /// Unicode scalar values, as rustc and GitHub do.
@@ -13,7 +13,7 @@ pub(super) enum Columns {
     Utf16,
 }
 
-/// First and last line of a span and the columns there, all from 1; the end column is the one behind the span.
+/// First and last line of a span and the columns there, all from 1; the end column is exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Region {
     pub start_line: usize,
@@ -37,7 +37,7 @@ pub(super) fn place(span: &Span) -> String {
     format!("{}:{}:{}", span.file.display, region.start_line, region.start_column)
 }
 
-/// The bytes of a span, within its file and on character boundaries.
+/// The bytes of a span, clamped to its file and to character boundaries.
 pub(super) fn range(span: &Span) -> Range<usize> {
     let start = floor(&span.file, span.start);
     start..floor(&span.file, span.end).max(start)

@@ -1,6 +1,7 @@
-//! The diagnostics of reviewdog: `rdjson`, one document.
+//! reviewdog's diagnostic format `rdjson`: one document.
 //!
-//! The format is reviewdog's `proto/rdf/reviewdog.proto`: columns count bytes of UTF-8, from 1, and ends are exclusive.
+//! The format is defined in reviewdog's `proto/rdf/reviewdog.proto`: columns count bytes of UTF-8, from 1, and ends are
+//! exclusive.
 
 use std::io;
 
@@ -26,7 +27,7 @@ struct Source {
 #[derive(Serialize)]
 struct Item {
     message: String,
-    location: Place,
+    location: RdPosition,
     severity: &'static str,
     code: Code,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -34,13 +35,13 @@ struct Item {
 }
 
 #[derive(Serialize)]
-struct Place {
+struct RdPosition {
     path: String,
-    range: Range,
+    range: RdRange,
 }
 
 #[derive(Serialize)]
-struct Range {
+struct RdRange {
     start: Position,
     end: Position,
 }
@@ -58,7 +59,7 @@ struct Code {
 
 #[derive(Serialize)]
 struct Suggestion {
-    range: Range,
+    range: RdRange,
     text: String,
 }
 
@@ -73,7 +74,7 @@ fn item(diagnostic: &Diagnostic, cx: &Context) -> Option<Item> {
     let span = &diagnostic.primary.as_ref()?.span;
     Some(Item {
         message: plain_text(diagnostic),
-        location: Place { path: repository_path(span, cx), range: position(span) },
+        location: RdPosition { path: repository_path(span, cx), range: position(span) },
         severity: match diagnostic.severity {
             Severity::Note => "INFO",
             Severity::Warning => "WARNING",
@@ -84,8 +85,8 @@ fn item(diagnostic: &Diagnostic, cx: &Context) -> Option<Item> {
     })
 }
 
-/// The edit that was proven, where all of it lies in one place of the finding's own file: reviewdog offers each part of an
-/// edit alone, and a part of one is no edit.
+/// The verified edit, if it is a single change in the finding's own file: reviewdog offers each change separately, and
+/// part of an edit is not valid alone.
 fn suggestions(diagnostic: &Diagnostic, span: &Span) -> Vec<Suggestion> {
     let proven = diagnostic.suggestions.first().filter(|suggestion| suggestion.is_proven());
     let Some([edit]) = proven.map(|suggestion| suggestion.edits.as_slice()) else { return Vec::new() };
@@ -95,13 +96,13 @@ fn suggestions(diagnostic: &Diagnostic, span: &Span) -> Vec<Suggestion> {
     vec![Suggestion { range: position(&edit.span), text: edit.replacement.clone() }]
 }
 
-fn position(span: &Span) -> Range {
+fn position(span: &Span) -> RdRange {
     let at = |offset: usize| {
         let (line, column) = span.file.line_column(offset);
         Position { line, column }
     };
     let range = range(span);
-    Range { start: at(range.start), end: at(range.end) }
+    RdRange { start: at(range.start), end: at(range.end) }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Diagnostics as the lints make them, for tests of the formats.
+//! Diagnostics in the form that lints produce, for tests of the formats.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ __global__ void running_mean(const float* in, float* out, int n) {
 }
 ";
 
-/// The whole of a file's text where `needle` stands first.
+/// A label at the first occurrence of `needle` in a file.
 pub(super) fn label(file: &Arc<SourceFile>, needle: &str, text: &str) -> Label {
     let start = file.text().find(needle).expect("the sample holds the text");
     Label { span: Span::new(file, start..start + needle.len()), text: text.to_string() }
@@ -102,8 +102,7 @@ pub(crate) fn instance(width: u64, arch: &str) -> Diagnostic {
     }
 }
 
-/// Spills of a kernel that stands in a Rust string.
-/// With an edit that was compiled.
+/// Spills of a kernel in a Rust string, with an edit that was compiled.
 pub(super) fn proven() -> Diagnostic {
     let found = variable();
     let footprint = |stack_frame, registers| Footprint {
@@ -166,7 +165,7 @@ pub(super) fn header() -> Diagnostic {
     }
 }
 
-/// A message of the compiler, for a file outside all packages.
+/// A compiler message for a file outside all packages.
 pub(super) fn compiler_error() -> Diagnostic {
     let file = SourceFile::from_text("extra/broken.cu", "__global__ void k() { undefined(); }\n");
     Diagnostic {

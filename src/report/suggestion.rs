@@ -1,4 +1,4 @@
-//! Suggested edits: the lines that change, and what compiling them gave.
+//! Suggested edits: the changed lines, and the results of compiling them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use super::excerpt::clean;
 use super::wrap::{MAX_COLUMNS, wrapped};
 use super::{Context, DEFAULT_WIDTH};
 
-/// Lines of an edit that people read; `-v` shows all.
+/// Limit on the lines of an edit; `-v` shows all.
 const MAX_LINES: usize = 7;
-/// Characters of a title that leave room for more in its line.
+/// Limit on the characters of a title, so that its line has room for more.
 const MAX_TITLE: usize = 66;
 
 /// A run of lines of one file, before and after.
 #[derive(Debug)]
 pub(super) struct Change<'a> {
     pub file: &'a Arc<SourceFile>,
-    /// Of the first line, from 1.
+    /// Number of the first line, from 1.
     pub line: usize,
     pub before: Vec<String>,
     pub after: Vec<String>,
@@ -66,7 +66,7 @@ fn change<'a>(lines: Range<usize>, edits: &[&'a Edit]) -> Option<Change<'a>> {
     Some(Change { file, line, before, after })
 }
 
-/// The suggestion as lines below a diagnostic; `figures` is what compiling it gave.
+/// The suggestion as lines below a diagnostic; `figures` are the results of compiling it.
 pub(super) fn text(
     suggestion: &Suggestion,
     figures: Option<&str>,
@@ -83,12 +83,12 @@ pub(super) fn text(
     let mut lines = vec![format!("{}: {title}", paint("help", "1;36"))];
     let mut shown = primary;
     let count: usize = changes.iter().map(|change| change.before.len() + change.after.len()).sum();
-    // A line that says that one is left out is a line too.
+    // The line that reports a single omitted line would take as much space.
     let mut room = if cx.full || count <= MAX_LINES + 1 { count } else { MAX_LINES };
     let mut left = count;
     for change in &changes {
         let size = change.before.len() + change.after.len();
-        // A change is shown whole, but for a first one that is too long itself.
+        // A change is shown completely or not at all, except that a first one that is too long is cut.
         if room == 0 || (size > room && left < count) {
             break;
         }
@@ -102,7 +102,7 @@ pub(super) fn text(
         for (number, line) in (change.line..).zip(&change.before).take(before) {
             lines.push(format!("{number:>width$} {bar} {}", paint(&format!("- {}", cut(line)), "31")));
         }
-        // Where lines are only added, the one above them tells the place.
+        // If lines are only added, the line above them shows the position.
         let above = change.line.checked_sub(1).filter(|_| change.before.is_empty());
         if let Some((number, range)) = above.and_then(|number| Some((number, change.file.line_range(number)?))) {
             let line = change.file.text().get(range).unwrap_or("");
@@ -139,12 +139,12 @@ fn joined(figures: &str, results: Option<String>, columns: usize) -> Vec<String>
     }
 }
 
-/// What the edited kernels compute, where they were run.
+/// The results of the edited kernels, if they were run.
 fn results(suggestion: &Suggestion) -> Option<String> {
     suggestion.verification.as_ref()?.results().map(|results| results.to_string())
 }
 
-/// The title, and that it was compiled.
+/// The title, and that the edit was compiled.
 fn titled(suggestion: &Suggestion) -> String {
     let verified = match suggestion.is_proven() {
         true if suggestion.title.chars().count() <= MAX_TITLE => " (verified by recompiling)",
@@ -154,7 +154,7 @@ fn titled(suggestion: &Suggestion) -> String {
     format!("{}{verified}", suggestion.title)
 }
 
-/// A line for a terminal: a whole kernel may stand in one.
+/// Cuts a line for a terminal: it may contain a whole kernel.
 fn cut(line: &str) -> String {
     let line = clean(line).replace('\t', "    ");
     match line.char_indices().nth(DEFAULT_WIDTH) {

@@ -1,4 +1,4 @@
-//! The last lines of the human format, for stderr: what was checked, found, and left out.
+//! The last lines of the human format on stderr: what was checked, found, and left out.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use codespan_reporting::term::termcolor::{Ansi, Color, ColorSpec, NoColor, Write
 use lmem_base::diagnostic::{Applicability, BaselineTally, SinceTally, Summary};
 use lmem_base::words::plural;
 
-/// Words of cargo's progress lines stand right-aligned in this many columns.
+/// Width of the right-aligned status words in cargo's progress lines.
 const STATUS_WIDTH: usize = 12;
 
-/// What a run did, in cargo's style, with a line break at the end.
+/// A summary of the run in cargo's style, with a trailing line break.
 pub fn summary(summary: &Summary, elapsed: Duration, color: bool) -> String {
     let lines = lines(summary, elapsed);
     let bytes = if color {
@@ -25,13 +25,13 @@ pub fn summary(summary: &Summary, elapsed: Duration, color: bool) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-struct Line {
+struct SummaryLine {
     status: &'static str,
     color: Color,
     text: String,
 }
 
-fn write_line(line: &Line, writer: &mut dyn WriteColor) {
+fn write_line(line: &SummaryLine, writer: &mut dyn WriteColor) {
     let mut style = ColorSpec::new();
     style.set_fg(Some(line.color)).set_bold(true);
     // Writing to a vector does not fail.
@@ -41,9 +41,9 @@ fn write_line(line: &Line, writer: &mut dyn WriteColor) {
     let _ = writeln!(writer, " {}", line.text);
 }
 
-fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
+fn lines(summary: &Summary, elapsed: Duration) -> Vec<SummaryLine> {
     let mut lines = Vec::new();
-    let mut push = |status, color, text| lines.push(Line { status, color, text });
+    let mut push = |status, color, text| lines.push(SummaryLine { status, color, text });
     if let Some(part) = &summary.partition {
         let left = match part.left_to_others {
             0 => "none is left to others".to_string(),
@@ -54,7 +54,7 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<Line> {
         push("Partition", Color::Cyan, text);
     }
     if summary.units == 0 && summary.not_analysed == 0 {
-        // That there was nothing is said before.
+        // The note that there was nothing to check was printed before.
         return lines;
     }
     if summary.failed_units > 0 {
@@ -137,7 +137,7 @@ fn found(summary: &Summary) -> String {
     let frames = match (summary.frame_bytes, summary.unexplained_bytes) {
         (0, _) => "no local memory".to_string(),
         (frame, unexplained) => {
-            // Rounded down: what is left must not look like nothing.
+            // Rounded down, so that unexplained bytes never show as 100 %.
             let percent = (frame - unexplained.min(frame)) * 100 / frame;
             format!("{frame} B of stack frames over all kernels{place}, {percent} % attributed")
         }
@@ -149,7 +149,7 @@ fn found(summary: &Summary) -> String {
     format!("{} ({}); {frames}", plural(total as u64, "finding"), lints.join(", "))
 }
 
-/// What holds for all findings, once.
+/// Notes that apply to all findings, each once.
 fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(lint) = summary.findings.keys().next() {
@@ -204,7 +204,7 @@ fn finished(summary: &Summary, elapsed: Duration) -> String {
     format!("{kernels} in {:.2}s ({}{cached})", elapsed.as_secs_f64(), files(summary.units))
 }
 
-/// Units are files or strings in files.
+/// Units are files, or strings in files.
 fn files(units: usize) -> String {
     plural(units as u64, "source")
 }

@@ -1,10 +1,10 @@
-//! Our own text in lines of at most a hundred columns.
+//! Wraps our own text to lines of at most a hundred columns.
 
 /// Columns of our own text.
 pub(super) const MAX_COLUMNS: usize = 100;
 
-/// The text in lines of `MAX_COLUMNS`, the first of which begins behind `lead` columns and the others with `indent`.
-/// What stands in backticks is not torn apart, and tables are left as they are.
+/// Wraps the text to lines of `MAX_COLUMNS`. The first line begins behind `lead` columns, the others with `indent`.
+/// Text in backticks is not broken, and tables are not changed.
 pub(super) fn wrapped(text: &str, lead: usize, indent: &str) -> String {
     if text.contains('\n') {
         return text.replace('\n', &format!("\n{indent}"));
@@ -25,7 +25,7 @@ pub(super) fn wrapped(text: &str, lead: usize, indent: &str) -> String {
     lines.join(&format!("\n{indent}"))
 }
 
-/// Parts between spaces that stand outside of backticks.
+/// Splits a text at spaces outside of backticks.
 fn words(text: &str) -> Vec<&str> {
     let (mut words, mut start, mut is_code) = (Vec::new(), 0, false);
     for (at, letter) in text.char_indices() {

@@ -1,7 +1,9 @@
-//! `cargo lmem run -- COMMAND`: the kernels that a program has NVRTC compile while it runs, with their true options.
+//! `cargo lmem run -- COMMAND`: checks the kernels that a program compiles with NVRTC at run time, with their real
+//! options.
 //!
-//! Text that is put together at run time is in no source. A library before NVRTC writes it down (`record.rs`); afterwards its
-//! lines are looked for in the literals and files of the workspace (`origin.rs`), so that findings lead to what users edit.
+//! A text that is built at run time is in no source file. A library loaded before NVRTC records it (`record.rs`).
+//! Afterwards its lines are searched in the literals and files of the workspace (`origin.rs`), so that findings point
+//! to what users edit.
 
 mod origin;
 mod record;
@@ -26,24 +28,24 @@ use lmem_unit::{CapturedText, NvrtcOptions, TranslationUnit, UnitCode, UnitNames
 use origin::Sources;
 use record::Record;
 
-/// The library; empty where the loader cannot be told to load it first.
+/// The shim library; empty on platforms whose loader cannot preload it.
 const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcargo_lmem_nvrtc.so"));
 
-/// Variables that the shim looks at.
+/// Environment variables of the shim.
 const RECORDS: &str = "CARGO_LMEM_NVRTC_RECORDS";
 const LIBRARY: &str = "CARGO_LMEM_NVRTC";
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// Folder below that of all our cached data where texts are saved.
+/// Subfolder of the cache for saved texts.
 const FOLDER: &str = "runs";
 
-/// Saved texts beyond this are those of runs long ago.
+/// Limit on saved texts; older ones are removed.
 const MAX_SAVED: usize = 1024;
 
-/// How long a program may take to end after Ctrl-C, which it has got too.
+/// Time that a program gets to end after Ctrl-C, which it receives as well.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why a program could not be watched.
+/// Why a program could not be traced.
 #[derive(Debug, Error)]
 pub enum RunError {
     #[error("`cargo lmem run` needs a loader with `{PRELOAD}`: it works on Linux only")]
@@ -62,16 +64,16 @@ impl RunError {
     }
 }
 
-/// What a program compiled, and how it ended.
+/// The texts that a program compiled, and its exit status.
 #[derive(Debug)]
 pub struct Watched {
     records: Vec<Record>,
-    /// Records that cannot be read.
+    /// Number of unreadable records.
     broken: usize,
     pub status: ExitStatus,
 }
 
-/// Runs a command with a library before NVRTC that writes down what is compiled.
+/// Runs a command with the shim, which records what NVRTC compiles.
 ///
 /// # Errors
 /// The command cannot be started, or was interrupted.
@@ -99,7 +101,7 @@ pub fn watch(command: &[OsString], toolkit: &Toolkit, cancel: &AtomicBool) -> Re
             break status;
         }
         if cancel.load(Ordering::Relaxed) && stop.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
-            // It has ended meanwhile, or does now.
+            // The program may have ended meanwhile; then killing it fails.
             drop(child.kill());
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -120,12 +122,12 @@ fn preloaded(shim: &Path) -> OsString {
     list
 }
 
-/// Where texts are saved.
+/// The folder of saved texts.
 pub fn folder(cache_root: &Path) -> PathBuf {
     cache_root.join(FOLDER)
 }
 
-/// The texts as units. Each is saved below `cache_root`, for what no literal has.
+/// The texts as units. Each is saved below `cache_root`, for lines that are in no literal.
 ///
 /// # Errors
 /// A text cannot be saved.
@@ -189,7 +191,7 @@ pub fn extract(
     Ok(extraction)
 }
 
-/// Removes the oldest texts where there are too many. Nothing is lost but the copy that an old report leads to.
+/// Removes the oldest texts above the limit. Only the copies that old reports point to are lost.
 fn forget_old(folder: &Path) {
     let entries = fs_err::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let mut saved: Vec<_> =
@@ -201,7 +203,7 @@ fn forget_old(folder: &Path) {
 
 fn save(record: &Record, folder: &Path) -> io::Result<PathBuf> {
     let hash = blake3::hash(record.source.as_bytes()).to_hex();
-    // A name that the program gives is for readers; it may be a path.
+    // A name from the program is only for readers; it may be a path.
     let name = record.name.as_deref().and_then(|name| Path::new(name).file_stem()?.to_str()).unwrap_or("kernel");
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
     let path = folder.join(format!("{name}-{}.cu", &hash[..12]));

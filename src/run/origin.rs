@@ -1,4 +1,4 @@
-//! Where the lines of a text come from that a program put together when it ran: literals and files of its source.
+//! Finds the source of a text that a program built at run time: the literals and files that its lines come from.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,18 +9,18 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use lmem_base::source::{SourceFile, Span};
 use lmem_unit::MappedText;
 
-/// Pieces of source that one text is looked for in; more of them are hardly joined to one kernel.
+/// Limit on the sources that one text is assembled from.
 const MAX_PIECES: usize = 8;
 
-/// The lines that a piece shares with the text must have so many letters and digits that they are no coincidence, or be all
-/// that it has.
+/// Number of letters and digits that the lines shared with a source must have, so that the match is no coincidence. A
+/// shorter source must match completely.
 const MIN_LETTERS: usize = 20;
 
-/// Texts of the source, by their lines.
-pub struct Sources(Vec<(MappedText, Vec<Line>)>);
+/// Source texts with their lines.
+pub struct Sources(Vec<(MappedText, Vec<TextLine>)>);
 
-/// A line without what it is indented by: where it begins in its text, and what it says.
-struct Line {
+/// A line without indentation: its offset, and its text.
+struct TextLine {
     start: usize,
     text: String,
 }
@@ -29,10 +29,10 @@ struct Line {
 type Pair = (usize, usize);
 
 /// A source, and a line of it.
-type Origin = (usize, usize);
+type TextOrigin = (usize, usize);
 
 impl Sources {
-    /// The kernels and headers of a program's source.
+    /// The kernels and headers in a program's source.
     pub fn new(texts: Vec<MappedText>) -> Self {
         let with_lines = |text: MappedText| {
             let lines = lines_of(text.as_str());
@@ -41,10 +41,10 @@ impl Sources {
         Self(texts.into_iter().map(with_lines).collect())
     }
 
-    /// A text with its places in the source. Lines that no literal or file has are places of the file that it was saved to.
+    /// Maps a text to its source. Lines that are in no literal or file map to the saved copy.
     pub fn map(&self, saved: &Arc<SourceFile>) -> MappedText {
         let lines = lines_of(saved.text());
-        let mut origins: Vec<Option<Origin>> = vec![None; lines.len()];
+        let mut origins: Vec<Option<TextOrigin>> = vec![None; lines.len()];
         for _ in 0..MAX_PIECES {
             let Some((source, pairs)) = self.best(&lines, &origins) else { break };
             pairs.iter().for_each(|(line, place)| origins[*line] = Some((source, *place)));
@@ -53,9 +53,9 @@ impl Sources {
         put_together(saved, &lines, &origins, self)
     }
 
-    /// Lines beside known ones come from beside those too where they differ in some words only: a template's, with types in
-    /// place of its parameters.
-    fn grow(&self, source: usize, pairs: &[Pair], lines: &[Line], origins: &mut [Option<Origin>]) {
+    /// Extends matches to adjacent lines that only differ in some words, as in a template whose parameters were
+    /// replaced by types.
+    fn grow(&self, source: usize, pairs: &[Pair], lines: &[TextLine], origins: &mut [Option<TextOrigin>]) {
         let places = &self.0[source].1;
         let mut taken: BTreeSet<usize> = pairs.iter().map(|(_, place)| *place).collect();
         let mut open = pairs.to_vec();
@@ -71,9 +71,9 @@ impl Sources {
         }
     }
 
-    /// The source that explains most of the lines that nothing explains yet, with the pairs of lines. Where two explain the
-    /// same lines, neither is known to be the one.
-    fn best(&self, lines: &[Line], origins: &[Option<Origin>]) -> Option<(usize, Vec<Pair>)> {
+    /// The source that explains most of the unexplained lines, with the pairs of lines. If two sources explain the same
+    /// lines, the origin is ambiguous, and neither is used.
+    fn best(&self, lines: &[TextLine], origins: &[Option<TextOrigin>]) -> Option<(usize, Vec<Pair>)> {
         let open: Vec<usize> = (0..lines.len()).filter(|line| origins[*line].is_none()).collect();
         let wanted: Vec<&str> = open.iter().map(|line| lines[*line].text.as_str()).collect();
         let mut best: Option<(usize, usize)> = None;
@@ -88,7 +88,7 @@ impl Sources {
             });
             let pairs = pairs.flat_map(|(old, new, len)| (0..len).map(move |at| (old + at, new + at)));
             let pairs: Vec<Pair> = pairs.map(|(line, place)| (open[line], place)).collect();
-            // Braces are in every text.
+            // Lines without letters, such as braces, occur in every text and do not count.
             let shared: usize = pairs.iter().map(|(_, place)| letters(&own[*place].text)).sum();
             let all = || own.iter().map(|line| letters(&line.text)).sum::<usize>();
             let is_enough = shared >= MIN_LETTERS || (shared > 0 && shared == all());
@@ -104,7 +104,12 @@ impl Sources {
     }
 }
 
-fn put_together(saved: &Arc<SourceFile>, lines: &[Line], origins: &[Option<Origin>], sources: &Sources) -> MappedText {
+fn put_together(
+    saved: &Arc<SourceFile>,
+    lines: &[TextLine],
+    origins: &[Option<TextOrigin>],
+    sources: &Sources,
+) -> MappedText {
     let text = saved.text();
     let mut mapped = MappedText::default();
     let mut at = 0;
@@ -126,7 +131,7 @@ fn put_together(saved: &Arc<SourceFile>, lines: &[Line], origins: &[Option<Origi
     mapped
 }
 
-/// Parts of a line that stand in another: where they begin, and where they stand there.
+/// Parts that a line shares with another: their offset in the line, and their range in the other.
 fn equal_parts(line: &str, other: &str) -> Vec<(usize, Range<usize>)> {
     let (words, others) = (words_of(line), words_of(other));
     let operations = capture_diff_slices(Algorithm::Patience, &words, &others);
@@ -141,7 +146,7 @@ fn equal_parts(line: &str, other: &str) -> Vec<(usize, Range<usize>)> {
     equal.collect()
 }
 
-/// Names and numbers whole, everything else by character.
+/// Splits into identifiers, numbers, and single other characters.
 fn words_of(text: &str) -> Vec<&str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut words = Vec::new();
@@ -158,8 +163,8 @@ fn words_of(text: &str) -> Vec<&str> {
     words
 }
 
-/// Whether at least half of two lines is the same.
-fn is_alike(line: &Line, other: &Line) -> bool {
+/// Whether two lines agree in at least half of their text.
+fn is_alike(line: &TextLine, other: &TextLine) -> bool {
     let shared: usize =
         equal_parts(&line.text, &other.text).iter().map(|(_, part)| letters(&other.text[part.clone()])).sum();
     2 * shared >= letters(&line.text).max(letters(&other.text)) && shared > 0
@@ -169,14 +174,14 @@ fn letters(text: &str) -> usize {
     text.chars().filter(|c| c.is_alphanumeric()).count()
 }
 
-fn lines_of(text: &str) -> Vec<Line> {
+fn lines_of(text: &str) -> Vec<TextLine> {
     let mut lines = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let content = line.trim();
         let indent = line.len() - line.trim_start().len();
         if !content.is_empty() {
-            lines.push(Line { start: start + indent, text: content.to_string() });
+            lines.push(TextLine { start: start + indent, text: content.to_string() });
         }
         start += line.len();
     }
@@ -215,7 +220,7 @@ mod tests {
         assert_eq!([place("own[8]"), place("return 2"), place("own[threadIdx.x]")], ["src/lib.rs"; 3]);
         assert_eq!([place("__global__ void k("), place("* p) {")], ["src/lib.rs"; 2]);
         assert_eq!(place("#define N"), "cache/k.cu");
-        // What was put in place of `TYPE` is in no source, and neither is anything that it is a part of.
+        // The text in place of `TYPE` is in no source, and neither is a range that includes it.
         let start = text.find("float* p").unwrap();
         assert_eq!(mapped.span(start..start + 5).unwrap().file.display, "cache/k.cu");
         assert_eq!(mapped.span(start..start + 8), None);

@@ -1,7 +1,7 @@
-//! What the shim wrote: one file for each text that a program had NVRTC compile.
+//! Parser for the shim's records: one file for each text that a program compiled with NVRTC.
 //!
-//! A record is a sequence of fields: a line "key length", so many bytes, a line end. Beside it stands an empty file `.cubin`
-//! where the program took machine code, and `.failed` where NVRTC refused.
+//! A record is a sequence of fields: a line "key length", the bytes, a line end. An empty file `.cubin` next to it
+//! means that the program took machine code, and `.failed` that NVRTC rejected the text.
 
 use std::path::{Path, PathBuf};
 
@@ -9,25 +9,25 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Record {
     pub source: String,
-    /// What the program calls the text.
+    /// The program's name for the text.
     pub name: Option<String>,
-    /// Names and texts of headers that only the program has.
+    /// Names and texts of headers that the program passed in memory.
     pub headers: Vec<(String, String)>,
-    /// Template instances that were asked for.
+    /// Requested template instances.
     pub expressions: Vec<String>,
     pub options: Vec<String>,
-    /// Folder that the program ran in.
+    /// Working directory of the program.
     pub folder: PathBuf,
-    /// Of the program's NVRTC: `13.5`.
+    /// Version of the program's NVRTC: `13.5`.
     pub version: String,
     /// The program took machine code from NVRTC, not PTX.
     pub takes_cubin: bool,
-    /// NVRTC refused the text.
+    /// NVRTC rejected the text.
     pub failed: bool,
 }
 
 impl Record {
-    /// Reads a record; `None` where it is broken or no text.
+    /// Parses a record; `None` if it is malformed or not valid UTF-8.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let mut record = Self::default();
         let mut header_name = String::new();
@@ -52,7 +52,7 @@ impl Record {
                 "option" => record.options.push(text),
                 "folder" => record.folder = PathBuf::from(text),
                 "version" => record.version = text,
-                // Of a shim that is newer than we are.
+                // A field of a newer shim.
                 _ => {}
             }
         }
@@ -60,7 +60,7 @@ impl Record {
     }
 }
 
-/// The records in a folder, by the names of their files; and how many could not be read.
+/// The records in a folder, by file name, and the number of unreadable ones.
 pub fn read(folder: &Path) -> (Vec<Record>, usize) {
     let entries = fs_err::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let mut paths: Vec<PathBuf> = entries

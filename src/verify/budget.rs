@@ -1,11 +1,12 @@
-//! How much is compiled to prove suggestions. Work is counted, not time: equal inputs give equal output on any machine.
+//! Limits the compilations for verifying suggestions. The limit counts work, not time, so equal inputs give equal
+//! output on any machine.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// PTX that compilers take about as long for as for all that they do for the smallest file.
+/// Bytes of PTX that take about as long to compile as the fixed cost of the smallest file.
 const PTX_BYTES: usize = 256 << 10;
 
-/// Compilations of small files that may still be done.
+/// Remaining compilations, in units of small files.
 pub struct Budget {
     left: AtomicU64,
     denied: AtomicUsize,
@@ -16,7 +17,8 @@ impl Budget {
         Self { left: AtomicU64::new(compilations), denied: AtomicUsize::new(0) }
     }
 
-    /// Takes the cost of a compilation. The first one that is too expensive ends it: what comes later costs less to leave.
+    /// Spends the cost of a compilation. The first one that is too expensive exhausts the budget: later ones matter
+    /// less.
     pub fn take(&self, cost: u64) -> bool {
         let rest = self.left.load(Ordering::Relaxed);
         let is_enough = rest >= cost.max(1);
@@ -27,13 +29,13 @@ impl Budget {
         is_enough
     }
 
-    /// Compilations that were not done for it.
+    /// Number of compilations that were not done for lack of budget.
     pub fn denied(&self) -> usize {
         self.denied.load(Ordering::Relaxed)
     }
 }
 
-/// What compiling a unit costs, by the PTX that it has without edits.
+/// The cost of compiling a unit, estimated from its PTX without edits.
 pub fn cost_of(ptx: &str) -> u64 {
     1 + (ptx.len() / PTX_BYTES) as u64
 }

@@ -1,4 +1,4 @@
-//! Which proven suggestions hold together: what is written to files is what was compiled.
+//! Selects verified suggestions that are compatible: exactly what was compiled together is written to files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,21 +9,21 @@ use super::measure::{Measured, canonical};
 use super::{Budget, Candidate, Prover, candidate_of, compare, is_cancelled, judge_kernels, results, run};
 use crate::compile::unit::Failure;
 
-/// Suggestions that hold together.
+/// Compatible suggestions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Combined {
     /// Indices of their diagnostics, in order.
     pub chosen: Vec<usize>,
-    /// Of those that hold alone, but not with the others.
+    /// Indices of diagnostics whose suggestion is valid alone, but not together with the others.
     pub left: Vec<usize>,
     pub compilations: usize,
     pub interrupted: bool,
 }
 
-/// Suggestions that share units, which are tried together, then by halves until it is known which do not hold.
+/// Suggestions that share units. They are tried together, then by halves, until the incompatible ones are found.
 struct Group {
     accepted: Vec<usize>,
-    /// To be tried with those that are accepted, the last first.
+    /// Sets to be tried together with the accepted ones, from the last.
     open: Vec<Vec<usize>>,
 }
 
@@ -45,9 +45,9 @@ impl Group {
     }
 }
 
-/// Chooses of the proven suggestions that are accepted as many as hold together, the costliest findings first.
+/// Selects as many accepted, verified suggestions as are compatible, the costliest findings first.
 pub fn combine(diagnostics: &[Diagnostic], accepts: impl Fn(&Suggestion) -> bool, prover: &Prover<'_>) -> Combined {
-    // Writing nothing after all that was compiled would waste it, so the budget of the proof does not count here.
+    // The budget of the verification does not apply: writing nothing would waste all compilations so far.
     let prover = &Prover { budget: &Budget::new(u64::MAX), ..*prover };
     let (candidates, mut left) = candidates(diagnostics, accepts, prover);
     let mut groups = groups(&candidates);
@@ -75,7 +75,7 @@ pub fn combine(diagnostics: &[Diagnostic], accepts: impl Fn(&Suggestion) -> bool
     combined
 }
 
-/// The proven suggestions whose edits do not overlap, and the diagnostics of those that must wait.
+/// The verified suggestions whose edits do not overlap, and the diagnostics of the others.
 fn candidates<'d>(
     diagnostics: &'d [Diagnostic],
     accepts: impl Fn(&Suggestion) -> bool,
@@ -106,7 +106,7 @@ fn overlap(one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
     one.suggestion.edits.iter().any(|edit| other.suggestion.edits.iter().any(|second| edit::conflict(edit, second)))
 }
 
-/// Candidates that have to do with each other, by the units that they change.
+/// Groups candidates that change the same units.
 fn groups(candidates: &[Candidate<'_>]) -> Vec<Group> {
     let mut sets: Vec<(BTreeSet<usize>, Vec<usize>)> = Vec::new();
     for (index, candidate) in candidates.iter().enumerate() {
@@ -134,7 +134,7 @@ fn tasks((number, batch): (usize, &Vec<usize>), candidates: &[Candidate<'_>]) ->
     subjects.into_iter().map(|subject| (number, subject)).collect()
 }
 
-/// Whether with all edits each kernel is as good as with its own alone, and no other is worse than before.
+/// Whether with all edits each kernel is as good as with its own edit alone, and no other kernel is worse than before.
 fn holds<'r>(
     batch: &[usize],
     candidates: &[Candidate<'_>],
@@ -162,7 +162,7 @@ fn holds<'r>(
     })
 }
 
-/// Whether the candidate's kernels have no more local memory than its proof says.
+/// Whether the candidate's kernels have no more local memory than in its proof.
 fn keeps(candidate: &Candidate<'_>, architecture: &str, after: &Measured) -> bool {
     let kernels = candidate.suggestion.verification.iter().flat_map(|proof| &proof.kernels);
     kernels.filter(|kernel| kernel.arch == architecture).all(|kernel| {

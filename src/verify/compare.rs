@@ -1,4 +1,4 @@
-//! Whether edits help: figures of a unit before and after.
+//! Decides whether edits help, from the figures of a unit before and after.
 
 use thiserror::Error;
 
@@ -9,23 +9,23 @@ use nv_code::ComputedCosts;
 use super::measure::{Function, Measured};
 use crate::verify::occupancy::{Occupancy, occupancy};
 
-/// Rounds of a loop of which nothing is known, as in the order of findings.
+/// Assumed trip count of a loop if it is unknown, as in the order of findings.
 const ROUNDS: u32 = 8;
 
-/// The estimate is no finer than one part in so many: 3 %.
+/// Resolution of the estimate: one part in this many, about 3 %.
 const TOLERANCE: u64 = 32;
 
-/// What a candidate is judged by, beside the figures.
+/// Facts about a candidate besides its figures.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
     pub arch: Arch,
-    /// How often the loops run that it changes.
+    /// Trip count of the loops that the candidate changes.
     pub rounds: Option<u32>,
-    /// It changes no loop that was there.
+    /// The candidate changes no existing loop.
     pub keeps_loops: bool,
-    /// Threads of the largest block, where it counts on launches and not on what the kernel says.
+    /// Threads of the largest block, if the candidate relies on launches and not on the kernel's launch bounds.
     pub threads: Option<u32>,
-    /// Of local accesses with a computed address.
+    /// Cost of local accesses with a computed address.
     pub costs: ComputedCosts,
 }
 
@@ -53,7 +53,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether what was tried does not help, however it is written: not only these edits.
+    /// Whether the approach itself does not help, not only these edits.
     pub fn is_of_the_idea(&self) -> bool {
         matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Room(..))
     }
@@ -70,9 +70,9 @@ fn rise(before: u64, after: u64) -> String {
 /// Judges one kernel that a candidate is for.
 ///
 /// # Errors
-/// Why it does not help.
+/// The reason why the candidate does not help.
 pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Result<(Footprint, Footprint), Fault> {
-    // A function that was inlined everywhere is gone, and its frame with it.
+    // A function that was inlined everywhere no longer exists, and neither does its frame.
     let gone = Function::default();
     let after = match after {
         Some(after) => after,
@@ -103,8 +103,8 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
     }
 }
 
-/// Resident warps without the shared memory that was added and with it, where that takes some away. More registers are
-/// different: with them a warp has more of its loads on the way at a time.
+/// Resident warps without and with the added shared memory, if it reduces their number. More registers are a different
+/// matter: they let a warp have more loads in flight.
 fn crowded(before: &Function, after: &Function, terms: Terms) -> Option<(u32, u32)> {
     let mut roomy = after.clone();
     roomy.usage.shared = after.usage.shared.min(before.usage.shared);
@@ -112,23 +112,23 @@ fn crowded(before: &Function, after: &Function, terms: Terms) -> Option<(u32, u3
     (left < free).then_some((free, left))
 }
 
-/// Whether a warp saves at least as large a part of its work as warps are lost: fewer of them hide less of what each waits
-/// for. A stack of a traversal, whose loads of nodes are what takes time, became slower that way on an H200.
+/// Whether a warp saves at least the fraction of its work that the multiprocessor loses in warps: fewer warps hide less
+/// latency. A traversal stack, whose node loads dominate the time, became slower that way on an H200.
 fn is_paid(old_work: u64, new_work: u64, free: u32, left: u32) -> bool {
     u128::from(new_work) * u128::from(free) <= u128::from(old_work) * u128::from(left)
 }
 
-/// Whether a function has no local memory of its own: what its finding speaks of lies in the frames of its callers.
+/// Whether a function has no local memory of its own: its finding is about the frames of its callers.
 fn is_bare(function: &Function) -> bool {
     function.usage.stack_frame == 0 && function.spilled() == 0 && !function.stack_is_unknown
 }
 
-/// Whether there is less local memory, of one of the functions that a finding is for.
+/// Whether a function that a finding is for has less local memory.
 pub fn gains(before: &Footprint, after: &Footprint) -> bool {
     after.usage.stack_frame < before.usage.stack_frame || after.usage.spilled() < before.usage.spilled()
 }
 
-/// Less local memory, and nothing of it in another form.
+/// Whether local memory decreases and no other kind of it increases.
 fn falls(before: &Function, after: &Function) -> bool {
     let frames = (before.usage.stack_frame, after.usage.stack_frame);
     let spills = (before.spilled(), after.spilled());
@@ -145,7 +145,7 @@ pub fn suffers(before: Option<&Function>, after: &Function) -> bool {
         || (after.stack_is_unknown && !before.stack_is_unknown)
 }
 
-/// Functions that have more local memory than before, but for those that `is_spared` tells.
+/// Functions with more local memory than before, except those for which `is_spared` is true.
 pub fn any_suffers(before: &Measured, after: &Measured, is_spared: impl Fn(&str) -> bool) -> bool {
     let mut functions = after.functions.iter().filter(|(name, _)| !is_spared(name));
     functions.any(|(name, function)| suffers(before.functions.get(name), function))
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(fault(&before, &shared(16 << 10, 90)), Some(Fault::Room(64, 52)));
         assert_eq!(fault(&before, &shared(16 << 10, 81)), None);
         assert_eq!(fault(&before, &shared(4 << 10, 100)), None);
-        // A kernel that does not say how large its blocks are.
+        // A kernel without launch bounds.
         let unknown = |function: Function| Function { threads: None, ..function };
         let terms = Terms { threads: Some(128), ..TERMS };
         let of = judge(&unknown(before), Some(&unknown(shared(16 << 10, 90))), terms);

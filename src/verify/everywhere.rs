@@ -1,12 +1,12 @@
-//! An edit is of one file; units with other flags, for other architectures, compile the same file to something else.
-//! It is only made where all of them compiled the same, and what the file says.
+//! An edit changes one file, but units with other flags or for other architectures may compile that file differently.
+//! The edit is only offered if all of them compiled the same text for the edited region, and the text in the file.
 
 use lmem_base::diagnostic::{Diagnostic, Edit, Suggestion};
 use lmem_unit::CompiledUnit;
 
 use super::{Subject, reads};
 
-/// Takes away the suggestions whose edits are not true everywhere; says how many there were.
+/// Removes suggestions whose edits are not valid everywhere; returns their number.
 pub fn keep_true_everywhere(diagnostics: &mut [Diagnostic], subjects: &[Subject<'_>]) -> usize {
     let mut dropped = 0;
     for diagnostic in diagnostics {
@@ -21,10 +21,10 @@ fn is_true_everywhere(suggestion: &Suggestion, subjects: &[Subject<'_>]) -> bool
     suggestion.edits.iter().all(|edit| is_one(edit, subjects))
 }
 
-/// Whether all units that read what an edit depends on compiled the same of it.
+/// Whether all units that read an edit's region compiled the same text for it.
 fn is_one(edit: &Edit, subjects: &[Subject<'_>]) -> bool {
     if edit.context == edit.span {
-        // It depends on nothing but the place.
+        // The edit depends on nothing but its position.
         return true;
     }
     let mut signatures = subjects.iter().filter(|subject| reads(subject, edit)).map(|subject| {

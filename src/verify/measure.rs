@@ -1,4 +1,4 @@
-//! What a compilation gave, as far as a comparison needs it.
+//! The figures of a compilation that a comparison needs.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,14 +9,14 @@ use lmem_base::diagnostic::{Comparison, ResourceUsage};
 use lmem_unit::Artifacts;
 use nv_code::{Cubin, FunctionUsage, PtxasLog, SassFunction, Work};
 
-/// Directives of a kernel's header that give its block size.
+/// Directives in a kernel's header that give its block size.
 const BLOCK_SIZES: [&str; 2] = [".maxntid", ".reqntid"];
 
-/// What stands before a hash of the file's path in names of functions that only their file can see.
+/// Prefixes of a hash of the file's path, in names of functions with internal linkage.
 const FILE_MARKS: [&str; 2] = ["_GLOBAL__N__", "_INTERNAL_"];
 const HASH_LENGTH: usize = 8;
 
-/// A mangled name without hashes of the file: those of a copy elsewhere are others.
+/// A mangled name without hashes of the file's path, which differ for a copy of the file.
 pub fn canonical(name: &str) -> String {
     let mut name = name.to_string();
     for mark in FILE_MARKS {
@@ -43,11 +43,11 @@ fn blank_hash(name: &mut String, at: usize) {
     }
 }
 
-/// The functions of a unit, by mangled name in its canonical form.
+/// The functions of a unit, by canonical mangled name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured {
     pub functions: BTreeMap<String, Function>,
-    /// By function: what running it before and after the edits showed. Nothing of a unit without edits.
+    /// By function: the comparison of its results before and after the edits. Empty for a unit without edits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub results: BTreeMap<String, Comparison>,
 }
@@ -58,7 +58,7 @@ pub struct Function {
     pub usage: ResourceUsage,
     pub is_entry: bool,
     pub stack_is_unknown: bool,
-    /// The largest block that the kernel may be launched with, where it says so.
+    /// The largest block that the kernel allows, if it says so.
     pub threads: Option<u32>,
     pub work: Work,
 }
@@ -70,20 +70,20 @@ impl Function {
 }
 
 impl Measured {
-    /// The figures of ptxas alone.
+    /// The figures from ptxas's log.
     pub fn of_log(log: &PtxasLog) -> Self {
         let functions = log.functions.iter().map(|(name, function)| (canonical(name), of_usage(function)));
         Self { functions: functions.collect(), results: BTreeMap::new() }
     }
 
-    /// Everything: the work is read from the machine code.
+    /// All figures; the work is estimated from the machine code.
     pub fn of(artifacts: &Artifacts) -> Self {
         let mut measured = Self::of_log(&PtxasLog::parse(&artifacts.ptxas_log));
         measured.add_work(artifacts);
         measured
     }
 
-    /// Adds what is not in the log.
+    /// Adds the figures that are not in the log.
     pub fn add_work(&mut self, artifacts: &Artifacts) {
         let arch = artifacts.arch();
         for function in Cubin::parse(&artifacts.cubin).map(|cubin| cubin.functions).unwrap_or_default() {
@@ -110,7 +110,7 @@ fn of_usage(function: &FunctionUsage) -> Function {
     }
 }
 
-/// Kernels that say how large their blocks are at most.
+/// Kernels with a maximum block size.
 pub fn block_sizes(ptx: &str) -> BTreeMap<&str, u32> {
     let mut sizes = BTreeMap::new();
     for (at, mark) in ptx.match_indices(".entry ") {
@@ -122,7 +122,7 @@ pub fn block_sizes(ptx: &str) -> BTreeMap<&str, u32> {
     sizes
 }
 
-/// `256, 2, 1`, with other directives behind it.
+/// The product of `256, 2, 1`; other directives may follow.
 fn product(numbers: &str) -> u32 {
     let is_part = |c: char| c.is_ascii_digit() || c == ',' || c.is_whitespace();
     let end = numbers.find(|c| !is_part(c)).unwrap_or(numbers.len());

@@ -1,7 +1,7 @@
-//! Suggestions are compiled before they are shown: what does not help is dropped.
+//! Suggestions are compiled before they are shown, and dropped if they do not help.
 //!
-//! A suggestion must hold in every unit that reads what it edits, for every architecture of the run. Several are tried
-//! in one compilation where they cannot have to do with each other; where such a compilation fails, each is tried alone.
+//! A suggestion must be valid in every unit that reads the edited files, for every architecture of the run. Several are
+//! tried in one compilation if they are independent. If such a compilation fails, each is tried alone.
 
 mod budget;
 mod combine;
@@ -43,61 +43,61 @@ pub use occupancy::{Occupancy, occupancy};
 pub use overlay::{Mirror, Overlay};
 pub use results::Comparer;
 
-/// Bytes of an element, where only the object's size is known.
+/// Assumed size of an element, if only the object's size is known.
 const ELEMENT_BYTES: u64 = 4;
 
-/// Compiles overlays: the compilers with a cache before them, or a record.
+/// Compiles overlays: the compilers with a cache, or a record.
 pub trait OverlaySource: Sync {
     /// Figures of a unit with edits.
     ///
     /// # Errors
-    /// It does not compile.
+    /// The edited unit does not compile.
     fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>>;
 
-    /// What an earlier run found out.
+    /// The stored result of an earlier run.
     fn measured(&self, _overlay: &Overlay<'_>, _target: &Target) -> Option<Result<Measured, Box<Failure>>> {
         None
     }
 }
 
-/// A unit for a target, as it was compiled without edits.
+/// A unit for a target, as compiled without edits.
 pub struct Subject<'a> {
     pub unit: &'a TranslationUnit,
     pub target: &'a Target,
-    /// What it was compiled for, which a rescue may have raised.
+    /// The actual architecture, which a rescue may have raised.
     pub architecture: &'a str,
-    /// Files that it was compiled from and that edits may be in, without `..` in their names.
+    /// Input files that may be edited, with normalized paths.
     pub dependencies: &'a [PathBuf],
-    /// Its files as they were compiled.
+    /// Its files in the version that was compiled.
     pub files: &'a Lazy<AsCompiled>,
     pub before: &'a Measured,
-    /// Of compiling it, in compilations of small files.
+    /// Cost of compiling it, in compilations of small files.
     pub cost: u64,
 }
 
-/// How suggestions are tried.
+/// Settings of the verification.
 #[derive(Clone, Copy)]
 pub struct Prover<'a> {
     pub subjects: &'a [Subject<'a>],
     pub source: &'a dyn OverlaySource,
     pub root: &'a std::path::Path,
     pub threads: usize,
-    /// What may be compiled that no earlier run has.
+    /// Limit on compilations that no earlier run has done.
     pub budget: &'a Budget,
-    /// Told how far it is.
+    /// Receives progress.
     pub watcher: &'a dyn Watcher,
 }
 
-/// Who wants to know how far the compilations are.
+/// Observer of the compilations' progress.
 pub trait Watcher: Sync {
-    /// So many are planned, beside those that were before.
+    /// This many more compilations are planned.
     fn plan(&self, count: usize);
-    /// One of a unit starts.
+    /// The compilation of a unit starts.
     fn start(&self, name: &str);
     fn finish(&self, name: &str);
 }
 
-/// What it took.
+/// Counters of the verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     pub tried: usize,
@@ -106,7 +106,7 @@ pub struct Tally {
     /// Suggestions that were not compiled.
     pub open: usize,
     pub interrupted: bool,
-    /// Suggestions that do not help: the place of the finding, and why.
+    /// Suggestions that do not help: the location of the finding, and the reason.
     pub refuted: Vec<(String, Fault)>,
 }
 
@@ -115,38 +115,38 @@ struct Candidate<'d> {
     diagnostic: usize,
     suggestion: &'d Suggestion,
     evidence: &'d Evidence,
-    /// Indices of the subjects that read what it edits.
+    /// Indices of the subjects that read the files it edits.
     subjects: Vec<usize>,
     kernels: BTreeSet<&'d str>,
 }
 
 impl Candidate<'_> {
-    /// The costliest diagnostics come first.
+    /// Sort key: the costliest diagnostics come first.
     fn order(&self) -> (Reverse<u128>, usize) {
         (Reverse(self.evidence.score()), self.diagnostic)
     }
 }
 
-/// What became of a candidate.
-enum Outcome {
+/// The result for a candidate.
+enum Verdict {
     Proven(Verification),
     /// It does not help.
     Refuted(Fault),
-    /// It may have failed for another candidate of its compilation.
+    /// Another candidate in the same compilation may have caused the failure.
     Unclear,
     /// It was not compiled.
     Open,
 }
 
-/// `None` where it did not come to it.
+/// `None` if the compilation was not run.
 type Compilation = Option<Result<Measured, Box<Failure>>>;
 
-/// Tries the suggestions of all diagnostics. Of each diagnostic the first that is proven stays, else those that were not
-/// compiled; the latter are for programmers to judge.
+/// Tries the suggestions of all diagnostics. Each diagnostic keeps its first verified suggestion, otherwise those that
+/// were not compiled, which are for programmers to judge.
 pub fn prove(diagnostics: &mut [Diagnostic], prover: &Prover<'_>) -> Tally {
     let mut tally = Tally::default();
     let longest = diagnostics.iter().map(|diagnostic| diagnostic.suggestions.len()).max().unwrap_or(0);
-    let mut outcomes: Vec<Vec<Outcome>> = diagnostics.iter().map(|_| Vec::new()).collect();
+    let mut outcomes: Vec<Vec<Verdict>> = diagnostics.iter().map(|_| Vec::new()).collect();
     for round in 0..longest {
         let candidates = candidates(diagnostics, &outcomes, round, prover);
         tally.tried += candidates.len();
@@ -170,20 +170,20 @@ pub fn leave_open(diagnostics: &mut [Diagnostic]) {
     }
 }
 
-/// The lint of a diagnostic and where it points, for messages about the run.
+/// The lint and location of a diagnostic, for messages about the run.
 pub fn place(diagnostic: &Diagnostic) -> String {
     let place = diagnostic.primary.as_ref().map(|label| format!("{:?}", label.span)).unwrap_or_default();
     let place = place.rsplit_once('+').map_or(place.as_str(), |(place, _)| place);
     format!("{} at {place}", diagnostic.code.name())
 }
 
-fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) {
+fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) {
     let suggestions = std::mem::take(&mut diagnostic.suggestions);
     let mut open = Vec::new();
     let mut refuted = Vec::new();
     for (mut suggestion, outcome) in suggestions.into_iter().zip(outcomes) {
         match outcome {
-            Outcome::Proven(verification) => {
+            Verdict::Proven(verification) => {
                 tally.proven += 1;
                 if !results::are_equal(&verification) {
                     suggestion.applicability = suggestion.applicability.max(Applicability::MaybeIncorrect);
@@ -192,15 +192,15 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) 
                 diagnostic.suggestions = vec![suggestion];
                 return;
             }
-            Outcome::Refuted(fault) => {
+            Verdict::Refuted(fault) => {
                 tally.refuted.push((place(diagnostic), fault.clone()));
-                // A number that the programmer writes may be a better one than that which was tried.
+                // For a placeholder, the programmer may choose a better value than the one that was tried.
                 if suggestion.applicability != Applicability::HasPlaceholders {
                     refuted.push((suggestion.title, fault));
                 }
             }
-            Outcome::Unclear => {}
-            Outcome::Open => {
+            Verdict::Unclear => {}
+            Verdict::Open => {
                 tally.open += 1;
                 suggestion.applicability = suggestion.applicability.max(Applicability::MaybeIncorrect);
                 open.push(suggestion);
@@ -211,7 +211,7 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) 
     let mut rejected: Vec<String> = Vec::new();
     for (title, fault) in refuted.into_iter().filter(|(_, fault)| fault.is_of_the_idea()) {
         let tried = format!("{title} ({fault})");
-        // Two forms of one idea fail for one reason.
+        // Two forms of one approach fail for the same reason, which is listed once.
         if !rejected.contains(&tried) {
             rejected.push(tried);
         }
@@ -220,14 +220,14 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Outcome>, tally: &mut Tally) 
         return;
     }
     diagnostic.notes.push(format!("tried and rejected: {}", rejected.join("; ")));
-    // The words say what was just seen not to help.
+    // The help text recommends what the compilation has just refuted.
     diagnostic.help.clear();
     if diagnostic.suggestions.is_empty() {
         diagnostic.help.push(Help { message: dead_end(diagnostic) });
     }
 }
 
-/// What remains to be done where no edit helps.
+/// The advice if no edit helps.
 fn dead_end(diagnostic: &Diagnostic) -> String {
     let uniformity = diagnostic.evidence.as_ref().and_then(|evidence| evidence.uniformity);
     let name = diagnostic.code.name();
@@ -242,14 +242,14 @@ fn dead_end(diagnostic: &Diagnostic) -> String {
 /// The suggestions of a round, the costliest diagnostics first.
 fn candidates<'d>(
     diagnostics: &'d [Diagnostic],
-    outcomes: &[Vec<Outcome>],
+    outcomes: &[Vec<Verdict>],
     round: usize,
     prover: &Prover<'_>,
 ) -> Vec<Candidate<'d>> {
     let mut candidates: Vec<Candidate<'d>> = diagnostics
         .iter()
         .enumerate()
-        .filter(|(index, _)| !outcomes[*index].iter().any(|outcome| matches!(outcome, Outcome::Proven(_))))
+        .filter(|(index, _)| !outcomes[*index].iter().any(|outcome| matches!(outcome, Verdict::Proven(_))))
         .filter_map(|(index, diagnostic)| candidate_of(index, diagnostic, diagnostic.suggestions.get(round)?, prover))
         .collect();
     candidates.sort_by_key(Candidate::order);
@@ -272,7 +272,7 @@ fn candidate_of<'d>(
     })
 }
 
-/// The subjects that read a file that is edited.
+/// The subjects that read an edited file.
 fn readers(edits: &[Edit], prover: &Prover<'_>) -> Vec<usize> {
     let reads = |subject: &Subject<'_>| edits.iter().any(|edit| reads(subject, edit));
     (0..prover.subjects.len()).filter(|index| reads(&prover.subjects[*index])).collect()
@@ -283,27 +283,27 @@ fn reads(subject: &Subject<'_>, edit: &Edit) -> bool {
     let is_own = match &subject.unit.code {
         UnitCode::CudaFile { file, .. } => file.path == *path,
         UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.edited(&[edit]).is_some(),
-        // It was compiled before, and stays what it is.
+        // Precompiled machine code does not change.
         UnitCode::Machine(_) => return false,
     };
     is_own || (!subject.dependencies.is_empty() && subject.dependencies.contains(&normalize(path)))
 }
 
-/// Tries candidates together, and those of which that does not tell, alone.
-fn try_all(candidates: &[Candidate<'_>], prover: &Prover<'_>, tally: &mut Tally) -> Vec<Outcome> {
+/// Tries candidates together, and those with an unclear result alone.
+fn try_all(candidates: &[Candidate<'_>], prover: &Prover<'_>, tally: &mut Tally) -> Vec<Verdict> {
     let everything: Vec<usize> = (0..candidates.len()).collect();
-    let mut outcomes: Vec<Outcome> = candidates.iter().map(|_| Outcome::Open).collect();
+    let mut outcomes: Vec<Verdict> = candidates.iter().map(|_| Verdict::Open).collect();
     let batches = batches(candidates, &everything);
     try_batches(candidates, &batches, prover, tally, &mut outcomes);
-    let unclear = |outcome: &Outcome| matches!(outcome, Outcome::Unclear);
+    let unclear = |outcome: &Verdict| matches!(outcome, Verdict::Unclear);
     let alone: Vec<Vec<usize>> =
         everything.into_iter().filter(|index| unclear(&outcomes[*index])).map(|it| vec![it]).collect();
     try_batches(candidates, &alone, prover, tally, &mut outcomes);
     outcomes
 }
 
-/// Groups of candidates that one compilation can try: their edits do not touch, no kernel is of two, and each changes
-/// nothing but its own kernels, unless no other candidate is in its units.
+/// Groups candidates into batches for one compilation each. Candidates of a batch that share a unit must change nothing
+/// but their own kernels, and have neither edits that touch nor a kernel in common.
 fn batches(candidates: &[Candidate<'_>], chosen: &[usize]) -> Vec<Vec<usize>> {
     let mut batches: Vec<Vec<usize>> = Vec::new();
     for index in chosen {
@@ -330,7 +330,7 @@ fn try_batches(
     batches: &[Vec<usize>],
     prover: &Prover<'_>,
     tally: &mut Tally,
-    outcomes: &mut [Outcome],
+    outcomes: &mut [Verdict],
 ) {
     let mut tasks: Vec<(usize, usize)> = Vec::new();
     for (number, batch) in batches.iter().enumerate() {
@@ -353,7 +353,7 @@ fn is_cancelled<'r>(mut results: impl Iterator<Item = &'r Compilation>) -> bool 
     results.any(|result| matches!(result, Some(Err(failure)) if is_cancelled(failure)))
 }
 
-/// Compiles all tasks, a batch for a subject each, on some threads.
+/// Compiles all tasks, each a batch for a subject, on several threads.
 fn run(
     candidates: &[Candidate<'_>],
     batches: &[Vec<usize>],
@@ -362,7 +362,7 @@ fn run(
 ) -> BTreeMap<(usize, usize), Compilation> {
     let mut results: BTreeMap<(usize, usize), Compilation> = BTreeMap::new();
     let mut open = Vec::new();
-    // One after the other, in the order of the tasks: which ones the budget is for must not depend on who is first.
+    // The budget is spent in the order of the tasks, so that the result does not depend on the timing of threads.
     for task in tasks {
         let subject = &prover.subjects[task.1];
         let edits = batches[task.0].iter().flat_map(|index| &candidates[*index].suggestion.edits);
@@ -375,14 +375,14 @@ fn run(
         match (overlay, known) {
             (_, Some(known)) => drop(results.insert(*task, Some(known))),
             (Some(overlay), None) if prover.budget.take(subject.cost) => open.push((*task, overlay)),
-            // There is nothing left of the budget, or the edits cannot be applied to what the unit reads.
+            // The budget is exhausted, or the edits do not apply to the files of the unit.
             _ => drop(results.insert(*task, None)),
         }
     }
     compile(open, results, prover)
 }
 
-/// By kernel: how large a block the edits count on.
+/// By kernel, the block size that the edits rely on.
 fn threads<'c>(candidates: impl Iterator<Item = &'c Candidate<'c>>) -> BTreeMap<String, u32> {
     let counted = candidates.filter_map(|candidate| Some((candidate.suggestion.threads?, candidate)));
     counted
@@ -427,18 +427,18 @@ fn outcome<'r>(
     candidates: &[Candidate<'_>],
     result: &dyn Fn(usize) -> Option<&'r Result<Measured, Box<Failure>>>,
     prover: &Prover<'_>,
-) -> Outcome {
+) -> Verdict {
     let mut verified: BTreeMap<(&str, &str), Vec<VerifiedKernel>> = BTreeMap::new();
-    // Kernels of the others are theirs to answer for.
+    // Kernels of the other candidates in the batch are judged with those.
     let kernels = batch.iter().flat_map(|index| candidates[*index].kernels.iter());
     let spared: BTreeSet<String> = kernels.map(|kernel| canonical(kernel)).collect();
-    let failed = |fault| if batch.len() > 1 { Outcome::Unclear } else { Outcome::Refuted(fault) };
+    let failed = |fault| if batch.len() > 1 { Verdict::Unclear } else { Verdict::Refuted(fault) };
     for index in &candidate.subjects {
         let subject = &prover.subjects[*index];
         let after = match result(*index) {
-            None => return Outcome::Open,
-            // Ctrl-C says nothing of the edit.
-            Some(Err(failure)) if matches!(failure.error, CompileError::Cancelled) => return Outcome::Open,
+            None => return Verdict::Open,
+            // A cancelled compilation says nothing about the edit.
+            Some(Err(failure)) if matches!(failure.error, CompileError::Cancelled) => return Verdict::Open,
             Some(Err(failure)) => return failed(Fault::NotCompiled(first_error(failure))),
             Some(Ok(after)) => after,
         };
@@ -446,14 +446,14 @@ fn outcome<'r>(
             return failed(Fault::OtherFunction);
         }
         if let Some(what) = results::difference(candidate, after) {
-            return Outcome::Refuted(Fault::Results(what));
+            return Verdict::Refuted(Fault::Results(what));
         }
         if let Some(what) = results::difference_elsewhere(&spared, after) {
             return failed(Fault::Results(what));
         }
         match judge_kernels(candidate, subject, after) {
             Ok(kernels) => kernels.into_iter().for_each(|(key, kernel)| verified.entry(key).or_default().push(kernel)),
-            Err(fault) => return Outcome::Refuted(fault),
+            Err(fault) => return Verdict::Refuted(fault),
         }
     }
     let kernels: Vec<VerifiedKernel> = candidate
@@ -469,23 +469,23 @@ fn outcome<'r>(
         .collect();
     match kernels.len() == candidate.evidence.kernels.len() {
         true if !kernels.iter().any(|kernel| compare::gains(&kernel.before, &kernel.after)) => {
-            Outcome::Refuted(Fault::NoGain)
+            Verdict::Refuted(Fault::NoGain)
         }
-        // Of a function without local memory there is nothing to say.
-        true => Outcome::Proven(Verification { kernels: kernels.into_iter().filter(has_local_memory).collect() }),
-        // A kernel of a unit that does not read the edited file cannot be helped by it.
-        false => Outcome::Refuted(Fault::OtherUnit),
+        // Functions without local memory are not reported.
+        true => Verdict::Proven(Verification { kernels: kernels.into_iter().filter(has_local_memory).collect() }),
+        // No unit that reads the edited file contains the kernel, so the edit cannot help it.
+        false => Verdict::Refuted(Fault::OtherUnit),
     }
 }
 
-/// What the compiler said first, with the line.
+/// The compiler's first error, with its line.
 fn first_error(failure: &Failure) -> Option<String> {
     let error = failure.messages.iter().find(|message| message.kind == MessageKind::Error)?;
     let line = error.place.as_ref().map(|(_, line)| format!(" (line {line} of the edited file)")).unwrap_or_default();
     Some(format!("{}{line}", error.text))
 }
 
-/// Before the edits.
+/// Whether the kernel has local memory before the edits.
 fn has_local_memory(kernel: &VerifiedKernel) -> bool {
     let usage = &kernel.before.usage;
     usage.stack_frame + usage.spilled() > 0
@@ -501,7 +501,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
     for kernel in here {
         let name = canonical(&kernel.mangled);
         let Some(before) = subject.before.functions.get(&name) else { continue };
-        // Of a file that is compiled in several ways: the kernel of this one.
+        // For a file that is compiled in several ways, this compilation's kernel.
         let is_twin = |other: &&KernelInstance| other.mangled == kernel.mangled && other.arch == kernel.arch;
         let ours = evidence.kernels.iter().filter(is_twin).find(|twin| twin.usage == before.usage).unwrap_or(kernel);
         if *ours != *kernel || judged.iter().any(|(key, _)| *key == (kernel.mangled.as_str(), kernel.arch.as_str())) {

@@ -1,21 +1,21 @@
-//! How many warps of a kernel a multiprocessor holds at a time, as CUDA's own calculator has it (`cuda_occupancy.h`).
+//! Occupancy: the number of resident warps on a multiprocessor, following CUDA's own calculator (`cuda_occupancy.h`).
 //!
-//! A table beside this file has what that gave for a sample of registers, block sizes, shared memory and architectures;
-//! the live tests compare with the header itself.
+//! A table next to this file has the header's results for a sample of registers, block sizes, shared memory and
+//! architectures; the live tests compare with the header itself.
 
 use lmem_base::gpu::{Gpu, MAX_BLOCK_THREADS, MAX_REGISTERS, WARP};
 
 /// Resident blocks and warps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Where the block size is known.
+    /// `None` if the block size is unknown.
     pub blocks: Option<u32>,
     pub warps: u32,
     pub percent: u32,
 }
 
-/// The occupancy of a kernel; by its registers alone where the block size is not known. `None` without registers, as
-/// for a function that kernels call.
+/// The occupancy of a kernel; if the block size is unknown, from its registers alone. `None` without a register count,
+/// as for a device function.
 pub fn occupancy(gpu: &Gpu, registers: u32, shared: u64, threads: Option<u32>) -> Option<Occupancy> {
     let by_registers = gpu.warps_with(registers)?;
     let Some(threads) = threads.filter(|threads| *threads > 0) else {
@@ -30,14 +30,14 @@ pub fn occupancy(gpu: &Gpu, registers: u32, shared: u64, threads: Option<u32>) -
     Some(Occupancy { blocks: Some(blocks), warps, percent: warps * 100 / gpu.warps })
 }
 
-/// Whether one block can have its registers. The hardware asks whether all sub-partitions could take as many warps as the
-/// one with the most; sm_60, which has two of them, is held to the four of its family.
+/// Whether the registers suffice for one block. The hardware requires that every sub-partition could hold as many warps
+/// as the fullest one; sm_60, which has two of them, is treated like the other members of its family, which have four.
 fn has_registers(gpu: &Gpu, registers: u32, warps: u32) -> bool {
     let warps = warps.next_multiple_of(gpu.sub_partitions.max(4));
     registers <= MAX_REGISTERS && gpu.registers_of_warp(registers).saturating_mul(warps) <= gpu.block_registers
 }
 
-/// Blocks that shared memory is enough for.
+/// Number of blocks that fit into shared memory.
 fn blocks_by_shared(gpu: &Gpu, shared: u64) -> u32 {
     let taken =
         shared.saturating_add(gpu.reserved_shared).checked_next_multiple_of(gpu.shared_unit).unwrap_or(u64::MAX);
@@ -57,7 +57,7 @@ mod tests {
         occupancy.and_then(|occupancy| occupancy.blocks)
     }
 
-    /// Blocks as `cudaOccupancyMaxActiveBlocksPerMultiprocessor` gave them on an H200.
+    /// Compares with `cudaOccupancyMaxActiveBlocksPerMultiprocessor` on an H200.
     #[test]
     fn blocks_of_an_h200() {
         assert_eq!(blocks(90, 64, 0, 256), Some(4));
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(blocks(90, 32, 228 << 10, 32), Some(0));
         assert_eq!(blocks(90, 32, u64::MAX, 32), Some(0));
         assert_eq!(blocks(75, 32, 60 << 10, 256), Some(1));
-        // Nine warps are counted as twelve.
+        // Nine warps are rounded up to twelve.
         assert_eq!((blocks(90, 168, 0, 288), blocks(90, 169, 0, 288)), (Some(1), Some(0)));
     }
 }

@@ -1,4 +1,4 @@
-//! A unit with edits, beside the workspace, which stays as it is.
+//! Compiles a unit with edits outside the workspace, which stays unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,43 +10,43 @@ use lmem_base::edit;
 use lmem_base::source::{SourceFile, normalize};
 use lmem_unit::{MappedText, NvccFlags, TranslationUnit, UnitCode};
 
-/// A unit and edits of the files that it is made of.
+/// A unit with edits of its files.
 pub struct Overlay<'a> {
     pub unit: &'a TranslationUnit,
     /// The workspace's root: only files below it are edited.
     pub root: &'a Path,
     /// Files that the unit includes.
     pub dependencies: &'a [PathBuf],
-    /// By kernel: threads of the block that its edit counts on.
+    /// By kernel, the block size that its edit relies on.
     pub threads: BTreeMap<String, u32>,
     text: Edited,
 }
 
-/// Texts in place of those on disk.
+/// New texts.
 enum Edited {
-    /// Of files, by path.
+    /// Files, by path.
     Files(BTreeMap<PathBuf, String>),
-    /// Of a kernel string.
+    /// The text of a kernel string.
     Text(String),
 }
 
-/// A unit to compile, and the folder that holds its files.
+/// A unit to compile, and the folder with its files.
 pub struct Mirror {
     pub unit: TranslationUnit,
-    /// Where the workspace's root is mirrored; `None` for a text that is compiled without files.
+    /// The counterpart of the workspace's root; `None` for a text that is compiled without files.
     pub root: Option<PathBuf>,
     _folder: Option<TempDir>,
 }
 
 impl<'a> Overlay<'a> {
-    /// `None` where the edits cannot be applied to what the unit reads.
+    /// `None` if the edits do not apply to the files of the unit.
     pub fn new(
         unit: &'a TranslationUnit,
         root: &'a Path,
         dependencies: &'a [PathBuf],
         edits: &[&Edit],
     ) -> Option<Self> {
-        // The copy of a text that a program made lies elsewhere, and is no file that is edited.
+        // The saved copy of a text from a running program is outside the root and is never edited.
         let is_of_program = matches!(&unit.code, UnitCode::CudaText { options, .. } if options.captured.is_some());
         let is_ours = |edit: &Edit| edit.span.file.path.starts_with(root) || is_of_program;
         if edits.iter().any(|edit| !edit.span.file.is_utf8() || !is_ours(edit)) {
@@ -54,14 +54,14 @@ impl<'a> Overlay<'a> {
         }
         let text = match &unit.code {
             UnitCode::CudaFile { .. } => Edited::Files(edited_files(edits)?),
-            // Headers of kernel strings are read where they lie.
+            // The headers of kernel strings are read from their original place.
             UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => Edited::Text(text.edited(edits)?),
             UnitCode::Machine(_) => return None,
         };
         Some(Self { unit, root, dependencies, threads: BTreeMap::new(), text })
     }
 
-    /// What makes this overlay different from others of the unit: names of files below the root, and texts.
+    /// What distinguishes this overlay from others of the unit: file names relative to the root, and texts.
     pub fn texts(&self) -> Vec<(String, &str)> {
         match &self.text {
             Edited::Files(files) => files
@@ -72,7 +72,7 @@ impl<'a> Overlay<'a> {
         }
     }
 
-    /// Puts copies of the unit's files into a temporary folder, at the places that they have below the root.
+    /// Copies the unit's files to a temporary folder, with the same paths relative to the root.
     ///
     /// # Errors
     /// A file cannot be read or written.
@@ -116,7 +116,7 @@ impl<'a> Overlay<'a> {
                 None => drop(fs_err::copy(&path, &copy)?),
             }
         }
-        // A unit outside the root is compiled where it lies; none of its own text is edited then.
+        // A unit outside the root is compiled at its original path, since its own text is not edited.
         let source = place(&unit_path).unwrap_or(unit_path);
         let base = place(&normalize(&self.unit.base)).unwrap_or_else(|| self.unit.base.clone());
         fs_err::create_dir_all(&base)?;
@@ -126,8 +126,8 @@ impl<'a> Overlay<'a> {
         Ok(Mirror { unit, root: Some(root), _folder: Some(folder) })
     }
 
-    /// Paths below the root lead to the mirror. What a mirrored file includes from outside the root is looked for from the
-    /// folder that it lies in, after all others.
+    /// Maps paths below the root to the mirror. A mirrored file may include files from outside the root; they are
+    /// searched relative to its original folder, after all other folders.
     fn mirrored_flags(&self, flags: &NvccFlags, mirror: &Path, folders: BTreeSet<PathBuf>) -> NvccFlags {
         let (root, mirror) = (self.root.to_string_lossy(), mirror.to_string_lossy());
         let mut arguments: Vec<String> =

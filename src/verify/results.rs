@@ -1,4 +1,4 @@
-//! What edited units compute: both versions of each kernel run on the same launches, on the CPU.
+//! Results of edited units: both versions of each kernel are run on the same launches, on the CPU.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -11,16 +11,17 @@ use super::Candidate;
 use super::measure::{Measured, canonical};
 use crate::compile::unit::Target;
 
-/// Kernels of a unit that are run; an edit of a header may change hundreds.
+/// Limit on the kernels of a unit that are run; an edit of a header may change hundreds.
 const MOST_KERNELS: usize = 64;
 
-/// Results by function.
+/// Comparisons by function.
 type Results = BTreeMap<String, Comparison>;
 
-/// Compares what units compute with and without edits, each pair of texts once: PTX for several architectures is mostly the same.
+/// Compares the results of units with and without edits. Each pair of texts is compared once, as the PTX of different
+/// architectures is mostly the same.
 #[derive(Default)]
 pub struct Comparer {
-    /// By unit and architecture: PTX without edits, of runs without a cache.
+    /// By unit and architecture: PTX without edits, for runs without a cache.
     originals: Mutex<HashMap<(String, String), Arc<str>>>,
     known: Mutex<HashMap<blake3::Hash, Results>>,
 }
@@ -36,8 +37,8 @@ impl Comparer {
         self.originals.lock().ok()?.get(&name(unit, target)).cloned()
     }
 
-    /// What the functions of a unit compute after an edit, compared with before; `threads` are those of the blocks that edits
-    /// of kernels count on.
+    /// Compares the results of a unit's functions before and after an edit; `threads` are the block sizes that the
+    /// edits of kernels rely on.
     pub fn results(&self, before: &str, after: &str, threads: &BTreeMap<String, u32>) -> Results {
         let (before, after) = (canonical(before), canonical(after));
         let mut hasher = blake3::Hasher::new();
@@ -70,7 +71,7 @@ fn name(unit: &TranslationUnit, target: &Target) -> (String, String) {
     (format!("{} {flags}", unit.name), format!("{} {}", target.toolkit.version, target.architecture))
 }
 
-/// Whether a line has to do with what is computed, and not with places or the architecture.
+/// Whether a line of PTX affects results, unlike source locations and the architecture.
 fn is_code(line: &str) -> bool {
     let line = line.trim_start();
     !["//", ".loc", ".file", ".target", ".version"].iter().any(|start| line.starts_with(start))
@@ -80,7 +81,7 @@ fn compared(before: &str, after: &str, threads: &BTreeMap<String, u32>) -> Resul
     let mut results = Results::new();
     let Some(versions) = Versions::new(before, after) else { return results };
     let mut kernels: Vec<&str> = versions.kernels().collect();
-    // Where there are too many, those that an edit is for are among the first.
+    // If there are too many, kernels that an edit is for come first.
     kernels.sort_by_key(|kernel| !threads.contains_key(*kernel));
     let mut count = 0;
     for kernel in kernels {
@@ -97,17 +98,17 @@ fn compared(before: &str, after: &str, threads: &BTreeMap<String, u32>) -> Resul
     results
 }
 
-/// What one of the candidate's own kernels computes differently.
+/// A difference in the results of the candidate's own kernels.
 pub(super) fn difference(candidate: &Candidate<'_>, after: &Measured) -> Option<String> {
     candidate.kernels.iter().find_map(|kernel| different(after.results.get(&canonical(kernel))?))
 }
 
-/// And what a kernel computes that is none of `spared`.
+/// A difference in the results of a kernel that is not in `spared`.
 pub(super) fn difference_elsewhere(spared: &BTreeSet<String>, after: &Measured) -> Option<String> {
     after.results.iter().filter(|(name, _)| !spared.contains(*name)).find_map(|(_, results)| different(results))
 }
 
-/// What any function computes differently.
+/// A difference in the results of any function.
 pub(super) fn any_difference(after: &Measured) -> Option<String> {
     after.results.values().find_map(different)
 }
@@ -119,12 +120,12 @@ fn different(results: &Comparison) -> Option<String> {
     }
 }
 
-/// Whether nothing is known to differ, last digits neither.
+/// Whether no difference is known, not even in the last digits.
 pub(super) fn are_equal(verification: &Verification) -> bool {
     !verification.kernels.iter().filter_map(|kernel| kernel.results.as_ref()).any(is_close)
 }
 
-/// Whether an edit that is machine-applicable keeps all digits together with others, too.
+/// Whether a machine-applicable edit keeps all digits also in combination with others.
 pub(super) fn are_as_shown(candidate: &Candidate<'_>, after: &Measured) -> bool {
     candidate.suggestion.applicability != Applicability::MachineApplicable
         || !candidate.kernels.iter().filter_map(|kernel| after.results.get(&canonical(kernel))).any(is_close)

@@ -1,5 +1,5 @@
-//! Suggestions that help only together: a frame stays as large as it is while one of its arrays is left, where several
-//! share their place in it.
+//! Suggestions that only help together: if several arrays share a part of the frame, the frame does not shrink until
+//! all of them are gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,16 @@ use lmem_base::diagnostic::{Diagnostic, Suggestion};
 use lmem_base::edit;
 
 use super::compare::Fault;
-use super::{Candidate, Outcome, Prover, Tally, candidate_of, try_all};
+use super::{Candidate, Prover, Tally, Verdict, candidate_of, try_all};
 
-/// More findings of one kernel are not tried together: what helps then is seldom what a reader would take.
+/// Limit on findings of one kernel that are tried together: a reader would rarely accept a larger edit.
 const MOST: usize = 4;
 
-/// Adds to findings of the same kernels, none of which has a proven suggestion, one that answers all of them, if it is
-/// proven.
+/// Tries one suggestion for all findings of the same kernels, if none of them has a verified one, and adds it if it is
+/// verified.
 pub(super) fn try_together(
     diagnostics: &mut [Diagnostic],
-    outcomes: &mut [Vec<Outcome>],
+    outcomes: &mut [Vec<Verdict>],
     prover: &Prover<'_>,
     tally: &mut Tally,
 ) {
@@ -40,20 +40,20 @@ pub(super) fn try_together(
     tally.tried += candidates.len();
     let results = try_all(&candidates, prover, tally);
     for ((members, suggestion), outcome) in merged.into_iter().zip(results) {
-        let Outcome::Proven(verification) = outcome else { continue };
+        let Verdict::Proven(verification) = outcome else { continue };
         for index in members {
             diagnostics[index].suggestions.push(suggestion.clone());
-            outcomes[index].push(Outcome::Proven(verification.clone()));
+            outcomes[index].push(Verdict::Proven(verification.clone()));
         }
     }
 }
 
-/// Findings of the same kernels with suggestions that bring nothing alone.
-fn groups(diagnostics: &[Diagnostic], outcomes: &[Vec<Outcome>]) -> Vec<Vec<usize>> {
+/// Groups findings of the same kernels whose suggestions have no effect alone.
+fn groups(diagnostics: &[Diagnostic], outcomes: &[Vec<Verdict>]) -> Vec<Vec<usize>> {
     let mut groups: BTreeMap<BTreeSet<(&str, &str)>, Vec<usize>> = BTreeMap::new();
     for (index, diagnostic) in diagnostics.iter().enumerate() {
         let Some(evidence) = diagnostic.evidence.as_ref() else { continue };
-        let is_proven = outcomes[index].iter().any(|outcome| matches!(outcome, Outcome::Proven(_)));
+        let is_proven = outcomes[index].iter().any(|outcome| matches!(outcome, Verdict::Proven(_)));
         if !is_proven && without_gain(diagnostic, &outcomes[index]).is_some() {
             let kernels = evidence.kernels.iter().map(|kernel| (kernel.mangled.as_str(), kernel.arch.as_str()));
             groups.entry(kernels.collect()).or_default().push(index);
@@ -62,13 +62,13 @@ fn groups(diagnostics: &[Diagnostic], outcomes: &[Vec<Outcome>]) -> Vec<Vec<usiz
     groups.into_values().filter(|members| (2..=MOST).contains(&members.len())).collect()
 }
 
-/// The first suggestion after which the kernel had as much local memory as before.
-fn without_gain<'d>(diagnostic: &'d Diagnostic, outcomes: &[Outcome]) -> Option<&'d Suggestion> {
-    let position = outcomes.iter().position(|outcome| matches!(outcome, Outcome::Refuted(Fault::NoGain)))?;
+/// The first suggestion that left the kernel's local memory unchanged.
+fn without_gain<'d>(diagnostic: &'d Diagnostic, outcomes: &[Verdict]) -> Option<&'d Suggestion> {
+    let position = outcomes.iter().position(|outcome| matches!(outcome, Verdict::Refuted(Fault::NoGain)))?;
     diagnostic.suggestions.get(position)
 }
 
-/// One suggestion with all edits; `None` where two of them cannot both be made.
+/// One suggestion with all edits; `None` if two of them conflict.
 fn merge(parts: &[(&Diagnostic, &Suggestion)]) -> Option<Suggestion> {
     let (_, first) = parts.first()?;
     let mut all = Suggestion { edits: Vec::new(), ..(*first).clone() };

@@ -1,8 +1,8 @@
-//! What compilers gave for a test crate, as one file: `recorded/artifacts.tar.xz`.
+//! The compiler outputs for a test crate in one file: `recorded/artifacts.tar.xz`.
 //!
-//! A kernel for one architecture and the same kernel for the next have most of their text in common, so that together they
-//! take an eighth of what they take as files. The archive is sorted and holds neither times nor owners: equal artifacts are
-//! equal bytes, and what did not change does not show in a commit. `tar -xJf artifacts.tar.xz` takes it apart.
+//! The outputs of a kernel for two architectures share most of their text, so together they take an eighth of their
+//! size as separate files. The archive is sorted and has neither times nor owners: equal artifacts give equal bytes,
+//! and unchanged ones do not show in a commit. `tar -xJf artifacts.tar.xz` unpacks it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -15,7 +15,7 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 
 const NAME: &str = "artifacts.tar.xz";
 
-/// Of `xz`: beyond it archives hardly become smaller.
+/// Preset of `xz`; higher presets hardly make the archives smaller.
 const PRESET: u32 = 6;
 
 pub fn read(folder: &Path) -> io::Result<Files> {

@@ -1,4 +1,4 @@
-//! Which lints would claim which stack objects, were each asked: a second claim shows in the diff.
+//! Table of the lints that would claim each stack object if all were asked: a second claim shows in the diff.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub fn test() -> Result<(), Problem> {
     recorded::compare(table, &crates::root().join("claims.txt"))
 }
 
-/// The part of the table that is of one crate.
+/// The part of the table for one crate.
 pub fn of_crate(test_crate: &TestCrate) -> Result<Arc<String>, Problem> {
     static KNOWN: Memo<String> = Memo::new();
     KNOWN.get(&test_crate.name, || part(test_crate))
@@ -33,7 +33,7 @@ pub fn of_crate(test_crate: &TestCrate) -> Result<Arc<String>, Problem> {
 
 fn part(test_crate: &TestCrate) -> Result<String, Problem> {
     let run = recorded::usual(test_crate)?;
-    // Objects that differ in nothing but the architecture share a line.
+    // Objects that differ only in the architecture share a line.
     let mut lines: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for given in &run.given {
         for line in lines_of(given, &test_crate.folder)? {

@@ -1,4 +1,4 @@
-//! Our values of constant expressions against the compiler's.
+//! Compares our evaluation of constant expressions with the compiler's.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -10,7 +10,7 @@ use super::{Problem, crates, record};
 
 const EXPRESSIONS: usize = 2000;
 
-/// Random expressions, the same in every run; nvcc is asked for value and type of all that have one, at once.
+/// Random expressions, the same in every run; one nvcc run gives the value and type of all valid ones.
 pub fn compare_with_nvcc() -> Result<(), Problem> {
     let toolkit = record::real_toolkit(crates::VERSION, &AtomicBool::new(false))?;
     let nvcc = toolkit.nvcc.ok_or("the toolkit has no nvcc")?;
@@ -44,7 +44,7 @@ fn expressions() -> (Vec<(String, Value)>, usize) {
     (found, tried)
 }
 
-/// The named constants: as C++ declares them, as an expression names them, and their values.
+/// The named constants: their declaration in C++, their name in expressions, and their values.
 const NAMES: [(&str, &str, IntegerType, i128); 9] = [
     ("constexpr int kTile = 16;", "kTile", IntegerType::Int, 16),
     ("constexpr unsigned kWarp = 32;", "kWarp", IntegerType::UnsignedInt, 32),
@@ -88,7 +88,7 @@ fn program(expressions: &[(String, Value)]) -> String {
     text
 }
 
-/// A value as C++ writes it, without the rules under test.
+/// A value as a C++ literal that does not depend on the rules under test.
 fn literal(value: Value) -> String {
     match value.number() {
         number if number == i128::from(i64::MIN) => "(-9223372036854775807ll - 1)".to_string(),
@@ -160,7 +160,7 @@ const SIZES: [&str; 6] =
     ["sizeof(float)", "sizeof(unsigned long)", "alignof(short)", "sizeof(double*)", "sizeof(bool)", "sizeof('a' + 1u)"];
 const BLANKS: [&str; 12] = [" ", " ", " ", " ", " ", " ", " ", "\n", "\t", " /* x */ ", " // y\n", "  "];
 
-/// Tokens with blanks between them. Parentheses are rare, so that precedence decides.
+/// Tokens separated by blanks. Parentheses are rare, so that precedence matters.
 fn expression(random: &mut Random, depth: u32, text: &mut String) {
     match random.below(if depth == 0 { 3 } else { 14 }) {
         0 => push(text, random, &LITERALS),
@@ -222,7 +222,7 @@ fn push(text: &mut String, random: &mut Random, of: &[&str]) {
     *text += random.of(of);
 }
 
-/// Xorshift.
+/// Xorshift generator.
 struct Random(u64);
 
 impl Random {

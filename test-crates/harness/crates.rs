@@ -10,22 +10,22 @@ use super::run::ARCHITECTURES;
 /// The toolkit that records are made with.
 pub const VERSION: Version = Version { major: 13, minor: 5 };
 
-/// Crates that are compiled with another toolkit, and for what it knows. NVIDIA's wheels of 12.x have NVRTC and ptxas, so
-/// that these crates hold kernel strings alone.
+/// Crates that are compiled with another toolkit, and the architectures it supports. NVIDIA's wheels of 12.x only have
+/// NVRTC and ptxas, so these crates only contain kernel strings.
 const OTHER_TOOLKITS: &[(&str, Version, &[&str])] = &[
     ("toolkit_12_9", Version { major: 12, minor: 9 }, ARCHITECTURES),
-    // It does not know sm_120.
+    // It does not support sm_120.
     ("toolkit_12_4", Version { major: 12, minor: 4 }, &["sm_80", "sm_90"]),
 ];
 
-/// Crates whose JSON report is compared too: a plain one, one with headers, one with kernel strings.
+/// Crates whose JSON report is compared as well: a plain one, one with headers, one with kernel strings.
 const WITH_JSON: &[&str] = &["dynamic_index", "headers", "rust_strings", "suppressed"];
 
-/// The crate whose kernels have labels in place of marks: `scores/` counts how much of them is found. What the tool says
-/// of it is not compared word by word.
+/// The crate whose kernels have labels instead of marks: `scores/` counts how many of them are found. Its report is not
+/// compared word by word.
 pub const LABELLED: &str = "labelled";
 
-/// Crates that wait for a part of the tool that is not there yet, with what it is.
+/// Crates that wait for an unfinished part of the tool, with the name of that part.
 pub const WAITING: &[(&str, &str)] = &[];
 
 /// A package in `test-crates/`.
@@ -33,7 +33,7 @@ pub const WAITING: &[(&str, &str)] = &[];
 pub struct TestCrate {
     pub name: String,
     pub folder: PathBuf,
-    /// The toolkit that it is compiled with.
+    /// The toolkit that the crate is compiled with.
     pub version: Version,
     pub architectures: &'static [&'static str],
 }
@@ -43,7 +43,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("test-crates")
 }
 
-/// All that can be tested, by name.
+/// All test crates, by name.
 pub fn all() -> Vec<TestCrate> {
     let waits = |name: &str| WAITING.iter().any(|(waiting, _)| *waiting == name);
     let mut crates: Vec<TestCrate> = names().into_iter().filter(|name| !waits(name)).map(TestCrate::new).collect();
@@ -65,7 +65,7 @@ impl TestCrate {
         Self { folder: root().join(&name), name, version, architectures }
     }
 
-    /// Whether it has marks, and reports to compare with.
+    /// Whether the crate has marks and expected reports.
     pub fn has_expectations(&self) -> bool {
         self.name != LABELLED
     }
@@ -75,30 +75,30 @@ impl TestCrate {
         self.folder.join("recorded")
     }
 
-    /// Whether its suggestions are compiled once and their figures kept; those of a crate with many kernels, and of
-    /// crates of other toolkits, are not, and stay unproven in tests.
+    /// Whether the crate's suggestions are compiled and their figures recorded. Those of a crate with many kernels, and
+    /// of crates for other toolkits, are not, so their suggestions stay unverified in tests.
     pub fn has_recorded_suggestions(&self) -> bool {
         self.name != LABELLED && self.version == VERSION
     }
 
-    /// The report that a human gets.
+    /// The expected human-readable report.
     pub fn expected_text(&self) -> PathBuf {
         root().join("expected").join(format!("{}.txt", self.name))
     }
 
-    /// The JSON report, of the crates that have one.
+    /// The expected JSON report, if the crate has one.
     pub fn expected_json(&self) -> Option<PathBuf> {
         let has_json = WITH_JSON.contains(&self.name.as_str());
         has_json.then(|| root().join("expected").join(format!("{}.json", self.name)))
     }
 
-    /// All files of the crate that may hold marks, relative to its folder.
+    /// All files of the crate that may have marks, relative to its folder.
     pub fn sources(&self) -> Vec<PathBuf> {
         let files = self.files().into_iter();
         files.filter(|path| path.extension().is_some_and(|ending| ending != "toml")).collect()
     }
 
-    /// All files that belong to the package, relative to its folder, in order.
+    /// All files of the package, relative to its folder, sorted.
     fn files(&self) -> Vec<PathBuf> {
         let walk = walkdir::WalkDir::new(&self.folder).sort_by_file_name().into_iter();
         let is_made = |entry: &walkdir::DirEntry| {

@@ -1,4 +1,4 @@
-//! nvdisasm's text, and what we read from the same cubin.
+//! Compares our reading of a cubin with nvdisasm's text.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,14 +17,14 @@ type Line = (String, u32);
 struct Row {
     text: String,
     is_spill: bool,
-    /// The innermost inlined function first.
+    /// The inline chain, innermost first.
     source: Vec<Line>,
-    /// Whether the source was printed for this instruction, and not left from one before.
+    /// Whether the source was printed for this instruction, and not carried over from an earlier one.
     has_mark: bool,
     ptx_line: Option<u32>,
 }
 
-/// Compares all instructions of a cubin; gives the number of local accesses.
+/// Compares all instructions of a cubin; returns the number of local accesses.
 pub fn compare(nvdisasm: &Path, artifacts: &Artifacts) -> Result<usize, Problem> {
     let text = disassemble(nvdisasm, &artifacts.cubin)?;
     let functions = parse(&text);
@@ -41,8 +41,8 @@ pub fn compare(nvdisasm: &Path, artifacts: &Artifacts) -> Result<usize, Problem>
     all(problems).map(|()| compared)
 }
 
-/// Some rows name a row of the same line as their caller's, which the PTX does not; nvdisasm prints no mark where the
-/// innermost line stays, so that its text may show either.
+/// Removes repeated levels. Some rows name a row of the same line as their call site, which the PTX does not. nvdisasm
+/// prints no mark if the innermost line stays the same, so its text may show either.
 fn levels(mut chain: Vec<Line>) -> Vec<Line> {
     chain.dedup();
     chain
@@ -82,10 +82,10 @@ fn compare_function(
         let address = function.base + u64::from(*offset);
         let chain = cubin.source_lines.chain(address);
         let chain: Vec<Line> = chain.into_iter().map(|row| (plain(&row.file), row.line)).collect();
-        // A function that is called twice in a statement: only the call differs, and nothing is printed.
+        // A function called twice in one statement: only the call site differs, and nvdisasm prints nothing.
         let levels_printed = if row.has_mark { usize::MAX } else { 1 };
         let printed = |chain: Vec<Line>| levels(chain).into_iter().take(levels_printed).collect::<Vec<_>>();
-        // At the start of a function nvdisasm leaves out the line that the function before it ended with.
+        // At the start of a function, nvdisasm omits a line that equals the last line of the previous function.
         if !row.source.is_empty() {
             differ("source", format!("{:?}", printed(chain)), format!("{:?}", printed(row.source.clone())));
         }
@@ -101,7 +101,7 @@ fn parse(text: &str) -> BTreeMap<String, BTreeMap<u32, Row>> {
     let mut function = String::new();
     let mut source: Vec<Line> = Vec::new();
     let mut ptx_line = None;
-    // Whether the line before names a function that its successor is inlined in.
+    // Whether the previous line says that its function is inlined in that of the next line.
     let mut continues = false;
     let mut has_mark = false;
     for line in text.lines().map(str::trim) {
@@ -109,7 +109,7 @@ fn parse(text: &str) -> BTreeMap<String, BTreeMap<u32, Row>> {
             function = name.to_string();
             (source, ptx_line, continues) = (Vec::new(), None, false);
         } else if let Some((file, number, inlined)) = mark(line) {
-            // Relocatable units have a number behind it.
+            // In relocatable units, a number follows the name.
             if file.starts_with(".nv_debug_ptx_txt") {
                 ptx_line = Some(number);
                 continue;
@@ -130,7 +130,7 @@ fn parse(text: &str) -> BTreeMap<String, BTreeMap<u32, Row>> {
     functions
 }
 
-/// nvdisasm folds some `..` and slashes of a path, and not all of them.
+/// Normalizes a path: nvdisasm resolves some `..` and slashes, but not all.
 fn plain(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
@@ -143,7 +143,7 @@ fn plain(path: &str) -> String {
     parts.join("/")
 }
 
-/// `//## File "a.cu", line 9 inlined at "b.cu", line 24`
+/// Parses `//## File "a.cu", line 9 inlined at "b.cu", line 24`.
 fn mark(line: &str) -> Option<(&str, u32, bool)> {
     let rest = line.strip_prefix("//## File \"")?;
     let (file, rest) = rest.split_once("\", line ")?;
@@ -151,13 +151,13 @@ fn mark(line: &str) -> Option<(&str, u32, bool)> {
     Some((file, rest[..end].parse().ok()?, rest.contains("inlined at")))
 }
 
-/// `/*0020*/ EXIT ;`
+/// Parses `/*0020*/ EXIT ;`.
 fn instruction(line: &str) -> Option<(u32, &str)> {
     let (offset, text) = line.strip_prefix("/*")?.split_once("*/")?;
     Some((u32::from_str_radix(offset, 16).ok()?, text.trim()))
 }
 
-/// `@P1 LDL.64 R12, [R19+UR4+-0x8]`
+/// Parses `@P1 LDL.64 R12, [R19+UR4+-0x8]`.
 fn local_instruction(offset: u32, text: &str) -> Option<LocalInstruction> {
     let text = if text.starts_with('@') { text.split_once(' ')?.1.trim() } else { text };
     let (opcode, operands) = text.split_once(' ')?;

@@ -1,4 +1,4 @@
-//! The test crates with a real toolkit, and our reading of machine code against nvdisasm's.
+//! Runs the test crates with a real toolkit, and compares our reading of machine code with nvdisasm's.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -17,9 +17,9 @@ use super::crates::TestCrate;
 use super::record::Given;
 use super::{Problem, all, crates, disassembly, record, recorded, run};
 
-/// Compiles where the crate lies; the report must be the one that is expected of the record, or that it gives.
+/// Compiles in the crate's own folder; the report must equal the expected one, or the one that the record gives.
 ///
-/// A crate of another toolkit is left out where that is not found.
+/// A crate for another toolkit is skipped if that toolkit is not found.
 pub fn test(test_crate: &TestCrate) -> Result<Completion, Problem> {
     let cancel = AtomicBool::new(false);
     let toolkit = match record::real_toolkit(test_crate.version, &cancel) {
@@ -60,8 +60,8 @@ impl OverlaySource for Live<'_> {
     }
 }
 
-/// Our reading of all machine code of some workspace against nvdisasm's, and the sums of its findings; what the cache has
-/// is not compiled again.
+/// Compares our reading of all machine code of a workspace with nvdisasm's, and checks the sums of its findings. Cached
+/// units are not compiled again.
 pub fn judge_workspace(folder: &Path) -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
     let toolkit = record::real_toolkit(crates::VERSION, &cancel)?;
@@ -102,20 +102,20 @@ pub fn judge_workspace(folder: &Path) -> Result<(), Problem> {
 }
 
 impl OverlaySource for Judge<'_> {
-    /// Suggestions are not what is judged.
+    /// Suggestions are not compared.
     fn measure(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
         record::measure(self.root, overlay, target, &self.comparer, self.cancel)
     }
 }
 
-/// Compiles, with the user's cache, and has nvdisasm judge what has local accesses.
+/// Compiles with the user's cache, and compares units with local accesses with nvdisasm.
 struct Judge<'a> {
     root: &'a Path,
     cancel: &'a AtomicBool,
     nvdisasm: &'a Path,
     comparer: Comparer,
     given: Mutex<Vec<Given>>,
-    /// Local accesses that were compared, and what differs.
+    /// Number of local accesses compared, and the differences found.
     found: Mutex<(usize, Vec<Problem>)>,
 }
 
@@ -134,7 +134,7 @@ impl ArtifactSource for Judge<'_> {
     }
 }
 
-/// Every local access, spill mark, and line of every recorded cubin.
+/// Compares every local access, spill mark, and line of every recorded cubin.
 pub fn compare_with_nvdisasm() -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
     let toolkit = record::real_toolkit(crates::VERSION, &cancel)?;

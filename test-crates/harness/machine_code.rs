@@ -1,4 +1,4 @@
-//! What a cubin says by itself, against what ptxas said when it made it.
+//! Compares the facts of a cubin read without a log with what ptxas reported when it made the cubin.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::crates::TestCrate;
 use super::record::Given;
 use super::{Problem, all, recorded};
 
-/// Crates with all that a frame may hold, and those of older toolkits; the others say the same.
+/// Crates with all kinds of frame contents, and those for older toolkits; the others would add nothing.
 const CRATES: &[&str] = &[
     "address_escape",
     "call_frame",
@@ -21,7 +21,7 @@ const CRATES: &[&str] = &[
     "toolkit_12_9",
 ];
 
-/// The figures of every function of the records.
+/// Compares the figures of every function in the records.
 pub fn test() -> Result<(), Problem> {
     let mut problems = Vec::new();
     let mut compared = 0;
@@ -58,17 +58,17 @@ fn compare(given: &Given) -> Result<usize, Problem> {
         let Some(theirs) = log.functions.get(name) else { continue };
         let (mut ours, mut theirs) = (ours.clone(), theirs.clone());
         if !theirs.is_entry {
-            // The log has none of functions that are called.
+            // The log does not have these for device functions.
             (ours.usage.registers, theirs.usage.registers) = (0, 0);
         }
         if !marks_spills || !theirs.is_entry {
-            // Registers that are saved for callers are spills to ptxas, and have no marks.
+            // ptxas counts callee-saved registers as spills, but does not mark them.
             (ours.usage.spill_stores, ours.usage.spill_loads) = (theirs.usage.spill_stores, theirs.usage.spill_loads);
         }
         differ(name, format!("{ours:?}"), format!("{theirs:?}"));
     }
     for ((kernel, callee), theirs) in &log.callees {
-        // A function with a section of its own is above.
+        // A function with its own section was compared above.
         if let Some(ours) = facts.log.callees.get(&(kernel.clone(), callee.clone())) {
             let name = format!("`{callee}` in `{kernel}`");
             differ(&name, ours.stack_frame.to_string(), theirs.stack_frame.to_string());

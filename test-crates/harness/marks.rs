@@ -1,4 +1,4 @@
-//! `//~ lint_name sm_80` marks against what was reported.
+//! Compares `//~ lint_name sm_80` marks with the reported diagnostics.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub fn compare(test_crate: &TestCrate, diagnostics: &[Diagnostic]) -> Result<(),
     let reported =
         count(diagnostics.iter().flat_map(|diagnostic| findings(diagnostic, &every, &mut problems)).collect());
     let keys: std::collections::BTreeSet<&Finding> = marked.keys().chain(reported.keys()).collect();
-    // One line for all architectures of a place.
+    // One line for all architectures of a location.
     let mut differences: BTreeMap<(String, usize, String, &str), Vec<String>> = BTreeMap::new();
     for key in keys {
         let of = |counts: &BTreeMap<Finding, usize>| counts.get(key).copied().unwrap_or(0);
@@ -51,7 +51,7 @@ fn marks(test_crate: &TestCrate, problems: &mut Vec<Problem>) -> Vec<Finding> {
         for (index, line) in text.lines().enumerate() {
             // Two findings on one line have two marks.
             for mark in line.split("//~").skip(1) {
-                // `//~^` speaks of the line above, where the line itself has no room for a comment.
+                // `//~^` refers to the line above, for lines that cannot hold a comment.
                 let (above, mark) = mark.strip_prefix('^').map_or((0, mark), |rest| (1, rest));
                 match read_mark(mark, &every) {
                     Some((code, architectures)) => found.extend(
@@ -65,7 +65,7 @@ fn marks(test_crate: &TestCrate, problems: &mut Vec<Problem>) -> Vec<Finding> {
     found
 }
 
-/// `lint_name` or `lint_name sm_80 sm_90`; a quote or a backslash of the Rust string around it ends the mark.
+/// Parses `lint_name` or `lint_name sm_80 sm_90`; a quote or a backslash of the enclosing Rust string ends the mark.
 fn read_mark<'m>(text: &'m str, every: &[String]) -> Option<(&'m str, Vec<String>)> {
     let text = text.split(['"', '\\']).next().unwrap_or(text);
     let mut words = text.split_whitespace();
@@ -90,7 +90,7 @@ fn findings(diagnostic: &Diagnostic, every: &[String], problems: &mut Vec<Proble
     let mut architectures: Vec<String> = kernels.map(|kernel| kernel.arch.clone()).collect();
     architectures.sort();
     architectures.dedup();
-    // What is said of a whole unit holds for every architecture.
+    // A diagnostic about a whole unit holds for every architecture.
     let architectures = if architectures.is_empty() { every.to_vec() } else { architectures };
     let place = (primary.span.file.display.clone(), primary.span.start_line());
     architectures.into_iter().map(|arch| (place.0.clone(), place.1, code.clone(), arch)).collect()

@@ -1,4 +1,4 @@
-//! What several tests ask for, found out once.
+//! Caches results that several tests need, so that each is computed once.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -6,10 +6,10 @@ use super::Problem;
 
 type Answer<T> = Result<Arc<T>, Problem>;
 
-/// An answer that is there, or is being found out.
+/// A result that is known, or being computed.
 type Pending<T> = Arc<OnceLock<Answer<T>>>;
 
-/// Answers by name. Who asks for one that is being found out waits for it; other names do not wait.
+/// Results by name. A request for a result that is being computed waits; requests for other names do not.
 pub struct Memo<T>(Mutex<Vec<(String, Pending<T>)>>);
 
 impl<T> Memo<T> {

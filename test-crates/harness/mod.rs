@@ -1,4 +1,4 @@
-//! What the tests of the test crates share.
+//! Shared code for the tests on test crates.
 
 pub mod archive;
 pub mod claims;
@@ -15,10 +15,10 @@ pub mod recorded;
 pub mod registry;
 pub mod run;
 
-/// What is wrong, as text for whoever reads the test's output.
+/// A failure, as text for the reader of the test's output.
 pub type Problem = String;
 
-/// One text of several problems; `Ok` where there are none.
+/// Joins several problems into one text; `Ok` if there are none.
 pub fn all(problems: Vec<Problem>) -> Result<(), Problem> {
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }

@@ -1,4 +1,4 @@
-//! Our occupancy against that of CUDA's own calculator, `cuda_occupancy.h`.
+//! Compares our occupancy with that of CUDA's own calculator, `cuda_occupancy.h`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,15 +10,15 @@ use lmem_base::gpu::{Gpu, MAX_BLOCK_THREADS, WARP};
 
 use super::{Problem, all, crates, record};
 
-/// As the table beside `occupancy.rs` has them, in this order.
+/// The samples of the table next to `occupancy.rs`, in the same order.
 const SAMPLED_REGISTERS: [u32; 16] = [1, 16, 24, 32, 33, 40, 46, 48, 56, 64, 72, 96, 128, 168, 200, 255];
 const SAMPLED_THREADS: [u32; 8] = [32, 96, 128, 256, 288, 416, 512, 1024];
 const SAMPLED_SHARED: [u64; 4] = [0, 4000, 16 << 10, 49 << 10];
 
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/verify/occupancy.txt");
 
-/// The header does not know what an architecture has of warps, registers and shared memory: those are ours, compared with
-/// ptxas in [`compare_with_ptxas`].
+/// The header does not know the numbers of warps, registers and shared memory of an architecture. Ours are used; they
+/// are compared with ptxas in [`compare_with_ptxas`].
 const PROGRAM: &str = r#"
 #include <cstdio>
 #include <cuda_occupancy.h>
@@ -59,7 +59,7 @@ struct Point {
     registers: u32,
 }
 
-/// Every point of a grid; with `LMEM_RECORD_OCCUPANCY` the table that other tests have is written too.
+/// Compares every point of a grid. With `LMEM_RECORD_OCCUPANCY`, also writes the table that other tests use.
 pub fn compare_with_cuda() -> Result<(), Problem> {
     let points = grid();
     let theirs = ask(&points)?;
@@ -118,7 +118,7 @@ fn write_table() -> Result<(), Problem> {
     std::fs::write(TABLE, text).map_err(|error| error.to_string())
 }
 
-/// Blocks as the header has them.
+/// The number of blocks that the header computes.
 fn ask(points: &[Point]) -> Result<Vec<i64>, Problem> {
     use std::sync::OnceLock;
     static PROGRAM_FILE: OnceLock<Result<(tempfile::TempDir, std::path::PathBuf), Problem>> = OnceLock::new();
@@ -163,7 +163,7 @@ fn said_well(command: &mut Command) -> Result<String, Problem> {
     if output.status.success() { Ok(said) } else { Err(said) }
 }
 
-/// Registers that ptxas uses under launch bounds, and which bounds it ignores.
+/// Compares the registers that ptxas uses under launch bounds, and the bounds that it ignores.
 pub fn compare_with_ptxas() -> Result<(), Problem> {
     let toolkit = record::real_toolkit(crates::VERSION, &AtomicBool::new(false))?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -197,7 +197,7 @@ pub fn compare_with_ptxas() -> Result<(), Problem> {
     all(problems)
 }
 
-/// Threads and blocks around what an SM holds.
+/// Numbers of threads and blocks around the limits of an SM.
 fn bounds(gpu: &Gpu) -> Vec<(u32, u32)> {
     let all =
         [(32, 9), (32, gpu.blocks), (32, gpu.blocks + 1), (96, 5), (160, 3), (224, 7), (288, 1), (416, 1), (544, 1)];
@@ -205,7 +205,7 @@ fn bounds(gpu: &Gpu) -> Vec<(u32, u32)> {
     all.into_iter().chain(around).collect()
 }
 
-/// Kernels that would take all registers.
+/// Kernels that need as many registers as they can get.
 fn write_ptx(folder: &Path, number: u32, bounds: &[(u32, u32)]) -> Result<std::path::PathBuf, Problem> {
     let mut text = format!(".version 9.4\n.target sm_{number}\n.address_size 64\n");
     for (index, (threads, blocks)) in bounds.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! What the compilers gave for a test crate, on disk: read in place of compilers, and written by them.
+//! Recorded compiler outputs of a test crate: written by a run with a real compiler, and read in place of one.
 //!
-//! For each unit and architecture there are a cubin, the PTX, and a JSON file with the rest, all in one archive. Paths in
-//! them are those of a folder that every machine can have, so that a record does not depend on where it was made; on
-//! reading, the folder's name gives way to the crate's. In the cubin the new name must have the old one's length: more
-//! slashes between two parts of a path name the same file.
+//! For each unit and architecture there are a cubin, the PTX, and a JSON file with the rest, all in one archive. Paths
+//! in them use a folder that every machine can have, so that a record does not depend on where it was made. On reading,
+//! that folder is replaced by the crate's. In the cubin the new name must have the same length as the old one; it is
+//! padded with slashes between two parts of the path, which do not change the file it names.
 //!
-//! Of units with the edits of a suggestion only the figures are kept that the comparison needs (`suggestions.json`).
+//! For units with the edits of a suggestion, only the figures needed for the comparison are kept (`suggestions.json`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,36 +32,36 @@ pub const RENEW_OVERLAYS: &str = "LMEM_RECORD_SUGGESTIONS=1 cargo test --test te
 
 pub const RENEW: &str = "LMEM_RECORD=1 cargo test --test test_crates";
 
-/// Length of the folders that records are made in; checkouts whose paths are longer cannot use them.
+/// Length of the folders that records are made in; checkouts with longer paths cannot use the records.
 const FOLDER_LENGTH: usize = 200;
 
-/// Stands for the crate's folder in texts.
+/// Placeholder for the crate's folder in texts.
 const FOLDER: &str = "$CRATE";
 
-/// A unit, a target, and what it gave.
+/// A unit, a target, and the compiler outputs.
 pub struct Given {
     pub unit: TranslationUnit,
     pub target: Target,
     pub artifacts: Artifacts,
 }
 
-/// All but the cubin and the PTX.
+/// Everything but the cubin and the PTX.
 #[derive(Serialize, Deserialize)]
 struct Entry {
-    /// Of the unit's text, its flags and the compiler.
+    /// Hash of the unit's text, its flags and the compiler.
     inputs: String,
-    /// Files of the crate that were included, with the hash of their text.
+    /// Included files of the crate, with the hash of their text.
     dependencies: BTreeMap<String, String>,
     architecture: String,
-    /// The compilers refused the unit.
+    /// The compiler rejected the unit.
     refused: bool,
     messages: Vec<CompilerMessage>,
     rescues: Vec<String>,
     log: Vec<String>,
-    /// The same for kernels that spill, without their limits.
+    /// The same for kernels that spill, compiled without their register limits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unlimited_log: Vec<String>,
-    /// And with their limits, spilling to shared memory.
+    /// The same for kernels that spill, with their limits, spilling to shared memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     shared_log: Vec<String>,
     #[serde(default)]
@@ -70,7 +70,7 @@ struct Entry {
     as_compiled: AsCompiled,
 }
 
-/// A toolkit that is not there: nothing of it may be needed.
+/// A toolkit that does not exist, for runs that must not use one.
 pub fn no_toolkit(version: Version) -> Toolkit {
     let root = PathBuf::from("/no-toolkit");
     Toolkit {
@@ -104,12 +104,12 @@ impl<'a> Record<'a> {
         archive::read(&self.test_crate.recorded()).map_err(|error| error.to_string())
     }
 
-    /// The figures of a unit with edits; none where they are not recorded.
+    /// The figures of a unit with edits; the outer `None` if they are not recorded.
     fn overlay(&self, key: &str) -> Option<Option<Measured>> {
         self.overlays.get_or_init(|| read_overlays(&self.test_crate.recorded())).get(key).cloned()
     }
 
-    /// What was read, in order of names; or what cannot be used, and how to renew it.
+    /// The units that were read, in order of names; or the unusable ones, and how to renew them.
     pub fn finish(self) -> Result<Vec<Given>, Problem> {
         let mut problems = self.problems.into_inner().expect("no thread has panicked");
         if !problems.is_empty() {
@@ -165,7 +165,7 @@ impl<'a> Record<'a> {
         let padded = padded(folder, recorded.len())?;
         Ok(Ok(Artifacts {
             cubin: moved(cubin, recorded.as_bytes(), padded.as_bytes()),
-            // A file has the same name here and in the cubin.
+            // The file must have the same name here as in the cubin.
             ptx: ptx.replace(FOLDER, &padded),
             ptxas_log: here(&entry.log.join("\n")),
             unlimited_log: entry.unlimited_log.join("\n"),
@@ -216,7 +216,7 @@ impl OverlaySource for Record<'_> {
     }
 }
 
-/// Figures of units with the edits of suggestions; none where they did not compile.
+/// Figures of units with the edits of suggestions; `None` if a unit did not compile.
 type Overlays = BTreeMap<String, Option<Measured>>;
 
 const SUGGESTIONS: &str = "suggestions.json";
@@ -226,8 +226,8 @@ fn read_overlays(recorded: &Path) -> Overlays {
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// The unit and the architecture, and a hash of all that the compiler reads. How an edit is indented, and what its comments
-/// say, does not belong to that: a change of words leaves the figures as they are.
+/// The unit, the architecture, and a hash of everything that the compiler reads. The indentation and the comments of an
+/// edit are not part of the hash: a change of wording keeps the figures.
 fn overlay_key(folder: &Path, overlay: &Overlay<'_>, target: &Target) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(inputs(folder, overlay.unit, target).as_bytes());
@@ -240,17 +240,17 @@ fn overlay_key(folder: &Path, overlay: &Overlay<'_>, target: &Target) -> String 
     format!("{} {}", stem(overlay.unit, target), &hasher.finalize().to_hex()[..32])
 }
 
-/// The lines of a text without indentation and line comments; those that hold nothing else are left out.
+/// The lines of a text without indentation and line comments; empty lines are dropped.
 fn without_comments(text: &str) -> String {
     let code = text.lines().map(|line| match line.split_once("//") {
-        // In a literal it may be no comment.
+        // `//` in a string literal may not be a comment.
         Some((code, _)) if !code.contains('"') => code.trim(),
         _ => line.trim(),
     });
     code.filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
 }
 
-/// The record of a crate, but for suggestions, which are compiled and kept.
+/// The record of a crate, except that suggestions are compiled and recorded.
 struct Proving<'a> {
     record: Record<'a>,
     toolkit: Toolkit,
@@ -285,7 +285,7 @@ impl OverlaySource for Proving<'_> {
     }
 }
 
-/// Compiles the suggestions of test crates and keeps their figures; names are as for [`renew`].
+/// Compiles the suggestions of test crates and records their figures; `names` is as for [`renew`].
 pub fn renew_overlays(names: &str) -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
     let is_named = |test_crate: &TestCrate| names == "1" || names.split(',').any(|name| name.trim() == test_crate.name);
@@ -318,7 +318,7 @@ pub fn renew_overlays(names: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// JSON with a line for each entry, so that changes are read easily.
+/// JSON with one line per entry, so that diffs are easy to read.
 fn one_line_each(overlays: &Overlays) -> Result<String, Problem> {
     let line = |(key, measured): (&String, &Option<Measured>)| -> Result<String, Problem> {
         let measured = serde_json::to_string(measured).map_err(|error| error.to_string())?;
@@ -328,7 +328,7 @@ fn one_line_each(overlays: &Overlays) -> Result<String, Problem> {
     Ok(format!("{{\n{}\n}}\n", lines.join(",\n")))
 }
 
-/// Compiles test crates and keeps what comes out: all for `1`, else those that are named, with commas between.
+/// Compiles test crates and records the outputs: all crates for `1`, otherwise those named, separated by commas.
 pub fn renew(names: &str) -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
     for test_crate in crates::all() {
@@ -357,8 +357,8 @@ pub fn renew(names: &str) -> Result<(), Problem> {
     renew_overlays(names)
 }
 
-/// The toolkit of a version: for most crates that of this machine, for others the first of the folders that
-/// `LMEM_TOOLKITS` lists, or one that is found.
+/// The toolkit of a version. For most crates it is that of this machine; for others, the first match among the folders
+/// that `LMEM_TOOLKITS` lists, or one that is found.
 pub fn real_toolkit(version: Version, cancel: &AtomicBool) -> Result<Toolkit, Problem> {
     let select = |choice: Option<&str>| {
         let request = Request { choice, offline: version != crates::VERSION, ..Request::default() };
@@ -388,7 +388,7 @@ pub fn compile(
     with_compilers(root, cancel, None, |compilers| compilers.artifacts(unit, target)).map(|sourced| sourced.artifacts)
 }
 
-/// The same, unless the user's own cache has it.
+/// The same, unless the user's own cache has the result.
 pub fn compile_cached(
     root: &Path,
     unit: &TranslationUnit,
@@ -399,7 +399,7 @@ pub fn compile_cached(
     with_compilers(root, cancel, cache, |compilers| compilers.artifacts(unit, target))
 }
 
-/// The figures of a unit with edits, with a real toolkit.
+/// The figures of a unit with edits, from a real toolkit.
 pub fn measure(
     root: &Path,
     overlay: &Overlay<'_>,
@@ -435,7 +435,7 @@ fn with_compilers<T>(
     run(Compilers { compiler, cache, shows_suggestions: false, comparer: &Comparer::default() })
 }
 
-/// A source of artifacts that compiles and keeps what comes out.
+/// A source of artifacts that compiles, and records the outputs.
 struct Recorder<'a> {
     from: &'a Path,
     cancel: &'a AtomicBool,
@@ -454,7 +454,7 @@ impl ArtifactSource for Recorder<'_> {
 }
 
 impl OverlaySource for Recorder<'_> {
-    /// Suggestions are compiled from the finished record.
+    /// Suggestions are compiled later, from the finished record.
     fn measure(&self, _: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
         Err(CompileError::Refused { architecture: target.architecture.clone() }.into())
     }
@@ -511,19 +511,19 @@ impl Recorder<'_> {
         front_end
     }
 
-    /// A text without the names of folders of this machine.
+    /// Replaces the names of this machine's folders in a text.
     fn elsewhere(&self, text: &str, target: &Target) -> String {
         let text = text.replace(&*self.from.to_string_lossy(), FOLDER);
         text.replace(&*target.toolkit.root.to_string_lossy(), "/toolkit")
     }
 }
 
-/// Times differ from run to run.
+/// Removes times, which differ from run to run.
 fn without_times(log: &str) -> impl Iterator<Item = &str> {
     log.lines().filter(|line| !line.contains("Compile time"))
 }
 
-/// What the compilers said of a unit that they refused, in the shape of what they give otherwise.
+/// The compiler's messages about a unit that it rejected, in the form of its normal output.
 fn refusal(failure: &Failure) -> Result<Artifacts, Problem> {
     let CompileError::Refused { architecture } = &failure.error else { return Err(failure.error.to_string()) };
     Ok(Artifacts {
@@ -535,7 +535,7 @@ fn refusal(failure: &Failure) -> Result<Artifacts, Problem> {
     })
 }
 
-/// The command line of ptxas is in the cubin, with the name of a temporary folder.
+/// Replaces the names of temporary folders: the command line of ptxas, which is part of the cubin, has one.
 fn without_temporary_names(mut cubin: Vec<u8>) -> Vec<u8> {
     const PREFIX: &[u8] = b"/cargo-lmem-";
     let starts: Vec<usize> = (0..cubin.len()).filter(|at| cubin[*at..].starts_with(PREFIX)).collect();
@@ -546,7 +546,7 @@ fn without_temporary_names(mut cubin: Vec<u8>) -> Vec<u8> {
     cubin
 }
 
-/// The name of a folder, with slashes at its end up to a length.
+/// The name of a folder, padded with slashes to a length.
 fn padded(folder: &Path, length: usize) -> Result<String, Problem> {
     let name = folder.to_string_lossy();
     match name.len() > length {
@@ -555,7 +555,7 @@ fn padded(folder: &Path, length: usize) -> Result<String, Problem> {
     }
 }
 
-/// A cubin with another name of the same length in it.
+/// Replaces a name in a cubin by another of the same length.
 fn moved(mut cubin: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
     let starts: Vec<usize> = memchr::memmem::find_iter(&cubin, from).collect();
     for start in starts {
@@ -564,14 +564,14 @@ fn moved(mut cubin: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
     cubin
 }
 
-/// A folder of the same name on all machines. It must not begin as the temporary folders of compilations do.
+/// A folder of the same name on all machines. Its name must not begin like the temporary folders of compilations.
 fn recording_folder(name: &str) -> PathBuf {
     let start = "/tmp/lmem-record";
     let fill = "_".repeat(FOLDER_LENGTH - start.len() - name.len() - 2);
     PathBuf::from(format!("{start}/{fill}/{name}"))
 }
 
-/// Name of a record without its ending. `src/kernels.rs:41` is no file name everywhere.
+/// File name of a record without its extension. `src/kernels.rs:41` is not a valid file name on every system.
 fn stem(unit: &TranslationUnit, target: &Target) -> String {
     format!("{}-{}/{}", target.toolkit.version, target.architecture, unit.name.replace(':', "-"))
 }
@@ -594,7 +594,7 @@ fn inputs(folder: &Path, unit: &TranslationUnit, target: &Target) -> String {
             parts.extend(["ptx".to_string(), text.as_str().to_string()]);
             parts.extend(options.arguments.iter().cloned());
         }
-        // Nothing compiles it, so that there is nothing to record.
+        // Machine code is not compiled, so there is nothing to record.
         UnitCode::Machine(_) => {}
     }
     let mut hasher = blake3::Hasher::new();

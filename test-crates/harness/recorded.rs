@@ -1,4 +1,4 @@
-//! One test crate against its record.
+//! Tests one test crate against its record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,14 +16,14 @@ use super::memo::Memo;
 use super::record::{Given, Record, no_toolkit};
 use super::{Problem, all, claims, marks, registry, run};
 
-/// Functions whose frames no finding speaks of: a comment silences it.
+/// Functions whose frames are in no finding because a comment silences it.
 const SILENT: &[&str] = &["cold_path", "whole_kernel", "histogram_16", "quiet_16", "quiet_32", "expected"];
 
-/// Marks, bytes, reports, and that a second run says the same.
+/// Checks marks, bytes and reports, and that a second run gives the same result.
 pub fn test(test_crate: &TestCrate) -> Result<(), Problem> {
     let run = usual(test_crate)?;
     let outcome = &run.outcome;
-    // Of lints that are allowed no suggestion is recorded.
+    // Suggestions of lints that are allowed are not recorded.
     let (complete, given) = check(test_crate, &[&every_lint(), "--no-verify"])?;
     let mut problems = Vec::new();
     let mut note = |result: Result<(), Problem>| problems.extend(result.err());
@@ -35,24 +35,24 @@ pub fn test(test_crate: &TestCrate) -> Result<(), Problem> {
         note(marks::compare(test_crate, &outcome.report.diagnostics));
         note(compare_text(test_crate, outcome));
         note(compare_json(test_crate, outcome));
-        // The table of all crates is a test of its own, which finds the lines of this one.
+        // The table of all crates is compared in another test, which reuses the lines computed here.
         note(claims::of_crate(test_crate).map(drop));
     }
     all(problems)
 }
 
-/// The argument that makes all lints speak.
+/// The argument that enables all lints.
 pub fn every_lint() -> String {
     format!("--warn={}", lmem_lints::known_names().join(",").replace(",warnings", ""))
 }
 
-/// What the tool says of a record, and what it was given.
+/// The tool's result for a record, and the compiler outputs it used.
 pub struct Run {
     pub outcome: Outcome,
     pub given: Vec<Given>,
 }
 
-/// A run without more arguments: several tests look at it.
+/// A run without additional arguments, shared by several tests.
 pub fn usual(test_crate: &TestCrate) -> Result<Arc<Run>, Problem> {
     static KNOWN: Memo<Run> = Memo::new();
     KNOWN.get(&test_crate.name, || check(test_crate, &[]).map(|(outcome, given)| Run { outcome, given }))
@@ -69,8 +69,8 @@ pub fn check(test_crate: &TestCrate, more: &[&str]) -> Result<(Outcome, Vec<Give
     Ok((outcome?, given))
 }
 
-/// For each kernel and architecture the findings explain the frame that ptxas reports, no byte more or less.
-/// `images` are the architectures of machine code that lies in the crate, and what its ptxas said.
+/// Checks that for each kernel and architecture, the findings explain exactly the frame that ptxas reports. `images`
+/// are the architectures of machine code in the crate, with the log of its ptxas.
 pub fn conserve(diagnostics: &[Diagnostic], given: &[Given], images: &[(String, String)]) -> Result<(), Problem> {
     let mut frames: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
     let given = given.iter().map(|given| (&given.artifacts.architecture, &given.artifacts.ptxas_log));
@@ -98,7 +98,7 @@ pub fn conserve(diagnostics: &[Diagnostic], given: &[Given], images: &[(String, 
     all(differing.collect())
 }
 
-/// The words of ptxas on machine code that lies in a crate, one for each architecture that is asked for.
+/// ptxas's log for machine code in a crate, one per requested architecture.
 fn images(test_crate: &TestCrate) -> Result<Vec<(String, String)>, Problem> {
     let logs = test_crate.sources().into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "log"));
     let mut images: Vec<(String, String)> = Vec::new();
@@ -118,8 +118,8 @@ fn images(test_crate: &TestCrate) -> Result<Vec<(String, String)>, Problem> {
     Ok(images)
 }
 
-/// What findings may say of functions of one name. Units may define two that have nothing else in common: their frames
-/// add up. One that comes from a header is one function in all of them, and as large as its largest frame.
+/// The possible sums of findings for functions of one name. Units may define unrelated functions of the same name:
+/// their frames add up. A function from a header is the same in all units, and counts with its largest frame.
 fn sums(frames: &[u64]) -> BTreeSet<u64> {
     let mut sums = BTreeSet::from([0]);
     for frame in frames {
@@ -131,7 +131,7 @@ fn sums(frames: &[u64]) -> BTreeSet<u64> {
     sums
 }
 
-/// What ptxas marks as spills moves as many bytes as it reports.
+/// Checks that the accesses that ptxas marks as spills move as many bytes as it reports.
 fn marks_agree(diagnostics: &[Diagnostic]) -> Result<(), Problem> {
     let differing = diagnostics.iter().filter(|diagnostic| diagnostic.code == Code::Tool("spill_marks"));
     all(differing.map(|diagnostic| diagnostic.message.clone()).collect())
@@ -150,7 +150,7 @@ fn same_twice(test_crate: &TestCrate, outcome: &Outcome) -> Result<(), Problem> 
     Ok(())
 }
 
-/// The report that a human gets, and its last lines.
+/// Compares the human-readable report and its last lines.
 pub fn compare_text(test_crate: &TestCrate, outcome: &Outcome) -> Result<(), Problem> {
     compare(run::report(outcome, MessageFormat::Human)?, &test_crate.expected_text())
 }
@@ -162,7 +162,7 @@ fn compare_json(test_crate: &TestCrate, outcome: &Outcome) -> Result<(), Problem
     }
 }
 
-/// Compares with a file, or writes it where `SNAPSHOTS=overwrite` asks for that.
+/// Compares with a file, or writes the file if `SNAPSHOTS=overwrite` is set.
 pub fn compare(actual: String, path: &Path) -> Result<(), Problem> {
     let assert = snapbox::Assert::new().action_env("SNAPSHOTS");
     let expected = Data::read_from(path, Some(snapbox::data::DataFormat::Text)).raw();
@@ -170,7 +170,7 @@ pub fn compare(actual: String, path: &Path) -> Result<(), Problem> {
     result.map_err(|error| error.to_string())
 }
 
-/// Whether a diagnostic is a lint's.
+/// Whether a diagnostic comes from a lint.
 pub fn is_lint(diagnostic: &Diagnostic) -> bool {
     matches!(diagnostic.code, Code::Lint(_))
 }

@@ -1,11 +1,12 @@
-//! What holds for all lints, messages and test crates.
+//! Conventions for all lints, messages and test crates.
 
 use lmem_base::diagnostic::Diagnostic;
 
 use super::recorded::is_lint;
 use super::{Problem, all, crates};
 
-/// Every file in `lints/`, but for the two that list them, is a lint that is known, has a test crate, and a row in the README's table.
+/// Every file in `lints/`, except the two that list them, is a registered lint with a test crate and a row in the
+/// README's table.
 pub fn lints_are_registered() -> Result<(), Problem> {
     let package = crates::root().parent().expect("`test-crates` lies in the package").to_path_buf();
     let entries = fs_err::read_dir(package.join("lints")).map_err(|error| error.to_string())?;
@@ -36,7 +37,7 @@ pub fn lints_are_registered() -> Result<(), Problem> {
     all(problems)
 }
 
-/// Every expectation and every record belongs to a test crate, and every crate that waits exists.
+/// Every expectation and every record belongs to a test crate, and every waiting crate exists.
 pub fn no_orphans() -> Result<(), Problem> {
     let crates = crates::names();
     let entries = fs_err::read_dir(crates::root().join("expected")).map_err(|error| error.to_string())?;
@@ -47,7 +48,7 @@ pub fn no_orphans() -> Result<(), Problem> {
     all(orphans.map(|name| format!("`{name}` is expected, and there is no such test crate")).collect())
 }
 
-/// Messages start in lower case and end without a full stop; names are in backticks, which come in pairs.
+/// Messages start in lower case and end without a full stop; names are in balanced backticks.
 pub fn message_habits(diagnostics: &[Diagnostic]) -> Result<(), Problem> {
     let mut problems = Vec::new();
     for diagnostic in diagnostics.iter().filter(|diagnostic| is_lint(diagnostic)) {
@@ -76,7 +77,7 @@ fn is_identifier(text: &str) -> bool {
 
 fn habit(text: &str) -> Option<Problem> {
     let what = match text {
-        // `CUDA` and its like stay as they are.
+        // Abbreviations such as `CUDA` stay in upper case.
         _ if text.starts_with(char::is_uppercase) && !text.chars().nth(1).is_some_and(char::is_uppercase) => {
             "starts with a capital"
         }
@@ -88,7 +89,7 @@ fn habit(text: &str) -> Option<Problem> {
     Some(format!("a message {what}: {text}"))
 }
 
-/// The texts of errors have the same habits.
+/// The texts of errors follow the same conventions.
 pub fn error_texts() -> Result<(), Problem> {
     let package = crates::root().parent().expect("`test-crates` lies in the package").to_path_buf();
     let folders =

@@ -1,4 +1,4 @@
-//! Runs the tool in this process, on a test crate.
+//! Runs the tool on a test crate, in this process.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -14,10 +14,10 @@ use lmem_project::discover::Package;
 use super::Problem;
 use super::crates::TestCrate;
 
-/// Two generations of which the frames of arrays are the same, and one where they often are not.
+/// Two generations with equal frames for arrays, and one whose frames often differ.
 pub const ARCHITECTURES: &[&str] = &["sm_80", "sm_90", "sm_120"];
 
-/// `cargo lmem check` for some architectures, with more arguments.
+/// The arguments of `cargo lmem check` for some architectures.
 pub fn arguments(architectures: &[&str], more: &[&str]) -> CheckArgs {
     let architectures = architectures.join(",");
     let fixed = ["cargo", "lmem", "check", "--quiet", "--arch", &architectures];
@@ -29,7 +29,7 @@ pub fn arguments(architectures: &[&str], more: &[&str]) -> CheckArgs {
     }
 }
 
-/// Checks a copy of a test crate that lies in `folder`.
+/// Checks a copy of a test crate in `folder`.
 pub fn check(
     test_crate: &TestCrate,
     folder: &Path,
@@ -44,7 +44,7 @@ pub fn check(
     outcome.map_err(|error| format!("the check could not start: {error}"))
 }
 
-/// The report as a user would see it, without the folder that it was made in.
+/// The report as a user sees it, without the name of the folder.
 pub fn report(outcome: &Outcome, format: MessageFormat) -> Result<String, Problem> {
     let root = &outcome.workspace.root;
     let packages: Vec<PackageInfo> = outcome.workspace.packages.iter().filter_map(package_info).collect();

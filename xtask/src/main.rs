@@ -1,4 +1,4 @@
-//! What contributors have done for them: `cargo xtask new-lint NAME`.
+//! Tasks for contributors: `cargo xtask new-lint NAME`.
 
 mod new_lint;
 

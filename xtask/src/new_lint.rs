@@ -1,9 +1,10 @@
-//! The skeleton of a lint: `lints/framework/skeleton.rs` under a new name, and all that a lint must have beside it.
+//! Generates a lint: copies `lints/framework/skeleton.rs` under a new name, and adds the lint's entries, test crate and
+//! docs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A new lint is asked before this one, which claims every array that is indexed at run time.
+/// A new lint is inserted before this one, which claims every array that is indexed at run time.
 const ASKED_BEFORE: &str = "    &dynamic_index::LINT,\n";
 
 /// The last row of the table of lints.
@@ -40,7 +41,7 @@ __global__ void kept(const float *in, float *out) {
 }
 ";
 
-/// Writes the files of a lint and edits those that list it. Nothing is written where something is in the way.
+/// Writes the files of a lint and edits those that list it. If a file is in the way, nothing is written.
 pub fn write(root: &Path, name: &str) -> Result<(), String> {
     check_name(name)?;
     let read = |path: &str| fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"));
@@ -69,7 +70,7 @@ fn put(path: PathBuf, text: &str) -> Result<(), String> {
     written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// What remains to be done, with the commands.
+/// The remaining steps, with their commands.
 pub fn next_steps(name: &str) -> String {
     renamed(
         "\
@@ -97,7 +98,7 @@ fn renamed(text: &str, name: &str) -> String {
     text.replace("skeleton", name)
 }
 
-/// The module among the others, by name, and the lint in the list.
+/// Adds the module in alphabetical order, and the lint to the list.
 fn registered(text: &str, name: &str) -> Result<String, String> {
     let module = |line: &str| line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';')).map(str::to_string);
     let modules: Vec<(usize, String)> =
@@ -112,7 +113,7 @@ fn registered(text: &str, name: &str) -> Result<String, String> {
     Ok(format!("{}    &{name}::LINT,\n{}", &text[..at], &text[at..]))
 }
 
-/// A row in the table of lints.
+/// Adds a row to the table of lints.
 fn listed(text: &str, name: &str) -> Result<String, String> {
     let at = text.find(LAST_ROW).ok_or(format!("README.md has no row that starts with {LAST_ROW}"))?;
     Ok(format!("{}| `{name}` | warn | a variable that is called `{name}` |\n{}", &text[..at], &text[at..]))
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// What `write` reads, as it is in this repository.
+    /// A copy of the files that `write` reads.
     fn copy_of_repository() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -150,7 +151,7 @@ mod tests {
         assert!(modules.is_sorted() && modules.contains(&"mod narrow_bus;"), "{modules:?}");
         let place = |lint: &str| library.find(&format!("    &{lint}::LINT,\n")).unwrap();
         assert!(place("narrow_bus") < place("dynamic_index"));
-        // The first and the last name of all.
+        // The first and the last name in alphabetical order.
         for name in ["aa", "zz"] {
             write(folder.path(), name).unwrap();
             let library = read("lints/lib.rs");
@@ -159,7 +160,7 @@ mod tests {
         let mut format = Command::new("rustfmt");
         format.args(["--edition=2024", "--check", "--config=max_width=120,use_small_heuristics=Max"]);
         let format = format.arg(folder.path().join("lints/narrow_bus.rs")).output();
-        // Without rustfmt there is nothing to ask.
+        // Skipped if rustfmt is not installed.
         assert!(format.is_err() || format.is_ok_and(|it| it.stdout.is_empty()), "the lint is not formatted");
     }
 

@@ -1,5 +1,6 @@
-//! Compares all kernels of two PTX files: `cargo run --release -p lmem-compare --example compare -- BEFORE.ptx AFTER.ptx [THREADS]`.
-//! With one file, each kernel is compared with itself after a register was added to it: what is not compared is then seen.
+//! Compares all kernels of two PTX files:
+//! `cargo run --release -p lmem-compare --example compare -- BEFORE.ptx AFTER.ptx [THREADS]`.
+//! With one file, each kernel is compared with a copy that has one register more, which shows what cannot be compared.
 
 use std::time::Instant;
 

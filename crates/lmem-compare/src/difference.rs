@@ -1,29 +1,29 @@
-//! What two runs wrote: equal, equal but for last digits, or different.
+//! Compares the output of two runs: equal, equal up to the last digits, or different.
 
 use std::collections::BTreeMap;
 
 use ptx_machine::{Memory, Origin};
 use ptx_syntax::Type;
 
-/// Parts of 10^15 that count as last digits, by type: single precision may lose a few digits in a long sum.
+/// Tolerance by type, in parts of 10^15: an `f32` may lose a few digits in a long sum.
 const SINGLE: u64 = 100_000_000_000;
 const DOUBLE: u64 = 1_000_000;
 const HALF: u64 = 10_000_000_000_000;
-/// A difference so small beside the largest number of its array is what cancellation left.
+/// A difference below this fraction of the array's largest number is attributed to cancellation.
 const CANCELLED: f64 = 1e-6;
 
-/// How far two runs are from each other.
+/// The difference between two runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Difference {
-    /// Not at all.
+    /// No difference.
     None,
-    /// By so many parts of 10^15.
+    /// The relative difference, in parts of 10^15.
     Digits(u64),
-    /// Where, and by what.
+    /// A description, and the location.
     Bytes(String, Option<(Origin, i64)>),
 }
 
-/// Compares all that was written.
+/// Compares all written memory.
 pub(crate) fn between(before: &Memory, after: &Memory) -> Difference {
     let (old, new) = (before.written(), after.written());
     if old == new {
@@ -63,7 +63,7 @@ pub(crate) fn between(before: &Memory, after: &Memory) -> Difference {
 
 type Bytes = BTreeMap<(Origin, i64), u8>;
 
-/// Of packed numbers the type of each.
+/// The element type of a packed type.
 fn scalar(ty: Type) -> Type {
     match ty {
         Type::F16x2 => Type::F16,
@@ -73,7 +73,7 @@ fn scalar(ty: Type) -> Type {
     }
 }
 
-/// How far apart two numbers are, where that is no more than last digits.
+/// The difference between two numbers, if it is within tolerance.
 fn digits(origin: &Origin, offset: i64, ty: Type, old: &Bytes, new: &Bytes) -> Option<u64> {
     let size = i64::from(ty.bytes());
     let start = offset.div_euclid(size) * size;
@@ -98,7 +98,7 @@ fn digits(origin: &Origin, offset: i64, ty: Type, old: &Bytes, new: &Bytes) -> O
     (scale.is_finite() && beside <= cancelled).then_some((beside * 1e15).ceil() as u64)
 }
 
-/// The largest finite number near a place.
+/// The largest finite number near a location.
 fn largest(origin: &Origin, start: i64, ty: Type, bytes: &Bytes) -> f64 {
     const NEAR: i64 = 256;
     let size = i64::from(ty.bytes());

@@ -1,4 +1,4 @@
-//! What memory holds: values that depend on a seed, the region and the offset alone.
+//! Memory contents: values that depend only on a seed, the region and the offset.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,24 +7,25 @@ use std::rc::Rc;
 use ptx_machine::{Access, Class, Element, Generated, Origin, Region, Value, Values};
 use ptx_syntax::Type;
 
-/// How the values of a launch are spread. Conditions are then taken by all threads, by some, by one, and by none.
+/// Distribution of the values of a launch. Together, the distributions make conditions true for all threads, some, one,
+/// or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spread {
-    /// All kinds.
+    /// Values of all kinds.
     Random,
-    /// Each larger than the one before, as row pointers and sorted keys are.
+    /// Ascending, as row offsets and sorted keys are.
     Rising,
     /// All equal.
     Equal,
-    /// Equal but for one of 37.
+    /// Equal except for one in 37.
     Outlier,
-    /// Each smaller than the one before.
+    /// Descending.
     Falling,
-    /// Positive and negative, some at the ends of their types.
+    /// Positive and negative, some at the limits of their types.
     Signed,
 }
 
-/// In turn.
+/// Distributions in the order of launches.
 pub(crate) const SPREADS: [Spread; 8] = [
     Spread::Random,
     Spread::Rising,
@@ -36,7 +37,7 @@ pub(crate) const SPREADS: [Spread; 8] = [
     Spread::Falling,
 ];
 
-/// The elements that regions were filled with, for the other version to see the same.
+/// The element types of regions, so that the other version gets the same contents.
 pub(crate) type Elements = Rc<RefCell<HashMap<Origin, Element>>>;
 
 /// The values of a launch.
@@ -44,14 +45,14 @@ pub(crate) type Elements = Rc<RefCell<HashMap<Origin, Element>>>;
 pub(crate) struct Drawn {
     pub seed: u64,
     pub spread: Spread,
-    /// Integers are below this, and those of some regions below another number.
+    /// Exclusive upper bound of integers; some regions have their own.
     pub below: i64,
     pub below_in: HashMap<Origin, i64>,
-    /// No integer is smaller.
+    /// Lower bound of integers.
     pub least: i64,
-    /// Whether words that are only moved are integers; else they are single-precision numbers.
+    /// Whether words that are only moved are integers; otherwise they are `f32`.
     pub words_are_integers: bool,
-    /// Whether 64 bits that are no number of any kind are an address.
+    /// Whether 64-bit values without a known use are addresses.
     pub wide_are_pointers: bool,
     pub elements: Elements,
 }
@@ -99,7 +100,7 @@ impl Values for Drawn {
     }
 }
 
-/// One of 16 is no usual number: infinite, huge, a zero with a sign, or none at all.
+/// Makes one value in 16 unusual: infinite, huge, a signed zero, or NaN.
 fn odd(usual: Value, ty: Type, hash: u64) -> Value {
     const ODD: [f64; 4] = [f64::INFINITY, -1e4, -0.0, f64::NAN];
     match hash % 64 {
@@ -113,9 +114,9 @@ fn odd(usual: Value, ty: Type, hash: u64) -> Value {
     }
 }
 
-/// Integers of both signs; one of 16 is at the end of its type where the numbers are large anyway.
+/// Integers of both signs. If the range is large, one in 16 is at the limit of its type.
 fn signed(usual: &dyn Fn(std::ops::Range<i64>) -> Value, least: i64, below: i64) -> Value {
-    // A number that must not be zero keeps its sign.
+    // A value that must not be zero keeps its sign.
     if least > 0 {
         return usual(least..below);
     }
@@ -131,7 +132,7 @@ fn signed(usual: &dyn Fn(std::ops::Range<i64>) -> Value, least: i64, below: i64)
     })
 }
 
-/// A small number in a format that all its values have exactly.
+/// Encodes a small number in a format that represents it exactly.
 pub(crate) fn float_bits(ty: Type, value: f64) -> u64 {
     let single = (value as f32).to_bits();
     match ty {
@@ -142,7 +143,7 @@ pub(crate) fn float_bits(ty: Type, value: f64) -> u64 {
     }
 }
 
-/// Of numbers that a half has, but for digits that are cut off.
+/// Truncates a number in the range of `f16`.
 fn half_bits(single: u32) -> u16 {
     let exponent = (single >> 23 & 0xff).cast_signed() - 127 + 15;
     let sign = (single >> 16) as u16 & 0x8000;
@@ -153,7 +154,7 @@ fn half_bits(single: u32) -> u16 {
     }
 }
 
-/// Two numbers to one that looks random.
+/// Mixes two numbers into a pseudo-random one.
 pub(crate) fn mix(a: u64, b: u64) -> u64 {
     let mut z = a.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(b).wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,11 +1,13 @@
-//! Runs two versions of a kernel on the same launches and compares what they write, without CUDA and without a GPU.
+//! Runs two versions of a kernel on the same launches and compares their output, without CUDA and without a GPU.
 //!
-//! Launches are made up: a pointer leads to memory that comes into being when it is touched, a number is drawn from those that
-//! loops, guards and unrolled rounds care about. The original decides whether a launch means something. One in which it leaves a local
-//! array, divides by zero, shifts by the width of a number, or reads what it never wrote proves nothing, and another is drawn; what
-//! was learned of the numbers that go wrong makes the next one better (`search.rs`).
+//! Launches are generated: a pointer points to memory that is created on first access, and integers are drawn from
+//! values that matter to loops, guards and unrolled iterations. The original version decides whether a launch is valid.
+//! A launch proves nothing if the original exceeds a local array, divides by zero, shifts by the operand's width, or
+//! reads unwritten memory. Then another launch is drawn; the failed one narrows the range of the integers
+//! (`search.rs`).
 //!
-//! All bytes that are written to global memory must be equal. Floating-point numbers may differ in their last digits, which is said.
+//! All bytes written to global memory must be equal. Floating-point numbers may differ in the last digits, which is
+//! reported.
 
 mod difference;
 mod draw;
@@ -22,7 +24,7 @@ use ptx_syntax::{Module, Operand, SpecialRegister};
 
 pub use search::Terms;
 
-/// Both versions of a unit's PTX. Names must be the same in both: hashes of file names are the caller's to remove.
+/// Both versions of a unit's PTX. Names must be equal in both; the caller has to remove hashes of file names.
 #[derive(Debug)]
 pub struct Versions {
     before: Module,
@@ -30,12 +32,12 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// `None` where one of the texts is no PTX.
+    /// `None` if one of the texts is not PTX.
     pub fn new(before: &str, after: &str) -> Option<Self> {
         Some(Self { before: Module::parse(before).ok()?, after: Module::parse(after).ok()? })
     }
 
-    /// The kernels that both versions have.
+    /// The kernels in both versions.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         let is_kept =
             |name: &str| self.after.functions.iter().any(|function| function.is_entry && &*function.name == name);
@@ -43,13 +45,13 @@ impl Versions {
         kernels.map(|function| &*function.name).filter(move |name| is_kept(name))
     }
 
-    /// The kernel, and the functions that it may call in one of the versions.
+    /// A kernel and the functions that it may call, in either version.
     pub fn functions(&self, kernel: &str) -> BTreeSet<String> {
         let programs = [&self.before, &self.after].into_iter().filter_map(|module| Program::new(module, kernel).ok());
         programs.flat_map(|program| program.functions().map(str::to_string).collect::<Vec<_>>()).collect()
     }
 
-    /// Runs both versions of a kernel.
+    /// Compares both versions of a kernel.
     pub fn compare(&self, kernel: &str, terms: Terms) -> Comparison {
         let not_compared = |why: &str| Comparison::NotCompared { why: why.to_string() };
         let programs = (Program::new(&self.before, kernel), Program::new(&self.after, kernel));
@@ -69,7 +71,7 @@ impl Versions {
     }
 }
 
-/// Whether a program asks for the time, which is another in each version.
+/// Whether a program reads a clock, whose value differs in each run.
 fn reads_clock(module: &Module, program: &Program) -> bool {
     use SpecialRegister::{Clock, Clock64, ClockHi, Globaltimer, GlobaltimerHi, GlobaltimerLo};
     let is_clock = |operand: &Operand| {

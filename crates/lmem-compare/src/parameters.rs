@@ -1,4 +1,4 @@
-//! The parameters of a launch: what the kernel does with them says what they are.
+//! The parameters of a launch, with kinds inferred from the kernel's use of them.
 
 use ptx_machine::{Class, Memory, ParameterUse, Program};
 use ptx_syntax::{Function, Opcode, Operand, Type};
@@ -6,26 +6,26 @@ use ptx_syntax::{Function, Opcode, Operand, Type};
 use crate::draw::{float_bits, mix};
 use crate::recipe::{Recipe, Rest};
 
-/// Pointers that one parameter may hold: a structure of them is one parameter.
+/// Limit on pointers in one parameter: a structure of pointers is one parameter.
 pub(crate) const POINTERS: u32 = 512;
 
-/// Trip counts, extents and indices that find mistakes: none, one, at and around powers of two.
+/// Trip counts, extents and indices that expose mistakes: zero, one, powers of two and their neighbours.
 const TELLING: [i64; 21] = [1, 2, 0, 5, 3, 8, 4, 17, 7, 9, 16, 33, 32, 31, 6, 12, 15, 63, 64, 65, 100];
-/// Constants of a kernel that become numbers of launches.
+/// Limit on the kernel's constants that are tried as parameters.
 const MOST_CONSTANTS: usize = 12;
 const LARGEST_CONSTANT: i64 = 4096;
 
-/// What parts of the parameters are.
+/// The parts of the parameters, by kind.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameters {
-    /// Bytes of each.
+    /// Size of each parameter.
     sizes: Vec<usize>,
     pointers: Vec<Part>,
     floats: Vec<(Part, Type)>,
     pub integers: Vec<Part>,
-    /// Bytes that no access with a constant address loads: structures that are indexed, or handed on by address.
+    /// Bytes that no load with a constant address reads: structures that are indexed, or passed by address.
     rest: Vec<(usize, usize)>,
-    /// Numbers that the kernel compares with.
+    /// Constants that the kernel compares with.
     constants: Vec<i64>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Part {
 }
 
 impl Parameters {
-    /// Of both versions: one may load what the other does not.
+    /// Merges both versions, because one may load parts that the other does not.
     pub fn new(before: &Program, after: &Program) -> Self {
         let kernel = before.kernel();
         let inputs: Vec<(usize, bool)> =
@@ -53,7 +53,7 @@ impl Parameters {
             constants: constants(before.kernel()),
         };
         let mut uses: Vec<ParameterUse> = before.parameter_uses().into_iter().chain(after.parameter_uses()).collect();
-        // Of two loads of the same bytes the one that says more.
+        // Of two loads of the same bytes, the more specific one is kept.
         uses.sort_by_key(|used| used.class == Class::Unknown);
         for used in uses {
             let part =
@@ -82,12 +82,12 @@ impl Parameters {
         parameters
     }
 
-    /// Whether there are bytes of which nothing is known.
+    /// Whether there are bytes of unknown kind.
     pub fn has_rest(&self) -> bool {
         !self.rest.is_empty()
     }
 
-    /// Numbers for an integer, the telling ones first, none above `most`.
+    /// Candidate values for an integer up to `most`, the most revealing first.
     pub fn candidates(&self, most: i64) -> Vec<i64> {
         let mut all: Vec<i64> = Vec::new();
         let near = self.constants.iter().flat_map(|constant| [*constant, constant + 1, constant - 1]);
@@ -143,13 +143,13 @@ impl Parameters {
     }
 }
 
-/// A number that thresholds, factors and steps may be.
+/// A plausible threshold, factor or step.
 fn small(hash: u64) -> f64 {
     const NUMBERS: [f64; 8] = [1.5, 0.5, -1.0, 0.25, 2.0, 0.0, 1.0, 0.75];
     NUMBERS[(hash % 8) as usize]
 }
 
-/// Numbers that the kernel compares with, divides by or masks with.
+/// Constants that the kernel compares with, divides by, or clamps to.
 fn constants(kernel: &Function) -> Vec<i64> {
     let mut all = Vec::new();
     for instruction in &kernel.instructions {

@@ -1,4 +1,4 @@
-//! What a launch is made of.
+//! The recipe of a launch.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use ptx_machine::Origin;
 
 use crate::draw::Spread;
 
-/// All that is chosen; equal recipes make equal launches.
+/// All choices for a launch; equal recipes give equal launches.
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
     pub seed: u64,
@@ -16,14 +16,14 @@ pub(crate) struct Recipe {
     pub least: i64,
     pub words_are_integers: bool,
     pub wide_are_pointers: bool,
-    /// One for each of `Parameters::integers`.
+    /// One value for each of `Parameters::integers`.
     pub integers: Vec<i64>,
     pub rest: Rest,
     pub block: [u32; 3],
     pub grid: [u32; 3],
 }
 
-/// What bytes are filled with of which nothing is known.
+/// Kind of value for parameter bytes of unknown use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rest {
     Integers,

@@ -1,9 +1,10 @@
-//! Whether an edit changes a kernel at all: its text may stand elsewhere, and other kernels beside it.
+//! Whether an edit changes the code of a kernel. The kernel may be at a different place in the text, among different
+//! kernels.
 
 use ptx_machine::Program;
 use ptx_syntax::{Function, Module, Variable};
 
-/// Whether both programs are the same instructions on the same variables, wherever they stand in their texts.
+/// Whether both programs have the same instructions on the same variables, wherever they are in their texts.
 pub(crate) fn is_same_code(module: &Module, other: &Module, before: &Program, after: &Program) -> bool {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.functions().collect(), after.functions().collect());
     if old != new {
@@ -46,7 +47,7 @@ fn same_function(one: &Function, other: &Function) -> bool {
         && one.required_threads == other.required_threads
 }
 
-/// What a variable is, but for its line. The initial values as text: they have no order.
+/// A variable without its line. Initializers are compared as text, since they have no order.
 fn described(variable: &Variable) -> (String, String) {
     let Variable { name, space, ty, vector, align, bytes, initial, .. } = variable;
     (name.to_string(), format!("{space:?} {ty:?} {vector} {align} {bytes} {initial:?}"))

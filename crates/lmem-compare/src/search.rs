@@ -1,8 +1,10 @@
-//! Launches that prove something, and what both versions make of them.
+//! Searches for launches that prove something, and compares both versions on them.
 //!
-//! 1. *Narrow*: integers become smaller until the original is content with a launch. That is how large what it indexes is.
-//! 2. *Widen*: each source of integers alone, a parameter or a region, may then be larger again, as far as the original bears it.
-//! 3. *Launch*: numbers and spreads of values vary within what was learned, and each launch is run with both versions.
+//! 1. *Narrow*: lower the integers until the original accepts a launch. This finds the size of the arrays that they
+//! index.
+//! 2. *Widen*: for each source of integers (a parameter or a region), raise the bound alone as far as the original
+//! accepts.
+//! 3. *Launch*: vary integers and distributions within these bounds, and run both versions on each launch.
 
 use std::collections::HashMap;
 
@@ -15,62 +17,64 @@ use crate::draw::{Drawn, Elements, SPREADS, Spread, mix};
 use crate::parameters::Parameters;
 use crate::recipe::{RESTS, Recipe, Rest};
 
-/// Launches that both versions are run on.
+/// Number of launches to compare.
 const LAUNCHES: u32 = 24;
-/// Launches that may be drawn for them.
+/// Limit on drawn launches.
 const DRAWS: u64 = 72;
-/// Fewer prove little.
+/// Fewer launches prove little.
 const FEWEST: u32 = 4;
-/// Instructions of warps in one launch of the original.
+/// Limit on warp instructions of the original in one launch.
 const LAUNCH_LIMIT: u64 = 60_000;
-/// And in all, of both versions.
+/// Limit on warp instructions of both versions in all launches.
 const WORK: u64 = 1_500_000;
-/// How many times as many instructions the edited version may take, and how many mean that it does not end.
+/// Limits on the edited version, as multiples of the original's instructions: abandon the launch; assume an endless
+/// loop.
 const PATIENCE: u64 = 16;
 const HOPELESS: u64 = 100;
 
-/// Instructions of a warp before the next one's turn: as far as it comes, or so few that all are on the way.
+/// Time slices in warp instructions: one so long that a warp runs until it waits, and one so short that all warps
+/// interleave.
 const LONG_TURN: u64 = 400_000;
 const SHORT_TURN: u64 = 40;
 
-/// How many times as many instructions of the original a larger number may cost.
+/// How many times the original's instructions a larger integer may cost.
 const LONGER: u64 = 6;
 
-/// Upper ends of integers that are tried, until the original stays within its arrays.
+/// Upper bounds of integers, tried until the original stays within its arrays.
 const RUNGS: [i64; 11] = [1 << 16, 1 << 10, 256, 64, 32, 16, 8, 4, 3, 2, 1];
-/// Ways to choose them.
+/// Number of ways to choose the integers.
 const ASSIGNMENTS: u64 = 8;
-/// And of one alone, when the others are as narrow as they must be.
+/// Upper bounds for one source alone, while the others keep their narrow bounds.
 const WIDER: [i64; 3] = [1 << 16, 1_000, 100];
 
-/// Integers in memory are below these, in turn: numbers that are to meet must be few.
+/// Exclusive bounds of integers in memory, in turn: equal values only occur if the range is small.
 const RANGES: [Option<i64>; 7] = [None, Some(8), None, Some(3), Some(100), Some(2), Some(32)];
 
-/// Integers that leave no array of a few elements.
+/// Bounds of integers that stay within an array of a few elements.
 const NARROW: [i64; 3] = [4, 2, 1];
 
-/// Threads of a block, in turn.
+/// Threads per block, in turn.
 const BLOCKS: [u32; 6] = [64, 32, 33, 128, 1, 96];
 const PLANES: [[u32; 2]; 5] = [[8, 8], [32, 2], [16, 4], [4, 8], [5, 7]];
 const SHARED: u32 = 32 << 10;
 
-/// What is known beside the texts.
+/// Facts from outside the PTX.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// Threads of the block that the edit counts on.
+    /// The block size that the edit relies on.
     pub threads: Option<u32>,
 }
 
-/// Why the original is not content with a launch.
+/// Why the original rejects a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Reason {
-    /// An index is too large, or the work too much.
+    /// An index is too large, or there is too much work.
     TooLarge,
-    /// Something is divided by zero.
+    /// A division by zero.
     Zero,
-    /// A number is used as an address.
+    /// An integer is used as an address.
     Wild,
-    /// What the machine does not know.
+    /// An unsupported instruction.
     NotSupported(String),
     Other(&'static str),
 }
@@ -81,24 +85,24 @@ struct Search<'a> {
     parameters: Parameters,
     terms: Terms,
     shape: Shape,
-    /// Whether several local arrays of a function lie in one object of its PTX.
+    /// Whether several local arrays of a function share one object (the depot) of its PTX.
     shares_frame: bool,
-    /// Instructions of warps that were executed.
+    /// Warp instructions executed so far.
     work: u64,
-    /// What was learned.
+    /// Bounds learned so far.
     below: i64,
     below_in: HashMap<Origin, i64>,
     most: Vec<i64>,
-    /// Numbers with which something is written.
+    /// Integers with which the kernel writes something.
     base: Vec<i64>,
     least: i64,
     words_are_integers: bool,
-    /// Whether integers of 64 bits are addresses: what is handed to functions does not show it.
+    /// Whether 64-bit integers are addresses. If they are passed to functions, their use does not show it.
     wide_are_pointers: bool,
     rest: Rest,
 }
 
-/// Runs both versions until enough is known.
+/// Runs both versions until the result is certain enough.
 pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Program, terms: Terms) -> Comparison {
     let parameters = Parameters::new(before, after);
     let shape = Shape::of(module, before).and(Shape::of(other, after));
@@ -127,7 +131,7 @@ pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Pro
     search.launch()
 }
 
-/// Which dimensions of blocks and of the grid a kernel looks at.
+/// The dimensions of blocks and grid that a kernel reads.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     rows: bool,
@@ -164,7 +168,7 @@ impl Shape {
     }
 }
 
-/// Whether a function has several arrays in its frame: addresses in the depot start at several offsets.
+/// Whether a function has several arrays in its frame, which shows in addresses at several offsets of the depot.
 fn shares_frame(module: &Module, program: &Program) -> bool {
     let names: Vec<&str> = program.functions().collect();
     module.functions.iter().filter(|function| names.contains(&&*function.name)).any(|function| {
@@ -191,7 +195,7 @@ fn shares_frame(module: &Module, program: &Program) -> bool {
 }
 
 impl Search<'_> {
-    /// Finds the largest integers that the original is content with, all at once.
+    /// Finds the largest bound on all integers that the original accepts.
     fn narrow(&mut self) -> Result<(), String> {
         let mut last = Reason::Other("no launch is free of undefined behavior");
         let rests = if self.parameters.has_rest() { &RESTS[..] } else { &RESTS[..1] };
@@ -228,7 +232,7 @@ impl Search<'_> {
         })
     }
 
-    /// Makes all integers smaller until the original is content. A launch that writes something is better than one that does not.
+    /// Lowers all integers until the original accepts the launch. A launch that writes something is preferred.
     fn descend(&mut self, least: i64) -> Result<i64, Reason> {
         let mut last = Reason::TooLarge;
         let mut silent = None;
@@ -248,7 +252,7 @@ impl Search<'_> {
                 };
                 break;
             }
-            // A number that is no address may be an index that is too large for any memory.
+            // An integer used as an address may also be an index that is too large for any memory.
             let is_hopeless = matches!(last, Reason::NotSupported(_)) || (last == Reason::Zero && least == 0);
             if is_hopeless || self.work > WORK / 2 {
                 break;
@@ -264,7 +268,7 @@ impl Search<'_> {
         }
     }
 
-    /// A number for each integer: the same for all at first, then such as guards and extents may be.
+    /// A value for each integer: at first the same for all, then values typical of guards and extents.
     fn assignment(&self, attempt: u64, most: i64, least: i64) -> Vec<i64> {
         const NUMBERS: [i64; 8] = [100, 2, 20, 40, 1, 5, 300, 3];
         let number = |index: usize| match attempt {
@@ -274,7 +278,7 @@ impl Search<'_> {
         (0..self.most.len()).map(|index| number(index).min(most).max(least)).collect()
     }
 
-    /// Finds how much larger each source of integers may be alone.
+    /// Finds how far each source of integers can be raised alone.
     fn widen(&mut self) {
         let base = self.below;
         let usual = self.original(&self.recipe(3)).map_or(0, |(ran, _)| ran.outcome.warp_instructions);
@@ -286,7 +290,7 @@ impl Search<'_> {
                 let mut integers = self.base.clone();
                 integers[index] = most;
                 let recipe = Recipe { integers, ..self.recipe(most.cast_unsigned()) };
-                // What makes loops longer is to stay small; what guards threads may be large.
+                // Trip counts must stay small; bounds that guard threads may be large.
                 let is_cheap = |ran: &Ran| ran.outcome.warp_instructions <= usual * LONGER + LAUNCH_LIMIT / 16;
                 if self.original(&recipe).is_ok_and(|(ran, _)| is_cheap(&ran)) {
                     self.most[index] = most;
@@ -316,7 +320,7 @@ impl Search<'_> {
         }
     }
 
-    /// Runs both versions on launches that the original is content with.
+    /// Runs both versions on launches that the original accepts.
     fn launch(&mut self) -> Comparison {
         let (mut launches, mut digits, mut unknown) = (0, None, None);
         for number in 0..DRAWS {
@@ -353,7 +357,7 @@ impl Search<'_> {
         }
     }
 
-    /// A launch that is worth remembering, in words.
+    /// A description of a launch and its result.
     fn told(&self, recipe: &Recipe, what: &str) -> String {
         let [x, y, _] = recipe.block;
         let block = if y > 1 { format!("{x} × {y} threads") } else { format!("{x} threads") };
@@ -364,7 +368,7 @@ impl Search<'_> {
         }
     }
 
-    /// What is different where both versions run; `None` for a launch that proves nothing.
+    /// The difference between both versions; `None` for a launch that proves nothing.
     fn both(&mut self, recipe: &Recipe, (old, elements): (Ran, Elements)) -> Result<Option<Difference>, String> {
         let limit = old.outcome.warp_instructions * PATIENCE + LAUNCH_LIMIT;
         let new = self.execute(self.after, recipe, &elements, (limit, LONG_TURN), false);
@@ -390,7 +394,7 @@ impl Search<'_> {
             found => found,
         };
         if let Difference::Bytes(_, place) = &found {
-            // What depends on the order of threads differs for no reason of the edit.
+            // Output that depends on the order of threads may differ for reasons other than the edit.
             let reversed = self.execute(self.before, recipe, &elements, (limit, LONG_TURN), true);
             let is_contested = place.as_ref().is_some_and(|(origin, offset)| {
                 let memory = &reversed.memory;
@@ -405,7 +409,7 @@ impl Search<'_> {
                 + events.uninitialized_local.count
                 + events.local_out_of_bounds.count
                 + events.variable_out_of_bounds.count;
-            // Arrays share a frame: an index that leaves one of them finds the next, and only the edit shows it.
+            // Arrays share a frame: an index past the end of one reaches the next, and only the edit exposes it.
             let is_doubtful = self.shares_frame || reads_nothing > 0;
             let is_proven = is_ordered && (!is_doubtful || self.differs_when_narrow(recipe));
             return Ok(is_proven.then_some(found));
@@ -413,11 +417,11 @@ impl Search<'_> {
         Ok(old.has_effect().then_some(found))
     }
 
-    /// Whether results differ where all integers in memory are so small that they leave no array, however small.
+    /// Whether results still differ when all integers in memory are small enough for any array.
     fn differs_when_narrow(&mut self, recipe: &Recipe) -> bool {
         NARROW.iter().any(|narrow| {
             let narrow = (*narrow).max(self.least + 1);
-            // Negative numbers leave arrays, too.
+            // Negative integers leave arrays, too.
             let spread = if recipe.spread == Spread::Signed { Spread::Random } else { recipe.spread };
             let mut recipe = Recipe { below: recipe.below.min(narrow), spread, ..recipe.clone() };
             recipe.below_in.values_mut().for_each(|below| *below = (*below).min(narrow));
@@ -429,8 +433,8 @@ impl Search<'_> {
         })
     }
 
-    /// Whether the edited version keeps values of threads in the same shared memory: warps that take short turns then see each
-    /// other's.
+    /// Whether the edited version shares memory between threads that need their own copy: with short time slices, warps
+    /// then see each other's values.
     fn interferes(&mut self, recipe: &Recipe, old: &Ran, elements: &Elements, limit: u64) -> bool {
         let threads: u32 = recipe.block.iter().product();
         let blocks: u32 = recipe.grid.iter().product();
@@ -441,12 +445,12 @@ impl Search<'_> {
         if new.outcome.end != End::Completed || !matches!(between(&old.memory, &new.memory), Difference::Bytes(..)) {
             return false;
         }
-        // Where threads of the original write to the same place, turns decide who is the last.
+        // If threads of the original write to the same address, the order of warps decides which value remains.
         let short = self.execute(self.before, recipe, elements, (limit, SHORT_TURN), false);
         between(&old.memory, &short.memory) == Difference::None
     }
 
-    /// The launch with a number: one integer at a time goes through all that is telling for it.
+    /// The launch with a number. The integers take turns at trying their candidate values.
     fn drawn(&self, number: u64) -> Recipe {
         let count = self.most.len() as u64;
         let mut recipe = self.recipe(number);
@@ -466,7 +470,7 @@ impl Search<'_> {
                 true => candidates.get((number / count) as usize % candidates.len().max(1)),
                 false => candidates.get(hash as usize % candidates.len().max(1)),
             };
-            // What guards threads is large mostly, so that there is something to see.
+            // Bounds that guard threads are mostly large, so that many threads do something.
             recipe.integers[index] = match (hash >> 32 & 3, chosen) {
                 (_, Some(chosen)) if is_focus => *chosen,
                 (0, Some(chosen)) => *chosen,
@@ -477,7 +481,7 @@ impl Search<'_> {
         recipe
     }
 
-    /// A launch with all that was learned, and nothing that varies.
+    /// A launch with the learned bounds and no variation.
     fn recipe(&self, number: u64) -> Recipe {
         let seed = mix(0x1a2b, number);
         let (block, grid) = self.extents(number);
@@ -496,7 +500,7 @@ impl Search<'_> {
         }
     }
 
-    /// Extents of the block and of the grid.
+    /// Extents of block and grid.
     fn extents(&self, number: u64) -> ([u32; 3], [u32; 3]) {
         let (old, new) = (self.before.kernel(), self.after.kernel());
         let extent = |is_asked: bool| if is_asked { 2 + u32::from(number % 3 == 1) } else { 1 };
@@ -506,7 +510,7 @@ impl Search<'_> {
         }
         let most = [old, new].map(|kernel| kernel.max_thread_count().unwrap_or(1024)).into_iter().min().unwrap_or(1);
         if let Some(threads) = self.terms.threads {
-            // Smaller blocks than what an edit counts on are right too.
+            // The edit must also be correct for blocks smaller than the block size that it relies on.
             let threads = if number % 6 == 4 { threads.div_ceil(2) } else { threads };
             return ([threads.clamp(1, most), 1, 1], grid);
         }
@@ -518,7 +522,7 @@ impl Search<'_> {
         ([BLOCKS[(number % BLOCKS.len() as u64) as usize].clamp(1, most), 1, 1], grid)
     }
 
-    /// Runs the original; its outcome where the launch means something.
+    /// Runs the original; returns its outcome if the launch is valid.
     fn original(&mut self, recipe: &Recipe) -> Result<(Ran, Elements), Reason> {
         let elements = Elements::default();
         let ran = self.execute(self.before, recipe, &elements, (LAUNCH_LIMIT, LONG_TURN), false);
@@ -560,7 +564,7 @@ impl Search<'_> {
     }
 }
 
-/// A run, and what memory held then.
+/// A run, and its final memory.
 struct Ran {
     outcome: Outcome,
     memory: Memory,
@@ -572,12 +576,12 @@ impl Ran {
     }
 }
 
-/// What the machine does not know, as a message names it.
+/// An unsupported feature, as named in messages.
 fn quoted(what: &str) -> String {
     if what.contains('`') { what.to_string() } else { format!("`{what}`") }
 }
 
-/// Whether a run of the original means something.
+/// Whether a run of the original is valid.
 fn judged(outcome: &Outcome) -> Result<(), Reason> {
     let Events {
         local_out_of_bounds,

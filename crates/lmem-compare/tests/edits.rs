@@ -1,7 +1,8 @@
-//! Edits that are right, and edits made wrong on purpose, as `edits/*.cu` with a macro `V`: 0 is the original.
+//! Correct edits, and edits made wrong on purpose, in `edits/*.cu`; the macro `V` selects the version, 0 is the
+//! original.
 //!
-//! `// right: 1 2` and `// wrong: 51 52` name the versions. Their PTX is on record (`edits/ptx.tar.xz`), so that no toolkit is needed;
-//! `LMEM_NVCC=path/to/nvcc cargo test -p lmem-compare --test edits` makes it again.
+//! `// right: 1 2` and `// wrong: 51 52` name the versions. Their PTX is recorded (`edits/ptx.tar.xz`), so no toolkit
+//! is needed; `LMEM_NVCC=path/to/nvcc cargo test -p lmem-compare --test edits` records it again.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -12,7 +13,7 @@ use lmem_base::diagnostic::Comparison;
 use lmem_compare::{Terms, Versions};
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
 
-/// Families whose edits count on a block of so many threads.
+/// Families whose edits rely on a block size.
 const THREADS: [(&str, u32); 2] = [("histogram", 128), ("shared_rows", 128)];
 
 /// A kernel with its edits.
@@ -112,7 +113,7 @@ fn wrong_edits_are_refuted_and_right_ones_are_not() {
             right += 1;
             match results(&record, family, *version) {
                 Comparison::Same { launches: 4.. } | Comparison::LastDigits { .. } => {}
-                // Both versions may be the same to the compiler.
+                // Both versions may compile to the same code.
                 Comparison::Unchanged => {}
                 other => problems.push(format!("right, but not to us: {} {version}: {other}", family.name)),
             }

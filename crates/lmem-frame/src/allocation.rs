@@ -1,4 +1,4 @@
-//! Memory that `alloca` takes from the stack while a kernel runs: no frame counts it.
+//! `alloca`: memory taken from the stack at run time, which no frame size includes.
 
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::DeclarationKind;
@@ -11,13 +11,13 @@ use crate::symbolize::name::Variable;
 /// A call of `alloca`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allocation {
-    /// The call, or the statement where a macro hides it.
+    /// The call, or the statement if a macro hides the call.
     pub span: Option<Span>,
-    /// How many bytes it asks for, as the source says it.
+    /// The requested size, as the source writes it.
     pub size: Option<String>,
 }
 
-/// What the source tells of an allocation at `places`, innermost first, and the pointer that is initialised with it.
+/// Describes the allocation at `places` (innermost first) and the pointer that it initializes.
 pub fn describe(places: &[Place], trees: &SyntaxTrees<'_>) -> (Allocation, Option<Variable>) {
     let Some(place) = places.first() else { return (Allocation::default(), None) };
     let tree = place.tree(trees);
@@ -43,7 +43,7 @@ pub fn describe(places: &[Place], trees: &SyntaxTrees<'_>) -> (Allocation, Optio
     (Allocation { span: tree.span(call), size }, variable)
 }
 
-/// `alloca` and what it is a macro for.
+/// Whether a function is `alloca`, or a function that `alloca` is a macro for.
 pub fn is_alloca(function: &str) -> bool {
     matches!(function.trim_start_matches("::"), "alloca" | "__builtin_alloca" | "__builtin_alloca_with_align")
 }

@@ -1,4 +1,4 @@
-//! Attribution: the frame of each kernel, made of what the machine code, the PTX and the source say.
+//! Attribution: builds the frame of each kernel from machine code, PTX and source.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use crate::frame::{FrameObject, KernelFrame, SpillCheck, StackObjectKind};
 use crate::symbolize::name::{self, Variable};
 use crate::{objects, spill, stored_values};
 
-/// Alignment adds at most this many bytes to a frame.
+/// Largest padding that alignment adds to a frame.
 const MAX_PADDING: u64 = 15;
 
 /// Attributes all local memory of a unit to variables and calls. `flag` is a `-maxrregcount` of the compilation.
@@ -51,7 +51,8 @@ pub fn attribute(
     frames
 }
 
-/// Several kernels have copies of a function, compiled under the limits of each: the largest frame speaks for all.
+/// Several kernels have copies of a function, each compiled under that kernel's limits: the copy with the largest frame
+/// is kept.
 fn keep_largest(functions: &mut BTreeMap<String, KernelFrame>, mut callee: KernelFrame) {
     let size = |frame: &KernelFrame| (frame.usage.stack_frame, frame.usage.spill_stores);
     match functions.entry(callee.mangled.clone()) {
@@ -66,7 +67,7 @@ fn keep_largest(functions: &mut BTreeMap<String, KernelFrame>, mut callee: Kerne
     }
 }
 
-/// What the frames of one unit are made with.
+/// Inputs for the frames of one unit.
 struct Attribution<'a> {
     facts: &'a UnitFacts,
     unlimited: PtxasLog,
@@ -78,7 +79,7 @@ struct Attribution<'a> {
 }
 
 impl Attribution<'_> {
-    /// The frame of a kernel, and those of functions that it has copies of and that have frames of their own.
+    /// The frame of a kernel, and the separate frames of the functions copied into its section.
     fn frames(&self, kernel: &KernelFacts) -> (KernelFrame, Vec<KernelFrame>) {
         if !kernel.has_local_memory() && !self.calls.has_recursion(&kernel.name) {
             return (KernelFrame::new(kernel), Vec::new());
@@ -109,8 +110,8 @@ impl Attribution<'_> {
         (own, callees)
     }
 
-    /// One frame: `kernel` has the accesses that are no part of calls. A function is compiled under the limits of the
-    /// kernel that has the copy.
+    /// Builds one frame; `kernel` has the accesses that do not belong to calls. A function is compiled under the limits
+    /// of the kernel that has the copy.
     fn frame(
         &self,
         section: &KernelFacts,
@@ -126,7 +127,7 @@ impl Attribution<'_> {
         let described = function.and_then(|function| describe(function, ptx, self.trees));
         let body = described.as_ref().and_then(|described| described.body.clone());
         let (span, syntax) = described.map_or((None, None), |described| (described.span, described.syntax));
-        // Where the source is PTX itself, its header is the place.
+        // If the source is PTX itself, the header of the function is the location.
         let header = || self.trees.ptx()?.line_span(*function?.lines.as_ref()?.start() as usize);
         let span = span.or_else(header);
         let mut frame = KernelFrame {
@@ -144,7 +145,7 @@ impl Attribution<'_> {
         let saved = sorted.saved_bytes.get(&index).copied().unwrap_or_default();
         frame.saved = saved;
         frame.spill_check = self.check_spills(&kernel, saved);
-        // What saving registers moves is no spill of the register allocator.
+        // ptxas counts saved registers as spills, but they do not come from register pressure.
         kernel.usage.spill_stores = kernel.usage.spill_stores.saturating_sub(saved.0);
         kernel.usage.spill_loads = kernel.usage.spill_loads.saturating_sub(saved.1);
         objects.extend(self.spilled(&kernel));
@@ -157,7 +158,7 @@ impl Attribution<'_> {
         let names = self.names(&mut raw);
         for ((key, mut raw), named) in raw.into_iter().zip(names) {
             if !kernel.is_entry && is_parameter_of(function, &key) {
-                // It lies in the frame of the caller.
+                // Incoming arguments are in the frame of the caller.
                 incoming = incoming.or_else(|| self.calls.incoming(&raw)).filter(|_| kernel.usage.stack_frame == 0);
                 continue;
             }
@@ -171,7 +172,7 @@ impl Attribution<'_> {
         frame
     }
 
-    /// ptxas's own figures against the instructions that it marks, and those that save registers.
+    /// Compares ptxas's spill figures with the instructions that are marked as spills or save registers.
     fn check_spills(&self, kernel: &KernelFacts, saved: (u64, u64)) -> Option<SpillCheck> {
         let marked = kernel.marked_spill_bytes();
         let found = (marked.0 + saved.0, marked.1 + saved.1);
@@ -181,7 +182,7 @@ impl Attribution<'_> {
         (is_comparable && found != reported).then_some(SpillCheck { found, reported })
     }
 
-    /// The parameter of a function that an object is, as the source names it.
+    /// The source name of the parameter that an object is.
     fn parameter(&self, key: &ObjectKey) -> Option<Variable> {
         let function = self.facts.ptx.function(&key.function)?;
         let variable = function.local_variables.get(key.variable)?;
@@ -206,9 +207,9 @@ impl Attribution<'_> {
         Some(FrameObject::new(StackObjectKind::Spills(Box::new(spills)), bytes))
     }
 
-    /// The variables of all objects, in their order.
+    /// The variables of all objects, in the same order.
     fn names(&self, objects: &mut [(ObjectKey, RawObject)]) -> Vec<Option<Variable>> {
-        // Parameters in memory, and what is not of the source, have no statements to be told by.
+        // Parameters in memory, and objects that do not come from the source, have no statements that could name them.
         let has_name = |key: &ObjectKey, raw: &RawObject| {
             let function = self.facts.ptx.function(&key.function);
             raw.allocation.is_none() && function.is_some_and(|function| is_of_source(function, key))
@@ -237,8 +238,8 @@ impl Attribution<'_> {
             None => (StackObjectKind::Variable, named),
         };
         if self.facts.is_without_log {
-            // Its lines have no columns: what a line takes from a parameter, such as a pointer in a structure, may only
-            // stand beside the array.
+            // Line tables of a cubin have no columns. A parameter on the same line, such as a pointer in a structure,
+            // may only be used next to the array.
             let is_copy = matches!(raw.stored_values, StoredValues::Parameter(_));
             let is_beside = |it: &Variable| !is_copy && it.is_parameter && it.bytes.is_none() && it.name.contains('.');
             variable = variable.filter(|variable| !is_beside(variable));
@@ -270,19 +271,19 @@ impl Attribution<'_> {
     }
 }
 
-/// Whether an object is a parameter of the function that has the frame.
+/// Whether an object is a parameter of the function that owns the frame.
 fn is_parameter_of(function: Option<&PtxFunction>, key: &ObjectKey) -> bool {
     function.filter(|function| *function.name == *key.function).is_some_and(|function| {
         function.local_variables.get(key.variable).is_some_and(|variable| variable.parameter.is_some())
     })
 }
 
-/// Whether an object is of the source: assembly may have local variables of its own.
+/// Whether an object comes from the source: inline assembly may have its own local variables.
 fn is_of_source(function: &PtxFunction, key: &ObjectKey) -> bool {
     function.local_variables.get(key.variable).is_some_and(PtxVariable::is_depot)
 }
 
-/// Alignment of the frame, and of the stack pointer itself where the function rounds that.
+/// Padding from the alignment of the frame, and of the stack pointer if the function aligns it.
 fn padding(kernel: &KernelFacts) -> u64 {
     MAX_PADDING + kernel.stack_alignment.saturating_sub(STACK_ALIGNMENT)
 }

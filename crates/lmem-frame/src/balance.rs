@@ -1,14 +1,15 @@
-//! Objects whose bytes add up to the frame that ptxas reports.
+//! Makes the bytes of the objects add up to the frame size that ptxas reports.
 
 use crate::access::Access;
 use crate::frame::{FrameObject, StackObjectKind};
 
-/// Keeps what is in the frame, and adds the remainder so that the bytes add up. Up to `padding` bytes that are left are
-/// alignment.
+/// Keeps the objects that are in the frame, and adds the remainder as an unknown object. A remainder of up to `padding`
+/// bytes is alignment.
 pub fn balance(objects: Vec<FrameObject>, stray: Vec<Access>, frame: u64, padding: u64) -> Vec<FrameObject> {
     let mut left = frame;
     let mut kept = Vec::new();
-    // Accesses prove an object; one whose address only escapes may have been promoted, and must fit.
+    // An access proves that an object exists. An object whose address only escapes may have been promoted to registers,
+    // so it is kept only if it fits.
     let (proven, escaped): (Vec<_>, Vec<_>) =
         objects.into_iter().partition(|object| !object.accesses.is_empty() || is_certain(object));
     for mut object in proven {
@@ -22,14 +23,14 @@ pub fn balance(objects: Vec<FrameObject>, stray: Vec<Access>, frame: u64, paddin
             kept.push(object);
         }
     }
-    // Objects without a byte are not in the frame: their accesses are told with what is left.
+    // Objects without bytes are not in the frame: their accesses are reported with the remainder.
     let (empty, mut kept): (Vec<_>, Vec<_>) =
         kept.into_iter().partition(|object| object.bytes == 0 && !is_certain(object));
     let stray: Vec<Access> = stray.into_iter().chain(empty.into_iter().flat_map(|object| object.accesses)).collect();
     if left > padding
         && let Some((spills, gaps)) = kept.iter_mut().find_map(with_gaps)
     {
-        // Slots that were given up again: all that is known lies elsewhere.
+        // Spill slots that are no longer used: all known objects are elsewhere.
         let unused = gaps.min(left);
         spills.bytes += unused;
         left -= unused;
@@ -51,11 +52,11 @@ fn with_gaps(object: &mut FrameObject) -> Option<(&mut FrameObject, u64)> {
     Some((object, gaps))
 }
 
-/// Whether an object needs no access of its own to be there.
+/// Whether an object is in the frame even without an access.
 fn is_certain(object: &FrameObject) -> bool {
     match &object.kind {
         StackObjectKind::Spills(_) | StackObjectKind::Call(_) | StackObjectKind::Recursion(_) => true,
-        // Its address may be all that is used of it.
+        // The program may only use its address.
         StackObjectKind::Allocation(_) => true,
         StackObjectKind::Variable | StackObjectKind::Unknown => false,
     }

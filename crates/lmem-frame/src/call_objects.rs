@@ -1,4 +1,5 @@
-//! What calls put into a frame: saved registers, arguments, results, and the recursions that a kernel starts.
+//! The parts of a frame that belong to calls: saved registers, arguments, results. Also the recursions that a kernel
+//! enters.
 
 use cuda_syntax::SyntaxTrees;
 use lmem_base::mangling::{demangle, without_copy_number};
@@ -24,22 +25,22 @@ impl<'a> Calls<'a> {
         Self { facts, trees, cycles: CallCycles::new(&facts.ptx) }
     }
 
-    /// Whether a kernel gets into a recursion.
+    /// Whether a kernel enters a recursion.
     pub fn has_recursion(&self, kernel: &str) -> bool {
         !self.cycles.reached_from(kernel).is_empty()
     }
 
-    /// What calls put into the frame, and the recursions that it starts.
+    /// The objects that calls put into a frame, and the recursions that the kernel enters.
     pub fn call_objects(
         &self,
         kernel: &KernelFacts,
         frame: &KernelFrame,
         areas: Vec<(CallArea, u64)>,
     ) -> Vec<FrameObject> {
-        // What lies in the frames of callers is said there, and here only where nothing else is.
+        // Areas in the frames of callers are reported there; here only if the frame has nothing else.
         let is_said = |area: &CallArea| match area.kind {
             CallAreaKind::IncomingArguments { .. } => frame.usage.stack_frame > 0,
-            // Where functions save registers, that some routine does so too is no news.
+            // If functions save registers anyway, a runtime routine that does so too is not worth reporting.
             CallAreaKind::RuntimeRoutine { .. } => frame.usage.stack_frame > 0 || !kernel.callees.is_empty(),
             CallAreaKind::CalleeSaved { .. } | CallAreaKind::OutgoingArguments { .. } => false,
         };
@@ -49,7 +50,7 @@ impl<'a> Calls<'a> {
             if matches!(area.kind, CallAreaKind::RuntimeRoutine { .. }) {
                 area.calls.extend(self.first_slow_instruction(kernel));
             }
-            // A function of the library has no lines: its caller's stand for it.
+            // A library function has no lines: the call in its caller is reported instead.
             if frame.span.is_none() && area.calls.is_empty() {
                 area.calls.extend(self.first_call(&frame.mangled));
             }
@@ -65,7 +66,7 @@ impl<'a> Calls<'a> {
         objects
     }
 
-    /// What a function reads from the frames of its callers.
+    /// The incoming arguments that a function reads from the frames of its callers.
     pub fn incoming(&self, raw: &RawObject) -> Option<FrameObject> {
         if raw.accesses.is_empty() {
             return None;
@@ -82,8 +83,8 @@ impl<'a> Calls<'a> {
         Some(FrameObject::new(StackObjectKind::Call(Box::new(area)), 0))
     }
 
-    /// The first instruction for which ptxas has a routine: in the functions that a kernel has copies of, as a kernel
-    /// itself has no registers to save.
+    /// The first instruction that ptxas implements by a routine. Only callees of the kernel are searched, since a
+    /// kernel itself has no registers to save.
     fn first_slow_instruction(&self, kernel: &KernelFacts) -> Option<Span> {
         let functions = kernel.callees.iter().filter_map(|callee| self.facts.ptx.function(&callee.name));
         let mut functions = functions.chain(self.facts.ptx.function(&kernel.name));
@@ -97,7 +98,7 @@ impl<'a> Calls<'a> {
         })
     }
 
-    /// The first call of a function that the user's files show.
+    /// The first call of a function in the user's files.
     fn first_call(&self, callee: &str) -> Option<Span> {
         self.facts.ptx.functions.iter().find_map(|function| {
             let calls = function.instructions.iter().enumerate();
@@ -111,7 +112,7 @@ impl<'a> Calls<'a> {
         self.cycles.of(name).or_else(|| self.cycles.of(function)).map(|cycle| self.recursion(cycle))
     }
 
-    /// Recursions that a kernel gets into, where the machine code has a function that saves registers for them.
+    /// The recursions that a kernel enters, if the machine code has a function that saves registers for them.
     fn recursions_from(&self, kernel: &str) -> Vec<Recursion> {
         let is_function = |name: &str, of: &str| of == name || without_copy_number(of) == Some(name);
         let has_frame = |name: &String| {

@@ -1,4 +1,4 @@
-//! A function's own lines in the source: its name, its body, and its launch bounds.
+//! The source locations of a function: its name, its body, and its launch bounds.
 
 use std::ops::Range;
 
@@ -12,12 +12,12 @@ use crate::frame::LaunchBounds;
 /// A function in the source.
 pub struct Described {
     pub span: Option<Span>,
-    /// The brace that opens its body.
+    /// The opening brace of its body.
     pub body: Option<Span>,
     pub syntax: Option<(LaunchBounds, FunctionSyntax)>,
 }
 
-/// Finds a function's own lines in the source.
+/// Finds a function in the source.
 pub fn describe(function: &PtxFunction, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<Described> {
     let location = function.locations.iter().find(|location| location.inlined_at.is_none() && location.line > 0)?;
     let (tree, line) = trees.locate(module.files.get(&location.file)?, location.line)?;
@@ -26,7 +26,7 @@ pub fn describe(function: &PtxFunction, module: &PtxModule, trees: &SyntaxTrees<
     let syntax = tree
         .function_at(range.end.saturating_sub(1).max(range.start))
         .or_else(|| tree.function_at(tree.offset(line, 0)?))
-        // A method whose structure is on the same line: its first instruction lies inside.
+        // A method on the same line as its class: the location of its first instruction lies inside the body.
         .or_else(|| {
             let own = |inner: &&Location| inner.inlined_at.is_none() && inner.column > 0 && inner.file == location.file;
             let inner = function.locations.iter().find(own)?;

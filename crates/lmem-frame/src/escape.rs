@@ -1,4 +1,4 @@
-//! Addresses that leave their function, and how callees get back to the object they were given.
+//! Escape analysis: addresses that leave their function, and which objects a callee's parameters point to.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -12,7 +12,7 @@ use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, Reg, Type}
 use super::access::{Escape, EscapeKind, ObjectKey, RawObject, key};
 use crate::place::places;
 
-/// Functions and all that they call by name, directly or not.
+/// The functions that `roots` call directly or transitively, by name, including the roots.
 pub fn reachable<'a, 'n>(module: &'a PtxModule, roots: impl Iterator<Item = &'n str>) -> Vec<&'a PtxFunction> {
     let mut found: Vec<&PtxFunction> = Vec::new();
     let mut seen: BTreeSet<String> = BTreeSet::new();
@@ -28,15 +28,15 @@ pub fn reachable<'a, 'n>(module: &'a PtxModule, roots: impl Iterator<Item = &'n 
     found
 }
 
-/// Who calls a function, and with what.
+/// The callers of each function, with their arguments.
 pub struct CallSites {
-    /// Callee → caller and call.
+    /// Callee → callers with their calls.
     sites: HashMap<String, Vec<(String, Call)>>,
-    /// By function and number of a parameter: the objects that callers pass.
+    /// By function and parameter number: the objects that callers pass.
     passed: RefCell<HashMap<(String, usize), Owners>>,
 }
 
-/// Objects that an address may lie in.
+/// Objects that an address may point into.
 type Owners = Rc<BTreeSet<ObjectKey>>;
 
 impl CallSites {
@@ -62,7 +62,7 @@ impl CallSites {
     }
 }
 
-/// The objects behind the roots of an address: a callee's parameter stands for what its callers pass.
+/// The objects behind the roots of an address: a callee's parameter stands for the objects that its callers pass.
 pub fn owners(
     flow: &Flow<'_>,
     roots: &BTreeSet<Root>,
@@ -79,8 +79,8 @@ pub fn owners(
 }
 
 impl CallSites {
-    /// The objects that a parameter may point to. Each parameter on the way is looked at once, as functions may call
-    /// themselves and each other in many ways.
+    /// The objects that a parameter may point to. Each parameter is visited once, as functions may be recursive or call
+    /// each other on many paths.
     fn passed(&self, function: &str, number: usize, flows: &HashMap<&str, Flow<'_>>) -> Owners {
         let first = (function.to_string(), number);
         if let Some(known) = self.passed.borrow().get(&first) {
@@ -110,11 +110,11 @@ impl CallSites {
     }
 }
 
-/// Where objects start: all constant distances from a local variable that some address uses.
+/// Start offsets of objects: all constant offsets from a local variable that some address uses.
 pub fn object_starts(flow: &Flow<'_>) -> BTreeSet<(usize, u64)> {
     let mut starts = BTreeSet::new();
     for (at, instruction) in flow.function.instructions.iter().enumerate() {
-        // `add.u64 %rd1, %SPL, 16` is how the compiler names an object.
+        // `add.u64 %rd1, %SPL, 16` is the compiler's form for the address of an object.
         let [Operand::Reg(register), base @ Operand::Reg(_), ..] = &*instruction.operands else { continue };
         if instruction.opcode() == Opcode::Add && flow.is_frame_pointer(base) {
             starts.extend(local_roots(&flow.register_pointer(*register, at + 1).roots));
@@ -131,7 +131,7 @@ fn local_roots(roots: &BTreeSet<Root>) -> impl Iterator<Item = (usize, u64)> {
     })
 }
 
-/// Finds the places where addresses of objects leave, in the kernel and all that it calls.
+/// Finds the places where addresses of objects escape, in the kernel and all its callees.
 pub fn gather(
     module: &PtxModule,
     flows: &HashMap<&str, Flow<'_>>,
@@ -143,8 +143,8 @@ pub fn gather(
     names.sort();
     for name in names {
         let flow = &flows[*name];
-        // A function without local variables may still hand on what it was given; its callers' objects are
-        // found through the call sites.
+        // A function without local variables may still pass on a pointer that it received; the call sites lead to the
+        // objects of its callers.
         for Leaving { register, at, kind, location, argument } in leaving(flow) {
             let roots = flow.register_pointer(register, at).roots;
             for key in owners(flow, &roots, calls, flows) {
@@ -164,19 +164,19 @@ pub fn gather(
     own_first(objects);
 }
 
-/// Places in the function that owns the object come first: what it passes to others may leave again there.
+/// Orders the escapes in the function that owns the object first; an address passed to others may escape again there.
 fn own_first(objects: &mut BTreeMap<ObjectKey, RawObject>) {
     objects.values_mut().for_each(|object| object.escapes.sort_by_key(|escape| !escape.is_own));
 }
 
-/// A register whose value leaves its function.
+/// A register whose value escapes from its function.
 struct Leaving {
     register: Reg,
-    /// The instruction that takes it out.
+    /// The instruction that lets it escape.
     at: usize,
     kind: EscapeKind,
     location: Option<u32>,
-    /// Which of how many arguments of a call.
+    /// For an argument of a call: its number, and the number of arguments.
     argument: Option<(usize, usize)>,
 }
 
@@ -187,7 +187,7 @@ fn leaving(flow: &Flow<'_>) -> Vec<Leaving> {
         let location = flow.function.instructions[at].location;
         let kind = call.callee.clone().map_or(EscapeKind::IndirectCall, EscapeKind::Call);
         let count = call.arguments.len();
-        // The source names the structure, not what its members point to.
+        // The source names the structure, not the targets of its members.
         let is_structure = |index: usize| call.members.iter().any(|(number, _)| *number == index);
         let members = call.members.iter().map(|(_, register)| *register);
         found.extend(members.map(|register| Leaving { register, at, kind: kind.clone(), location, argument: None }));
@@ -201,7 +201,7 @@ fn leaving(flow: &Flow<'_>) -> Vec<Leaving> {
     found
 }
 
-/// Stores of addresses, and accesses that may be to any memory.
+/// Stores of addresses, and accesses that may go to any memory.
 fn leaving_through(at: usize, instruction: &Instruction) -> Vec<Leaving> {
     if instruction.has(Modifier::Param) {
         return Vec::new();
@@ -245,7 +245,7 @@ mod tests {
         format!("{{\n.param .b64 param0;\nst.param.b64 [param0], %rd1;\ncall.uni {name}, (param0);\n}}")
     }
 
-    /// How the addresses of objects leave, by owner: `k:0` is the object at the start of the kernel's.
+    /// The escapes of objects, by owner: `k:0` is the object at the start of the kernel's depot.
     fn escapes(body: &str, functions: &str) -> Vec<(String, Vec<EscapeKind>)> {
         let module = module(body, functions);
         let reached = reachable(&module, std::iter::once("k"));
@@ -273,7 +273,7 @@ mod tests {
     fn an_address_that_is_stored_leaves_and_a_value_that_is_stored_does_not() {
         assert_eq!(escapes("st.global.u64 [%rd9], %rd1;", ""), of_kernel(vec![EscapeKind::Stored]));
         assert_eq!(escapes("st.local.u32 [%rd2], %r1;\nld.local.u32 %r2, [%rd2];", ""), []);
-        // 32 bits hold no address.
+        // 32 bits cannot hold an address.
         assert_eq!(escapes("cvt.u32.u64 %r1, %rd1;\nst.global.u32 [%rd9], %r1;", ""), []);
     }
 

@@ -1,7 +1,7 @@
-//! Every byte of a stack frame to a variable and a line.
+//! Frame attribution: assigns every byte of a stack frame to a variable and a line.
 //!
-//! The machine code says what is in local memory; the PTX says which object an access belongs to and what its
-//! address depends on; the source gives the name. Nothing here decides on a cause: that is for the lints.
+//! The machine code shows what is in local memory. The PTX shows which object an access belongs to and what its address
+//! depends on. The source gives the name. This crate does not decide on a cause: that is up to the lints.
 
 mod access;
 mod allocation;

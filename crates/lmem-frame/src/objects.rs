@@ -1,4 +1,4 @@
-//! Local accesses of the machine code, gathered by the object of the PTX that they belong to.
+//! Groups the local accesses of the machine code by the PTX object that they belong to.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,21 +16,21 @@ use super::{stored_values, unroll_remainder};
 use crate::place::{Place, places, places_of_lines};
 use crate::symbolize::byval_copies;
 
-/// Functions of the math library call each other; more levels than this are none of it.
+/// Limit on nested calls in the math library.
 const MAX_LIBRARY_LEVELS: usize = 8;
 
-/// The objects of one kernel, and the accesses that belong to none that is known.
+/// The objects of one kernel, and the accesses without a known object.
 #[derive(Default)]
 pub struct Objects {
     pub objects: BTreeMap<ObjectKey, RawObject>,
-    /// By the callee with a frame of its own that they lie in.
+    /// Accesses without an object, by the callee in whose frame they are.
     pub stray: BTreeMap<Option<usize>, Vec<Access>>,
 }
 
-/// Sorts accesses of a kernel and its callees by object. Spills are not among them.
+/// Groups the accesses of a kernel and its callees by object, without spills.
 pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Objects {
     let module = &unit.ptx;
-    // Callees that are called through pointers are not reached by name.
+    // Direct calls do not lead to indirect callees, so these are roots too.
     let roots = std::iter::once(kernel.name.as_str()).chain(kernel.callees.iter().map(|callee| callee.name.as_str()));
     let reachable = escape::reachable(module, roots);
     let flows: HashMap<&str, Flow<'_>> =
@@ -58,7 +58,7 @@ pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, 
     objects
 }
 
-/// By ptxas's mark; where ptxas does not mark, an access whose PTX line is no local access is a spill.
+/// Whether an access is a spill: by ptxas's mark, or without marks, if its PTX line is not a local access.
 pub fn is_spill(access: &LocalAccess, unit: &UnitFacts) -> bool {
     if unit.has_spill_marks || access.is_spill {
         return access.is_spill;
@@ -119,12 +119,12 @@ fn place_access(
     let pointer = flow.pointer(address, index);
     let kind = match (pointer.index.is_data(), pointer.index.induction) {
         (true, _) => Address::Computed(pointer.index.clone()),
-        // `i % 8` walks the array more than once: unrolling alone does not make it constant.
+        // `i % 8` passes over the array repeatedly: unrolling alone does not make the index constant.
         (false, true) => match flow.trip(&pointer.index, index) {
             TripCount::RunTime if pointer.index.induction_is_changed => Address::Computed(pointer.index.clone()),
             trip => Address::Induction(trip),
         },
-        // Elements of one array until it turns out that they are several objects.
+        // The pointers are taken as elements of one array until they turn out to be several objects.
         (false, false) if pointer.is_chosen => Address::Computed(Provenance::chosen(pointer.index.divergent)),
         (false, false) => Address::Constant,
     };
@@ -153,8 +153,8 @@ fn place_access(
     }
 }
 
-/// The bits of 2/π that the slow paths of sin, cos and tan multiply with: a table, `__cudart_i2opi_f` or
-/// `__cudart_i2opi_d`, or where its loop was unrolled (`float`, 13.5) the words themselves.
+/// Whether an operand belongs to the bits of 2/π in the slow path of sin, cos and tan: the table `__cudart_i2opi_f` or
+/// `__cudart_i2opi_d`, or the words themselves if the loop was unrolled (`float`, 13.5).
 fn is_two_over_pi(flow: &Flow<'_>, operand: &Operand) -> bool {
     const WORDS: [i64; 6] = [1_011_060_801, -614_296_167, -181_084_736, -64_530_479, 1_313_084_713, -1_560_706_194];
     let is_table = |name: &str| name.starts_with("__cudart_i2opi");
@@ -188,7 +188,7 @@ impl LibraryValues {
     }
 }
 
-/// Where `alloca` stands, for an object that it gave.
+/// The location of the `alloca` call, for an object that it created.
 fn allocation_places(
     key: &ObjectKey,
     flows: &HashMap<&str, Flow<'_>>,
@@ -200,8 +200,8 @@ fn allocation_places(
     Some(places(trees, module, function, instruction.location))
 }
 
-/// Code that was moved out of a loop has no line: a load then stands for what uses its value first, a store for what
-/// made it.
+/// Code that was moved out of a loop has no line. A load then takes the location of the first use of its value, a store
+/// that of the value's definition.
 fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Vec<Place> {
     let all = &flow.function.instructions;
     let others: BTreeSet<usize> = match all[index].opcode() {
@@ -221,7 +221,7 @@ fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, trees: &Sy
     first_places(others.into_iter(), flow, module, trees)
 }
 
-/// The places of the first of some instructions that has any.
+/// The location of the first instruction that has one.
 fn first_places(
     instructions: impl Iterator<Item = usize>,
     flow: &Flow<'_>,
@@ -233,8 +233,8 @@ fn first_places(
     found.find(|places| !places.is_empty()).unwrap_or_default()
 }
 
-/// Functions of the library have no lines; their code stands for the call that leads to them. The rows of the line
-/// table would be those of whatever was before them.
+/// Library functions have no lines; their code takes the location of the call that leads to them. Their rows in the
+/// line table are left over from the code before them.
 fn places_of_calls(
     callee: &str,
     module: &PtxModule,
@@ -242,7 +242,7 @@ fn places_of_calls(
     calls: &CallSites,
     trees: &SyntaxTrees<'_>,
 ) -> Vec<Place> {
-    // A library function may be called by another one.
+    // A library function may be called by another library function.
     let mut callee = callee;
     for _ in 0..MAX_LIBRARY_LEVELS {
         let Some((caller, call)) = calls.of(callee).first() else { break };
@@ -265,7 +265,7 @@ fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>, trees:
     }
 }
 
-/// One entry for each statement, kind and class of address.
+/// Merges accesses with the same statement, kind and class of address.
 fn merge(accesses: Vec<Access>) -> Vec<Access> {
     let mut merged: Vec<Access> = Vec::new();
     for access in accesses {
@@ -294,8 +294,8 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
     merged
 }
 
-/// Puts together what only looks like several objects: the compiler may name elements of one array by their own
-/// distance from the frame pointer, as it names objects.
+/// Joins objects that are really elements of one array: the compiler may address elements by their constant offset from
+/// the frame pointer, as it addresses objects.
 fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, trees: &SyntaxTrees<'_>) {
     let keys: Vec<ObjectKey> = objects.keys().cloned().collect();
     let mut index = 0;
@@ -308,7 +308,7 @@ fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, trees: &SyntaxTre
         else {
             continue;
         };
-        // The compiler may take a structure apart, and put something else between its members.
+        // The compiler may split a structure (SROA) and place other variables between its members.
         let may_be_apart = declaration.as_ref().is_some_and(|declaration| !declaration.members.is_empty());
         let is_same = |next: &ObjectKey, objects: &BTreeMap<ObjectKey, RawObject>| {
             let other = objects.get(next).and_then(|object| crate::symbolize::name::declared(object, trees));
@@ -327,7 +327,8 @@ fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, trees: &SyntaxTre
     }
 }
 
-/// A pointer to one of several variables is no index: the address of each access is constant then.
+/// Corrects accesses through a pointer to one of several variables: the offset in each variable is constant, not an
+/// index.
 fn tell_choices(objects: &mut BTreeMap<ObjectKey, RawObject>) {
     let keys: Vec<ObjectKey> = objects.keys().cloned().collect();
     let owner = |part: &ObjectKey| {
@@ -347,8 +348,9 @@ fn is_part(next: &ObjectKey, key: &ObjectKey, wanted: u64) -> bool {
     next.function == key.function && next.variable == key.variable && next.offset < key.offset + wanted
 }
 
-/// Bytes that an object must have, where it seems to have less: those of the only variable that it can be, else, for
-/// a computed index into a single element, all up to the next object with a life of its own.
+/// Bytes that an object must have, if it seems to have fewer. These are the bytes of the only variable that it can be.
+/// Otherwise, for a computed index into a single element, the object extends over the following objects, up to the
+/// first that has a computed access or whose address escapes.
 fn wanted_bytes(
     object: &RawObject,
     declaration: Option<&Declaration>,
@@ -379,7 +381,7 @@ fn wanted_bytes(
     Some(last.offset + bytes - key.offset)
 }
 
-/// From the object's start to the next object's; padding between them counts with the object before it.
+/// Bytes from the object's start to the next object's start; padding counts as part of the object before it.
 fn object_bytes(
     key: &ObjectKey,
     flows: &HashMap<&str, Flow<'_>>,
@@ -401,7 +403,7 @@ pub mod tests {
 
     use crate::access::{Escape, EscapeKind};
 
-    /// An access that nothing is known of.
+    /// An access without any known facts.
     pub fn access() -> Access {
         Access::new(AccessKind::Load, Address::Constant, Vec::new())
     }

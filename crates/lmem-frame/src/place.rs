@@ -1,4 +1,4 @@
-//! From a line of the PTX to locations in the user's files.
+//! Maps lines of the PTX to locations in the user's files.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use nv_code::{PtxFunction, PtxModule, SourceLine};
 
 /// A source location: one level of an inline chain, as DWARF's inlined frames are.
 ///
-/// It is a plain value. The syntax tree of its text is asked of the `SyntaxTrees` of the unit.
+/// This is a plain value; the syntax tree of its text comes from the `SyntaxTrees` of the unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     pub tree: TreeId,
     pub line: u32,
     pub offset: usize,
-    /// The function instance that the line belongs to, by its mangled name.
+    /// Mangled name of the function instance that the line belongs to.
     pub function: Option<Arc<str>>,
-    /// The function whose code was inlined here, for all levels but the innermost.
+    /// The function inlined here, for all levels but the innermost.
     pub callee: Option<Arc<str>>,
 }
 
 impl Place {
-    /// The text that the location lies in.
+    /// The syntax tree of the text that contains the location.
     pub fn tree<'v>(&self, trees: &'v SyntaxTrees<'_>) -> &'v Rc<SyntaxTree> {
         trees.tree(self.tree)
     }
 
-    /// The statements at the location, on their first line at most; else the line.
+    /// The statements at the location, up to the end of their first line; otherwise the whole line.
     pub fn span(&self, trees: &SyntaxTrees<'_>) -> Option<Span> {
         let tree = self.tree(trees);
         let line = tree.line_range(self.line as usize)?;
@@ -45,7 +45,7 @@ impl Place {
     }
 }
 
-/// The inline chain of one instruction of the PTX, as far as it lies in the user's files, innermost level first.
+/// The inline chain of a PTX instruction, restricted to the user's files, innermost level first.
 pub fn places(
     trees: &SyntaxTrees<'_>,
     module: &PtxModule,
@@ -68,7 +68,7 @@ pub fn places(
         .collect()
 }
 
-/// The same from a line table without columns.
+/// The same, from a line table without columns.
 pub fn places_of_lines(trees: &SyntaxTrees<'_>, lines: &[SourceLine]) -> Vec<Place> {
     lines
         .iter()

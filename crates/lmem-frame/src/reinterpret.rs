@@ -1,7 +1,7 @@
-//! Casts through which a variable is accessed as another type: `reinterpret_cast<__half*>(&v)[k]`.
+//! Type punning: casts through which a variable is accessed as another type, `reinterpret_cast<__half*>(&v)[k]`.
 //!
-//! Two witnesses are asked: the source must have the cast, and the PTX must move elements of another size than the
-//! variable's at a statement that uses it.
+//! Two conditions must hold. The source must contain the cast, and in a statement that uses it the PTX must access
+//! elements of a different size than the variable's.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,16 +16,16 @@ use super::access::Access;
 use crate::place::Place;
 use crate::symbolize::name::Variable;
 
-/// Names that are made from casts are followed this far.
+/// Limit on chains of names that are initialized from a cast.
 const MAX_ALIASES: usize = 4;
 
 /// A variable that is accessed as another type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reinterpretation {
-    /// What the cast points to, as it writes it: `float4`.
+    /// The cast's pointee type as written: `float4`.
     pub type_text: String,
     pub span: Span,
-    /// The access with the run-time index goes through the cast.
+    /// The access with the run-time index uses the cast.
     pub is_indexed: bool,
 }
 
@@ -40,11 +40,11 @@ struct Casts<'t> {
     tree: &'t SyntaxTree,
     declarations: Vec<Declaration>,
     casts: Vec<Cast>,
-    /// Names that stand for a cast, with the cast's number.
+    /// Names initialized from a cast, with the cast's index.
     aliases: Vec<(Declaration, usize)>,
 }
 
-/// The cast that the accesses of a variable go through, where they move other elements than the variable has.
+/// The cast that the accesses of a variable use, if their element size differs from the variable's.
 pub fn find(variable: &Variable, accesses: &[Access], trees: &SyntaxTrees<'_>) -> Option<Reinterpretation> {
     let (component, whole) = types::shape(variable.type_text.split('[').next()?)?;
     let guilty = accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed())?;
@@ -52,12 +52,13 @@ pub fn find(variable: &Variable, accesses: &[Access], trees: &SyntaxTrees<'_>) -
         accesses.iter().flat_map(|access| &access.places).find_map(|place| declared_at(place, variable, trees))?;
     let tree = trees.tree(id);
     let casts = Casts::new(tree, node)?;
-    // `float` of a `float4` is no other type, unless the way there is a cast.
+    // `float` in a `float4` is not another type, unless it is reached through a cast.
     let indexed = casts.of(guilty, id, trees).filter(|cast| {
         let is_same = casts.shape(*cast).is_some_and(|(_, other)| other == whole);
         !is_same && guilty.elements.iter().any(|bytes| *bytes != whole)
     });
-    // The compiler moves `float` in pairs and fours of its own accord: the cast must be to other components too.
+    // The compiler vectorizes `float` accesses by two and four on its own: the component type of the cast must differ
+    // too.
     let punned = accesses
         .iter()
         .filter(|access| access.elements.iter().any(|bytes| *bytes != component))
@@ -71,7 +72,7 @@ pub fn find(variable: &Variable, accesses: &[Access], trees: &SyntaxTrees<'_>) -
     })
 }
 
-/// The syntax tree and a byte in the function that declares the variable.
+/// The syntax tree that declares the variable, and an offset in the declaring function.
 fn declared_at(place: &Place, variable: &Variable, trees: &SyntaxTrees<'_>) -> Option<(TreeId, usize)> {
     let tree = place.tree(trees);
     let region = tree.region(place.offset)?;
@@ -97,7 +98,7 @@ impl<'t> Casts<'t> {
         Some(found)
     }
 
-    /// The cast that a node is, if its operand is the variable.
+    /// The cast at a node, if its operand is the variable.
     fn cast(&self, node: Node<'_>, own: &Declaration) -> Option<Cast> {
         let (type_text, operand) = self.tree.cast(node)?;
         let identifier = self.tree.address_base(operand)?;
@@ -106,7 +107,7 @@ impl<'t> Casts<'t> {
         is_it.then(|| Cast { range: node.byte_range(), type_text })
     }
 
-    /// Names whose initialiser holds a cast, or a name that does.
+    /// Adds names whose initializer contains a cast, or such a name.
     fn follow(&mut self) {
         let known: BTreeSet<(usize, usize)> = self.aliases.iter().map(|(alias, _)| alias.range).collect();
         let more: Vec<(Declaration, usize)> = self
@@ -123,7 +124,7 @@ impl<'t> Casts<'t> {
         self.aliases.extend(more);
     }
 
-    /// The first cast in a range, by itself or by a name that stands for it.
+    /// The first cast in a range, directly or through a name.
     fn within(&self, range: Range<usize>) -> Option<usize> {
         let direct = self.casts.iter().position(|cast| range.start <= cast.range.start && cast.range.end <= range.end);
         direct.or_else(|| {
@@ -135,12 +136,12 @@ impl<'t> Casts<'t> {
         })
     }
 
-    /// Bytes of a component and of the whole of what a cast points to.
+    /// Size of a component, and of the cast's whole pointee type.
     fn shape(&self, cast: usize) -> Option<(u64, u64)> {
         types::shape(&self.casts.get(cast)?.type_text)
     }
 
-    /// The cast that the statement of an access uses, at any level of inlining that lies in the function.
+    /// The cast in the statement of an access, at any inlining level inside the function.
     fn of(&self, access: &Access, tree: TreeId, trees: &SyntaxTrees<'_>) -> Option<usize> {
         access.places.iter().filter(|place| place.tree == tree).find_map(|place| {
             let region = place.tree(trees).region(place.offset)?;

@@ -1,7 +1,7 @@
-//! What the PTX stores into an object: constants, a copy of a kernel parameter, or data.
+//! The values that the PTX stores into an object: constants, a copy of a kernel parameter, or data.
 //!
-//! A store speaks for itself; where one may be hidden (an address that leaves to code that is not seen) nothing is
-//! said.
+//! Only visible stores count. If code outside the analysis may store too (the address escapes), no statement is made
+//! about the object.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,12 +18,12 @@ use super::access::{EscapeKind, ObjectKey, Parameter, ParameterCopy, RawObject, 
 use super::escape::{self, CallSites};
 use crate::place::{Place, places};
 
-/// Definitions that are followed to find out what a stored value is.
+/// Limit on the chain of definitions behind a stored value.
 const MAX_DEPTH: usize = 32;
-/// Longer expressions are data: each level may name the one before it twice.
+/// Longer expressions count as data: each level may mention the previous one twice, so the length can double.
 const MAX_EXPRESSION: usize = 4096;
 
-/// One value that is stored.
+/// One stored value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Value {
     Number(u64),
@@ -34,9 +34,9 @@ enum Value {
         symbol: String,
         offset: i64,
     },
-    /// The result of instructions on constants, which is one itself.
+    /// The result of arithmetic on constants, which is constant too.
     Expression(String),
-    /// Bytes of a kernel parameter; the offset is open where a loop copies.
+    /// Bytes of a kernel parameter; the offset is `None` if a loop copies.
     Parameter {
         number: usize,
         offset: Option<i64>,
@@ -44,18 +44,18 @@ enum Value {
     Data,
 }
 
-/// A store to an object; a vector is several of them.
+/// A store of one element to an object; a vector store is several of these.
 struct Store {
-    /// Offset in the object; `None` where the address is computed.
+    /// Offset in the object; `None` if the address is computed.
     at: Option<u64>,
     bytes: u64,
     value: Value,
     places: Vec<Place>,
-    /// In a function that was given the address.
+    /// In a callee that received the address.
     in_callee: bool,
 }
 
-/// Tells the contents of all objects.
+/// Fills in the stored values of all objects.
 pub fn fill(
     module: &PtxModule,
     flows: &HashMap<&str, Flow<'_>>,
@@ -69,7 +69,7 @@ pub fn fill(
     names.sort();
     for name in names {
         let flow = &flows[*name];
-        let mut values = Values { flow, known: HashMap::new() };
+        let mut values = RegisterValues { flow, known: HashMap::new() };
         let all = flow.function.instructions.iter().enumerate();
         for (index, instruction) in all.filter(|(_, instruction)| may_store_locally(instruction)) {
             let Some(address) = instruction.address() else { continue };
@@ -97,7 +97,7 @@ pub fn fill(
     }
 }
 
-/// The object that an offset lies in.
+/// The object that contains an offset.
 fn holder(objects: &BTreeMap<ObjectKey, RawObject>, wanted: &ObjectKey) -> Option<ObjectKey> {
     let (key, object) = objects.range(..=wanted).next_back()?;
     let is_inside = key.function == wanted.function
@@ -110,25 +110,25 @@ fn may_store_locally(instruction: &Instruction) -> bool {
     instruction.opcode() == Opcode::St && matches!(instruction.form.space(), Space::Local | Space::Generic)
 }
 
-/// What registers of one function hold, each found out once.
-struct Values<'f> {
+/// The values of registers in one function, each computed once.
+struct RegisterValues<'f> {
     flow: &'f Flow<'f>,
-    /// By definition and the register that it sets.
+    /// By defining instruction and register.
     known: HashMap<(usize, Reg), Known>,
 }
 
 struct Known {
-    /// `None` where more levels of definitions are needed than were allowed.
+    /// `None` if the limit on levels was met.
     value: Option<Value>,
-    /// Levels of definitions that were needed, or that were not enough.
+    /// Levels of definitions that were needed, or that did not suffice.
     levels: usize,
 }
 
-/// A value, and how many levels of definitions it took; `usize::MAX` where the limit ended the search.
-type Found = (Value, usize);
+/// A value, and the levels of definitions that it took; `usize::MAX` if the limit ended the search.
+type FoundValue = (Value, usize);
 
-impl Values<'_> {
-    /// The store of each element; `start` is that of the first, without its value.
+impl RegisterValues<'_> {
+    /// The stores of all elements; `start` is the first element's, without its value.
     fn stored(&mut self, at: usize, start: &Store) -> Vec<Store> {
         let instruction = &self.flow.function.instructions[at];
         let bytes = instruction.element_bytes().unwrap_or(0);
@@ -143,8 +143,8 @@ impl Values<'_> {
         elements.iter().enumerate().map(store).collect()
     }
 
-    /// What a register or an immediate holds where instruction `at` reads it; several definitions must agree.
-    fn value(&mut self, operand: &Operand, at: usize, levels: usize) -> Found {
+    /// The value of a register or immediate at instruction `at`; several reaching definitions must agree.
+    fn value(&mut self, operand: &Operand, at: usize, levels: usize) -> FoundValue {
         if let Some(number) = number(operand) {
             return (Value::Number(number), 0);
         }
@@ -152,7 +152,7 @@ impl Values<'_> {
             return (symbol(self.flow, operand).map_or(Value::Data, Value::Symbol), 0);
         };
         let definitions = self.flow.definitions(register, at);
-        let mut all: Option<Found> = None;
+        let mut all: Option<FoundValue> = None;
         for definition in definitions.iter() {
             let (value, needed) = self.defined(*definition, register, levels);
             all = match all {
@@ -164,7 +164,7 @@ impl Values<'_> {
         all.unwrap_or((Value::Data, 0))
     }
 
-    fn defined(&mut self, at: usize, register: Reg, levels: usize) -> Found {
+    fn defined(&mut self, at: usize, register: Reg, levels: usize) -> FoundValue {
         if levels == 0 {
             return (Value::Data, usize::MAX);
         }
@@ -174,7 +174,7 @@ impl Values<'_> {
             Some(Known { value: None, levels: tried }) if levels <= *tried => return (Value::Data, usize::MAX),
             _ => {}
         }
-        // What comes round to itself is data.
+        // A value that depends on itself is data.
         self.known.insert((at, register), Known { value: Some(Value::Data), levels: 0 });
         let (value, needed) = self.computed(at, register, levels - 1);
         let known = match needed {
@@ -185,7 +185,7 @@ impl Values<'_> {
         (value, needed.saturating_add(1))
     }
 
-    fn computed(&mut self, at: usize, register: Reg, levels: usize) -> Found {
+    fn computed(&mut self, at: usize, register: Reg, levels: usize) -> FoundValue {
         let flow = self.flow;
         let definition = &flow.function.instructions[at];
         let is_vector = |operand: Option<&Operand>| matches!(operand, Some(Operand::Vector(_)));
@@ -214,7 +214,7 @@ impl Values<'_> {
                 if terms.iter().map(String::len).sum::<usize>() > MAX_EXPRESSION {
                     return (Value::Data, needed);
                 }
-                // Which part of a vector it is tells it from the others.
+                // The index in the vector tells its elements apart.
                 let part = element(definition, register).unwrap_or(0);
                 let text = format!("{}.{part} {}", definition.form.text, terms.join(" "));
                 (Value::Expression(text), needed)
@@ -224,7 +224,7 @@ impl Values<'_> {
     }
 }
 
-/// The name of a function or of a variable that is neither local memory nor a parameter, with its offset.
+/// The name of a function, or of a variable other than local memory and parameters, with the offset.
 fn symbol(flow: &Flow<'_>, operand: &Operand) -> Option<String> {
     let (name, offset): (&str, i64) = match operand {
         Operand::Symbol(name, offset) => (name, *offset),
@@ -238,13 +238,13 @@ fn symbol(flow: &Flow<'_>, operand: &Operand) -> Option<String> {
     Some(if offset == 0 { name.to_string() } else { format!("{name}{offset:+}") })
 }
 
-/// Which part of the vector that an instruction writes a register is.
+/// The index of a register in the vector that an instruction writes.
 fn element(instruction: &Instruction, wanted: Reg) -> Option<usize> {
     let result = instruction.operands.first().map_or(&[][..], parts);
     result.iter().position(|part| register(part) == Some(wanted))
 }
 
-/// Instructions whose result depends on their operands alone.
+/// Whether the result of an instruction depends only on its operands.
 fn is_arithmetic(opcode: Opcode) -> bool {
     use Opcode::*;
     matches!(
@@ -280,7 +280,7 @@ fn is_arithmetic(opcode: Opcode) -> bool {
     )
 }
 
-/// `ld.param.v2.u32 {%r1, %r2}, [_Z1kv_param_0+8]`, or through a register where a loop copies.
+/// A load of a parameter, `ld.param.v2.u32 {%r1, %r2}, [_Z1kv_param_0+8]`, or through a register if a loop copies.
 fn loaded_parameter(flow: &Flow<'_>, at: usize, register: Reg) -> Value {
     let load = &flow.function.instructions[at];
     let Some(address) = load.address() else { return Value::Data };
@@ -298,7 +298,7 @@ fn loaded_parameter(flow: &Flow<'_>, at: usize, register: Reg) -> Value {
     }
 }
 
-/// `ld.const.u32 %r1, [table+8]`
+/// A load of constant memory, `ld.const.u32 %r1, [table+8]`.
 fn loaded_constant(flow: &Flow<'_>, load: &Instruction, register: Reg) -> Value {
     let symbol = load.address().and_then(|address| Some((flow.function.base_name(&address.base)?, address.offset)));
     match (symbol, element(load, register), load.element_bytes()) {
@@ -309,7 +309,7 @@ fn loaded_constant(flow: &Flow<'_>, load: &Instruction, register: Reg) -> Value 
     }
 }
 
-/// The parameter whose address a register holds or moves through.
+/// The parameter whose address a register holds, or advances through.
 fn pointed_parameter(flow: &Flow<'_>, register: Reg, at: usize) -> Option<usize> {
     let mut seen = BTreeSet::new();
     let first = Operand::Reg(register);
@@ -328,7 +328,7 @@ fn pointed_parameter(flow: &Flow<'_>, register: Reg, at: usize) -> Option<usize>
         let Operand::Reg(register) = operand else { continue };
         for definition in flow.definitions(*register, at).iter() {
             let instruction = &flow.function.instructions[*definition];
-            // Of a sum the parameter's address is one term, an index the other.
+            // One term of the sum is the parameter's address, the other an index.
             let is_followed = matches!(instruction.opcode(), Opcode::Mov | Opcode::Add | Opcode::Cvta);
             if is_followed && seen.len() < MAX_DEPTH && seen.insert(*definition) {
                 open.extend(instruction.operands.iter().skip(1).map(|operand| (operand, *definition)));
@@ -373,7 +373,7 @@ fn copied_from(stores: &[Store]) -> Option<String> {
     stores.iter().all(|store| symbol(store).as_ref() == Some(&first)).then_some(first)
 }
 
-/// Whether code may write through an address that left, in a way that no store of the PTX shows.
+/// Whether code may write through an escaped address without a visible store in the PTX.
 fn may_write_unseen(kind: &EscapeKind, flows: &HashMap<&str, Flow<'_>>) -> bool {
     match kind {
         EscapeKind::Call(name) => !flows.contains_key(name.as_str()),
@@ -389,7 +389,7 @@ enum Byte<'a> {
     Of(&'a str, u64),
 }
 
-/// Whether no byte is ever given two different constants.
+/// Whether no byte ever gets two different constants.
 fn agree<'a>(stores: impl Iterator<Item = &'a Store>) -> bool {
     let mut known: BTreeMap<u64, Byte<'a>> = BTreeMap::new();
     for store in stores {
@@ -409,7 +409,8 @@ fn agree<'a>(stores: impl Iterator<Item = &'a Store>) -> bool {
     true
 }
 
-/// Tables of branches that exclude each other may share their place; each is written by its own declaration.
+/// Whether the object is several tables: those in mutually exclusive branches may share memory, each with its own
+/// initializer.
 fn is_several_tables(stores: &[Store], trees: &SyntaxTrees<'_>) -> bool {
     let mut tables: BTreeMap<(TreeId, usize), Vec<&Store>> = BTreeMap::new();
     for store in stores {
@@ -423,7 +424,7 @@ fn is_several_tables(stores: &[Store], trees: &SyntaxTrees<'_>) -> bool {
     tables.into_values().all(|table| agree(table.into_iter()))
 }
 
-/// The parameter that most bytes come from.
+/// The parameter that most bytes are copied from.
 fn parameter_copy(stores: &[Store], may_be_written: bool, trees: &SyntaxTrees<'_>) -> Option<ParameterCopy> {
     let mut sources: BTreeMap<(usize, Option<i64>), u64> = BTreeMap::new();
     for store in stores {
@@ -454,14 +455,14 @@ fn covered<'a>(stores: impl Iterator<Item = &'a Store>) -> BTreeSet<u64> {
     stores.filter_map(|store| store.at.map(|at| at..at + store.bytes)).flatten().collect()
 }
 
-/// The parameter of a store, and how far from the object's start it lies.
+/// The parameter that a store copies, and the distance between its offset and the object's.
 fn source(store: &Store) -> Option<(usize, Option<i64>)> {
     let Value::Parameter { number, offset } = store.value else { return None };
     let distance = offset.zip(store.at).and_then(|(offset, at)| offset.checked_sub_unsigned(at));
     Some((number, distance))
 }
 
-/// The variable that a statement writes to, else the statement.
+/// The variable that a statement writes to, or the statement.
 fn written_at(store: &Store, trees: &SyntaxTrees<'_>) -> Option<Span> {
     let place = store.places.first()?;
     let region = place.tree(trees).region(place.offset)?;
@@ -469,13 +470,13 @@ fn written_at(store: &Store, trees: &SyntaxTrees<'_>) -> Option<Span> {
     let mut written = mentions.iter().filter(|mention| mention.is_written && mention.declaration.kind.has_parts());
     match (written.next(), written.next()) {
         (Some(only), None) => place.tree(trees).span(only.range.clone()),
-        // The head of a function is where the compiler puts the copy itself.
+        // The compiler places its own by-value copy at the head of the function.
         _ if region.kind() == Kind::FunctionDefinition => None,
         _ => place.span(trees),
     }
 }
 
-/// The parameters of a kernel in order; `None` for those that the source does not tell apart.
+/// The parameters of a kernel in order; `None` for those that the source does not identify.
 pub fn parameters(function: &PtxFunction, facts: &UnitFacts, trees: &SyntaxTrees<'_>) -> Vec<Option<Parameter>> {
     let location = function.locations.iter().find(|location| location.inlined_at.is_none() && location.line > 0);
     let found = location.and_then(|location| {
@@ -505,11 +506,11 @@ mod tests {
         PtxModule::parse(&text).unwrap().functions.remove(0)
     }
 
-    /// What the stores of a body put into its only object.
+    /// The values that a body stores into its only object.
     fn contents(body: &str) -> StoredValues {
         let function = function(body);
         let flow = Flow::new(&function);
-        let mut values = Values { flow: &flow, known: HashMap::new() };
+        let mut values = RegisterValues { flow: &flow, known: HashMap::new() };
         let mut stores = Vec::new();
         let all = function.instructions.iter().enumerate();
         for (index, instruction) in all.filter(|(_, instruction)| may_store_locally(instruction)) {

@@ -1,9 +1,9 @@
-//! What is left over of a loop that was unrolled by a factor.
+//! Remainder loops of partial unrolling.
 //!
-//! The main part of such a loop has a counter. The rest runs without one, or with one that starts where the main part
-//! ended: its addresses are computed from the length of the loop, and look as if an element were chosen by data. They
-//! stand at the same place in the source as addresses of the main part, and depend on nothing that the length does not
-//! depend on.
+//! The main part of a partially unrolled loop has an induction variable. The remainder has none, or one that starts
+//! where the main part ended. Its addresses are computed from the trip count, so they look like indices from data. A
+//! remainder is recognized by two facts: its accesses have the source location of accesses in the main part, and their
+//! addresses depend on nothing but what the trip count depends on.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use ptx_syntax::{Address, AddressBase, Operand};
 
 use super::access::{Access, Address as AccessAddress, ObjectKey, RawObject, same_place};
 
-/// What the address of instruction `at` is computed from.
+/// The origins of the address of instruction `at`.
 pub fn origins_of_address(flow: &Flow<'_>, address: &Address, at: usize) -> Origins {
     let base = match address.base {
         AddressBase::Reg(register) => Some(Operand::Reg(register)),
@@ -21,7 +21,7 @@ pub fn origins_of_address(flow: &Flow<'_>, address: &Address, at: usize) -> Orig
     flow.origins(base.iter().map(|base| (base, at)))
 }
 
-/// What the lengths of the loops are computed from that the counters of an index step in.
+/// The origins of the trip counts of the loops that step an index's induction variables.
 pub fn origins_of_lengths(flow: &Flow<'_>, index: &Provenance, at: usize) -> Origins {
     let loops = index.steps.iter().filter_map(|step| flow.loops.innermost_with(*step, at));
     let tests = loops.flat_map(|id| flow.loops.tests(id, flow));
@@ -32,7 +32,7 @@ pub fn origins_of_lengths(flow: &Flow<'_>, index: &Provenance, at: usize) -> Ori
     flow.origins(bounds)
 }
 
-/// Marks the accesses that may be the rest of a loop whose main part has a counter.
+/// Marks the accesses that may be in the remainder of a loop whose main part has an induction variable.
 pub fn mark(objects: &mut BTreeMap<ObjectKey, RawObject>) {
     for object in objects.values_mut() {
         let rests: Vec<Option<TripCount>> =
@@ -43,7 +43,7 @@ pub fn mark(objects: &mut BTreeMap<ObjectKey, RawObject>) {
     }
 }
 
-/// How the loop ends that an access may be the rest of.
+/// The trip count of the loop whose remainder an access may be in.
 fn main_part(access: &Access, all: &[Access]) -> Option<TripCount> {
     let AccessAddress::Computed(_) = access.address else { return None };
     let data = access.origins.as_ref()?;
@@ -69,7 +69,7 @@ mod tests {
         Access { origins, ..Access::new(AccessKind::Load, address, Vec::new()) }
     }
 
-    /// How the loop ends that the first of some accesses may be the rest of.
+    /// The trip count of the loop whose remainder the first access may be in.
     fn rest_of_first(accesses: Vec<Access>) -> Option<TripCount> {
         let key = ObjectKey { function: "k".into(), variable: 0, offset: 0 };
         let mut objects = BTreeMap::from([(key, RawObject { accesses, ..RawObject::default() })]);

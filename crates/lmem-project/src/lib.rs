@@ -1,4 +1,4 @@
-//! What a user's project says: its files and packages, its settings, the flags of its builds, the comments for the lints.
+//! The user's project: its files and packages, its settings, the flags of its builds, and its directives for the lints.
 
 pub mod build_flags;
 pub mod config;

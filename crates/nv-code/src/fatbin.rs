@@ -1,30 +1,30 @@
-//! A fatbin: one file with machine code for several architectures, and PTX for others.
+//! Reader for fatbins: containers of cubins for several architectures, and of PTX.
 //!
-//! A container has a header of 16 bytes (`fatBinaryHeader` in CUDA's `fatbinary_section.h`: magic number, version, size
-//! of the header, size of what follows), then entries, each with a header of its own. NVIDIA documents none of the
-//! entries; their fields are known from public readers (gpuocelot, Cricket) and were seen in the output of nvcc 11.5, and of
-//! 13.5 with each `--compress-mode`:
+//! A container has a header of 16 bytes (`fatBinaryHeader` in CUDA's `fatbinary_section.h`: magic number, version,
+//! header size, payload size). Entries follow, each with its own header. NVIDIA does not document the entries. Their
+//! fields are known from public readers (gpuocelot, Cricket) and were seen in the output of nvcc 11.5, and of 13.5 with
+//! each `--compress-mode`:
 //!
 //! | offset | bytes | |
 //! |---|---|---|
-//! | 0 | 2 | kind: 1 PTX, 2 a cubin |
+//! | 0 | 2 | kind: 1 PTX, 2 cubin |
 //! | 4 | 4 | size of this header |
-//! | 8 | 8 | size of what follows it |
-//! | 16 | 4 | size of the compressed content; what follows is padded |
+//! | 8 | 8 | size of the payload |
+//! | 16 | 4 | size of the compressed content; the rest of the payload is padding |
 //! | 28 | 4 | architecture: 90 |
 //! | 40 | 8 | flags: 0x2000 compressed with LZ4, 0x8000 with zstd |
-//! | 56 | 8 | size of the content once it is decompressed |
+//! | 56 | 8 | decompressed size |
 
 use std::io::Read;
 
 use ruzstd::decoding::StreamingDecoder;
 use thiserror::Error;
 
-/// Begins a container.
+/// First bytes of a container.
 pub const MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
 
 const CONTAINER_HEADER: usize = 16;
-/// The part of an entry's header that is read here.
+/// The bytes of an entry's header that are read here.
 const ENTRY_HEADER: usize = 64;
 
 const KIND_PTX: u16 = 1;
@@ -33,14 +33,14 @@ const KIND_CUBIN: u16 = 2;
 const COMPRESSED_LZ4: u64 = 0x2000;
 const COMPRESSED_ZSTD: u64 = 0x8000;
 
-/// Decompressed content that is larger is no cubin that anybody loads.
+/// Limit on the decompressed size of an entry: no larger cubin can be loaded.
 const MAX_CONTENT: u64 = 256 << 20;
-/// Of all entries of a file: a few hundred bytes can ask for a lot.
+/// Limit over all entries of a file: a few hundred compressed bytes can ask for gigabytes.
 const MAX_CONTENT_OF_ALL: u64 = 1 << 30;
-/// Architectures times kinds; nobody has so many.
+/// Limit on entries (architectures times kinds); no real file has so many.
 const MAX_ENTRIES: usize = 4096;
 
-/// Why a file, or an entry of it, cannot be read.
+/// Why a file or an entry cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FatbinError {
     #[error("it is no fatbin")]
@@ -55,7 +55,7 @@ pub enum FatbinError {
     Compression { architecture: u32, reason: String },
 }
 
-/// One entry.
+/// One cubin or PTX text in the container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub architecture: u32,
@@ -68,17 +68,17 @@ pub enum Content {
     Cubin(Vec<u8>),
 }
 
-/// Reads all entries; one that cannot be read hides no other.
+/// Reads all entries; an unreadable entry does not hide the others.
 ///
 /// # Errors
-/// It is no fatbin, or not a whole one.
+/// The bytes are not a fatbin, or are truncated.
 pub fn entries(bytes: &[u8]) -> Result<Vec<Result<Entry, FatbinError>>, FatbinError> {
     let mut entries = Vec::new();
     let mut left = MAX_CONTENT_OF_ALL;
     let mut rest = bytes;
     loop {
         rest = of_container(rest, &mut entries, &mut left)?;
-        // Linked files hold several containers, with zeros between them.
+        // Linked files have several containers with zero padding between them.
         match rest.iter().position(|byte| *byte != 0) {
             Some(start) => rest = &rest[start..],
             None if entries.is_empty() => return Err(FatbinError::Truncated("its first entry")),
@@ -87,7 +87,7 @@ pub fn entries(bytes: &[u8]) -> Result<Vec<Result<Entry, FatbinError>>, FatbinEr
     }
 }
 
-/// Reads a container, and gives what follows it.
+/// Reads one container and returns the bytes behind it.
 fn of_container<'a>(
     bytes: &'a [u8],
     entries: &mut Vec<Result<Entry, FatbinError>>,
@@ -121,7 +121,7 @@ fn of_entries(
             return Err(FatbinError::TooMany);
         }
         entries.push(entry(header, content, left));
-        // An entry without anything would be read again and again.
+        // The minimum advance ends the loop for an empty entry.
         rest = rest.get((start + content.len()).max(ENTRY_HEADER)..).ok_or_else(truncated)?;
     }
     Ok(())
@@ -169,7 +169,7 @@ fn decompressed(header: &[u8], content: &[u8], left: &mut u64) -> Result<Vec<u8>
     }
 }
 
-/// Eight bytes at an offset of a header that has them.
+/// Reads eight bytes at an offset that the header is known to have.
 fn number(header: &[u8], offset: usize) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|byte| header.get(offset + byte).copied().unwrap_or(0)))
 }
@@ -204,10 +204,10 @@ mod tests {
     #[test]
     fn entries_may_be_compressed_in_either_way() {
         const TEXT: &[u8] = b".version 9.5\n.target sm_90\n.version 9.5\n.target sm_90\n";
-        // What `zstd --no-check -1` and LZ4's block format make of it, the latter as one run of literals.
+        // The same text as `zstd --no-check -1` and LZ4's block format write it, the latter as one run of literals.
         let lz4: Vec<u8> = [&[0xf0, (TEXT.len() - 15) as u8], TEXT].concat();
         let zstd: Vec<u8> = {
-            // A frame with one raw block: magic number, descriptor with the size in one byte, header of the last block.
+            // A frame with one raw block: magic number, descriptor with a one-byte size, header of the last block.
             let block = ((TEXT.len() as u32) << 3 | 1).to_le_bytes();
             [&[0x28, 0xb5, 0x2f, 0xfd, 0x20, TEXT.len() as u8], &block[..3], TEXT].concat()
         };

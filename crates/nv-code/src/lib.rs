@@ -1,8 +1,8 @@
-//! From what NVIDIA's compilers wrote to values: one module for each format, text or bytes in, values out; and what PTX says of
-//! the flow of its data.
+//! Readers for the output of NVIDIA's compilers: one module per format, from text or bytes to values. Also analyses of
+//! the data flow in PTX.
 //!
-//! Reading does not fail on what it does not know: toolkits change. What ends here is everything that depends on a
-//! toolkit's version.
+//! Unknown input is not an error, because toolkits change. Everything that depends on the version of a toolkit is
+//! contained here.
 
 pub mod cubin;
 pub mod dataflow;

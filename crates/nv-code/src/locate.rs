@@ -1,8 +1,8 @@
-//! Places in the source for the instructions of PTX that has none, by way of the machine code.
+//! Source locations for the PTX embedded in a cubin, by way of the machine code.
 //!
-//! The PTX in a cubin is without `.loc` directives. Its lines are those that the cubin's own table counts, and machine
-//! instructions have source lines in another table: where both are known, the PTX instruction has the place of the machine
-//! instruction. Columns are in neither.
+//! That PTX has no `.loc` directives. One table of the cubin maps machine instructions to PTX lines, another maps them
+//! to source lines. Where both entries exist, the PTX instruction gets the source location of the machine instruction.
+//! Neither table has columns.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -25,11 +25,11 @@ pub(super) fn locate(module: &mut PtxModule, cubin: &Cubin) {
     module.files = files.names;
 }
 
-/// A level of inlining: file and line.
-type Level = (Arc<str>, u32);
+/// One inlining level: file and line.
+type InlineLevel = (Arc<str>, u32);
 
-/// The levels of inlining that a line of the PTX stands for, innermost first.
-fn places(code: &CubinFunction, cubin: &Cubin) -> BTreeMap<u32, Vec<Level>> {
+/// The inline chains by PTX line, innermost first.
+fn places(code: &CubinFunction, cubin: &Cubin) -> BTreeMap<u32, Vec<InlineLevel>> {
     let mut places = BTreeMap::new();
     for offset in (0..code.code.len() as u64).step_by(INSTRUCTION_BYTES) {
         let Some(row) = cubin.ptx_lines.row(code.base + offset) else { continue };
@@ -43,10 +43,10 @@ fn places(code: &CubinFunction, cubin: &Cubin) -> BTreeMap<u32, Vec<Level>> {
     places
 }
 
-fn locate_function(function: &mut PtxFunction, places: &BTreeMap<u32, Vec<Level>>, files: &mut Files) {
+fn locate_function(function: &mut PtxFunction, places: &BTreeMap<u32, Vec<InlineLevel>>, files: &mut Files) {
     let Some(lines) = function.lines.clone() else { return };
-    // One chain of inlining is many instructions.
-    let mut known: HashMap<&[Level], usize> = HashMap::new();
+    // Many instructions share one inline chain.
+    let mut known: HashMap<&[InlineLevel], usize> = HashMap::new();
     for (line, levels) in places.range(lines) {
         let Some(instruction) = function.instruction_at(*line) else { continue };
         if function.instructions[instruction].location.is_some() {
@@ -71,7 +71,7 @@ fn locate_function(function: &mut PtxFunction, places: &BTreeMap<u32, Vec<Level>
     }
 }
 
-/// Numbers of files, as `.file` would give them. What the table has no name for has none here either.
+/// File numbers, as `.file` would assign them. A file that the table does not name gets no number.
 #[derive(Default)]
 struct Files {
     names: BTreeMap<u32, String>,

@@ -1,17 +1,17 @@
-//! A cubin that was compiled elsewhere: the figures that ptxas printed then, read from the cubin itself.
+//! Cubins that were compiled elsewhere: the figures of ptxas's log, reconstructed from the cubin itself.
 //!
-//! | of ptxas's log | in the cubin |
+//! | ptxas's log | cubin |
 //! |---|---|
 //! | `Used 32 registers` | `EIATTR_REGCOUNT` |
-//! | `64 bytes stack frame` | what the function takes from the stack pointer, with the bytes that rounding it may cost |
-//! | `44 bytes spill stores, 40 bytes spill loads` | the widths of the loads and stores that are marked as spills |
-//! | `128 bytes smem` | the section `.nv.shared.<function>`, without what the system reserves there |
+//! | `64 bytes stack frame` | bytes subtracted from the stack pointer, plus the bytes that aligning it may cost |
+//! | `44 bytes spill stores, 40 bytes spill loads` | widths of the loads and stores that are marked as spills |
+//! | `128 bytes smem` | the section `.nv.shared.<function>`, less the system's reserved part |
 //! | `Stack size … cannot be statically determined` | `EIATTR_MIN_STACK_SIZE` with all bits set |
 //! | `Compiling entry function` | the bit 0x10 of the symbol's `st_other` |
 //!
-//! All of it equals the log for the 1,409 functions of the test crates' records (ptxas 12.4 to 13.5, sm_80 to sm_120) and
-//! the frames of their 241 callees, but for spills of ptxas 12.4, which does not mark them. `EIATTR_FRAME_SIZE` does not: it
-//! counts functions that are called through pointers too.
+//! All figures equal the log for the 1,409 functions of the test crates' records (ptxas 12.4 to 13.5, sm_80 to sm_120)
+//! and the frames of their 241 callees. The exception is spills of ptxas 12.4, which does not mark them.
+//! `EIATTR_FRAME_SIZE` is not used, because it includes functions that are called through pointers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -28,30 +28,29 @@ use super::locate::locate;
 use super::ptx::{PtxFunction, PtxModule};
 use super::ptxas_log::{FunctionUsage, PtxasLog};
 use crate::cubin::header::CubinHeader;
-use crate::cubin::nv_info::{FRAME_SIZE, MAX_REGISTERS, MIN_STACK_SIZE, REGISTERS, Value, attributes};
+use crate::cubin::nv_info::{AttributeValue, FRAME_SIZE, MAX_REGISTERS, MIN_STACK_SIZE, REGISTERS, attributes};
 use crate::cubin::sass::{AccessKind, SassFunction};
 use crate::unit::{KernelFacts, ReadError, UnitFacts, kernel_facts};
 
-/// Set in `st_other` of the symbol of a kernel.
+/// Bit of `st_other` that marks the symbol of a kernel.
 const ENTRY: u8 = 0x10;
 
-/// What a function of whose stack nothing is known has as the least size of it.
+/// Minimum stack size of a function whose stack size is unknown.
 const UNKNOWN_STACK: u32 = u32::MAX;
 
-/// A symbol of cubins in whose sections for shared memory the system's own part is counted.
+/// Symbol whose presence means that the sections for shared memory include the system's reserved part.
 const RESERVED_SHARED: &[u8] = b".nv.reservedSmem";
-/// Bytes of that part, from sm_90 on.
+/// Size of that reserved part, from sm_90 on.
 const RESERVED_BYTES: u64 = 1024;
 
-/// A name of a file in the line table and the lines that it has there, to the name that is meant; `None` where the file is
-/// not known.
+/// Maps a file name of the line table and the lines used there to the source file; `None` if the file is unknown.
 pub type SourceFiles<'a> = &'a dyn Fn(&str, &BTreeSet<u32>) -> Option<String>;
 
-/// Reads a cubin without the log of its ptxas. `marks_spills` tells that its ptxas marks spills, as 12.8 and later do;
-/// `arch` is what it was compiled for.
+/// Reads a cubin without ptxas's log. `marks_spills` says whether its ptxas marks spills, as 12.8 and later do; `arch`
+/// is its architecture.
 ///
 /// # Errors
-/// The cubin, or PTX in it, cannot be read at all.
+/// The cubin, or the PTX in it, cannot be parsed.
 pub fn read_machine_code(
     bytes: &[u8],
     arch: Arch,
@@ -79,13 +78,13 @@ pub fn read_machine_code(
     })
 }
 
-/// What the attributes say of functions, by mangled name.
+/// The attributes of functions, by mangled name.
 #[derive(Debug, Default)]
 struct Figures {
     registers: BTreeMap<String, u32>,
     frames: BTreeMap<String, u32>,
     stacks: BTreeMap<String, u32>,
-    /// Registers that a function may use.
+    /// Register limits of functions.
     limits: BTreeMap<String, u32>,
     shared: BTreeMap<String, u64>,
     entries: BTreeSet<String>,
@@ -125,7 +124,7 @@ impl Figures {
                 figures.shared.insert(function.to_string(), bytes);
             } else if let Some(function) = name.strip_prefix(".nv.info.") {
                 let limits = attributes(section.data(reader.endian, reader.bytes)?).filter_map(|found| match found {
-                    (MAX_REGISTERS, Value::Short(limit)) => Some(u32::from(limit)),
+                    (MAX_REGISTERS, AttributeValue::Short(limit)) => Some(u32::from(limit)),
                     _ => None,
                 });
                 figures.limits.extend(limits.last().map(|limit| (function.to_string(), limit)));
@@ -135,7 +134,7 @@ impl Figures {
     }
 }
 
-/// What ptxas would have printed.
+/// The log that ptxas would have printed.
 fn log(cubin: &Cubin, figures: &Figures, arch: Arch) -> PtxasLog {
     let mut log = PtxasLog::default();
     for function in &cubin.functions {
@@ -159,7 +158,7 @@ fn log(cubin: &Cubin, figures: &Figures, arch: Arch) -> PtxasLog {
     log
 }
 
-/// The frame and the spills of a part of the code that is one function.
+/// The frame and the spills of one function, given as a range of the code.
 fn part(function: &CubinFunction, sass: &SassFunction<'_>, code: Range<u32>, is_entry: bool) -> ResourceUsage {
     let marked = function.spill_marks.iter().filter(|offset| code.contains(offset));
     let spills: Vec<_> = marked.filter_map(|offset| sass.local_instruction(*offset)).collect();
@@ -168,7 +167,7 @@ fn part(function: &CubinFunction, sass: &SassFunction<'_>, code: Range<u32>, is_
         spills.map(|spill| u64::from(spill.bytes)).sum::<u64>()
     };
     let decrement = sass.stack_decrement(code.clone());
-    // The stack of a kernel begins at a multiple of what it may be rounded to; `alloca` rounds what it takes.
+    // A kernel's stack starts aligned to the largest alignment it may need; `alloca` rounds the size it subtracts.
     let rounding = if is_entry || decrement == 0 { 0 } else { sass.stack_rounding(code) };
     ResourceUsage {
         stack_frame: decrement + rounding,
@@ -178,7 +177,7 @@ fn part(function: &CubinFunction, sass: &SassFunction<'_>, code: Range<u32>, is_
     }
 }
 
-/// Which functions call which, in the form of PTX that has nothing else in it: recursion is seen without any text.
+/// The call graph, as PTX functions with nothing but calls, so that recursion is found without PTX text.
 fn callers(cubin: &Cubin, figures: &Figures, arch: Arch) -> Vec<PtxFunction> {
     let mut callers: BTreeMap<&str, Function> = BTreeMap::new();
     let call = Arc::new(Form::parse("call.uni"));
@@ -205,7 +204,7 @@ fn call_of(callee: &str, form: &Arc<Form>) -> Instruction {
     Instruction { form: Arc::clone(form), guard: None, operands, first_line: 0, last_line: 0, location: None }
 }
 
-/// A limit that functions were compiled with and that their PTX does not ask for: an option of ptxas, or of what called it.
+/// A register limit that the PTX does not ask for: it came from an option of ptxas or of the program that called ptxas.
 fn register_limit(cubin: &Cubin, figures: &Figures, ptx: &PtxModule) -> Option<u32> {
     let is_own = |name: &str| {
         ptx.function(name).is_some_and(|function| {

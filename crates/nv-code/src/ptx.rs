@@ -1,5 +1,4 @@
-//! PTX as the analysis of local memory sees it: the typed module of `ptx-syntax`, and which of its variables are local
-//! memory.
+//! PTX as the analysis of local memory needs it: the typed module of `ptx-syntax`, with its local variables identified.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
@@ -11,36 +10,37 @@ use ptx_syntax::{
 
 pub use ptx_syntax::ParseError as PtxError;
 
-/// An array in `.local` memory: the depot that the compiler lays out, a variable of hand-written PTX, or what `alloca`
-/// gives at run time.
+/// An object in `.local` memory: the depot that the compiler lays out, a variable of hand-written PTX, or the result of
+/// `alloca`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PtxVariable {
-    /// For `alloca` the register that holds its address.
+    /// For `alloca`, the register that holds its address.
     pub name: String,
     /// 0 for `alloca`.
     pub bytes: u64,
-    /// The `alloca` instruction.
+    /// The instruction, for an `alloca`.
     pub allocated_by: Option<usize>,
-    /// Number of the parameter of a function that is no kernel: memory of its caller, or a copy of it.
+    /// For a parameter of a device function, its number: the memory belongs to the caller's frame, or is a copy of such
+    /// memory.
     pub parameter: Option<usize>,
 }
 
 impl PtxVariable {
-    /// Whether the compiler laid it out for all variables of a function; others are one object each.
+    /// Whether this is the depot, which holds all variables of a function; any other variable is one object.
     pub fn is_depot(&self) -> bool {
         self.allocated_by.is_none() && self.name.starts_with("__local_depot")
     }
 }
 
-/// A kernel or a function that kernels call.
+/// A kernel, or a device function.
 #[derive(Debug, Clone, Default)]
 pub struct PtxFunction {
     syntax: Function,
     /// In the order of the text.
     pub local_variables: Vec<PtxVariable>,
-    /// Local variable that a variable of the function is.
+    /// Index of the local variable for a declared variable.
     by_variable: BTreeMap<Var, usize>,
-    /// Local variable whose address `alloca` writes to a register.
+    /// Index of the local variable for a register that `alloca` writes.
     by_register: BTreeMap<Reg, usize>,
 }
 
@@ -58,7 +58,7 @@ impl DerefMut for PtxFunction {
     }
 }
 
-/// What makes a local variable.
+/// The origin of a local variable.
 #[derive(Clone, Copy)]
 enum Source {
     Variable(Var),
@@ -89,7 +89,7 @@ impl From<Function> for PtxFunction {
             function.local_variables.push(local);
             match source {
                 Source::Variable(variable) => drop(function.by_variable.insert(variable, index)),
-                // Of several for one register, the first.
+                // Several `alloca` may write one register: the first is kept.
                 Source::Register(register) => _ = function.by_register.entry(register).or_insert(index),
             }
         }
@@ -97,7 +97,8 @@ impl From<Function> for PtxFunction {
     }
 }
 
-/// For local memory, the number of the parameter that it is, if one; structures that a function takes are in its caller's frame.
+/// For a variable in local memory, its parameter number if it is a parameter. By-value structures of a device function
+/// are in its caller's frame.
 fn local_parameter(variable: &Variable, is_entry: bool) -> Option<Option<usize>> {
     match (variable.parameter, variable.space) {
         (Some(ParameterPlace::Input(number)), _) if !is_entry && variable.is_array() => Some(Some(number as usize)),
@@ -107,7 +108,7 @@ fn local_parameter(variable: &Variable, is_entry: bool) -> Option<Option<usize>>
 }
 
 impl PtxFunction {
-    /// The local variable whose address an operand is, and how far behind its start.
+    /// The local variable whose address an operand is, and the offset from its start.
     pub fn local_variable(&self, operand: &Operand) -> Option<(usize, i64)> {
         match operand {
             Operand::Reg(register) => self.by_register.get(register).map(|index| (*index, 0)),
@@ -125,7 +126,7 @@ impl PtxFunction {
         }
     }
 
-    /// Number of the parameter of this function that a variable is.
+    /// The parameter number of a variable of this function.
     pub fn parameter_number(&self, variable: Var) -> Option<usize> {
         match self.syntax.variables.get(variable.index())?.parameter? {
             ParameterPlace::Input(number) => Some(number as usize),
@@ -133,7 +134,7 @@ impl PtxFunction {
         }
     }
 
-    /// The name that an address starts from; `None` for registers and bare numbers.
+    /// The symbol that an address starts from; `None` for registers and plain numbers.
     pub fn base_name<'f>(&'f self, base: &'f AddressBase) -> Option<&'f str> {
         match base {
             AddressBase::Variable(variable) => Some(&self.syntax.variable(*variable).name),
@@ -143,19 +144,19 @@ impl PtxFunction {
     }
 }
 
-/// A whole PTX text.
+/// A parsed PTX text.
 #[derive(Debug, Clone, Default)]
 pub struct PtxModule {
     pub files: BTreeMap<u32, String>,
-    /// Those with a body, in the order of the text.
+    /// Functions with a body, in the order of the text.
     pub functions: Vec<PtxFunction>,
     /// Names of `.extern .shared` variables: dynamic shared memory.
     pub extern_shared: Vec<String>,
     /// `sm_90`
     pub target: Option<String>,
-    /// Built with `-G`: `.target sm_90, debug`.
+    /// Compiled with `-G`: `.target sm_90, debug`.
     pub debug: bool,
-    /// Names in the initial values of variables: functions whose address is in a table.
+    /// Names in initializers of variables: functions whose address is in a table.
     pub initial_names: BTreeSet<String>,
 }
 
@@ -173,10 +174,10 @@ impl From<Module> for PtxModule {
 }
 
 impl PtxModule {
-    /// Reads a module. Lines that make no sense are skipped: ptxas judges them, not we.
+    /// Parses a module. Malformed lines are skipped: rejecting them is up to ptxas.
     ///
     /// # Errors
-    /// The text is larger than any real module.
+    /// The text exceeds the size limit, which no real module does.
     pub fn parse(text: &str) -> Result<Self, PtxError> {
         Module::parse(text).map(Self::from)
     }
@@ -188,14 +189,15 @@ impl PtxModule {
         self.functions.get(index).filter(|function| function.lines.as_ref().is_some_and(|lines| lines.contains(&line)))
     }
 
-    /// A function with a body. With `-rdc` ptxas makes a copy `name$1` of a function for callers in the same unit.
+    /// The function with this name, if it has a body. With `-rdc` ptxas makes a copy `name$1` for callers in the same
+    /// unit.
     pub fn function(&self, name: &str) -> Option<&PtxFunction> {
         let find =
             |name: &str| self.functions.iter().find(|function| &*function.name == name && function.lines.is_some());
         find(name).or_else(|| find(without_copy_number(name)?))
     }
 
-    /// Whether a function may be called through a pointer: its name stands in a table, or is used as a value.
+    /// Whether the address of a function is taken, in a table or as a value, so that it may be called indirectly.
     pub fn is_address_taken(&self, name: &str) -> bool {
         let is_name = |operand: &Operand| matches!(operand, Operand::Symbol(symbol, _) if &**symbol == name);
         let is_value = |instruction: &Instruction| {

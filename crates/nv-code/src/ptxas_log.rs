@@ -1,21 +1,21 @@
-//! What `ptxas -v` prints: usage lines of every function, warnings and errors.
+//! Parser for the output of `ptxas -v`: usage lines of every function, warnings and errors.
 //!
-//! The text of the frame line is the same from 11.8 to 13.5; the line after it grew (`used 0 barriers` from
-//! 12.8 on, `cumulative stack size` from 12.4 on), so numbers are found by the words beside them.
+//! The frame line is unchanged from 11.8 to 13.5, but the line after it grew (`cumulative stack size` from 12.4 on,
+//! `used 0 barriers` from 12.8 on). Numbers are therefore found by the words next to them.
 
 use std::collections::BTreeMap;
 
 use lmem_base::diagnostic::{ResourceUsage, Severity};
 
-/// Everything of a log that we understand, and the lines that we do not.
+/// The parsed log, and the lines that were not understood.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PtxasLog {
     /// By mangled name, in the order of names.
     pub functions: BTreeMap<String, FunctionUsage>,
-    /// Functions that are called, as they are compiled for one kernel: (kernel, function).
+    /// Device functions as compiled for one kernel: (kernel, function).
     pub callees: BTreeMap<(String, String), ResourceUsage>,
     pub messages: Vec<PtxasMessage>,
-    /// Lines of ptxas that carry nothing we read, kept so that nothing is lost.
+    /// Lines of ptxas that carry nothing read here, kept so that nothing is lost.
     pub unknown_lines: Vec<String>,
 }
 
@@ -23,13 +23,13 @@ pub struct PtxasLog {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FunctionUsage {
     pub usage: ResourceUsage,
-    /// Entry functions are kernels; others are called and have lines of their own.
+    /// Whether this is a kernel; device functions have lines of their own.
     pub is_entry: bool,
-    /// ptxas could not tell the stack size: recursion, `alloca`, calls through pointers.
+    /// ptxas could not determine the stack size: recursion, `alloca`, indirect calls.
     pub stack_is_unknown: bool,
 }
 
-/// A warning or error, with the PTX line where ptxas names one.
+/// A warning or error, with its PTX line if ptxas names one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PtxasMessage {
     pub severity: Severity,
@@ -54,7 +54,7 @@ impl PtxasLog {
             } else if line.contains("bytes stack frame") {
                 log.read_frame(entry.as_deref(), function.as_deref(), line);
             } else if line.contains(": Used ") {
-                // Printed after the frame line of the function itself; functions that are called have none.
+                // This line follows the frame line of the same function; device functions have no such line.
                 log.read_usage(function.as_deref().or(entry.as_deref()), line);
             } else {
                 log.read_other(line);
@@ -76,7 +76,7 @@ impl PtxasLog {
             let usage = ResourceUsage { stack_frame, spill_stores, spill_loads, ..ResourceUsage::default() };
             self.callees.insert((entry.to_string(), name.to_string()), usage);
         }
-        // A function that several kernels call is compiled for each of them: the largest frame counts.
+        // A device function called by several kernels is compiled for each of them: the largest frame counts.
         let usage = &mut self.function(name).usage;
         if (stack_frame, spill_stores) >= (usage.stack_frame, usage.spill_stores) {
             *usage = ResourceUsage { stack_frame, spill_stores, spill_loads, ..*usage };
@@ -100,7 +100,7 @@ impl PtxasLog {
         if let Some(name) = quoted_after(text, "Stack size for entry function '") {
             self.function(name).stack_is_unknown = true;
         }
-        // We asked for these two; the figures are in the usage lines.
+        // These two warnings follow from the options this program passes; the usage lines have the figures.
         let asked_for = text.starts_with("Local memory used for function")
             || text.starts_with("Registers are spilled to local memory");
         if !asked_for {

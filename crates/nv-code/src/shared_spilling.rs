@@ -1,5 +1,5 @@
-//! What kernels that spill take when ptxas may spill to shared memory: one more run over the same PTX, with the pragma
-//! that CUDA 13.0 brought.
+//! Spilling to shared memory: the resource usage of kernels that spill when ptxas is allowed to. Needs a second run
+//! over the same PTX, with the pragma that CUDA 13.0 introduced.
 
 use lmem_base::version::Version;
 
@@ -10,10 +10,10 @@ use crate::{PtxFunction, PtxModule};
 /// The pragma; in CUDA C++ it is `asm volatile (".pragma \"enable_smem_spilling\";");`.
 pub const PRAGMA: &str = "enable_smem_spilling";
 
-/// The first version that documents it. ptxas 12.9 takes it too, 12.4 ignores it with a warning.
+/// The first version that documents the pragma. ptxas 12.9 accepts it too, 12.4 ignores it with a warning.
 pub const SINCE: Version = Version { major: 13, minor: 0 };
 
-/// Whether flags of nvcc make ptxas refuse the pragma: separate compilation, debugging, and `-ewp`.
+/// Whether nvcc flags make ptxas reject the pragma: separate compilation, debugging, and `-ewp`.
 pub fn is_refused_with(flags: &[String]) -> bool {
     const REFUSED: [&str; 8] =
         ["-dc", "--device-c", "-dw", "--device-w", "-G", "--device-debug", "-ewp", "--extensible-whole-program"];
@@ -23,8 +23,8 @@ pub fn is_refused_with(flags: &[String]) -> bool {
     flags.iter().any(|flag| REFUSED.contains(&flag.as_str()) || is_separate(flag))
 }
 
-/// The PTX with the pragma in those of the kernels that may have it, and their names; `None` where none may. Lines stay
-/// where they are.
+/// The PTX with the pragma in each of `kernels` that may have it, and the names of those kernels; `None` if there are
+/// none. Line numbers do not change.
 pub fn with_pragma(ptx: &str, kernels: &[&str]) -> Option<(String, Vec<String>)> {
     let module = PtxModule::parse(ptx).ok()?;
     let may_have: Vec<&PtxFunction> = kernels
@@ -46,8 +46,8 @@ pub fn with_pragma(ptx: &str, kernels: &[&str]) -> Option<(String, Vec<String>)>
     Some((text, may_have.iter().map(|function| function.name.to_string()).collect()))
 }
 
-/// ptxas refuses the pragma, and with it the whole text, in kernels with calls ("functions use abi"), dynamic shared
-/// memory, or registers that move between warps.
+/// Whether a kernel may have the pragma. ptxas rejects it, and with it the whole text, in kernels with calls
+/// ("functions use abi"), dynamic shared memory, or register redistribution between warps.
 pub fn may_spill(function: &PtxFunction, module: &PtxModule) -> bool {
     let is_refused = |opcode: Opcode| matches!(opcode, Opcode::Call | Opcode::Setmaxnreg | Opcode::Alloca);
     function.is_entry
@@ -56,7 +56,7 @@ pub fn may_spill(function: &PtxFunction, module: &PtxModule) -> bool {
         && !module.extern_shared.iter().any(|symbol| function.mentions(symbol))
 }
 
-/// The line, from 1, of the brace that opens the body of the function whose header begins on a line.
+/// The line, from 1, of the opening brace of the function whose header begins on line `header`.
 fn opening_line(ptx: &str, header: usize) -> Option<usize> {
     let lines = ptx.lines().enumerate().skip(header.checked_sub(1)?);
     lines.into_iter().find(|(_, line)| line.split("//").next().unwrap_or(line).contains('{')).map(|(at, _)| at + 1)

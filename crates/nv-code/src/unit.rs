@@ -1,4 +1,4 @@
-//! Joins what the log, the machine code, the line tables and the PTX say about each kernel.
+//! Combines log, machine code, line tables and PTX into the facts of each kernel.
 
 use std::ops::Range;
 
@@ -11,43 +11,43 @@ use super::ptxas_log::PtxasLog;
 use crate::cubin::SassLoops;
 use crate::cubin::sass::{AccessKind, LocalInstruction, SassFunction, Writes, ZERO_REGISTER};
 
-/// All that one unit gave for one target.
+/// All facts of one translation unit for one target.
 #[derive(Debug, Clone, Default)]
 pub struct UnitFacts {
     pub kernels: Vec<KernelFacts>,
-    /// Read only where a function has local memory, as nothing else needs it.
+    /// Empty unless a function has local memory, as nothing else needs the PTX.
     pub ptx: PtxModule,
     pub log: PtxasLog,
-    /// Whether spills can be told from arrays by ptxas's own marks.
+    /// Whether ptxas's own marks tell spills from arrays.
     pub has_spill_marks: bool,
-    /// The figures of the log were read from the cubin: there are no others to compare them with.
+    /// There was no log: its figures were read from the cubin, so there are no others to compare with.
     pub is_without_log: bool,
-    /// A limit on registers that the code was compiled with, where the cubin alone tells that.
+    /// A register limit that the code was compiled with, if only the cubin tells.
     pub register_limit: Option<u32>,
 }
 
-/// One function that has machine code of its own: a kernel, or with `-rdc` a function that kernels call.
+/// One function with its own section: a kernel, or with `-rdc` a device function.
 #[derive(Debug, Clone, Default)]
 pub struct KernelFacts {
     /// Mangled.
     pub name: String,
     pub is_entry: bool,
     pub usage: ResourceUsage,
-    /// ptxas says that it cannot tell the size of the stack.
+    /// ptxas reports that it cannot determine the stack size.
     pub stack_is_unknown: bool,
-    /// Local loads and stores, in order of the code, those of its callees among them.
+    /// Local loads and stores in code order, those of callees included.
     pub accesses: Vec<LocalAccess>,
-    /// What the stack pointer is rounded to, where the code does so itself.
+    /// The alignment of the stack pointer, if the code aligns it explicitly.
     pub stack_alignment: u64,
-    /// Functions whose code lies in that of the kernel and that have frames of their own. ptxas makes one frame of a
-    /// kernel and its callees, except of those that are called through a pointer or by themselves.
+    /// Callees whose code lies in the kernel's section and that have their own frames. ptxas merges the frames of a
+    /// kernel and its callees, except for recursive callees and those called through pointers.
     pub callees: Vec<CalleeFacts>,
-    /// Bytes that spills of the other callees move, as `(stores, loads)`: their slots are in this frame, and ptxas counts
-    /// them apart.
+    /// Bytes moved by spills of the other callees, as `(stores, loads)`. Their slots are in this frame, but ptxas
+    /// counts them separately.
     pub shared_spills: (u64, u64),
 }
 
-/// A function with a frame of its own, as it is compiled for one kernel.
+/// A function with its own frame, as compiled for one kernel.
 #[derive(Debug, Clone, Default)]
 pub struct CalleeFacts {
     /// Mangled.
@@ -62,21 +62,21 @@ pub struct LocalAccess {
     pub instruction: LocalInstruction,
     /// Marked by ptxas as a spill or refill of a register.
     pub is_spill: bool,
-    /// Line of the PTX that it was made from; spills inherit that of their neighbour.
+    /// PTX line of the instruction; a spill inherits the line of its neighbour.
     pub ptx_line: Option<u32>,
-    /// Source lines, the innermost inlined function first.
+    /// Source lines of the inline chain, innermost first.
     pub source: Vec<SourceLine>,
-    /// Loops around it in the machine code.
+    /// Number of loops around the access in the machine code.
     pub loop_depth: u32,
-    /// Source lines of the branch that closes the innermost of them: the loop's own line, for code of a loop.
+    /// Source lines of the branch that closes the innermost loop, which are those of the loop statement.
     pub loop_lines: Vec<SourceLine>,
-    /// For a spill store: where the value that it parks was computed.
+    /// For a spill store, where the spilled value was computed.
     pub definition: Option<Definition>,
-    /// Which of [`KernelFacts::callees`] it lies in; `None` for the frame of the kernel.
+    /// Index in [`KernelFacts::callees`]; `None` for the frame of the kernel.
     pub callee: Option<usize>,
-    /// It lies in ptxas's own code for an instruction, of which the PTX knows nothing, and in the frame of that.
+    /// In a routine that ptxas generated for an instruction: unknown to the PTX, and in that routine's own frame.
     pub is_in_routine: bool,
-    /// A store of a register that its function has not written: what the caller left there.
+    /// Stores a register that the function has not written, so it still holds the caller's value.
     pub stores_incoming: bool,
 }
 
@@ -87,7 +87,7 @@ pub struct Definition {
     pub source: Vec<SourceLine>,
 }
 
-/// A line of a source file as the compiler names it.
+/// A source line, with the file name as the compiler gives it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceLine {
     pub file: String,
@@ -100,7 +100,7 @@ impl KernelFacts {
         usage.stack_frame > 0 || usage.spill_stores > 0 || usage.spill_loads > 0 || !self.accesses.is_empty()
     }
 
-    /// Bytes that marked spills move, as `(stores, loads)`; equal to ptxas's own figures where marks exist.
+    /// Bytes moved by marked spills, as `(stores, loads)`; equal to ptxas's own figures where marks exist.
     pub fn marked_spill_bytes(&self) -> (u64, u64) {
         let sum = |kind| {
             let marked = self.accesses.iter().filter(|access| access.is_spill && access.instruction.kind == kind);
@@ -111,7 +111,7 @@ impl KernelFacts {
 }
 
 impl KernelFacts {
-    /// The kernel alone: without accesses and callees.
+    /// A copy without accesses and callees.
     pub fn without_code(&self) -> Self {
         Self {
             name: self.name.clone(),
@@ -146,11 +146,11 @@ pub enum ReadError {
     Ptx(#[from] PtxError),
 }
 
-/// Reads what a unit gave. `ptx` is the text that ptxas compiled; `arch` is what it was compiled for; `marks_spills` tells
-/// that this ptxas marks spills, as 12.8 and later do.
+/// Reads the outputs of one unit. `ptx` is the text that ptxas compiled; `arch` is the architecture; `marks_spills`
+/// says whether this ptxas marks spills, as 12.8 and later do.
 ///
 /// # Errors
-/// The cubin or the PTX cannot be read at all.
+/// The cubin or the PTX cannot be parsed.
 pub fn read_unit(cubin: &[u8], ptx: &str, log: &str, arch: Arch, marks_spills: bool) -> Result<UnitFacts, ReadError> {
     let cubin = Cubin::parse(cubin)?;
     let log = PtxasLog::parse(log);
@@ -192,16 +192,16 @@ pub(super) fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasL
     }
 }
 
-/// The code of one section: the function's own, and that of functions it calls.
+/// The layout of one section: the function's own code, then that of its callees.
 struct Parts {
-    /// Starts of all functions in the section, in order.
+    /// Start offsets of all functions in the section, in order.
     starts: Vec<u32>,
     own_end: u32,
-    /// Those with a frame of their own.
+    /// Callees with their own frame.
     callees: Vec<(Range<u32>, CalleeFacts)>,
-    /// ptxas's own; whether they use the kernel's frame.
+    /// Routines generated by ptxas; true if a routine uses the kernel's frame.
     routines: Vec<(Range<u32>, bool)>,
-    /// Bytes that spills of the others move, as `(stores, loads)`.
+    /// Bytes moved by spills of the other callees, as `(stores, loads)`.
     shared_spills: (u64, u64),
 }
 
@@ -210,7 +210,7 @@ impl Parts {
         let starts: Vec<u32> = std::iter::once(0).chain(function.inner.iter().map(|inner| inner.code.start)).collect();
         let usage = |inner: &InnerFunction| log.callees.get(&(function.name.clone(), inner.name.clone())).copied();
         let own_frame = log.functions.get(&function.name).map_or(0, |own| own.usage.stack_frame);
-        // Who has no frame and leaves the stack pointer where it is has its slots where the caller's are.
+        // A callee without a frame that does not move the stack pointer has its spill slots in the caller's frame.
         let is_sharing = |inner: &InnerFunction| {
             let frame = usage(inner).map_or(0, |usage| usage.stack_frame);
             own_frame > 0 && frame == 0 && !sass.moves_stack_pointer(inner.code.clone())
@@ -225,7 +225,7 @@ impl Parts {
         });
         let own_end = starts.get(1).copied().unwrap_or(function.code.len() as u32);
         let routines = function.inner.iter().filter_map(routine).collect();
-        // The log has no figures of routines; the marks stand for them.
+        // The log has no figures for routines, so the marked accesses are counted.
         let marked = |inner: &InnerFunction, kind: AccessKind| {
             let marks = function.spill_marks.range(inner.code.clone());
             let spills = marks.filter_map(|offset| sass.local_instruction(*offset)).filter(|spill| spill.kind == kind);
@@ -244,20 +244,20 @@ impl Parts {
         next.checked_sub(1).filter(|index| self.callees[*index].0.contains(&offset))
     }
 
-    /// For an instruction in a routine, whether that uses the kernel's frame.
+    /// For an instruction in a routine, whether the routine uses the kernel's frame.
     fn routine(&self, offset: u32) -> Option<bool> {
         let next = self.routines.partition_point(|(code, _)| code.start <= offset);
         let (_, is_sharing) = self.routines[..next].last().filter(|(code, _)| code.contains(&offset))?;
         Some(*is_sharing)
     }
 
-    /// Where the function starts that an instruction lies in.
+    /// Start of the function that contains an instruction.
     fn start(&self, offset: u32) -> u32 {
         self.starts[..self.starts.partition_point(|start| *start <= offset)].last().copied().unwrap_or(0)
     }
 }
 
-/// What each local access of a function is looked at with.
+/// The context for examining the local accesses of a function.
 struct Code<'a> {
     function: &'a CubinFunction,
     cubin: &'a Cubin,
@@ -272,7 +272,7 @@ impl Code<'_> {
         let is_spill = self.function.spill_marks.contains(&offset);
         let is_store = instruction.kind == AccessKind::Store;
         let routine = parts.routine(offset);
-        // A routine has no lines: those of the table are of what stands before it.
+        // A routine has no lines of its own: the table repeats those of the code before it.
         let lines = |offset| match routine {
             Some(true) => (None, Vec::new()),
             _ => (self.ptx_line(offset), self.source_lines(offset)),

@@ -1,8 +1,8 @@
-//! How much a function does, estimated from its machine code: instructions by kind, at the depth of their loops.
+//! A static cost model: the work of a function, estimated from its instructions by kind and loop depth.
 //!
-//! The estimate is only good for comparing two versions of one function: what both have falls out of the comparison.
-//! Weights are those of measurements on an H200: a select chain of 16 elements (some 48 instructions) took 5 times as
-//! long as one read and one write of local memory with an index that is the same in the warp.
+//! The estimate is only good for comparing two versions of one function, as common parts cancel out. The weights come
+//! from measurements on an H200. There, a select chain of 16 elements (some 48 instructions) took 5 times as long as
+//! one read and one write of local memory with a warp-uniform index.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,29 +12,29 @@ use serde::{Deserialize, Serialize};
 use crate::cubin::SassLoops;
 use crate::cubin::sass::{AccessKind, AddressBase, SassFunction};
 
-/// Deeper loops count as this deep.
+/// Deeper loops count as this depth.
 const DEPTHS: usize = 6;
-/// A load or store of local memory, in simple instructions, where the address is the same in the warp.
+/// Cost of a local load or store with a warp-uniform address, in simple instructions.
 const LOCAL: u64 = 4;
 
-/// Instructions of a function by the number of loops around them, weighted by what they cost.
+/// Weighted instruction counts of a function, by loop depth.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
     instructions: [u64; DEPTHS],
-    /// Local accesses with a fixed place in the frame.
+    /// Local accesses at a fixed offset in the frame.
     fixed: [u64; DEPTHS],
     /// Local accesses with a computed address.
     computed: [u64; DEPTHS],
-    /// Those of them that load.
+    /// The loads among `computed`.
     #[serde(default)]
     computed_loads: [u64; DEPTHS],
-    /// Accesses of global memory, which are among the instructions.
+    /// Global accesses, which `instructions` includes.
     global: [u64; DEPTHS],
 }
 
 impl Work {
-    /// Adds up the instructions of a function and of those that it calls. Of the functions whose code follows its own,
-    /// `inner`, those that it does not call by name are called through pointers: each such call counts as the mean of them.
+    /// Adds up the instructions of a function and its callees. The functions `inner` follow it in its section; those
+    /// without a direct call are indirect callees, and each indirect call counts as their mean.
     pub fn of(function: &SassFunction<'_>, inner: &[Range<u32>]) -> Self {
         let parts = parts(function, inner);
         let behind_pointers = behind_pointers(function, inner);
@@ -68,7 +68,7 @@ impl Work {
         own
     }
 
-    /// Adds one of so many parts of another.
+    /// Adds another count divided by `parts`.
     fn add_part(&mut self, other: &Self, parts: u64) {
         let add = |sum: &mut [u64; DEPTHS], all: &[u64; DEPTHS]| {
             for (sum, all) in sum.iter_mut().zip(all) {
@@ -82,7 +82,7 @@ impl Work {
         add(&mut self.global, &other.global);
     }
 
-    /// One figure, where each loop runs `rounds` times.
+    /// The total cost, if each loop runs `rounds` times.
     pub fn total(&self, rounds: u64, costs: ComputedCosts) -> u64 {
         let cost = |depth: usize| {
             let local = self.fixed[depth].saturating_mul(LOCAL);
@@ -94,10 +94,10 @@ impl Work {
         weighted(cost, rounds)
     }
 
-    /// The same for a later version of a function. The compiler unrolls loops on its own, by factors that the code does
-    /// not tell; how often the function goes to global memory stays the same, whatever its code looks like. So a version
-    /// that seems to go there more often has loops that run less often. Where the edit `keeps_loops`, one that seems to
-    /// go there less often has loops that run more often.
+    /// The total cost of a later version of a function. The compiler unrolls loops by factors that the code does not
+    /// show, but the number of global accesses executed stays the same. So a version that seems to execute more of them
+    /// has loops with fewer iterations. With `keeps_loops`, a version that seems to execute fewer has loops with more
+    /// iterations.
     pub fn total_after(&self, before: &Self, rounds: u64, costs: ComputedCosts, keeps_loops: bool) -> u64 {
         let total = self.total(rounds, costs);
         let visits = |work: &Self| weighted(|depth| work.global[depth], rounds);
@@ -120,17 +120,17 @@ fn weighted(at_depth: impl Fn(usize) -> u64, rounds: u64) -> u64 {
     total
 }
 
-/// What local accesses with a computed address cost, in simple instructions.
+/// The cost of local accesses with a computed address, in simple instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ComputedCosts {
     pub load: u64,
     pub store: u64,
 }
 
-/// What an access to an array of local memory with a computed index costs. Threads of a warp that use different elements
-/// need a transfer each; what is only read stays in the cache, what is written does not. On an H200, with an index per
-/// thread, a read from 8 or 16 elements took the time of 12 instructions, from 32 that of 25; a read and a write took
-/// that of 104, 176 and 236.
+/// The cost of accesses to an array of local memory with a computed index. Threads of a warp that use different
+/// elements need one transfer each; data that is only read stays in the cache, data that is written does not. On an
+/// H200, with an index per thread, a read from 8 or 16 elements took the time of 12 instructions, from 32 elements that
+/// of 25. A read and a write took that of 104, 176 and 236.
 pub fn computed_costs(elements: u64, is_per_thread: bool) -> ComputedCosts {
     let (load, store) = match (is_per_thread, elements) {
         (false, _) => (LOCAL, LOCAL),
@@ -142,7 +142,7 @@ pub fn computed_costs(elements: u64, is_per_thread: bool) -> ComputedCosts {
     ComputedCosts { load, store }
 }
 
-/// Cost of an instruction that is no local access, by the low bits of its opcode.
+/// Cost of an instruction other than a local access, by the low bits of its opcode.
 fn weight(low: u64) -> u64 {
     match low & 0x1ff {
         // NOP
@@ -164,14 +164,14 @@ fn is_global(low: u64) -> bool {
     matches!(low & 0x1ff, 0x180 | 0x181 | 0x185 | 0x186 | 0x18a | 0x18b | 0x18e | 0x1a8 | 0x1a9)
 }
 
-/// Functions that no call names.
+/// Functions that no direct call names.
 fn behind_pointers(function: &SassFunction<'_>, inner: &[Range<u32>]) -> Vec<u32> {
     let named: BTreeSet<u32> = function.calls().map(|(_, target)| target).collect();
     let is_named = |start: &u32| named.contains(start);
     inner.iter().map(|code| code.start).filter(|start| !is_named(start)).collect()
 }
 
-/// Where the kernel and the functions behind it start: what `CALL` names, and what it calls through pointers.
+/// Start offsets of the kernel, its direct callees, and its indirect callees.
 fn parts(function: &SassFunction<'_>, inner: &[Range<u32>]) -> Vec<u32> {
     let named = function.calls().map(|(_, target)| target);
     let mut starts: Vec<u32> = named.chain(inner.iter().map(|code| code.start)).chain([0]).collect();
@@ -184,7 +184,7 @@ fn part_of(offset: u32, parts: &[u32]) -> usize {
     parts.partition_point(|start| *start <= offset).saturating_sub(1)
 }
 
-/// How often each part is entered, by the loops around the calls that lead there.
+/// How often each part is entered, by the depth of the loops around the calls that lead there.
 fn calls_by_depth(
     function: &SassFunction<'_>,
     parts: &[u32],
@@ -197,7 +197,7 @@ fn calls_by_depth(
     let mut start = vec![[0u64; DEPTHS]; parts.len()];
     start[0][0] = 1;
     let mut entered = start.clone();
-    // Once for each level of calls; functions that call themselves end here too.
+    // One round per level of calls; the bound also ends recursion.
     for _ in 0..DEPTHS {
         let mut next = start.clone();
         for &(offset, target) in &calls {
@@ -228,7 +228,7 @@ mod tests {
     const COMPUTED: (u64, u64) = (0x0000_0000_050a_7983, 0x800);
     const FIXED: (u64, u64) = (0x0000_5007_0100_7387, 0x0000_0000_0010_0800);
 
-    /// A jump by whole instructions, counted from the one behind it, on sm_90.
+    /// A branch over a number of instructions, counted from the next one, on sm_90.
     fn jump(opcode: u64, instructions: i64) -> (u64, u64) {
         let units = instructions * 4;
         let high = (units >> 8) as u64;
@@ -239,7 +239,7 @@ mod tests {
     fn loops_and_local_accesses_weigh_more() {
         let bytes = code(&[ADD, ADD, COMPUTED, FIXED, jump(0x947, -4), NOP]);
         let work = Work::of(&SassFunction::new(&bytes, Arch::new(90)), &[]);
-        // The loop holds all but the first instruction and the last.
+        // The loop contains all but the first and the last instruction.
         assert_eq!(work.total(1, SAME), 1 + 1 + 4 + 4 + 1);
         assert_eq!(work.total(8, SAME), 1 + 8 * (1 + 4 + 4 + 1));
         assert_eq!(work.total(8, ComputedCosts { load: 140, store: 220 }), 1 + 8 * (1 + 140 + 4 + 1));
@@ -249,7 +249,7 @@ mod tests {
     fn a_function_that_is_called_in_a_loop_is_in_the_loop() {
         let bytes = code(&[ADD, jump(0x944, 3), jump(0x947, -3), NOP, NOP, ADD, ADD]);
         let work = Work::of(&SassFunction::new(&bytes, Arch::new(90)), &[]);
-        // The loop is its first three instructions; behind the branch is one that does nothing, then the function.
+        // The loop is the first three instructions; behind the branch stand a no-op and then the function.
         assert_eq!(work.total(8, SAME), 8 * 3 + 8 * 2);
         let twice = code(&[jump(0x944, 2), jump(0x944, 1), NOP, ADD]);
         assert_eq!(Work::of(&SassFunction::new(&twice, Arch::new(90)), &[]).total(8, SAME), 2 + 2);
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_call_through_a_pointer_is_one_of_the_functions() {
-        // A loop of a call, then two functions, of which it calls one.
+        // A loop around an indirect call, then two functions, of which the call enters one.
         let bytes = code(&[(0x344, 0), jump(0x947, -2), ADD, ADD, ADD, ADD]);
         let work = Work::of(&SassFunction::new(&bytes, Arch::new(90)), &[0x20..0x40, 0x40..0x60]);
         assert_eq!(work.total(8, SAME), 8 * 2 + 8 * 2);
@@ -281,7 +281,7 @@ mod tests {
         assert!(twice.total(8, SAME) > once.total(8, SAME));
         assert!(twice.total_after(&once, 8, SAME, false) <= once.total(8, SAME));
         assert_eq!(once.total_after(&twice, 8, SAME, false), once.total(8, SAME));
-        // The same loops, which the compiler does not unroll any more.
+        // The same loops, which the compiler no longer unrolls.
         assert_eq!(once.total_after(&twice, 8, SAME, true), once.total(8, SAME) * 2);
     }
 

@@ -1,4 +1,4 @@
-//! Runs all kernels of PTX files on memory that comes into being, and says how they end:
+//! Runs all kernels of PTX files on memory with made-up contents, and reports how they end:
 //! `cargo run --release --example survey_kernels -- FILES…`
 
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ fn main() {
     }
 }
 
-/// Pointers lead to regions, whole numbers are small, floats are one and a half.
+/// Pointers point to regions, integers are small, floats are 1.5.
 fn launch(program: &Program, memory: &mut Memory) -> Launch {
     let kernel = program.kernel();
     let threads = kernel.required_thread_count().or(kernel.max_thread_count()).unwrap_or(64).min(64);

@@ -12,7 +12,7 @@ use crate::outcome::Fault;
 use crate::soft::F32;
 use crate::warp::{Frame, Local, Warp};
 
-/// What an access found on its way.
+/// Irregularities found during an access, as lane masks.
 #[derive(Clone, Copy, Default)]
 struct Found {
     local_outside: u32,
@@ -21,29 +21,31 @@ struct Found {
     variable_outside: u32,
 }
 
-/// A place in memory.
+/// A resolved address.
 #[derive(Clone, Copy)]
-enum Place {
+enum MemoryPlace {
     Global(u64),
     Shared(u64),
     Local(u64),
-    /// Of the function, or of a call in it.
+    /// In the parameter area of the frame: a parameter of the function, or of a call in it.
     Parameter(u64),
-    /// Of the kernel, by a generic address.
+    /// A kernel parameter, through a generic address.
     Kernel(u64),
 }
 
-fn place(space: Space, address: u64) -> Place {
+fn place(space: Space, address: u64) -> MemoryPlace {
     match space {
-        Space::Shared => Place::Shared(address),
-        Space::Local => Place::Local(address),
-        Space::Param => Place::Parameter(address),
-        Space::Global | Space::Const => Place::Global(address),
+        Space::Shared => MemoryPlace::Shared(address),
+        Space::Local => MemoryPlace::Local(address),
+        Space::Param => MemoryPlace::Parameter(address),
+        Space::Global | Space::Const => MemoryPlace::Global(address),
         _ => match address {
-            _ if address.wrapping_sub(SHARED_WINDOW) < WINDOW_SIZE => Place::Shared(address - SHARED_WINDOW),
-            _ if address.wrapping_sub(LOCAL_WINDOW) < WINDOW_SIZE => Place::Local(address - LOCAL_WINDOW),
-            _ if address.wrapping_sub(PARAMETER_WINDOW) < WINDOW_SIZE => Place::Kernel(address - PARAMETER_WINDOW),
-            _ => Place::Global(address),
+            _ if address.wrapping_sub(SHARED_WINDOW) < WINDOW_SIZE => MemoryPlace::Shared(address - SHARED_WINDOW),
+            _ if address.wrapping_sub(LOCAL_WINDOW) < WINDOW_SIZE => MemoryPlace::Local(address - LOCAL_WINDOW),
+            _ if address.wrapping_sub(PARAMETER_WINDOW) < WINDOW_SIZE => {
+                MemoryPlace::Kernel(address - PARAMETER_WINDOW)
+            }
+            _ => MemoryPlace::Global(address),
         },
     }
 }
@@ -63,7 +65,7 @@ fn mark(marks: &mut [u64], at: usize, count: usize) {
 }
 
 impl Local {
-    /// Makes room up to an address.
+    /// Grows the memory up to an address.
     fn grow(&mut self, end: u64, limit: u64) -> Result<(), Fault> {
         if end > limit {
             return Err(Fault::OutsideWindow { address: LOCAL_WINDOW.wrapping_add(end) });
@@ -76,7 +78,7 @@ impl Local {
         Ok(())
     }
 
-    /// Forgets what was written from an address on: a new call's variables are not those of the last.
+    /// Marks a range as unwritten: the variables of a new call do not keep the values of the last call.
     pub fn forget(&mut self, from: u64, to: u64) {
         for at in from..to.min(self.bytes.len() as u64) {
             self.written[at as usize / 64] &= !(1 << (at % 64));
@@ -85,24 +87,24 @@ impl Local {
 }
 
 impl Run<'_> {
-    /// The value at an address, for a lane.
+    /// Reads the value at an address, for one lane.
     #[inline]
     fn read(
         &mut self,
         block: &mut BlockState,
         warp: usize,
         frame: &Frame,
-        (place, bytes, ty, class): (Place, u32, Type, Class),
+        (place, bytes, ty, class): (MemoryPlace, u32, Type, Class),
         lane: usize,
         found: &mut Found,
     ) -> Result<u64, Fault> {
         match place {
-            Place::Global(address) => {
+            MemoryPlace::Global(address) => {
                 let (value, outside) = self.memory.read(address, bytes, memory::Access { bytes, ty, class })?;
                 found.variable_outside |= u32::from(outside) << lane;
                 Ok(value)
             }
-            Place::Shared(address) => {
+            MemoryPlace::Shared(address) => {
                 let at = usize::try_from(address).unwrap_or(usize::MAX);
                 let data = at.checked_add(bytes as usize).and_then(|end| block.shared.get(at..end));
                 let Some(data) = data else {
@@ -113,7 +115,7 @@ impl Run<'_> {
                 }
                 Ok(little_endian(data))
             }
-            Place::Local(address) => {
+            MemoryPlace::Local(address) => {
                 let end = address.saturating_add(u64::from(bytes));
                 self.check_local(&block.warps[warp], frame, lane, (address, end), found);
                 let local = &mut block.warps[warp].local[lane];
@@ -124,14 +126,14 @@ impl Run<'_> {
                 }
                 Ok(little_endian(&local.bytes[at..at + bytes as usize]))
             }
-            Place::Parameter(address) => {
+            MemoryPlace::Parameter(address) => {
                 let outside = Fault::OutsideWindow { address: PARAMETER_WINDOW.wrapping_add(address) };
                 let at = usize::try_from(address).unwrap_or(usize::MAX);
                 let data = self.parameter_data(frame, lane);
                 let end = at.checked_add(bytes as usize);
                 end.and_then(|end| data.get(at..end)).map(little_endian).ok_or(outside)
             }
-            Place::Kernel(address) => {
+            MemoryPlace::Kernel(address) => {
                 let at = usize::try_from(address).unwrap_or(usize::MAX);
                 let data = at.checked_add(bytes as usize).and_then(|end| self.parameters.get(at..end));
                 data.map(little_endian).ok_or(Fault::OutsideWindow { address: PARAMETER_WINDOW.wrapping_add(address) })
@@ -139,7 +141,7 @@ impl Run<'_> {
         }
     }
 
-    /// The parameter area of a lane.
+    /// The parameter area of one lane.
     fn parameter_data<'f>(&'f self, frame: &'f Frame, lane: usize) -> &'f [u8] {
         let bytes = self.program.codes[frame.code as usize].parameter_bytes as usize;
         &frame.parameters[lane * bytes..(lane + 1) * bytes]
@@ -151,17 +153,17 @@ impl Run<'_> {
         block: &mut BlockState,
         warp: usize,
         frame: &mut Frame,
-        (place, bytes, class, value): (Place, u32, Class, u64),
+        (place, bytes, class, value): (MemoryPlace, u32, Class, u64),
         lane: usize,
         found: &mut Found,
     ) -> Result<(), Fault> {
         let count = bytes as usize;
         match place {
-            Place::Global(address) => {
+            MemoryPlace::Global(address) => {
                 let outside = self.memory.write(address, bytes, class, value)?;
                 found.variable_outside |= u32::from(outside) << lane;
             }
-            Place::Shared(address) => {
+            MemoryPlace::Shared(address) => {
                 let at = usize::try_from(address).unwrap_or(usize::MAX);
                 let data = at.checked_add(count).and_then(|end| block.shared.get_mut(at..end));
                 let Some(data) = data else {
@@ -170,7 +172,7 @@ impl Run<'_> {
                 data.copy_from_slice(&value.to_le_bytes()[..count]);
                 mark(&mut block.shared_written, at, count);
             }
-            Place::Local(address) => {
+            MemoryPlace::Local(address) => {
                 let end = address.saturating_add(u64::from(bytes));
                 self.check_local(&block.warps[warp], frame, lane, (address, end), found);
                 let local = &mut block.warps[warp].local[lane];
@@ -179,7 +181,7 @@ impl Run<'_> {
                 local.bytes[at..at + count].copy_from_slice(&value.to_le_bytes()[..count]);
                 mark(&mut local.written, at, count);
             }
-            Place::Parameter(address) => {
+            MemoryPlace::Parameter(address) => {
                 let at = usize::try_from(address).unwrap_or(usize::MAX);
                 let size = self.program.codes[frame.code as usize].parameter_bytes as usize;
                 let data = &mut frame.parameters[lane * size..(lane + 1) * size];
@@ -189,15 +191,15 @@ impl Run<'_> {
                 };
                 data.copy_from_slice(&value.to_le_bytes()[..count]);
             }
-            // Parameters of a kernel are constants.
-            Place::Kernel(address) => {
+            // Kernel parameters are read-only.
+            MemoryPlace::Kernel(address) => {
                 return Err(Fault::OutsideWindow { address: PARAMETER_WINDOW.wrapping_add(address) });
             }
         }
         Ok(())
     }
 
-    /// Local memory belongs to variables of the functions that are being called, and to what they allocated.
+    /// Notes a local access outside the variables and `alloca` blocks of all active calls.
     fn check_local(&self, warp: &Warp, frame: &Frame, lane: usize, (start, end): (u64, u64), found: &mut Found) {
         let mut next = Some(frame);
         while let Some(frame) = next {
@@ -226,7 +228,7 @@ impl Run<'_> {
         block: &mut BlockState,
         warp: usize,
         frame: &mut Frame,
-        access: &Access,
+        access: &MemoryOperand,
         d: &[Option<u32>],
         active: u32,
     ) -> Result<(), Stop> {
@@ -266,7 +268,7 @@ impl Run<'_> {
         block: &mut BlockState,
         warp: usize,
         frame: &mut Frame,
-        access: &Access,
+        access: &MemoryOperand,
         a: &[Src],
         active: u32,
     ) -> Result<(), Stop> {
@@ -291,7 +293,7 @@ impl Run<'_> {
             }
             for (index, value) in (0..).zip(&values[..a.len()]) {
                 let place = place(access.space, address.wrapping_add(index * u64::from(access.bytes)));
-                if let (Place::Global(address), true) = (&place, self.memory.notes_writers()) {
+                if let (MemoryPlace::Global(address), true) = (&place, self.memory.notes_writers()) {
                     let [x, y, z] = block.id;
                     let writer = (x, y, z, (warp * 32 + lane) as u32);
                     self.memory.note_writer(*address, access.bytes, value[lane], writer);
@@ -309,7 +311,7 @@ impl Run<'_> {
         block: &mut BlockState,
         warp: usize,
         frame: &mut Frame,
-        (access, op): (&Access, AtomOp),
+        (access, op): (&MemoryOperand, AtomOp),
         (d, b, c): (Option<u32>, Src, Src),
         active: u32,
     ) -> Result<(), Stop> {
@@ -327,8 +329,8 @@ impl Run<'_> {
             let place = place(access.space, address);
             let what = (place, access.bytes, access.ty, access.class);
             let old = self.read(block, warp, frame, what, lane, &mut found).map_err(stop)?;
-            // PTX ISA "atom": additions of singles flush subnormal numbers in global memory, not in shared.
-            let flushes = matches!(place, Place::Global(_));
+            // PTX ISA "atom": `.f32` addition flushes subnormal numbers in global memory, not in shared memory.
+            let flushes = matches!(place, MemoryPlace::Global(_));
             let new = combine(op, access.ty, flushes, old, (b[lane], c[lane]));
             self.write(block, warp, frame, (place, access.bytes, access.class, new), lane, &mut found).map_err(stop)?;
             if let Some(d) = d {
@@ -361,12 +363,12 @@ impl Run<'_> {
                 }
             }
             let count = if ignored >> lane & 1 == 1 { 0 } else { counts[lane].min(u64::from(bytes)) };
-            // Words, as what is copied is mostly made of; the rest is zero.
+            // Copied data are mostly words; the rest is zero.
             for at in (0..u64::from(bytes)).step_by(4) {
                 let kept = count.saturating_sub(at).min(4);
                 let mut value = 0;
                 if kept > 0 {
-                    let place = Place::Global(from[lane].wrapping_add(at));
+                    let place = MemoryPlace::Global(from[lane].wrapping_add(at));
                     let what = (place, 4, Type::B32, Class::Unknown);
                     value = self.read(block, warp, frame, what, lane, &mut found).map_err(stop)?;
                     value &= u64::MAX >> (64 - 8 * kept);
@@ -375,7 +377,7 @@ impl Run<'_> {
                     block,
                     warp,
                     frame,
-                    (Place::Shared(to[lane].wrapping_add(at)), 4, Class::Unknown, value),
+                    (MemoryPlace::Shared(to[lane].wrapping_add(at)), 4, Class::Unknown, value),
                     lane,
                     &mut found,
                 )
@@ -386,7 +388,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A word that a collective instruction reads, at a generic address or one of shared memory.
+    /// Reads a word for a collective instruction, at a generic or shared-memory address.
     pub(crate) fn read_for_all(
         &mut self,
         block: &mut BlockState,
@@ -401,7 +403,7 @@ impl Run<'_> {
         Ok(value)
     }
 
-    /// The same for writing.
+    /// Writes a word for a collective instruction.
     pub(crate) fn write_for_all(
         &mut self,
         block: &mut BlockState,
@@ -415,8 +417,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Sectors, lines and bank conflicts of an access, where they are asked for.
-    fn count(&mut self, access: &Access, addresses: &Lanes, elements: u32, active: u32) {
+    /// Counts sectors, lines and bank conflicts of an access, if requested.
+    fn count(&mut self, access: &MemoryOperand, addresses: &Lanes, elements: u32, active: u32) {
         let Some(counts) = self.accesses.get_mut(self.at.code as usize) else { return };
         let Some(count) = counts.get_mut(self.at.site as usize) else { return };
         count.warps += 1;
@@ -427,10 +429,10 @@ impl Run<'_> {
         let mut local = Vec::new();
         for lane in lanes_of(active) {
             match place(access.space, addresses[lane]) {
-                Place::Global(address) => global.extend((address / 32)..=(address.wrapping_add(bytes - 1) / 32)),
-                Place::Shared(address) => shared.extend((address / 4)..=(address.wrapping_add(bytes - 1) / 4)),
-                Place::Local(address) => local.extend((address / 4)..=(address.wrapping_add(bytes - 1) / 4)),
-                Place::Parameter(_) | Place::Kernel(_) => {}
+                MemoryPlace::Global(address) => global.extend((address / 32)..=(address.wrapping_add(bytes - 1) / 32)),
+                MemoryPlace::Shared(address) => shared.extend((address / 4)..=(address.wrapping_add(bytes - 1) / 4)),
+                MemoryPlace::Local(address) => local.extend((address / 4)..=(address.wrapping_add(bytes - 1) / 4)),
+                MemoryPlace::Parameter(_) | MemoryPlace::Kernel(_) => {}
             }
         }
         for list in [&mut global, &mut shared, &mut local] {
@@ -449,7 +451,7 @@ impl Run<'_> {
     }
 }
 
-/// PTX ISA "atom".
+/// The new value of an atomic operation, PTX ISA "atom".
 fn combine(op: AtomOp, ty: Type, flushes: bool, old: u64, (b, c): (u64, u64)) -> u64 {
     let mask = u64::MAX >> (64 - ty.bits());
     let b = b & mask;

@@ -1,4 +1,4 @@
-//! Calls of functions, and of those that the driver brings: `vprintf`, `malloc`, `free`, `__assertfail`.
+//! Calls of functions, and of the driver's built-in functions: `vprintf`, `malloc`, `free`, `__assertfail`.
 
 use ptx_syntax::{Space, Type};
 
@@ -9,7 +9,7 @@ use crate::op::{Builtin, Call, Callee, NOWHERE};
 use crate::outcome::Fault;
 use crate::warp::{Frame, Split, State};
 
-/// A text that a kernel prints may not be longer.
+/// Limit on the length of a string that a kernel prints.
 const MAX_TEXT: u64 = 1 << 16;
 
 impl Run<'_> {
@@ -56,13 +56,13 @@ impl Run<'_> {
             return Err(Stop::Fault(Fault::StackOverflow, active.trailing_zeros()));
         }
         let top = lanes_of(active).map(|lane| frame.local_top[lane]).max().unwrap_or(0);
-        // A gap shows accesses that run over the end of a variable.
+        // A gap makes accesses past the end of a variable detectable.
         let local_base = top.next_multiple_of(16) + 64;
         let caller_bytes = self.program.codes[frame.code as usize].parameter_bytes as usize;
         let warp = &mut block.warps[warp_index];
         warp.frames[slot] = Some(frame);
         let rest = split.mask & !active;
-        // Lanes that call different functions, or none, meet behind the call.
+        // Lanes with different callees, and inactive lanes, reconverge behind the call.
         let mut meeting = split.meeting;
         if rest != 0 || groups.len() > 1 {
             meeting = warp.add_meeting(split.pc + 1, split.frame, split.mask, split.meeting, NOWHERE);
@@ -101,7 +101,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Bytes of an argument, for a lane.
+    /// The value of an argument, for one lane.
     fn argument(&self, frame: &Frame, call: &Call, number: usize, lane: usize) -> u64 {
         let Some(slot) = call.inputs.get(number) else { return 0 };
         let size = self.program.codes[frame.code as usize].parameter_bytes as usize;
@@ -150,7 +150,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Characters up to a zero, at a generic address.
+    /// Reads a NUL-terminated string at a generic address.
     fn text(
         &mut self,
         block: &mut BlockState,
@@ -170,7 +170,8 @@ impl Run<'_> {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// CUDA C++ Programming Guide, "Formatted Output": arguments lie one behind the other, each at a multiple of its size. Gives their
+    /// Formats a `printf`. CUDA C++ Programming Guide, "Formatted Output": arguments are packed, each aligned to its
+    /// size. Returns the number of arguments.
     /// number.
     fn print(
         &mut self,
@@ -217,7 +218,7 @@ impl Run<'_> {
                 b'c' => char::from(value as u8).to_string(),
                 b's' => self.text(block, warp, frame, value, lane)?,
                 b'f' | b'F' => format!("{:.*}", precision(flags).unwrap_or(6), f64::from_bits(value)),
-                // Enough digits to tell values apart, whatever the format asks for.
+                // Enough digits to tell values apart, whatever precision the format asks for.
                 b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => format!("{:e}", f64::from_bits(value)),
                 _ => value.to_string(),
             };

@@ -11,13 +11,13 @@ pub(crate) struct Conversion {
     pub to: Type,
     pub from: Type,
     pub rounding: Rounding,
-    /// `.rni` and its like: to a whole number.
+    /// `.rni` and related modifiers: rounds to an integral value.
     pub to_whole: bool,
     pub ftz: bool,
     pub sat: bool,
     pub relu: bool,
     pub satfinite: bool,
-    /// Bits of the register that takes the result.
+    /// Width of the destination register.
     pub register_bits: u32,
 }
 
@@ -45,7 +45,7 @@ fn mask(bits: u32) -> u64 {
     u64::MAX >> (64 - bits.clamp(1, 64))
 }
 
-/// A value of a type as a number.
+/// The numeric value of an integer type's bits.
 fn integer(ty: Type, bits: u64) -> i128 {
     let width = ty.bits();
     let value = bits & mask(width);
@@ -62,7 +62,7 @@ fn range(ty: Type) -> (i128, i128) {
 }
 
 impl Conversion {
-    /// Whether it is one that [`Conversion::apply`] knows.
+    /// Whether [`Conversion::apply`] supports the conversion.
     pub fn is_known(&self) -> bool {
         use Type::*;
         let simple = |ty: Type| {
@@ -133,7 +133,8 @@ impl Conversion {
                     high
                 }
             }
-            // Of f64 and to 64 bits the hardware gives the highest bit alone, else zero.
+            // For NaN, the hardware returns only the highest bit if the source is f64 or the result has 64 bits, else
+            // zero.
             (_, None) if from == F64 || self.to.bits() == 64 => 1i128 << (self.to.bits() - 1),
             (_, None) => 0,
         };
@@ -145,7 +146,7 @@ impl Conversion {
         if self.to_whole {
             let sign = a & from.sign_bit();
             let whole = match soft::to_integer(a, from, self.rounding) {
-                // Beyond the fraction's bits every number is whole.
+                // Above the range of the fraction bits every value is integral.
                 Some((_, magnitude)) if magnitude >> from.fraction_bits == 0 => {
                     soft::round(false, magnitude, 0, false, from, Rounding::Nearest) | sign
                 }
@@ -181,13 +182,13 @@ impl Conversion {
         bits
     }
 
-    /// The first operand goes to the upper half.
+    /// Converts two values; the first operand goes to the upper half.
     fn pair(&self, format: Format, a: u64, b: u64) -> u64 {
         let half = |bits: u64| self.finish(format, soft::convert(bits & mask(32), F32, format, self.rounding));
         half(a) << 16 | half(b)
     }
 
-    /// The upper 19 bits of a single.
+    /// Keeps the upper 19 bits of an `f32`.
     fn tf32(&self, a: u64) -> u64 {
         let a = a & mask(32);
         if F32.is_nan(a) {
@@ -206,7 +207,7 @@ impl Conversion {
             let bits = if bits & 0x7f >= 0x7c { bits & 0x80 | 0x7b } else { bits };
             return if self.relu && bits & 0x80 != 0 { 0 } else { bits };
         }
-        // E4M3 has no infinity: its largest exponent holds numbers, and one NaN.
+        // E4M3 has no infinity: the largest exponent encodes numbers, and one NaN.
         if from.is_nan(a) {
             return 0x7f;
         }
@@ -214,7 +215,8 @@ impl Conversion {
         let sign = if a & from.sign_bit() != 0 { 0x80 } else { 0 };
         let magnitude = match soft::unpack(a, from) {
             Number::Finite { exponent, mantissa, .. } => {
-                // Eight more in the exponent: subnormals of E4M3 begin where those of a format with five bits do.
+                // The smaller bias is added to the exponent: E4M3's subnormals then begin where those of a 5-bit
+                // exponent do.
                 (soft::round(false, mantissa, exponent - 8, false, WIDE, self.rounding)).min(0x7e)
             }
             _ => 0x7e,
@@ -236,7 +238,7 @@ impl Conversion {
     }
 }
 
-/// Where the hardware keeps the bits of what is no number: from doubles made quiet, from `bf16` as they are.
+/// The NaN payload, where the hardware keeps it: from `f64` made quiet, from `bf16` unchanged.
 fn kept_payload(from: Format, to: Format, a: u64) -> Option<u64> {
     if !from.is_nan(a) {
         return None;

@@ -1,4 +1,4 @@
-//! One instruction after another, for all lanes of a split.
+//! Executes instructions for all lanes of a split.
 
 use ptx_syntax::{Space, SpecialRegister};
 
@@ -12,13 +12,13 @@ use crate::outcome::Fault;
 use crate::soft::Format;
 use crate::warp::{Frame, Returned, Split, State, Warp};
 
-/// What a split does after an instruction.
+/// How a split continues after an instruction.
 pub(crate) enum Next {
-    /// The next instruction.
+    /// With the next instruction.
     On,
-    /// Another one.
+    /// With the instruction at an index.
     Jump(u32),
-    /// The split has changed: it parted, waits, returned or ended.
+    /// Not at all: the split diverged, waits, returned or exited.
     Changed,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Where sources are read from.
+/// The state that source operands are read from.
 pub(crate) struct Reader<'a> {
     pub frame: &'a Frame,
     pub warp_index: u32,
@@ -46,7 +46,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The values of a source; `space` holds those that are no register's.
+    /// The values of a source. A source other than a register is computed into `space`.
     #[inline]
     pub fn lanes<'s>(&'s self, source: Src, space: &'s mut Lanes) -> &'s Lanes {
         match source {
@@ -91,7 +91,8 @@ impl Reader<'_> {
         lanes
     }
 
-    /// PTX ISA 10 "Special Registers". The machine has one multiprocessor and no clusters.
+    /// The values of a special register, PTX ISA 10 "Special Registers". The machine has one multiprocessor and no
+    /// clusters.
     fn special(&self, special: SpecialRegister) -> Lanes {
         use SpecialRegister::*;
         let each = |function: fn(u64) -> u64| std::array::from_fn(|lane| function(lane as u64));
@@ -160,7 +161,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs a warp until all its lanes wait for other warps, have ended, or its turn is over.
+    /// Runs a warp until all its lanes wait for other warps or have exited, or its time slice is over.
     pub(crate) fn warp(&mut self, block: &mut BlockState, warp: usize) -> Result<(), Stop> {
         let mut since_progress = 0;
         while self.turn > 0 && block.warps[warp].alive() != 0 {
@@ -169,7 +170,7 @@ impl<'a> Run<'a> {
                 if self.resolve_collectives(block, warp)? {
                     continue;
                 }
-                // Lanes that others wait for at a collective instruction may wait themselves where ways join.
+                // Lanes that a collective instruction needs may be waiting at a reconvergence point.
                 let waits = block.warps[warp].splits.iter().any(|split| split.state == State::Collective);
                 if waits && block.warps[warp].force() {
                     continue;
@@ -179,7 +180,8 @@ impl<'a> Run<'a> {
             let split = splits.remove(index);
             let has_time = self.split(block, warp, split)?;
             if !has_time {
-                // It may wait for others of its warp: they go first, and after some turns those that wait for it.
+                // The split may spin on other lanes of its warp: the others run first. After some turns, lanes are
+                // released that wait for this split at a reconvergence point.
                 since_progress += 1;
                 let splits = &mut block.warps[warp].splits;
                 if let Some(split) = splits.pop() {
@@ -193,11 +195,12 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Runs a split until it changes, or its turn is over; then it is the last of the warp's splits.
+    /// Runs a split until its state changes or its time slice is over; in that case it becomes the last of the warp's
+    /// splits.
     fn split(&mut self, block: &mut BlockState, warp_index: usize, mut split: Split) -> Result<bool, Stop> {
         let program: &'a Program = self.program;
         let end = self.warp_instructions + SPLIT_TURN.min(self.turn);
-        // The frame leaves the warp while it runs, so that both can be borrowed.
+        // The frame is taken out of the warp while it runs, so that both can be borrowed.
         let Some(mut frame) = block.warps[warp_index].frames[split.frame as usize].take() else { return Ok(true) };
         let code = &program.codes[frame.code as usize];
         self.at = At { code: frame.code, site: 0, block: block.id, warp: warp_index as u32 };
@@ -257,7 +260,7 @@ impl<'a> Run<'a> {
         Ok(has_time)
     }
 
-    /// What cannot be done while the frame is away: the split parts, calls, returns, ends or waits.
+    /// Handles what needs the frame back in the warp: the split diverges, calls, returns, exits or waits.
     fn change(
         &mut self,
         block: &mut BlockState,
@@ -286,7 +289,7 @@ impl<'a> Run<'a> {
                 let end = self.program.codes[self.at.code as usize].insts.len() as u32 - 1;
                 let mut ways: Vec<(u32, u32)> = vec![(split.mask & !active, split.pc + 1)];
                 for lane in lanes_of(active) {
-                    // PTX ISA "brx.idx": an index beyond the table has no meaning; the last way is taken.
+                    // PTX ISA "brx.idx": an index beyond the table is undefined; the last target is taken.
                     let entry = table.get(index[lane] as usize).or(table.last()).copied().unwrap_or(NOWHERE);
                     let pc = if entry == NOWHERE { end } else { entry };
                     match ways.iter_mut().find(|(mask, way)| *way == pc && *mask != 0) {
@@ -331,7 +334,8 @@ impl<'a> Run<'a> {
             _ => {
                 let warp = &mut block.warps[warp_index];
                 warp.frames[number] = Some(frame);
-                // A collective instruction whose lanes are not all here; those that skip it wait for them at the next.
+                // Not all lanes are at the collective instruction. Those that skip it continue and wait at the next
+                // one.
                 let rest = Split { mask: split.mask & !active, pc: split.pc + 1, ..split };
                 warp.splits.push(Split { mask: active, state: State::Collective, ..split });
                 if rest.mask != 0 {
@@ -342,7 +346,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Copies what a function returns to its caller.
+    /// Copies return values to the caller.
     fn give_back(&mut self, warp: &mut Warp, returned: Returned) {
         let Returned { frame, mask } = returned;
         let code = &self.program.codes[frame.code as usize];
@@ -502,7 +506,7 @@ impl<'a> Run<'a> {
         Ok(Next::On)
     }
 
-    /// What is not worth its place among the frequent.
+    /// Executes rare instructions, which are kept out of the main loop.
     fn seldom(
         &mut self,
         block: &mut BlockState,
@@ -634,7 +638,7 @@ impl<'a> Run<'a> {
         constants.into_iter().any(|(link, start)| address.wrapping_sub(*start) < link.variable.bytes)
     }
 
-    /// The comparison, and its opposite, both combined with a predicate.
+    /// Writes a comparison and its complement, both combined with a predicate.
     fn compare(
         &self,
         block: &BlockState,
@@ -690,7 +694,7 @@ impl<'a> Run<'a> {
 }
 
 impl Compute {
-    /// One lane of what is done by lane.
+    /// Computes one lane of a per-lane operation.
     #[inline]
     fn lane(&self, a: u64, b: u64, c: u64) -> u64 {
         match self {
@@ -757,7 +761,7 @@ fn with_carry(kind: CarryKind, (bits, signed): (u32, bool), (a, b, c): (u64, u64
     (sum as u64 & mask, sum >> bits & 1 == 1)
 }
 
-/// Lanes that take different ways; the one with the lowest lane goes first, whichever way the compiler turned the branch.
+/// Splits diverging lanes. The split with the lowest lane goes first, whichever way the compiler turned the branch.
 fn part(warp: &mut Warp, split: Split, ways: &[(u32, u32)], meet: u32) {
     let mut ways: Vec<(u32, u32)> = ways.iter().copied().filter(|(mask, _)| *mask != 0).collect();
     let outer = warp.meetings.get(split.meeting as usize).copied();

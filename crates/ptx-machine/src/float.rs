@@ -1,26 +1,26 @@
 //! Floating-point operations on register values.
 //!
-//! PTX ISA 9.7.3 "Floating-Point Instructions", 9.7.4 "Half Precision Floating-Point Instructions". Results that are no numbers
-//! are the hardware's canonical ones.
+//! PTX ISA 9.7.3 "Floating-Point Instructions", 9.7.4 "Half Precision Floating-Point Instructions". A NaN result is the
+//! hardware's canonical NaN.
 
 use crate::soft::{self, BF16, F16, F32, F64, Format, Rounding};
 
-/// What modifiers say of an operation.
+/// Modifiers of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mode {
     pub format: Format,
     pub rounding: Rounding,
-    /// Subnormal operands and results are zero.
+    /// Flushes subnormal operands and results to zero.
     pub ftz: bool,
-    /// Results between 0 and 1.
+    /// Clamps results to 0 … 1.
     pub sat: bool,
-    /// Results not below 0.
+    /// Clamps negative results to 0.
     pub relu: bool,
-    /// `.NaN` of `min` and `max`: one operand that is no number is enough.
+    /// `.NaN` of `min` and `max`: one NaN operand makes the result NaN.
     pub nan: bool,
     /// `.xorsign`, `.abs` of `min` and `max`.
     pub xorsign: bool,
-    /// Two values side by side in a register.
+    /// Two values packed in a register.
     pub packed: bool,
 }
 
@@ -39,7 +39,7 @@ impl Mode {
         let is_negative = bits & format.sign_bit() != 0;
         let mut bits = bits;
         if format.is_nan(bits) {
-            // PTX ISA "add": with `.sat`, results that are no numbers become zero.
+            // PTX ISA "add": with `.sat`, NaN results become zero.
             return if self.sat { 0 } else { format.nan };
         }
         if self.ftz {
@@ -51,8 +51,8 @@ impl Mode {
         if self.relu && is_negative { 0 } else { bits }
     }
 
-    /// Whether a result is to be flushed that rounding has made the smallest normal number: it is where it would be smaller with a
-    /// larger exponent, which `exact` tells in a wider format.
+    /// Whether to flush a result that rounding has made the smallest normal number. The hardware does so if the result
+    /// would be smaller with a larger exponent range; `exact` computes it in a wider format.
     fn is_flushed(&self, rounded: u64, exact: impl Fn(Format) -> u64) -> bool {
         let smallest = 1 << self.format.fraction_bits;
         if !self.ftz || rounded & (self.format.sign_bit() - 1) != smallest {
@@ -84,7 +84,7 @@ pub(crate) fn single(bits: u64) -> f32 {
     f32::from_bits(bits as u32)
 }
 
-/// Bits of a result, with the hardware's "not a number".
+/// Bits of a result, with the hardware's canonical NaN.
 #[inline(always)]
 pub(crate) fn bits_of_single(value: f32) -> u64 {
     if value.is_nan() { F32.nan } else { u64::from(value.to_bits()) }
@@ -174,7 +174,7 @@ pub(crate) fn sqrt(mode: &Mode, a: u64, _: u64, _: u64) -> u64 {
     mode.result(root)
 }
 
-/// Sign and magnitude as a number that orders as they do: −0 before +0.
+/// Maps a number to an integer with the same order: −0 before +0.
 fn order(format: Format, bits: u64) -> i64 {
     let magnitude = (bits & (format.sign_bit() - 1)) as i64;
     if bits & format.sign_bit() != 0 { -1 - magnitude } else { magnitude }
@@ -212,7 +212,7 @@ pub(crate) fn max(mode: &Mode, a: u64, b: u64, _: u64) -> u64 {
     pick(mode, a, b, true)
 }
 
-/// `min` and `max` of three.
+/// `min` and `max` of three operands.
 pub(crate) fn min3(mode: &Mode, a: u64, b: u64, c: u64) -> u64 {
     pick(mode, pick(mode, a, b, false), c, false)
 }
@@ -221,7 +221,7 @@ pub(crate) fn max3(mode: &Mode, a: u64, b: u64, c: u64) -> u64 {
     pick(mode, pick(mode, a, b, true), c, true)
 }
 
-/// What is no number becomes the canonical one, but for doubles, of which the ISA keeps all bits.
+/// Negation. NaN becomes canonical, except for `f64`, where the ISA keeps all bits.
 pub(crate) fn neg(mode: &Mode, a: u64, _: u64, _: u64) -> u64 {
     let a = mode.operand(a);
     if mode.format.is_nan(a) && mode.format != F64 { mode.format.nan } else { a ^ mode.format.sign_bit() }
@@ -232,13 +232,13 @@ pub(crate) fn abs(mode: &Mode, a: u64, _: u64, _: u64) -> u64 {
     if mode.format.is_nan(a) && mode.format != F64 { mode.format.nan } else { a & !mode.format.sign_bit() }
 }
 
-/// The sign of `a` on the magnitude of `b`.
+/// The magnitude of `b` with the sign of `a`.
 pub(crate) fn copysign(mode: &Mode, a: u64, b: u64, _: u64) -> u64 {
     let sign = mode.format.sign_bit();
     (b & !sign) | (a & sign)
 }
 
-/// Comparisons of floating-point numbers. PTX ISA 9.7.6 "Comparison and Selection Instructions".
+/// Comparison operators. PTX ISA 9.7.6 "Comparison and Selection Instructions".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comparison {
     Eq,
@@ -247,13 +247,13 @@ pub(crate) enum Comparison {
     Le,
     Gt,
     Ge,
-    /// Both are numbers.
+    /// Both operands are numbers.
     Num,
-    /// One is no number.
+    /// At least one operand is NaN.
     Nan,
 }
 
-/// `unordered`: true where an operand is no number.
+/// `unordered`: true if an operand is NaN.
 pub(crate) fn compare(format: Format, ftz: bool, kind: Comparison, unordered: bool, a: u64, b: u64) -> bool {
     let flush = |bits| if ftz { format.flush(bits) } else { bits };
     let (a, b) = (flush(a), flush(b));
@@ -265,7 +265,7 @@ pub(crate) fn compare(format: Format, ftz: bool, kind: Comparison, unordered: bo
         _ => {}
     }
     let magnitude = format.sign_bit() - 1;
-    // Both zeros are equal.
+    // Both zeros compare equal.
     let order = |bits: u64| if bits & magnitude == 0 { 0 } else { order(format, bits) };
     let (a, b) = (order(a), order(b));
     match kind {
@@ -278,7 +278,7 @@ pub(crate) fn compare(format: Format, ftz: bool, kind: Comparison, unordered: bo
     }
 }
 
-/// `testp`: asks about one number.
+/// `testp`: a property of one value.
 pub(crate) fn test(format: Format, property: Property, a: u64) -> bool {
     let magnitude = a & (format.sign_bit() - 1);
     match property {
@@ -302,9 +302,10 @@ pub(crate) enum Property {
     Subnormal,
 }
 
-/// The functions whose results the ISA leaves open within an error. The model is the function's value rounded to nearest, with the
-/// ISA's special cases. PTX ISA: `rcp.approx` 1 ulp, `rsqrt.approx` 2^-22.9, `sqrt.approx` 2^-23, `ex2.approx` 2^-22.5 (relative 2 ulp),
-/// `lg2.approx` 2^-22 absolute, `sin` and `cos` 2^-20.5 absolute within ±π, `tanh` 2^-11 relative.
+/// Functions whose results the ISA specifies only within an error bound. The model is the exact value rounded to
+/// nearest, with the ISA's special cases. PTX ISA: `rcp.approx` 1 ulp, `rsqrt.approx` 2^-22.9, `sqrt.approx` 2^-23,
+/// `ex2.approx` 2^-22.5 (relative 2 ulp), `lg2.approx` 2^-22 absolute, `sin` and `cos` 2^-20.5 absolute within ±π,
+/// `tanh` 2^-11 relative.
 pub(crate) mod approximate {
     use super::*;
 
@@ -333,7 +334,8 @@ pub(crate) mod approximate {
         unary(mode, a, libm::log2)
     }
 
-    /// The hardware takes turns, of which a product in single precision makes radians: large angles lose what it rounds away.
+    /// The hardware converts radians to turns with a product in single precision: for large angles the rounding error
+    /// is large.
     fn turns(mode: &Mode, a: u64, function: fn(f64) -> f64) -> u64 {
         let turns = single(mode.operand(a)) * std::f32::consts::FRAC_1_PI * 0.5;
         let part = f64::from(turns) % 1.0;
@@ -352,7 +354,7 @@ pub(crate) mod approximate {
         unary(mode, a, libm::tanh)
     }
 
-    /// `div.approx`, `div.full`: 2 ulp. The ISA gives zero for `.approx` where the divisor is above 2^126.
+    /// `div.approx`, `div.full`: 2 ulp. The ISA gives zero for `.approx` with a divisor above 2^126.
     pub(crate) fn div(mode: &Mode, a: u64, b: u64, _: u64) -> u64 {
         float_div(mode, a, b)
     }
@@ -370,7 +372,7 @@ pub(crate) mod approximate {
         div(mode, a, b, c)
     }
 
-    /// `rcp.approx.ftz.f64`: the upper word alone counts, on both sides.
+    /// `rcp.approx.ftz.f64`: only the upper word of operand and result is used.
     pub(crate) fn rcp64(_: &Mode, a: u64, _: u64, _: u64) -> u64 {
         upper(a, |x| 1.0 / x)
     }
@@ -386,7 +388,7 @@ pub(crate) mod approximate {
         result & UPPER
     }
 
-    /// Functions of halves, by those of `f32`.
+    /// Functions of `f16`, computed by those of `f32`.
     pub(crate) fn half(mode: &Mode, a: u64, function: fn(f64) -> f64) -> u64 {
         let a = mode.operand(a);
         let wide = f64::from_bits(soft::convert(a, mode.format, F64, Rounding::Nearest));
@@ -402,7 +404,7 @@ pub(crate) mod approximate {
     }
 }
 
-/// Applies an operation to both halves of a register where the mode says so.
+/// Applies an operation, to both halves of a register if the mode is packed.
 pub(crate) fn packed(function: fn(&Mode, u64, u64, u64) -> u64, mode: &Mode, a: u64, b: u64, c: u64) -> u64 {
     let bits = mode.format.bits();
     let low = (1u64 << bits) - 1;
@@ -411,7 +413,7 @@ pub(crate) fn packed(function: fn(&Mode, u64, u64, u64) -> u64, mode: &Mode, a: 
     upper << bits | lower
 }
 
-/// The format of a type, and whether two are side by side.
+/// The format of a type, and whether the type is packed.
 pub(crate) fn format_of(ty: ptx_syntax::Type) -> Option<(Format, bool)> {
     use ptx_syntax::Type;
     Some(match ty {

@@ -2,7 +2,7 @@
 //!
 //! PTX ISA 9.7.1 "Integer Arithmetic Instructions", 9.7.8 "Logic and Shift Instructions".
 
-/// What an operation may ask of an integer type.
+/// Operations on an integer type.
 pub(crate) trait Int: Copy + Ord + Sized {
     const BITS: u32;
     const SIGNED: bool;
@@ -68,14 +68,14 @@ pub(crate) fn mul_lo<T: Int>(a: u64, b: u64) -> u64 {
 
 #[inline(always)]
 pub(crate) fn mul_hi<T: Int>(a: u64, b: u64) -> u64 {
-    // The product of two u64 does not fit an i128.
+    // The product of two `u64` does not fit an `i128`.
     if T::BITS == 64 && !T::SIGNED {
         return ((u128::from(a) * u128::from(b)) >> 64) as u64;
     }
     T::of_wide((T::of(a).wide() * T::of(b).wide()) >> T::BITS).bits()
 }
 
-/// A result of twice the width.
+/// Zero-extends a result of twice the width.
 #[inline(always)]
 pub(crate) fn mul_wide<T: Int>(a: u64, b: u64) -> u64 {
     let product = (T::of(a).wide() * T::of(b).wide()) as u64;
@@ -102,17 +102,17 @@ pub(crate) fn mad_wide<T: Int>(a: u64, b: u64, c: u64) -> u64 {
     if T::BITS == 16 { sum & 0xffff_ffff } else { sum }
 }
 
-/// The low 24 bits of 32.
+/// The low 24 of 32 bits, extended.
 fn low24<T: Int>(a: u64) -> i128 {
     if T::SIGNED { i128::from(((a as u32) << 8).cast_signed() >> 8) } else { i128::from(a & 0xff_ffff) }
 }
 
-/// The 48 bits of a product of 24 bits: bits 0 to 31.
+/// Bits 0 to 31 of the 48-bit product of two 24-bit values.
 pub(crate) fn mul24_lo<T: Int>(a: u64, b: u64) -> u64 {
     T::of_wide(low24::<T>(a) * low24::<T>(b)).bits()
 }
 
-/// Bits 16 to 47.
+/// Bits 16 to 47 of that product.
 pub(crate) fn mul24_hi<T: Int>(a: u64, b: u64) -> u64 {
     T::of_wide((low24::<T>(a) * low24::<T>(b)) >> 16).bits()
 }
@@ -125,7 +125,7 @@ pub(crate) fn mad24_hi<T: Int>(a: u64, b: u64, c: u64) -> u64 {
     add::<T>(mul24_hi::<T>(a, b), c)
 }
 
-/// Division by zero is not specified by the ISA; the hardware gives all ones, which is what programs see.
+/// Division by zero is undefined in the ISA; the hardware returns all ones, and so does this.
 #[inline(always)]
 pub(crate) fn div<T: Int>(a: u64, b: u64) -> u64 {
     let divisor = T::of(b).wide();
@@ -135,7 +135,7 @@ pub(crate) fn div<T: Int>(a: u64, b: u64) -> u64 {
     if T::BITS == 64 { T::of_wide(T::of(a).wide() / divisor).bits() } else { small_div::<T>(a, b) }
 }
 
-/// 64-bit arithmetic holds every quotient of 32 bits.
+/// Remainder in 64-bit arithmetic, which holds every 32-bit quotient.
 #[inline(always)]
 fn small_div<T: Int>(a: u64, b: u64) -> u64 {
     let (a, b) = (T::of(a).wide() as i64, T::of(b).wide() as i64);
@@ -165,12 +165,12 @@ pub(crate) fn max<T: Int>(a: u64, b: u64) -> u64 {
     T::of(a).max(T::of(b)).bits()
 }
 
-/// `.relu`: not below zero.
+/// `.relu`: clamps negative results to zero.
 pub(crate) fn min_relu<T: Int>(a: u64, b: u64) -> u64 {
     T::of(a).min(T::of(b)).max(T::of(0)).bits()
 }
 
-/// `.relu`: not below zero.
+/// `.relu`: clamps negative results to zero.
 pub(crate) fn max_relu<T: Int>(a: u64, b: u64) -> u64 {
     T::of(a).max(T::of(b)).max(T::of(0)).bits()
 }
@@ -197,14 +197,14 @@ pub(crate) fn cnot<T: Int>(a: u64) -> u64 {
     u64::from(a & mask::<T>() == 0)
 }
 
-/// Shift amounts above the width are clamped to it.
+/// Shift amounts above the width are clamped to the width.
 #[inline(always)]
 pub(crate) fn shl<T: Int>(a: u64, b: u64) -> u64 {
     let amount = b as u32;
     if amount >= T::BITS { 0 } else { (a << amount) & mask::<T>() }
 }
 
-/// Signed types fill with the sign.
+/// Arithmetic shift for signed types.
 #[inline(always)]
 pub(crate) fn shr<T: Int>(a: u64, b: u64) -> u64 {
     let amount = (b as u32).min(T::BITS);
@@ -227,27 +227,27 @@ pub(crate) fn brev<T: Int>(a: u64) -> u64 {
     a.reverse_bits() >> (64 - T::BITS)
 }
 
-/// The highest bit that is not the sign; all ones where there is none.
+/// The highest bit that differs from the sign; all ones if there is none.
 pub(crate) fn bfind<T: Int>(a: u64) -> u64 {
     let value = T::of(a).wide();
     let value = if value < 0 { !value } else { value } as u64 & mask::<T>();
     if value == 0 { 0xffff_ffff } else { u64::from(63 - value.leading_zeros()) }
 }
 
-/// How far the operand is to be shifted left so that this bit is the highest.
+/// The left shift that moves that bit to the highest position.
 pub(crate) fn bfind_shift<T: Int>(a: u64) -> u64 {
     let at = bfind::<T>(a);
     if at == 0xffff_ffff { at } else { u64::from(T::BITS - 1) - at }
 }
 
-/// Position and length of a field. The ISA allows 0 to 255; of more the hardware takes eight bits for words, and all for double
-/// words, which it has no instruction for.
+/// Position and length of a bit field. The ISA allows 0 to 255. For larger values the hardware uses the low eight bits
+/// with 32-bit operands, and the full value with 64-bit operands, for which it has no instruction.
 fn field<T: Int>(position: u64, length: u64) -> (u32, u32) {
     let one = |value: u64| if T::BITS == 64 { (value as u32).min(255) } else { value as u32 & 0xff };
     (one(position), one(length))
 }
 
-/// PTX ISA "bfe": beyond the top the sign is repeated.
+/// PTX ISA "bfe": beyond the highest bit the sign is repeated.
 pub(crate) fn bfe<T: Int>(a: u64, b: u64, c: u64) -> u64 {
     let (position, length) = field::<T>(b, c);
     let top = T::BITS - 1;
@@ -274,12 +274,12 @@ pub(crate) fn bfi<T: Int>(a: u64, b: u64, c: u64, d: u64) -> u64 {
     ((b & !(field << position)) | ((a & field) << position)) & mask::<T>()
 }
 
-/// A mask of `length` ones from a position on. `bmsk.clamp`: amounts are clamped to 32.
+/// A mask of `length` ones from a position on. `bmsk.clamp`: both are clamped to 32.
 pub(crate) fn bmsk_clamp(a: u64, b: u64) -> u64 {
     bmsk((a as u32).min(32), (b as u32).min(32))
 }
 
-/// `bmsk.wrap`: the amounts' low five bits count.
+/// `bmsk.wrap`: only the low five bits of position and length are used.
 pub(crate) fn bmsk_wrap(a: u64, b: u64) -> u64 {
     bmsk(a as u32 & 31, b as u32 & 31)
 }
@@ -288,7 +288,7 @@ fn bmsk(position: u32, length: u32) -> u64 {
     (((1u64 << length) - 1) << position) & 0xffff_ffff
 }
 
-/// `szext`: extends from a position on. The bit at `b` is the sign.
+/// `szext`: extends from bit `b`, which is the sign.
 pub(crate) fn szext_wrap<T: Int>(a: u64, b: u64) -> u64 {
     szext::<T>(a, b as u32 & 31)
 }
@@ -321,7 +321,7 @@ pub(crate) fn fns(mask: u64, base: u64, offset: u64) -> u64 {
     found.map_or(0xffff_ffff, |at| at as u64)
 }
 
-/// PTX ISA "lop3": any function of three bits, as a table of eight.
+/// PTX ISA "lop3": any Boolean function of three inputs, as a truth table of eight bits.
 pub(crate) fn lop3(a: u64, b: u64, c: u64, table: u64) -> u64 {
     let mut result = 0;
     for row in 0..8 {
@@ -333,19 +333,19 @@ pub(crate) fn lop3(a: u64, b: u64, c: u64, table: u64) -> u64 {
     result & 0xffff_ffff
 }
 
-/// `shf.l`: the upper word of `b:a` shifted left.
+/// `shf.l`: the upper word of `b:a`, shifted left.
 pub(crate) fn shf_left(a: u64, b: u64, amount: u32) -> u64 {
     let pair = (b & 0xffff_ffff) << 32 | (a & 0xffff_ffff);
     if amount >= 32 { pair & 0xffff_ffff } else { (pair << amount) >> 32 }
 }
 
-/// `shf.r`: the lower word of `b:a` shifted right.
+/// `shf.r`: the lower word of `b:a`, shifted right.
 pub(crate) fn shf_right(a: u64, b: u64, amount: u32) -> u64 {
     let pair = (b & 0xffff_ffff) << 32 | (a & 0xffff_ffff);
     (pair >> amount) & 0xffff_ffff
 }
 
-/// What `prmt` selects bytes by.
+/// Mode of `prmt`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permute {
     Index,
@@ -382,7 +382,7 @@ pub(crate) fn prmt(a: u64, b: u64, selector: u64, mode: Permute) -> u64 {
     result
 }
 
-/// `dp4a`: a sum of four products of bytes.
+/// `dp4a`: a sum of four byte products.
 pub(crate) fn dp4a(a: u64, b: u64, c: u64, a_signed: bool, b_signed: bool) -> u64 {
     let byte = |value: u64, at: u32, signed: bool| {
         let byte = (value >> (8 * at)) as u8;
@@ -392,7 +392,7 @@ pub(crate) fn dp4a(a: u64, b: u64, c: u64, a_signed: bool, b_signed: bool) -> u6
     (c as i64).wrapping_add(sum) as u64 & 0xffff_ffff
 }
 
-/// `dp2a`: a sum of two products of 16-bit numbers and bytes, the lower or upper two of `b`.
+/// `dp2a`: a sum of two products of 16-bit values and bytes, the lower or upper two bytes of `b`.
 pub(crate) fn dp2a(a: u64, b: u64, c: u64, signed: (bool, bool), upper: bool) -> u64 {
     let half = |at: u32| {
         let half = (a >> (16 * at)) as u16;

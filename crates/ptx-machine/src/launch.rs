@@ -1,22 +1,22 @@
-//! What a kernel is started with.
+//! Launch configuration of a kernel.
 
 /// Extents, parameters and limits of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// Blocks of the grid.
+    /// Blocks in the grid.
     pub grid: [u32; 3],
-    /// Threads of a block.
+    /// Threads in a block.
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
-    /// The bytes of each parameter, as the kernel declares them.
+    /// The bytes of each parameter, as the kernel declares it.
     pub parameters: Vec<Vec<u8>>,
-    /// Where the run stops.
+    /// Limits at which the run stops.
     pub limits: Limits,
 }
 
 impl Launch {
-    /// A launch of one dimension, without dynamic shared memory.
+    /// A one-dimensional launch without dynamic shared memory.
     pub fn new(blocks: u32, threads: u32) -> Self {
         Self {
             grid: [blocks, 1, 1],
@@ -35,23 +35,24 @@ impl Launch {
     }
 }
 
-/// Where a run stops.
+/// Limits at which a run stops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Instructions that warps execute, all together.
+    /// Warp instructions executed, over all warps.
     pub warp_instructions: u64,
-    /// Bytes of local memory of a thread, for variables and `alloca` of all functions that are being called.
+    /// Bytes of local memory per thread, for variables and `alloca` of all active calls.
     pub local_bytes: u64,
-    /// Functions that call each other.
+    /// Depth of nested calls.
     pub call_depth: u32,
     /// Bytes that `printf` writes.
     pub printed_bytes: usize,
-    /// Whether blocks, warps and the stores of lanes come in the opposite order. What a kernel then writes differently depends on timing.
+    /// Whether blocks, warps and the stores of lanes are executed in reverse order. Output that then differs depends on
+    /// timing.
     pub reversed: bool,
-    /// Instructions of a warp before the next one's turn. The default is so many that only a warp which waits for another ever uses them
-    /// up; with few, warps are on the way together, as on hardware.
+    /// Instructions of a warp's time slice. The default is so large that only a warp which waits for another uses it
+    /// up. With a small value, warps are interleaved, as on hardware.
     pub turn: u64,
-    /// Whether to count what accesses to memory touch; takes time.
+    /// Whether to count sectors, lines and passes of memory accesses, which takes time.
     pub count_accesses: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Runs a grid: blocks and warps in a fixed order, each until it waits.
+//! Runs a grid. Blocks and warps run in a fixed order, each until it waits.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::op::{BarrierKind, NOWHERE, Op};
 use crate::outcome::{AccessCount, BlockCount, End, Event, Events, Fault, Outcome, Place};
 use crate::warp::{Frame, Split, State, Warp};
 
-/// Instructions of a split before lanes that wait at a meeting go on without it.
+/// Instructions of a split before lanes that wait at a reconvergence point continue without it.
 pub(crate) const SPLIT_TURN: u64 = 4_000;
-/// Threads of a block, as the hardware has it.
+/// Threads of a block, the hardware's limit.
 const MAX_THREADS: u64 = 1024;
 
-/// Why a warp stops before its end.
+/// Why a warp stops early.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Fault(Fault, u32),
@@ -28,16 +28,16 @@ pub(crate) enum Stop {
 /// A barrier of a block.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gate {
-    /// By warp: lanes that have come.
+    /// By warp: lanes that have arrived.
     pub arrived: Vec<u32>,
-    /// By warp: those of them whose predicate holds.
+    /// By warp: arrived lanes whose predicate is true.
     pub votes: Vec<u32>,
-    /// Threads to wait for; none for all of the block.
+    /// Number of threads to wait for; `None` for the whole block.
     pub count: Option<u32>,
     pub is_used: bool,
 }
 
-/// A block of the grid while it runs.
+/// State of a running block.
 pub(crate) struct BlockState {
     pub id: [u32; 3],
     pub shared: Vec<u8>,
@@ -46,13 +46,13 @@ pub(crate) struct BlockState {
     pub gates: Vec<Gate>,
 }
 
-/// All that a run needs.
+/// State of a run.
 pub(crate) struct Run<'a> {
     pub program: &'a Program,
     pub launch: &'a Launch,
     pub memory: &'a mut Memory,
     pub parameters: Vec<u8>,
-    /// Addresses of the variables of the module.
+    /// Addresses of the module's variables.
     pub links: Vec<u64>,
     pub blocks: Vec<Vec<BlockCount>>,
     pub accesses: Vec<Vec<AccessCount>>,
@@ -60,11 +60,11 @@ pub(crate) struct Run<'a> {
     pub warp_instructions: u64,
     pub thread_instructions: u64,
     pub printed: String,
-    /// Of the warp's turn.
+    /// Instructions left in the warp's time slice.
     pub turn: u64,
-    /// Whether memory was read that others write meanwhile: a loop that does so may wait for them.
+    /// Whether memory was read that others may write concurrently: a loop that does so may be waiting for them.
     pub polls: bool,
-    /// Where the last instruction was, for events.
+    /// Position of the current instruction, for events.
     pub at: At,
 }
 
@@ -77,7 +77,8 @@ pub(crate) struct At {
 }
 
 impl Program {
-    /// Executes the kernel. Equal programs, launches and memory give equal outcomes, on every machine.
+    /// Executes the kernel. The outcome is deterministic: equal programs, launches and memory give equal outcomes on
+    /// every machine.
     pub fn run(&self, launch: &Launch, memory: &mut Memory) -> Outcome {
         let (codes, counts) = (&self.codes, launch.limits.count_accesses);
         let mut run = Run {
@@ -117,7 +118,7 @@ impl Program {
 }
 
 impl Run<'_> {
-    /// Parameters, and the variables of the module.
+    /// Sets up parameters and module variables.
     fn prepare(&mut self) -> Result<(), Fault> {
         let kernel = &self.program.codes[0];
         let bad = |reason: String| Err(Fault::BadLaunch(reason));
@@ -195,13 +196,13 @@ impl Run<'_> {
         }
     }
 
-    /// Blocks one after another; one that waits for others lets the next begin.
+    /// Runs blocks one after another; a block that waits for others lets the next one start.
     fn grid(&mut self) -> Result<(), End> {
         let [x, y, z] = self.launch.grid.map(u64::from);
         let mut waiting: std::collections::VecDeque<BlockState> = std::collections::VecDeque::new();
         let mut next = 0u64;
         loop {
-            // New blocks first, as the hardware has many at a time; but no more than memory bears.
+            // New blocks start first, as hardware runs many at a time; the limit bounds memory.
             let mut block = if next < x * y * z && waiting.len() < 64 {
                 let number = if self.launch.limits.reversed { x * y * z - 1 - next } else { next };
                 let id = [number % x, number / x % y, number / x / y].map(|extent| extent as u32);
@@ -235,7 +236,7 @@ impl Run<'_> {
         Place { function, instruction: self.at.site, block: self.at.block, thread: self.at.warp * 32 + lane }
     }
 
-    /// Counts an event of some lanes.
+    /// Counts an event for some lanes.
     pub fn note(&mut self, event: fn(&mut Events) -> &mut Event, lanes: u32) {
         if lanes == 0 {
             return;
@@ -274,7 +275,7 @@ impl Run<'_> {
         }
     }
 
-    /// Runs a block until all its threads have ended; false where it waits for other blocks.
+    /// Runs a block until all its threads have exited; false if it waits for other blocks.
     fn block(&mut self, block: &mut BlockState) -> Result<bool, Stop> {
         let mut long_rounds = 0;
         while long_rounds < 4 {
@@ -299,7 +300,7 @@ impl Run<'_> {
             if !has_moved && !block.warps.iter_mut().any(Warp::force) {
                 return Err(Stop::Deadlock(describe(block)));
             }
-            // As long as all wait for barriers alone, no other block can help them.
+            // If all threads only wait at barriers, other blocks cannot release them, so the block is not suspended.
             long_rounds += u32::from(!is_short);
         }
         Ok(false)
@@ -320,7 +321,7 @@ fn describe(block: &BlockState) -> String {
     )
 }
 
-/// Lets threads go on at barriers to which all have come; PTX ISA "bar, barrier".
+/// Opens barriers at which all threads have arrived; PTX ISA "bar, barrier".
 fn open_gates(program: &Program, block: &mut BlockState) -> bool {
     let mut has_opened = false;
     for number in 0..block.gates.len() {
@@ -328,7 +329,7 @@ fn open_gates(program: &Program, block: &mut BlockState) -> bool {
         if !gate.is_used {
             continue;
         }
-        // A warp counts as a whole where none of its lanes is elsewhere.
+        // A warp whose live lanes have all arrived counts as a full warp.
         let come = |(arrived, warp): (&u32, &Warp)| {
             if warp.alive() & !arrived == 0 && (*arrived != 0 || gate.count.is_none()) {
                 32

@@ -1,7 +1,8 @@
-//! Products of matrices. PTX ISA 9.7.14 "Warp Level Matrix Multiply-Accumulate Instructions".
+//! Matrix multiply-accumulate. PTX ISA 9.7.14 "Warp Level Matrix Multiply-Accumulate Instructions".
 //!
-//! The order in which tensor cores add, and how they round on the way, is not documented. The model adds exact products in double
-//! precision and rounds once. The layout of `wmma` fragments is not documented either; here it is by rows.
+//! The order in which tensor cores add, and their intermediate rounding, are not documented. The model adds exact
+//! products in double precision and rounds once. The layout of `wmma` fragments is not documented either; here it is
+//! row-major.
 
 use ptx_syntax::Type;
 
@@ -9,12 +10,12 @@ use crate::op::{Fragment, Lanes, Matrix};
 use crate::soft::{self, BF16, F16, F32, F64, Rounding};
 use crate::together::Exchange;
 
-/// Where the elements of a `wmma` fragment are.
+/// The layout of a `wmma` fragment.
 pub(crate) struct Layout {
     pub per_lane: usize,
     columns: usize,
     bits: u32,
-    /// Elements of a register.
+    /// Elements per register.
     packed: usize,
 }
 
@@ -24,7 +25,7 @@ impl Fragment {
         layout(rows, columns, self.ty)
     }
 
-    /// Bytes from the start of the matrix to an element.
+    /// Byte offset of an element from the start of the matrix.
     pub fn offset(&self, (row, column): (usize, usize), stride: u64) -> u64 {
         let (major, minor) = if self.row_major { (row, column) } else { (column, row) };
         (major as u64).wrapping_mul(stride).wrapping_add(minor as u64).wrapping_mul(u64::from(self.ty.bytes()))
@@ -68,7 +69,7 @@ fn get(registers: &[Lanes], lane: usize, (element, packed, bits): (usize, usize,
     register[lane] >> (bits * (element % packed) as u32) & (u64::MAX >> (64 - bits))
 }
 
-/// Bits of an element in its register: `tf32` takes 32.
+/// Bits of an element in its register; `tf32` takes 32.
 fn element_bits(ty: Type) -> u32 {
     ty.bits()
 }
@@ -78,7 +79,7 @@ fn number(ty: Type, bits: u64) -> f64 {
     match ty {
         Type::F16 => wide(F16),
         Type::Bf16 => wide(BF16),
-        // The lower 13 bits do not count.
+        // The low 13 bits are ignored.
         Type::Tf32 => f64::from(f32::from_bits(bits as u32 & !0x1fff)),
         Type::F32 => f64::from(f32::from_bits(bits as u32)),
         Type::S8 => f64::from(bits as u8 as i8),
@@ -88,10 +89,10 @@ fn number(ty: Type, bits: u64) -> f64 {
     }
 }
 
-/// Row and column of an element of `mma`'s operands, by lane: PTX ISA "Matrix Fragments for mma".
+/// Row and column of an element of `mma`'s operand `a`, by lane: PTX ISA "Matrix Fragments for mma".
 fn place_a((m, _, k): (u32, u32, u32), ty: Type, lane: usize, element: usize) -> (usize, usize) {
     let (group, thread) = (lane / 4, lane % 4);
-    // Neighbours in a row that lie in one register.
+    // Adjacent elements of a row that share a register.
     let run = (32 / element_bits(ty)).max(1) as usize;
     let (register, within) = (element / run, element % run);
     if m == 8 {
@@ -121,7 +122,7 @@ impl Matrix {
             let packed = (32 / element_bits(ty)).max(1) as usize;
             count(rows, columns).div_ceil(packed)
         };
-        // Halves of `wmma` come in eight registers where four would do.
+        // `f16` fragments of `wmma` take eight registers where four would do.
         let c_registers = registers(m, n, c_type);
         let total = exchange.inputs.len();
         let (a_registers, b_start) = if self.is_wmma {
@@ -151,7 +152,7 @@ impl Matrix {
         self.spread(exchange, &results, (m, n), d_type);
     }
 
-    /// Registers of `a` in a `wmma.mma`, of those of `a` and `b` together.
+    /// Number of registers of `a` in a `wmma.mma`, out of `both`, those of `a` and `b` together.
     fn wmma_registers(&self, m: usize, k: usize, ty: Type, both: usize) -> usize {
         match (ty, m) {
             (Type::F16, _) => both / 2,
@@ -197,7 +198,7 @@ impl Matrix {
         match ty {
             Type::F16 => soft::convert(value.to_bits(), F64, F16, Rounding::Nearest),
             Type::F32 => soft::convert(value.to_bits(), F64, F32, Rounding::Nearest),
-            // Sums of bytes are exact in a double; without saturation they wrap.
+            // Sums of byte products are exact in a double; without saturation they wrap.
             Type::S32 if self.saturates => u64::from((value as i32).cast_unsigned()),
             Type::S32 => u64::from((value as i64) as u32),
             _ => value.to_bits(),

@@ -1,8 +1,8 @@
-//! Global memory: regions far from each other, whose bytes come into being when they are first touched.
+//! Global memory: regions at large distances, whose bytes are created on first access.
 //!
-//! The upper bits of an address name the region, so that a pointer that leaves its array still points into it, however far. What the
-//! bytes are decides a [`Values`]; it is asked by region and offset, so that two versions of a kernel see the same memory
-//! whatever the order in which they read it.
+//! The upper bits of an address identify the region, so a pointer that runs past its array still points into the same
+//! region. A [`Values`] supplies the initial bytes. It gets region and offset, so two versions of a kernel see the same
+//! memory whatever the order of their reads.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -12,57 +12,57 @@ use ptx_syntax::Type;
 
 use crate::outcome::Fault;
 
-/// Bits of an address below the region's number.
+/// Address bits below the region number.
 const REGION_SHIFT: u32 = 36;
-/// Where in its 64 GiB a region starts: offsets may be negative.
+/// Offset of a region's start in its 64 GiB, so that negative offsets are possible.
 const START: u64 = 1 << (REGION_SHIFT - 1);
-/// What reads of local and shared memory give that nobody has written.
+/// Value of bytes of local and shared memory that were never written.
 pub(crate) const UNWRITTEN: u8 = 0xcd;
 
 const PAGE_SHIFT: u32 = 12;
 const PAGE: usize = 1 << PAGE_SHIFT;
 const TLB: usize = 64;
 
-/// Numbers of windows that are no regions.
+/// Numbers of the windows of other spaces.
 const SHARED: u64 = 1;
 const LOCAL: u64 = 2;
 const PARAMETERS: u64 = 3;
 const CODE: u64 = 4;
-/// Numbers of regions that parameters lead to; what else there is comes behind.
+/// First number of the regions that parameters point to; other origins follow.
 const FIRST_PARAMETER: u64 = 16;
 const FIRST_OTHER: u64 = 1 << 16;
-/// Numbers of other regions.
+/// How many numbers other regions may have.
 const OTHERS: u64 = 1 << 22;
 
-/// Start of the window of generic addresses of shared memory.
+/// Start of the generic window of shared memory.
 pub(crate) const SHARED_WINDOW: u64 = SHARED << REGION_SHIFT;
-/// Start of the window of local memory; each thread has its own behind it.
+/// Start of the generic window of local memory, which is the same for all threads.
 pub(crate) const LOCAL_WINDOW: u64 = LOCAL << REGION_SHIFT;
-/// Start of the window of a kernel's parameters.
+/// Start of the window of kernel parameters.
 pub(crate) const PARAMETER_WINDOW: u64 = PARAMETERS << REGION_SHIFT;
 /// Start of the addresses of functions.
 pub(crate) const CODE_WINDOW: u64 = CODE << REGION_SHIFT;
 pub(crate) const WINDOW_SIZE: u64 = 1 << REGION_SHIFT;
 
-/// Where a region comes from, which is also its name in both versions of a kernel.
+/// The origin of a region, which identifies it in both versions of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Origin {
-    /// The pointer with this number among those that the launch passes.
+    /// The pointer with this index among those that the launch passes.
     Parameter(u32),
-    /// A variable of the module.
+    /// A module variable.
     Variable(Arc<str>),
-    /// The pointer that lies at an offset of another region.
+    /// The pointer stored at an offset of another region.
     Loaded {
         /// The region that holds the pointer.
         from: RegionId,
-        /// Where in it.
+        /// Its offset in that region.
         offset: i64,
     },
-    /// What the n-th call of `malloc` gave.
+    /// The result of the n-th call of `malloc`.
     Allocated(u32),
 }
 
-/// A region: its number is the same in all runs in which its origin is the same, but for collisions of hashes.
+/// A region number. It depends only on the origin, so it is the same in all runs, except for hash collisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RegionId(u32);
 
@@ -73,20 +73,20 @@ impl RegionId {
     }
 }
 
-/// What is known of a region.
+/// A region of global memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
     /// Its number.
     pub id: RegionId,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
-    /// Bytes, of variables of the module and allocations; others have no end.
+    /// Size, for module variables and allocations; other regions are unbounded.
     pub bytes: Option<u64>,
-    /// What it holds; decided when it is first touched.
+    /// Its element type, decided on first access.
     pub element: Option<Element>,
 }
 
-/// What a register that takes a loaded value is used for, as far as the text of its function says.
+/// How the destination register of a load is used, as far as the text of the function shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
     /// In floating-point operations of this type.
@@ -95,50 +95,51 @@ pub enum Class {
     Integer,
     /// As the base of an address.
     Pointer,
-    /// Moved alone.
+    /// Only moved.
     Unknown,
 }
 
-/// The access that touches a region first.
+/// The first access to a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
-    /// Bytes of one element: 1, 2, 4 or 8.
+    /// Size of an element: 1, 2, 4 or 8.
     pub bytes: u32,
-    /// The type in the instruction, often only `.b32`.
+    /// The type of the instruction, often only `.b32`.
     pub ty: Type,
-    /// What becomes of the value.
+    /// How the value is used.
     pub class: Class,
 }
 
-/// The element of a region: bytes are made in such units.
+/// The element type of a region: initial values are created in units of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Element {
-    /// 1, 2, 4 or 8.
+    /// Size: 1, 2, 4 or 8.
     pub bytes: u32,
-    /// What it is used for.
+    /// How the values are used.
     pub class: Class,
 }
 
-/// A value that comes into being.
+/// An initial value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     /// Its bits.
     Bits(u64),
-    /// The address of a region of its own.
+    /// The address of a new region.
     Pointer,
 }
 
-/// Decides what memory holds that nobody has written.
+/// Supplies the initial contents of memory.
 ///
-/// Answers must depend on the region's origin and the offset alone, so that all versions of a kernel see the same.
+/// Results must depend only on the region's origin and the offset, so that all versions of a kernel see the same.
 pub trait Values {
-    /// In which units a region is filled. Asked once, when the region is first touched.
+    /// The element type of a region. Called once, on first access.
     fn element(&mut self, region: &Region, first: Access) -> Element;
 
-    /// The element at an offset, which is a multiple of its bytes.
+    /// The element at an offset, which is a multiple of its size.
     fn value(&mut self, region: &Region, element: Element, offset: i64) -> Value;
 
-    /// Whether a variable of the module without initial values is zero; what programs write into it before a launch is not in its text.
+    /// Whether a module variable without initializer is zero. A program may write to it before the launch, which PTX
+    /// does not show.
     fn is_zero(&mut self, variable: &ptx_syntax::Variable) -> bool {
         variable.space != ptx_syntax::Space::Const
     }
@@ -168,25 +169,25 @@ struct Page {
     touched: [u64; PAGE / 64],
     /// Bytes that the kernel wrote.
     written: [u64; PAGE / 64],
-    /// By byte: of which floating-point type the value is that was written last, as a place in [`FLOATS`], from 1.
+    /// By byte: the floating-point type of the value written last, as an index into [`FLOATS`], from 1.
     floats: [u8; PAGE],
     region: RegionId,
-    /// First and last address of its region, where it has an end.
+    /// First and last address of its region, if the region is bounded.
     bounds: Option<(u64, u64)>,
 }
 
-/// Bytes that were written next to each other.
+/// A contiguous range of written bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Where they lie.
+    /// The region that contains them.
     pub origin: Origin,
-    /// Offset of the first.
+    /// Offset of the first byte.
     pub offset: i64,
-    /// As they are at the end.
+    /// Final contents.
     pub bytes: Vec<u8>,
 }
 
-/// Global memory of a launch, with constants and variables of the module.
+/// Global memory of a launch, with constants and module variables.
 pub struct Memory {
     regions: BTreeMap<RegionId, Region>,
     by_origin: HashMap<Origin, RegionId>,
@@ -194,18 +195,18 @@ pub struct Memory {
     pages: Vec<Box<Page>>,
     tlb: [(u64, u32); TLB],
     values: Box<dyn Values>,
-    /// Regions whose bytes are zero until they are written.
+    /// Regions that are zero until written.
     zeros: HashSet<RegionId>,
     max_pages: usize,
     allocations: u32,
-    /// By address, where asked for.
+    /// The last writer by address, if requested.
     writers: Option<HashMap<u64, Writer>>,
 }
 
-/// A thread: its block, and its number there.
+/// A thread: its block, and its index in the block.
 type Thread = (u32, u32, u32, u32);
 
-/// Who wrote a byte last, what, and whether another thread had written something else.
+/// The last writer of a byte, the value, and whether another thread had written a different value.
 #[derive(Debug, Clone, Copy)]
 struct Writer {
     thread: Thread,
@@ -230,7 +231,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Memory without regions, at most 512 MiB of pages.
+    /// Memory without regions, limited to 512 MiB of pages.
     pub fn new(values: impl Values + 'static) -> Self {
         Self {
             regions: BTreeMap::new(),
@@ -246,12 +247,12 @@ impl Memory {
         }
     }
 
-    /// The region that the n-th pointer of a launch leads to; its address goes into the parameters.
+    /// The region that the n-th pointer of a launch points to; its address is the parameter's value.
     pub fn parameter(&mut self, number: u32) -> RegionId {
         self.region(Origin::Parameter(number), None)
     }
 
-    /// The region of an origin, which is made where there is none yet.
+    /// The region of an origin, created if necessary.
     pub fn region(&mut self, origin: Origin, bytes: Option<u64>) -> RegionId {
         if let Some(id) = self.by_origin.get(&origin) {
             return *id;
@@ -269,29 +270,29 @@ impl Memory {
         id
     }
 
-    /// The regions there are, by number.
+    /// All regions, by number.
     pub fn regions(&self) -> impl Iterator<Item = &Region> {
         self.regions.values()
     }
 
-    /// The region of an address, and the offset in it.
+    /// The region that contains an address, and the offset in it.
     pub fn locate(&self, address: u64) -> Option<(&Region, i64)> {
         let id = RegionId(u32::try_from(address >> REGION_SHIFT).ok()?);
         let region = self.regions.get(&id)?;
         Some((region, address.wrapping_sub(id.address()).cast_signed()))
     }
 
-    /// Says what a region holds before it is touched.
+    /// Sets the element type of a region before its first access.
     pub fn set_element(&mut self, region: RegionId, element: Element) {
         if let Some(region) = self.regions.get_mut(&region) {
             region.element = Some(element);
         }
     }
 
-    /// Puts bytes into a region as a program does before a launch: they do not count as written.
+    /// Stores bytes as a program does before a launch: they do not count as written.
     ///
     /// # Errors
-    /// There is too much memory.
+    /// The memory limit is exceeded.
     pub fn fill(&mut self, region: RegionId, offset: i64, bytes: &[u8]) -> Result<(), Fault> {
         let start = region.address().wrapping_add(offset.cast_unsigned());
         for (address, byte) in (start..).zip(bytes) {
@@ -304,17 +305,17 @@ impl Memory {
         Ok(())
     }
 
-    /// Bytes of a region as they are; those that nobody has touched are made.
+    /// Current bytes of a region; untouched bytes are created.
     ///
     /// # Errors
-    /// There is too much memory.
+    /// The memory limit is exceeded.
     pub fn bytes(&mut self, region: RegionId, offset: i64, count: usize) -> Result<Vec<u8>, Fault> {
         let start = region.address().wrapping_add(offset.cast_unsigned());
         let access = Access { bytes: 1, ty: Type::B8, class: Class::Unknown };
         (start..).take(count).map(|address| Ok(self.read(address, 1, access)?.0 as u8)).collect()
     }
 
-    /// The offsets of a region between which all lies that was touched.
+    /// The range of offsets that contains all touched bytes of a region.
     pub fn touched(&self, region: RegionId) -> Option<std::ops::Range<i64>> {
         let mut range: Option<std::ops::Range<i64>> = None;
         for (key, page) in &self.index {
@@ -337,7 +338,7 @@ impl Memory {
         self.pages.iter().any(|page| page.written.iter().any(|bits| *bits != 0))
     }
 
-    /// All that was written, by origin and offset.
+    /// All written bytes, by origin and offset.
     pub fn written(&self) -> Vec<Written> {
         let mut keys: Vec<(u64, usize)> = self.index.iter().map(|(key, page)| (*key, *page as usize)).collect();
         keys.sort_unstable();
@@ -365,7 +366,7 @@ impl Memory {
         all
     }
 
-    /// The floating-point type of the value that a store wrote here last, as far as the text of its function says.
+    /// The floating-point type of the value stored here last, as far as the text of the function shows.
     pub fn float_at(&self, region: RegionId, offset: i64) -> Option<Type> {
         let address = region.address().wrapping_add(offset.cast_unsigned());
         let page = self.index.get(&(address >> PAGE_SHIFT))?;
@@ -373,12 +374,12 @@ impl Memory {
         FLOATS.get(usize::from(number).checked_sub(1)?).copied()
     }
 
-    /// Notes from now on which threads store to global memory; atomics do not count. Takes time.
+    /// Starts recording which threads store to global memory, except by atomics. Takes time.
     pub fn note_writers(&mut self) {
         self.writers = Some(HashMap::new());
     }
 
-    /// Whether several threads stored different values here: what is left may depend on timing.
+    /// Whether several threads stored different values here, so that the result may depend on timing.
     pub fn is_contested(&self, region: RegionId, offset: i64) -> bool {
         let address = region.address().wrapping_add(offset.cast_unsigned());
         self.writers.as_ref().and_then(|writers| writers.get(&address)).is_some_and(|writer| writer.is_contested)
@@ -399,7 +400,7 @@ impl Memory {
         }
     }
 
-    /// The region of an origin, where there is one.
+    /// The region of an origin, if it exists.
     pub fn region_of(&self, origin: &Origin) -> Option<RegionId> {
         self.by_origin.get(origin).copied()
     }
@@ -455,7 +456,7 @@ impl Memory {
         Ok(number)
     }
 
-    /// 1, 2, 4 or 8 bytes at a multiple of as many, and whether they lie outside their variable.
+    /// Reads 1, 2, 4 or 8 aligned bytes; the flag says whether they lie outside their variable.
     #[inline]
     pub(crate) fn read(&mut self, address: u64, bytes: u32, access: Access) -> Result<(u64, bool), Fault> {
         let number = self.page(address)?;
@@ -516,7 +517,7 @@ impl Memory {
                 Value::Bits(bits) => bits,
                 Value::Pointer => self.region(Origin::Loaded { from: id, offset }, None).address(),
             };
-            // An element never crosses a page: its size divides it.
+            // An element never crosses a page boundary, as its size divides that of a page.
             let page = &mut self.pages[number];
             for (at, byte) in (start as usize % PAGE..).zip(&value.to_le_bytes()[..element.bytes as usize]) {
                 if page.touched[at / 64] >> (at % 64) & 1 == 0 {
@@ -530,7 +531,7 @@ impl Memory {
     }
 }
 
-/// Types of values that stores write.
+/// Floating-point types that stores are tracked for.
 const FLOATS: [Type; 7] = [Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2, Type::F32, Type::F32x2, Type::F64];
 
 #[inline]
@@ -546,7 +547,7 @@ fn is_outside(bounds: Option<(u64, u64)>, address: u64, bytes: u32) -> bool {
     bounds.is_some_and(|(start, end)| address < start || address.saturating_add(u64::from(bytes)) > end)
 }
 
-/// A hash that is the same on every machine and in every version.
+/// A hash that is stable across machines and versions.
 fn hash_of(origin: &Origin) -> u64 {
     match origin {
         Origin::Parameter(number) => mix(1, u64::from(*number)),
@@ -556,7 +557,7 @@ fn hash_of(origin: &Origin) -> u64 {
     }
 }
 
-/// Two numbers to one that looks random: a round of SplitMix64.
+/// Mixes two numbers into a pseudo-random one: a round of SplitMix64.
 pub(crate) fn mix(a: u64, b: u64) -> u64 {
     let mut z = a.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(b).wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

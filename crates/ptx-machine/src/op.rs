@@ -1,4 +1,4 @@
-//! Instructions as they are executed: registers are numbers, types are part of the operation, targets are indices.
+//! Decoded instructions: registers are indices, types are part of the operation, branch targets are indices.
 
 use ptx_syntax::{Space, SpecialRegister, Type};
 
@@ -8,38 +8,38 @@ use crate::integer::Permute;
 use crate::memory::Class;
 use crate::soft::Format;
 
-/// One value for each lane of a warp.
+/// One value per lane of a warp.
 pub(crate) type Lanes = [u64; 32];
 
-/// Where a value comes from.
+/// A source operand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Src {
     Reg(u32),
     Imm(u64),
     Special(SpecialRegister),
-    /// An offset in the function's own local memory.
+    /// An offset in the function's local memory.
     Local(u64),
-    /// A variable of the module, and bytes behind its start.
+    /// A module variable, and an offset in it.
     Link(u32, u64),
 }
 
-/// Where a predicate comes from.
+/// A predicate operand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum PredicateSrc {
     Reg { register: u32, negated: bool },
     Constant(bool),
 }
 
-/// A function of up to three values.
+/// A function of up to three operands.
 #[derive(Debug, Clone)]
 pub(crate) enum Compute {
     One(fn(&mut Lanes, &Lanes)),
     Two(fn(&mut Lanes, &Lanes, &Lanes)),
     Three(fn(&mut Lanes, &Lanes, &Lanes, &Lanes)),
-    /// By lane, with modifiers.
+    /// Per lane, with modifiers.
     Float(fn(&Mode, u64, u64, u64) -> u64, Mode),
     Convert(Box<Conversion>),
-    /// Zero- or sign-extends from some bits, and cuts at others.
+    /// Sign- or zero-extends from `from` bits, and truncates to `to` bits.
     Extend {
         from: u32,
         signed: bool,
@@ -56,13 +56,13 @@ pub(crate) enum Compute {
     },
 }
 
-/// What a division or shift is asked on the way.
+/// A check for undefined behaviour during the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Check {
     None,
-    /// The divisor, of so many bits.
+    /// Division by zero, with the width of the divisor.
     Division(u32),
-    /// The amount, for an operand of so many bits.
+    /// A shift amount too large for the width of the operand.
     Shift(u32),
 }
 
@@ -83,7 +83,7 @@ impl Logic {
     }
 }
 
-/// A comparison of two values: a bit for each lane.
+/// A comparison of two operands: one bit per lane.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Compare {
     Wide(fn(&Lanes, &Lanes) -> u32),
@@ -103,21 +103,21 @@ pub(crate) enum CarryKind {
 pub(crate) struct Addr {
     pub base: Src,
     pub offset: u64,
-    /// Addresses of 32 bits wrap there.
+    /// A 32-bit address, which wraps.
     pub narrow: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Access {
+pub(crate) struct MemoryOperand {
     pub space: Space,
-    /// Bytes of an element.
+    /// Size of an element.
     pub bytes: u32,
     pub addr: Addr,
     pub ty: Type,
     pub class: Class,
-    /// `.volatile`, `.relaxed`, `.acquire` and atomics: others may write meanwhile.
+    /// `.volatile`, `.relaxed`, `.acquire` and atomics: others may write concurrently.
     pub polls: bool,
-    /// Of a load that sign-extends: from which bits, and to which.
+    /// For a sign-extending load, the widths before and after.
     pub extend: Option<(u32, u32)>,
 }
 
@@ -151,12 +151,12 @@ pub(crate) enum VoteKind {
     Ballot,
 }
 
-/// What lanes do together.
+/// A warp-level operation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum CollectiveKind {
     Shuffle(ShuffleKind),
     Vote(VoteKind),
-    /// All lanes with equal values; `all` asks whether all are equal.
+    /// `match.sync`: the lanes with equal values; with `all`, whether all values are equal.
     Match {
         bits: u32,
         all: bool,
@@ -184,11 +184,11 @@ pub(crate) enum CollectiveKind {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Matrix {
     pub shape: (u32, u32, u32),
-    /// Fragments of `wmma`, whose layout is our own.
+    /// Operands are `wmma` fragments, whose layout is this machine's own.
     pub is_wmma: bool,
     pub types: [Type; 4],
     pub saturates: bool,
-    /// Whether `a`'s and `b`'s elements lie along rows and columns as they do for all types but 8×8×4 halves.
+    /// Always `None`: no supported shape combines bits.
     pub logic: Option<Logic>,
 }
 
@@ -206,11 +206,11 @@ pub(crate) struct Fragment {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Collective {
     pub kind: CollectiveKind,
-    /// Lanes that take part; all where nothing is said.
+    /// Mask of the participating lanes; `None` for all.
     pub mask: Option<Src>,
     pub inputs: Vec<Src>,
     pub predicate: Option<PredicateSrc>,
-    /// `None` where the result is dropped.
+    /// `None` for a result that is dropped.
     pub outputs: Vec<Option<u32>>,
     pub predicate_out: Option<u32>,
     pub addr: Option<Addr>,
@@ -231,7 +231,7 @@ pub(crate) struct Barrier {
     pub id: Src,
     pub count: Option<Src>,
     pub predicate: PredicateSrc,
-    /// A register, or a predicate's.
+    /// A general or predicate register.
     pub output: Option<u32>,
 }
 
@@ -266,7 +266,7 @@ pub(crate) struct Call {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Op {
-    /// The start of a block; lanes that wait for each other here meet.
+    /// The start of a basic block, where lanes may reconverge.
     Block {
         block: u32,
         is_join: bool,
@@ -351,15 +351,15 @@ pub(crate) enum Op {
         a: Vec<Src>,
     },
     Load {
-        access: Box<Access>,
+        access: Box<MemoryOperand>,
         d: Vec<Option<u32>>,
     },
     Store {
-        access: Box<Access>,
+        access: Box<MemoryOperand>,
         a: Vec<Src>,
     },
     Atom {
-        access: Box<Access>,
+        access: Box<MemoryOperand>,
         op: AtomOp,
         d: Option<u32>,
         b: Src,
@@ -415,9 +415,9 @@ pub(crate) enum Op {
 pub(crate) struct Inst {
     pub guard: Option<(u32, bool)>,
     pub op: Op,
-    /// Index of the instruction in its function.
+    /// Index of the PTX instruction in its function.
     pub site: u32,
 }
 
-/// No block at which threads meet again.
+/// No reconvergence point.
 pub(crate) const NOWHERE: u32 = u32::MAX;

@@ -1,39 +1,39 @@
-//! What a run gives.
+//! Results of a run.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// How a run ended, with all that was counted on the way.
+/// How a run ended, with all counters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Why it ended.
     pub end: End,
-    /// What makes a launch prove nothing.
+    /// Undefined behaviour, which makes the results of a launch inconclusive.
     pub events: Events,
-    /// By function of the program, by block of its [`ptx_syntax::Graph`].
+    /// By function of the program and block of its [`ptx_syntax::Graph`].
     pub blocks: Vec<Vec<BlockCount>>,
-    /// By function, by instruction: what accesses to memory touched. Empty unless [`crate::Limits::count_accesses`] asks for it.
+    /// Accesses by function and instruction. Empty unless [`crate::Limits::count_accesses`] is set.
     pub accesses: Vec<Vec<AccessCount>>,
-    /// Instructions that warps executed.
+    /// Instructions executed by warps.
     pub warp_instructions: u64,
-    /// Instructions that threads executed.
+    /// Instructions executed by threads.
     pub thread_instructions: u64,
-    /// What `printf` wrote, in order.
+    /// Output of `printf`, in order.
     pub printed: String,
 }
 
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// All threads came to their end.
+    /// All threads exited.
     Completed,
-    /// The kernel uses what the machine does not know: `tex.2d`.
+    /// The kernel executed an unsupported instruction: `tex.2d`.
     NotSupported(String),
-    /// A thread did what the hardware answers with an error.
+    /// A thread did what hardware reports as an error.
     Fault(Fault, Option<Place>),
-    /// Threads wait for each other for ever.
+    /// Threads wait for each other forever.
     Deadlock(String),
-    /// More instructions than the launch allows.
+    /// The instruction limit was reached.
     Limit,
 }
 
@@ -44,9 +44,9 @@ pub struct Place {
     pub function: Arc<str>,
     /// Index of the instruction in [`ptx_syntax::Function::instructions`].
     pub instruction: u32,
-    /// Block of the grid.
+    /// Index of the block in the grid.
     pub block: [u32; 3],
-    /// Number of the thread in its block.
+    /// Index of the thread in its block.
     pub thread: u32,
 }
 
@@ -58,15 +58,15 @@ impl fmt::Display for Place {
     }
 }
 
-/// What the hardware answers with an error.
+/// An error that hardware would report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// An address that belongs to nothing.
+    /// An access to an unmapped address.
     NoMemory {
         /// The address.
         address: u64,
     },
-    /// An address that is no multiple of the access's size.
+    /// An address that is not a multiple of the access size.
     Misaligned {
         /// The address.
         address: u64,
@@ -76,20 +76,20 @@ pub enum Fault {
         /// The address.
         address: u64,
     },
-    /// A call through a pointer that leads to no function.
+    /// An indirect call of an address that is not a function.
     NoFunction {
         /// The address.
         address: u64,
     },
-    /// Calls are nested too deep, or `alloca` asks for too much.
+    /// Calls are nested too deep, or `alloca` exceeds the limit.
     StackOverflow,
     /// `trap`
     Trap,
     /// `__assertfail`, with its message.
     Assertion(String),
-    /// More memory than the machine allows.
+    /// The memory limit is exceeded.
     TooMuchMemory,
-    /// The parameters do not fit the kernel's, or the launch makes no sense.
+    /// The parameters do not match the kernel's, or the launch is invalid.
     BadLaunch(String),
 }
 
@@ -126,54 +126,55 @@ impl fmt::Display for End {
     }
 }
 
-/// How often something happened, and where first.
+/// Number of occurrences, and the first place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
-    /// Times.
+    /// Number of occurrences.
     pub count: u64,
-    /// The first.
+    /// The first occurrence.
     pub first: Option<Place>,
 }
 
-/// What has no meaning in the language that kernels are written in, although the hardware goes on.
+/// Undefined behaviour in the kernel's language that hardware does not report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Events {
-    /// Accesses to local memory outside the variables of the functions that are being called.
+    /// Local accesses outside the variables of all active calls.
     pub local_out_of_bounds: Event,
-    /// Reads of local memory that nobody wrote.
+    /// Reads of local memory that was never written.
     pub uninitialized_local: Event,
-    /// Accesses to variables of the module, or allocations, outside them.
+    /// Accesses beyond the bounds of a module variable or an allocation.
     pub variable_out_of_bounds: Event,
     /// Integer divisions and remainders by zero.
     pub division_by_zero: Event,
-    /// Shifts by the width of the operand or more.
+    /// Shifts by at least the width of the operand.
     pub wide_shift: Event,
-    /// Reads of shared memory that nobody wrote.
+    /// Reads of shared memory that was never written.
     pub uninitialized_shared: Event,
-    /// Collective instructions with a mask that leaves out the thread itself, or names an inactive source.
+    /// Collective instructions whose mask omits the executing thread, or that read from an inactive lane.
     pub bad_collective: Event,
 }
 
 /// Executions of a basic block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BlockCount {
-    /// By warps, or parts of them.
+    /// By warps, or parts of warps.
     pub warps: u64,
     /// By threads.
     pub threads: u64,
 }
 
-/// What the accesses of one instruction touched.
+/// Memory transactions of one instruction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AccessCount {
     /// Executions by warps.
     pub warps: u64,
     /// Executions by threads.
     pub threads: u64,
-    /// Of global memory: distinct sectors of 32 bytes. Of local memory: distinct words, each a line of 128 bytes for a whole warp.
+    /// Global memory: distinct sectors of 32 bytes. Local memory: distinct words, each a line of 128 bytes for a whole
+    /// warp.
     pub sectors: u64,
-    /// Of global memory: distinct lines of 128 bytes.
+    /// Global memory: distinct lines of 128 bytes.
     pub lines: u64,
-    /// Of shared memory: passes, one for each different word in the same bank.
+    /// Shared memory: passes, one for each different word in the same bank.
     pub passes: u64,
 }

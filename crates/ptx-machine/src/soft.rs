@@ -1,14 +1,14 @@
-//! Floating point by integers: every format and rounding mode, exact until the one rounding at the end.
+//! Software floating point: every format and rounding mode, exact up to the single rounding at the end.
 //!
-//! Round to nearest of `f32` and `f64` is the processor's own (see `float.rs`); all else comes here. IEEE 754-2008, PTX ISA 9.7.3
-//! "Floating-Point Instructions".
+//! Round-to-nearest of `f32` and `f64` uses the host processor (see `float.rs`); everything else is computed here. IEEE
+//! 754-2008, PTX ISA 9.7.3 "Floating-Point Instructions".
 
 /// A binary interchange format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Format {
     pub exponent_bits: u32,
     pub fraction_bits: u32,
-    /// What the hardware gives for "not a number".
+    /// The hardware's canonical NaN.
     pub nan: u64,
 }
 
@@ -30,7 +30,7 @@ impl Format {
         (1 << (self.exponent_bits - 1)) - 1
     }
 
-    /// All bits of the exponent.
+    /// Infinity: all exponent bits set.
     pub fn infinity(self) -> u64 {
         ((1 << self.exponent_bits) - 1) << self.fraction_bits
     }
@@ -48,7 +48,7 @@ impl Format {
         bits & self.infinity() == 0
     }
 
-    /// Subnormal numbers become zero of the same sign.
+    /// Replaces subnormal numbers by zero of the same sign.
     pub fn flush(self, bits: u64) -> u64 {
         if self.is_tiny(bits) { bits & self.sign_bit() } else { bits }
     }
@@ -58,7 +58,7 @@ impl Format {
 pub(crate) enum Rounding {
     /// `.rn`
     Nearest,
-    /// `.rna`: halves away from zero.
+    /// `.rna`: ties away from zero.
     NearestAway,
     /// `.rz`
     Zero,
@@ -68,7 +68,7 @@ pub(crate) enum Rounding {
     Up,
 }
 
-/// A number taken apart: `mantissa × 2^exponent`.
+/// An unpacked number: `mantissa × 2^exponent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
     Invalid,
@@ -93,8 +93,8 @@ pub(crate) fn unpack(bits: u64, format: Format) -> Number {
     Finite { negative, exponent: lowest + field - 1, mantissa }
 }
 
-/// The one rounding. With `sticky`, the number is a little larger than the mantissa says, which then must have at least two bits
-/// more than the format.
+/// The single rounding. With `sticky`, the exact value is slightly larger than the mantissa, which then must have at
+/// least two bits more than the format.
 pub(crate) fn round(
     negative: bool,
     mantissa: u128,
@@ -115,7 +115,7 @@ pub(crate) fn round(
     let (kept, rest, half) = match shift {
         i32::MIN..=0 => (mantissa << shift.unsigned_abs(), 0, 1u128 << 127),
         1..=127 => (mantissa >> shift, mantissa & ((1 << shift) - 1), 1u128 << (shift - 1)),
-        // Less than half of the smallest number.
+        // Less than half of the smallest subnormal number.
         _ => (0, 1, 1u128 << 127),
     };
     let is_inexact = rest != 0 || sticky;
@@ -127,7 +127,7 @@ pub(crate) fn round(
         Rounding::Up => !negative && is_inexact,
     };
     let kept = kept as u64 + u64::from(goes_up);
-    // The hidden bit of a normal number counts as one in the exponent's field, and so does a carry out of the fraction.
+    // The hidden bit of a normal number adds one to the exponent field, and so does a carry out of the fraction.
     let field = (lowest + format.fraction_bits as i32 - minimum) as i64;
     let field = if leading < minimum { 0 } else { field as u64 };
     let largest = format.infinity() - 1;
@@ -143,7 +143,7 @@ pub(crate) fn round(
     sign | magnitude
 }
 
-/// A finite number in a format, or infinity, or the format's "not a number".
+/// Packs a number into a format: a finite value, infinity, or the format's NaN.
 pub(crate) fn pack(number: Number, format: Format, rounding: Rounding) -> u64 {
     match number {
         Invalid => format.nan,
@@ -179,7 +179,7 @@ pub(crate) fn fused_multiply_add(a: u64, b: u64, c: u64, format: Format, roundin
 }
 
 pub(crate) fn multiply(a: u64, b: u64, format: Format, rounding: Rounding) -> u64 {
-    // −0 is the sum's neutral element, but for +0 rounded down.
+    // −0 is the neutral element of addition, except when rounding down, where it is +0.
     let product_sign = (a ^ b) & format.sign_bit();
     fused_multiply_add(a, b, product_sign, format, rounding)
 }
@@ -213,7 +213,7 @@ fn sum(a: Number, b: Number, format: Format, rounding: Rounding) -> u64 {
     }
 }
 
-/// Shifts the highest bit to bit 125: room for a carry, and for bits below.
+/// Shifts the highest bit to bit 125, which leaves room for a carry and for low bits.
 fn normalize((negative, exponent, mantissa): (bool, i32, u128)) -> (bool, i32, u128) {
     let shift = mantissa.leading_zeros() as i32 - 2;
     (negative, exponent - shift, if shift >= 0 { mantissa << shift } else { mantissa >> -shift })
@@ -230,7 +230,7 @@ fn sum_finite(a: (bool, i32, u128), b: (bool, i32, u128), format: Format, roundi
     if large.0 == small.0 {
         return round(large.0, large.2 + shifted, large.1, sticky, format, rounding);
     }
-    // What was shifted out makes the difference a little smaller: one less, and a little more than that.
+    // Bits that were shifted out make the exact difference smaller: subtract one, and set `sticky` for the rest.
     let difference = large.2 - shifted - u128::from(sticky);
     if difference == 0 && !sticky {
         return round(rounding == Rounding::Down, 0, 0, false, format, rounding);
@@ -286,13 +286,12 @@ pub(crate) fn square_root(a: u64, format: Format, rounding: Rounding) -> u64 {
     }
 }
 
-/// From one format to another.
+/// Converts between formats.
 pub(crate) fn convert(bits: u64, from: Format, to: Format, rounding: Rounding) -> u64 {
     pack(unpack(bits, from), to, rounding)
 }
 
-/// To a whole number, which may be as large as the format allows; `None` for what is no finite number. The second part is the
-/// magnitude, saturated.
+/// Converts to an integral value of any size; `None` for infinity and NaN. The second part is the magnitude, saturated.
 pub(crate) fn to_integer(bits: u64, format: Format, rounding: Rounding) -> Option<(bool, u128)> {
     let Finite { negative, exponent, mantissa } = unpack(bits, format) else { return None };
     if exponent >= 0 {

@@ -1,7 +1,7 @@
-//! What lanes of a warp do together. PTX ISA 9.7.9.6 "shfl.sync", 9.7.13 "vote.sync", "match.sync", "redux.sync", "elect.sync".
+//! Warp-level instructions. PTX ISA 9.7.9.6 "shfl.sync", 9.7.13 "vote.sync", "match.sync", "redux.sync", "elect.sync".
 //!
-//! A split waits at such an instruction until all lanes that its mask names have come, from whichever way. Lanes that have ended are
-//! not waited for.
+//! A split waits at such an instruction until all lanes of its mask have arrived, on any path. Exited lanes are not
+//! waited for.
 
 use ptx_syntax::Space;
 
@@ -11,7 +11,7 @@ use crate::op::*;
 use crate::outcome::Fault;
 use crate::warp::{Frame, Split, State};
 
-/// What lanes bring, and what they get.
+/// Inputs and results of the lanes.
 pub(crate) struct Exchange {
     pub inputs: Vec<Lanes>,
     pub predicate: u32,
@@ -21,7 +21,7 @@ pub(crate) struct Exchange {
 }
 
 impl Run<'_> {
-    /// Whether the lanes could do it now; they wait otherwise.
+    /// Whether the instruction could be executed now; otherwise the lanes wait.
     pub(crate) fn collective(
         &mut self,
         block: &mut BlockState,
@@ -50,7 +50,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// What lanes bring, added to what others have brought.
+    /// Adds the inputs of some lanes to those gathered so far.
     fn gather(
         &self,
         block: &BlockState,
@@ -87,11 +87,12 @@ impl Run<'_> {
         exchange
     }
 
-    /// Lets splits go on whose lanes are all at the same kind of instruction with the same mask, if at different places.
+    /// Executes a collective instruction for splits whose lanes are all at one of the same kind with the same mask,
+    /// possibly at different places.
     pub(crate) fn resolve_collectives(&mut self, block: &mut BlockState, warp: usize) -> Result<bool, Stop> {
         let program = self.program;
         let alive = block.warps[warp].alive();
-        // By split: which lanes name which members.
+        // By split: its lanes, and the lanes that they name.
         let mut waiting: Vec<(u32, u32, Split)> = Vec::new();
         for split in block.warps[warp].splits.iter().filter(|split| split.state == State::Collective) {
             let Some(frame) = block.warps[warp].frames[split.frame as usize].as_deref() else { continue };
@@ -163,7 +164,7 @@ impl Run<'_> {
             {
                 scatter(frame, own, &exchange, *lanes);
             }
-            // Those that stood at the same place go on as one.
+            // Splits that were at the same place continue as one.
             for waiting in warp.splits.iter_mut().filter(|waiting| *waiting == split || same_place(waiting, split)) {
                 waiting.mask &= !lanes;
             }
@@ -177,7 +178,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What each lane gets.
+    /// Computes the result of each lane.
     fn exchange(
         &mut self,
         block: &mut BlockState,
@@ -219,7 +220,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// PTX ISA "ldmatrix": each lane names a row of eight halves, and gets two elements of each matrix.
+    /// PTX ISA "ldmatrix": each lane provides the address of a row of eight `f16`, and gets two elements of each
+    /// matrix.
     fn load_matrices(
         &mut self,
         block: &mut BlockState,
@@ -323,13 +325,13 @@ fn shared_address(address: u64) -> u64 {
     if address < crate::memory::WINDOW_SIZE { address + crate::memory::SHARED_WINDOW } else { address }
 }
 
-/// Row and column, in a matrix of 8 by 8, of an element that a lane holds.
+/// Row and column of a lane's element in an 8×8 matrix.
 fn matrix_element(lane: usize, element: usize, transposed: bool) -> (usize, usize) {
     let (row, column) = (lane / 4, lane % 4 * 2 + element);
     if transposed { (column, row) } else { (row, column) }
 }
 
-/// Lanes by the mask that they name.
+/// Groups lanes by the mask that they name.
 fn groups(masks: &Lanes, active: u32) -> Vec<(u32, u32)> {
     let mut groups: Vec<(u32, u32)> = Vec::new();
     for lane in lanes_of(active) {
@@ -356,7 +358,7 @@ fn scatter(frame: &mut Frame, collective: &Collective, exchange: &Exchange, lane
     }
 }
 
-/// PTX ISA "shfl.sync". Gives the lanes whose source takes no part.
+/// PTX ISA "shfl.sync". Returns the lanes whose source lane does not participate.
 fn shuffle(kind: ShuffleKind, exchange: &mut Exchange, lanes: u32) -> u32 {
     let mut outside = 0;
     for lane in lanes_of(lanes) {
@@ -366,7 +368,7 @@ fn shuffle(kind: ShuffleKind, exchange: &mut Exchange, lanes: u32) -> u32 {
         let last = (own & segment) | (clamp & !segment);
         let first = own & segment;
         let (source, is_inside) = match kind {
-            // The subtraction may go below zero, which is outside too.
+            // The subtraction may wrap below zero, which is out of range too.
             ShuffleKind::Up => (own.wrapping_sub(amount), own.wrapping_sub(amount).cast_signed() >= last.cast_signed()),
             ShuffleKind::Down => (own + amount, own + amount <= last),
             ShuffleKind::Butterfly => (own ^ amount, own ^ amount <= last),

@@ -1,4 +1,4 @@
-//! Values that mean something to most kernels: small numbers, some of them equal, some zero.
+//! Plausible initial values for most kernels: small numbers, some of them equal, some zero.
 
 use std::collections::HashMap;
 
@@ -7,22 +7,22 @@ use ptx_syntax::Type;
 use crate::memory::{Access, Class, Element, Origin, Region, Value, Values, mix};
 use crate::soft::{self, BF16, F16, F64, Rounding};
 
-/// Values that depend on a seed, the region and the offset.
+/// Values derived from a seed, the region and the offset.
 ///
-/// Floats lie within ±2, with a share of whole numbers, zeros and equal neighbours; integers lie in a range; pointers lead to regions
-/// of their own.
+/// Floats lie within ±2, with some integral values, zeros and equal neighbours. Integers lie in a range. Each pointer
+/// points to its own region.
 #[derive(Debug, Clone)]
 pub struct Generated {
-    /// Other seeds give other values.
+    /// A different seed gives different values.
     pub seed: u64,
-    /// Integers are in this range, the upper end left out.
+    /// Range of integers, exclusive of its end.
     pub integers: std::ops::Range<i64>,
-    /// What is known of regions, which the first access may not tell.
+    /// Known element types of regions; the first access may not show them.
     pub elements: HashMap<Origin, Element>,
 }
 
 impl Generated {
-    /// With integers from 0 to 31.
+    /// Values with integers from 0 to 31.
     pub fn new(seed: u64) -> Self {
         Self { seed, integers: 0..32, elements: HashMap::new() }
     }
@@ -40,7 +40,7 @@ impl Values for Generated {
                 ty @ (Type::F16 | Type::F16x2 | Type::Bf16x2 | Type::F32 | Type::F64),
             ) => Class::Float(ty),
             (Class::Pointer, _) => Class::Integer,
-            // A word that is moved alone is more often a float than not.
+            // A word that is only moved is more often a float than not.
             (Class::Unknown, Type::B32) => Class::Float(Type::F32),
             (Class::Unknown, _) => Class::Integer,
             (class, _) => class,
@@ -61,7 +61,7 @@ impl Values for Generated {
         };
         let key = mix(self.seed, key);
         let mut hash = mix(key, index.cast_unsigned());
-        // One of eight is what its neighbour is.
+        // One element in eight equals its neighbour.
         if hash >> 60 == 0 || hash >> 60 == 1 {
             hash = mix(key, (index ^ 1).cast_unsigned()) & !(7 << 61) | 1 << 62;
         }
@@ -84,7 +84,7 @@ fn element_bytes(ty: Type) -> u32 {
     }
 }
 
-/// A number within ±2 with few digits, so that sums of some are exact in single precision.
+/// A number within ±2 with few significant digits, so that small sums are exact in single precision.
 fn float(hash: u64) -> f64 {
     match hash >> 58 & 7 {
         0 => 0.0,

@@ -1,7 +1,8 @@
-//! A warp: threads that execute together, part at branches, and meet again.
+//! A warp: threads that execute together, diverge at branches, and reconverge.
 //!
-//! Lanes that part become [`Split`]s. A [`Meeting`] waits for all of them at the block where their ways join (the immediate
-//! post-dominator), or, of a call, at its return. Lanes that end are not waited for. PTX ISA 3.1 "A Set of SIMT Multiprocessors".
+//! Diverged lanes form [`Split`]s. A [`Meeting`] waits for all of them at their reconvergence point (the immediate
+//! post-dominator of the branch), or, for a call, at the return. Exited lanes are not waited for. PTX ISA 3.1 "A Set of
+//! SIMT Multiprocessors".
 
 use crate::decode::Code;
 use crate::op::{Lanes, NOWHERE};
@@ -20,51 +21,51 @@ pub(crate) struct Split {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Ready,
-    /// At a `bar`, by its number.
+    /// At a barrier, by its number.
     Barrier(u32),
     /// At a collective instruction, for other lanes.
     Collective,
 }
 
-/// Where lanes wait for each other.
+/// A reconvergence point with its waiting lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Meeting {
     pub pc: u32,
     pub frame: u32,
-    /// Lanes that are still to come, and those that have come.
+    /// Lanes that take part, and those that have arrived.
     pub expected: u32,
     pub arrived: u32,
     pub parent: u32,
     /// The frame of the function that returns here, or `NOWHERE`.
     pub returns: u32,
-    /// Lanes meet here that come back from different functions: the return of each leads here at once.
+    /// Lanes from different callees reconverge here; a returning callee arrives here directly.
     pub is_after_calls: bool,
     pub is_used: bool,
 }
 
-/// A call of a function, by some lanes.
+/// A function's frame, for the lanes that called it.
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
     pub code: u32,
     pub parent: u32,
-    /// Index of the call in the caller.
+    /// Index of the call instruction in the caller.
     pub call_pc: u32,
     pub depth: u32,
     pub registers: Vec<Lanes>,
     pub predicates: Vec<u32>,
     /// The carry flag of each lane.
     pub carry: u32,
-    /// Parameters of this function and of the calls in it: so many bytes for each lane.
+    /// Parameters of this function and of its calls: a fixed number of bytes per lane.
     pub parameters: Vec<u8>,
-    /// Where its local variables begin; the same for all lanes.
+    /// Start of its local variables; the same for all lanes.
     pub local_base: u64,
-    /// Where the next function's may begin.
+    /// By lane: the lowest start of a callee's local variables.
     pub local_top: [u64; 32],
-    /// What `alloca` gave: lane, start, end.
+    /// Blocks from `alloca`: lane, start, end.
     pub allocations: Vec<(u8, u64, u64)>,
 }
 
-/// Local memory of a lane, with what of it has been written.
+/// Local memory of a lane, with a map of the bytes written.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Local {
     pub bytes: Vec<u8>,
@@ -111,7 +112,7 @@ impl Warp {
         }
     }
 
-    /// Lanes that have not come to their end.
+    /// Lanes that have not exited.
     pub fn alive(&self) -> u32 {
         self.exists & !self.exited
     }
@@ -166,14 +167,14 @@ impl Warp {
         }
     }
 
-    /// Lanes come to a meeting; the last ones go on with all others. Gives the frame that they return from.
+    /// Lanes arrive at a meeting. The last ones release all. Returns the frame that they return from, if any.
     pub fn arrive(&mut self, number: u32, mask: u32) -> Option<Returned> {
         let meeting = &mut self.meetings[number as usize];
         meeting.arrived |= mask;
         self.complete(number)
     }
 
-    /// Lets lanes go on where all that are still expected have come.
+    /// Releases the lanes of a meeting if all expected lanes have arrived.
     fn complete(&mut self, number: u32) -> Option<Returned> {
         let meeting = self.meetings[number as usize];
         if meeting.arrived != meeting.expected {
@@ -187,7 +188,7 @@ impl Warp {
         }
         let outer = self.meetings.get(meeting.parent as usize);
         if meeting.arrived != 0 && meeting.returns != NOWHERE && outer.is_some_and(|outer| outer.is_after_calls) {
-            // It is no return itself, so nothing more comes back from it.
+            // The outer meeting is not a return, so there is no second frame.
             self.arrive(meeting.parent, meeting.arrived);
         } else if meeting.arrived != 0 {
             self.splits.push(Split {
@@ -201,8 +202,9 @@ impl Warp {
         returned
     }
 
-    /// Lanes leave meetings up to, and not with, the one of the frame's return, or all where `all` says so. Gives the return's meeting, and
-    /// what returns because these lanes were the last ones expected.
+    /// Removes lanes from all meetings up to that of their frame's return (exclusive), or from all meetings if `all`.
+    /// Returns the number of the return's meeting, and the frames that return because only these lanes were still
+    /// expected.
     pub fn leave(&mut self, from: u32, mask: u32, all: bool) -> (u32, Vec<Returned>) {
         let mut next = from;
         let mut returned = Vec::new();
@@ -219,7 +221,7 @@ impl Warp {
         (next, returned)
     }
 
-    /// Lets lanes that wait at the newest meeting go on without the others, which may wait for them elsewhere.
+    /// Releases the lanes that wait at the newest meeting. The missing lanes may be waiting for them elsewhere.
     pub fn force(&mut self) -> bool {
         let waiting = self.meetings.iter().rposition(|m| m.is_used && m.arrived != 0 && m.returns == NOWHERE);
         let Some(number) = waiting else { return false };
@@ -235,7 +237,7 @@ impl Warp {
     }
 }
 
-/// Lanes that come back from a function, with what they bring.
+/// Lanes that return from a function, with its frame.
 pub(crate) struct Returned {
     pub frame: Box<Frame>,
     pub mask: u32,

@@ -1,9 +1,9 @@
-//! Damaged kernels end in some way, without a panic and within bounds.
+//! Damaged kernels end without a panic and within the limits.
 
 use ptx_machine::{Generated, Launch, Memory, Program};
 use ptx_syntax::Module;
 
-/// The same numbers everywhere.
+/// A generator with the same sequence on every machine.
 struct Random(u64);
 
 impl Random {
@@ -21,7 +21,7 @@ fn damaged_kernels_end_without_panic() {
     for _ in 0..120 {
         let mut damaged = words.clone();
         for _ in 0..1 + random.next(40) {
-            // A word from elsewhere makes other instructions, operands and tables.
+            // Inserting a word from elsewhere makes unusual instructions, operands and tables.
             let at = random.next(damaged.len());
             damaged[at] = words[random.next(words.len())];
         }

@@ -1,9 +1,10 @@
-//! Single instructions with operands at the edges. Results that are not obvious are those of an H100 (`examples/judge`).
+//! Single instructions with edge-case operands. Results that are not obvious were taken from an H100
+//! (`examples/judge`).
 
 use ptx_machine::{End, Launch, Memory, Program};
 use ptx_syntax::Module;
 
-/// Executes one instruction: `{d}` takes the result, `{a}`, `{b}`, `{c}` are registers of `ty` with the operands.
+/// Executes one instruction: `{d}` is the result; `{a}`, `{b}`, `{c}` are registers of type `ty` with the operands.
 fn compute(instruction: &str, result: &str, operands: &[(&str, u64)]) -> u64 {
     let mut body = String::new();
     let mut text = instruction.to_string();
@@ -98,7 +99,7 @@ fn singles_round_flush_and_saturate() {
     assert_eq!(words("add.rm.f32", &[ONE, ONE ^ 0x8000_0000]), 0x8000_0000);
     assert_eq!(words("add.ftz.f32", &[1, 1]), 0);
     assert_eq!(words("add.f32", &[1, 1]), 2);
-    // The product is below the smallest normal number, and becomes it when it is rounded.
+    // The exact product is subnormal, and rounding makes it the smallest normal number.
     assert_eq!(words("mul.ftz.f32", &[0x0080_0000, 0x3f7f_ffff]), 0);
     assert_eq!(words("fma.rn.ftz.f32", &[0x0080_0000, 0x8080_0000, 0x0080_0000]), 0x0080_0000);
     assert_eq!(words("add.sat.f32", &[NAN, ONE]), 0);

@@ -1,4 +1,5 @@
-//! Kernels as nvcc compiles them (`data/kernels.cu`, `nvcc -ptx -arch=sm_90 -fmad=false`), against results computed here.
+//! Kernels compiled by nvcc (`data/kernels.cu`, `nvcc -ptx -arch=sm_90 -fmad=false`), compared with results computed
+//! here.
 
 use ptx_machine::{End, Generated, Launch, Memory, Origin, Outcome, Program};
 use ptx_syntax::Module;
@@ -20,7 +21,7 @@ fn floats(values: &[f32]) -> Vec<u8> {
     bytes(values, f32::to_le_bytes)
 }
 
-/// Runs a kernel whose first parameters are pointers to these buffers, and whose last are whole numbers.
+/// Runs a kernel whose first parameters are pointers to these buffers, and whose last are integers.
 fn run(name: &str, mut launch: Launch, buffers: &[Vec<u8>], numbers: &[i32]) -> (Outcome, Memory) {
     let mut memory = Memory::default();
     for (number, buffer) in (0..).zip(buffers) {
@@ -175,7 +176,7 @@ fn locks_make_progress() {
 #[test]
 fn a_barrier_that_not_all_reach_is_a_deadlock() {
     let (outcome, _) = run("partial", Launch::new(1, 64), &[vec![0; 256]], &[]);
-    // Threads that end count as arrived, so this one completes; the shuffle has the lanes that its mask names.
+    // Exited threads count as arrived, so this kernel completes; the shuffle has all lanes of its mask.
     assert_eq!(outcome.end, End::Completed);
     let text = ".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<2>; .reg .pred %p; mov.u32 %r1, %tid.x; \
                 setp.lt.u32 %p, %r1, 40; @%p bra A; bar.sync 0; bra B; A: bar.sync 1; B: ret; }";

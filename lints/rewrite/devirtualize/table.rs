@@ -26,7 +26,7 @@ pub struct FunctionTable {
 }
 
 /// The declaration of a table.
-struct Declared<'t> {
+struct DeclaredTable<'t> {
     statement: Node<'t>,
     name: Node<'t>,
     functions: Vec<Node<'t>>,
@@ -51,7 +51,7 @@ pub fn of_object(object: &StackObject) -> Vec<FunctionTable> {
 pub fn with_function(unit: CompiledUnit<'_>, name: &Span) -> Vec<FunctionTable> {
     let Some(tree) = file_tree(unit, name) else { return Vec::new() };
     let function = base_name(name.text());
-    let has_it = |table: &Declared<'_>| table.functions.iter().any(|found| tree.slice(*found) == function);
+    let has_it = |table: &DeclaredTable<'_>| table.functions.iter().any(|found| tree.slice(*found) == function);
     declared_tables(&tree).iter().filter(|table| has_it(table)).filter_map(|table| by_name(&tree, table)).collect()
 }
 
@@ -70,18 +70,18 @@ fn called_at(tree: &SyntaxTree, offset: usize) -> Vec<FunctionTable> {
     let node = tree.node_at(offset);
     let Some(function) = node.and_then(enclosing_function) else { return Vec::new() };
     let body = tree.slice(function);
-    let is_used = |table: &&Declared<'_>| occurrences(body, tree.slice(table.name)).next().is_some();
+    let is_used = |table: &&DeclaredTable<'_>| occurrences(body, tree.slice(table.name)).next().is_some();
     declared_tables(tree).iter().filter(is_used).filter_map(|table| by_name(tree, table)).collect()
 }
 
 /// All function tables at namespace scope.
-fn declared_tables(tree: &SyntaxTree) -> Vec<Declared<'_>> {
+fn declared_tables(tree: &SyntaxTree) -> Vec<DeclaredTable<'_>> {
     let declarations = outside_of_functions(tree).filter(|node| node.kind() == Kind::Declaration);
     declarations.filter_map(|node| declared_table(tree, node)).collect()
 }
 
 /// `__device__ Model models[2] = {linear, last};`
-fn declared_table<'t>(tree: &SyntaxTree, statement: Node<'t>) -> Option<Declared<'t>> {
+fn declared_table<'t>(tree: &SyntaxTree, statement: Node<'t>) -> Option<DeclaredTable<'t>> {
     let mut declarators = statement.fields(Field::Declarator);
     let initialised = declarators.next().filter(|node| node.kind() == Kind::InitDeclarator)?;
     let value = initialised.field(Field::Value).filter(|value| value.kind() == Kind::InitializerList)?;
@@ -104,11 +104,11 @@ fn declared_table<'t>(tree: &SyntaxTree, statement: Node<'t>) -> Option<Declared
         && (2..=MOST_FUNCTIONS).contains(&functions.len())
         && functions.iter().all(|function| function.kind() == Kind::Identifier);
     let is_constant = identifiers(head).any(|word| matches!(word, "static" | "constexpr"));
-    (is_fit && declarators.next().is_none()).then_some(Declared { statement, name, functions, is_constant })
+    (is_fit && declarators.next().is_none()).then_some(DeclaredTable { statement, name, functions, is_constant })
 }
 
 /// The edits for a table; `None` if it is used other than for calls, or a function's head is not understood.
-fn by_name(tree: &SyntaxTree, table: &Declared<'_>) -> Option<FunctionTable> {
+fn by_name(tree: &SyntaxTree, table: &DeclaredTable<'_>) -> Option<FunctionTable> {
     let name = tree.slice(table.name).to_string();
     let called = fresh(tree.text(), &format!("call_{name}"), &[]);
     let mut edits = vec![dispatcher(tree, table, &called)?];
@@ -130,7 +130,7 @@ fn by_name(tree: &SyntaxTree, table: &Declared<'_>) -> Option<FunctionTable> {
 }
 
 /// The function with the `switch` that replaces the table.
-fn dispatcher(tree: &SyntaxTree, table: &Declared<'_>, called: &str) -> Option<Edit> {
+fn dispatcher(tree: &SyntaxTree, table: &DeclaredTable<'_>, called: &str) -> Option<Edit> {
     let definitions: Vec<Node<'_>> =
         table.functions.iter().map(|function| definition(tree, tree.slice(*function))).collect::<Option<_>>()?;
     // All functions have the same type; some may have unnamed parameters.

@@ -67,9 +67,9 @@ struct Ordered {
 fn ordered(object: &StackObject) -> Option<Ordered> {
     let (mut edits, mut loops, mut rounds, mut is_within_kernel) = (Vec::new(), Vec::new(), None, true);
     for holder in &holders(object)? {
-        let mut walks: Vec<Walk<'_>> = Vec::new();
+        let mut walks: Vec<RingWalk<'_>> = Vec::new();
         for subscript in holder.computed_subscripts(object)? {
-            let Some(walk) = Walk::of(holder, subscript) else { continue };
+            let Some(walk) = RingWalk::of(holder, subscript) else { continue };
             match walks.iter_mut().find(|known| known.around.is_same(&walk.around)) {
                 Some(known) => known.indices.extend(walk.indices),
                 None => walks.push(walk),
@@ -88,7 +88,7 @@ fn ordered(object: &StackObject) -> Option<Ordered> {
 }
 
 /// A loop over all elements that starts at any of them.
-struct Walk<'h> {
+struct RingWalk<'h> {
     tree: &'h Rc<SyntaxTree>,
     around: ForLoop,
     indices: Vec<TurnedIndex<'h>>,
@@ -101,7 +101,7 @@ struct TurnedIndex<'h> {
     variable: Option<String>,
 }
 
-impl<'h> Walk<'h> {
+impl<'h> RingWalk<'h> {
     fn of(holder: &'h Holder, subscript: Node<'h>) -> Option<Self> {
         let tree = &holder.tree;
         let size = (*holder.extents()?.first()?)?;

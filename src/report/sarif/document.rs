@@ -1,26 +1,26 @@
-//! The parts of a SARIF 2.1.0 document that we write, with the names and the nesting of its schema
+//! The parts of a SARIF 2.1.0 document that are written here, with the names and the nesting of its schema
 //! (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/>, section 3).
 //!
-//! A crate with all of SARIF generates its types from the schema when it is built, and took as long to compile as a fifth
-//! of this program.
+//! A crate for all of SARIF generates its types from the schema at build time; compiling it took as long as a fifth of
+//! this program.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::report::json::Lmem;
+use crate::report::json::LmemFields;
 use crate::version::{self, VERSION};
 
 #[derive(Serialize)]
 pub(super) struct Sarif<'a> {
     #[serde(rename = "$schema")]
     schema: &'static str,
-    runs: [Run<'a>; 1],
+    runs: [SarifRun<'a>; 1],
     version: &'static str,
 }
 
 impl<'a> Sarif<'a> {
-    pub(super) fn new(run: Run<'a>) -> Self {
+    pub(super) fn new(run: SarifRun<'a>) -> Self {
         Self {
             schema: "https://schemastore.azurewebsites.net/schemas/json/sarif-2.1.0.json",
             runs: [run],
@@ -31,7 +31,7 @@ impl<'a> Sarif<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Run<'a> {
+pub(super) struct SarifRun<'a> {
     pub(super) automation_details: AutomationDetails,
     pub(super) column_kind: &'static str,
     pub(super) invocations: [Invocation; 1],
@@ -40,7 +40,7 @@ pub(super) struct Run<'a> {
     pub(super) tool: Tool,
 }
 
-/// `runAutomationDetails`: what tells results of ours from those of other tools in the same place.
+/// `runAutomationDetails`: distinguishes our results from those of other tools.
 #[derive(Serialize)]
 pub(super) struct AutomationDetails {
     pub(super) id: &'static str,
@@ -56,7 +56,7 @@ pub(super) struct Invocation {
 #[derive(Serialize)]
 pub(super) struct Notification {
     pub(super) level: Level,
-    pub(super) message: Message,
+    pub(super) message: SarifMessage,
 }
 
 #[derive(Serialize, Clone, Copy)]
@@ -69,7 +69,7 @@ pub(super) enum Level {
 
 /// `message` and `multiformatMessageString`, which have these members in common.
 #[derive(Serialize)]
-pub(super) struct Message {
+pub(super) struct SarifMessage {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) markdown: Option<String>,
     pub(super) text: String,
@@ -79,7 +79,7 @@ pub(super) struct Message {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ArtifactLocation {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) description: Option<Message>,
+    pub(super) description: Option<SarifMessage>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) uri: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,27 +92,27 @@ pub(super) struct SarifResult<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) fixes: Vec<Fix>,
     pub(super) level: Level,
-    pub(super) locations: Vec<Location>,
-    pub(super) message: Message,
+    pub(super) locations: Vec<SarifLocation>,
+    pub(super) message: SarifMessage,
     pub(super) partial_fingerprints: BTreeMap<&'static str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) properties: Option<ResultProperties<'a>>,
-    pub(super) related_locations: Vec<Location>,
+    pub(super) related_locations: Vec<SarifLocation>,
     pub(super) rule_id: String,
     pub(super) rule_index: i64,
 }
 
-/// A property bag: the figures, and what the edits were proven with, as the JSON lines have them.
+/// A property bag: the figures and the proofs of edits, as in the JSON format.
 #[derive(Serialize)]
 pub(super) struct ResultProperties<'a> {
-    pub(super) lmem: Lmem<'a>,
+    pub(super) lmem: LmemFields<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Fix {
     pub(super) artifact_changes: Vec<ArtifactChange>,
-    pub(super) description: Message,
+    pub(super) description: SarifMessage,
 }
 
 #[derive(Serialize)]
@@ -125,17 +125,17 @@ pub(super) struct ArtifactChange {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Replacement {
-    pub(super) deleted_region: Region,
-    pub(super) inserted_content: Message,
+    pub(super) deleted_region: SarifRegion,
+    pub(super) inserted_content: SarifMessage,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Location {
+pub(super) struct SarifLocation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) message: Option<Message>,
+    pub(super) message: Option<SarifMessage>,
     pub(super) physical_location: PhysicalLocation,
 }
 
@@ -143,12 +143,12 @@ pub(super) struct Location {
 #[serde(rename_all = "camelCase")]
 pub(super) struct PhysicalLocation {
     pub(super) artifact_location: ArtifactLocation,
-    pub(super) region: Region,
+    pub(super) region: SarifRegion,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Region {
+pub(super) struct SarifRegion {
     pub(super) end_column: usize,
     pub(super) end_line: usize,
     pub(super) start_column: usize,
@@ -170,7 +170,7 @@ pub(super) struct Driver {
     properties: DriverProperties,
 }
 
-/// Which rules these were: a baseline of others may not fit.
+/// The version of the rules: a baseline for other rules may not fit.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DriverProperties {
@@ -189,14 +189,14 @@ impl Driver {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Rule {
     pub(super) default_configuration: Configuration,
-    pub(super) full_description: Message,
-    pub(super) help: Message,
+    pub(super) full_description: SarifMessage,
+    pub(super) help: SarifMessage,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) help_uri: Option<String>,
     pub(super) id: String,
     pub(super) name: String,
     pub(super) properties: Properties,
-    pub(super) short_description: Message,
+    pub(super) short_description: SarifMessage,
 }
 
 #[derive(Serialize)]
@@ -207,7 +207,7 @@ pub(super) struct Configuration {
 #[derive(Serialize)]
 pub(super) struct Properties {
     pub(super) tags: [&'static str; 2],
-    /// What GitHub shows as the severity.
+    /// The severity that GitHub shows.
     #[serde(rename = "problem.severity")]
     pub(super) severity: Level,
 }

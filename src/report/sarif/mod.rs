@@ -1,4 +1,4 @@
-//! A SARIF 2.1.0 document, as GitHub code scanning and editors read it.
+//! A SARIF 2.1.0 document for GitHub code scanning and editors.
 
 mod document;
 
@@ -7,23 +7,23 @@ use std::io;
 use std::path::Path;
 
 use document::{
-    ArtifactChange, ArtifactLocation, AutomationDetails, Configuration, Driver, Fix, Invocation, Level, Location,
-    Message, Notification, PhysicalLocation, Properties, Replacement, ResultProperties, Rule, Run, Sarif, SarifResult,
-    Tool,
+    ArtifactChange, ArtifactLocation, AutomationDetails, Configuration, Driver, Fix, Invocation, Level, Notification,
+    PhysicalLocation, Properties, Replacement, ResultProperties, Rule, Sarif, SarifLocation, SarifMessage, SarifResult,
+    SarifRun, Tool,
 };
 use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity, Suggestion};
 use lmem_base::source::Span;
 
 use super::Context;
 use super::facts::{self, repository_path};
-use super::json::Lmem;
+use super::json::LmemFields;
 use super::position::{Columns, Region};
 use crate::version::VERSION;
 
-/// The name that SARIF files use for the repository root.
+/// The conventional name of the repository root in SARIF files.
 const ROOT: &str = "%SRCROOT%";
 
-/// What code scanning files our runs under; a name of the single run would stand behind the `/`.
+/// The category of our runs in code scanning; the name of a single run would follow the `/`.
 const CATEGORY: &str = "cargo-lmem/";
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
@@ -31,12 +31,12 @@ pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> 
     writeln!(out)
 }
 
-fn run<'a>(report: &'a Report, cx: &Context) -> Run<'a> {
+fn run<'a>(report: &'a Report, cx: &Context) -> SarifRun<'a> {
     let rules = rules(&report.diagnostics, cx);
     let named = report.diagnostics.iter().zip(facts::fingerprints(&report.diagnostics));
     let (placed, unplaced): (Vec<_>, Vec<_>) = named.partition(|(found, _)| found.primary.is_some());
     let root = ArtifactLocation { description: Some(message("the root of the repository")), ..Default::default() };
-    Run {
+    SarifRun {
         automation_details: AutomationDetails { id: CATEGORY },
         column_kind: "utf16CodeUnits",
         invocations: [Invocation {
@@ -52,7 +52,7 @@ fn run<'a>(report: &'a Report, cx: &Context) -> Run<'a> {
     }
 }
 
-/// The rules that spoke, by id.
+/// The rules with findings, by id.
 fn rules(diagnostics: &[Diagnostic], cx: &Context) -> Vec<Rule> {
     let codes: BTreeMap<String, &Code> =
         diagnostics.iter().map(|diagnostic| (rule_id(&diagnostic.code), &diagnostic.code)).collect();
@@ -76,7 +76,7 @@ fn rule(id: String, code: &Code, cx: &Context) -> Rule {
         default_configuration: Configuration { level },
         full_description: message(brief),
         short_description: message(brief),
-        help: Message { markdown: Some(docs.clone()), text: docs },
+        help: SarifMessage { markdown: Some(docs.clone()), text: docs },
         help_uri: matches!(code, Code::Lint(name) if lmem_lints::find(name).is_some()).then(|| help_uri(name)),
         id,
         name: name.to_string(),
@@ -84,13 +84,13 @@ fn rule(id: String, code: &Code, cx: &Context) -> Rule {
     }
 }
 
-/// The text of a lint is the head of its source, and docs.rs shows the sources of each version for good.
+/// The documentation of a lint is the head of its source, and docs.rs keeps the sources of each version.
 pub(super) fn help_uri(lint: &str) -> String {
     format!("https://docs.rs/lmem-lints/{VERSION}/src/lmem_lints/{lint}.rs.html")
 }
 
-fn message(text: &str) -> Message {
-    Message { markdown: None, text: text.to_string() }
+fn message(text: &str) -> SarifMessage {
+    SarifMessage { markdown: None, text: text.to_string() }
 }
 
 fn level(severity: Severity) -> Level {
@@ -111,19 +111,19 @@ fn result<'a>(diagnostic: &'a Diagnostic, fingerprint: String, rules: &[Rule], c
         level: level(diagnostic.severity),
         locations: diagnostic.primary.iter().map(|label| location(label, None, cx)).collect(),
         message: message(&result_text(diagnostic)),
-        // GitHub looks at the second name alone, and makes up one of the line where it is missing.
+        // GitHub only reads the second fingerprint, and computes one from the line if it is missing.
         partial_fingerprints: BTreeMap::from([
             ("cargoLmem/v2", fingerprint.clone()),
             ("primaryLocationLineHash", fingerprint.clone()),
         ]),
-        properties: Lmem::new(diagnostic, fingerprint).map(|lmem| ResultProperties { lmem }),
+        properties: LmemFields::new(diagnostic, fingerprint).map(|lmem| ResultProperties { lmem }),
         related_locations: related.map(|(number, label)| location(label, Some(number), cx)).collect(),
         rule_id,
         rule_index,
     }
 }
 
-/// An edit that was compiled; its proof is part of what is said of it.
+/// An edit that was compiled, with its proof in the description.
 fn fix(diagnostic: &Diagnostic, suggestion: &Suggestion, cx: &Context) -> Fix {
     let mut changes: Vec<ArtifactChange> = Vec::new();
     let mut last: Option<&Path> = None;
@@ -143,7 +143,7 @@ fn fix(diagnostic: &Diagnostic, suggestion: &Suggestion, cx: &Context) -> Fix {
     Fix { artifact_changes: changes, description: message(&format!("{title}{proof}")) }
 }
 
-/// GitHub shows a related location only where the message links to it.
+/// The message. GitHub only shows a related location if the message links to it.
 fn result_text(diagnostic: &Diagnostic) -> String {
     facts::text_with(diagnostic, |number, label| format!("[{}]({number})", escape_link(&label.text)))
 }
@@ -156,8 +156,8 @@ fn notification(diagnostic: &Diagnostic) -> Notification {
     Notification { level: level(diagnostic.severity), message: message(&facts::plain_text(diagnostic)) }
 }
 
-fn location(label: &Label, related: Option<i64>, cx: &Context) -> Location {
-    Location {
+fn location(label: &Label, related: Option<i64>, cx: &Context) -> SarifLocation {
+    SarifLocation {
         id: related,
         message: related.map(|_| message(&label.text)),
         physical_location: PhysicalLocation {
@@ -175,12 +175,12 @@ fn artifact(span: &Span, cx: &Context) -> ArtifactLocation {
     }
 }
 
-fn region(span: &Span) -> document::Region {
+fn region(span: &Span) -> document::SarifRegion {
     let Region { start_line, start_column, end_line, end_column } = Region::new(span, Columns::Utf16);
-    document::Region { end_column, end_line, start_column, start_line }
+    document::SarifRegion { end_column, end_line, start_column, start_line }
 }
 
-/// Everything but unreserved characters and `/` as `%XX`.
+/// Escapes everything but unreserved characters and `/` as `%XX`.
 pub(super) fn escape_uri(path: &str) -> String {
     let escape = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(byte).to_string(),
@@ -620,7 +620,7 @@ mod tests {
         assert_eq!(replacement["deletedRegion"]["startLine"], 5);
         assert_eq!(results[0]["properties"]["lmem"]["suggestions"][0]["verification"]["status"], "proven");
         assert!(results[1].get("fixes").is_none());
-        // Each result has its own name.
+        // Each result has its own fingerprint.
         let name = |index: usize| results[index]["partialFingerprints"]["primaryLocationLineHash"].as_str().unwrap();
         assert_eq!(format!("{}-2", name(0)), name(1));
     }

@@ -5,7 +5,7 @@
 
 use super::integer::{IntegerType, Value};
 use super::literal;
-use super::token::{Kind, Token};
+use super::token::{Token, TokenKind};
 use super::type_name::{self, TypeName};
 
 /// Limit on nested parentheses, operators and casts: each level takes stack space.
@@ -89,7 +89,7 @@ impl Parser<'_> {
 
     fn operator(&self) -> Option<&'static str> {
         match self.tokens.get(self.at)?.kind {
-            Kind::Operator(operator) => Some(operator),
+            TokenKind::Operator(operator) => Some(operator),
             _ => None,
         }
     }
@@ -137,7 +137,7 @@ impl Parser<'_> {
                 return Some(signed(operator, operand));
             }
             match this.tokens.get(this.at)?.kind {
-                Kind::Operator("(") => match this.type_in(")", this.at + 1) {
+                TokenKind::Operator("(") => match this.type_in(")", this.at + 1) {
                     Some((name, end)) => {
                         this.at = end;
                         let operand = this.unary()?;
@@ -145,8 +145,8 @@ impl Parser<'_> {
                     }
                     None => this.primary(),
                 },
-                Kind::Word("sizeof") => this.size_of(),
-                Kind::Word("alignof") => {
+                TokenKind::Word("sizeof") => this.size_of(),
+                TokenKind::Word("alignof") => {
                     let (name, end) = this.type_between("(", ")", this.at + 1)?;
                     this.at = end;
                     Some(Operand::size(name.bytes()))
@@ -171,17 +171,17 @@ impl Parser<'_> {
 
     fn primary(&mut self) -> Option<Operand> {
         match self.tokens.get(self.at)?.kind {
-            Kind::Number(text) => self.literal(literal::number(text)?),
-            Kind::Character(text) => self.literal(literal::character(text)?),
-            Kind::Word("true") => self.literal(Value::new(IntegerType::Bool, 1)?),
-            Kind::Word("false") => self.literal(Value::new(IntegerType::Bool, 0)?),
-            Kind::Word("static_cast") => self.static_cast(),
-            Kind::Operator("(") => self.parenthesised(),
-            Kind::Word(_) | Kind::Operator("::") => match type_name::leading(&self.tokens[self.at..]) {
+            TokenKind::Number(text) => self.literal(literal::number(text)?),
+            TokenKind::Character(text) => self.literal(literal::character(text)?),
+            TokenKind::Word("true") => self.literal(Value::new(IntegerType::Bool, 1)?),
+            TokenKind::Word("false") => self.literal(Value::new(IntegerType::Bool, 0)?),
+            TokenKind::Word("static_cast") => self.static_cast(),
+            TokenKind::Operator("(") => self.parenthesised(),
+            TokenKind::Word(_) | TokenKind::Operator("::") => match type_name::leading(&self.tokens[self.at..]) {
                 Some((name, length)) => self.functional_cast(name, length),
                 None => self.name(),
             },
-            Kind::Operator(_) => None,
+            TokenKind::Operator(_) => None,
         }
     }
 
@@ -210,7 +210,8 @@ impl Parser<'_> {
     fn functional_cast(&mut self, name: TypeName, length: usize) -> Option<Operand> {
         let TypeName::Integer(integer) = name else { return None };
         // C++ does not allow `unsigned int(x)`: a functional cast takes a type name of one word.
-        let is_of_name = |token: &&Token<'_>| matches!(token.kind, Kind::Word(word) if !matches!(word, "std" | "cuda"));
+        let is_of_name =
+            |token: &&Token<'_>| matches!(token.kind, TokenKind::Word(word) if !matches!(word, "std" | "cuda"));
         if self.tokens[self.at..self.at + length].iter().filter(is_of_name).count() != 1 {
             return None;
         }
@@ -240,17 +241,17 @@ impl Parser<'_> {
     /// The position after the last token of a name: `N`, `::ns::N`, `Traits<4>::N`.
     fn name_end(&self) -> Option<usize> {
         let kind = |at: usize| self.tokens.get(at).map(|token| token.kind);
-        let mut at = self.at + usize::from(kind(self.at) == Some(Kind::Operator("::")));
+        let mut at = self.at + usize::from(kind(self.at) == Some(TokenKind::Operator("::")));
         loop {
-            let Some(Kind::Word(_)) = kind(at) else { return None };
+            let Some(TokenKind::Word(_)) = kind(at) else { return None };
             at += 1;
             if let Some(close) = self.arguments_end(at)
-                && kind(close) == Some(Kind::Operator("::"))
+                && kind(close) == Some(TokenKind::Operator("::"))
             {
                 at = close;
             }
             match kind(at) {
-                Some(Kind::Operator("::")) => at += 1,
+                Some(TokenKind::Operator("::")) => at += 1,
                 _ => return Some(at),
             }
         }
@@ -261,7 +262,7 @@ impl Parser<'_> {
         let mut angles = 0usize;
         let mut brackets = 0usize;
         for (at, token) in self.tokens.iter().enumerate().skip(open).take(MAX_ARGUMENTS) {
-            let Kind::Operator(operator) = token.kind else { if at == open { return None } else { continue } };
+            let TokenKind::Operator(operator) = token.kind else { if at == open { return None } else { continue } };
             match operator {
                 "(" | "[" | "{" => brackets += 1,
                 ")" | "]" | "}" => brackets = brackets.checked_sub(1)?,
@@ -278,14 +279,14 @@ impl Parser<'_> {
     }
 
     fn type_between(&self, open: &str, close: &str, at: usize) -> Option<(TypeName, usize)> {
-        let Kind::Operator(operator) = self.tokens.get(at)?.kind else { return None };
+        let TokenKind::Operator(operator) = self.tokens.get(at)?.kind else { return None };
         (operator == open).then(|| self.type_in(close, at + 1)).flatten()
     }
 
     /// The type at a token, and the position after the `close` that ends it.
     fn type_in(&self, close: &str, at: usize) -> Option<(TypeName, usize)> {
         let (name, length) = type_name::leading(self.tokens.get(at..)?)?;
-        let Kind::Operator(operator) = self.tokens.get(at + length)?.kind else { return None };
+        let TokenKind::Operator(operator) = self.tokens.get(at + length)?.kind else { return None };
         (operator == close).then_some((name, at + length + 1))
     }
 }

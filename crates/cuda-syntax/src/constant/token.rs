@@ -3,13 +3,13 @@
 /// A token and its position in the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Token<'a> {
-    pub kind: Kind<'a>,
+    pub kind: TokenKind<'a>,
     pub start: usize,
     pub end: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind<'a> {
+pub enum TokenKind<'a> {
     /// A preprocessing number. Some are not numbers in the end: `1.5e+3`, `4_KiB`.
     Number(&'a str),
     /// A character literal with its quotes.
@@ -48,18 +48,18 @@ pub fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
         let rest = &text[at..];
         let (kind, length) = if first.is_ascii_digit() || is_fraction(rest) {
             let length = number(rest);
-            (Kind::Number(&rest[..length]), length)
+            (TokenKind::Number(&rest[..length]), length)
         } else if is_of_name(first) {
             let length = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
             let word = &rest[..length];
             let operator = WORDS.iter().find(|(spelled, _)| *spelled == word);
-            (operator.map_or(Kind::Word(word), |(_, operator)| Kind::Operator(operator)), length)
+            (operator.map_or(TokenKind::Word(word), |(_, operator)| TokenKind::Operator(operator)), length)
         } else if first == '\'' {
             let length = character(rest)?;
-            (Kind::Character(&rest[..length]), length)
+            (TokenKind::Character(&rest[..length]), length)
         } else {
             let operator = OPERATORS.iter().chain(&BRACKETS).find(|operator| rest.starts_with(**operator))?;
-            (Kind::Operator(operator), operator.len())
+            (TokenKind::Operator(operator), operator.len())
         };
         tokens.push(Token { kind, start: at, end: at + length });
         at += length;

@@ -1,7 +1,7 @@
 //! Type names in casts and `sizeof`.
 
 use super::integer::IntegerType;
-use super::token::{Kind, Token};
+use super::token::{Token, TokenKind};
 
 /// A type with a fixed size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub fn leading(tokens: &[Token<'_>]) -> Option<(TypeName, usize)> {
         None => built_in(&tokens[at..])?,
     };
     at += length;
-    while let Some(Kind::Operator("*")) = tokens.get(at).map(|token| token.kind) {
+    while let Some(TokenKind::Operator("*")) = tokens.get(at).map(|token| token.kind) {
         name = TypeName::Other(8);
         at += 1 + qualifiers(&tokens[at + 1..]);
     }
@@ -39,7 +39,7 @@ pub fn leading(tokens: &[Token<'_>]) -> Option<(TypeName, usize)> {
 }
 
 fn qualifiers(tokens: &[Token<'_>]) -> usize {
-    let is_qualifier = |token: &&Token<'_>| matches!(token.kind, Kind::Word("const" | "volatile"));
+    let is_qualifier = |token: &&Token<'_>| matches!(token.kind, TokenKind::Word("const" | "volatile"));
     tokens.iter().take_while(is_qualifier).count()
 }
 
@@ -48,7 +48,7 @@ fn built_in(tokens: &[Token<'_>]) -> Option<(TypeName, usize)> {
     let mut count = Words::default();
     let mut length = 0;
     for token in tokens {
-        let Kind::Word(word) = token.kind else { break };
+        let TokenKind::Word(word) = token.kind else { break };
         match word {
             "signed" | "__signed__" => count.signed += 1,
             "unsigned" => count.unsigned += 1,
@@ -111,13 +111,13 @@ impl Words<'_> {
 fn alias(tokens: &[Token<'_>]) -> Option<(IntegerType, usize)> {
     use IntegerType::{Int, Long, Short, SignedChar, UnsignedChar, UnsignedInt, UnsignedLong, UnsignedShort};
     let kind = |at: usize| tokens.get(at).map(|token| token.kind);
-    let mut at = usize::from(kind(0) == Some(Kind::Operator("::")));
+    let mut at = usize::from(kind(0) == Some(TokenKind::Operator("::")));
     for namespace in ["cuda", "std"] {
-        if kind(at) == Some(Kind::Word(namespace)) && kind(at + 1) == Some(Kind::Operator("::")) {
+        if kind(at) == Some(TokenKind::Word(namespace)) && kind(at + 1) == Some(TokenKind::Operator("::")) {
             at += 2;
         }
     }
-    let Some(Kind::Word(word)) = kind(at) else { return None };
+    let Some(TokenKind::Word(word)) = kind(at) else { return None };
     let integer = match word {
         "int8_t" => SignedChar,
         "uint8_t" => UnsignedChar,

@@ -19,7 +19,7 @@ pub enum Handed {
 
 /// A part of a statement, with the indices of the uses in the inlined code that it stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct CallPart {
     pub range: Range<usize>,
     pub uses: Vec<usize>,
 }
@@ -31,7 +31,7 @@ pub fn parts_of_calls(
     trees: &SyntaxTrees<'_>,
     inner: Option<&Place>,
     handed: &[(Handed, usize)],
-) -> Option<Vec<Part>> {
+) -> Option<Vec<CallPart>> {
     let callee = demangle(place.callee.as_deref()?);
     let base = base_name(&callee);
     let calls = place.tree(trees).calls_at(place.offset, &callee);
@@ -55,7 +55,7 @@ pub fn parts_of_calls(
             };
             let argument = argument.and_then(|argument| call.arguments.get(argument).cloned());
             let object = call.object.clone().filter(|_| has_object);
-            Part { range: argument.or(object).unwrap_or_else(|| call.range.clone()), uses: vec![*number] }
+            CallPart { range: argument.or(object).unwrap_or_else(|| call.range.clone()), uses: vec![*number] }
         };
         all.iter().map(part).collect::<Vec<_>>()
     });
@@ -74,8 +74,8 @@ fn as_called(call: &CallSyntax, base: &str, parameters: Option<&[String]>) -> Ca
     }
 }
 
-fn join(parts: Vec<Part>) -> Vec<Part> {
-    let mut joined: Vec<Part> = Vec::new();
+fn join(parts: Vec<CallPart>) -> Vec<CallPart> {
+    let mut joined: Vec<CallPart> = Vec::new();
     for part in parts {
         match joined.iter_mut().find(|known| known.range == part.range) {
             Some(known) => known.uses.extend(part.uses),

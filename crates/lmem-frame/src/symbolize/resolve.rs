@@ -14,7 +14,7 @@ use lmem_base::mangling::{bind, demangle, template_arguments};
 use lmem_unit::FrontEndVariable;
 use nv_code::AccessKind;
 
-use super::argument_mapping::{Handed, Part, parts_of_calls};
+use super::argument_mapping::{CallPart, Handed, parts_of_calls};
 use super::{auto_variables, macro_kernel};
 use crate::place::Place;
 
@@ -129,7 +129,7 @@ struct Here<'m> {
 }
 
 /// The mentions of a statement that may be the access, or may be passed to it.
-fn candidates<'m>(place: &Place, all: &'m [Mention], parts: Option<&[Part]>, wanted: &Wanted<'_>) -> Vec<Here<'m>> {
+fn candidates<'m>(place: &Place, all: &'m [Mention], parts: Option<&[CallPart]>, wanted: &Wanted<'_>) -> Vec<Here<'m>> {
     let Some(parts) = parts else {
         let fitting = all.iter().filter(|mention| (wanted.fits)(mention, place));
         return fitting.map(|mention| Here { mention, uses: Vec::new() }).collect();
@@ -137,7 +137,7 @@ fn candidates<'m>(place: &Place, all: &'m [Mention], parts: Option<&[Part]>, wan
     // A function may read and write what it is passed, whatever the mention at the call looks like.
     let handed = all.iter().filter_map(|mention| {
         let of = parts.iter().filter(|part| holds(&part.range, &mention.range) || holds(&mention.range, &part.range));
-        let of: Vec<&Part> = of.collect();
+        let of: Vec<&CallPart> = of.collect();
         let uses = of.iter().flat_map(|part| part.uses.iter().copied()).collect();
         (!of.is_empty()).then_some(Here { mention, uses })
     });

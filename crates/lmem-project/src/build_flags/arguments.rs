@@ -1,56 +1,56 @@
-//! A command line of `nvcc`: what it compiles, for which architectures, and which of its flags change the code.
+//! Parser for `nvcc` command lines: inputs, architectures, and the flags that change the generated code.
 //!
-//! The options are those of `nvcc --help` of CUDA 13.5. Options may stand with one dash or two, and their value behind
-//! `=` or as the next word.
+//! The options are those of `nvcc --help` of CUDA 13.5. An option may begin with one dash or two; its value follows `=`
+//! or is the next word.
 
 use std::path::{Path, PathBuf};
 
 use lmem_base::source::normalize;
 use lmem_unit::CodeTarget;
 
-/// One compilation of a build.
+/// One nvcc command that compiles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Invocation {
-    /// The files that are compiled, absolute.
+    /// The input files, as absolute paths.
     pub inputs: Vec<PathBuf>,
-    /// Flags that change the generated code, in their order; paths are absolute.
+    /// Flags that change the generated code, in order; paths are absolute.
     pub flags: Vec<String>,
-    /// What code is made for; empty where that is left to nvcc, or to the machine.
+    /// The target architectures; empty if nvcc's default, or the GPU of the machine, decides.
     pub targets: Vec<CodeTarget>,
-    /// Whether that is left to nvcc.
+    /// Whether nvcc's default architecture decides.
     pub is_for_default: bool,
-    /// Flags that do not reach the code that runs, since the driver makes it from the PTX.
+    /// Flags without effect, because the command only makes PTX and the driver compiles it.
     pub ineffective: Vec<String>,
-    /// PTX, cubins and fatbins that the command writes, each with the file that it is made of.
+    /// PTX, cubins and fatbins that the command writes, each with its source file.
     pub outputs: Vec<(PathBuf, PathBuf)>,
 }
 
-/// What becomes of an option.
+/// How an option is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// It changes no code, or chooses what is written, which is ours to choose.
+    /// Ignored: it changes no code, or selects the outputs, which this program selects itself.
     Dropped,
     Kept,
-    /// Its value names a file or folder, or several with commas between them.
+    /// The value is a path, or several separated by commas.
     Path,
-    /// It says where the result goes.
+    /// The value is the output path.
     Output,
-    /// It is given on to ptxas.
+    /// The value is passed to ptxas.
     Ptxas,
-    /// It is given on to the host compiler.
+    /// The value is passed to the host compiler.
     Host,
     Architecture,
-    /// The command compiles nothing: it links, lists, or preprocesses.
+    /// The command does not compile: it links, lists, or preprocesses.
     Foreign,
-    /// The command makes PTX.
+    /// The command only makes PTX.
     Ptx,
-    /// `-dc`: code that is linked later.
+    /// `-dc`: relocatable device code, linked later.
     Relocatable,
-    /// `-x`: the language of the files, whatever they are called.
+    /// `-x`: the language of the inputs, whatever their extension.
     Language,
 }
 
-/// Options with a value: their names without dashes, and what becomes of them.
+/// Options with a value: their names without dashes, and how they are handled.
 const WITH_VALUE: &[(&[&str], Fate)] = &[
     (&["D", "define-macro", "U", "undefine-macro"], Fate::Kept),
     (&["I", "include-path", "isystem", "system-include", "include", "pre-include"], Fate::Path),
@@ -74,12 +74,12 @@ const WITH_VALUE: &[(&[&str], Fate)] = &[
     (&["host-linker-script", "split-compile-extended", "fdevice-time-trace", "compress-mode"], Fate::Dropped),
     (&["fdevice-time-trace-granularity", "opt-info", "optimization-info", "fmax-errors"], Fate::Dropped),
     (&["idp", "input-drive-prefix", "ddp", "dependency-drive-prefix", "dp", "drive-prefix"], Fate::Dropped),
-    // A warning of ours is no error of the build's.
+    // A warning that only this analysis causes must not become an error.
     (&["Werror", "apply-controls", "brief-diagnostics", "brief-diag", "e", "entries"], Fate::Dropped),
     (&["run-args", "run-options", "m", "machine"], Fate::Dropped),
 ];
 
-/// Options without a value that are not simply kept.
+/// Options without a value that need handling; all others are kept.
 const ALONE: &[(&[&str], Fate)] = &[
     (&["c", "compile", "cubin", "fatbin", "dw", "device-w", "optix-ir", "ltoir"], Fate::Dropped),
     (&["dc", "device-c"], Fate::Relocatable),
@@ -94,20 +94,20 @@ const ALONE: &[(&[&str], Fate)] = &[
     (&["generate-nonsystem-dependencies-with-compile", "shared", "objtemp", "objdir-as-tempdir"], Fate::Dropped),
     (&["g", "debug", "pg", "profile", "lineinfo", "generate-line-info", "src-in-ptx", "source-in-ptx"], Fate::Dropped),
     (&["v", "verbose", "v2", "verbose2", "res-usage", "resource-usage", "keep", "save-temps", "w"], Fate::Dropped),
-    // Code is made when files are linked; what one of them gives is seen without.
+    // With link-time optimization, code is generated when linking. One unit is analysed without it.
     (&["dlto", "dlink-time-opt", "lto", "gen-opt-lto", "disable-warnings", "nodlink", "no-device-link"], Fate::Dropped),
     (&["jobserver", "no-compress", "Wmissing-launch-bounds", "prune", "r", "relocatable-link"], Fate::Dropped),
     (&["aug-hls", "augment-host-linker-script", "forward-unknown-to-host-linker"], Fate::Dropped),
 ];
 
-/// Options whose value may follow their one letter without anything between.
+/// One-letter options whose value may follow without a separator.
 const JOINED: [&str; 8] = ["D", "U", "I", "O", "L", "l", "m", "t"];
 
-/// Options of host compilers that write what a build system reads, and have a value of their own.
+/// Options of host compilers that write dependency files, and take a value.
 const HOST_DEPENDENCIES: [&str; 3] = ["-MF", "-MT", "-MQ"];
 
 impl Invocation {
-    /// Reads the arguments of a command that ran in `folder`; `None` where it compiles no file.
+    /// Parses the arguments of a command that ran in `folder`; `None` if it compiles no file.
     pub fn parse(arguments: &[String], folder: &Path) -> Option<Self> {
         let mut parser = Parser { folder: folder.to_path_buf(), ..Parser::default() };
         let mut words = arguments.iter().map(String::as_str);
@@ -128,11 +128,11 @@ impl Invocation {
     }
 }
 
-/// An option as it is written.
+/// An option as written.
 struct Written<'a> {
     /// Without dashes.
     name: &'a str,
-    /// What stands behind it in the same word.
+    /// The value in the same word.
     value: Option<&'a str>,
     wants_value: bool,
     fate: Fate,
@@ -179,11 +179,11 @@ struct Parser {
     /// `-o`
     output: Option<PathBuf>,
     output_folder: Option<PathBuf>,
-    /// What files are called that the command writes, where that is something that programs load.
+    /// Extension of the output files, if programs load them.
     ending: Option<&'static str>,
 }
 
-/// Options that choose what is written, of which programs load the result.
+/// Options that select an output which programs load.
 const LOADED: [&str; 3] = ["ptx", "cubin", "fatbin"];
 
 impl Parser {
@@ -222,7 +222,7 @@ impl Parser {
         let is_list = matches!(name, "I" | "include-path" | "isystem" | "system-include" | "include" | "pre-include");
         let parts: Vec<&str> = if is_list { value.split(',').collect() } else { vec![value] };
         for part in parts.into_iter().filter(|part| !part.is_empty()) {
-            // A program without a folder is looked for on `PATH`.
+            // A program without a folder is found on `PATH`, so its name stays as it is.
             let is_program = !is_list && !part.contains('/');
             let path = if is_program { part.to_string() } else { self.absolute(part).to_string_lossy().into_owned() };
             self.found.flags.extend([format!("-{name}"), path]);
@@ -246,7 +246,7 @@ impl Parser {
         }
     }
 
-    /// Options of the host compiler, without those that write dependencies: they name files of the build.
+    /// Keeps options of the host compiler, except those that write dependency files into the build.
     fn host(&mut self, value: &str) {
         let mut kept = Vec::new();
         let mut options = value.split(',');
@@ -287,7 +287,7 @@ impl Parser {
         Some(self.found)
     }
 
-    /// A file for each input, beside the command or in the folder that it names; with `-o` there is one input alone.
+    /// The output of each input, next to the command or in the folder that it names; with `-o` there is only one input.
     fn outputs(&self) -> Vec<(PathBuf, PathBuf)> {
         let Some(ending) = self.ending else { return Vec::new() };
         let folder = self.output_folder.as_ref().unwrap_or(&self.folder);
@@ -311,7 +311,7 @@ impl Parser {
                 codes => targets.extend(codes.iter().map(|code| target(&virtual_architecture, code))),
             }
         }
-        // PTX beside machine code is for GPUs that do not exist yet.
+        // PTX next to machine code is for future GPUs; no existing target needs it.
         if targets.iter().any(|target| target.architecture.is_some()) {
             targets.retain(|target| target.architecture.is_some());
         }
@@ -325,7 +325,8 @@ impl Parser {
         targets
     }
 
-    /// Neither a limit on registers nor options for ptxas are in PTX (seen with CUDA 13.5).
+    /// Drops the flags that only ptxas obeys: register limits and ptxas options are not stored in PTX (seen with CUDA
+    /// 13.5).
     fn leave_to_the_driver(&mut self) {
         let is_lost = |flag: &String| flag.starts_with("-maxrregcount=") || flag.starts_with("-Xptxas=");
         self.found.ineffective = self.found.flags.iter().filter(|flag| is_lost(flag)).cloned().collect();
@@ -335,7 +336,7 @@ impl Parser {
     }
 }
 
-/// `arch=compute_80,code=[sm_80,compute_80]`, with or without brackets or quotes.
+/// Parses `arch=compute_80,code=[sm_80,compute_80]`, with or without brackets or quotes.
 fn specification_of(specification: &str) -> Option<(String, Vec<String>)> {
     let rest = specification.trim().strip_prefix("arch=")?;
     let (architecture, code) = rest.split_once(",code=").unwrap_or((rest, rest));
@@ -347,7 +348,7 @@ fn codes(list: &str) -> Vec<String> {
     list.split(',').map(|code| code.trim_matches(|c: char| "\"' ".contains(c)).to_string()).collect()
 }
 
-/// Whether an architecture has a number: `native` and `all-major` do not say which they are.
+/// Whether an architecture has a number; `native` and `all-major` do not.
 fn is_numbered(name: &str) -> bool {
     let number = name.strip_prefix("sm_").or(name.strip_prefix("compute_")).unwrap_or("");
     number.starts_with(|c: char| c.is_ascii_digit())
@@ -377,7 +378,7 @@ mod tests {
 
     #[test]
     fn what_build_crates_pass_is_understood() {
-        // cc, bindgen_cuda, cudaforge, cmake, by hand.
+        // As written by cc, bindgen_cuda, cudaforge, cmake, and by hand.
         let cases = [
             (
                 "-ccbin=g++ -Xcompiler -O3 -Xcompiler -ffunction-sections -m64 -I include -std=c++17 -DN=4 -o /o/k.o -c src/k.cu",

@@ -1,7 +1,7 @@
-//! Runs the build scripts of packages, with the stand-in in place of nvcc.
+//! Runs the build scripts of packages, with a stand-in for nvcc.
 //!
-//! `cargo check` runs them and links nothing. In the release profile: in a debug profile the `cc` crate has nvcc compile
-//! for debugging, which puts every variable into local memory.
+//! `cargo check` runs build scripts and links nothing. The release profile is used because in a debug profile the `cc`
+//! crate passes `-G` to nvcc, which puts every variable into local memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
@@ -20,16 +20,16 @@ use super::stand_in::ShadowToolkit;
 use super::{Asked, CaptureError};
 use crate::discover::packages::Package;
 
-/// A build has no time limit of ours.
+/// Builds are not limited in time.
 const NO_LIMIT: Duration = Duration::MAX;
 
-/// Ties a folder of builds to the records of the same builds.
+/// Name of the file that ties a target folder to the records of its builds.
 const STAMP: &str = "records";
 
-/// What a build was and did.
+/// The outcome of a build.
 #[derive(Debug, Default)]
 pub struct Build {
-    /// The folders of the build scripts that ran, now or earlier, by cargo's names of their packages.
+    /// `OUT_DIR` folders of the build scripts that ran, now or earlier, by package id.
     pub out_dirs: BTreeMap<String, BTreeSet<PathBuf>>,
     /// Whether cargo reported an error.
     pub failed: bool,
@@ -38,7 +38,7 @@ pub struct Build {
 /// Runs cargo for packages of one workspace.
 ///
 /// # Errors
-/// Cargo cannot be run, or the run was interrupted.
+/// Cargo cannot be started, or the run was interrupted.
 pub fn build(
     packages: &[&Package],
     asked: &Asked<'_>,
@@ -79,7 +79,7 @@ fn out_dirs(messages: impl std::io::BufRead) -> BTreeMap<String, BTreeSet<PathBu
             Message::BuildScriptExecuted(script) => {
                 folders.entry(script.package_id.repr).or_default().insert(script.out_dir.into_std_path_buf());
             }
-            // Warnings about Rust code were not asked for.
+            // The user did not ask for warnings about Rust code.
             Message::CompilerMessage(found) if found.message.level == DiagnosticLevel::Error => {
                 lmem_base::say::styled(&found.message.rendered.unwrap_or_default());
             }
@@ -89,8 +89,8 @@ fn out_dirs(messages: impl std::io::BufRead) -> BTreeMap<String, BTreeSet<PathBu
     folders
 }
 
-/// Cargo does not run build scripts again that it knows the result of, and what they did is only in our records: where
-/// these are others than those of the last build, the build starts over.
+/// Ties a target folder to a records folder. Cargo skips build scripts whose result it knows, and only our records tell
+/// what they compiled. So if the records are not those of the last build, the build starts over.
 fn tie(target: &Path, records: &Path) -> Result<(), CaptureError> {
     let stamps = [target.join(STAMP), records.join(STAMP)];
     let read = |path: &PathBuf| fs_err::read_to_string(path).ok().filter(|text| !text.is_empty());
@@ -98,7 +98,7 @@ fn tie(target: &Path, records: &Path) -> Result<(), CaptureError> {
     if of_build.is_some() && of_build == of_records {
         return Ok(());
     }
-    // Cargo marks its folders: nothing else is removed.
+    // Only a folder with cargo's own mark is deleted.
     let is_cargos = target.join("CACHEDIR.TAG").is_file();
     if target.exists() && !is_cargos && fs_err::read_dir(target).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(CaptureError::Occupied(target.to_path_buf()));

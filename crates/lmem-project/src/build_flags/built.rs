@@ -1,4 +1,4 @@
-//! Which source a file is made of that a build was seen to make.
+//! Maps files that a build was seen to make to their sources.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ use super::record::Record;
 /// A file that a build makes, as Rust code names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BuiltFile {
-    /// Below the folder of the package's own build script: `scan.ptx` of `concat!(env!("OUT_DIR"), "/scan.ptx")`.
+    /// In the `OUT_DIR` of the package's own build script: `scan.ptx` of `concat!(env!("OUT_DIR"), "/scan.ptx")`.
     InOutDir(String),
     /// Anywhere else.
     At(PathBuf),
 }
 
 impl BuiltFile {
-    /// Its name without folders.
+    /// The file name without folders.
     pub fn name(&self) -> &str {
         match self {
             Self::InOutDir(path) => path.rsplit('/').next().unwrap_or(path),
@@ -24,18 +24,18 @@ impl BuiltFile {
     }
 }
 
-/// What one command made.
+/// An output of one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Output {
     pub path: PathBuf,
     pub source: PathBuf,
-    /// Of the build script that ran the command.
+    /// `OUT_DIR` of the build script that ran the command.
     out_dir: Option<PathBuf>,
     package: Option<String>,
 }
 
 impl Output {
-    /// All files that a record's command made.
+    /// All outputs of a record's command.
     pub fn of_record<'a>(record: &'a Record, outputs: &'a [(PathBuf, PathBuf)]) -> impl Iterator<Item = Self> + 'a {
         outputs.iter().map(|(path, source)| Self {
             path: path.clone(),
@@ -57,7 +57,7 @@ impl Output {
 }
 
 impl BuildFlags {
-    /// A build that was seen to make a file in the folder of a package's build script.
+    /// Adds a build that makes a file in the `OUT_DIR` of a package, for tests.
     pub fn making(mut self, package: &str, name: &str, source: PathBuf) -> Self {
         let out_dir = PathBuf::from(format!("/target/{package}/out"));
         let path = out_dir.join(name);
@@ -65,7 +65,7 @@ impl BuildFlags {
         self
     }
 
-    /// The sources that a file was made of, where a build was seen to make it.
+    /// The sources of a file, if a build was seen to make it.
     pub fn sources_of(&self, package: Option<&str>, file: &BuiltFile) -> Vec<PathBuf> {
         let made = self.outputs.iter().filter(|output| output.is(package, file));
         let mut sources: Vec<PathBuf> = made.map(|output| output.source.clone()).collect();

@@ -1,7 +1,7 @@
-//! `compile_commands.json`, as CMake and Bear write it: one command for each file.
+//! Compilation databases: `compile_commands.json`, as CMake and Bear write it, with one command per file.
 //!
-//! The file lies in the workspace, so that its flags are held to the rules of a manifest's: what names a program or
-//! writes files is left out. Format: clang's "JSON Compilation Database Format Specification".
+//! The file is part of the workspace and not trusted, so its flags follow the rules of a manifest's: those that name a
+//! program or write files are left out. Format: clang's "JSON Compilation Database Format Specification".
 
 use std::path::{Path, PathBuf};
 
@@ -13,16 +13,16 @@ use super::arguments::Invocation;
 use super::record::ResponseFiles;
 use crate::config::nvcc_flags;
 
-/// Where it lies, from the folder of a package or workspace.
+/// Usual paths, relative to the folder of a package or workspace.
 const PLACES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
 
-/// How folders begin that builds are made in, as IDEs and people name them.
+/// Prefixes of the names that IDEs and people give build folders.
 const BUILD_FOLDERS: [&str; 4] = ["build", "cmake-build", "out", "_build"];
 
-/// Larger ones are of projects without end.
+/// Larger databases are not read.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// One entry of the file.
+/// One entry of the database.
 #[derive(Debug, Deserialize)]
 struct Entry {
     directory: PathBuf,
@@ -31,7 +31,7 @@ struct Entry {
     arguments: Option<Vec<String>>,
 }
 
-/// The commands of nvcc below some folders, and remarks.
+/// The nvcc commands found in some folders, and remarks.
 #[derive(Debug, Default)]
 pub struct Commands {
     pub invocations: Vec<Invocation>,
@@ -39,7 +39,7 @@ pub struct Commands {
     is_found: bool,
 }
 
-/// The databases of a folder: those in the usual places, else that of the first build folder that has one.
+/// The databases of a folder: those at the usual paths, else that of the first build folder that has one.
 fn in_folder(folder: &Path) -> Vec<PathBuf> {
     let usual: Vec<PathBuf> = PLACES.iter().map(|place| folder.join(place)).filter(|path| path.exists()).collect();
     if !usual.is_empty() {
@@ -58,7 +58,7 @@ fn in_folder(folder: &Path) -> Vec<PathBuf> {
 }
 
 impl Commands {
-    /// Reads the databases that lie in the usual places of some folders.
+    /// Reads the databases of some folders.
     pub fn read(folders: &[&Path]) -> Self {
         let mut commands = Self::default();
         let mut paths: Vec<PathBuf> = folders.iter().flat_map(|folder| in_folder(folder)).collect();
@@ -76,7 +76,7 @@ impl Commands {
 
     fn add(&mut self, path: &Path) {
         let tree = Places::new(path.parent().map(tree_of));
-        // An error shows some of what was read.
+        // The messages of parse errors quote the file, so only files of the checked tree are read.
         let text = match tree.hold(path) {
             true => places::read(path, MAX_BYTES).map_err(|error| error.to_string()),
             false => Err("it leads out of the workspace".to_string()),
@@ -93,7 +93,7 @@ impl Commands {
         let words = entry.arguments.clone().or_else(|| shlex::split(entry.command.as_deref()?));
         let Some((program, arguments)) = words.as_ref().and_then(|words| words.split_first()) else { return };
         let folder = path.parent().unwrap_or(Path::new("")).join(&entry.directory);
-        // Behind a launcher, as `sccache nvcc …`.
+        // The compiler may follow a launcher: `sccache nvcc …`.
         let (program, arguments) = match arguments.split_first() {
             Some((second, rest)) if !is_nvcc(program) && is_nvcc(second) => (second, rest),
             _ => (program, arguments),

@@ -1,18 +1,18 @@
-//! Keeps the times of files that a build rewrites without changing them, as generators of bindings do: a time that moves
-//! makes other builds start over.
+//! Restores modification times of files that a build rewrites with the same content, as binding generators do. A newer
+//! time would make other builds start over.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Larger files are data, which no build script of a kernel writes back.
+/// Larger files are data, which build scripts do not rewrite.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Files of packages as they were.
+/// The state of a package's files before a build.
 #[derive(Debug, Default)]
 pub struct FileTimes(Vec<(PathBuf, SystemTime, blake3::Hash)>);
 
 impl FileTimes {
-    /// Notes the files below some folders, but for hidden ones and what builds write.
+    /// Records the files in some folders, except hidden files and build outputs.
     pub fn note(folders: &[&Path], left_out: &[PathBuf]) -> Self {
         let is_wanted = |entry: &walkdir::DirEntry| {
             let is_hidden = entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with('.');
@@ -27,7 +27,7 @@ impl FileTimes {
         Self(noted.collect())
     }
 
-    /// Gives files back their time where only that changed, and names those whose content did.
+    /// Restores the times of files with unchanged content, and returns the files whose content changed.
     pub fn restore(&self) -> Vec<PathBuf> {
         let mut changed = Vec::new();
         for (path, time, before) in &self.0 {
@@ -36,7 +36,7 @@ impl FileTimes {
                 continue;
             }
             if hash(path).as_ref() == Some(before) {
-                // A file that may not be written was not rewritten in place either: its time stays as it is.
+                // A file that cannot be written was not rewritten in place either, so its time needs no restoring.
                 let file = std::fs::File::options().write(true).open(path);
                 drop(file.and_then(|file| file.set_modified(*time)));
             } else {

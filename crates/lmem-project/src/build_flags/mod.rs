@@ -1,8 +1,8 @@
-//! The flags that a project really builds its kernels with.
+//! The flags that a project's build really passes to nvcc.
 //!
-//! A wrong architecture, a missing define or a limit on registers in a build script changes every answer. So `--capture`
-//! runs the project's build scripts with a program in place of `nvcc` that writes down each command, and becomes the real
-//! one. What was written down is kept for later runs. Without it, a `compile_commands.json` says the flags.
+//! A wrong architecture, a missing define or an overlooked register limit changes every result. `--capture` therefore
+//! runs the project's build scripts with a stand-in for `nvcc` that records each command and then executes the real
+//! nvcc. The records are kept for later runs. Files without a record get their flags from `compile_commands.json`.
 
 mod arguments;
 mod build;
@@ -40,27 +40,27 @@ use stand_in::ShadowToolkit;
 pub use built::BuiltFile;
 pub use stand_in::{NVCC_STAND_IN, stand_in};
 
-/// Folder below that of all our cached data.
+/// Subfolder of the cache.
 const FOLDER: &str = "builds";
 
-/// Beside the records of a workspace: which build scripts were run, and their content.
+/// Next to the records of a workspace: the build scripts that were run, and hashes of their content.
 const SCRIPTS: &str = "scripts.json";
 
-/// Between two looks at a lock.
+/// Interval for polling a lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// What the command line asks of a build.
+/// Options of a capture from the command line.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
-    /// `--features` and its like, as cargo takes them.
+    /// `--features` and related options, in cargo's form.
     pub features: &'a [String],
-    /// `sm_90`: what build scripts compile for that ask for this machine's GPU.
+    /// `sm_90`: the architecture for build scripts that query this machine's GPU.
     pub architecture: &'a str,
     pub offline: bool,
     pub quiet: bool,
 }
 
-/// Why the flags of a build could not be had.
+/// Why the flags of a build are not available.
 #[derive(Debug, Error)]
 pub enum CaptureError {
     #[error(
@@ -81,28 +81,28 @@ impl CaptureError {
     }
 }
 
-/// The flags of files as builds have them.
+/// The flags of files, as builds pass them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BuildFlags {
-    /// By the file's absolute path; a file that is compiled in several ways has several.
+    /// By absolute path; a file may be compiled in several ways.
     by_file: BTreeMap<PathBuf, Vec<NvccFlags>>,
     /// Files that builds were seen to make.
     outputs: Vec<Output>,
-    /// Packages whose build scripts were run to see what they compile.
+    /// Packages whose build scripts were run.
     pub scripts: BTreeSet<String>,
-    /// What users should know.
+    /// Remarks that are always shown.
     pub notes: Vec<String>,
-    /// What `-v` says.
+    /// Remarks that `-v` shows.
     pub details: Vec<String>,
 }
 
 impl BuildFlags {
-    /// The ways in which a file is compiled; none where no build is known to do so.
+    /// The ways in which a file is compiled; empty if no build is known to compile it.
     pub fn of(&self, file: &Path) -> &[NvccFlags] {
         self.by_file.get(file).map_or(&[], Vec::as_slice)
     }
 
-    /// The flags of the same files in another place, with each path in an argument as `place` has it.
+    /// The same flags for a copy of the tree: `place` maps the paths of files, `argument` the arguments.
     pub fn moved(mut self, place: impl Fn(&Path) -> PathBuf, argument: impl Fn(&str) -> String) -> Self {
         self.by_file = self.by_file.into_iter().map(|(file, flags)| (place(&file), flags)).collect();
         for flags in self.by_file.values_mut().flatten() {
@@ -121,7 +121,7 @@ impl BuildFlags {
         };
         for input in &invocation.inputs {
             let known = self.by_file.entry(input.clone()).or_default();
-            // Commands that differ in the architecture alone are one way to compile.
+            // Commands that differ only in the architecture are one way to compile.
             match known.iter_mut().find(|known| known.arguments == flags.arguments && known.origin == origin) {
                 Some(known) => {
                     let new = flags.targets.iter().filter(|target| !known.targets.contains(target));
@@ -134,12 +134,12 @@ impl BuildFlags {
     }
 }
 
-/// Where everything that is known of builds lies.
+/// The cache folder for everything known about builds.
 pub fn folder(cache_root: &Path) -> PathBuf {
     cache_root.join(FOLDER)
 }
 
-/// What is known of the builds of a workspace without running anything: earlier records, and compile commands.
+/// What is known about the builds of a workspace without running them: earlier records, and compile commands.
 pub fn known(workspace: &Workspace, cache_root: Option<&Path>) -> BuildFlags {
     let mut flags = BuildFlags::default();
     let packages: Vec<&Package> = workspace.packages.iter().collect();
@@ -159,10 +159,10 @@ pub fn known(workspace: &Workspace, cache_root: Option<&Path>) -> BuildFlags {
     with_compile_commands(flags, workspace)
 }
 
-/// Runs the build scripts of the workspace's packages, and gives what they compile.
+/// Runs the build scripts of the workspace's packages, and returns the flags that they use.
 ///
 /// # Errors
-/// Cargo or the stand-in cannot be run. What cargo itself complains of is no error: flags that were seen count.
+/// Cargo or the stand-in cannot be started. An error from cargo itself is only noted: flags seen before it are valid.
 pub fn capture(
     workspace: &Workspace,
     toolkit: &Toolkit,
@@ -193,7 +193,7 @@ pub fn capture(
         if built.failed {
             flags.notes.push("cargo reported errors: flags of what was not built are not known".to_string());
         }
-        // What is known of packages that were not built now stays.
+        // Facts about packages that are not part of this build are kept.
         let mut scripts = store.scripts();
         let ran = packages.iter().filter(|package| built.out_dirs.contains_key(&package.id));
         flags.scripts.extend(ran.map(|package| package.name.clone()));
@@ -208,13 +208,13 @@ pub fn capture(
 fn take_records(flags: &mut BuildFlags, store: &Store, scripts: &Scripts) {
     let out_dirs: BTreeSet<&PathBuf> = scripts.out_dirs.values().flatten().collect();
     let records = Records::new(store.records.clone()).read();
-    // Scripts of other features or profiles have left theirs.
+    // Records of other features or profiles belong to other `OUT_DIR` folders.
     let is_current = |out_dir: &Option<PathBuf>| out_dir.as_ref().is_none_or(|folder| out_dirs.contains(folder));
     for record in records.iter().filter(|record| is_current(&record.out_dir)) {
         let Some(mut invocation) = record.invocation() else { continue };
         let (generated, sources): (Vec<PathBuf>, Vec<PathBuf>) =
             invocation.inputs.into_iter().partition(|input| out_dirs.iter().any(|folder| input.starts_with(folder)));
-        // CMake compiles files of its own to see what the compiler can do.
+        // CMake compiles test files of its own to probe the compiler.
         for path in generated.into_iter().filter(|path| path.iter().all(|folder| folder != "CMakeFiles")) {
             let package = record.package.as_deref().unwrap_or("a package");
             flags.notes.push(format!(
@@ -228,7 +228,7 @@ fn take_records(flags: &mut BuildFlags, store: &Store, scripts: &Scripts) {
     }
 }
 
-/// Files that no build script is known to compile have the flags of a compilation database.
+/// Adds the flags of a compilation database for files that no build script is known to compile.
 fn with_compile_commands(mut flags: BuildFlags, workspace: &Workspace) -> BuildFlags {
     let roots = workspace.packages.iter().map(|package| package.root.as_path());
     let named = workspace.build_folders.iter().map(PathBuf::as_path);
@@ -250,23 +250,23 @@ fn with_compile_commands(mut flags: BuildFlags, workspace: &Workspace) -> BuildF
     flags
 }
 
-/// Packages by the folder that cargo builds them in: those of a workspace are built together.
+/// Groups packages by target folder: those of one workspace are built together.
 fn by_target<'a>(packages: &[&'a Package]) -> BTreeMap<PathBuf, Vec<&'a Package>> {
     let mut groups: BTreeMap<PathBuf, Vec<&Package>> = BTreeMap::new();
     packages.iter().for_each(|package| groups.entry(package.capture_folder()).or_default().push(package));
     groups
 }
 
-/// A name that no earlier one has, and that sorts after all of them.
+/// A unique name that sorts after all earlier ones.
 fn stamp() -> String {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     format!("{:020}-{}", now.as_nanos(), std::process::id())
 }
 
-/// Larger manifests and build scripts are not looked at.
+/// Larger manifests and build scripts are not hashed.
 const MAX_SCRIPT_BYTES: u64 = 16 << 20;
 
-/// The manifest and build scripts of a package, by their content.
+/// Hashes of the manifest and the build scripts of a package.
 fn content_of(package: &Package) -> String {
     let scripts = package.build_scripts().map(|path| places::read(path, MAX_SCRIPT_BYTES).unwrap_or_default());
     let manifest = places::read(&package.manifest_path, MAX_SCRIPT_BYTES).unwrap_or_default();
@@ -275,16 +275,16 @@ fn content_of(package: &Package) -> String {
     hash(&texts.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Where the records of a workspace lie: not within it, where anybody could put some.
+/// The records of a workspace. They lie outside the workspace, where a pull request cannot plant any.
 struct Store {
     folder: PathBuf,
     records: PathBuf,
 }
 
-/// What was captured last.
+/// The last capture.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Scripts {
-    /// By cargo's names of packages.
+    /// By package id.
     out_dirs: BTreeMap<String, BTreeSet<PathBuf>>,
     /// By package.
     content: BTreeMap<String, String>,
@@ -305,7 +305,7 @@ impl Store {
         text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
     }
 
-    /// Waits until no other run captures the same builds.
+    /// Waits for other runs that capture the same builds.
     fn lock(&self, cancel: &AtomicBool) -> Result<std::fs::File, CaptureError> {
         let locked = || {
             fs_err::create_dir_all(&self.folder)?;

@@ -1,4 +1,4 @@
-//! What a build was seen to compile: one file for each command, below a folder for each build script.
+//! Records of the commands of a build: one file per command, in one folder per build script.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,13 +14,13 @@ use lmem_unit::CodeTarget;
 
 use super::arguments::Invocation;
 
-/// Changes with what records hold.
+/// Increased when the content of records changes.
 const FORMAT: u32 = 1;
 
-/// Digits of a name: paths with several of them stay readable.
+/// Digits of a hashed name; short, because paths contain several.
 const NAME_LENGTH: usize = 32;
 
-/// Variables of a build that change what nvcc does.
+/// Environment variables that change what nvcc does.
 const PREPENDED: &str = "NVCC_PREPEND_FLAGS";
 const APPENDED: &str = "NVCC_APPEND_FLAGS";
 const HOST_COMPILER: &str = "NVCC_CCBIN";
@@ -30,23 +30,23 @@ const INCLUDE_FOLDERS: [&str; 2] = ["CPATH", "CPLUS_INCLUDE_PATH"];
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     format: u32,
-    /// Which build saw it.
+    /// The build that ran the command.
     pub run: String,
     /// Folder that the command ran in.
     pub folder: PathBuf,
-    /// With response files and nvcc's own variables expanded.
+    /// With response files and nvcc's environment variables expanded.
     pub arguments: Vec<String>,
-    /// Cargo's name for the package whose build script ran it.
+    /// Package id of the build script that ran the command.
     pub package: Option<String>,
-    /// The build script's own folder.
+    /// `OUT_DIR` of the build script.
     pub out_dir: Option<PathBuf>,
-    /// The virtual architecture that this nvcc compiles for where nothing says another.
+    /// The virtual architecture that this nvcc uses by default.
     #[serde(default)]
     pub default_architecture: Option<String>,
 }
 
 impl Record {
-    /// A command of the process that is asked to stand in for nvcc; `None` where it holds what is no text.
+    /// The command of the current process, which stands in for nvcc; `None` if it is not valid UTF-8.
     pub fn of_command(arguments: &[OsString], run: String, default_architecture: Option<String>) -> Option<Self> {
         let folder = std::env::current_dir().ok()?;
         let words: Option<Vec<String>> = arguments.iter().map(|word| word.to_str().map(String::from)).collect();
@@ -89,31 +89,31 @@ impl Record {
         }
     }
 
-    /// What the command compiles.
+    /// The parsed command.
     pub fn invocation(&self) -> Option<Invocation> {
         let mut found = Invocation::parse(&self.arguments, &self.folder)?;
         if let Some(name) = self.default_architecture.as_ref().filter(|_| found.is_for_default) {
-            // Newer GPUs than that run what the driver makes from the PTX beside the code.
+            // nvcc also embeds PTX by default, from which the driver compiles for newer GPUs.
             found.targets.push(CodeTarget { virtual_architecture: name.clone(), architecture: None });
         }
         Some(found)
     }
 }
 
-/// Response files within response files; more of them are a circle.
+/// Limit on nested response files; deeper nesting is a cycle.
 const MAX_NESTED: u32 = 8;
 
-/// What all response files of a command hold together. nvcc itself takes no longer commands, and files that name each other
-/// twice would double with each level.
+/// Limit on all response files of a command together. nvcc itself accepts no longer commands, and files that each name
+/// two others would double in number with each level.
 const MAX_RESPONSE_BYTES: u64 = 1 << 20;
 
-/// Puts the content of response files in place of their names: `@file`, `--options-file file`, `-optf file`.
+/// Expands response files: `@file`, `--options-file file`, `-optf file`.
 pub(super) struct ResponseFiles<'a> {
-    /// Where they may lie; `None` for a command that the user's own build ran.
+    /// Folders that the files must lie in; `None` for a command that the user's own build ran.
     within: Option<&'a Places>,
     folder: &'a Path,
     left: u64,
-    /// Those that were not read, and why.
+    /// Files that were not read, and why.
     pub refused: Vec<String>,
 }
 
@@ -122,7 +122,7 @@ impl<'a> ResponseFiles<'a> {
         Self { within, folder, left: MAX_RESPONSE_BYTES, refused: Vec::new() }
     }
 
-    /// The arguments as nvcc would see them.
+    /// The arguments as nvcc sees them.
     pub fn expanded(&mut self, arguments: &[String]) -> Vec<String> {
         self.level(arguments, 0)
     }
@@ -160,7 +160,7 @@ impl<'a> ResponseFiles<'a> {
         }
         match places::read(&path, self.left) {
             Ok(bytes) => {
-                // A file without bytes counts too, or an endless list of them could be named.
+                // Every file counts, also an empty one, so that a list of empty files stays bounded.
                 self.left = self.left.saturating_sub(bytes.len() as u64 + 64);
                 Some(String::from_utf8_lossy(&bytes).into_owned())
             }
@@ -183,7 +183,7 @@ impl Records {
         Self { folder }
     }
 
-    /// Keeps a record. The same command of the same build script replaces its former record.
+    /// Stores a record. It replaces the former record of the same command and build script.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -194,14 +194,14 @@ impl Records {
         let words: Vec<&str> = record.arguments.iter().map(String::as_str).collect();
         let place = record.folder.to_string_lossy();
         let name = hash(&[&[&*place], &words[..]].concat());
-        // Two commands at once that are alike write the same.
+        // Two processes with the same command write the same content.
         write_whole(&folder.join(format!("{name}.json")), &serde_json::to_vec(record)?)
     }
 
-    /// All records that can be read, those of files that a later build compiled again left out.
+    /// All readable records, without those of files that a later build compiled again.
     ///
-    /// A build script that runs again may skip what did not change, so that a record stays until there is a newer one
-    /// of the same file and script.
+    /// A build script that runs again may skip unchanged files. So a record stays valid until there is a newer one for
+    /// the same file and script.
     pub fn read(&self) -> Vec<Record> {
         let mut records: Vec<Record> = walkdir::WalkDir::new(&self.folder)
             .min_depth(2)
@@ -224,14 +224,14 @@ impl Records {
     }
 }
 
-/// Which files of which script a record is about.
+/// The build scripts and files that a record is about.
 fn keys(record: &Record) -> Vec<(PathBuf, PathBuf)> {
     let script = record.out_dir.clone().unwrap_or_default();
     let inputs = record.invocation().map(|invocation| invocation.inputs).unwrap_or_default();
     inputs.into_iter().map(|input| (script.clone(), input)).collect()
 }
 
-/// A name of a file or folder for some texts.
+/// A file or folder name derived from some texts.
 pub(super) fn hash(parts: &[&str]) -> String {
     let mut name = name_of(parts.iter().copied());
     name.truncate(NAME_LENGTH);

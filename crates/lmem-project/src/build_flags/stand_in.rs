@@ -1,4 +1,4 @@
-//! The program that builds find in place of `nvcc`: it writes down what it is asked for, and becomes the real one.
+//! The stand-in for `nvcc` that builds find: it records its command, then executes the real nvcc.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -12,22 +12,22 @@ use lmem_base::gpu::Arch;
 
 use super::record::{Record, Records, hash};
 
-/// Subcommand of our own program that the stand-in runs.
+/// Hidden subcommand that the stand-in runs.
 pub const NVCC_STAND_IN: &str = "__nvcc";
 
-/// Variables that tell the stand-in where to write, which build it is part of, and which program it stands for.
+/// Environment variables of the stand-in: where to write records, the build's name, and the real nvcc.
 const RECORDS: &str = "CARGO_LMEM_RECORDS";
 const RUN: &str = "CARGO_LMEM_BUILD";
 const REAL: &str = "CARGO_LMEM_NVCC";
 const DEFAULT: &str = "CARGO_LMEM_NVCC_DEFAULT";
 
-/// What a GPU of the wanted architecture would say of itself: `9.0`.
+/// Compute capability that a GPU of the wanted architecture would report: `9.0`.
 const CAPABILITY: &str = "CARGO_LMEM_COMPUTE_CAPABILITY";
 
-/// Where build scripts look for a toolkit without being told.
+/// Where build scripts look for a toolkit by default.
 const USUAL_PLACES: [&str; 4] = ["/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda", "/usr/bin"];
 
-/// Build scripts ask the driver's tool which GPU to compile for, and some give up without an answer.
+/// Replacement for `nvidia-smi`: build scripts ask it for the GPU to compile for, and some fail without an answer.
 const NVIDIA_SMI: &str = "#!/bin/sh
 # There is no GPU, and builds are to be seen all the same: this answers for one.
 case \"$*\" in
@@ -37,12 +37,12 @@ case \"$*\" in
 esac
 ";
 
-/// Writes down the command, and becomes the real `nvcc`.
+/// Records the command, and executes the real `nvcc` in its place.
 ///
-/// Nothing of the build may fail for us: what cannot be recorded is not.
+/// Recording must not break the build: a command that cannot be recorded is skipped.
 ///
 /// # Errors
-/// There is no real `nvcc` to become.
+/// The real `nvcc` cannot be executed.
 pub fn stand_in(arguments: &[OsString]) -> io::Error {
     let variable = std::env::var_os;
     if let (Some(folder), Some(run)) = (variable(RECORDS), variable(RUN).and_then(|run| run.into_string().ok())) {
@@ -58,23 +58,23 @@ pub fn stand_in(arguments: &[OsString]) -> io::Error {
     }
 }
 
-/// A copy of a toolkit made of links, in which `bin/nvcc` is the stand-in.
+/// A copy of a toolkit made of symbolic links, in which `bin/nvcc` is the stand-in.
 ///
-/// Build scripts find nvcc on `PATH`, by variables, or below `CUDA_HOME`, and headers and libraries beside it.
+/// Build scripts find nvcc on `PATH`, through variables, or in `CUDA_HOME`, and the headers and libraries next to it.
 #[derive(Debug)]
 pub struct ShadowToolkit {
     pub root: PathBuf,
     real: PathBuf,
-    /// What the real one compiles for where nothing says another architecture.
+    /// The real nvcc's default architecture.
     default_architecture: &'static str,
 }
 
 impl ShadowToolkit {
-    /// Makes the shadow of a toolkit below a folder; it stays the same one for the same toolkit, since its path decides
-    /// whether cargo runs build scripts again.
+    /// Makes the shadow of a toolkit in a folder. Its path is the same for the same toolkit, because cargo runs build
+    /// scripts again when it changes.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The folder cannot be written.
     pub fn make(folder: &Path, toolkit: &Toolkit, nvcc: &Path, program: &Path) -> io::Result<Self> {
         let name = hash(&[&toolkit.root.to_string_lossy(), &toolkit.number]);
         let root = folder.join(name);
@@ -86,7 +86,7 @@ impl ShadowToolkit {
         for entry in fs_err::read_dir(toolkit.root.join("bin"))?.filter_map(Result::ok) {
             link(&entry.path(), &bin.join(entry.file_name()))?;
         }
-        // NVIDIA's wheels have `lib` alone.
+        // NVIDIA's wheels only have `lib`.
         if toolkit.root.join("lib").is_dir() {
             link(&toolkit.root.join("lib"), &root.join("lib64"))?;
         }
@@ -97,7 +97,7 @@ impl ShadowToolkit {
             true if smi.is_file() => fs_err::remove_file(smi)?,
             true => {}
         }
-        // As CUDA 12.9, 13.0 and 13.5 do.
+        // The defaults of CUDA 12.9, 13.0 and 13.5.
         let default_architecture = if toolkit.version.major >= 13 { "compute_75" } else { "compute_52" };
         Ok(Self { root, real: nvcc.to_path_buf(), default_architecture })
     }
@@ -106,8 +106,8 @@ impl ShadowToolkit {
         self.root.join("bin/nvcc")
     }
 
-    /// Has a command, and all that it starts, use the stand-in and write to `records`. Builds that ask which GPU there is
-    /// get the real answer, or where there is none `architecture`.
+    /// Makes a command, and all processes that it starts, use the stand-in and write to `records`. Builds that query
+    /// the GPU get the real answer, or `architecture` if there is no GPU.
     pub fn stand_before(&self, command: &mut Command, records: &Path, run: &str, architecture: &str) {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(self.root.join("bin")).chain(std::env::split_paths(&path));
@@ -120,15 +120,15 @@ impl ShadowToolkit {
         if std::env::var_os("CUDA_COMPUTE_CAP").is_none() {
             command.env("CUDA_COMPUTE_CAP", number.to_string());
         }
-        // Some builds take such a variable for a sign of another system: it is set where it is, or where they would not find
-        // the toolkit.
+        // Some builds take these variables as a sign of another system. They are therefore set only where they were set
+        // before, or where the toolkit would not be found without them.
         let is_usual = self.real.ancestors().any(|folder| USUAL_PLACES.iter().any(|place| folder == Path::new(place)));
         for name in VARIABLES {
             if !is_usual || std::env::var_os(name).is_some() {
                 command.env(name, &self.root);
             }
         }
-        // cust knows no other variable, and does not build where it finds no `lib64`.
+        // cust reads no other variable, and does not build without `lib64`.
         if !is_usual && std::env::var_os("CUDA_LIBRARY_PATH").is_none() {
             command.env("CUDA_LIBRARY_PATH", &self.root);
         }
@@ -144,19 +144,19 @@ impl ShadowToolkit {
     }
 }
 
-/// A link to what is there; one that leads there already, or a folder of ours, stays.
+/// Makes a link. An existing link to the same target, or an existing folder, stays.
 fn link(target: &Path, at: &Path) -> io::Result<()> {
     if at.ends_with("bin") || at.ends_with("bin/nvcc") || fs_err::read_link(at).is_ok_and(|found| found == target) {
         return Ok(());
     }
     match symlink(target, at) {
-        // Another run makes the same.
+        // Another run made the same link.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         result => result,
     }
 }
 
-/// The stand-in: a program without a path of its own would not do for builds that look at the file.
+/// The stand-in as a script: some builds inspect the file, so it needs a path of its own.
 fn script(program: &Path) -> String {
     let quoted = program.to_string_lossy().replace('\'', r"'\''");
     format!("#!/bin/sh\nexec '{quoted}' lmem {NVCC_STAND_IN} -- \"$@\"\n")

@@ -6,7 +6,7 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use lmem_base::gpu::Arch;
 
-/// The value of the key `arch`: one name or a list of them.
+/// The value of the key `arch`: one name or a list of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ArchList(pub Vec<Arch>);
 

@@ -1,4 +1,4 @@
-//! `[[package.metadata.lmem.budget]]`: what kernels may take, by patterns of their names.
+//! `[[package.metadata.lmem.budget]]`: resource limits for kernels, by name pattern.
 
 use std::path::PathBuf;
 
@@ -9,22 +9,22 @@ use lmem_base::budget::{Limit, Quantity};
 
 use super::{ConfigError, ConfigProblem, Reader};
 
-/// One such table.
+/// One budget table.
 #[derive(Debug, Clone)]
 pub struct BudgetRule {
     kernel: GlobMatcher,
     pub limits: Vec<Limit>,
-    /// Where it stands.
+    /// The manifest that contains the table.
     pub manifest: PathBuf,
 }
 
 impl BudgetRule {
-    /// Whether it is for a kernel that goes by these names.
+    /// Whether the pattern matches one of the names of a kernel.
     pub fn matches(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.kernel.is_match(name))
     }
 
-    /// The pattern as it is written.
+    /// The pattern as written.
     pub fn pattern(&self) -> &str {
         self.kernel.glob().glob()
     }
@@ -40,7 +40,7 @@ impl Reader<'_> {
                 kernel = Some(glob.compile_matcher());
                 continue;
             }
-            // A number, or text with its unit.
+            // The value is a number, or text with a unit.
             let text = match value {
                 Value::Number(number) => number.to_string(),
                 value => self.value(key, value)?,

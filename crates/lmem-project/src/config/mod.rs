@@ -1,8 +1,8 @@
-//! What is meant: `[workspace.metadata.lmem]` and `[package.metadata.lmem]` in `Cargo.toml`, or a `lmem.toml` with the same keys
-//! at the root of a project without Cargo.
+//! Settings: `[workspace.metadata.lmem]` and `[package.metadata.lmem]` in `Cargo.toml`, or a `lmem.toml` with the same
+//! keys at the root of a project without Cargo.
 //!
-//! The nearest table that sets a key wins: a `[[package.metadata.lmem.file]]`, then the package, then the workspace.
-//! Levels of lints are the exception, which are merged lint by lint.
+//! The nearest table that sets a key wins: first a `[[package.metadata.lmem.file]]`, then the package, then the
+//! workspace. Lint levels are the exception: they are merged lint by lint.
 
 pub mod arch;
 mod budget;
@@ -29,26 +29,26 @@ use arch::ArchList;
 pub use budget::BudgetRule;
 pub use nvcc_flags::{FlagError, is_safe_path};
 
-/// The settings of a project without Cargo, at its root.
+/// The settings file at the root of a project without Cargo.
 pub const FILE_NAME: &str = "lmem.toml";
 
-/// Larger settings are none.
+/// Larger files are rejected.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What a `.cu` file is compiled as when nothing says it; nvcc's own default of 12.x and 13.x.
+/// Default language standard of a `.cu` file; also nvcc's default in 12.x and 13.x.
 const DEFAULT_STANDARD: &str = "-std=c++17";
 
-/// The settings of one package, those of its workspace included.
+/// The settings of one package, merged with those of its workspace.
 #[derive(Debug, Clone, Default)]
 pub struct PackageConfig {
-    /// Architectures to compile for; empty where nothing names one.
+    /// Target architectures; empty if not set.
     pub arch: Vec<Arch>,
     /// A version such as `13.5`, or `managed`.
     pub toolkit: Option<String>,
     pub lints: BTreeMap<String, Level>,
-    /// The file of known findings.
+    /// The baseline: the file of known findings.
     pub baseline: Option<PathBuf>,
-    /// What kernels may take, by patterns of their names.
+    /// Resource limits for kernels, by name pattern.
     pub budgets: Vec<BudgetRule>,
     compilation: Compilation,
     exclude: Option<Patterns>,
@@ -57,7 +57,7 @@ pub struct PackageConfig {
     pub manifests: Vec<PathBuf>,
 }
 
-/// Keys that a package and a file share.
+/// Keys that both package tables and file tables have.
 #[derive(Debug, Clone, Default)]
 struct Compilation {
     nvcc_flags: Option<Vec<String>>,
@@ -65,7 +65,7 @@ struct Compilation {
     defines: Option<Vec<String>>,
 }
 
-/// One `[[package.metadata.lmem.file]]`.
+/// One `[[package.metadata.lmem.file]]` table.
 #[derive(Debug, Clone)]
 struct FileRule {
     path: Patterns,
@@ -81,12 +81,12 @@ struct Patterns {
     globs: Vec<GlobMatcher>,
 }
 
-/// A key of a manifest that cannot be used.
+/// An invalid key of a manifest.
 #[derive(Debug, thiserror::Error)]
 #[error("{}`{}`: {problem}", key_in(.key), .manifest.display())]
 pub struct ConfigError {
     pub manifest: PathBuf,
-    /// The whole key: `package.metadata.lmem.arch`.
+    /// The full key: `package.metadata.lmem.arch`.
     pub key: String,
     pub problem: ConfigProblem,
 }
@@ -127,7 +127,7 @@ pub enum ConfigProblem {
     Folder(String),
 }
 
-/// The key that is spoken of, if it is one.
+/// The key as the beginning of a message; empty without a key.
 fn key_in(key: &str) -> String {
     if key.is_empty() { String::new() } else { format!("`{key}` in ") }
 }
@@ -144,10 +144,10 @@ pub enum Table {
 }
 
 impl PackageConfig {
-    /// Reads the key `lmem` of a manifest's metadata; a manifest without it sets nothing.
+    /// Reads the key `lmem` of a manifest's metadata; without it, nothing is set.
     ///
     /// # Errors
-    /// A key is not known, or its value cannot be used.
+    /// A key is unknown, or its value is invalid.
     pub fn read(manifest: &Path, table: Table, metadata: &Value) -> Result<Self, ConfigError> {
         let prefix = match table {
             Table::Workspace => "workspace.metadata.lmem",
@@ -163,7 +163,7 @@ impl PackageConfig {
     /// Reads the `lmem.toml` of a project without Cargo.
     ///
     /// # Errors
-    /// It cannot be read, a key is not known, or its value cannot be used.
+    /// The file cannot be read, a key is unknown, or its value is invalid.
     pub fn read_file(path: &Path) -> Result<Self, ConfigError> {
         let broken = |text: String| ConfigError {
             manifest: path.to_path_buf(),
@@ -177,7 +177,7 @@ impl PackageConfig {
         Reader { manifest: path, folder, prefix: String::new() }.package(&value)
     }
 
-    /// These settings where they are set, else those of the workspace.
+    /// Merges settings: these take precedence over those of the workspace.
     pub fn over(self, workspace: &Self) -> Self {
         let mut lints = workspace.lints.clone();
         lints.extend(self.lints);
@@ -194,12 +194,12 @@ impl PackageConfig {
         }
     }
 
-    /// Whether `exclude` names the file or folder, or a folder that it lies in.
+    /// Whether `exclude` matches the path or a folder above it.
     pub fn is_excluded(&self, path: &Path) -> bool {
         self.exclude.as_ref().is_some_and(|exclude| exclude.matches(path))
     }
 
-    /// What `exclude` and the `path` of files name.
+    /// All paths named by `exclude` and by the `path` of file tables.
     pub fn named_paths(&self) -> impl Iterator<Item = NamedPaths<'_>> {
         let excluded = self.exclude.iter().flat_map(|patterns| patterns.named("exclude"));
         let files = self.files.iter().flat_map(|rule| rule.path.named("file.path"));
@@ -211,23 +211,23 @@ impl PackageConfig {
         self.compilation_of(file).include_dirs.unwrap_or_default()
     }
 
-    /// Architectures set for a file; empty where nothing names one.
+    /// Architectures set for a file; empty if not set.
     pub fn arch_for(&self, file: &Path) -> &[Arch] {
         self.rules_of(file).map(|rule| rule.arch.as_slice()).find(|arch| !arch.is_empty()).unwrap_or(&self.arch)
     }
 
-    /// Levels that tables for files give lints in one of them, the nearest last.
+    /// Lint levels that file tables set for a file, the nearest last.
     pub fn lints_of(&self, file: &Path) -> impl Iterator<Item = (&String, Level)> {
         let rules = self.files.iter().filter(|rule| rule.path.matches(file));
         rules.flat_map(|rule| rule.lints.iter().map(|(name, level)| (name, *level)))
     }
 
-    /// Whether some files have levels of their own.
+    /// Whether any file table sets lint levels.
     pub fn has_lints_of_files(&self) -> bool {
         self.files.iter().any(|rule| !rule.lints.is_empty())
     }
 
-    /// Checks the names of lints, which this module does not know.
+    /// Checks the names of lints, which this crate does not know.
     ///
     /// # Errors
     /// A name is not among `known`.
@@ -244,7 +244,7 @@ impl PackageConfig {
     }
 
     fn rules_of<'a>(&'a self, file: &Path) -> impl Iterator<Item = &'a FileRule> {
-        // The last that matches wins, as the last flag does.
+        // The last matching table wins, as the last flag does.
         self.files.iter().rev().filter(|rule| rule.path.matches(file))
     }
 
@@ -255,7 +255,7 @@ impl PackageConfig {
     }
 }
 
-/// The flags of a `.cu` file; `extra` are those of the command line, which come last and so win.
+/// The flags of a `.cu` file. `extra` are those of the command line; they come last, so they win.
 pub fn flags_for(config: Option<&PackageConfig>, file: &Path, extra: &[String]) -> NvccFlags {
     let compilation = config.map(|config| config.compilation_of(file)).unwrap_or_default();
     let is_set = compilation.is_set() || !extra.is_empty();
@@ -300,19 +300,19 @@ impl Patterns {
     }
 }
 
-/// Whether a glob, relative to a folder, names a file or a folder that it lies in.
+/// Whether a glob, relative to a folder, matches a path or a folder above it.
 fn matches_below(folder: &Path, glob: &GlobMatcher, path: &Path) -> bool {
     let Ok(relative) = path.strip_prefix(folder) else { return false };
     relative.ancestors().filter(|part| !part.as_os_str().is_empty()).any(|part| glob.is_match(part))
 }
 
-/// A setting that names files or folders.
+/// A setting that names paths.
 pub struct NamedPaths<'a> {
     /// `exclude`, `file.path`
     pub key: &'static str,
-    /// What it is relative to: where its manifest lies.
+    /// The folder of the manifest, which the path is relative to.
     pub folder: &'a Path,
-    /// As it is written, without `./` and the `/` at its end.
+    /// As written, without a leading `./` and a trailing `/`.
     pub text: &'a str,
     glob: &'a GlobMatcher,
 }
@@ -327,7 +327,7 @@ const PACKAGE_KEYS: &[&str] =
     &["arch", "toolkit", "lints", "baseline", "budget", "nvcc-flags", "include-dirs", "defines", "exclude", "file"];
 const FILE_KEYS: &[&str] = &["path", "arch", "lints", "nvcc-flags", "include-dirs", "defines"];
 
-/// Reads one table, and knows what it is called in messages.
+/// Reads one table, and knows its name for messages.
 struct Reader<'a> {
     manifest: &'a Path,
     folder: &'a Path,
@@ -352,7 +352,7 @@ impl Reader<'_> {
         Ok(config)
     }
 
-    /// Tables below a key, each read with its own name in messages.
+    /// Reads the tables of an array, each with its own name for messages.
     fn below<T>(
         &self,
         key: &str,
@@ -407,7 +407,7 @@ impl Reader<'_> {
     fn folders(&self, key: &str, names: &[String]) -> Result<Vec<PathBuf>, ConfigError> {
         let folder = |name: &String| {
             let path = self.folder.join(name);
-            // nvcc splits what it takes for a path at commas.
+            // nvcc splits path arguments at commas.
             let usable = is_safe_path(&path) && !name.contains(',');
             usable.then_some(path).ok_or_else(|| self.error(Some(key), ConfigProblem::Folder(name.clone())))
         };

@@ -1,13 +1,13 @@
-//! Which `nvcc` flags a manifest may set.
+//! The `nvcc` flags that a manifest may set.
 //!
-//! A manifest comes with the pull request that is checked, and `nvcc` is a driver that starts other programs, through a
-//! shell: `-DX=$(touch x)` runs `touch` (seen with CUDA 13.5; so does a `.cu` file with such a name). So this is a list
-//! of what is allowed, not of what is forbidden: flags that change the generated code and neither name a program nor
-//! write a file. Everything else can still be set where its author is the user, in `NVCC_APPEND_FLAGS`.
+//! A manifest is part of the pull request that is checked, so it is not trusted. `nvcc` is a driver that starts
+//! programs through a shell: `-DX=$(touch x)` runs `touch` (seen with CUDA 13.5; a `.cu` file with such a name does so
+//! too). So this is an allow list: flags that change the generated code, but neither name a program nor write a file.
+//! Users can set all others in `NVCC_APPEND_FLAGS`, which is their own.
 
 use std::path::Path;
 
-/// Why a flag in a manifest is not used.
+/// Why a flag in a manifest is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FlagError {
     #[error(
@@ -34,23 +34,23 @@ fn hint(near: &Option<&'static str>) -> String {
     near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// What may follow a flag's name.
+/// The kind of value that a flag takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Value {
     None,
     /// `--std=c++17` or `--std c++17`: a word or number.
     Word,
-    /// As `Word`, or nothing: `-lineinfo`, `-g`.
+    /// As `Word`, or no value: `-lineinfo`, `-g`.
     Macro,
-    /// A path or list of paths, relative to the manifest.
+    /// A path or a list of paths, relative to the manifest.
     Path,
-    /// Flags of ptxas, with commas.
+    /// Options of ptxas, separated by commas.
     Ptxas,
-    /// Flags of the host compiler, with commas.
+    /// Options of the host compiler, separated by commas.
     Host,
 }
 
-/// The allowed flags. Names of one letter may stand before their value without anything between.
+/// The allowed flags. The value of a one-letter flag may follow without a separator.
 const ALLOWED: &[(&str, Value)] = &[
     ("-D", Value::Macro),
     ("--define-macro", Value::Macro),
@@ -147,7 +147,7 @@ const ALLOWED: &[(&str, Value)] = &[
     ("--compiler-options", Value::Host),
 ];
 
-/// Flags that are refused for a reason worth telling, by name without dashes.
+/// Flags that are rejected for a reason worth explaining, by name without dashes.
 const EXPLAINED: &[(&str, &str)] = &[
     ("ccbin", PROGRAM),
     ("compiler-bindir", PROGRAM),
@@ -200,7 +200,7 @@ const PROGRAM: &str = "names a program, or options and folders of one";
 const RESPONSE: &str = "reads flags from a file";
 const WRITES: &str = "writes or removes files";
 
-/// Flags that choose what is made. The analysis chooses that.
+/// Flags that select the outputs. The analysis selects them itself.
 const OUTPUT: &[&str] = &[
     "ptx",
     "c",
@@ -241,10 +241,10 @@ const OUTPUT: &[&str] = &[
 const ARCHITECTURE: &[&str] =
     &["arch", "gpu-architecture", "code", "gpu-code", "gencode", "generate-code", "arch-list", "list-gpu-arch"];
 
-/// Checks the flags of one list and gives them back with relative paths made absolute from `folder`.
+/// Checks a list of flags, and returns it with relative paths made absolute from `folder`.
 ///
 /// # Errors
-/// A flag is not one that a manifest may set, or is no flag at all.
+/// A flag is not allowed in a manifest, or is not a flag.
 pub fn check(flags: &[String], folder: &Path) -> Result<Vec<String>, FlagError> {
     let mut checked = Vec::new();
     let mut rest = flags.iter();
@@ -266,7 +266,7 @@ pub fn check(flags: &[String], folder: &Path) -> Result<Vec<String>, FlagError> 
     Ok(checked)
 }
 
-/// Those of a build's flags that a manifest may set too, and those that it may not. A word without a dash is the value of
+/// Splits the flags of a build into those that a manifest may set and the others. A word without a dash is the value of
 /// the flag before it.
 pub fn allowed(flags: &[String], folder: &Path) -> (Vec<String>, Vec<String>) {
     let (mut allowed, mut refused) = (Vec::new(), Vec::new());
@@ -283,23 +283,23 @@ pub fn allowed(flags: &[String], folder: &Path) -> (Vec<String>, Vec<String>) {
     (allowed, refused)
 }
 
-/// `-DNAME` for each of the key `defines`.
+/// `-DNAME` for each item of the key `defines`.
 ///
 /// # Errors
-/// A define holds a character that the shell below nvcc would act on, or does not begin with a name.
+/// A define contains a character that a shell interprets, or does not begin with an identifier.
 pub fn check_defines(defines: &[String]) -> Result<Vec<String>, FlagError> {
     defines.iter().map(|define| macro_flag("-D", define)).collect()
 }
 
-/// Whether nvcc can be given this path. It writes paths into double quotes for a shell.
+/// Whether a path can be passed to nvcc, which puts paths into double quotes for a shell.
 pub fn is_safe_path(path: &Path) -> bool {
     path.to_str().is_some_and(|text| !text.contains(SHELL_ACTIVE))
 }
 
-/// Characters that do something between the double quotes of a shell, and line ends.
+/// Characters that a shell interprets inside double quotes, and line ends.
 const SHELL_ACTIVE: [char; 7] = ['$', '`', '"', '\\', '\n', '\r', '\0'];
 
-/// The flag's name, what may follow it, and what follows it in the same item.
+/// The flag's name, the kind of its value, and the value in the same item.
 fn split(flag: &str) -> Result<(&'static str, Value, Option<&str>), FlagError> {
     if flag.starts_with('@') {
         return Err(FlagError::Unsafe { flag: flag.to_string(), reason: RESPONSE });
@@ -375,7 +375,7 @@ fn joined(name: &str, value: &str) -> String {
 fn macro_flag(name: &str, value: &str) -> Result<String, FlagError> {
     let flag = format!("{name}{value}");
     let begins_well = value.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-    // nvcc splits the value at commas, and what follows would be a macro of its own.
+    // nvcc splits the value at commas; the rest would define another macro.
     match begins_well && !value.contains(SHELL_ACTIVE) && !value.contains(',') {
         true => Ok(flag),
         false => Err(FlagError::Shell { flag }),
@@ -384,11 +384,11 @@ fn macro_flag(name: &str, value: &str) -> Result<String, FlagError> {
 
 fn path_value(value: &str, folder: &Path) -> Option<String> {
     let path = folder.join(value);
-    // nvcc takes a list, with commas, wherever it takes a path.
+    // nvcc accepts a list, separated by commas, wherever it accepts a path.
     (is_safe_path(&path) && !value.contains(',') && !value.is_empty()).then(|| path.to_string_lossy().into_owned())
 }
 
-/// Threads of one compiler, each with memory of its own.
+/// Limit on compiler threads, each of which needs its own memory.
 const MAX_THREADS: u32 = 64;
 
 fn is_small_number(value: &str) -> bool {
@@ -399,7 +399,7 @@ fn is_word(value: &str) -> bool {
     !value.is_empty() && value.chars().all(|letter| letter.is_ascii_alphanumeric() || "_+-=.,:".contains(letter))
 }
 
-/// Whether an option of ptxas changes code or messages alone. `-o` and `--options-file` are among those that do not.
+/// Whether a ptxas option only changes code or messages. `-o` and `--options-file` do more.
 pub fn is_ptxas_option(option: &str) -> bool {
     const NAMES: &[&str] = &[
         "-v",
@@ -446,7 +446,7 @@ pub fn is_ptxas_option(option: &str) -> bool {
     NAMES.contains(&option.split('=').next().unwrap_or(option))
 }
 
-/// Options of the host compiler that can matter to the preprocessor, which is all that runs of it.
+/// Whether an option of the host compiler can matter to the preprocessor, which is the only part of it that runs.
 fn is_host_option(option: &str) -> bool {
     const NAMES: &[&str] = &[
         "-w",

@@ -1,4 +1,4 @@
-//! Where settings stand: the lines of a manifest's keys, for people who ask why a setting holds.
+//! Locations of settings: the lines of a manifest's keys, for explaining why a setting applies.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use toml::de::{DeTable, DeValue};
 
 use super::{MAX_BYTES, PACKAGE_KEYS, Table};
 
-/// A key of a table of settings, as it is written.
+/// One key of a settings table, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// `arch`, `lints.register_spill`, `file[0].path`
     pub key: String,
-    /// As TOML, in one line.
+    /// As TOML on one line.
     pub value: String,
     /// From 1.
     pub line: usize,
@@ -24,8 +24,8 @@ pub fn known_keys() -> &'static [&'static str] {
     PACKAGE_KEYS
 }
 
-/// The settings of a manifest's table, in the order of its keys; of a `lmem.toml` where no table is named. A file that cannot be
-/// read has none: whoever needs it says so.
+/// The settings of a manifest's table in the order of its keys; without `table`, those of a `lmem.toml`. An unreadable
+/// file has no settings here: its error is reported where the settings are used.
 pub fn settings(manifest: &Path, table: Option<Table>) -> Vec<Setting> {
     let bytes = places::read(manifest, MAX_BYTES).unwrap_or_default();
     let text = String::from_utf8(bytes).unwrap_or_default();
@@ -56,7 +56,7 @@ fn of_text(text: &str, table: Option<Table>) -> Option<Vec<Setting>> {
 fn add(text: &str, prefix: &str, table: &DeTable<'_>, found: &mut Vec<Setting>) {
     for (key, value) in table {
         let name = format!("{prefix}{}", key.get_ref());
-        // Tables of settings are told key by key: each may have been overridden alone.
+        // Tables are listed key by key, because each key can be overridden separately.
         match value.get_ref() {
             DeValue::Table(inner) if prefix.is_empty() => add(text, &format!("{name}."), inner, found),
             DeValue::Array(inner) if name == "file" => {

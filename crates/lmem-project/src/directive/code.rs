@@ -1,8 +1,8 @@
-//! CUDA code as far as directives need it: where its comments stand, and what follows them.
+//! The lexical structure of CUDA code that directives need: the positions of comments, and the items behind them.
 
 use std::ops::Range;
 
-/// Words before parentheses that begin no call of a macro: what stands behind them belongs to the same item or statement.
+/// Keywords before parentheses that are not the name of a macro; the code behind belongs to the same item or statement.
 const NO_CALLS: [&str; 19] = [
     "__launch_bounds__",
     "__maxnreg__",
@@ -25,37 +25,37 @@ const NO_CALLS: [&str; 19] = [
     "_Pragma",
 ];
 
-/// Words that only stand in what comes before a function's name.
+/// Specifiers that precede a function's name.
 const SPECIFIERS: [&str; 7] = ["__global__", "__device__", "__host__", "static", "inline", "extern", "template"];
 
-/// Words that go on with what a closing parenthesis ended.
+/// Words that continue an item after a closing parenthesis.
 const CONTINUATIONS: [&str; 8] =
     ["const", "volatile", "noexcept", "override", "final", "mutable", "requires", "__attribute__"];
 
-/// Words that head a block of statements.
+/// Keywords of compound statements.
 const CONTROL: [&str; 7] = ["for", "while", "if", "else", "do", "switch", "try"];
 
-/// CUDA code with its comments taken out.
+/// CUDA code with its comments separated.
 pub struct Code<'a> {
     text: &'a [u8],
-    /// As long as the text, with spaces where comments, strings and preprocessor lines stand.
+    /// The text with comments, strings and preprocessor lines replaced by spaces, so that offsets stay the same.
     code: Vec<u8>,
-    /// The same with nothing but what macros stand for.
+    /// The same, with only the replacement lists of macros.
     bodies: Vec<u8>,
     pub comments: Vec<Range<usize>>,
     preprocessor: Vec<Line>,
 }
 
-/// A line of the preprocessor with all that backslashes add to it, from its `#` on.
+/// A preprocessor line with its continuation lines, from the `#` on.
 struct Line {
     range: Range<usize>,
     kind: LineKind,
 }
 
 enum LineKind {
-    /// `#define` with the name, and where its replacement starts.
+    /// `#define`: the name, and the start of the replacement list.
     Define(String, usize),
-    /// `#pragma`, and what chooses between lines: they belong to what follows.
+    /// `#pragma` and conditionals: they belong to the code behind them.
     Passed,
     If,
     Else,
@@ -63,15 +63,15 @@ enum LineKind {
     Other,
 }
 
-/// What a comment holds for.
+/// The scope of a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeScope {
     pub range: Range<usize>,
-    /// The macro that it stands in, or before.
+    /// The macro that the comment is in or above.
     pub in_macro: Option<String>,
 }
 
-/// Why a comment holds for nothing.
+/// Why a comment has no scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoScope {
     NoCode,
@@ -97,7 +97,7 @@ impl<'a> Code<'a> {
         Self { text, code, bodies, comments, preprocessor }
     }
 
-    /// Names of macros with the code that they stand for.
+    /// The macros, as name and replacement list.
     pub fn macros(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.preprocessor.iter().filter_map(|line| match &line.kind {
             LineKind::Define(name, start) => Some((name.as_str(), &self.bodies[*start..line.range.end])),
@@ -105,12 +105,12 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// The code alone, as long as the text: spaces where comments, strings and preprocessor lines stand.
+    /// The code with comments, strings and preprocessor lines replaced by spaces; offsets stay the same.
     pub fn plain(&self) -> &[u8] {
         &self.code
     }
 
-    /// Bytes that a comment holds for.
+    /// The scope of a comment, in bytes.
     pub fn scope_of(&self, comment: &Range<usize>) -> Result<CodeScope, NoScope> {
         let line_start = self.text[..comment.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let line_end = line_end(self.text, comment.end);
@@ -143,7 +143,7 @@ impl<'a> Code<'a> {
         if is_blank(&code[from..limit]) && self.preprocessor.iter().all(|line| line.range.end <= from) {
             return Err(NoScope::NoCode);
         }
-        // What is on the comment's own line begins behind it, all else with its line.
+        // An item on the comment's own line begins behind the comment; any other begins with its line.
         let start_of = |first: usize| match self.text[from..first].iter().rposition(|byte| *byte == b'\n') {
             Some(line_break) => from + line_break + 1,
             None => from,
@@ -174,7 +174,7 @@ impl<'a> Code<'a> {
         Ok(CodeScope { range: start..end, in_macro: None })
     }
 
-    /// Whether a line has nothing at all on it, not even a comment.
+    /// Whether a line is empty; a comment is not.
     fn is_blank_line(&self, start: usize, limit: usize) -> bool {
         let end = line_end(self.text, start).min(limit);
         start < limit && self.text.get(start..end).is_some_and(|line| is_blank(line) || line.trim_ascii() == b"\\")
@@ -195,11 +195,11 @@ impl<'a> Code<'a> {
                 _ => {}
             }
         }
-        // Brackets that are never closed say nothing of where it ends.
+        // With unbalanced brackets the end is unknown, so a blank line ends the scope.
         Ok(if depth > 0 { self.blank_line_after(start, limit) } else { limit })
     }
 
-    /// `HIST(h16, 16)`, which needs no semicolon where the macro is a whole kernel.
+    /// Whether this is a macro call such as `HIST(h16, 16)`: one that expands to a kernel needs no semicolon.
     fn is_whole_call(&self, head: &[u8]) -> bool {
         let head = head.trim_ascii();
         let name = word_at(head, 0);
@@ -218,11 +218,12 @@ impl<'a> Code<'a> {
                 return false;
             }
         }
-        // A macro for `__launch_bounds__(…)` is a part of what follows it.
+        // A macro for `__launch_bounds__(…)` belongs to the function behind it.
         !self.macros().any(|(other, body)| other == name && is_specifier(body))
     }
 
-    /// The end of what has a block: a loop's header alone, an initializer's statement, else the closing brace.
+    /// The end of an item with a block: for a loop the end of its header, for an initializer the semicolon, else the
+    /// closing brace.
     fn end_of_block(&self, code: &[u8], start: usize, open: usize, limit: usize) -> Result<usize, NoScope> {
         let head = code[start..open].trim_ascii();
         let first = word_at(head, 0);
@@ -230,7 +231,7 @@ impl<'a> Code<'a> {
             return Ok(open);
         }
         let second = word_at(head[first.len()..].trim_ascii_start(), 0);
-        // The name of the language is a string, and was taken out.
+        // The language of `extern "C"` is a string literal, which was blanked.
         if head == b"extern" || first == "namespace" || (first, second) == ("inline", "namespace") {
             return Err(NoScope::ManyItems);
         }
@@ -253,7 +254,7 @@ impl<'a> Code<'a> {
     }
 }
 
-/// Blanks comments, with their line breaks, and strings.
+/// Replaces comments, including their line breaks, and strings by spaces.
 fn without_comments(text: &[u8]) -> (Vec<u8>, Vec<Range<usize>>) {
     let (mut blanked, mut comments) = (text.to_vec(), Vec::new());
     let mut at = 0;
@@ -320,7 +321,7 @@ fn line_kind(code: &[u8], hash: usize, end: usize) -> LineKind {
     }
 }
 
-/// Takes the backslashes before line breaks away.
+/// Removes line continuations: the backslashes before line breaks.
 fn without_splices(code: &mut [u8]) {
     for at in 0..code.len() {
         if code[at] == b'\\' && matches!(code.get(at + 1..), Some([b'\n', ..] | [b'\r', b'\n', ..])) {
@@ -329,9 +330,10 @@ fn without_splices(code: &mut [u8]) {
     }
 }
 
-/// Takes away the braces of all branches but the first, where that one opens or closes some: `#else` has them again.
+/// Blanks the braces of all branches of a conditional but the first, if the first branch is unbalanced: `#else` repeats
+/// the braces.
 fn blank_other_branches(code: &mut [u8], lines: &[Line]) {
-    /// Where the first branch starts; whether it changes the depth, once it ended; where another started.
+    /// Start of the first branch; whether it is unbalanced, once it has ended; start of the current other branch.
     struct Group {
         start: usize,
         is_uneven: Option<bool>,
@@ -362,7 +364,7 @@ fn blank_other_branches(code: &mut [u8], lines: &[Line]) {
     }
 }
 
-/// Whether what follows a closing parenthesis belongs to what is before it.
+/// Whether the code behind a closing parenthesis continues the same item.
 fn goes_on(code: &[u8]) -> bool {
     let rest = code.trim_ascii_start();
     match rest.first() {
@@ -372,25 +374,25 @@ fn goes_on(code: &[u8]) -> bool {
     }
 }
 
-/// Whether a macro stands for a part of what is before a function's name.
+/// Whether a macro expands to specifiers of a function.
 fn is_specifier(body: &[u8]) -> bool {
     let has_code = body.iter().any(|byte| matches!(byte, b'{' | b';'));
     !has_code && words(body).any(|word| NO_CALLS.contains(&word) || SPECIFIERS.contains(&word))
 }
 
-/// Words of code, in order.
+/// The identifiers and keywords of some code, in order.
 pub fn words(code: &[u8]) -> impl Iterator<Item = &str> {
     code.split(|byte| !is_word_byte(*byte))
         .filter_map(|word| std::str::from_utf8(word).ok())
         .filter(|word| !word.is_empty())
 }
 
-/// Whether a word before parentheses is an attribute or a statement, and no function.
+/// Whether a word before parentheses is an attribute or a keyword, not a function.
 pub fn begins_no_call(word: &str) -> bool {
     NO_CALLS.contains(&word)
 }
 
-/// The word that starts at a byte, or nothing.
+/// The word that starts at an offset, or the empty string.
 pub fn word_at(code: &[u8], at: usize) -> &str {
     let rest = code.get(at..).unwrap_or_default();
     let length = rest.iter().position(|byte| !is_word_byte(*byte)).unwrap_or(rest.len());
@@ -422,7 +424,7 @@ fn line_end(bytes: &[u8], from: usize) -> usize {
     find(bytes, from, b"\n").unwrap_or(bytes.len())
 }
 
-/// The end of a line with all lines that a backslash adds to it.
+/// The end of a line, continuation lines included.
 fn logical_line_end(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     loop {
@@ -439,12 +441,12 @@ pub fn find(bytes: &[u8], from: usize, wanted: &[u8]) -> Option<usize> {
     memchr::memmem::find(bytes.get(from..)?, wanted).map(|at| from + at)
 }
 
-/// The start of the word that ends before a byte; `also` may stand in it too.
+/// The start of the word that ends at an offset; the byte `also` counts as part of a word.
 pub fn word_start(text: &[u8], end: usize, also: u8) -> usize {
     text[..end].iter().rposition(|byte| !is_word_byte(*byte) && *byte != also).map_or(0, |at| at + 1)
 }
 
-/// `1'000` has no character literal in it, `u8'a'` has one.
+/// Tells the digit separator in `1'000` from the character literal in `u8'a'`.
 fn is_in_number(text: &[u8], quote: usize) -> bool {
     text[word_start(text, quote, b'\'')..quote].first().is_some_and(u8::is_ascii_digit)
 }
@@ -453,7 +455,7 @@ fn begins_raw_string(text: &[u8], at: usize) -> bool {
     matches!(&text[word_start(text, at, b'_')..at], b"" | b"L" | b"u" | b"U" | b"u8")
 }
 
-/// Behind a string or character literal, which ends with its line at the latest.
+/// The offset behind a string or character literal, which ends with its line at the latest.
 fn quote_end(bytes: &[u8], open: usize) -> usize {
     let mut at = open + 1;
     while at < bytes.len() {
@@ -468,7 +470,7 @@ fn quote_end(bytes: &[u8], open: usize) -> usize {
     bytes.len()
 }
 
-/// Behind `R"x(…)x"`.
+/// The offset behind `R"x(…)x"`.
 fn raw_string_end(bytes: &[u8], start: usize) -> usize {
     let open = start + 2;
     let Some(parenthesis) = find(bytes, open, b"(").filter(|at| at - open <= 16) else {

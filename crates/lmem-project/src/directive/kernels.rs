@@ -1,4 +1,4 @@
-//! The kernels that a text declares, by their names: what a budget beside them holds for is known without a compiler.
+//! Kernel declarations in a text, found without a compiler: a budget above a kernel needs its name.
 
 use std::ops::Range;
 
@@ -7,20 +7,20 @@ use lmem_unit::MappedText;
 
 use super::code::{Code, begins_no_call, find, word_at, word_start};
 
-/// A kernel as the source declares it.
+/// A kernel as declared in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclaredKernel {
-    /// Without namespaces and template arguments; in PTX the mangled name.
+    /// Without namespaces and template arguments; in PTX, the mangled name.
     pub name: String,
     pub span: Span,
 }
 
-/// All kernels that a text declares.
+/// All kernels declared in a text.
 pub fn declared_kernels(text: &MappedText) -> Vec<DeclaredKernel> {
     in_range(&Code::of(text.as_str()), 0..text.as_str().len(), text)
 }
 
-/// Those that a part of it declares.
+/// The kernels declared in a range of the text.
 pub(super) fn in_range(code: &Code<'_>, range: Range<usize>, text: &MappedText) -> Vec<DeclaredKernel> {
     let names = names(code.plain(), &range, b"__global__", name_of_function);
     let of_ptx = || self::names(code.plain(), &range, b".entry", name_behind);
@@ -32,7 +32,7 @@ pub(super) fn in_range(code: &Code<'_>, range: Range<usize>, text: &MappedText) 
     names.into_iter().filter_map(kernel).collect()
 }
 
-/// Words of a macro's call: one of them may be the kernel that it stands for.
+/// The words of a macro call: one of them may be the name of the kernel that it expands to.
 pub(super) fn words_of_call(code: &Code<'_>, range: Range<usize>) -> Vec<String> {
     let call = code.plain().get(range).unwrap_or_default();
     let call = call.split(|byte| *byte == b'{').next().unwrap_or_default();
@@ -55,7 +55,7 @@ fn names(
     names
 }
 
-/// The word before the parameters, which are the first parentheses that are no attribute's.
+/// The word before the parameter list, which is the first pair of parentheses that is not an attribute's.
 fn name_of_function(code: &[u8], from: usize) -> Option<Range<usize>> {
     let mut at = from;
     loop {

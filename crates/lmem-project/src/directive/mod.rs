@@ -1,4 +1,4 @@
-//! Comments in CUDA code that speak to this tool.
+//! Directives: comments in CUDA code that control this tool.
 //!
 //! ```cpp
 //! // lmem: allow(dynamic_index, reason = "cold path")
@@ -6,10 +6,11 @@
 //! // lmem: allow-file(dynamic_index)   the whole file, or kernel string
 //! // lmem: budget(stack = 0, registers <= 64)   what the kernel below may take
 //! ```
-//! `/* lmem: … */` is the same. Behind code a directive holds for its line. Before code it holds for what follows: a function, kernel
-//! or structure up to its closing brace, a macro up to its last line, a statement up to its semicolon, a loop's header. Outside
-//! brackets a blank line ends it at the latest. In a macro, or above its `#define`, it holds for the uses of the macro too, since
-//! that is where compilers see the code. In Rust code it holds for the kernel strings in what follows, or on its line.
+//! `/* lmem: … */` works too. Behind code, a directive applies to its line. Above code, it applies to the next item: a
+//! function, kernel or structure up to its closing brace, a macro up to its last line, a statement up to its semicolon,
+//! a loop's header. Outside brackets, a blank line ends the scope at the latest. In a macro, or above its `#define`, a
+//! directive applies to the uses of the macro too, since the compiler places the code there. In Rust code, it applies
+//! to the kernel strings in the next item, or on its line.
 
 mod code;
 mod kernels;
@@ -31,50 +32,50 @@ pub use kernels::{DeclaredKernel, declared_kernels};
 pub use parse::{DirectiveProblem, Word};
 pub use rust::{RustString, string_around};
 
-/// One comment that was understood.
+/// One valid directive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directive {
     pub word: Word,
     /// The comment.
     pub span: Span,
-    /// What it holds for.
+    /// The code that the directive applies to.
     pub scope: Span,
-    /// The macro whose uses it holds for too.
+    /// The macro whose uses the directive applies to as well.
     pub in_macro: Option<String>,
     pub lints: Vec<String>,
     pub reason: Option<String>,
-    /// Of a budget.
+    /// The limits, for a budget.
     pub limits: Vec<Limit>,
-    /// What a budget in CUDA code holds for, by name.
+    /// The kernels of a budget in CUDA code.
     pub kernels: BudgetedKernels,
 }
 
-/// The kernels that a budget speaks of.
+/// The kernels that a budget applies to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum BudgetedKernels {
-    /// The directive is none, or stands in Rust code.
+    /// The directive is no budget, or is in Rust code.
     #[default]
     Unknown,
     Declared(Vec<DeclaredKernel>),
-    /// Words of a macro's call: one of them may be the name.
+    /// The words of a macro call: one of them may be the name.
     Words(Vec<String>),
 }
 
-/// What is asked of a kernel to find its budget.
+/// A kernel, as described to find its budget.
 #[derive(Clone, Copy)]
 pub struct BudgetQuery<'a> {
     /// Without namespaces and template arguments.
     pub name: &'a str,
     pub mangled: &'a str,
-    /// Its name in the source, where that is known.
+    /// The name in the source, if known.
     pub span: Option<&'a Span>,
-    /// Where Rust code has its text, and hands it over.
+    /// Where Rust code contains the kernel's text and passes it to a compiler.
     pub in_rust: &'a [Span],
-    /// Whether a file has a part in the kernel's unit.
+    /// Whether a file is part of the kernel's translation unit.
     pub is_part: &'a dyn Fn(&SourceFile) -> bool,
 }
 
-/// A comment that is meant for this tool, and that it does not understand.
+/// A malformed directive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct DirectiveError {
@@ -82,21 +83,21 @@ pub struct DirectiveError {
     pub problem: DirectiveProblem,
 }
 
-/// The directives of a run, and which of their lints they silenced something of.
+/// All directives of a run, and which lints they silenced.
 #[derive(Debug, Clone, Default)]
 pub struct Directives {
     list: Vec<Directive>,
-    /// How many findings were silenced.
+    /// Number of findings silenced, by directive and lint.
     used: BTreeMap<(usize, String), usize>,
     errors: Vec<DirectiveError>,
     seen: BTreeSet<Span>,
-    /// Words of what macros stand for, by their names.
+    /// Words in the replacement lists of macros, by macro name.
     macros: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Directives {
-    /// Reads the comments of a text: a file, or a kernel string. What was read before is not read again, so the same
-    /// header may come with every file that includes it.
+    /// Reads the directives of a file or kernel string. Directives that are known already are skipped, so a header may
+    /// be read again for every file that includes it.
     pub fn read(&mut self, text: &MappedText, known_lints: &[&str]) {
         let code = Code::of(text.as_str());
         for (name, body) in code.macros() {
@@ -112,7 +113,7 @@ impl Directives {
         }
     }
 
-    /// Reads the comments of Rust code beside kernel strings.
+    /// Reads the directives of Rust code next to kernel strings.
     pub fn read_rust(&mut self, file: &Arc<SourceFile>, known_lints: &[&str]) {
         let rust = RustText::of(file.text());
         for comment in &rust.comments {
@@ -141,7 +142,7 @@ impl Directives {
         }
     }
 
-    /// The budgets that hold for a kernel, the one with the smallest scope last.
+    /// The budgets that apply to a kernel, the one with the smallest scope last.
     pub fn budgets_of(&self, kernel: &BudgetQuery<'_>) -> Vec<usize> {
         let holds = |directive: &Directive| directive.word == Word::Budget && self.is_budget_of(directive, kernel);
         let mut found: Vec<usize> = (0..self.list.len()).filter(|index| holds(&self.list[*index])).collect();
@@ -165,12 +166,12 @@ impl Directives {
         }
     }
 
-    /// A directive by its number.
+    /// The directive with an index.
     pub fn get(&self, index: usize) -> Option<&Directive> {
         self.list.get(index)
     }
 
-    /// Budgets that hold for none of the kernels that were asked for, by place.
+    /// Budgets that apply to none of the kernels in the run, by position.
     pub fn unused_budgets(&self, used: &BTreeSet<usize>) -> Vec<&Directive> {
         let all = self.list.iter().enumerate();
         let unused = all.filter(|(index, directive)| directive.word == Word::Budget && !used.contains(index));
@@ -179,8 +180,8 @@ impl Directives {
         unused
     }
 
-    /// The directive that silences a lint at a place: of several, the one that holds for least. In uses of macros, where
-    /// all places are one, it has to have the variable in its scope.
+    /// The directive that silences a lint at a location: of several, the one with the smallest scope. In a use of a
+    /// macro, all code has one location, so the directive's scope must contain the variable.
     pub fn covers(&self, place: &Span, lint: &str, variable: Option<&str>) -> Option<usize> {
         let holds = |directive: &Directive| {
             let scope = &directive.scope;
@@ -196,13 +197,13 @@ impl Directives {
         let Some(name) = &directive.in_macro else { return false };
         let is_in_scope = match variable {
             Some(variable) => code::words(directive.scope.text().as_bytes()).any(|word| word == variable),
-            // Spills belong to a kernel.
+            // Spills have no variable: they belong to a kernel, which has a body.
             None => directive.scope.text().contains('{'),
         };
         is_in_scope && self.uses(place.text(), name)
     }
 
-    /// Whether code has the name of a macro, or of one that uses it.
+    /// Whether code contains the name of a macro, or of a macro that uses it.
     fn uses(&self, code: &str, name: &str) -> bool {
         let mut open: Vec<&str> = code::words(code.as_bytes()).collect();
         let mut seen = BTreeSet::new();
@@ -217,12 +218,12 @@ impl Directives {
         false
     }
 
-    /// Remembers that a directive silenced a finding of a lint.
+    /// Counts a finding that a directive silenced.
     pub fn mark_used(&mut self, index: usize, lint: &str) {
         *self.used.entry((index, lint.to_string())).or_default() += 1;
     }
 
-    /// All directives that silence, with the number of findings that each silenced, by place.
+    /// All directives that can silence lints, with the number of findings that each silenced, by position.
     pub fn all(&self) -> Vec<(&Directive, usize)> {
         let silenced =
             |index: usize| self.used.iter().filter(|((used, _), _)| *used == index).map(|(_, count)| count).sum();
@@ -232,7 +233,7 @@ impl Directives {
         all
     }
 
-    /// Directives with lints that they silenced nothing of, by place.
+    /// Directives with lints that they never silenced, by position.
     pub fn unused(&self) -> Vec<(&Directive, Vec<&str>)> {
         let is_used = |index: usize, lint: &str| match lint {
             ALL_LINTS => self.used.keys().any(|(used, _)| *used == index),
@@ -247,7 +248,7 @@ impl Directives {
         unused
     }
 
-    /// Comments that were not understood, in the order in which they were read.
+    /// Malformed directives, in the order in which they were read.
     pub fn errors(&self) -> &[DirectiveError] {
         &self.errors
     }
@@ -304,7 +305,7 @@ mod tests {
         directives.list.first()
     }
 
-    /// What the only directive holds for.
+    /// The scope of the only directive.
     fn scope(text: &str) -> String {
         let directives = read(text);
         assert_eq!(directives.errors(), [], "{text}");
@@ -327,7 +328,7 @@ mod tests {
         assert!(first(&read("//lmem:allow( warnings , )\nx;")).is_some());
     }
 
-    /// What a directive above code holds for.
+    /// The scope of a directive above some code.
     fn follows(code: &str) -> String {
         scope(&format!("  // lmem: allow(dynamic_index)\n{code}"))
     }
@@ -470,7 +471,7 @@ mod tests {
             let text = format!("{}\nx;", comment.replace("\\\n", ""));
             assert!(first(&read(&text)).is_some(), "{text}");
         }
-        // A comment goes on behind a backslash.
+        // A backslash at the end of the line continues a comment.
         assert!(error("// lmem: allow(dynamic_index) \\\nx;\ny;").contains("behind the closing parenthesis"));
         for text in [
             "// lmem is slow\nx;",
@@ -591,7 +592,7 @@ mod tests {
             r#""// lmem: allow(dynamic_index)\nextern \"C\" void f() {\n g(\"}\"); }\n""#,
         );
         let mut text = MappedText::default();
-        // As `extract` decodes it: runs and escapes apart.
+        // As `extract` decodes it: escapes are pieces of their own.
         for (piece, range) in [
             ("// lmem: allow(dynamic_index)", 1..30),
             ("\n", 30..32),

@@ -1,21 +1,21 @@
-//! The words of a directive.
+//! Parser for the text of a directive.
 
 use lmem_base::budget::{self, BudgetError, Limit, Quantity};
 use lmem_base::words::nearest;
 
-/// Stands for all lints, as on the command line.
+/// Name for all lints, as on the command line.
 pub const ALL_LINTS: &str = "warnings";
 
-/// What a directive asks for.
+/// The action of a directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Word {
-    /// Findings of the lints are not shown, in what follows or on the line.
+    /// Hides findings of the lints in its scope.
     Allow,
-    /// The same, and it is reported when there is none.
+    /// As `Allow`, and reported if there is nothing to hide.
     Expect,
     /// As `Allow`, for the whole file or kernel string.
     AllowFile,
-    /// What a kernel may take at most.
+    /// Limits the resources of a kernel.
     Budget,
 }
 
@@ -66,23 +66,23 @@ fn known_words() -> String {
     Word::ALL.map(|word| format!("`{}`", word.name())).join(", ")
 }
 
-/// A directive that was understood.
+/// The parsed text of a directive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
     pub word: Word,
     pub lints: Vec<String>,
     pub reason: Option<String>,
-    /// Of a budget.
+    /// The limits, for a budget.
     pub limits: Vec<Limit>,
 }
 
-/// What stands behind `lmem:`, if a comment begins with that.
+/// The text behind `lmem:`, if a comment begins with it.
 pub fn directive_text(comment: &str) -> Option<&str> {
     let text = match comment.strip_prefix("/*") {
         Some(text) => text.strip_suffix("*/").unwrap_or(text),
         None => comment.trim_start_matches('/'),
     };
-    // `/** … */` and `/*! … */`, and stars that lead the lines of a block.
+    // Doc comments `/** … */` and `/*! … */`, and the stars at the start of a block's lines.
     let text = text.trim_start_matches(|letter: char| letter.is_whitespace() || matches!(letter, '*' | '!'));
     let text = text.trim_end_matches(|letter: char| letter.is_whitespace() || letter == '*');
     let (name, rest) = text.split_at_checked("lmem".len())?;
@@ -92,7 +92,7 @@ pub fn directive_text(comment: &str) -> Option<&str> {
     if let Some(words) = rest.trim_start().strip_prefix(':') {
         return Some(words.trim());
     }
-    // The colon was forgotten. A comment that speaks of local memory is none of ours.
+    // The colon may be missing. A comment that merely mentions lmem is no directive.
     let rest = rest.trim();
     let word = rest.split('(').next().filter(|word| word.len() < rest.len())?;
     Word::parse(word.trim()).map(|_| rest)
@@ -151,7 +151,7 @@ pub fn parse(words: &str, known_lints: &[&str]) -> Result<Parsed, DirectiveProbl
     }
 }
 
-/// What stands behind `budget`.
+/// Parses the text behind `budget`.
 fn parse_budget(text: &str) -> Result<Parsed, DirectiveProblem> {
     let form = DirectiveProblem::BudgetForm;
     let mut rest = text.strip_prefix('(').ok_or(form("the opening parenthesis is missing"))?.trim_start();
@@ -203,7 +203,7 @@ fn known_lint(name: &str, known: &[&str]) -> Result<String, DirectiveProblem> {
     Err(DirectiveProblem::UnknownLint { name: name.to_string(), near })
 }
 
-/// Text between double quotes, and what follows it. In a Rust string the quotes are still plain: it was decoded before.
+/// Text in double quotes, and the rest. Text from a Rust string has plain quotes too, because it was decoded before.
 fn quoted(text: &str) -> Result<(String, &str), DirectiveProblem> {
     let form = DirectiveProblem::Form("a reason is text in double quotes");
     let Some(rest) = text.trim_start().strip_prefix('"') else { return Err(form) };

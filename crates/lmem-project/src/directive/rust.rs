@@ -1,15 +1,15 @@
-//! Comments of Rust code beside kernel strings: where they stand, and what they hold for.
+//! Directives in Rust code next to kernel strings: their positions and scopes.
 
 use std::ops::Range;
 
 use super::code::{NoScope, find};
 
-/// Rust code as far as directives need it.
+/// The lexical structure of Rust code that directives need.
 pub struct RustText<'a> {
     text: &'a [u8],
-    /// `//` and `/* */`; those that document an item are none.
+    /// `//` and `/* */` comments, without doc comments.
     pub comments: Vec<Range<usize>>,
-    /// As long as the text: spaces where any comments stand, quotes where strings and characters do.
+    /// The text with comments replaced by spaces, and strings and characters by quotes; offsets stay the same.
     code: Vec<u8>,
     strings: Vec<Range<usize>>,
 }
@@ -35,7 +35,7 @@ impl<'a> RustText<'a> {
                     end if end == at + 1 => end,
                     end => rust.string(at..end),
                 },
-                // A character, or the name of a lifetime.
+                // A character literal or a lifetime.
                 [b'\'', b'\\', ..] => rust.string(at..find(bytes, at + 3, b"'").map_or(bytes.len(), |end| end + 1)),
                 [b'\'', _, b'\'', ..] => rust.string(at..at + 3),
                 _ => at + 1,
@@ -58,8 +58,8 @@ impl<'a> RustText<'a> {
         end
     }
 
-    /// Bytes that a comment holds for: behind code its line, with all of a string that ends there; else the item, statement or
-    /// element that follows.
+    /// The scope of a comment in bytes. Behind code it is the line, including all of a string that ends there; else it
+    /// is the next item, statement or element.
     pub fn scope_of(&self, comment: &Range<usize>) -> Result<Range<usize>, NoScope> {
         let line_start = self.text[..comment.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         if self.code[line_start..comment.start].iter().all(u8::is_ascii_whitespace) {
@@ -73,7 +73,7 @@ impl<'a> RustText<'a> {
     fn following(&self, from: usize) -> Result<Range<usize>, NoScope> {
         let rest = &self.code[from..];
         let start = from + rest.iter().position(|byte| !byte.is_ascii_whitespace()).ok_or(NoScope::NoCode)?;
-        // Lines with other comments are not blank.
+        // A line with another comment is not blank.
         let lines: Vec<&[u8]> = self.text[from..start].split(|byte| *byte == b'\n').collect();
         let between = lines.get(1..lines.len().saturating_sub(1)).unwrap_or_default();
         if between.iter().any(|line| line.iter().all(u8::is_ascii_whitespace)) {
@@ -99,24 +99,24 @@ impl<'a> RustText<'a> {
         Ok(start..self.code.len())
     }
 
-    /// Whether what follows a closing brace belongs to what is before it.
+    /// Whether the code behind a closing brace continues the same item.
     fn goes_on(&self, from: usize) -> bool {
         let rest = self.code[from..].trim_ascii_start();
         rest.starts_with(b"else") || matches!(rest.first(), Some(b';' | b'.' | b',' | b'?' | b')' | b']'))
     }
 }
 
-/// A string literal of Rust code.
+/// A string literal in Rust code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RustString {
     pub range: Range<usize>,
-    /// What it says, if it is a raw one; else with its escapes.
+    /// The content between the quotes, with its escapes unless the literal is raw.
     pub text: Range<usize>,
-    /// `r#"…"#`, in which quotation marks may stand.
+    /// `r#"…"#`, which may contain quotation marks.
     pub is_hashed: bool,
 }
 
-/// The string literal that a byte of Rust code lies in.
+/// The string literal that contains an offset of Rust code.
 pub fn string_around(text: &str, at: usize) -> Option<RustString> {
     let rust = RustText::of(text);
     let range = rust.strings.into_iter().find(|range| range.contains(&at))?;
@@ -135,7 +135,7 @@ fn quoted(bytes: &[u8], open: usize) -> usize {
     (at + 1).min(bytes.len())
 }
 
-/// Behind `r#"…"#`; behind the `r` of a raw name.
+/// The offset behind `r#"…"#`, or behind the `r` of a raw identifier.
 fn raw(bytes: &[u8], start: usize) -> usize {
     let hashes = bytes[start + 1..].iter().take_while(|byte| **byte == b'#').count();
     let open = start + 1 + hashes;

@@ -1,9 +1,9 @@
-//! Asking cargo about a manifest, without a word of the workspace being obeyed.
+//! Runs `cargo metadata` without obeying any file of the workspace.
 //!
-//! `cargo` on `PATH` is most often rustup's proxy, which looks for `rust-toolchain.toml` in the current folder and above it,
-//! and starts the `cargo` of a folder that the file names (`path = "…"`). Cargo itself takes `.cargo/config.toml` from the
-//! current folder and above, never from the manifest's (seen with cargo 1.95 and rustup 1.28). So both are started in `/`,
-//! where a pull request has no file.
+//! `cargo` on `PATH` is usually rustup's proxy. It looks for `rust-toolchain.toml` in the current folder and above, and
+//! starts the `cargo` of a folder that the file names (`path = "…"`). Cargo itself reads `.cargo/config.toml` from the
+//! current folder and above, never from the manifest's (seen with cargo 1.95 and rustup 1.28). So both are started in
+//! `/`, where a pull request cannot place a file.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,15 +23,14 @@ use super::remember::{self, Remember};
 /// The folder that cargo is started in.
 const NEUTRAL: &str = "/";
 
-/// For a workspace of thousands of packages on a slow disk.
+/// Enough for a workspace of thousands of packages on a slow disk.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Variables that name folders, and that cargo and rustup read from the current folder on where they are relative.
+/// Variables that hold folders; cargo and rustup resolve relative ones from the current folder.
 const FOLDERS: [&str; 5] =
     ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "CARGO_BUILD_BUILD_DIR", "CARGO_HOME", "RUSTUP_HOME"];
 
-/// What cargo says of a manifest, whose path is absolute. Neither network nor lock file are needed for what `--no-deps`
-/// tells.
+/// The metadata of a manifest with an absolute path. With `--no-deps`, cargo needs neither the network nor a lock file.
 pub(super) fn metadata(manifest: &Path, memory: Option<&dyn Remember>) -> Result<Metadata, DiscoverError> {
     let program = program().ok_or_else(|| DiscoverError::Cargo("no `cargo` is on `PATH`".to_string()))?;
     let Some(memory) = memory else { return parsed(&asked(manifest, program)?) };
@@ -74,7 +73,7 @@ fn asked(manifest: &Path, program: PathBuf) -> Result<String, DiscoverError> {
     Ok(text.lines().find(|line| line.starts_with('{')).unwrap_or_default().to_string())
 }
 
-/// The `cargo` that started us, else the first one on `PATH`.
+/// The `cargo` that started this process, else the first one on `PATH`.
 fn program() -> Option<PathBuf> {
     let ours = std::env::var_os("CARGO").map(PathBuf::from).filter(|path| path.is_absolute());
     ours.or_else(|| process::on_path("cargo"))
@@ -91,8 +90,8 @@ fn in_neutral_folder(command: &mut Command) {
     }
 }
 
-/// What cargo said, for the user. It shows lines of manifests that it cannot read, and a link of that name may lead to any
-/// file of the user's: then only the name is shown.
+/// Cargo's message, for the user. The message quotes manifests that cargo cannot parse, and a symbolic link as a
+/// manifest may point to any private file. In that case only the name is shown.
 fn shown(said: &str, manifest: &Path) -> String {
     let tree = Places::new([tree_of(manifest.parent().unwrap_or(manifest))]);
     let named = tree.foreign_in(said, Path::new(NEUTRAL));

@@ -1,4 +1,4 @@
-//! `.cu` files that other files include are headers in disguise: compiled alone, most of them fail.
+//! `.cu` files that other files include. They are headers in practice: most of them do not compile alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use lmem_base::source::normalize;
 
 use super::DiscoveredFile;
 
-/// Larger files are not read for their `#include` lines.
+/// Larger files are not searched for `#include` lines.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// The units that other files include, but for those that were named on the command line.
+/// The `.cu` files that other files include, without those that were named on the command line.
 ///
-/// `root_of` gives the folder above which an `#include` is not looked for.
+/// `root_of` gives the folder above which an `#include` is not resolved.
 pub(super) fn included_units<'a>(
     units: &BTreeMap<&'a Path, &'a DiscoveredFile>,
     headers: &'a [PathBuf],
@@ -49,7 +49,7 @@ fn headers_in_disguise(
     for path in includes.keys().filter(|path| !included.contains(*path)) {
         reach(path, includes, &mut reached);
     }
-    // Files that include each other, and that nothing else includes: the first by name is the unit.
+    // In a cycle of files that nothing outside includes, the first by name is the unit.
     for path in &included {
         if !reached.contains(path) {
             reach(path, includes, &mut reached);
@@ -83,7 +83,8 @@ fn included_by<'a>(
 ) -> BTreeSet<&'a Path> {
     let folders = unit.config.include_dirs(includer);
     let resolve = |name: &String| {
-        // The includer's folder, those above it, which are often passed to nvcc with `-I`, and those that are configured.
+        // The includer's folder; the folders above it, which are often passed to nvcc with `-I`; and the configured
+        // folders.
         let above = includer.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
         let mut candidates =
             above.chain(folders.iter().map(PathBuf::as_path)).map(|folder| normalize(&folder.join(name)));

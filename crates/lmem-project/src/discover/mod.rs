@@ -1,8 +1,9 @@
-//! The files to check, and the packages that they belong to.
+//! Finds the files to check and the packages that they belong to.
 //!
-//! Without paths these are the packages that cargo would build; with paths, those files and folders, in a package or not.
-//! Nothing of the workspace is run: `cargo metadata --no-deps` starts no compiler (seen with cargo 1.95), and is itself
-//! started where neither `rust-toolchain.toml` nor `.cargo/config.toml` of the workspace count.
+//! Without paths on the command line, these are the packages that cargo would build; with paths, those files and
+//! folders, in a package or not. Nothing in the workspace is executed: `cargo metadata --no-deps` starts no compiler
+//! (seen with cargo 1.95). Cargo itself is started where `rust-toolchain.toml` and `.cargo/config.toml` of the
+//! workspace have no effect.
 
 mod cargo;
 mod include;
@@ -27,10 +28,10 @@ pub use packages::Package;
 pub use remember::Remember;
 pub use unmatched::Unmatched;
 
-/// What the command line says about which files are meant.
+/// The selection of files on the command line.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
-    /// Files and folders; none means packages.
+    /// Files and folders; empty to select packages.
     pub paths: Vec<PathBuf>,
     /// `--package`: names or globs.
     pub packages: Vec<String>,
@@ -41,29 +42,30 @@ pub struct Scope {
     pub manifest_path: Option<PathBuf>,
     /// Absolute.
     pub current_folder: PathBuf,
-    /// Where what cargo says is kept.
+    /// Cache for the output of cargo.
     pub memory: Option<Arc<dyn Remember>>,
 }
 
-/// Everything that is to be checked.
+/// The files to check, with their packages and settings.
 #[derive(Debug, Clone, Default)]
 pub struct Workspace {
-    /// What shown paths are relative to: the workspace's folder, or the current one for files outside of packages.
+    /// The folder that displayed paths are relative to: the workspace's, or the current one for files outside of
+    /// packages.
     pub root: PathBuf,
     pub packages: Vec<Package>,
     /// Sorted by path.
     pub files: Vec<DiscoveredFile>,
-    /// What was left out and why, for `-v`.
+    /// Files that were left out and why, for `-v`.
     pub notes: Vec<String>,
-    /// Packages with CUDA files that the selected ones build, but that no run of the workspace checks: said in any case.
+    /// Packages with CUDA files that the selected packages build but no run on this workspace checks. Always reported.
     pub left_out: Vec<String>,
-    /// Settings that name nothing.
+    /// Settings that match nothing.
     pub unmatched: Vec<Unmatched>,
-    /// Flags for all `.cu` files beside their own, from the command line.
+    /// Flags from the command line for all `.cu` files, in addition to their own.
     pub extra_flags: Vec<String>,
-    /// Folders with compile commands that the command line names.
+    /// Folders with compile commands, from the command line.
     pub build_folders: Vec<PathBuf>,
-    /// What of this machine is the tree that is checked: text may be included from it, and shown.
+    /// The folders that belong to the checked tree: only text in them may be included and shown.
     pub places: Places,
 }
 
@@ -74,9 +76,9 @@ pub struct DiscoveredFile {
     pub path: PathBuf,
     /// Index in [`Workspace::packages`].
     pub package: Option<usize>,
-    /// The package's settings, else the workspace's, else none.
+    /// The settings of the package, else of the workspace, else the defaults.
     pub config: Arc<PackageConfig>,
-    /// Named on the command line, so it is checked whatever else speaks against it.
+    /// Named on the command line, so it is checked even if a rule would leave it out.
     pub explicit: bool,
 }
 
@@ -105,13 +107,13 @@ impl Workspace {
         self.packages.get(file.package?)
     }
 
-    /// Whether Rust code may have text of this file compiled: it lies in the workspace, or in its repository, and is
-    /// a regular file. A pull request must not put the contents of other files into a report.
+    /// Whether text of this file may be compiled for Rust code: the file is a regular one in the workspace or its
+    /// repository. Otherwise a pull request could put the contents of private files into a report.
     pub fn may_read(&self, path: &Path) -> bool {
         self.places.hold_file(path)
     }
 
-    /// The same workspace, as it lies in another place: what records of its builds know it by.
+    /// The same workspace at another path, under which the records of its builds are stored.
     pub fn moved(&self, place: impl Fn(&Path) -> PathBuf) -> Self {
         let mut moved = self.clone();
         moved.root = place(&moved.root);
@@ -124,7 +126,7 @@ impl Workspace {
         moved
     }
 
-    /// All `.rs` files of a package, those that were not asked for too: a kernel's text may lie in any of them.
+    /// All `.rs` files of a package, also those outside the selection: any of them may contain a kernel's text.
     pub fn rust_files_of(&self, package: usize) -> Vec<PathBuf> {
         let Some(package) = self.packages.get(package) else { return Vec::new() };
         let mut walk = Walk::of_package(package, &self.root);
@@ -136,7 +138,7 @@ impl Workspace {
 /// Finds the files to check.
 ///
 /// # Errors
-/// A path, package or manifest does not exist or cannot be used, or a manifest has settings that cannot be.
+/// A path, package or manifest does not exist or cannot be used, or settings are invalid.
 pub fn discover(scope: &Scope) -> Result<Workspace, DiscoverError> {
     let mut finding = match packages::root_without_cargo(scope) {
         Some(root) if scope.paths.is_empty() => {
@@ -150,7 +152,7 @@ pub fn discover(scope: &Scope) -> Result<Workspace, DiscoverError> {
     Ok(finding.into_workspace(scope))
 }
 
-/// What was found so far.
+/// The state of the search.
 struct Finding {
     root: PathBuf,
     packages: Vec<Package>,
@@ -159,7 +161,7 @@ struct Finding {
     headers: Vec<PathBuf>,
     notes: Vec<String>,
     left_out: Vec<String>,
-    /// What `exclude` leaves out.
+    /// Paths that `exclude` leaves out.
     excluded: Vec<PathBuf>,
     unmatched: Vec<Unmatched>,
 }
@@ -250,7 +252,7 @@ impl Finding {
         self.notes.append(&mut walk.notes);
     }
 
-    /// A folder that was named: everything in it, packages too, for whoever names it means them.
+    /// Adds a folder named on the command line with everything in it, nested packages too.
     fn walk_folder(&mut self, folder: &Path, projects: &mut Projects) -> Result<(), DiscoverError> {
         let place = projects.place_of(folder)?;
         let mut walk = Walk::of_folder(&place.config, folder);
@@ -273,7 +275,7 @@ impl Finding {
         Ok(())
     }
 
-    /// nvcc would have a shell act on them, and file names come with a pull request.
+    /// Leaves out paths that a shell would interpret when nvcc starts it, since file names come with a pull request.
     fn leave_out_unsafe_paths(&mut self) -> Result<(), DiscoverError> {
         let is_unsafe = |path: &Path| has_ending(path, &["cu"]) && !is_safe_path(path);
         let (left_out, kept) = std::mem::take(&mut self.files).into_iter().partition(|(path, _)| is_unsafe(path));

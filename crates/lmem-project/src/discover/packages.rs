@@ -1,4 +1,4 @@
-//! Packages, as cargo selects them.
+//! Selection of packages, following cargo's rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,26 +20,26 @@ use crate::discover::unmatched::Unmatched;
 #[derive(Debug, Clone)]
 pub struct Package {
     pub name: String,
-    /// Cargo's own name for it, as its JSON messages have it.
+    /// Cargo's package id, as in its JSON messages.
     pub id: String,
     pub manifest_path: PathBuf,
     /// The folder of the manifest.
     pub root: PathBuf,
-    /// Libraries, programs, examples and so on, as cargo's JSON messages have them.
+    /// Libraries, binaries, examples and so on, as in cargo's JSON messages.
     pub targets: Vec<cargo_metadata::Target>,
     pub config: Arc<PackageConfig>,
-    /// Names of packages of the workspace that some program of the workspace has in it together with this one, its own too.
+    /// Names of workspace packages that share a binary of the workspace with this one, including its own name.
     pub shares_program_with: BTreeSet<String>,
     pub(super) target_folders: Vec<PathBuf>,
 }
 
 impl Package {
-    /// Where the builds that we ask for lie: they share nothing with the user's own.
+    /// The target folder for captured builds, separate from the user's own.
     pub fn capture_folder(&self) -> PathBuf {
         self.target_folders.first().map_or_else(|| self.root.join("target"), PathBuf::clone).join("lmem")
     }
 
-    /// Folders where cargo writes.
+    /// Folders that cargo writes to.
     pub fn output_folders(&self) -> &[PathBuf] {
         &self.target_folders
     }
@@ -54,7 +54,7 @@ impl Package {
     }
 
     /// # Errors
-    /// The settings of the package or its workspace cannot be used.
+    /// The settings of the package or its workspace are invalid.
     pub(super) fn new(
         package: &cargo_metadata::Package,
         project: &Metadata,
@@ -80,15 +80,15 @@ impl Package {
     }
 }
 
-/// What the programs of each package of the workspace have in them: the package, and all that it depends on. Of packages
-/// that are no members only those are known that a member names.
+/// For each package of the workspace, the package and all its dependencies. Dependencies outside the workspace are
+/// known only if a member names them.
 pub(super) fn programs(project: &Metadata) -> Vec<BTreeSet<&str>> {
     let members: BTreeMap<&str, &cargo_metadata::Package> =
         project.packages.iter().map(|package| (package.name.as_str(), package)).collect();
     members.keys().map(|name| program(name, &members)).collect()
 }
 
-/// A package and all that it depends on.
+/// A package and all its dependencies.
 fn program<'a>(name: &'a str, members: &BTreeMap<&'a str, &'a cargo_metadata::Package>) -> BTreeSet<&'a str> {
     let mut found = BTreeSet::new();
     let mut waiting = vec![name];
@@ -106,7 +106,7 @@ fn workspace_config(project: &Metadata) -> Result<PackageConfig, ConfigError> {
     PackageConfig::read(manifest.as_std_path(), Table::Workspace, &project.workspace_metadata)
 }
 
-/// The manifest that the scope is about.
+/// The manifest that the scope refers to.
 pub(super) fn manifest_of(scope: &Scope) -> Result<PathBuf, DiscoverError> {
     match &scope.manifest_path {
         Some(path) => {
@@ -118,7 +118,7 @@ pub(super) fn manifest_of(scope: &Scope) -> Result<PathBuf, DiscoverError> {
     }
 }
 
-/// The root of a project without Cargo: the nearest folder with settings, where no manifest is nearer.
+/// The root of a project without Cargo: the nearest folder with an `lmem.toml`, unless a manifest is nearer.
 pub(super) fn root_without_cargo(scope: &Scope) -> Option<PathBuf> {
     let is_asked_for_cargo = scope.manifest_path.is_some() || !scope.packages.is_empty() || scope.workspace;
     let mut folders = scope.current_folder.ancestors().filter(|_| !is_asked_for_cargo);
@@ -130,7 +130,7 @@ fn nearest_manifest(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.is_file())
 }
 
-/// The packages that cargo would build for this scope, and what `--exclude` names that is none.
+/// The packages that cargo would build for this scope, and the names in `--exclude` that match no package.
 pub(super) fn select<'a>(
     project: &'a Metadata,
     manifest: &Path,
@@ -160,17 +160,17 @@ pub(super) fn select<'a>(
     Ok((default_packages(project, manifest, members), Vec::new()))
 }
 
-/// Larger Rust files hold tables.
+/// Larger Rust files are tables of data.
 const MAX_RUST_BYTES: u64 = 1 << 20;
 
-/// Folders of a package are searched for CUDA files this deep; deeper ones are nobody's kernels.
+/// Search depth for CUDA files in a package.
 const MAX_DEPTH: usize = 8;
 
-/// Folders of a workspace are searched for packages this deep.
+/// Search depth for packages in a workspace.
 const MAX_PACKAGE_DEPTH: usize = 4;
 
-/// Packages with CUDA in them that the selected ones build, or that lie below the workspace's folder, and that no option
-/// selects: they are no members.
+/// Packages with CUDA files that no option can select because they are not members: those that the selected packages
+/// build, and those below the workspace's folder.
 pub(super) fn left_out(project: &Metadata, selected: &[&cargo_metadata::Package]) -> Vec<String> {
     let is_member =
         |path: &Path| project.packages.iter().any(|package| package.manifest_path.as_std_path().parent() == Some(path));
@@ -186,7 +186,7 @@ pub(super) fn left_out(project: &Metadata, selected: &[&cargo_metadata::Package]
             format!("`{name}` is no member of the workspace and is not checked: `cargo lmem {}` does", path.display())
         })
         .collect();
-    // A part of the workspace was asked for: what lies elsewhere is not missed.
+    // Only a part of the workspace was selected, so packages elsewhere are left out on purpose.
     if selected.len() == project.packages.len() {
         let is_known = |path: &Path| is_member(path) || foreign.iter().any(|(_, known)| known == path);
         let others = packages_below(project).into_iter().filter(|path| !is_known(path) && has_cuda(path));
@@ -195,7 +195,7 @@ pub(super) fn left_out(project: &Metadata, selected: &[&cargo_metadata::Package]
     notes
 }
 
-/// Packages below the workspace's folder that are no members: one line, since they may be many.
+/// The message about packages below the workspace's folder that are not members: one line, since there may be many.
 fn nested(folders: &[PathBuf]) -> Option<String> {
     let (first, more) = folders.split_first()?;
     let first = first.display();
@@ -244,7 +244,7 @@ fn without_excluded<'a>(
     for spec in exclude {
         let found = matching(&members, spec)?;
         if found.is_empty() {
-            // As cargo, which only warns.
+            // A name without a match is only a warning, as in cargo.
             let near = nearest(spec, names.iter().copied()).map(str::to_string);
             unmatched.push(Unmatched { manifest: None, key: "--exclude", text: spec.clone(), near });
         }
@@ -253,7 +253,7 @@ fn without_excluded<'a>(
     Ok((members, unmatched))
 }
 
-/// In a package's folder that package, in the workspace's its default members.
+/// In a package's folder that package, in the workspace's folder its default members.
 fn default_packages<'a>(
     project: &'a Metadata,
     manifest: &Path,
@@ -284,19 +284,19 @@ fn matching<'a>(
     Ok(members.iter().filter(is_meant).copied().collect())
 }
 
-/// Packages of files that were named by their paths, found as they come.
+/// Packages of files that were named on the command line, looked up on demand.
 #[derive(Default)]
 pub(super) struct Projects {
     pub packages: Vec<Package>,
     pub notes: Vec<String>,
-    /// Where what cargo says is kept.
+    /// Cache for the output of cargo.
     pub memory: Option<Arc<dyn Remember>>,
     places: BTreeMap<PathBuf, Place>,
     loaded: Vec<Arc<Metadata>>,
     roots: Vec<Option<PathBuf>>,
 }
 
-/// What a folder belongs to.
+/// The package and workspace that a folder belongs to.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Place {
     pub package: Option<usize>,
@@ -304,7 +304,7 @@ pub(super) struct Place {
 }
 
 impl Projects {
-    /// The package of the nearest manifest; nothing where there is none, or none that cargo can read.
+    /// The package of the nearest manifest; empty if there is none, or cargo cannot read it.
     pub fn place_of(&mut self, folder: &Path) -> Result<Place, DiscoverError> {
         if let Some(place) = self.places.get(folder) {
             return Ok(place.clone());
@@ -323,7 +323,7 @@ impl Projects {
         Ok(place)
     }
 
-    /// The workspace that everything lies in, if it is one.
+    /// The common workspace root, if all files belong to one workspace.
     pub fn common_root(&self) -> Option<PathBuf> {
         let first = self.roots.first()?.clone()?;
         self.roots.iter().all(|root| root.as_ref() == Some(&first)).then_some(first)

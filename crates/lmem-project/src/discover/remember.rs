@@ -1,7 +1,8 @@
-//! What cargo said of a manifest, for the next run: starting it takes longer than all else when nothing changed.
+//! Caches the output of `cargo metadata`: if nothing changed, starting cargo would take longer than everything else.
 //!
-//! `cargo metadata --no-deps` reads manifests and settings, and looks for targets where they lie by convention. All of these
-//! places are conditions of what it said; where members are found by a pattern of any depth, there are too many.
+//! `cargo metadata --no-deps` reads manifests and settings, and looks for targets in the conventional places. The
+//! cached output is valid while all of these are unchanged. With a `**` pattern for members there are too many places
+//! to watch.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -13,23 +14,23 @@ use cargo_metadata::Metadata;
 
 use lmem_base::process;
 
-/// Keeps texts while some files and folders are as they are.
+/// Cache for texts that are valid while some files and folders do not change.
 pub trait Remember: Debug + Send + Sync {
-    /// The text that was kept under a name, if its conditions hold.
+    /// The text stored under a name, if still valid.
     fn known(&self, name: &str) -> Option<String>;
 
-    /// Keeps a text that was made since some time, with the paths that it depends on.
+    /// Stores a text that was computed after `since`, with the paths that it depends on.
     fn keep(&self, name: &str, text: &str, paths: BTreeSet<PathBuf>, since: SystemTime);
 }
 
 /// Folders in which cargo finds targets that no manifest names.
 const TARGET_FOLDERS: [&str; 5] = ["src", "src/bin", "examples", "tests", "benches"];
 
-/// What cargo and rustup have their settings in, from their own folders.
+/// Settings files of cargo and rustup, in their home folders.
 const SETTINGS: [(&str, &str, &[&str]); 2] =
     [("CARGO_HOME", ".cargo", &["config", "config.toml"]), ("RUSTUP_HOME", ".rustup", &["settings.toml"])];
 
-/// The name for what cargo says of a manifest: with the program and all variables that it may obey.
+/// Cache key of a manifest's metadata: includes the program and all variables that may affect it.
 pub(super) fn name(manifest: &Path, program: &Path) -> String {
     let is_cargos = |name: &OsString| {
         let name = name.to_string_lossy();
@@ -43,12 +44,12 @@ pub(super) fn name(manifest: &Path, program: &Path) -> String {
     format!("{manifest:?} {program:?} {rustc:?} {variables:?}")
 }
 
-/// Variables that say what cargo is building while it starts us, as in `cargo run` and `cargo test`.
+/// Whether cargo sets a variable for the package that it runs, as in `cargo run` and `cargo test`.
 fn is_of_package(name: &str) -> bool {
     ["CARGO_PKG_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_MANIFEST_"].iter().any(|start| name.starts_with(start))
 }
 
-/// What cargo looked at to say this; `None` where that is not known.
+/// The paths that the metadata depends on; `None` if they cannot be listed.
 pub(super) fn conditions(manifest: &Path, said: &Metadata) -> Option<BTreeSet<PathBuf>> {
     let root = said.workspace_root.join("Cargo.toml");
     let text = std::fs::read_to_string(&root).ok()?;
@@ -56,7 +57,7 @@ pub(super) fn conditions(manifest: &Path, said: &Metadata) -> Option<BTreeSet<Pa
         return None;
     }
     let mut paths = BTreeSet::from([root.into_std_path_buf()]);
-    // A manifest above it may claim it for its workspace.
+    // A manifest further up may claim this one for its workspace.
     paths.extend(manifest.ancestors().skip(1).map(|folder| folder.join("Cargo.toml")));
     for package in &said.packages {
         let manifest = package.manifest_path.as_std_path();
@@ -69,7 +70,7 @@ pub(super) fn conditions(manifest: &Path, said: &Metadata) -> Option<BTreeSet<Pa
             paths.insert(folder);
         }
         paths.extend(package.targets.iter().map(|target| target.src_path.as_std_path().to_path_buf()));
-        // `members = ["crates/*"]`: a folder beside it may become a package, too.
+        // With `members = ["crates/*"]`, a new folder next to a member becomes a member too.
         if let Some(beside) = folder.parent().filter(|beside| beside.starts_with(&said.workspace_root)) {
             paths.extend(folders_in(beside).into_iter().map(|folder| folder.join("Cargo.toml")));
             paths.insert(beside.to_path_buf());

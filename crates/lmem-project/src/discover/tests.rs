@@ -200,7 +200,7 @@ fn a_project_without_cargo_has_settings_of_its_own() {
         let file = workspace.files.iter().find(|file| file.path.ends_with("a.cu")).unwrap();
         assert_eq!(file.config.arch.iter().map(ToString::to_string).collect::<Vec<_>>(), ["sm_90"]);
     }
-    // A manifest that is nearer, or that is asked for, is what counts.
+    // A nearer manifest, or one named on the command line, takes precedence.
     assert_eq!(discover(&scope(&folder.path().join("tools"), &[])).unwrap().packages.len(), 1);
     for (text, expected) in [
         ("archs = 1", "`archs` in "),

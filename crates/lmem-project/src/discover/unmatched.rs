@@ -1,4 +1,4 @@
-//! Patterns of the settings that name nothing: typing errors, by which flags would be lost in silence.
+//! Patterns in settings that match nothing: likely typos, which would silently drop the flags they carry.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,22 +9,22 @@ use lmem_base::words::nearest;
 use crate::config::NamedPaths;
 use crate::discover::packages::Package;
 
-/// A setting that names nothing.
+/// A setting that matches nothing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unmatched {
-    /// The manifest that it stands in; `None` on the command line.
+    /// The manifest that contains the setting; `None` for the command line.
     pub manifest: Option<PathBuf>,
     /// `exclude`, `file.path`, `--exclude`.
     pub key: &'static str,
     pub text: String,
-    /// What was probably meant.
+    /// The name that was probably meant.
     pub near: Option<String>,
 }
 
-/// What the settings of some packages name that is not there. `seen` are the files and folders that were walked, those that
-/// `exclude` leaves out too; `members` the folders of all packages of the workspace.
+/// The settings of `packages` that match nothing. `seen` are the files and folders that were walked, including those
+/// that `exclude` leaves out; `members` are the folders of all packages of the workspace.
 pub(super) fn unmatched(packages: &[Package], members: &[PathBuf], seen: &BTreeSet<PathBuf>) -> Vec<Unmatched> {
-    // A setting of the workspace may speak of a package that was not walked.
+    // A workspace setting may refer to a package that was not walked.
     let is_walked = |folder: &Path| {
         let below = members.iter().filter(|member| member.starts_with(folder));
         below.into_iter().all(|member| packages.iter().any(|package| package.root == *member))

@@ -1,4 +1,4 @@
-//! The files below a folder.
+//! Finds the files below a folder.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ use crate::discover::packages::Package;
 
 const HEADER_ENDINGS: &[&str] = &["cuh", "h", "hpp", "hh", "inl", "inc"];
 
-/// One walk: its rules, then what it found.
+/// The rules of one walk, and its results.
 pub(super) struct Walk {
     config: Arc<PackageConfig>,
-    /// Folders where cargo writes.
+    /// Folders that cargo writes to.
     target_folders: Vec<PathBuf>,
-    /// Whether folders with a manifest of their own are left to themselves.
+    /// Whether folders with their own manifest are skipped.
     skips_packages: bool,
-    /// What notes show paths relative to, and what symbolic links must not lead out of.
+    /// The folder that paths in notes are relative to, and that symbolic links must not leave.
     root: PathBuf,
     pub files: Vec<PathBuf>,
     pub headers: Vec<PathBuf>,
-    /// What the settings leave out.
+    /// Paths that the settings leave out.
     pub excluded: Vec<PathBuf>,
     pub notes: Vec<String>,
 }
@@ -49,7 +49,7 @@ impl Walk {
         }
     }
 
-    /// Walks `folder`, and what symbolic links in it lead to where that lies elsewhere below the root.
+    /// Walks `folder`, and the targets of symbolic links in it that lie elsewhere below the root.
     pub fn run(&mut self, folder: &Path) {
         let mut walked = BTreeSet::new();
         let mut waiting = vec![folder.to_path_buf()];
@@ -103,7 +103,7 @@ impl Walk {
         entry.file_type().is_dir() && self.is_foreign(path)
     }
 
-    /// Folders that hold what is built, or what is somebody else's.
+    /// Whether a folder holds build outputs or code of others.
     fn is_foreign(&mut self, folder: &Path) -> bool {
         let is_target = self.target_folders.iter().any(|target| target == folder) || is_build_output(folder);
         if is_target || (self.skips_packages && folder.join("Cargo.toml").is_file()) {
@@ -116,7 +116,7 @@ impl Walk {
         is_submodule
     }
 
-    /// Where a link leads, if that is to be walked: not what is walked anyway, and nothing outside of the root.
+    /// The target of a symbolic link, if it is to be walked: below the root, and not walked anyway.
     fn target_of(&mut self, link: &Path, walked: &BTreeSet<PathBuf>) -> Option<PathBuf> {
         let target = fs_err::canonicalize(link).ok()?;
         let is_wanted = target.is_dir() || has_ending(&target, &["cu", "rs"]) || has_ending(&target, HEADER_ENDINGS);
@@ -133,11 +133,11 @@ impl Walk {
             ));
             return None;
         };
-        // Through the root as it was given, so that one file has one path.
+        // Joined with the root as it was given, so that each file has one path.
         Some(self.root.join(relative)).filter(|path| !self.is_below_left_out(path))
     }
 
-    /// A link must not lead into what is left out where it lies.
+    /// Whether a path lies in a folder that is left out; a link must not lead back into one.
     fn is_below_left_out(&mut self, path: &Path) -> bool {
         let root = self.root.clone();
         let folders: Vec<&Path> =
@@ -149,7 +149,7 @@ impl Walk {
     }
 }
 
-/// `target` beside a manifest, and every folder that says it is a cache, as cargo's and Python's do.
+/// `target` next to a manifest, and every folder marked as a cache (`CACHEDIR.TAG`), as cargo and Python mark theirs.
 fn is_build_output(folder: &Path) -> bool {
     let beside_manifest = || folder.parent().is_some_and(|parent| parent.join("Cargo.toml").is_file());
     folder.join("CACHEDIR.TAG").is_file() || (folder.ends_with("target") && beside_manifest())

@@ -13,7 +13,7 @@ pub type Inclusion = BTreeMap<u32, Vec<String>>;
 
 /// All inclusions of the user's files. An inclusion without tokens, such as a repeated guarded header, is dropped.
 pub fn inclusions(text: &str, folder: &Path, is_user: &dyn Fn(&Path) -> bool) -> BTreeMap<PathBuf, Vec<Inclusion>> {
-    let mut reader = Reader { folder, is_user, known: BTreeMap::new(), files: BTreeMap::new(), open: Vec::new() };
+    let mut reader = LineReader { folder, is_user, known: BTreeMap::new(), files: BTreeMap::new(), open: Vec::new() };
     let mut piece = 0..0;
     let mut line = 1;
     for start in line_starts(text) {
@@ -59,7 +59,7 @@ impl<'t> Mark<'t> {
     }
 }
 
-struct Reader<'a> {
+struct LineReader<'a> {
     folder: &'a Path,
     is_user: &'a dyn Fn(&Path) -> bool,
     /// File names in markers, with the path if the file is the user's.
@@ -69,7 +69,7 @@ struct Reader<'a> {
     open: Vec<(String, Option<(PathBuf, usize)>)>,
 }
 
-impl Reader<'_> {
+impl LineReader<'_> {
     fn enter(&mut self, mark: &Mark<'_>) {
         if mark.is_entry || self.open.is_empty() {
             let path = self.path(mark.name);

@@ -94,7 +94,7 @@ pub fn compiled_string(text: &str, arguments: &[String], is_toolkit: &dyn Fn(&st
         let is_header_macro = has_headers && !macros.contains_key(words[at]) && may_be_of_header(words[at]);
         let expanded = match is_header_macro {
             true => Some((at + 1, vec![UNKNOWN])),
-            false => Expansion { macros: &macros, open: Vec::new(), left: MAX_TOKENS }.expand(&words, at),
+            false => StringExpansion { macros: &macros, open: Vec::new(), left: MAX_TOKENS }.expand(&words, at),
         };
         match expanded {
             Some((next, expanded)) => {
@@ -174,7 +174,7 @@ fn unknown(all: &[Token], range: Range<usize>) -> Option<Difference> {
 }
 
 /// The state of one macro expansion.
-struct Expansion<'m, 't> {
+struct StringExpansion<'m, 't> {
     macros: &'m Macros<'t>,
     /// Macros being expanded, which are not expanded recursively.
     open: Vec<&'t str>,
@@ -182,7 +182,7 @@ struct Expansion<'m, 't> {
     left: usize,
 }
 
-impl<'t> Expansion<'_, 't> {
+impl<'t> StringExpansion<'_, 't> {
     /// Expands the token at an index; returns the index after it and its arguments. `None` if it is not a macro.
     fn expand(&mut self, words: &[&'t str], at: usize) -> Option<(usize, Vec<&'t str>)> {
         let name = *words.get(at)?;

@@ -1,9 +1,10 @@
-//! What a cubin says of itself: the architecture that it is for, the toolkit that made it, the PTX that it was made from.
+//! Facts about a cubin as a whole: its architecture, the toolkit that produced it, and the embedded PTX.
 //!
-//! Two layouts of the ELF header are in use. Up to CUDA 12.8, and in 12.9 for all but new architectures, the version of
-//! the ABI (`e_ident[8]`) is 7: the low byte of `e_flags` is the architecture, and `e_version` the toolkit (124 for 12.4).
-//! From version 8 on, the architecture is the second byte, and the note `.note.nv.tkinfo` names ptxas and its options.
-//! LLVM's `BinaryFormat/ELF.h` has the flags of both (`EF_CUDA_SM`, `EF_CUDA_SM_MASK`); seen with ptxas 11.5 to 13.5.
+//! Two layouts of the ELF header are in use. Up to CUDA 12.8, and in 12.9 for all but new architectures, the ABI
+//! version (`e_ident[8]`) is 7. There the low byte of `e_flags` is the architecture, and `e_version` is the toolkit
+//! (124 for 12.4). From ABI version 8 on, the architecture is the second byte, and the note `.note.nv.tkinfo` names
+//! ptxas and its options. LLVM's `BinaryFormat/ELF.h` has the flags of both (`EF_CUDA_SM`, `EF_CUDA_SM_MASK`); seen
+//! with ptxas 11.5 to 13.5.
 
 use object::read::elf::{FileHeader, SectionHeader};
 
@@ -12,26 +13,26 @@ use lmem_base::version::Version;
 
 use crate::cubin::{CubinError, Reader};
 
-/// The version of the ABI that moved the architecture.
+/// First ABI version with the architecture in the second byte of `e_flags`.
 const ABI_WITH_NOTES: u8 = 8;
 
-/// Sections that only code for debuggers has, made with `-G`.
+/// A section that only debug builds (`-G`) have.
 const DEBUG_INFO: &str = ".debug_info";
 
-/// The PTX, with `-lineinfo` or `-G`: lines end with a zero, and comments and `.loc` directives are left out. With `-rdc` a
-/// number follows the name.
+/// The PTX, present with `-lineinfo` or `-G`. Lines end with a NUL byte; comments and `.loc` directives are left out.
+/// With `-rdc` a number follows the section name.
 const PTX_TEXT: &str = ".nv_debug_ptx_txt";
 
-/// What a cubin says of itself.
+/// The facts that header, notes and debug sections give.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CubinHeader {
     /// `sm_90a`
     pub architecture: String,
-    /// The toolkit that made it, where that is told.
+    /// The toolkit that produced the cubin, if the header or a note names it.
     pub toolkit: Option<Version>,
-    /// Made with `-G`.
+    /// Compiled with `-G`.
     pub is_debug: bool,
-    /// The PTX that it was made from, with the lines that its own table counts, and without places in the source.
+    /// The embedded PTX. Its lines are numbered as `.nv_debug_line_sass` counts them; it has no source locations.
     pub ptx: Option<String>,
 }
 
@@ -40,10 +41,10 @@ impl CubinHeader {
         Arch::of(&self.architecture)
     }
 
-    /// Reads no code and no tables.
+    /// Reads the header, the notes and the embedded PTX; neither code nor tables.
     ///
     /// # Errors
-    /// The bytes are no cubin.
+    /// The bytes are not a cubin.
     pub fn parse(bytes: &[u8]) -> Result<Self, CubinError> {
         let reader = Reader::new(bytes)?;
         let flags = reader.header.e_flags(reader.endian).0;
@@ -65,7 +66,7 @@ impl CubinHeader {
     }
 }
 
-/// The only PTX of a cubin: one that was linked from several is not taken apart.
+/// The PTX section, if there is exactly one. A cubin linked from several units has several, which are not told apart.
 fn ptx_section<'a>(reader: &Reader<'a>) -> Result<Option<&'a [u8]>, CubinError> {
     let mut found = None;
     for section in reader.sections.iter() {
@@ -87,12 +88,12 @@ fn toolkit_of(note: &str) -> Option<Version> {
     rest.split(',').next()?.parse().ok()
 }
 
-/// 124 is 12.4.
+/// Decodes 124 as 12.4.
 fn version_of(number: u32) -> Option<Version> {
     (100..1000).contains(&number).then_some(Version { major: number / 10, minor: number % 10 })
 }
 
-/// `-arch sm_90a` of ptxas's options: `e_flags` have the number alone.
+/// The architecture with its suffix, from `-arch sm_90a` among ptxas's options: `e_flags` have only the number.
 fn architecture_of(note: &str, number: u32) -> Option<String> {
     let (_, rest) = note.split_once("-arch ")?;
     let name: &str = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()?;

@@ -1,9 +1,9 @@
-//! Line tables of a cubin: instruction → source line (`.debug_line`) and instruction → PTX line
+//! The two line tables of a cubin: instruction → source line (`.debug_line`) and instruction → PTX line
 //! (`.nv_debug_line_sass`).
 //!
-//! Both are DWARF line programs. NVIDIA adds one extended opcode, 0x90: two LEB128 numbers, the first the
-//! row (counted from 1 in its sequence) that the following rows are inlined at, 0 for none. The meaning was
-//! read off cubins of 12.8 to 13.5 and agrees with `nvdisasm -gi`.
+//! Both are DWARF line programs with one extended opcode of NVIDIA's, 0x90. Its operands are two LEB128 numbers; the
+//! first is the row that the following rows are inlined at (counted from 1 in its sequence, 0 for none). The meaning
+//! was inferred from cubins of 12.8 to 13.5 and agrees with `nvdisasm -gi`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use gimli::{DebugLine, DebugLineOffset, LineInstruction, LineRow as GimliRow, Li
 
 use ptx_syntax::unescape_path;
 
-/// Functions that are inlined in each other; real ones are a few dozen.
+/// Limit on the depth of inlining; real chains have a few dozen levels.
 const MAX_LEVELS: usize = 256;
 
-/// `DW_LNE` opcode of NVIDIA for inlined code.
+/// NVIDIA's extended opcode (`DW_LNE`) for inlined code.
 const INLINED_AT: u8 = 0x90;
 
-/// From `address` on, up to the next row, instructions come from this line.
+/// The source line of all instructions from `address` up to the next row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineRow {
     pub address: u64,
-    /// Empty where it is not known.
+    /// Empty if unknown.
     pub file: Arc<str>,
     pub line: u32,
-    /// Index of the row in the same table that this one is inlined at.
+    /// Index, in the same table, of the row of the call site that this row is inlined at.
     pub inlined_at: Option<usize>,
     ends_sequence: bool,
 }
@@ -33,24 +33,24 @@ pub struct LineRow {
 /// The rows of a whole section, by address.
 #[derive(Debug, Clone, Default)]
 pub struct LineTable {
-    /// As the program gives them; `inlined_at` indexes this.
+    /// In the order of the line program, which is what `inlined_at` indexes.
     rows: Vec<LineRow>,
     /// Address → the last row that starts there.
     by_address: BTreeMap<u64, usize>,
 }
 
 impl LineTable {
-    /// Reads a section whose relocations have been applied.
+    /// Parses a section whose relocations have been applied.
     ///
     /// # Errors
-    /// The program is not DWARF, or ends too early.
+    /// The section is not DWARF, or is truncated.
     pub fn parse(section: &[u8]) -> Result<Self, gimli::Error> {
         let mut table = Self::default();
         let debug_line = DebugLine::new(section, LittleEndian);
         let mut offset = 0;
         while offset + 4 <= section.len() {
             let length = u32::from_le_bytes(std::array::from_fn(|byte| section[offset + byte]));
-            // An empty unit is padding between the tables of linked objects.
+            // Linked objects have empty units between their tables, as padding.
             if length > 0 {
                 table.read_program(&debug_line, offset)?;
             }
@@ -69,7 +69,7 @@ impl LineTable {
         let mut row = GimliRow::new(program.header());
         let mut sequence_start = self.rows.len();
         let mut context = 0u64;
-        // A table has a row for every few instructions, and a few files.
+        // A table has a row for every few instructions but only a few files, so each name is allocated once.
         let mut names: HashMap<u64, Arc<str>> = HashMap::new();
         while let Some(instruction) = instructions.next_instruction(program.header())? {
             if let LineInstruction::UnknownExtended(opcode, mut data) = instruction {
@@ -101,7 +101,8 @@ impl LineTable {
         Ok(())
     }
 
-    /// Gives files other names, by their own and the lines that they have here; those without one become unknown.
+    /// Renames files. `name` gets a file's name and its lines in this table; a file for which it returns `None` becomes
+    /// unknown.
     pub fn rename_files(&mut self, name: impl Fn(&str, &BTreeSet<u32>) -> Option<String>) {
         let mut lines: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
         for row in self.rows.iter().filter(|row| row.line > 0 && !row.ends_sequence) {
@@ -117,26 +118,26 @@ impl LineTable {
     }
 
     fn push(&mut self, row: LineRow) {
-        // Where one sequence ends another may start: the end must not hide it.
+        // Another sequence may start at the address where this one ends: the end row must not hide its first row.
         if !row.ends_sequence || !self.by_address.contains_key(&row.address) {
             self.by_address.insert(row.address, self.rows.len());
         }
         self.rows.push(row);
     }
 
-    /// The row that an address belongs to.
+    /// The row that covers an address.
     pub fn row(&self, address: u64) -> Option<&LineRow> {
         let (_, index) = self.by_address.range(..=address).next_back()?;
         self.rows.get(*index).filter(|row| !row.ends_sequence && row.line > 0)
     }
 
-    /// The row of an address and the rows it is inlined at, innermost first.
+    /// The row of an address, followed by the rows of its call sites, innermost first.
     pub fn chain(&self, address: u64) -> Vec<&LineRow> {
         let mut chain: Vec<&LineRow> = Vec::new();
         let mut next = self.row(address);
         while let Some(row) = next.filter(|_| chain.len() < MAX_LEVELS) {
             chain.push(row);
-            // Rows only point backwards, so this ends.
+            // Rows only refer to earlier rows, so this terminates.
             next = row.inlined_at.and_then(|index| self.rows.get(index));
         }
         chain
@@ -160,7 +161,7 @@ fn file_name<R: Reader>(header: &gimli::LineProgramHeader<R>, index: u64) -> Str
 mod tests {
     use super::*;
 
-    /// A line program of DWARF 3 with one file, `d/a.cu`, as ptxas writes them.
+    /// A DWARF 3 line program with one file, `d/a.cu`, in the form that ptxas writes.
     fn section(program: &[u8]) -> Vec<u8> {
         let mut header: Vec<u8> = vec![1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1];
         header.extend(b"d\0\0a.cu\0\x01\0\0\0");

@@ -1,24 +1,25 @@
-//! Loops of machine code, by instruction: what is asked for each of many instructions is found once for all of them.
+//! Loops of machine code, found once per function and looked up by instruction.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::sass::INSTRUCTION_BYTES;
 
-/// The loops of one function: ranges from a target of backward branches to the last of these.
+/// The loops of one function. A loop is the range from a branch target to the last backward branch to that target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SassLoops {
     /// In the order of their first instructions.
     pub ranges: Vec<Range<u32>>,
-    /// By instruction: how many ranges it lies in.
+    /// By instruction: the number of loops around it.
     depth: Vec<u32>,
-    /// By instruction: the smallest of them.
+    /// By instruction: its innermost loop.
     innermost: Vec<Option<u32>>,
 }
 
 impl SassLoops {
-    /// Of the branches of a function with so many bytes, as `(from, to)`. Several backward branches to one target are one loop;
-    /// a branch to itself, as it follows the last instruction of a function, is padding.
+    /// Finds the loops from the size of a function in bytes and its branches, as `(from, to)`. Several backward
+    /// branches to one target are one loop. A branch to itself is not a loop: it is the padding after the last
+    /// instruction.
     pub fn new(bytes: usize, branches: impl Iterator<Item = (u32, u32)>) -> Self {
         let mut ends: BTreeMap<u32, u32> = BTreeMap::new();
         for (from, to) in branches.filter(|(from, to)| to < from) {
@@ -31,12 +32,12 @@ impl SassLoops {
         Self { depth: depths(&ranges, count), innermost: innermost(&ranges, count), ranges }
     }
 
-    /// How many loops are around an instruction.
+    /// The number of loops around an instruction.
     pub fn depth(&self, offset: u32) -> u32 {
         self.depth.get(index(offset)).copied().unwrap_or(0)
     }
 
-    /// The smallest loop around an instruction.
+    /// The innermost loop around an instruction.
     pub fn innermost(&self, offset: u32) -> Option<&Range<u32>> {
         let range = self.innermost.get(index(offset)).copied().flatten()?;
         self.ranges.get(range as usize)
@@ -47,7 +48,7 @@ fn index(offset: u32) -> usize {
     offset as usize / INSTRUCTION_BYTES
 }
 
-/// One more where a range starts, one less behind its end.
+/// Nesting depth by instruction, as a running sum: plus one at the start of each range, minus one behind its end.
 fn depths(ranges: &[Range<u32>], count: usize) -> Vec<u32> {
     let mut starts = vec![0u32; count + 1];
     let mut ends = vec![0u32; count + 1];
@@ -64,7 +65,8 @@ fn depths(ranges: &[Range<u32>], count: usize) -> Vec<u32> {
     steps.map(here).collect()
 }
 
-/// From the smallest range to the largest, each instruction that has none yet: those that have one are skipped together.
+/// The innermost range by instruction. Ranges are taken from the smallest to the largest, and each fills the
+/// instructions that are still free; a union-find skips the others.
 fn innermost(ranges: &[Range<u32>], count: usize) -> Vec<Option<u32>> {
     let mut found = vec![None; count];
     let mut next_free: Vec<usize> = (0..=count).collect();
@@ -82,7 +84,7 @@ fn innermost(ranges: &[Range<u32>], count: usize) -> Vec<Option<u32>> {
     found
 }
 
-/// The first instruction from here on without a range, with path halving.
+/// The first free instruction at or behind `at`, with path halving.
 fn free(next: &mut [usize], mut at: usize) -> usize {
     while next[at] != at {
         next[at] = next[next[at]];
@@ -97,7 +99,7 @@ mod tests {
 
     #[test]
     fn loops_nest_and_overlap() {
-        // 1..4 inside of 0..6, and 3..9 across the end of both.
+        // 1..4 inside 0..6, and 3..9, which overlaps the end of both.
         let branches = [(0x30, 0x10), (0x20, 0x10), (0x50, 0), (0x80, 0x30), (0x90, 0x90)];
         let loops = SassLoops::new(0xa0, branches.into_iter());
         assert_eq!(loops.ranges, [0..0x60, 0x10..0x40, 0x30..0x90]);
@@ -105,7 +107,7 @@ mod tests {
         assert_eq!(depths, [1, 2, 2, 3, 2, 2, 1, 1, 1, 0]);
         let starts: Vec<Option<u32>> = (0..10).map(|at| loops.innermost(at * 16).map(|range| range.start)).collect();
         let outer = [Some(0), Some(0x10), Some(0x10), Some(0x10)];
-        // Of two of one length, the first.
+        // Of two ranges of equal length the first is taken.
         let rest = [Some(0), Some(0), Some(0x30), Some(0x30), Some(0x30), None];
         assert_eq!(starts, [outer.as_slice(), rest.as_slice()].concat());
         assert_eq!((loops.depth(0xa0), loops.innermost(0xa0)), (0, None));

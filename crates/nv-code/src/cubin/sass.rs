@@ -1,9 +1,9 @@
-//! Machine code, as far as local memory needs it: local loads and stores, branches, and which instruction
-//! defined a spilled register.
+//! The part of SASS that local memory needs: local loads and stores, branches, and the instruction that defined a
+//! spilled register.
 //!
-//! Volta and later have 16-byte instructions, two little-endian words `lo` and `hi`. NVIDIA documents the
-//! encoding nowhere; the fields here were read off cubins of sm_75 to sm_120 and are compared with
-//! nvdisasm's text in the live tests.
+//! Volta and later have 16-byte instructions, two little-endian words `lo` and `hi`. NVIDIA does not document the
+//! encoding. The fields here were inferred from cubins of sm_75 to sm_120; the live tests compare them with nvdisasm's
+//! text.
 
 use std::ops::Range;
 
@@ -13,14 +13,15 @@ use super::registers::{RegisterSet, operands};
 
 use super::loops::SassLoops;
 
-/// Bytes of one instruction, from sm_70 on.
+/// Size of an instruction, from sm_70 on.
 pub const INSTRUCTION_BYTES: usize = 16;
 
-/// The register that reads as zero and swallows writes.
+/// The register that reads as zero and discards writes (`RZ`).
 pub const ZERO_REGISTER: u8 = 255;
-/// The stack pointer, by the calling convention.
+/// The stack pointer in the calling convention (`R1`).
 pub const STACK_POINTER: u8 = 1;
-/// What the stack pointer is a multiple of; a function that needs more rounds it, which takes the difference.
+/// Alignment of the stack pointer on entry. A function that needs more rounds the stack pointer down, which costs
+/// bytes.
 pub const STACK_ALIGNMENT: u64 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,10 +30,10 @@ pub enum AccessKind {
     Store,
 }
 
-/// What the address of a local access starts from; the constant offset is added to it.
+/// The base of a local address; the constant offset is added to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressBase {
-    /// `[R1+8]`: a fixed place in the frame.
+    /// `[R1+8]`: a fixed offset in the frame.
     Stack,
     /// `[R5+8]`
     Register(u8),
@@ -48,12 +49,12 @@ pub struct LocalInstruction {
     /// Byte offset in its function.
     pub offset: u32,
     pub kind: AccessKind,
-    /// Bytes that one thread moves.
+    /// Bytes per thread.
     pub bytes: u8,
     pub base: AddressBase,
     /// Constant part of the address.
     pub immediate: i32,
-    /// Register that is loaded, or stored.
+    /// First register that is loaded or stored.
     pub data: u8,
 }
 
@@ -65,7 +66,7 @@ pub struct SassFunction<'a> {
 }
 
 impl<'a> SassFunction<'a> {
-    /// A trailing part of an instruction is left out: such a cubin is broken, and the rest is still worth reading.
+    /// An incomplete instruction at the end is dropped: such a cubin is damaged, but the rest is still worth reading.
     pub fn new(code: &'a [u8], arch: Arch) -> Self {
         Self { code: &code[..code.len() / INSTRUCTION_BYTES * INSTRUCTION_BYTES], gpu: arch.gpu() }
     }
@@ -74,7 +75,7 @@ impl<'a> SassFunction<'a> {
         words(self.code, 0)
     }
 
-    /// The instructions of a part of the code.
+    /// The instructions in a range of the code.
     fn words_in(&self, part: Range<u32>) -> impl DoubleEndedIterator<Item = (u32, u64, u64)> + 'a {
         let align = |offset: u32| (offset as usize).div_ceil(INSTRUCTION_BYTES).saturating_mul(INSTRUCTION_BYTES);
         let end = align(part.end).min(self.code.len());
@@ -93,13 +94,14 @@ impl<'a> SassFunction<'a> {
         local_instruction(offset, lo, hi)
     }
 
-    /// Its loops.
+    /// The loops of the function.
     pub fn loops(&self) -> SassLoops {
         let branches = self.words().filter_map(|(offset, lo, hi)| Some((offset, self.branch_target(offset, lo, hi)?)));
         SassLoops::new(self.code.len(), branches)
     }
 
-    /// `BRA` (0x947) and `BRA.U` (0x547): the distance from the next instruction, in units of 4 bytes.
+    /// Target of `BRA` (0x947) and `BRA.U` (0x547). The encoding has the distance from the next instruction, in units
+    /// of 4 bytes.
     fn branch_target(&self, offset: u32, lo: u64, hi: u64) -> Option<u32> {
         if !matches!(lo & 0xfff, 0x947 | 0x547) {
             return None;
@@ -109,7 +111,7 @@ impl<'a> SassFunction<'a> {
 
     pub(super) fn relative_target(&self, offset: u32, lo: u64, hi: u64) -> Option<u32> {
         let high = (lo >> 34) | ((hi & 0x3_ffff) << 30);
-        // 48 bits, signed; newer architectures put more bits below them, where sm_8x has a register field.
+        // 48 bits, signed. Newer architectures use further low bits, where sm_8x has a register field.
         let signed = ((high << 16) as i64) >> 16;
         let low = self.gpu.low_branch_bits;
         let units = (signed << low) | bits(lo, 16, low) as i64;
@@ -119,24 +121,24 @@ impl<'a> SassFunction<'a> {
             .filter(|target| (*target as usize) < self.code.len())
     }
 
-    /// Offset and low bits of the opcode of each instruction.
+    /// Offset and low opcode bits of each instruction.
     pub fn opcodes(&self) -> impl Iterator<Item = (u32, u64)> + 'a {
         self.words().map(|(offset, lo, _)| (offset, lo & 0xfff))
     }
 
-    /// Direct calls (`CALL.REL`, 0x944): the instruction and its target, which is encoded as that of a branch.
+    /// Direct calls (`CALL.REL`, 0x944): the instruction and its target, which is encoded as a branch target.
     pub fn calls(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.words()
             .filter(|(_, lo, _)| lo & 0xfff == 0x944)
             .filter_map(|(offset, lo, hi)| Some((offset, self.relative_target(offset, lo, hi)?)))
     }
 
-    /// Calls of what a register points to (`CALL.REL` with a register, 0x344, and `CALL.ABS`, 0x343).
+    /// Indirect calls (`CALL.REL` with a register, 0x344, and `CALL.ABS`, 0x343).
     pub fn calls_through_pointers(&self) -> impl Iterator<Item = u32> + '_ {
         self.words().filter(|(_, lo, _)| matches!(lo & 0xfff, 0x343 | 0x344)).map(|(offset, ..)| offset)
     }
 
-    /// Which instructions write each register.
+    /// The definitions of each register.
     pub fn writes(&self) -> Writes {
         let mut by_register = vec![Vec::new(); usize::from(ZERO_REGISTER)];
         for (offset, lo, hi) in self.words() {
@@ -157,8 +159,8 @@ pub struct Writes {
 }
 
 impl Writes {
-    /// The nearest instruction before `offset` that writes `register`; the way back is that of the text, as branches are
-    /// not followed. Found for every one of 207 spill stores that were tried.
+    /// The nearest instruction before `offset` that writes `register`. The scan goes back in text order and does not
+    /// follow branches; it found a definition for every one of 207 spill stores that were tried.
     pub fn before(&self, register: u8, offset: u32) -> Option<u32> {
         let writes = self.by_register.get(usize::from(register))?;
         writes[..writes.partition_point(|write| *write < offset)].last().copied()
@@ -166,7 +168,7 @@ impl Writes {
 }
 
 impl SassFunction<'_> {
-    /// What a part of the code rounds the stack pointer to, `LOP3.LUT R1, R1, 0xfffffff0, RZ, 0xc0`; 0 where it does not.
+    /// The alignment that a range of code gives the stack pointer (`LOP3.LUT R1, R1, 0xfffffff0, RZ, 0xc0`); 0 if none.
     pub fn stack_alignment(&self, code: Range<u32>) -> u64 {
         let is_rounding = |lo: u64| {
             lo & 0xfff == 0x812 && bits(lo, 16, 8) as u8 == STACK_POINTER && bits(lo, 24, 8) as u8 == STACK_POINTER
@@ -175,8 +177,9 @@ impl SassFunction<'_> {
         rounded.map_or(0, |(_, lo, _)| 1 << (lo >> 32).trailing_zeros().min(16))
     }
 
-    /// Bytes that a part of the code takes from the stack pointer when it begins: `IADD3 R1, R1, -0x140, RZ`, `VIADD` and
-    /// `IADD` on newer architectures. No function was seen that takes a constant more than once; `alloca` takes registers.
+    /// Bytes that a range of code subtracts from the stack pointer in its prologue: `IADD3 R1, R1, -0x140, RZ`, or
+    /// `VIADD` and `IADD` on newer architectures. No function was seen that subtracts two constants; `alloca` subtracts
+    /// registers.
     pub fn stack_decrement(&self, code: Range<u32>) -> u64 {
         let taken = self.words_in(code).filter_map(|(_, lo, _)| {
             let is_addition = matches!(lo & 0xfff, 0x810 | 0x835 | 0x836)
@@ -188,7 +191,7 @@ impl SassFunction<'_> {
         taken.into_iter().next().unwrap_or(0)
     }
 
-    /// Bytes that rounding the stack pointer may cost a part of the code, beyond what it is rounded to anyway.
+    /// Bytes that aligning the stack pointer may cost a range of code, beyond the alignment that holds anyway.
     pub fn stack_rounding(&self, code: Range<u32>) -> u64 {
         self.stack_alignment(code).saturating_sub(STACK_ALIGNMENT)
     }
@@ -207,7 +210,7 @@ impl SassFunction<'_> {
     }
 }
 
-/// The instructions of some code that starts at an offset.
+/// The instructions of a piece of code that starts at offset `start`.
 fn words(code: &[u8], start: usize) -> impl DoubleEndedIterator<Item = (u32, u64, u64)> {
     code.chunks_exact(INSTRUCTION_BYTES).enumerate().map(move |(index, bytes)| {
         let (lo, hi) = bytes.split_at(INSTRUCTION_BYTES / 2);
@@ -215,7 +218,7 @@ fn words(code: &[u8], start: usize) -> impl DoubleEndedIterator<Item = (u32, u64
     })
 }
 
-/// Eight bytes, as the copy that the compiler makes one load of.
+/// Reads eight bytes; the compiler turns this copy into one load.
 fn word(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(bytes);
@@ -248,7 +251,7 @@ fn local_instruction(offset: u32, lo: u64, hi: u64) -> Option<LocalInstruction> 
     Some(LocalInstruction { offset, kind, bytes: width_bytes(hi), base, immediate, data })
 }
 
-/// Width field of loads and stores: U8, S8, U16, S16, 32, 64, 128 bits.
+/// Access size from the width field of loads and stores: U8, S8, U16, S16, 32, 64, 128 bits.
 fn width_bytes(hi: u64) -> u8 {
     match bits(hi, 9, 3) {
         0 | 1 => 1,
@@ -264,17 +267,17 @@ fn width_bytes(hi: u64) -> u8 {
 fn written_registers(lo: u64, hi: u64) -> Range<u16> {
     let first = bits(lo, 16, 8) as u16;
     let count = match lo & 0x1ff {
-        // ST, STG, STL, STS, RED and the rest of the stores; their destination field is not one.
+        // ST, STG, STL, STS, RED and the other stores; their destination field does not name a destination.
         0x185 | 0x186 | 0x187 | 0x188 | 0x18e | 0x1a6 => 0,
-        // BRA, EXIT, BAR, BSSY, BSYNC, CALL, RET, NOP, MEMBAR, WARPSYNC, BREAK, YIELD and relatives.
+        // BRA, EXIT, BAR, BSSY, BSYNC, CALL, RET, NOP, MEMBAR, WARPSYNC, BREAK, YIELD and similar.
         0x147 | 0x14d | 0x11d | 0x145 | 0x141 | 0x143 | 0x144 | 0x150 | 0x118 | 0x192 | 0x148 | 0x142 | 0x146 => 0,
         // ISETP, FSETP, DSETP, HSETP2, PLOP3, VOTE: predicates only.
         0x00c | 0x00b | 0x02a | 0x034 | 0x01c | 0x006 => 0,
         // LD, LDG, LDC, LDL, LDS: as wide as the access.
         0x180..=0x184 => u16::from(width_bytes(hi)).div_ceil(4),
-        // DADD, DMUL, DFMA, IMAD.WIDE: a pair.
+        // DADD, DMUL, DFMA, IMAD.WIDE: a register pair.
         0x029 | 0x028 | 0x02b | 0x025 => 2,
-        // HMMA, IMMA, DMMA: up to four.
+        // HMMA, IMMA, DMMA: up to four registers.
         0x03c | 0x037 | 0x03f | 0x03d => 4,
         _ => 1,
     };
@@ -309,7 +312,7 @@ mod tests {
         assert_eq!(SassFunction::new(&bytes, Arch::new(90)).stack_rounding(0..32), 8);
     }
 
-    /// `IADD3 R1, R1, -0x1f0, RZ`, as sm_90 has it, and what only reads it.
+    /// `IADD3 R1, R1, -0x1f0, RZ`, as sm_90 has it, and an instruction that only reads R1.
     #[test]
     fn functions_with_a_frame_of_their_own_move_the_stack_pointer() {
         let bytes =

@@ -1,17 +1,18 @@
-//! What each node of a graph reaches, joined into one answer.
+//! Transitive closure over a graph: for each node, the joined answers of all nodes that it reaches.
 //!
-//! Nodes that reach each other have the same answer, so each strongly connected component is computed once (Tarjan, "Depth-first
-//! search and linear graph algorithms", 1972) and kept: all questions on one function together visit each edge once.
+//! Nodes that reach each other share one answer, so each strongly connected component is computed once (Tarjan,
+//! "Depth-first search and linear graph algorithms", 1972) and cached. All queries on one function together visit each
+//! edge once.
 
 use std::rc::Rc;
 
-/// Answers by node; nodes are dense numbers.
+/// Cached answers by node; nodes are dense numbers.
 #[derive(Debug)]
 pub(super) struct Closure<T> {
-    /// Order of the visit, from 1; 0 for nodes that were not visited.
+    /// Preorder number of the visit, from 1; 0 for nodes not visited yet.
     number: Vec<u32>,
     known: Vec<Option<Rc<T>>>,
-    /// Whether a node reaches itself through another one.
+    /// Whether the node is on a cycle with at least one other node.
     is_circular: Vec<bool>,
     visited: u32,
 }
@@ -32,8 +33,8 @@ struct Open<T> {
 }
 
 impl<T> Closure<T> {
-    /// The answer of `start`. `visit` gives what a node says itself, and adds the nodes it leads to; `join` adds an answer to
-    /// another one.
+    /// The answer of `start`. `visit` returns a node's own contribution and appends its successors; `join` merges one
+    /// answer into another.
     pub fn of(
         &mut self,
         start: usize,
@@ -57,7 +58,7 @@ impl<T> Closure<T> {
             }
             let Some(done) = path.pop() else { break };
             if done.low < self.number[done.node] {
-                // Part of a component that began further down the path.
+                // Part of a component whose root is further down the path.
                 if let Some(below) = path.last_mut() {
                     below.low = below.low.min(done.low);
                     join(&mut below.answer, &done.answer);
@@ -76,12 +77,12 @@ impl<T> Closure<T> {
                 None => return answer,
             }
         }
-        // The path ends with the answer of its first node, above.
+        // Unreachable: the loop returns when it finishes the first node of the path.
         let nothing = visit(start, &mut Vec::new());
         Rc::new(nothing)
     }
 
-    /// Whether a node that was asked for, or that one of these leads to, reaches itself through another one.
+    /// Whether a visited node is on a cycle with at least one other node.
     pub fn is_circular(&self, node: usize) -> bool {
         self.is_circular.get(node).copied().unwrap_or(false)
     }

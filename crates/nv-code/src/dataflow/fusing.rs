@@ -1,7 +1,7 @@
-//! Products that may become part of a fused multiply-add once local memory is gone.
+//! Products that the compiler may fuse into a multiply-add once local memory is gone.
 //!
-//! A product that goes through memory, a call or a loop's next round is rounded there. In registers the compiler may fuse
-//! it with the sum behind it, which rounds once: last digits change. `mul.rn` is never fused.
+//! A product that goes through memory, a call or a loop's back edge is rounded there. In registers the compiler may
+//! contract it with the following addition, which rounds once: the last digits change. `mul.rn` is never contracted.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use ptx_syntax::{Instruction, Modifier, Opcode, Operand, Reg, Space, Type};
 use crate::dataflow::callee;
 use crate::ptx::{PtxFunction, PtxModule};
 
-/// Whether a function, or one that it calls, rounds a product which might be fused without local memory.
+/// Whether a function, or one that it calls, rounds a product that might be contracted without local memory.
 pub fn may_fuse(ptx: &PtxModule, function: &str) -> bool {
     let mut seen: HashSet<&str> = HashSet::new();
     let mut open = vec![function];
@@ -26,7 +26,7 @@ pub fn may_fuse(ptx: &PtxModule, function: &str) -> bool {
 
 fn rounds_products(function: &PtxFunction) -> bool {
     let starts: HashSet<u32> = function.labels.iter().filter_map(|label| label.instruction).collect();
-    // By register: the number of the basic block that has its product.
+    // By register: the number of the basic block that computes its product.
     let mut products: Vec<Option<usize>> = vec![None; function.registers.len()];
     let mut block = 0;
     for (at, instruction) in (0u32..).zip(&function.instructions) {
@@ -53,7 +53,7 @@ fn rounds_products(function: &PtxFunction) -> bool {
     false
 }
 
-/// The result of a floating-point product that may be fused.
+/// The result of a floating-point product that may be contracted.
 fn product(instruction: &Instruction) -> Option<Reg> {
     let is_floating = instruction.form.types.iter().any(|ty| {
         matches!(ty, Type::F16 | Type::F16x2 | Type::F32 | Type::F32x2 | Type::F64 | Type::Bf16 | Type::Bf16x2)
@@ -65,7 +65,7 @@ fn product(instruction: &Instruction) -> Option<Reg> {
     }
 }
 
-/// What is stored for others to see is rounded in any case.
+/// Whether a store goes to memory that others see, where the value is rounded in any case.
 fn is_to_outside(instruction: &Instruction) -> bool {
     matches!(instruction.form.space(), Space::Global | Space::Shared | Space::SharedCluster)
 }
@@ -90,7 +90,7 @@ mod tests {
             ("mul.f32 %f1, %f2, %f3;\nmov.f32 %f4, %f1;", true),
             ("mul.f32 %f1, %f2, %f3;\n$L1:\nadd.f32 %f4, %f1, %f5;", true),
             ("{ call.uni f, (); }", true),
-            // Rounded whatever happens, fused already, or no floating-point number.
+            // Rounded in any case, already fused, or no floating-point product.
             ("mul.f32 %f1, %f2, %f3;\nst.global.f32 [%rd1], %f1;", false),
             ("mul.rn.f32 %f1, %f2, %f3;\nst.local.f32 [%rd1], %f1;", false),
             ("mul.f32 %f1, %f2, %f3;\nadd.f32 %f4, %f1, %f5;", false),

@@ -1,4 +1,4 @@
-//! Loops of a PTX function: a block that dominates a block which jumps back to it, and all between them.
+//! Natural loops of a PTX function: a header that dominates the source of a back edge to it, and all blocks in between.
 
 use ptx_syntax::{Graph, Loop, Loops, Opcode, Operand};
 
@@ -6,15 +6,15 @@ use super::flow::Flow;
 use crate::dataflow::flow::operands::constant;
 use crate::ptx::PtxFunction;
 
-/// How often a loop runs, as far as its exits tell; in the order of what hinders unrolling more.
+/// The trip count of a loop, as far as its exits determine it. Ordered by how much it hinders unrolling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TripCount {
     Unknown,
     /// The only exit compares with a constant.
     Constant,
-    /// The bound is a value of the run.
+    /// The bound is known only at run time.
     RunTime,
-    /// There is more than one way out: `break`, `return`.
+    /// There are several exits: `break`, `return`.
     SeveralExits,
 }
 
@@ -47,7 +47,7 @@ impl PtxLoops {
         Self { loops, exits, innermost }
     }
 
-    /// How many there are.
+    /// The number of loops.
     pub fn count(&self) -> usize {
         self.exits.len()
     }
@@ -62,12 +62,12 @@ impl PtxLoops {
         std::iter::successors(self.innermost(instruction), |id| self.loops.all.get(id.index())?.parent)
     }
 
-    /// Whether an instruction is in a loop, or in one inside it.
+    /// Whether a loop contains an instruction, directly or in a nested loop.
     pub fn contains(&self, outer: Loop, instruction: usize) -> bool {
         self.around(instruction).any(|id| id == outer)
     }
 
-    /// The smallest loop that holds both instructions.
+    /// The innermost loop that contains both instructions.
     pub fn innermost_with(&self, one: usize, other: usize) -> Option<Loop> {
         self.around(one).find(|id| self.contains(*id, other))
     }
@@ -77,7 +77,7 @@ impl PtxLoops {
         self.exits.get(id.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// How a loop ends.
+    /// The trip count of a loop.
     pub fn trip(&self, id: Loop, flow: &Flow<'_>) -> TripCount {
         match self.exits(id) {
             [] => TripCount::Unknown,
@@ -86,20 +86,20 @@ impl PtxLoops {
         }
     }
 
-    /// The comparisons that end a loop.
+    /// The comparisons that the exits of a loop depend on.
     pub fn tests(&self, id: Loop, flow: &Flow<'_>) -> Vec<usize> {
         self.exits(id).iter().filter_map(|exit| test_of(*exit, flow)).collect()
     }
 }
 
-/// The comparison that decides on an exit.
+/// The comparison that decides an exit.
 fn test_of(exit: usize, flow: &Flow<'_>) -> Option<usize> {
     let instructions = &flow.function.instructions;
     let test = flow.definition(instructions[exit].guard?.register, exit)?;
     (instructions[test].opcode() == Opcode::Setp).then_some(test)
 }
 
-/// How often a loop with one exit runs.
+/// The trip count of a loop with one exit.
 fn length(exit: usize, id: Loop, flow: &Flow<'_>) -> TripCount {
     let guard = flow.function.instructions[exit].guard;
     if guard.is_none_or(|guard| flow.definition(guard.register, exit).is_none()) {
@@ -108,7 +108,8 @@ fn length(exit: usize, id: Loop, flow: &Flow<'_>) -> TripCount {
     let Some(test) = test_of(exit, flow) else { return TripCount::RunTime };
     let bounds = flow.function.instructions[test].operands.get(1..3).unwrap_or(&[]);
     let is_fixed = |operand: &Operand| constant(operand).is_some() || flow.sources(operand, test).is_constant();
-    // A counter that runs down to a constant may have started at a value of the run, or at that of another counter.
+    // A variable that counts down to a constant may start at a run-time value, or at that of another induction
+    // variable.
     let is_open = |operand: &Operand| {
         let sources = flow.sources(operand, test);
         sources.is_data() || sources.steps.iter().any(|step| flow.loops.innermost(*step) != Some(id))
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
     use crate::ptx::PtxModule;
 
-    /// How the innermost loop of a body ends.
+    /// The trip count of the innermost loop of a body.
     fn trip(body: &str) -> TripCount {
         let text = format!(
             ".visible .entry k(\n.param .u32 k_param_0\n)\n{{\nld.param.u32 %n, [k_param_0];\n{body}\nret;\n}}\n"
@@ -152,11 +153,11 @@ mod tests {
 
     #[test]
     fn code_that_stands_inside_a_loop_and_leaves_it_is_not_of_it() {
-        // `break` goes through a block of its own, which stands before the jump back.
+        // `break` goes through its own block, which stands before the back edge.
         let body = "mov.u32 %a, 0;\n$L1:\nsetp.gt.s32 %p2, %a, %n;\n@!%p2 bra $L2;\nmov.u32 %b, 1;\nbra $L3;\n$L2:\n\
                     add.s32 %a, %a, 1;\nsetp.ne.s32 %p1, %a, 9;\n@%p1 bra $L1;\n$L3:";
         assert_eq!(trip(body), TripCount::SeveralExits);
-        // A block behind the end that jumps back into straight code is no loop.
+        // A block behind the end that jumps back into straight-line code does not form a loop.
         let body = "mov.u32 %a, 0;\n$L1:\nadd.s32 %a, %a, 1;\n@%p3 bra $OUT;\n$BACK:\nsetp.ne.s32 %p1, %a, 9;\n@%p1 bra $L1;\nret;\n\
                     $OUT:\nmov.u32 %c, 2;\nbra $BACK;";
         assert_eq!(trip(body), TripCount::Constant);

@@ -1,5 +1,4 @@
-//! What PTX says of the flow of its data: which definitions reach a use, what an address is made of, which values differ between
-//! the threads of a warp, which loops there are, and which functions call themselves.
+//! Data-flow analyses on PTX: reaching definitions, points-to, divergence in a warp, loops, and recursion.
 
 mod closure;
 mod divergence;
@@ -17,7 +16,7 @@ pub use loops::{PtxLoops, TripCount};
 pub use reaching::{ByRegister, Definitions, uses};
 pub use recursion::{CallCycle, CallCycles};
 
-/// The function that a call names.
+/// The callee that a call names.
 pub fn callee(call: &Instruction) -> Option<&str> {
     match call.call()?.callee {
         Operand::Symbol(name, _) => Some(name),

@@ -1,12 +1,12 @@
-//! Which definitions of a register may hold where it is read.
+//! Reaching definitions: which definitions of a register may hold where it is read.
 //!
-//! PTX of today is not in single assignment: the register that a loop moves on is often the one that held the start of
-//! the array before the loop, and the rest of an unrolled loop changes its counter in straight code. Only the way
-//! through the branches tells which value is meant.
+//! PTX is not in SSA form. The register that a loop advances is often the one that held the start of the array before
+//! the loop, and the remainder of an unrolled loop steps its induction variable in straight-line code. Only the control
+//! flow tells which definition is meant.
 //!
-//! A register together with the definitions that may hold is a value, and has a number: what is found out about it is found out
-//! once. Most registers have one definition and so one value, which is theirs by number. For the others the blocks in which they
-//! are alive are solved when first asked for, each once.
+//! A register together with its reaching definitions is a "value", and has a number; facts are cached by value. Most
+//! registers have one definition and so one value, with the register's own number. The others are solved on the first
+//! query, once for each block in which they are live.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -16,15 +16,15 @@ use ptx_syntax::{Block, Graph, Reg};
 
 use crate::ptx::PtxFunction;
 
-/// Definitions as indices of instructions, in order.
+/// Definitions, as indices of instructions in order.
 pub type Definitions = Rc<[usize]>;
 
-/// A register and the definitions that may hold: a dense number.
+/// Dense number of a register with a set of reaching definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value(u32);
 
 impl Value {
-    /// The value of an index.
+    /// The value with an index.
     pub(super) fn of(index: usize) -> Self {
         Self(u32::try_from(index).unwrap_or(u32::MAX))
     }
@@ -34,17 +34,17 @@ impl Value {
     }
 }
 
-/// Blocks and sets of one register beyond this are not solved: all definitions count then. A register of real code has a few
-/// definitions in some hundred blocks; this bounds memory and time on hostile input.
+/// Limit on blocks times words of a set, for one register. Beyond it, all definitions are assumed to reach. A register
+/// of real code has a few definitions in some hundred blocks; this bounds memory and time on hostile input.
 const MAX_WORDS: usize = 1 << 22;
-/// Times that the blocks of one register are gone through; loops inside each other need one each.
+/// Limit on sweeps over the blocks of one register; nested loops need one each.
 const MAX_SWEEPS: usize = 64;
-/// Blocks that are solved for all registers of a function.
+/// Limit on solved blocks, over all registers of a function.
 const MAX_SOLVED: usize = 1 << 24;
-/// Definitions in all values of a function; beyond that no new values are made.
+/// Limit on definitions in all values of a function; beyond it no new values are made.
 const MAX_MEMBERS: usize = 1 << 24;
 
-/// Instructions by register, dense.
+/// Dense map from registers to instructions.
 #[derive(Debug, Default)]
 pub struct ByRegister {
     starts: Vec<u32>,
@@ -90,13 +90,13 @@ pub struct Reaching<'a> {
 
 #[derive(Default)]
 struct Values {
-    /// By value: the register, and what may hold.
+    /// By value: the register and its reaching definitions.
     all: Vec<(Reg, Definitions)>,
-    /// Values of registers with several definitions.
+    /// Numbers of the values of registers with several definitions.
     numbers: HashMap<(Reg, Definitions), Value>,
-    /// What holds where a block begins; `None` where no definition does.
+    /// The value at the start of a block; `None` if no definition reaches it.
     entries: HashMap<(Reg, Block), Option<Value>>,
-    /// Definitions of all values that were made.
+    /// Number of definitions in all values so far.
     members: usize,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Reaching<'a> {
         self.definitions.of(register)
     }
 
-    /// Blocks that are entered with different definitions of a register, on the ways to instructions that read it.
+    /// Blocks, on paths to the instructions `uses`, whose predecessors bring different definitions of a register.
     pub fn merges(&self, register: Reg, uses: &[usize]) -> Vec<Block> {
         let all = self.definitions.of(register);
         if all.len() < 2 {
@@ -142,7 +142,7 @@ impl<'a> Reaching<'a> {
         let values = &mut *self.values.borrow_mut();
         let mut is_merge = |block: &Block| {
             let before = self.graph.block(*block).predecessors.iter();
-            // A way on which nothing was set has nothing to say.
+            // A path without a definition does not count as a different one.
             let mut sides = before
                 .filter_map(|before| self.before(values, register, *before, self.graph.block(*before).end as usize));
             let first = sides.next();
@@ -169,15 +169,15 @@ impl<'a> Reaching<'a> {
             return whole;
         }
         let at = at.min(self.function.instructions.len());
-        // One past the last instruction is still in its block.
+        // The position behind the last instruction still belongs to its block.
         let Some(block) = self.graph.block_of(at).or_else(|| self.graph.block_of(at.checked_sub(1)?)) else {
             return whole;
         };
-        // Code that nothing leads to may read anything.
+        // Unreachable code may read any definition.
         self.before(&mut self.values.borrow_mut(), register, block, at).unwrap_or(whole)
     }
 
-    /// The value before instruction `end` of a block, or at its end; `None` where nothing was set.
+    /// The value before instruction `end` of a block, or at the end of the block; `None` without a definition.
     fn before(&self, values: &mut Values, register: Reg, block: Block, end: usize) -> Option<Value> {
         let all = self.definitions.of(register);
         if values.members > MAX_MEMBERS {
@@ -193,7 +193,7 @@ impl<'a> Reaching<'a> {
         Some(values.number(register, found))
     }
 
-    /// The definitions of a block that may hold before instruction `end`, and whether one of them surely does.
+    /// The definitions in a block that may hold before instruction `end`, and whether one of them is unconditional.
     fn within(&self, all: &[usize], block: Block, end: usize) -> (Vec<usize>, bool) {
         let start = self.graph.block(block).start as usize;
         let before = all.partition_point(|definition| *definition < end);
@@ -207,7 +207,7 @@ impl<'a> Reaching<'a> {
         (found, false)
     }
 
-    /// What holds where a block begins.
+    /// The value at the start of a block.
     fn entry(&self, values: &mut Values, register: Reg, block: Block) -> Option<Value> {
         if let Some(known) = values.entries.get(&(register, block)) {
             return *known;
@@ -216,7 +216,7 @@ impl<'a> Reaching<'a> {
         values.entries.get(&(register, block)).copied().flatten()
     }
 
-    /// Solves a block and all blocks that it takes definitions from.
+    /// Solves a block and all blocks that its definitions come from.
     fn solve(&self, values: &mut Values, register: Reg, block: Block) {
         let all = self.definitions.of(register);
         let region = self.region(values, register, block);
@@ -237,7 +237,8 @@ impl<'a> Reaching<'a> {
         }
     }
 
-    /// Blocks before a block up to those that surely set the register, without those that are known; in order.
+    /// The blocks to solve for a block, in order: its predecessors back to those that surely set the register or are
+    /// solved.
     fn region(&self, values: &Values, register: Reg, block: Block) -> Vec<Block> {
         let all = self.definitions.of(register);
         let mut seen = HashSet::from([block]);
@@ -256,11 +257,12 @@ impl<'a> Reaching<'a> {
         region
     }
 
-    /// The definitions that reach the start of each block of a region, as bits; `None` where that takes too long.
+    /// The definitions that reach the start of each block of a region, as bit sets; `None` if a limit is met.
     fn sweep(&self, values: &Values, register: Reg, region: &[Block], words: usize) -> Option<Vec<u64>> {
         let all = self.definitions.of(register);
         let mut sets = vec![0u64; region.len() * words];
-        // What each block adds at its end, and the block of the region that it hands on.
+        // For each block, the definitions that it adds at its end, and the block of the region whose definitions it
+        // passes on.
         let mut sources: Vec<Vec<usize>> = Vec::with_capacity(region.len());
         let bit_of = |definition: usize| all.partition_point(|known| *known < definition);
         for (index, block) in region.iter().enumerate() {
@@ -303,7 +305,7 @@ impl<'a> Reaching<'a> {
 }
 
 impl Values {
-    /// The number of a value; `found` in any order.
+    /// The number of a value; `found` may be in any order.
     fn number(&mut self, register: Reg, mut found: Vec<usize>) -> Value {
         found.sort_unstable();
         found.dedup();
@@ -334,7 +336,7 @@ fn members(set: &[u64]) -> impl Iterator<Item = usize> {
     set.iter().enumerate().flat_map(move |(index, word)| bits(*word).map(move |bit| index * 64 + bit))
 }
 
-/// Instructions that read each register, by their operands or their guard.
+/// The instructions that read each register, as operand or guard.
 pub fn uses(function: &PtxFunction) -> ByRegister {
     ByRegister::new(function, |index, visit| function.instructions[index].for_each_use(visit))
 }
@@ -344,7 +346,7 @@ mod tests {
     use super::*;
     use crate::ptx::PtxModule;
 
-    /// Definitions of `%r1` where the last instruction but the return reads it.
+    /// The definitions of `%r1` that reach the last instruction before the return.
     fn definitions(body: &str) -> Vec<usize> {
         let module =
             PtxModule::parse(&format!(".visible .entry k()\n{{\n{body}\nadd.s32 %r9, %r1, 1;\nret;\n}}\n")).unwrap();
@@ -384,7 +386,7 @@ mod tests {
         assert_eq!((reaching.register(at(5)), reaching.definitions(at(5)).to_vec()), (register, vec![3]));
     }
 
-    /// Many definitions in many blocks: what is asked for later is known already.
+    /// Many definitions in many blocks: later queries are answered from the cache.
     #[test]
     fn long_chains_of_branches_are_solved_once() {
         let mut body = String::from("mov.u32 %r1, 0;\n");

@@ -6,12 +6,12 @@ use std::rc::Rc;
 use crate::dataflow::callee;
 use crate::ptx::{PtxFunction, PtxModule};
 
-/// Functions of the PTX that call each other in a cycle.
+/// Functions of the PTX that call each other in a cycle (a strongly connected component).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallCycle {
-    /// Mangled, the one that others call first.
+    /// Mangled; the function that is called from outside comes first.
     pub functions: Vec<String>,
-    /// Calls of the first function from within: function and instruction.
+    /// The calls that close the cycle: calls of the first function from inside, as function and instruction.
     pub closing: Vec<(String, usize)>,
 }
 
@@ -50,12 +50,12 @@ impl CallCycles {
         cycles
     }
 
-    /// The call cycle that a function is part of.
+    /// The call cycle that a function belongs to.
     pub fn of(&self, function: &str) -> Option<&Rc<CallCycle>> {
         self.of_function.get(function)
     }
 
-    /// Call cycles that a function gets into by calls of functions by name.
+    /// The call cycles that a function enters through direct calls.
     pub fn reached_from(&self, function: &str) -> Vec<Rc<CallCycle>> {
         let mut found: Vec<Rc<CallCycle>> = Vec::new();
         let mut names: Vec<&str> = self.reached(function).into_iter().collect();
@@ -68,7 +68,7 @@ impl CallCycles {
         found
     }
 
-    /// All that a function calls by name, directly or not; itself only if it comes back to itself.
+    /// All functions that a function calls directly or transitively, by name; itself only if it is recursive.
     fn reached(&self, function: &str) -> HashSet<&str> {
         let mut reached: HashSet<&str> = HashSet::new();
         let mut open = vec![function];

@@ -1,14 +1,14 @@
-//! A GPU judges the machine: the same kernels, the same input, all results compared.
+//! Validates the machine against a GPU: runs the same kernels on the same input, and compares all results.
 //!
 //! | to | run |
 //! |---|---|
 //! | make cubins | `judge make FOLDER PTXAS [FILES.ptx…]` |
 //! | compare on a GPU | `judge run FOLDER` |
-//! | see that the machine knows all programs | `judge self` |
+//! | check that the machine supports all programs | `judge self` |
 //!
-//! `make` needs a toolkit and no GPU, `run` a driver alone. Kernels of one instruction are fed with operands that rounding and
-//! overflow stumble on, and random ones. Kernels of files run on memory that comes into being; those that the machine runs to their end
-//! without anything undefined are compared.
+//! `make` needs a toolkit and no GPU; `run` only needs a driver. Single-instruction kernels get operands that are
+//! critical for rounding and overflow, and random ones. Kernels from files run on memory with made-up contents. They
+//! are compared if the machine completes them without undefined behaviour.
 
 mod programs;
 
@@ -28,7 +28,7 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 const THREADS: usize = 4096;
 const BLOCK: u32 = 128;
 const HEADER: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
-/// Bytes that a buffer on the GPU has at most.
+/// Limit on the size of a buffer on the GPU.
 const LARGEST: i64 = 1 << 22;
 
 fn main() -> ExitCode {
@@ -69,7 +69,7 @@ fn input(single: &Single, number: usize) -> Vec<u64> {
         for (slot, kind) in single.operands.iter().enumerate() {
             let special = kind.special();
             let pick = random();
-            // The first threads have all pairs of special operands.
+            // The first threads get all pairs of special operands.
             let exact = match slot {
                 0 => thread / special.len().max(1) % special.len(),
                 1 => thread % special.len(),
@@ -87,7 +87,7 @@ fn bytes_of(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// What the machine computes: two words for each thread.
+/// The results of the machine: two words for each thread.
 fn machine(module: &Module, number: usize, words: &[u64]) -> Outcome<Vec<u64>> {
     let program = Program::new(module, &format!("p{number}"))?;
     let mut memory = Memory::default();
@@ -176,7 +176,7 @@ fn singles(context: &Arc<CudaContext>, stream: &Arc<CudaStream>, folder: &Path) 
             LaunchConfig { grid_dim: (THREADS as u32 / BLOCK, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 };
         let mut launch = stream.launch_builder(&function);
         launch.arg(&device).arg(&mut output);
-        // SAFETY: the kernels read four words and write two for each of so many threads.
+        // SAFETY: each thread reads four words and writes two, and the buffers hold as many for every thread.
         unsafe { launch.launch(config)? };
         let theirs = stream.clone_dtoh(&output)?;
         let ours = machine(&parsed, number, &words)?;
@@ -216,10 +216,10 @@ fn is_near(single: &Single, operand: u64, a: u64, b: u64) -> bool {
     let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
     let (wide_x, wide_y) = (f64::from_bits(a), f64::from_bits(b));
     match single.near {
-        // The ISA leaves open which "not a number" a double is.
+        // The ISA does not specify which NaN a double result is.
         Near::Equal => single.result == Kind::Double && wide_x.is_nan() && wide_y.is_nan(),
         Near::Ulp(ulps) => (a as u32).abs_diff(b as u32) <= ulps as u32 || (x.is_nan() && y.is_nan()),
-        // The ISA says nothing of sines and cosines beyond 100π.
+        // The ISA does not specify the error of sines and cosines beyond 100π.
         Near::Absolute(error) if error > 1e-6 && f32::from_bits(operand as u32).abs() > 314.0 => true,
         Near::Absolute(error) => (x - y).abs() <= error * x.abs().max(1.0) || (x.is_nan() && y.is_nan()),
         Near::Relative(error) if single.result == Kind::Single => {
@@ -254,7 +254,7 @@ fn launch(program: &Program, memory: &mut Memory) -> (Launch, Vec<(usize, usize,
                 }
                 Class::Float(Type::F64) => 1.5f64.to_bits(),
                 Class::Float(_) => u64::from(1.5f32.to_bits()),
-                // More than there are threads, so that rows do not overlap.
+                // More than the number of threads, so that rows do not overlap.
                 _ => 129,
             };
             if let Some(slot) = bytes.get_mut(used.offset as usize..(used.offset + used.bytes) as usize) {
@@ -280,7 +280,7 @@ fn kernels(
         let outcome = program.run(&launch, &mut memory);
         let only_parameters = memory.regions().all(|region| matches!(region.origin, Origin::Parameter(_)));
         let harmless = Events { wide_shift: Default::default(), ..outcome.events.clone() };
-        // What depends on addresses, or on what the text leaves open, cannot be compared.
+        // Results that depend on addresses or on undefined behaviour cannot be compared.
         let verdict = match &outcome.end {
             End::NotSupported(_) => "not supported",
             End::Completed if harmless != Events::default() => "undefined",
@@ -306,12 +306,12 @@ fn kernels(
     Ok(())
 }
 
-/// Whether another order of blocks, warps and stores writes something else.
+/// Whether a different order of blocks, warps and stores changes the output.
 fn depends_on_timing(program: &Program, launch: &Launch, memory: &Memory) -> bool {
     let mut other = Memory::new(Generated::new(7));
     let mut reversed = launch.clone();
     reversed.limits.reversed = true;
-    // The same regions hold the same elements, whoever touches them first.
+    // Element types are copied, because they would otherwise depend on which access comes first.
     for region in memory.regions() {
         if let Origin::Parameter(number) = region.origin {
             let id = other.parameter(number);
@@ -362,9 +362,10 @@ fn compare(
         block_dim: (x, y, z),
         shared_mem_bytes: launch.dynamic_shared,
     };
-    // Parameters are passed by their bytes, as the driver takes them.
+    // Parameters are passed as bytes, as the driver expects them.
     let mut places: Vec<*mut std::ffi::c_void> = parameters.iter_mut().map(|bytes| bytes.as_mut_ptr().cast()).collect();
-    // SAFETY: each parameter has the bytes that the kernel declares, and what it touches lies in the buffers, as the machine has seen.
+    // SAFETY: each parameter has the size that the kernel declares. The machine's run has shown that all accesses lie
+    // in the buffers.
     unsafe {
         cudarc::driver::result::launch_kernel(
             function.cu_function(),

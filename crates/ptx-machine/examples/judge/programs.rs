@@ -1,6 +1,6 @@
-//! Kernels of one instruction each, and what they are fed with.
+//! Kernels of a single instruction, and their operands.
 
-/// What an operand or result is.
+/// The type of an operand or result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Int16,
@@ -13,28 +13,28 @@ pub enum Kind {
     Single,
     Double,
     Predicate,
-    /// A shift amount or a position in a word.
+    /// A shift amount or a bit position.
     Small,
-    /// Eight-bit floats, two in a word of 16.
+    /// Eight-bit floats, two in a 16-bit word.
     Bytes,
 }
 
-/// How near a result has to be.
+/// The tolerance for a result.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Near {
     Equal,
-    /// Units in the last place of a single.
+    /// Units in the last place of an `f32`.
     Ulp(u64),
-    /// Relative error of a double.
+    /// Relative error of an `f64`.
     Relative(f64),
-    /// Absolute error where the function has one, of singles.
+    /// Absolute error of an `f32` function, if it has one.
     Absolute(f32),
-    /// Units in the last place of a half.
+    /// Units in the last place of an `f16`.
     HalfUlp(u64),
 }
 
 pub struct Single {
-    /// The instruction with `{d}`, `{a}`, `{b}`, `{c}` for its operands.
+    /// The instruction, with `{d}`, `{a}`, `{b}`, `{c}` for its operands.
     pub text: String,
     pub result: Kind,
     pub operands: Vec<Kind>,
@@ -51,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// Values that rounding, overflow and comparison stumble on.
+    /// Values that are critical for rounding, overflow and comparison.
     pub fn special(self) -> &'static [u64] {
         match self {
             Self::Int16 => &[0, 1, 2, 7, 0x7f, 0x80, 0xff, 0x100, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff],
@@ -214,7 +214,7 @@ impl Kind {
         }
     }
 
-    /// A value made of random bits; floats mostly of middle exponents.
+    /// A random value; floats mostly have medium exponents.
     pub fn random(self, bits: u64) -> u64 {
         let wide = bits >> 60 == 0;
         match self {
@@ -237,7 +237,7 @@ impl Kind {
 }
 
 impl Single {
-    /// A kernel that reads four words a thread, and writes two.
+    /// A kernel in which each thread reads four words and writes two.
     pub fn kernel(&self, name: &str) -> String {
         let mut body = String::new();
         let mut text = self.text.clone();
@@ -293,7 +293,7 @@ impl List {
     }
 }
 
-/// All of them.
+/// All programs.
 pub fn all() -> Vec<Single> {
     let mut list = List::default();
     integers(&mut list);
@@ -558,7 +558,7 @@ fn conversions(list: &mut List) {
         for from in types {
             if to != from {
                 list.add(format!("cvt.{to}.{from}"), holder(to), &[holder(from)]);
-                // ptxas refuses `.sat` where the result holds all values.
+                // ptxas rejects `.sat` if the result type holds all values.
                 let bits = |ty: &str| ty[1..].parse::<u32>().unwrap_or(0);
                 let holds_all = if from.starts_with('u') || to.starts_with('u') == from.starts_with('u') {
                     bits(to) > bits(from) && (from.starts_with('u') || to.starts_with('s'))

@@ -1,4 +1,4 @@
-//! Decodes what computes one value from others: PTX ISA 9.7.1 to 9.7.8.
+//! Decodes arithmetic instructions: PTX ISA 9.7.1 to 9.7.8.
 
 use ptx_syntax::{Form, Instruction, Modifier, Opcode, Operand, Type};
 
@@ -39,7 +39,7 @@ macro_rules! three {
     };
 }
 
-/// A generic function of integers, for the type of the instruction.
+/// Instantiates a generic integer function for the type of the instruction.
 macro_rules! by_type {
     ($wrap:ident, $ty:expr, $function:ident) => {
         match $ty {
@@ -73,7 +73,7 @@ fn lanes(test: impl Fn(usize) -> bool) -> u32 {
     (0..32).fold(0, |mask, lane| mask | u32::from(test(lane)) << lane)
 }
 
-/// The mode that modifiers ask for; `None` where one of them is not for floating point.
+/// The floating-point mode of the modifiers; `None` if one of them does not apply to floating point.
 fn mode(form: &Form, ty: Type) -> Option<Mode> {
     let (format, packed) = format_of(ty)?;
     let mut mode = Mode { packed, ..Mode::new(format) };
@@ -95,7 +95,7 @@ fn mode(form: &Form, ty: Type) -> Option<Mode> {
     Some(mode)
 }
 
-/// The fast ones: single and double, to nearest, without modifiers.
+/// The fast paths: `f32` and `f64`, round to nearest, without modifiers.
 fn plain_float(opcode: Opcode, mode: &Mode) -> Option<Compute> {
     use float::{bits_of_double, bits_of_single, single};
     if *mode == Mode::new(F32) {
@@ -222,7 +222,7 @@ fn integer_compute(form: &Form, ty: Type) -> Option<Compute> {
     })
 }
 
-/// `add.u16x2` and its like: the operation on both halves.
+/// `add.u16x2` and related: the operation on both halves.
 fn packed_integer(form: &Form, ty: Type) -> Option<Compute> {
     macro_rules! both {
         ($function:expr) => {
@@ -314,7 +314,7 @@ impl<'m> Decoder<'m> {
     fn plain(&mut self, body: &Body<'m>, instruction: &Instruction) -> Option<Op> {
         let form = &*instruction.form;
         let ty = form.ty()?;
-        // Mixed precision (`add.f32.bf16`), and what has several types, is not known.
+        // Mixed precision (`add.f32.bf16`) and other forms with several types are not supported.
         if form.types.len() != 1 {
             return None;
         }
@@ -507,7 +507,7 @@ impl<'m> Decoder<'m> {
         }
         let is_plain = !to.is_float() && !from.is_float() && !conversion.sat;
         let compute = if is_plain && to.bits() > from.bits() {
-            // A signed result of a larger type, in a register that may be larger still.
+            // The result register may be wider than the result type: a signed result is extended to the register.
             let is_kept = from.is_signed();
             let limit = if to.is_signed() && is_kept { bits.max(to.bits()) } else { to.bits() };
             Compute::Extend { from: from.bits(), signed: is_kept, to: limit }
@@ -568,7 +568,7 @@ impl<'m> Decoder<'m> {
     }
 }
 
-/// The comparison of a form, and what its result is combined with.
+/// The comparison of a form, and the logical operation that combines its result with a predicate.
 fn comparison(form: &Form, ty: Type) -> Option<(Compare, Option<Logic>)> {
     let (mut kind, mut unordered, mut logic, mut ftz) = (None, false, None, false);
     let mut is_unsigned = false;

@@ -1,12 +1,12 @@
-//! What the registers of a function are used for, which tells what memory holds that is loaded into them.
+//! Classifies registers by use, to find out what kind of value a load into them reads.
 //!
-//! Instructions since CUDA 12.9 are mostly untyped (`ld.global.b32`); the operations that follow are not.
+//! PTX since CUDA 12.9 mostly has untyped loads (`ld.global.b32`); the operations on the loaded value are typed.
 
 use ptx_syntax::{AddressBase, Function, Modifier, Opcode, Operand, Reg, Space, Type};
 
 use crate::memory::Class;
 
-/// By register. Registers that moves and selects join are of one class.
+/// By register. Registers connected by moves and selects share a class.
 pub(super) fn classes(function: &Function) -> Vec<Class> {
     let count = function.registers.len();
     let mut same: Vec<usize> = (0..count).collect();
@@ -43,7 +43,7 @@ pub(super) fn classes(function: &Function) -> Vec<Class> {
         let types = &instruction.form.types;
         for (index, operand) in instruction.operands.iter().enumerate() {
             let Some(register) = register(operand) else { continue };
-            // Of `cvt.f32.s32` the first type is the result's.
+            // In `cvt.f32.s32` the first type is that of the result.
             let ty = if index == 0 { types.first() } else { types.last() };
             let Some(ty) = ty else { continue };
             if ty.is_float() {
@@ -59,7 +59,7 @@ pub(super) fn classes(function: &Function) -> Vec<Class> {
     (0..count).map(|register| classes[find(&mut same, register)]).collect()
 }
 
-/// Of a sum that is an address, the part that comes from memory or a parameter is the pointer.
+/// Finds the pointer among the addends of an address: the one that comes from memory or a parameter.
 fn pointers_behind_sums(function: &Function, same: &mut [usize], classes: &mut [Class]) {
     let mut is_loaded = vec![false; classes.len()];
     for instruction in &function.instructions {
@@ -72,7 +72,7 @@ fn pointers_behind_sums(function: &Function, same: &mut [usize], classes: &mut [
             instruction.for_each_def(&mut |register| is_loaded[find(same, register.index())] = true);
         }
     }
-    // Backwards, so that sums of sums are followed in one pass as compilers write them.
+    // In reverse order, so that chains of sums, as compilers write them, are followed in one pass.
     for instruction in function.instructions.iter().rev() {
         let is_sum = matches!(instruction.opcode(), Opcode::Add | Opcode::Sub | Opcode::Cvta | Opcode::Mad);
         let Some(result) = instruction.operands.first().and_then(register).filter(|_| is_sum) else { continue };
@@ -106,7 +106,7 @@ fn register(operand: &Operand) -> Option<Reg> {
     }
 }
 
-/// With path halving.
+/// Union-find lookup with path halving.
 fn find(same: &mut [usize], mut at: usize) -> usize {
     while same[at] != at {
         same[at] = same[same[at]];

@@ -1,5 +1,5 @@
-//! Decodes what moves data: PTX ISA 9.7.9 "Data Movement and Conversion Instructions", 9.7.12 "Control Flow Instructions",
-//! 9.7.13 "Parallel Synchronization and Communication Instructions".
+//! Decodes data movement, control flow and synchronization: PTX ISA 9.7.9 "Data Movement and Conversion Instructions",
+//! 9.7.12 "Control Flow Instructions", 9.7.13 "Parallel Synchronization and Communication Instructions".
 
 use ptx_syntax::{Instruction, Modifier, Opcode, Operand, Reg, Space, Type};
 
@@ -40,7 +40,7 @@ impl<'m> Decoder<'m> {
             }
             Opcode::Call => self.call(body, instruction),
             Opcode::Cp => self.copy(body, instruction),
-            // What it gives is a hint for caches.
+            // The result is only a cache hint.
             Opcode::Createpolicy => {
                 let d = self.register(instruction.operands.first()?)?;
                 Some(Op::MoveAll { d: vec![d], a: vec![Src::Imm(0)] })
@@ -93,13 +93,13 @@ impl<'m> Decoder<'m> {
         instruction: &Instruction,
         address: &Operand,
         class: Class,
-    ) -> Option<Access> {
+    ) -> Option<MemoryOperand> {
         let form = &*instruction.form;
         let ty = form.ty()?;
         if ty.bits() < 8 || ty.bits() > 64 || form.space() == Space::SharedCluster {
             return None;
         }
-        Some(Access {
+        Some(MemoryOperand {
             space: form.space(),
             bytes: ty.bytes(),
             addr: self.address(body, address)?,
@@ -122,7 +122,7 @@ impl<'m> Decoder<'m> {
 
     fn load(&mut self, body: &Body<'m>, instruction: &Instruction) -> Option<Op> {
         let form = &*instruction.form;
-        // A last operand may be a hint for caches.
+        // An additional last operand may be a cache hint.
         let [first, address, ..] = &*instruction.operands else { return None };
         let parts = Self::parts(first);
         if parts.len() != form.vector() as usize {
@@ -150,7 +150,7 @@ impl<'m> Decoder<'m> {
             Operand::Reg(register) => body.classes.get(register.index()).copied(),
             _ => None,
         });
-        // What is stored decides how the bytes are compared; a constant says nothing.
+        // The class of the stored register decides how the bytes are compared; a constant has none.
         let class = registers.reduce(|one, other| if one == Class::Unknown { other } else { one });
         let access = self.access(body, instruction, address, class.unwrap_or(Class::Unknown))?;
         let a = parts.iter().map(|part| self.source(body, part, access.ty)).collect::<Option<_>>()?;
@@ -198,7 +198,7 @@ impl<'m> Decoder<'m> {
         Some(Op::Atom { access: Box::new(access), op, d, b, c })
     }
 
-    /// Generic addresses are those of global and constant memory; the others have windows.
+    /// Generic addresses equal those of global and constant memory; the other spaces have windows.
     fn cvta(&mut self, body: &Body<'m>, instruction: &Instruction) -> Option<Op> {
         let form = &*instruction.form;
         let [d, a] = &*instruction.operands else { return None };
@@ -222,7 +222,7 @@ impl<'m> Decoder<'m> {
         Some(Op::Compute { compute, check: Check::None, d, a, b: Src::Imm(window), c: Src::Imm(0) })
     }
 
-    /// Slots of the variables that a call's list names.
+    /// Slots of the variables in a call's parameter list.
     fn slots(&self, body: &Body<'m>, list: &[Operand]) -> Option<Vec<Slot>> {
         let slot = |operand: &Operand| match operand {
             Operand::Variable(variable, 0) => {
@@ -260,7 +260,7 @@ impl<'m> Decoder<'m> {
         Some(Op::Call(Box::new(Call { callee, inputs, outputs })))
     }
 
-    /// `cp.async` copies at once; what waits for it finds it done.
+    /// `cp.async` copies at once, so that waits for it have nothing to do.
     fn copy(&mut self, body: &Body<'m>, instruction: &Instruction) -> Option<Op> {
         let form = &*instruction.form;
         if !form.has(Modifier::Async) || form.has(Modifier::Bulk) || form.has(Modifier::Mbarrier) {
@@ -277,7 +277,7 @@ impl<'m> Decoder<'m> {
             [Operand::Reg(Reg(register)), ..] if body.function.register(Reg(*register)).ty == Some(Type::Pred) => {
                 ignore = Some(PredicateSrc::Reg { register: *register, negated: false });
             }
-            // With a hint for caches alone, the third operand has 64 bits.
+            // With only a cache hint, the third operand has 64 bits.
             [hint] if form.has(Modifier::L2CacheHint) => drop(self.source(body, hint, Type::U64)?),
             [operand, ..] => source_bytes = Some(self.source(body, operand, Type::U32)?),
         }

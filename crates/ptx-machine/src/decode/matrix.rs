@@ -1,4 +1,4 @@
-//! Decodes what lanes do together: PTX ISA 9.7.13 and 9.7.14 "Warp Level Matrix Multiply-Accumulate Instructions".
+//! Decodes warp-level instructions: PTX ISA 9.7.13 and 9.7.14 "Warp Level Matrix Multiply-Accumulate Instructions".
 
 use ptx_syntax::{Instruction, Modifier, Opcode, Operand, Space, Type};
 
@@ -17,7 +17,7 @@ fn collective(kind: CollectiveKind) -> Collective {
     }
 }
 
-/// The shape that a modifier names.
+/// The shape that a modifier specifies.
 fn shape(instruction: &Instruction) -> Option<(u32, u32, u32)> {
     instruction.form.modifiers.iter().find_map(|modifier| {
         let text = modifier.text().strip_prefix('m')?;
@@ -192,7 +192,7 @@ impl<'m> Decoder<'m> {
             matches!(modifier, Sync | Aligned | Row | Col | Satfinite | And | Xor | Popc)
                 || modifier.text().starts_with('m')
         };
-        // `a` by rows and `b` by columns is all there is but for the oldest shape.
+        // All shapes but the oldest (8×8×4) only support row-major `a` and column-major `b`.
         let layouts: Vec<_> = form.modifiers.iter().filter(|modifier| matches!(modifier, Row | Col)).collect();
         let [d, a, b, c] = &*instruction.operands else { return None };
         let known = matches!(
@@ -228,7 +228,7 @@ impl<'m> Decoder<'m> {
         let row_major = form.has(Modifier::Row);
         if form.has(Modifier::Mma) {
             let types: [Type; 4] = match form.types[..] {
-                // `wmma.mma…f32.f16` names the types of `d` and `c`; `a` and `b` are halves.
+                // `wmma.mma…f32.f16` names the types of `d` and `c`; `a` and `b` are `f16`.
                 [d, c] if matches!(d, Type::F16 | Type::F32) => [d, Type::F16, Type::F16, c],
                 [d, a, b, c] => [d, a, b, c],
                 _ => return None,
@@ -319,7 +319,7 @@ impl<'m> Decoder<'m> {
 }
 
 impl Fragment {
-    /// Rows and columns.
+    /// Number of rows and columns.
     pub fn extent(&self) -> (u32, u32) {
         let (m, n, k) = self.shape;
         match self.which {

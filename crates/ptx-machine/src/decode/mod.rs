@@ -1,4 +1,4 @@
-//! From a parsed module to what the machine executes: one kernel, and all functions that it may call.
+//! Decodes a parsed module into the form that the machine executes: one kernel, and all functions that it may call.
 
 mod arithmetic;
 mod classes;
@@ -17,19 +17,19 @@ use ptx_syntax::{
 use crate::memory::{CODE_WINDOW, Class};
 use crate::op::*;
 
-/// Shared memory of a block may not be larger; the hardware has 228 KiB.
+/// Limit on shared memory of a block; the hardware has 228 KiB.
 const MAX_SHARED: u64 = 1 << 20;
-/// Local variables of one function.
+/// Limit on local variables of one function.
 const MAX_LOCAL: u64 = 1 << 26;
-/// Parameters of a function and of the calls in it.
+/// Limit on the parameters of a function and of the calls in it.
 const MAX_PARAMETERS: u64 = 1 << 24;
 
-/// Why a kernel cannot be executed at all.
+/// Why a kernel cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DecodeError {
     /// The module has no kernel of this name.
     NoKernel(String),
-    /// Its variables are larger than any hardware allows.
+    /// Variables exceed any hardware limit.
     TooLarge(String),
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// A function, ready to be executed.
+/// A decoded function.
 #[derive(Debug, Clone)]
 pub(crate) struct Code {
     pub name: Arc<str>,
@@ -53,36 +53,36 @@ pub(crate) struct Code {
     pub blocks: usize,
     pub instructions: usize,
     pub local_bytes: u64,
-    /// Local variables: start and end.
+    /// Local variables, as start and end.
     pub local_objects: Vec<(u64, u64)>,
     pub parameter_bytes: u32,
     pub inputs: Vec<Slot>,
     pub outputs: Vec<Slot>,
 }
 
-/// A part of a kernel's parameter that is loaded.
+/// A load of a part of a kernel parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParameterUse {
-    /// Number of the parameter.
+    /// Index of the parameter.
     pub parameter: u32,
-    /// Where in it.
+    /// Offset in the parameter.
     pub offset: u32,
-    /// 1, 2, 4 or 8.
+    /// Size: 1, 2, 4 or 8.
     pub bytes: u32,
-    /// What becomes of the value.
+    /// What the loaded value is used for.
     pub class: Class,
 }
 
-/// A variable of the module that the program mentions.
+/// A module variable that the program uses.
 #[derive(Debug, Clone)]
 pub(crate) struct Link {
     pub variable: Variable,
 }
 
-/// A kernel with all functions that it may call, decoded once.
+/// A decoded kernel with all functions that it may call.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// The kernel is the first.
+    /// The kernel comes first.
     pub(crate) codes: Vec<Code>,
     pub(crate) links: Vec<Link>,
     pub(crate) code_by_name: HashMap<Arc<str>, u32>,
@@ -93,10 +93,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// Decodes a kernel. What the machine does not know is found when it is executed, not here.
+    /// Decodes a kernel. An unsupported instruction is an error only when it is executed.
     ///
     /// # Errors
-    /// There is no such kernel, or its variables are larger than any hardware allows.
+    /// There is no such kernel, or its variables exceed any hardware limit.
     pub fn new(module: &Module, kernel: &str) -> Result<Self, DecodeError> {
         let find = |name: &str| module.functions.iter().find(|function| &*function.name == name);
         let kernel = find(kernel).filter(|f| f.is_entry).ok_or_else(|| DecodeError::NoKernel(kernel.to_string()))?;
@@ -114,12 +114,12 @@ impl Program {
         })
     }
 
-    /// The kernel as it was parsed.
+    /// The parsed kernel.
     pub fn kernel(&self) -> &Function {
         &self.kernel
     }
 
-    /// Names of the kernel and the functions it may call, in the order of [`crate::Outcome::blocks`].
+    /// Names of the kernel and the functions that it may call, in the order of [`crate::Outcome::blocks`].
     pub fn functions(&self) -> impl Iterator<Item = &str> {
         self.codes.iter().map(|code| &*code.name)
     }
@@ -129,7 +129,8 @@ impl Program {
         self.shared_bytes
     }
 
-    /// What the kernel loads of its parameters, in the order of the text: where pointers lie in structures, and what numbers are used for.
+    /// The kernel's loads of its parameters, in the order of the text: they show where structures contain pointers, and
+    /// how numbers are used.
     pub fn parameter_uses(&self) -> Vec<ParameterUse> {
         let kernel = &self.codes[0];
         let mut uses: Vec<ParameterUse> = Vec::new();
@@ -150,7 +151,8 @@ impl Program {
         uses
     }
 
-    /// What of the program the machine does not know: `tex.2d.v4.f32.s32`, each once. A launch that does not come there completes.
+    /// The unsupported instructions of the program, each once: `tex.2d.v4.f32.s32`. A launch that does not execute any
+    /// of them completes.
     pub fn not_supported(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for inst in self.codes.iter().flat_map(|code| &code.insts) {
@@ -164,7 +166,7 @@ impl Program {
     }
 }
 
-/// The functions that a kernel may call, itself first; names in initial values may all be called.
+/// The functions that a kernel may call, itself first. Functions named in initializers may all be called.
 fn reachable<'m>(module: &'m Module, kernel: &'m Function) -> Vec<&'m Function> {
     let by_name: HashMap<&str, &Function> = module.functions.iter().rev().map(|f| (&*f.name, f)).collect();
     let aliases: HashMap<&str, &str> = module.aliases.iter().map(|(a, b)| (&**a, &**b)).collect();
@@ -200,17 +202,17 @@ struct Decoder<'m> {
     code_by_name: HashMap<Arc<str>, u32>,
     links: Vec<Link>,
     link_by_name: HashMap<Arc<str>, u32>,
-    /// Offsets of shared variables of the module.
+    /// Offsets of the module's shared variables.
     shared: HashMap<&'m str, u64>,
     shared_bytes: u64,
     dynamic_shared: u64,
     next_function_shared: u64,
 }
 
-/// One function while it is decoded.
+/// State while one function is decoded.
 struct Body<'m> {
     function: &'m Function,
-    /// Offsets of variables in their space.
+    /// Offsets of variables in their state space.
     offsets: Vec<u64>,
     classes: Vec<Class>,
 }
@@ -239,7 +241,7 @@ impl<'m> Decoder<'m> {
         Ok(decoder)
     }
 
-    /// Static variables first, those of functions behind those of the module, then what the launch adds.
+    /// Lays out shared memory: variables of the module, then those of functions, then the dynamic part of the launch.
     fn lay_out_shared(&mut self, functions: &[&'m Function]) -> Result<(), DecodeError> {
         let mut at = 0u64;
         let mut dynamic = Vec::new();
@@ -317,7 +319,7 @@ impl<'m> Decoder<'m> {
             let all = function.variables.iter().zip(&offsets);
             let wanted = all.filter(|(variable, _)| variable.parameter.is_some_and(wanted));
             let slot = |(variable, offset): (&Variable, &u64)| {
-                // Parameters in registers, as old texts have them, take no place.
+                // Parameters in registers, as in old PTX, need no memory.
                 let bytes = if variable.space == Space::Param { variable.bytes as u32 } else { 0 };
                 Slot { offset: *offset as u32, bytes }
             };
@@ -341,7 +343,7 @@ impl<'m> Decoder<'m> {
         })
     }
 
-    /// Each block starts with an [`Op::Block`]; branches lead there.
+    /// Decodes the instructions. Each block starts with an [`Op::Block`], which is the target of branches.
     fn instructions(&mut self, body: &Body<'m>) -> (Vec<Inst>, usize) {
         let function = body.function;
         let graph = Graph::new(function);
@@ -371,7 +373,7 @@ impl<'m> Decoder<'m> {
                 insts.push(Inst { guard, op, site });
             }
         }
-        // A function may end without `ret`; a label at its end leads here.
+        // A function may end without `ret`; a label at its end leads to this added one.
         let site = u32::try_from(function.instructions.len()).unwrap_or(u32::MAX);
         insts.push(Inst { guard: None, op: Op::Return, site });
         (insts, graph.blocks.len())
@@ -385,7 +387,7 @@ impl<'m> Decoder<'m> {
         pc_of: &dyn Fn(u32) -> Option<u32>,
     ) -> Option<Op> {
         let end = u32::try_from(body.function.instructions.len()).ok()?;
-        // A label behind the last instruction is the `ret` that we add.
+        // A label behind the last instruction leads to the added `ret`.
         let last = |target: &u32| (*target == end).then_some(NOWHERE);
         let targets = body.function.targets(instruction);
         let table: Vec<u32> =
@@ -447,7 +449,7 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    /// A register that is written.
+    /// A destination register.
     fn register(&self, operand: &Operand) -> Option<u32> {
         match operand {
             Operand::Reg(Reg(register)) => Some(*register),
@@ -455,7 +457,7 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    /// A register that is written, or `_`.
+    /// A destination register, or the sink `_`.
     fn register_or_sink(&self, operand: &Operand) -> Option<Option<u32>> {
         match operand {
             Operand::Sink => Some(None),
@@ -472,7 +474,7 @@ impl<'m> Decoder<'m> {
         })
     }
 
-    /// A value of a type.
+    /// A source operand of a type.
     fn source(&mut self, body: &Body<'m>, operand: &Operand, ty: Type) -> Option<Src> {
         let mask = u64::MAX >> (64 - ty.bits().clamp(1, 64));
         Some(match operand {
@@ -494,7 +496,7 @@ impl<'m> Decoder<'m> {
         match body.function.variable(variable).space {
             Space::Local => Some(Src::Local(at)),
             Space::Shared | Space::Param => Some(Src::Imm(at)),
-            // Variables of functions that live as long as the module are not written by compilers.
+            // Static variables in functions are not supported, as compilers do not write them.
             _ => None,
         }
     }
@@ -524,7 +526,7 @@ impl<'m> Decoder<'m> {
         Some(index)
     }
 
-    /// Variables whose addresses stand in initial values of others.
+    /// Links variables whose addresses are in initializers of others.
     fn link_initial_values(&mut self) {
         let mut next = 0;
         while let Some(link) = self.links.get(next) {
@@ -543,7 +545,7 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    /// Bits of a register; 64 where nothing declares it.
+    /// Width of a register; 64 if it is not declared.
     fn register_bits(&self, body: &Body<'m>, register: u32) -> u32 {
         body.function.register(Reg(register)).ty.map_or(64, Type::bits)
     }
@@ -568,7 +570,7 @@ impl<'m> Decoder<'m> {
     }
 }
 
-/// Special registers that the machine has no answer for.
+/// Whether the machine supports a special register.
 fn is_known(special: SpecialRegister) -> bool {
     use SpecialRegister::*;
     !matches!(
@@ -577,15 +579,15 @@ fn is_known(special: SpecialRegister) -> bool {
     )
 }
 
-/// The address of a function, as pointers hold it.
+/// The address of a function, as function pointers hold it.
 pub(crate) fn code_address(index: u32) -> u64 {
     CODE_WINDOW + 16 * (u64::from(index) + 1)
 }
 
-/// By block: the block at which threads that part there meet again.
+/// By block: the block at which threads that diverge there reconverge.
 ///
-/// That is the immediate post-dominator in a graph without the edges to blocks that only return, where a block has another successor:
-/// threads that leave are not waited for.
+/// It is the immediate post-dominator in a reduced graph: if a block has another successor, its edges to blocks that
+/// only return are removed, because threads that exit are not waited for.
 fn meeting_points(function: &Function, graph: &Graph) -> Vec<Option<u32>> {
     let mut pruned = graph.clone();
     let only_leaves = |block: usize| {
@@ -613,14 +615,14 @@ fn meeting_points(function: &Function, graph: &Graph) -> Vec<Option<u32>> {
     }
     let post = pruned.post_dominators();
     let point = |block: usize| {
-        // With one way on nobody parts.
+        // A block with one successor does not diverge.
         let parts = graph.blocks[block].successors.len() > 1;
         parts.then(|| post.immediate(ptx_syntax::Block(block as u32))).flatten().map(|block| block.0)
     };
     (0..graph.blocks.len()).map(point).collect()
 }
 
-/// Whether a form has only these modifiers besides types.
+/// Whether a form has only the allowed modifiers, besides types.
 fn only(form: &Form, allowed: &[Modifier]) -> bool {
     form.modifiers.iter().all(|modifier| allowed.contains(modifier))
 }

@@ -42,7 +42,7 @@ pub(crate) struct Expansion<'a> {
 }
 
 /// The resolution of a macro name.
-pub(crate) enum Meaning {
+pub(crate) enum CallMeaning {
     /// A macro that is not expanded.
     Other,
     /// A macro, its index, and the meaning of `$crate` in it.
@@ -51,7 +51,7 @@ pub(crate) enum Meaning {
 
 /// Expands the macros of one file.
 pub(crate) struct Expander<'a> {
-    meaning: &'a mut dyn FnMut(&Expansion<'_>) -> Meaning,
+    meaning: &'a mut dyn FnMut(&Expansion<'_>) -> CallMeaning,
     /// Macros that are not understood, by index, with the reason.
     pub failures: Vec<(usize, String)>,
     left: usize,
@@ -79,7 +79,7 @@ struct Replacement {
 }
 
 impl<'a> Expander<'a> {
-    pub fn new(meaning: &'a mut dyn FnMut(&Expansion<'_>) -> Meaning) -> Self {
+    pub fn new(meaning: &'a mut dyn FnMut(&Expansion<'_>) -> CallMeaning) -> Self {
         Self { meaning, failures: Vec::new(), left: MAX_TOKENS, bytes_left: MAX_BYTES, count: 0 }
     }
 
@@ -156,7 +156,7 @@ impl<'a> Expander<'a> {
         let text = caller.text.as_str().get(range.clone())?;
         let at = caller.at.unwrap_or(start);
         let call = Expansion { path, at, text, from: caller.from };
-        let Meaning::Macro { definition, number, own_crate } = (self.meaning)(&call) else { return None };
+        let CallMeaning::Macro { definition, number, own_crate } = (self.meaning)(&call) else { return None };
         match self.expanded(caller, at, &definition, number, &own_crate, group) {
             Ok((text, mut definitions)) => {
                 definitions.insert(0, number);

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use lmem_unit::MappedText;
 
 use super::definition::{Definition, is_about_text};
-use super::expand::{Expander, Expansion, Meaning};
+use super::expand::{CallMeaning, Expander, Expansion};
 use crate::rust::names::Code;
 use crate::rust::scan::{Binding, RustFile, Value};
 
@@ -97,7 +97,7 @@ impl Code<'_> {
         let mut is_wanted = false;
         for (path, at, text) in &calls {
             let call = Expansion { path, at: *at, text, from: None };
-            is_wanted = is_wanted || matches!(self.macro_meaning(file, &call), Meaning::Macro { .. });
+            is_wanted = is_wanted || matches!(self.macro_meaning(file, &call), CallMeaning::Macro { .. });
         }
         if !is_wanted {
             return;
@@ -125,14 +125,14 @@ impl Code<'_> {
     }
 
     /// The macro that a call refers to, if it has to do with kernels or texts.
-    fn macro_meaning(&mut self, file: usize, call: &Expansion<'_>) -> Meaning {
+    fn macro_meaning(&mut self, file: usize, call: &Expansion<'_>) -> CallMeaning {
         let Some(name) = call.path.last().filter(|name| !NEVER_EXPANDED.contains(&name.as_str())) else {
-            return Meaning::Other;
+            return CallMeaning::Other;
         };
         if self.macros.searched.insert(name.clone()) {
             self.read_files_that_define(name);
         }
-        let Some(number) = self.macro_meant(file, call) else { return Meaning::Other };
+        let Some(number) = self.macro_meant(file, call) else { return CallMeaning::Other };
         let definition = Rc::clone(&self.macros.definitions[number]);
         definition.calls.iter().for_each(|inner| {
             if self.macros.searched.insert(inner.clone()) {
@@ -140,13 +140,13 @@ impl Code<'_> {
             }
         });
         if !(is_about_text(call.text) || self.macros.is_wanted(&definition, 0)) {
-            return Meaning::Other;
+            return CallMeaning::Other;
         }
         let own_crate = match definition.package == self.files[file].package {
             true => "crate".to_string(),
             false => self.library_of(definition.package).unwrap_or_else(|| "crate".to_string()),
         };
-        Meaning::Macro { definition, number, own_crate }
+        CallMeaning::Macro { definition, number, own_crate }
     }
 
     /// The index of the macro that a call refers to; `None` if it is ambiguous.

@@ -1,8 +1,9 @@
-//! Which general registers an instruction reads and writes.
+//! The general-purpose registers that an instruction reads and writes.
 //!
-//! An instruction has up to four fields for registers: `d`, `a` and `b` in the first word (bits 16, 24 and 32), `c` in the
-//! second (bit 0). The opcode says which of them are used, and how many registers in a row each stands for; for loads,
-//! atomics, conversions and matrix instructions other bits do. NVIDIA documents none of it: see `table`.
+//! An instruction has up to four register fields: `d`, `a` and `b` in the first word (bits 16, 24 and 32), and `c` in
+//! the second word (bit 0). The opcode determines which fields are used and how many consecutive registers each one
+//! names. For loads, atomics, conversions and matrix instructions, further bits decide. NVIDIA documents none of it:
+//! see `table`.
 
 mod table;
 
@@ -20,35 +21,35 @@ impl FromIterator<u8> for RegisterSet {
     }
 }
 
-/// What an instruction does with registers.
+/// The registers that an instruction reads and writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Operands {
     pub reads: RegisterSet,
     pub writes: RegisterSet,
 }
 
-/// Registers in a row at each field: `[d, a, b, c]`. `d` is written, the others are read.
+/// Consecutive registers per field: `[d, a, b, c]`. `d` is written, the others are read.
 type Widths = [u8; 4];
 
-/// How many registers the fields stand for.
+/// How the width of the fields is determined.
 #[derive(Debug, Clone, Copy)]
 enum Rule {
     Plain(Widths),
-    /// All of them are pairs where this bit is set.
+    /// All fields are register pairs if this bit is set.
     DoubledBy(u32, Widths),
-    /// Bits 73 to 75 say how many bytes are moved.
+    /// Bits 73 to 75 encode the access size.
     Load {
         address: u8,
     },
     Store {
         address: u8,
     },
-    /// Bits 73 to 75 are the type.
+    /// Bits 73 to 75 encode the type.
     Atomic {
         address: u8,
         result: bool,
     },
-    /// Floating-point atomics have opcodes of their own from sm_90 on.
+    /// Floating-point atomics have their own opcodes from sm_90 on.
     AtomicFloat {
         result: bool,
     },
@@ -58,7 +59,7 @@ enum Rule {
     },
     /// `LDGSTS`: both addresses are read.
     CopyToShared,
-    /// `IADD` from sm_100 on, `HFMA2.MMA` before: one opcode, and the second has one operand more.
+    /// `IADD` from sm_100 on, `HFMA2.MMA` before: they share an opcode, and `HFMA2.MMA` has one operand more.
     AddOrHalfFma(Widths),
     /// `HMMA`
     HalfMatrix,
@@ -66,7 +67,7 @@ enum Rule {
     IntegerMatrix,
     /// `LDSM`
     LoadMatrix,
-    /// Between numbers of which one has 64 bits.
+    /// A conversion from or to a 64-bit type.
     Conversion,
     Match,
     WarpSync,
@@ -86,7 +87,7 @@ impl RegisterSet {
         (0..=u8::MAX).filter(move |register| self.contains(*register))
     }
 
-    /// Adds registers in a row; the zero register stands for none.
+    /// Adds `count` consecutive registers; the zero register adds none.
     fn extend(&mut self, first: u8, count: u8) {
         if first != ZERO_REGISTER {
             (0..count).filter_map(|next| first.checked_add(next)).for_each(|register| self.insert(register));
@@ -94,8 +95,8 @@ impl RegisterSet {
     }
 }
 
-/// The registers of an instruction of the architecture `number`; `None` for instructions that are not known: nothing is to
-/// be concluded about a function that has one.
+/// The registers of an instruction of architecture `number`. `None` for an unknown instruction: nothing can be
+/// concluded about a function that contains one.
 pub fn operands(number: u32, lo: u64, hi: u64) -> Option<Operands> {
     let opcode = (lo & 0xfff) as u16;
     let row = table::ROWS.binary_search_by_key(&opcode, |(opcode, _)| *opcode).ok()?;
@@ -120,7 +121,7 @@ impl Rule {
         let bit = |at: u32| hi >> (at - 64) & 1 != 0;
         let doubled = |widths: Widths| widths.map(|width| width * 2);
         let kind = hi >> 9 & 7;
-        // Types of atomics: 2 is `U64`; what 3, 5 and 6 are changed with sm_90.
+        // Types of atomics: 2 is `U64`; the meaning of 3, 5 and 6 changed with sm_90.
         let is_wide = matches!((kind, number >= 90), (2, _) | (3, true) | (5 | 6, false));
         let atomic = if is_wide { 2 } else { 1 };
         let moved = match kind {
@@ -149,13 +150,13 @@ impl Rule {
             Self::AddOrHalfFma(widths) => widths,
             Self::HalfMatrix => {
                 let sums = if bit(76) { 4 } else { 2 };
-                // `TF32` has two shapes, 16-bit types have two others.
+                // `TF32` has two shapes, and 16-bit types have two different ones.
                 let is_long = if bit(83) { !bit(78) } else { bit(75) };
                 if is_long { [sums, 4, 2, sums] } else { [sums, 2, 1, sums] }
             }
             Self::IntegerMatrix if !bit(86) => [2, 1, 1, 2],
             Self::IntegerMatrix => {
-                // 4-bit types have another bit for their shape than bytes.
+                // The shape bit of 4-bit types differs from that of 8-bit types.
                 let is_long = if bit(83) { bit(85) } else { bit(75) };
                 if is_long { [4, 4, 2, 4] } else { [4, 2, 1, 4] }
             }
@@ -175,7 +176,7 @@ impl Rule {
 mod tests {
     use super::*;
 
-    /// Registers that an instruction of sm_90 writes, and those that it reads.
+    /// The registers that an instruction of sm_90 writes, and the registers that it reads.
     fn of(lo: u64, hi: u64) -> (Vec<u8>, Vec<u8>) {
         let found = operands(90, lo, hi).unwrap();
         (found.writes.iter().collect(), found.reads.iter().collect())

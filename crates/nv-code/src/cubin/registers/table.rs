@@ -1,11 +1,11 @@
-//! Which fields of an instruction name registers, by the low 12 bits of its first word.
+//! The register fields of each instruction, by the low 12 bits of its first word (the opcode).
 //!
-//! Read off the life ranges that nvdisasm 13.5 prints (`-plr`) of 155,000 instructions of sm_75 to sm_120: the test crates,
-//! CUB's sorts and scans, tensor cores, atomics, and all conversions; they agree in each of them.
+//! Inferred from the live ranges that nvdisasm 13.5 prints (`-plr`) for 155,000 instructions of sm_75 to sm_120: the
+//! test crates, CUB's sorts and scans, tensor cores, atomics, and all conversions. The table agrees with each of them.
 
 use super::Rule;
 
-/// Sorted by the opcode.
+/// Sorted by opcode.
 pub(super) const ROWS: &[(u16, Rule)] = &[
     // MOV
     (0x202, Rule::DoubledBy(80, [1, 0, 1, 0])),

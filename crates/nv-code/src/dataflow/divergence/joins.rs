@@ -1,7 +1,9 @@
-//! Where threads that a branch sent different ways meet again, and the registers that then have different definitions.
+//! Joins of divergent branches: where the paths of a branch meet again, and which registers have different definitions
+//! there.
 //!
-//! From a branch each way is followed under the name of its first block. A block that two names reach is a join, and goes
-//! on under its own name (Karrenberg and Hack, "Improving performance of OpenCL on CPUs", 2012; LLVM's `SyncDependenceAnalysis`).
+//! From a branch, each path is followed under the label of its first block. A block that two labels reach is a join and
+//! propagates its own label (Karrenberg and Hack, "Improving performance of OpenCL on CPUs", 2012; LLVM's
+//! `SyncDependenceAnalysis`).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,15 +12,15 @@ use ptx_syntax::{Block, Dominators, Graph, Reg};
 use crate::dataflow::reaching::{ByRegister, Reaching};
 use crate::ptx::PtxFunction;
 
-/// Blocks that are followed for all branches of a function, for each of its blocks. Real branches meet again soon.
+/// Limit on visits per block of a function, over all of its branches. The paths of real branches meet again soon.
 const MAX_STEPS_PER_BLOCK: usize = 64;
 
 pub(super) struct Joins<'a> {
     graph: &'a Graph,
     after: Dominators,
-    /// By block: its place in an order in which all but jumps back lead forward.
+    /// By block: its position in reverse postorder, in which all edges but back edges lead forward.
     order: Vec<u32>,
-    /// By block: registers that may have different definitions when it is entered from different sides.
+    /// By block: registers whose reaching definitions differ between its predecessors.
     merged: HashMap<Block, Vec<Reg>>,
     steps_left: usize,
 }
@@ -36,7 +38,7 @@ impl<'a> Joins<'a> {
         Self { graph, after: graph.post_dominators(), order: order(graph), merged, steps_left }
     }
 
-    /// Registers that a branch decides on; `None` where it takes too long to tell.
+    /// The registers whose value depends on the decision of a branch; `None` if the step limit is met.
     pub fn of(&mut self, branch: usize) -> Option<Vec<Reg>> {
         let Some(block) = self.graph.block_of(branch) else { return Some(Vec::new()) };
         let joins = self.joins(block)?;
@@ -64,7 +66,7 @@ impl<'a> Joins<'a> {
         while let Some((_, block)) = ways.open.pop_first() {
             self.steps_left = self.steps_left.checked_sub(1)?;
             let Some(name) = ways.names.get(&block).copied() else { continue };
-            // All other ways have ended: none is left to meet.
+            // Only one path is left, and it has no other to meet.
             if ways.open.is_empty() && !ways.has_end {
                 break;
             }
@@ -74,15 +76,15 @@ impl<'a> Joins<'a> {
     }
 }
 
-/// The ways from one branch.
+/// The paths from one branch.
 struct Ways<'o> {
     branch: Block,
-    /// Where all ways meet at the latest.
+    /// The immediate post-dominator of the branch: all paths meet there at the latest.
     end: Option<Block>,
-    /// Whether one has come there.
+    /// Whether a path has reached `end`.
     has_end: bool,
     order: &'o [u32],
-    /// By block: under which name it was reached.
+    /// By block: the label that reached it.
     names: HashMap<Block, Block>,
     joins: BTreeSet<Block>,
     open: BTreeSet<(u32, Block)>,
@@ -90,7 +92,7 @@ struct Ways<'o> {
 
 impl Ways<'_> {
     fn reach(&mut self, block: Block, name: Block) {
-        // The branch decides anew when it is met again.
+        // Behind the branch itself its next execution decides.
         if block == self.branch {
             return;
         }
@@ -110,7 +112,7 @@ impl Ways<'_> {
     }
 }
 
-/// By block: its number in reverse postorder of a depth-first search.
+/// By block: its position in the reverse postorder of a depth-first search.
 fn order(graph: &Graph) -> Vec<u32> {
     let count = graph.blocks.len();
     let mut order = vec![u32::MAX; count];

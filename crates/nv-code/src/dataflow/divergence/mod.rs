@@ -1,9 +1,11 @@
-//! Whether the threads of a warp have the same value in a register: for all registers of a function at once.
+//! Divergence analysis: whether the threads of a warp have the same value in a register, for all registers of a
+//! function.
 //!
-//! A value is the same in all threads until something says otherwise: the thread's number, an atomic, an address that
-//! differs, a branch on such a value where different ways meet again with different definitions, or a loop that threads leave
-//! in different rounds. What changes is handed on to the instructions that read it until nothing changes, so that
-//! values that depend on themselves round a loop come out right.
+//! Every value is assumed uniform until something makes it divergent: the thread's index, an atomic, or a load from a
+//! divergent address. A divergent branch also does so for registers with different definitions at its joins, and a loop
+//! that threads leave in different iterations does so for the values used behind it. Changes are propagated to the uses
+//! until a fixed point is reached. Starting from "uniform" gives the right answer for values that depend on themselves
+//! in a loop.
 
 mod joins;
 mod warp;
@@ -19,7 +21,7 @@ use crate::ptx::PtxFunction;
 
 use self::warp::Warps;
 
-/// Definitions of values that are looked at, for each instruction: beyond that nothing is claimed.
+/// Limit on reaching definitions that are examined, per instruction; beyond it the result is "unknown".
 const MAX_READS_PER_INSTRUCTION: usize = 256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +32,7 @@ enum Level {
 }
 
 impl Level {
-    /// Whether the threads may differ; `None` where that is not known.
+    /// Whether the value is divergent; `None` if unknown.
     fn differs(self) -> Option<bool> {
         match self {
             Self::Same => Some(false),
@@ -48,11 +50,11 @@ impl Level {
     }
 }
 
-/// The registers of one function.
+/// Divergence of the registers of one function.
 pub struct Divergence {
     /// By register.
     levels: Vec<Level>,
-    /// By loop: whether threads leave it in different rounds.
+    /// By loop: whether threads leave it in different iterations.
     exits: Vec<Level>,
     warps: Warps,
 }
@@ -76,29 +78,29 @@ impl Divergence {
             open: (0..function.instructions.len()).rev().collect(),
         };
         if search.run(&mut found).is_none() {
-            // Too large to be certain of anything.
+            // The function exceeds a limit, so nothing is certain.
             found.levels.iter_mut().chain(&mut found.exits).for_each(|level| *level = (*level).max(Level::Unknown));
         }
         found
     }
 
-    /// Whether the threads may differ in a register; `None` where that is not known.
+    /// Whether a register is divergent; `None` if unknown.
     pub fn of(&self, register: Reg) -> Option<bool> {
         self.level(register).differs()
     }
 
-    /// Whether the threads may differ in a special register.
+    /// Whether a special register is divergent.
     pub fn of_special(&self, special: SpecialRegister) -> Option<bool> {
         if self.warps.is_same_in_warp(special) { Some(false) } else { special_register(special).divergent }
     }
 
-    /// Whether an instruction computes what is the same for a warp from the numbers of its threads: `threadIdx.x / 32`.
+    /// Whether an instruction computes a value that is uniform in a warp from thread indices: `threadIdx.x / 32`.
     pub fn is_number_of_warp(&self, at: usize) -> bool {
         self.warps.is_number_of_warp(at)
     }
 
-    /// Whether threads that took a value along when they left loops may have it from different rounds: a value of
-    /// `definitions`, where instruction `at` reads it.
+    /// Temporal divergence: whether instruction `at` may read a value that threads computed in different iterations of
+    /// a loop which they have left. `definitions` are the reaching definitions of that value.
     pub fn on_leaving(&self, definitions: &[usize], at: usize, loops: &PtxLoops) -> Option<bool> {
         let left = definitions.iter().flat_map(|definition| left(*definition, at, loops));
         left.map(|id| self.exits[id.index()]).max().unwrap_or(Level::Same).differs()
@@ -109,12 +111,12 @@ impl Divergence {
     }
 }
 
-/// Loops around a definition that do not hold an instruction.
+/// The loops around a definition that do not contain the instruction `at`.
 fn left(definition: usize, at: usize, loops: &PtxLoops) -> impl Iterator<Item = Loop> {
     loops.around(definition).take_while(move |id| !loops.contains(*id, at))
 }
 
-/// By loop, instructions outside of it that read what was computed in it; `None` where there are too many.
+/// By loop: the instructions outside it that use a value computed in it; `None` if a limit is met.
 fn leaving(function: &PtxFunction, loops: &PtxLoops, reaching: &Reaching<'_>) -> Option<Vec<Vec<usize>>> {
     let mut leaving: Vec<Vec<usize>> = vec![Vec::new(); loops.count()];
     let mut budget = function.instructions.len().saturating_mul(MAX_READS_PER_INSTRUCTION);
@@ -131,25 +133,25 @@ fn leaving(function: &PtxFunction, loops: &PtxLoops, reaching: &Reaching<'_>) ->
     (budget > 0 || loops.count() == 0).then_some(leaving)
 }
 
-/// What is still to be looked at.
+/// State of the fixed-point iteration.
 struct Search<'a> {
     function: &'a PtxFunction,
     loops: &'a PtxLoops,
     uses: &'a ByRegister,
     joins: Joins<'a>,
     leaving: Option<Vec<Vec<usize>>>,
-    /// By instruction: whether it reads what was computed in a loop that threads leave in different rounds.
+    /// By instruction: whether it reads a value from a loop that threads leave in different iterations.
     left: Vec<Level>,
-    /// By branch: what is known of its decision.
+    /// By branch: the divergence of its condition.
     decisions: Vec<Level>,
     open: Vec<usize>,
     is_open: Vec<bool>,
 }
 
 impl Search<'_> {
-    /// `None` where it takes too long.
+    /// `None` if a limit is met.
     fn run(&mut self, found: &mut Divergence) -> Option<()> {
-        // Each register rises twice at most, so this ends.
+        // Each register rises at most twice, so this terminates.
         while let Some(at) = self.open.pop() {
             self.is_open[at] = false;
             let instruction = &self.function.instructions[at];
@@ -177,7 +179,7 @@ impl Search<'_> {
         }
     }
 
-    /// Where a branch is decided differently, what it leads to holds.
+    /// Propagates the divergence of a branch to the registers at its joins, and to the loops that the branch leaves.
     fn decide(&mut self, at: usize, level: Level, found: &mut Divergence) -> Option<()> {
         if level <= self.decisions[at] {
             return Some(());
@@ -186,7 +188,7 @@ impl Search<'_> {
         for register in self.joins.of(at)? {
             self.raise(register, level, found);
         }
-        // Who ends in a loop takes nothing along.
+        // A thread that returns or exits inside the loop uses none of the loop's values afterwards.
         if !matches!(self.function.instructions[at].opcode(), Opcode::Bra | Opcode::Brx) {
             return Some(());
         }
@@ -210,18 +212,18 @@ impl Search<'_> {
                 true => Level::Same,
                 false => Level::Unknown,
             },
-            // Each thread has its own local memory; a position in it may be the same though other data beside it differ.
+            // Local memory is private: the same position may hold equal values although other data next to it differ.
             Opcode::Ld if instruction.has(Modifier::Local) => operands().max(Level::Unknown),
             Opcode::Atom | Opcode::Elect => Level::Differs,
             Opcode::Match if !instruction.has(Modifier::All) => Level::Differs,
-            // Which threads are active need not be the same for those that run at different times.
+            // The set of active threads may differ between threads that do not run at the same time.
             Opcode::Call | Opcode::Activemask => Level::Unknown,
-            // One value for all threads that the mask names: for the whole warp if that is all of them.
+            // The result is the same for all threads of the mask, so it is uniform if the mask names the whole warp.
             Opcode::Vote | Opcode::Redux | Opcode::Match => match found.warps.is_of_whole_warp(instruction) {
                 true => Level::Same,
                 false => Level::Unknown,
             },
-            // What all threads read from one lane is the same in all.
+            // A shuffle in which all threads read from one lane is uniform.
             Opcode::Shfl => match found.warps.shuffled_lane(instruction) {
                 Some(lane) => self.operand(lane, found).min(Level::Unknown),
                 None => Level::Unknown,
@@ -232,7 +234,7 @@ impl Search<'_> {
         level.max(self.left[at])
     }
 
-    /// The level of what an instruction reads.
+    /// The level of an instruction's operands.
     fn operands(&self, instruction: &Instruction, found: &Divergence) -> Level {
         let mut level = Level::Same;
         instruction.for_each_use(&mut |register| level = level.max(found.level(register)));
@@ -255,7 +257,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether a load is of a kernel's parameter, which all threads share.
+/// Whether a load reads a kernel parameter, which is uniform.
 fn is_parameter(instruction: &Instruction, function: &PtxFunction) -> bool {
     let base = instruction.address().map(|address| &address.base);
     let Some(AddressBase::Variable(variable)) = base else { return false };
@@ -297,12 +299,12 @@ mod tests {
     fn merged_values_are_as_uniform_as_the_branches_that_decide() {
         assert_eq!(ring("%n"), Some(false));
         assert_eq!(ring("%t"), Some(true));
-        // The value decides on itself.
+        // The value takes part in its own condition.
         assert_eq!(ring("%h"), Some(false));
     }
 
-    /// Whether each local access with a computed address differs, in a kernel that nvcc 13.5 compiled from the source that
-    /// stands before it.
+    /// The uniformity of each local access with a computed address. nvcc 13.5 compiled the kernel from the source above
+    /// it.
     fn accesses(kernel: &str) -> Vec<Option<Uniformity>> {
         let module = PtxModule::parse(include_str!("uniformity.ptx")).unwrap();
         let function = module.function(kernel).unwrap();
@@ -335,7 +337,7 @@ mod tests {
 
     #[test]
     fn votes_and_shuffles_of_the_whole_warp_are_uniform() {
-        // A ballot, a shuffle from one lane, one within parts of eight lanes, and the element that is read last.
+        // A ballot, a shuffle from one lane, a shuffle within groups of eight lanes, and the element that is read last.
         assert_eq!(accesses("votes"), [UNIFORM, UNIFORM, None, UNIFORM]);
     }
 

@@ -1,5 +1,5 @@
-//! What is the same for a whole warp by the way that warps are made: of 32 threads that follow each other along the first axis
-//! of the block, then along the second and the third.
+//! Values that are uniform because of how warps are formed: 32 threads in a row along the first axis of the block, then
+//! along the second and the third.
 
 use ptx_syntax::{Instruction, Modifier, Opcode, Operand, Reg, SpecialRegister, Type};
 
@@ -9,26 +9,26 @@ use crate::ptx::PtxFunction;
 
 /// Threads of a warp.
 const WARP: i64 = 32;
-/// Bits of the number of a lane.
+/// Bits of a lane index.
 const LANE_BITS: i64 = 5;
-/// Shifts and masks that are followed to the thread's number.
+/// Limit on the chain of shifts and masks that is followed back to the thread index.
 const MAX_DEPTH: usize = 8;
 /// `c` of `shfl.sync.idx`: the source lane may be any of 32.
 const WHOLE_WARP: i64 = 31;
 
-/// What is known of the warps of one function.
+/// Warp-level facts of one function.
 pub struct Warps {
-    /// Each warp is a part of one row of the block.
+    /// Each warp lies in one row of the block.
     is_in_row: bool,
-    /// By register, the constant that it always has.
+    /// By register: its constant value, if it has one.
     constants: Vec<Option<i64>>,
-    /// By instruction: it computes the number of the warp, or what follows from it.
+    /// By instruction: whether it computes the warp index or a value derived from it.
     numbers: Vec<bool>,
 }
 
 impl Warps {
     pub fn new(function: &PtxFunction, reaching: &Reaching<'_>) -> Self {
-        // `.maxntid` bounds the product of the extents, not each of them: only `.reqntid` tells the shape.
+        // `.maxntid` bounds the product of the extents, not each of them: only `.reqntid` gives the shape.
         let is_in_row = function.is_entry
             && function.required_threads.is_some_and(|[x, y, z]| i64::from(x) % WARP == 0 || (y == 1 && z == 1));
         let mut constants = vec![None; function.registers.len()];
@@ -49,17 +49,17 @@ impl Warps {
         warps
     }
 
-    /// Whether an instruction computes a number that is the same for a warp from the numbers of its threads: `threadIdx.x / 32`.
+    /// Whether an instruction computes a value that is uniform in a warp from thread indices: `threadIdx.x / 32`.
     pub fn is_number_of_warp(&self, at: usize) -> bool {
         self.numbers.get(at).copied().unwrap_or(false)
     }
 
-    /// Whether a special register is the same for a warp, though not for a block.
+    /// Whether a special register is uniform in a warp, though not in a block.
     pub fn is_same_in_warp(&self, special: SpecialRegister) -> bool {
         self.is_in_row && matches!(special, SpecialRegister::TidY | SpecialRegister::TidZ)
     }
 
-    /// Whether all threads of the warp take part in a `.sync` instruction: its mask, the last operand, names all.
+    /// Whether a `.sync` instruction involves the whole warp: its last operand, the mask, has all bits set.
     pub fn is_of_whole_warp(&self, instruction: &Instruction) -> bool {
         let mask = instruction.operands.last().and_then(|mask| self.constant(mask));
         instruction.has(Modifier::Sync)
@@ -67,7 +67,8 @@ impl Warps {
             && mask.is_some_and(|mask| mask as u32 == u32::MAX)
     }
 
-    /// The lane that all threads of a warp read from, `shfl.sync.idx.b32 %r1|%p1, %r2, lane, 31, -1`.
+    /// The source lane of a shuffle, if all threads of the warp read the same one:
+    /// `shfl.sync.idx.b32 %r1|%p1, %r2, lane, 31, -1`.
     pub fn shuffled_lane<'i>(&self, instruction: &'i Instruction) -> Option<&'i Operand> {
         let [_, _, lane, clamp, _] = &*instruction.operands else { return None };
         let is_whole = self.is_of_whole_warp(instruction) && self.constant(clamp) == Some(WHOLE_WARP);
@@ -82,7 +83,7 @@ impl Warps {
     }
 }
 
-/// Follows values to the number of a thread in its row.
+/// Follows values back to `threadIdx.x`.
 struct Rows<'a> {
     function: &'a PtxFunction,
     reaching: &'a Reaching<'a>,
@@ -90,12 +91,12 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// `x / 32`, `x & ~31`, and `(x >> 3) & 28`, where the lowest bits of `x` are the lane: none of those is left.
+    /// Whether no lane bit is left in the result, as in `x / 32`, `x & ~31`, and `(x >> 3) & 28`.
     fn is_number(&self, instruction: &Instruction) -> bool {
         instruction.guard.is_none() && self.lane_bits(instruction, MAX_DEPTH) == Some(0)
     }
 
-    /// How many of the lowest bits of a result hold the lane or a part of it, where all others are the same for a warp.
+    /// The number of low bits of a result that may hold lane bits; all bits above them are uniform in a warp.
     fn lane_bits(&self, instruction: &Instruction, depth: usize) -> Option<i64> {
         let depth = depth.checked_sub(1)?;
         let value = self.operand_bits(instruction.operands.get(1)?, depth)?;
@@ -103,7 +104,7 @@ impl Rows<'_> {
         match instruction.opcode() {
             Opcode::Mov => Some(value),
             Opcode::Cvt if is_widening(instruction) => Some(value),
-            // The number of a thread has no sign.
+            // A thread index is not negative, so arithmetic and logical shifts agree.
             Opcode::Shr => Some((value - constant(2).filter(|by| (0..32).contains(by))?).max(0)),
             Opcode::Shl => Some(value + constant(2).filter(|by| (0..16).contains(by))?),
             Opcode::And => {
@@ -133,7 +134,7 @@ impl Rows<'_> {
     }
 }
 
-/// A conversion that keeps the number of a thread.
+/// A conversion that preserves a thread index.
 fn is_widening(instruction: &Instruction) -> bool {
     let is_wide = |ty: &Type| matches!(ty, Type::U32 | Type::S32 | Type::U64 | Type::S64);
     instruction.form.modifiers.is_empty() && instruction.form.types.iter().all(is_wide)

@@ -8,25 +8,25 @@ use super::Flow;
 use crate::dataflow::flow::operands::{parts, register};
 use crate::ptx::PtxFunction;
 
-/// A call, with the values of its arguments in order; an argument that is not one register is `None`.
+/// A call with its arguments in order; an argument that is not one register is `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     pub instruction: usize,
-    /// `None` for a call through a pointer.
+    /// `None` for an indirect call.
     pub callee: Option<String>,
     pub arguments: Vec<Option<Reg>>,
-    /// Members of structures among the arguments, with the number of the argument: all that are registers.
+    /// For arguments that are structures: the argument's number and a register stored to one of its members.
     pub members: Vec<(usize, Reg)>,
 }
 
 impl Flow<'_> {
-    /// Calls, with the values that were stored to their parameters.
+    /// All calls of the function, with the values stored to their parameters.
     pub fn calls(&self) -> &[Call] {
         self.calls.get_or_init(|| calls(self.function))
     }
 }
 
-/// By the name of a parameter: what was stored to its parts, where that is a register.
+/// By parameter name: the registers stored to its parts; `None` for a part that is not a register.
 type Stored<'f> = HashMap<&'f str, Vec<Option<Reg>>>;
 
 fn calls(function: &PtxFunction) -> Vec<Call> {
@@ -50,7 +50,7 @@ fn calls(function: &PtxFunction) -> Vec<Call> {
     calls
 }
 
-/// `call.uni (retval0), _Z1fPf, (param0, param1)`, or with a register and a prototype.
+/// Reads `call.uni (retval0), _Z1fPf, (param0, param1)`, or the indirect form with a register and a prototype.
 fn call(index: usize, instruction: &Instruction, function: &PtxFunction, stored: &Stored<'_>) -> Call {
     let inputs = instruction.call().map_or(&[][..], |call| call.inputs);
     let values = || {

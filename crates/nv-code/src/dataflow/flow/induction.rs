@@ -1,4 +1,4 @@
-//! Counters: registers that each round of a loop changes by a constant.
+//! Induction variables: registers that each iteration of a loop changes by a constant.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::dataflow::flow::provenance::Provenance;
 use crate::dataflow::loops::TripCount;
 
 impl Flow<'_> {
-    /// The instructions that step a counter: all ways round the loop add the same constant.
+    /// The instructions that step an induction variable: on every path round the loop they add the same constant.
     pub fn induction(&self, register: Reg, definitions: &[usize]) -> Option<BTreeSet<usize>> {
         let mut steps = BTreeSet::new();
         let mut distance = None;
@@ -25,7 +25,7 @@ impl Flow<'_> {
         distance.map(|_| steps)
     }
 
-    /// Follows sums with constants and moves from a definition back to itself, as it was a round before.
+    /// Follows moves and additions of constants from a definition back to the same register in the previous iteration.
     fn way_back(&self, register: Reg, definition: usize) -> Option<(i64, usize)> {
         let mut at = definition;
         let mut step = 0i64;
@@ -58,7 +58,7 @@ impl Flow<'_> {
         None
     }
 
-    /// How the loop that a counter steps in ends, for an access at `instruction`.
+    /// The trip count of the loop that steps an induction variable, for an access at `instruction`.
     pub fn trip(&self, sources: &Provenance, instruction: usize) -> TripCount {
         sources
             .steps

@@ -1,8 +1,8 @@
-//! Data flow of one PTX function: where an address points, and where an index comes from.
+//! Data flow of one PTX function: what an address points to, and where an index comes from.
 //!
-//! PTX from NVIDIA's front end is close to single assignment: a register with several definitions is a
-//! value that loops or branches merge. That is all this relies on; hand-written PTX gets the same treatment
-//! and at worst an `Unknown`.
+//! PTX from NVIDIA's front end is close to single assignment: a register with several definitions is a value that a
+//! loop or a branch merges, as a phi would. Nothing else is assumed; hand-written PTX is analysed in the same way and
+//! gives `Unknown` at worst.
 
 mod calls;
 mod induction;
@@ -31,14 +31,14 @@ pub use self::origins::Origins;
 pub use self::pointer::{Pointer, Root};
 pub use self::provenance::Provenance;
 
-/// Answers questions on one function. What was found out is kept: the values of unrolled code are made from each other, and
-/// each question on one of them asks for all before it.
+/// Answers queries on one function. Results are cached: values of unrolled code are computed from each other, so each
+/// query needs the results for all values before it.
 pub struct Flow<'a> {
     pub function: &'a PtxFunction,
     pub loops: PtxLoops,
     reaching: Reaching<'a>,
     uses: OnceCell<ByRegister>,
-    /// By register: whether it is made from the address of local memory, to tell pointer from index in sums.
+    /// By register: whether it derives from a local address. This tells the pointer from the index in a sum.
     pointers: OnceCell<Vec<bool>>,
     known_pointers: RefCell<KnownPointers>,
     steps_left: Cell<u32>,
@@ -66,7 +66,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Found at the first question: few functions have one.
+    /// Computed on the first query, as few functions need it.
     fn divergence(&self) -> &Divergence {
         self.divergence.get_or_init(|| Divergence::new(self.function, &self.loops, &self.reaching, self.uses()))
     }
@@ -75,31 +75,31 @@ impl<'a> Flow<'a> {
         self.uses.get_or_init(|| uses(self.function))
     }
 
-    /// Instructions that read a register, by an operand or as their guard.
+    /// The instructions that read a register, as an operand or as their guard.
     pub fn uses_of(&self, register: Reg) -> &[usize] {
         self.uses().of(register)
     }
 
-    /// The only definition of a register that may hold where instruction `at` reads it.
+    /// The reaching definition of a register at instruction `at`, if there is only one.
     pub fn definition(&self, register: Reg, at: usize) -> Option<usize> {
         let [only] = *self.definitions(register, at) else { return None };
         Some(only)
     }
 
-    /// All definitions of a register that may hold where instruction `at` reads it.
+    /// All reaching definitions of a register at instruction `at`.
     pub fn definitions(&self, register: Reg, at: usize) -> Definitions {
         self.reaching.definitions(self.reaching.at(register, at))
     }
 
-    /// By register, whether an operand that `is_source` takes part in its value, loads from there included.
+    /// By register: whether its value derives from an operand that `is_source`, loads through that operand included.
     pub fn made_from(&self, is_source: impl Fn(&Operand) -> bool) -> Vec<bool> {
         let instructions = &self.function.instructions;
         let is_made = |at: usize| instructions[at].operands.iter().skip(1).any(&is_source);
         self.spread((0..instructions.len()).filter(|at| is_made(*at)), |_, _| true)
     }
 
-    /// By register, whether one of some instructions sets it, or it is computed from such a register: where `is_followed` says
-    /// that the instruction hands on what it reads from the register.
+    /// By register: whether one of the instructions `first` defines it, or it derives from such a register.
+    /// `is_followed` says whether an instruction passes on what it reads from a register.
     fn spread(&self, first: impl Iterator<Item = usize>, is_followed: impl Fn(usize, Reg) -> bool) -> Vec<bool> {
         let mut is_made = vec![false; self.function.registers.len()];
         let mut open: Vec<Reg> = Vec::new();

@@ -1,8 +1,8 @@
-//! Operands of PTX: their parts, and what is constant among them.
+//! Operands of PTX: their parts, and constants.
 
 use ptx_syntax::{Address, AddressBase, Operand, Reg};
 
-/// Calls `visit` with an operand, or with the parts of a vector, a list or a pair.
+/// Calls `visit` with an operand, or with each part of a vector, a list or a pair.
 pub fn for_each_part<'o>(operand: &'o Operand, visit: &mut dyn FnMut(&'o Operand)) {
     match operand {
         Operand::Vector(parts) | Operand::List(parts) => parts.iter().for_each(|part| for_each_part(part, visit)),
@@ -22,12 +22,12 @@ pub fn parts(operand: &Operand) -> &[Operand] {
     }
 }
 
-/// Registers that hold an operand's value: `%rd1`, or all of `{%rd1, %rd2}`.
+/// The registers that hold an operand's value: `%rd1`, or all of `{%rd1, %rd2}`.
 pub fn registers(operand: &Operand) -> impl Iterator<Item = Reg> {
     parts(operand).iter().filter_map(register)
 }
 
-/// The register that an operand is.
+/// The register, if the operand is one.
 pub fn register(operand: &Operand) -> Option<Reg> {
     match operand {
         Operand::Reg(register) | Operand::NotReg(register) | Operand::NegReg(register) => Some(*register),
@@ -35,7 +35,7 @@ pub fn register(operand: &Operand) -> Option<Reg> {
     }
 }
 
-/// `12`, `-4`, `0xff`, `0f3F800000`. Floating-point constants are no index; what they are does not matter.
+/// `12`, `-4`, `0xff`. A floating-point constant (`0f3F800000`) is never an index, so its value does not matter.
 pub fn constant(operand: &Operand) -> Option<i64> {
     match operand {
         Operand::Imm(value) => Some(*value),
@@ -44,7 +44,7 @@ pub fn constant(operand: &Operand) -> Option<i64> {
     }
 }
 
-/// The register that an address, or the first part of a texture's or tensor's, starts from.
+/// The base register of an address, or of the first part of a texture or tensor operand.
 pub fn address_register(operand: &Operand) -> Option<Reg> {
     match operand {
         Operand::Address(Address { base: AddressBase::Reg(register), .. }) => Some(*register),

@@ -1,4 +1,4 @@
-//! What a value is computed from, as names of things that are outside of the registers: parameters, special registers, loads.
+//! The leaves that a value is computed from, by name: parameters, special registers, loads.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -11,24 +11,24 @@ use crate::dataflow::flow::operands::{for_each_part, register};
 use crate::dataflow::reaching::Value;
 use crate::ptx::PtxFunction;
 
-/// `[k_param_1]`, `%tid.x`, `line 17`; `None` for a value that a loop carries from round to round and that is no counter.
+/// `[k_param_1]`, `%tid.x`, `line 17`; `None` for a loop-carried value that is not an induction variable.
 pub type Origins = Option<BTreeSet<String>>;
 
-/// A value of more origins is not told: the sets of all values together stay small.
+/// A value with more origins is reported as unknown, so that the sets of all values together stay small.
 const MAX_ORIGINS: usize = 1024;
 
-/// What was found out so far: origins by number, in place of their names.
+/// Results so far. Origins are numbered, in place of their names.
 #[derive(Default)]
 pub(super) struct KnownOrigins {
     /// By value.
     values: Closure<Option<Numbers>>,
-    /// Instructions (even) and values (odd) that lead to each other.
+    /// The graph of instructions (even) and values (odd), for finding cycles.
     cycles: Closure<()>,
     names: Vec<String>,
     numbers: HashMap<String, u32>,
 }
 
-/// A set of numbers, as bits: values are joined with each other far more often than any of them is read.
+/// A bit set of numbers: sets are joined far more often than they are read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Numbers {
     words: Vec<u64>,
@@ -61,7 +61,7 @@ impl Numbers {
 }
 
 impl Flow<'_> {
-    /// What operands are computed from, each with the instruction that reads it.
+    /// The origins of operands, each given with the instruction that reads it.
     pub fn origins<'o>(&self, operands: impl IntoIterator<Item = (&'o Operand, usize)>) -> Origins {
         let mut known = self.known_origins.borrow_mut();
         let KnownOrigins { values, cycles, names, numbers } = &mut *known;
@@ -126,14 +126,14 @@ impl Flow<'_> {
         Some(found)
     }
 
-    /// Whether a register takes its value from one round of a loop to the next, and is no counter.
+    /// Whether a value is loop-carried and not an induction variable.
     fn is_carried(&self, value: Value, definitions: &[usize], cycles: &mut Closure<()>) -> bool {
         definitions.len() > 1
             && self.induction(self.reaching.register(value), definitions).is_none()
             && definitions.iter().any(|definition| self.is_made_from_itself(*definition, cycles))
     }
 
-    /// Whether what an instruction computes comes round to it again.
+    /// Whether an instruction's result depends on itself.
     fn is_made_from_itself(&self, definition: usize, cycles: &mut Closure<()>) -> bool {
         let visit = |node: usize, successors: &mut Vec<usize>| {
             if node % 2 == 1 {
@@ -156,7 +156,7 @@ impl Flow<'_> {
     }
 }
 
-/// What an instruction brings in from elsewhere; `None` for those that only compute.
+/// The origin that an instruction introduces; `None` for an instruction that only computes.
 fn origin(definition: &Instruction, function: &PtxFunction) -> Option<String> {
     match definition.opcode() {
         Opcode::Ld if definition.has(Modifier::Param) => {

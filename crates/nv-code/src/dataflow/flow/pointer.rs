@@ -1,4 +1,4 @@
-//! Where an address points: back through sums and choices to the object that it was made from.
+//! Points-to analysis: follows an address back through sums and selects to the object that it was made from.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -10,39 +10,39 @@ use crate::dataflow::flow::operands::{constant, register};
 use crate::dataflow::flow::provenance::Provenance;
 use crate::dataflow::reaching::Value;
 
-/// Chains of definitions longer than this are cut; the answer is "unknown" then.
+/// Limit on the length of a chain of definitions; beyond it the result is "unknown".
 const MAX_DEPTH: usize = 2000;
 
-/// Definitions that one address may take to follow: branches that merge pointers multiply the ways.
+/// Limit on the definitions visited for one address: branches that merge pointers multiply the paths.
 const MAX_STEPS: u32 = 20_000;
 
-/// Offset of a pointer that is the frame pointer itself, before an object is chosen.
+/// Offset of the frame pointer itself, before a constant selects an object.
 const BASE: u64 = u64::MAX;
 
-/// What an address may point to.
+/// An object that an address may point to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Root {
-    /// An object of the function's local variables: which variable, and the offset where the object starts.
+    /// A local variable: which one, and the offset in it where the object starts.
     Local { variable: usize, offset: u64 },
-    /// Memory that a caller passed: the number of the parameter.
+    /// Memory that the caller passed: the number of the parameter.
     Parameter(usize),
     /// Anything else.
     Unknown,
 }
 
-/// An address: the objects it may lie in, and what its distance from their start depends on.
+/// An address: the objects that it may point into, and what its offset from their start depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer {
     pub roots: BTreeSet<Root>,
     pub index: Provenance,
-    /// Bytes from the start of the object, where they are constant.
+    /// Bytes from the start of the object, if constant.
     pub offset: Option<i64>,
-    /// It is one of several pointers: of different objects, or of different elements of one.
+    /// One of several pointers, chosen at run time: to different objects, or to different elements of one.
     pub is_chosen: bool,
 }
 
 impl Pointer {
-    /// At a constant distance from something, if at a known one.
+    /// A pointer to one root, at a constant offset if `offset` is known.
     fn to(root: Root, offset: Option<i64>) -> Self {
         Self { roots: BTreeSet::from([root]), index: Provenance::constant(), offset, is_chosen: false }
     }
@@ -51,26 +51,26 @@ impl Pointer {
         Self { index: Provenance::unknown(), ..Self::to(Root::Unknown, None) }
     }
 
-    /// What other pointers are merged into.
+    /// The empty set of roots, into which other pointers are merged.
     fn nowhere() -> Self {
         Self { roots: BTreeSet::new(), index: Provenance::constant(), offset: None, is_chosen: false }
     }
 }
 
-/// The values on the way that is being followed, and the pointers that are known for good.
+/// The values on the path that is being followed, and the results that are final.
 #[derive(Default)]
 pub(super) struct KnownPointers {
     known: HashMap<Value, Rc<Pointer>>,
-    /// Values on the way, with their place in it.
+    /// Values on the path, with their position.
     on_way: HashMap<Value, usize>,
-    /// The first value on the way that a way from here came back to: what holds here depends on it.
+    /// The lowest position on the path that a cycle led back to: the current result depends on it.
     turned_back: Option<usize>,
-    /// A limit was met: what is found holds for this question only.
+    /// A limit was met: the result holds for this query only.
     is_cut: bool,
 }
 
 impl Flow<'_> {
-    /// The pointer behind an address, `[%rd1+4]`, of instruction `at`.
+    /// The pointer for the address `[%rd1+4]` of instruction `at`.
     pub fn pointer(&self, address: &Address, at: usize) -> Pointer {
         let pointer = match (&address.base, self.function.local_base(&address.base)) {
             (_, Some(variable)) => self.variable_pointer(variable, 0),
@@ -80,7 +80,7 @@ impl Flow<'_> {
         self.settled(pointer, address.offset)
     }
 
-    /// The pointer that a register holds where instruction `at` reads it.
+    /// The pointer that a register holds at instruction `at`.
     pub fn register_pointer(&self, register: Reg, at: usize) -> Pointer {
         self.pointer(&Address { base: AddressBase::Reg(register), offset: 0 }, at)
     }
@@ -93,13 +93,13 @@ impl Flow<'_> {
 
     fn settled(&self, mut pointer: Pointer, offset: i64) -> Pointer {
         pointer.offset = pointer.offset.and_then(|known| known.checked_add(offset));
-        // An address straight off the depot names the object by its offset.
+        // An address taken directly from the depot names the object by its offset.
         pointer.roots = pointer.roots.into_iter().map(|root| settle(root, &mut pointer.offset)).collect();
         pointer
     }
 
     fn variable_pointer(&self, variable: usize, offset: i64) -> Pointer {
-        // What `alloca` gives is one object, and so is a variable of assembly.
+        // The result of `alloca` is one object, and so is a `.local` variable of hand-written PTX.
         let start = if self.function.local_variables[variable].is_depot() { BASE } else { 0 };
         Pointer::to(Root::Local { variable, offset: start }, Some(offset))
     }
@@ -115,8 +115,8 @@ impl Flow<'_> {
         }
     }
 
-    /// Follows a value back. Where the way comes round to a value that it began with, that adds nothing; what was found in between
-    /// holds for this way only, all else is kept.
+    /// Follows a value back to its roots. A cycle that returns to a value on the path contributes nothing. Results in
+    /// between depend on that path and are not cached; all others are.
     fn value_pointer(&self, value: Value) -> Pointer {
         let definitions = self.reaching.definitions(value);
         if definitions.is_empty() {
@@ -134,7 +134,7 @@ impl Flow<'_> {
                 return Pointer::unknown();
             }
             if let Some(first) = known.on_way.get(&value).copied() {
-                // Round a loop: adds nothing but what the way round added.
+                // A back edge of a loop: contributes nothing but the changes made on the way round.
                 known.turned_back = Some(known.turned_back.map_or(first, |known| known.min(first)));
                 return Pointer::nowhere();
             }
@@ -157,7 +157,7 @@ impl Flow<'_> {
         pointer
     }
 
-    /// Several definitions: a loop that moves the pointer on, or branches that choose one.
+    /// Merges several definitions: a loop that advances the pointer, or branches that choose one.
     fn merge_pointers(&self, register: Reg, definitions: &[usize], pointers: Vec<Pointer>) -> Pointer {
         let several = pointers.len() > 1;
         let mut merged = Pointer::nowhere();
@@ -231,7 +231,7 @@ impl Flow<'_> {
                 let distance = constant.checked_mul(sign);
                 pointer.offset =
                     pointer.offset.zip(distance).and_then(|(offset, distance)| offset.checked_add(distance));
-                // The first constant distance from the frame pointer is the object's own place.
+                // The first constant offset from the frame pointer is the start of the object.
                 if pointer.roots.iter().any(|root| matches!(root, Root::Local { offset: BASE, .. }))
                     && self.is_frame_pointer(base)
                 {
@@ -247,7 +247,7 @@ impl Flow<'_> {
         pointer
     }
 
-    /// Whether an operand is computed from the address of a local variable or a parameter that is an address.
+    /// Whether an operand derives from the address of a local variable, or from a parameter that is an address.
     fn leads_to_pointer(&self, operand: &Operand) -> bool {
         let pointers = self.pointers.get_or_init(|| self.pointer_registers());
         self.function.local_variable(operand).is_some()
@@ -269,13 +269,13 @@ impl Flow<'_> {
         self.spread((0..all.len()).filter(is_first), is_addend)
     }
 
-    /// Whether an operand is the frame pointer (`%SP`, `%SPL`) or a variable itself.
+    /// Whether an operand is the frame pointer (`%SP`, `%SPL`) or names a variable.
     pub fn is_frame_pointer(&self, operand: &Operand) -> bool {
         register(operand).is_none_or(|register| self.function.register(register).name.starts_with("%SP"))
     }
 }
 
-/// What a pointer that an instruction computes may be made of.
+/// The operands that may be the pointer in an instruction's result.
 fn addends(instruction: &Instruction) -> &[Operand] {
     let first = match instruction.opcode() {
         Opcode::Mov | Opcode::Cvta | Opcode::Add | Opcode::Sub | Opcode::Selp | Opcode::Or => 1,
@@ -285,7 +285,7 @@ fn addends(instruction: &Instruction) -> &[Operand] {
     instruction.operands.get(first..).unwrap_or(&[])
 }
 
-/// The frame pointer itself (`%SP`, `%SPL`) has no object yet; a constant distance from it chooses one.
+/// Selects an object. The frame pointer (`%SP`, `%SPL`) has none yet; a constant offset from it selects one.
 fn settle(root: Root, offset: &mut Option<i64>) -> Root {
     match (root, *offset) {
         (Root::Local { variable, offset: BASE }, Some(distance)) => {
@@ -322,7 +322,7 @@ mod tests {
         assert!(pointer.is_chosen && pointer.index.is_constant(), "{pointer:?}");
     }
 
-    /// Whether an access through a pointer that `choice` sets differs from thread to thread.
+    /// The uniformity of an access through a pointer that the instructions `choice` compute.
     fn chosen_by(choice: &str) -> Option<Uniformity> {
         let function = function(&format!(
             "mov.u32 %t, %tid.x;\nadd.u64 %rd1, %SPL, 0;\nadd.u64 %rd2, %SPL, 64;\n{choice}\nld.local.u32 %r1, [%rd3];"

@@ -1,44 +1,44 @@
-//! Where a value comes from.
+//! Provenance of a value.
 
 use std::collections::BTreeSet;
 
 use lmem_base::diagnostic::Uniformity;
 
-/// A value that so many counters take part in is not told: the sets of all values together stay small.
+/// A value with more induction steps is not described, so that the sets of all values together stay small.
 const MAX_STEPS: usize = 1024;
 
-/// Where the value of an index comes from; several may hold.
+/// Provenance of an index; several fields may be set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Provenance {
-    /// A counter that steps by a constant.
+    /// An induction variable, stepped by a constant.
     pub induction: bool,
-    /// The counter is changed before it is used as an index: `(i + n) % 8`, `i * i`.
+    /// The induction variable enters the index through more than sums and scaling: `(i + n) % 8`, `i * i`.
     pub induction_is_changed: bool,
     /// A kernel parameter, or the size of block or grid.
     pub parameter: bool,
-    /// What the caller of a function that is no kernel passes; its callers are not looked into.
+    /// A parameter of a device function; its callers are not analysed.
     pub argument: bool,
     pub block_index: bool,
     pub thread_index: bool,
     /// Loaded from memory.
     pub loaded: bool,
-    /// Changed from iteration to iteration, but not by a constant.
+    /// Loop-carried, but not by a constant step.
     pub loop_carried: bool,
-    /// The result of a call, or something that is not followed.
+    /// The result of a call, or an instruction that is not followed.
     pub unknown: bool,
-    /// Whether the threads of a warp may differ; `None` where that is not known.
+    /// Whether the value may differ between the threads of a warp; `None` if unknown.
     pub divergent: Option<bool>,
-    /// Instructions that step the counters.
+    /// The instructions that step the induction variables.
     pub steps: BTreeSet<usize>,
 }
 
 impl Provenance {
-    /// A value that a condition or branches choose, which threads may decide differently.
+    /// A value that a condition or branches choose; threads may decide differently.
     pub fn chosen(divergent: Option<bool>) -> Self {
         Self { loop_carried: true, divergent, ..Self::default() }
     }
 
-    /// What only decides which value it is.
+    /// A value that only takes part in the choice between others.
     pub(super) fn decision(divergent: Option<bool>) -> Self {
         Self { divergent, ..Self::default() }
     }
@@ -81,7 +81,7 @@ impl Provenance {
         !(self.induction || self.is_data())
     }
 
-    /// Whether anything but a counter takes part.
+    /// Whether anything but an induction variable takes part.
     pub fn is_data(&self) -> bool {
         self.parameter
             || self.argument

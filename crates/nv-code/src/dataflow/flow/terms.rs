@@ -1,4 +1,4 @@
-//! What a value is computed from: each register on the way to it looked at once.
+//! Computes the provenance of values; each register on the way is visited once.
 
 use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, SpecialRegister};
 
@@ -7,18 +7,18 @@ use crate::dataflow::flow::operands::{address_register, constant, for_each_part,
 use crate::dataflow::flow::provenance::Provenance;
 use crate::dataflow::reaching::Value;
 
-/// A value on the way from an index to what it is computed from.
+/// A node of the search from an index to its sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Term {
     value: Value,
-    /// Something other than sums and scaling lies on the way.
+    /// The path includes an operation other than sums and scaling.
     is_changed: bool,
-    /// It is part of the address of a load: it decides on uniformity, not on what the index is.
+    /// Part of the address of a load: relevant to uniformity, not to the provenance of the index.
     is_address: bool,
 }
 
 impl Term {
-    /// A dense number.
+    /// Encodes the node as a dense number.
     fn number(self) -> usize {
         self.value.index() * 4 + usize::from(self.is_changed) * 2 + usize::from(self.is_address)
     }
@@ -36,7 +36,7 @@ impl Term {
 }
 
 impl Flow<'_> {
-    /// Where the value of an operand comes from: everything that it is computed from. Instruction `at` reads it.
+    /// The provenance of an operand of instruction `at`: everything that the operand is computed from.
     pub fn sources(&self, operand: &Operand, at: usize) -> Provenance {
         let mut sources = Provenance::constant();
         for_each_part(operand, &mut |part| match (register(part), part) {
@@ -53,14 +53,14 @@ impl Flow<'_> {
     }
 
     fn value_sources(&self, value: Value) -> std::rc::Rc<Provenance> {
-        // Found before the answers are borrowed: it asks for none of them.
+        // Computed before `known_sources` is borrowed; the computation does not use it.
         self.divergence();
         let term = Term { value, is_changed: false, is_address: false };
         let visit = |number: usize, successors: &mut Vec<usize>| self.visit(Term::of_number(number), successors);
         self.known_sources.borrow_mut().of(term.number(), visit, Provenance::merge_with)
     }
 
-    /// Whether threads may have a value from different rounds of a loop that they have left.
+    /// Whether threads may hold a value from different iterations of a loop that they have left.
     fn on_leaving(&self, value: Value, at: usize) -> Option<bool> {
         match self.loops.count() {
             0 => Some(false),
@@ -80,7 +80,7 @@ impl Flow<'_> {
         sources
     }
 
-    /// What a value says itself; the values that it is computed from go to `successors`.
+    /// The contribution of one value; the values that it is computed from are added to `successors`.
     fn visit(&self, term: Term, successors: &mut Vec<usize>) -> Provenance {
         let definitions = self.reaching.definitions(term.value);
         if definitions.is_empty() {
@@ -99,7 +99,7 @@ impl Flow<'_> {
                     steps,
                     ..Provenance::constant()
                 },
-                // Merged by branches, or changed in a way that is no counter.
+                // Merged by branches, or stepped in a way that is no induction.
                 None => Provenance::chosen(self.divergence().of(register)),
             };
             sources.merge(term.seen_as(merged));
@@ -114,7 +114,7 @@ impl Flow<'_> {
                 sources.merge(term.seen_as(self.parameter_sources(instruction)))
             }
             Opcode::Ld | Opcode::Ldu | Opcode::Tex | Opcode::Suld => {
-                // Memory of the thread itself may differ from thread to thread at one address.
+                // Local memory is private: threads may read different values at the same address.
                 let divergent = (!instruction.has(Modifier::Local)).then_some(false);
                 sources.merge(term.seen_as(Provenance { loaded: true, divergent, ..Provenance::default() }));
                 let base = instruction.operands.iter().find_map(address_register);
@@ -136,7 +136,7 @@ impl Flow<'_> {
                 sources.merge(term.seen_as(Provenance { thread_index: true, ..Provenance::constant() }));
             }
             opcode => {
-                // A counter stays one under sums and scaling; `%`, `&`, `^` and the rest make another value of it.
+                // Sums and scaling keep an induction variable linear; `%`, `&`, `^` and the rest do not.
                 let keeps = matches!(
                     opcode,
                     Opcode::Mov
@@ -166,7 +166,7 @@ impl Flow<'_> {
         }
     }
 
-    /// What `ld.param` gives: the result of a call has a name of its own, `retval0`.
+    /// The provenance of `ld.param`: the result of a call also has the form of a parameter, `retval0`.
     fn parameter_sources(&self, instruction: &Instruction) -> Provenance {
         match (self.is_call_result(instruction), self.function.is_entry) {
             (true, _) => Provenance::unknown(),
@@ -186,7 +186,7 @@ impl Flow<'_> {
     }
 }
 
-/// What a special register holds.
+/// The provenance of a special register.
 pub fn special_register(special: SpecialRegister) -> Provenance {
     use SpecialRegister::*;
     match special {
