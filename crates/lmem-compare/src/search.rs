@@ -1,9 +1,9 @@
 //! Searches for launches that prove something, and compares both versions on them.
 //!
 //! 1. *Narrow*: lower the integers until the original accepts a launch. This finds the size of the arrays that they
-//! index.
+//!    index.
 //! 2. *Widen*: for each source of integers (a parameter or a region), raise the bound alone as far as the original
-//! accepts.
+//!    accepts.
 //! 3. *Launch*: vary integers and distributions within these bounds, and run both versions on each launch.
 
 use std::collections::HashMap;
