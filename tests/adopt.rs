@@ -113,7 +113,7 @@ fn story() -> Result<(), Failed> {
     fs_err::write(project.path("a.cu"), OLD.replace("16]", "32]"))?;
     let output = project.lmem(&["--message-format", "json"], 1)?;
     holds(
-        String::from_utf8_lossy(&output.stdout).contains("128 bytes on sm_90: the baseline has 64"),
+        String::from_utf8_lossy(&output.stdout).contains("128 B on sm_90; the baseline has 64 B"),
         "it says by how much",
     )?;
 

@@ -151,7 +151,7 @@ fn a_change_is_held_against_a_revision() -> Result<(), Failed> {
     project.write("inc/size.cuh", "#define SIZE 32\n")?;
     let output = project.run(&[SINCE, &["--message-format", "json"]].concat(), 1)?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    holds(text.contains("128 bytes on sm_90: `HEAD` has 64"), "it says by how much")?;
+    holds(text.contains("128 B on sm_90; `HEAD` has 64 B"), "it says by how much")?;
     let since = &facts(&output)?["since"];
     let expected = serde_json::json!({ "revision": "HEAD", "changed_units": 1, "known": 0, "new": 0, "worse": 1,
                                        "smaller": 0, "gone": 0 });

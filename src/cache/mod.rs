@@ -144,6 +144,8 @@ impl Cache {
         let mut part = |text: &str| parts.add(text);
         let unit = self.key(overlay.unit, target);
         part(OVERLAY_FORMAT);
+        // The results of running both versions are this program's own.
+        part(self.program()?);
         part(unit.as_str());
         for (path, text) in overlay.texts() {
             part(&path);

@@ -99,8 +99,8 @@ pub enum Against<'a> {
 impl Against<'_> {
     fn more(self, now: u64, architecture: &str, before: u64) -> String {
         match self {
-            Self::Baseline => format!("{now} bytes on {architecture}: the baseline has {before}"),
-            Self::Revision(name) => format!("{now} bytes on {architecture}: `{name}` has {before}"),
+            Self::Baseline => format!("{now} B on {architecture}; the baseline has {before} B"),
+            Self::Revision(name) => format!("{now} B on {architecture}; `{name}` has {before} B"),
         }
     }
 
@@ -369,7 +369,7 @@ mod tests {
         let mut more = vec![with_bytes(192)];
         let tally = baseline.apply(&mut more, Against::Baseline);
         assert_eq!((tally.worse, more[0].severity), (1, Severity::Error));
-        assert!(more[0].notes.contains(&"192 bytes on sm_90: the baseline has 128".to_string()), "{:?}", more[0].notes);
+        assert!(more[0].notes.contains(&"192 B on sm_90; the baseline has 128 B".to_string()), "{:?}", more[0].notes);
         let mut less = vec![with_bytes(64)];
         let tally = baseline.apply(&mut less, Against::Baseline);
         assert_eq!((tally.known, tally.smaller, tally.gone, less.len()), (1, 1, 0, 0));

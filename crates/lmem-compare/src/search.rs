@@ -53,6 +53,9 @@ const RANGES: [Option<i64>; 7] = [None, Some(8), None, Some(3), Some(100), Some(
 /// Bounds of integers that stay within an array of a few elements.
 const NARROW: [i64; 3] = [4, 2, 1];
 
+/// Elements that an array has at the least, where addresses of elements look like those of arrays.
+const LEAST_ROOM: i64 = 4;
+
 /// Threads per block, in turn.
 const BLOCKS: [u32; 6] = [64, 32, 33, 128, 1, 96];
 const PLANES: [[u32; 2]; 5] = [[8, 8], [32, 2], [16, 4], [4, 8], [5, 7]];
@@ -85,8 +88,8 @@ struct Search<'a> {
     parameters: Parameters,
     terms: Terms,
     shape: Shape,
-    /// Whether several local arrays of a function share one object (the depot) of its PTX.
-    shares_frame: bool,
+    /// Room of the smallest array, if several local arrays of a function share one object (the depot) of its PTX.
+    least_room: Option<i64>,
     /// Warp instructions executed so far.
     work: u64,
     /// Bounds learned so far.
@@ -113,7 +116,7 @@ pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Pro
         parameters,
         terms,
         shape,
-        shares_frame: shares_frame(module, before),
+        least_room: least_room(module, before),
         work: 0,
         below: 1,
         below_in: HashMap::new(),
@@ -168,10 +171,11 @@ impl Shape {
     }
 }
 
-/// Whether a function has several arrays in its frame, which shows in addresses at several offsets of the depot.
-fn shares_frame(module: &Module, program: &Program) -> bool {
+/// Elements of 4 bytes that the smallest array of a frame has room for, if a function has several arrays in its frame: they
+/// show in addresses at several offsets of the depot. At least [`LEAST_ROOM`], as elements have addresses of their own, too.
+fn least_room(module: &Module, program: &Program) -> Option<i64> {
     let names: Vec<&str> = program.functions().collect();
-    module.functions.iter().filter(|function| names.contains(&&*function.name)).any(|function| {
+    let rooms = module.functions.iter().filter(|function| names.contains(&&*function.name)).filter_map(|function| {
         let mut frames: Vec<Reg> = Vec::new();
         let mut offsets: Vec<i64> = Vec::new();
         for instruction in &function.instructions {
@@ -190,8 +194,9 @@ fn shares_frame(module: &Module, program: &Program) -> bool {
         }
         offsets.sort_unstable();
         offsets.dedup();
-        offsets.len() > 1
-    })
+        offsets.windows(2).map(|pair| (pair[1] - pair[0]) / 4).min()
+    });
+    rooms.min().map(|room| room.max(LEAST_ROOM))
 }
 
 impl Search<'_> {
@@ -410,7 +415,7 @@ impl Search<'_> {
                 + events.local_out_of_bounds.count
                 + events.variable_out_of_bounds.count;
             // Arrays share a frame: an index past the end of one reaches the next, and only the edit exposes it.
-            let is_doubtful = self.shares_frame || reads_nothing > 0;
+            let is_doubtful = self.least_room.is_some() || reads_nothing > 0;
             let is_proven = is_ordered && (!is_doubtful || self.differs_when_narrow(recipe));
             return Ok(is_proven.then_some(found));
         }
@@ -425,6 +430,9 @@ impl Search<'_> {
             let spread = if recipe.spread == Spread::Signed { Spread::Random } else { recipe.spread };
             let mut recipe = Recipe { below: recipe.below.min(narrow), spread, ..recipe.clone() };
             recipe.below_in.values_mut().for_each(|below| *below = (*below).min(narrow));
+            // A length beyond the array reaches the next one in the original, too.
+            let room = self.least_room.unwrap_or(i64::MAX);
+            recipe.integers.iter_mut().for_each(|number| *number = (*number).min(room));
             let Ok((old, elements)) = self.original(&recipe) else { return false };
             let limit = old.outcome.warp_instructions * HOPELESS + LAUNCH_LIMIT;
             let new = self.execute(self.after, &recipe, &elements, (limit, LONG_TURN), false);
