@@ -84,7 +84,13 @@ impl RegisterSet {
 
     /// The registers of the set, in the order of their numbers.
     pub fn iter(self) -> impl Iterator<Item = u8> {
-        (0..=u8::MAX).filter(move |register| self.contains(*register))
+        (0u8..).zip(self.0).flat_map(|(word, mut bits)| {
+            std::iter::from_fn(move || {
+                let lowest = (bits != 0).then(|| bits.trailing_zeros() as u8)?;
+                bits &= bits - 1;
+                Some(word * 64 + lowest)
+            })
+        })
     }
 
     /// Adds `count` consecutive registers; the zero register adds none.
