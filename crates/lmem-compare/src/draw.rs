@@ -7,35 +7,7 @@ use std::rc::Rc;
 use ptx_machine::{Access, Class, Element, Generated, Origin, Region, Value, Values};
 use ptx_syntax::Type;
 
-/// Distribution of the values of a launch. Together, the distributions make conditions true for all threads, some, one,
-/// or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Spread {
-    /// Values of all kinds.
-    Random,
-    /// Ascending, as row offsets and sorted keys are.
-    Rising,
-    /// All equal.
-    Equal,
-    /// Equal except for one in 37.
-    Outlier,
-    /// Descending.
-    Falling,
-    /// Positive and negative, some at the limits of their types.
-    Signed,
-}
-
-/// Distributions in the order of launches.
-pub(crate) const SPREADS: [Spread; 8] = [
-    Spread::Random,
-    Spread::Rising,
-    Spread::Random,
-    Spread::Equal,
-    Spread::Outlier,
-    Spread::Random,
-    Spread::Signed,
-    Spread::Falling,
-];
+use crate::recipe::{Recipe, Spread};
 
 /// The element types of regions, so that the other version gets the same contents.
 pub(crate) type Elements = Rc<RefCell<HashMap<Origin, Element>>>;
@@ -43,17 +15,7 @@ pub(crate) type Elements = Rc<RefCell<HashMap<Origin, Element>>>;
 /// The values of a launch.
 #[derive(Debug, Clone)]
 pub(crate) struct Drawn {
-    pub seed: u64,
-    pub spread: Spread,
-    /// Exclusive upper bound of integers; some regions have their own.
-    pub below: i64,
-    pub below_in: HashMap<Origin, i64>,
-    /// Lower bound of integers.
-    pub least: i64,
-    /// Whether words that are only moved are integers; otherwise they are `f32`.
-    pub words_are_integers: bool,
-    /// Whether 64-bit values without a known use are addresses.
-    pub wide_are_pointers: bool,
+    pub recipe: Recipe,
     pub elements: Elements,
 }
 
@@ -65,30 +27,33 @@ impl Values for Drawn {
         let is_word = first.class == Class::Unknown && matches!(first.ty, Type::B32 | Type::F32);
         let is_wide = first.bytes == 8 && matches!(first.class, Class::Unknown | Class::Integer);
         let element = match () {
-            () if is_word && self.words_are_integers => Element { bytes: first.bytes, class: Class::Integer },
-            () if is_wide && self.wide_are_pointers => Element { bytes: 8, class: Class::Pointer },
-            () => Generated::new(self.seed).element(region, first),
+            () if is_word && self.recipe.words_are_integers => Element { bytes: first.bytes, class: Class::Integer },
+            () if is_wide && self.recipe.wide_are_pointers => Element { bytes: 8, class: Class::Pointer },
+            () => Generated::new(self.recipe.seed).element(region, first),
         };
         self.elements.borrow_mut().insert(region.origin.clone(), element);
         element
     }
 
     fn value(&mut self, region: &Region, element: Element, offset: i64) -> Value {
-        let below = self.below_in.get(&region.origin).copied().unwrap_or(self.below).max(self.least + 1);
+        let below =
+            self.recipe.below_in.get(&region.origin).copied().unwrap_or(self.recipe.below).max(self.recipe.least + 1);
         let usual = |range| {
-            let mut generated = Generated::new(self.seed);
+            let mut generated = Generated::new(self.recipe.seed);
             generated.integers = range;
             generated.value(region, element, offset)
         };
         let index = offset.div_euclid(i64::from(element.bytes));
-        let one = self.seed.wrapping_add(u64::from(region.id.address() >> 36 == 0)).cast_signed();
-        let within = |number: i64| self.least + number.rem_euclid(below - self.least);
-        let whole = match (self.spread, element.class) {
-            (_, Class::Pointer) | (Spread::Random, _) => return usual(self.least..below),
-            (Spread::Signed, Class::Integer | Class::Unknown) => return signed(&usual, self.least, below),
-            (Spread::Signed, Class::Float(ty)) => return odd(usual(0..1), ty, mix(self.seed, index.cast_unsigned())),
+        let one = self.recipe.seed.wrapping_add(u64::from(region.id.address() >> 36 == 0)).cast_signed();
+        let within = |number: i64| self.recipe.least + number.rem_euclid(below - self.recipe.least);
+        let whole = match (self.recipe.spread, element.class) {
+            (_, Class::Pointer) | (Spread::Random, _) => return usual(self.recipe.least..below),
+            (Spread::Signed, Class::Integer | Class::Unknown) => return signed(&usual, self.recipe.least, below),
+            (Spread::Signed, Class::Float(ty)) => {
+                return odd(usual(0..1), ty, mix(self.recipe.seed, index.cast_unsigned()));
+            }
             (Spread::Rising, _) => within(index),
-            (Spread::Falling, _) => below - 1 - within(index) + self.least,
+            (Spread::Falling, _) => below - 1 - within(index) + self.recipe.least,
             (Spread::Equal, _) => within(one),
             (Spread::Outlier, _) if index.rem_euclid(37) == 5 => below - 1,
             (Spread::Outlier, _) => within(one),

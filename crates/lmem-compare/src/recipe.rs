@@ -4,23 +4,63 @@ use std::collections::HashMap;
 
 use ptx_machine::Origin;
 
-use crate::draw::Spread;
+/// Distribution of the values of a launch. Together, the distributions make conditions true for all threads, some, one,
+/// or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// Values of all kinds.
+    Random,
+    /// Ascending, as row offsets and sorted keys are.
+    Rising,
+    /// All equal.
+    Equal,
+    /// Equal except for one in 37.
+    Outlier,
+    /// Descending.
+    Falling,
+    /// Positive and negative, some at the limits of their types.
+    Signed,
+}
+
+/// Distributions in the order of launches.
+pub(crate) const SPREADS: [Spread; 8] = [
+    Spread::Random,
+    Spread::Rising,
+    Spread::Random,
+    Spread::Equal,
+    Spread::Outlier,
+    Spread::Random,
+    Spread::Signed,
+    Spread::Falling,
+];
 
 /// All choices for a launch; equal recipes give equal launches.
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
     pub seed: u64,
     pub spread: Spread,
+    /// Exclusive upper bound of integers; some regions have their own.
     pub below: i64,
     pub below_in: HashMap<Origin, i64>,
+    /// Lower bound of integers.
     pub least: i64,
+    /// Whether words that are only moved are integers; otherwise they are `f32`.
     pub words_are_integers: bool,
+    /// Whether 64-bit values without a known use are addresses.
     pub wide_are_pointers: bool,
     /// One value for each of `Parameters::integers`.
     pub integers: Vec<i64>,
     pub rest: Rest,
     pub block: [u32; 3],
     pub grid: [u32; 3],
+}
+
+impl Recipe {
+    /// Bounds all integers in memory.
+    pub fn narrow(&mut self, below: i64) {
+        self.below = self.below.min(below);
+        self.below_in.values_mut().for_each(|known| *known = (*known).min(below));
+    }
 }
 
 /// Kind of value for parameter bytes of unknown use.

@@ -13,9 +13,9 @@ use ptx_machine::{Class, End, Events, Fault, Launch, Memory, Origin, Outcome, Pr
 use ptx_syntax::{Module, Opcode, Operand, Reg, SpecialRegister};
 
 use crate::difference::{Difference, between};
-use crate::draw::{Drawn, Elements, SPREADS, Spread, mix};
+use crate::draw::{Drawn, Elements, mix};
 use crate::parameters::Parameters;
-use crate::recipe::{RESTS, Recipe, Rest};
+use crate::recipe::{RESTS, Recipe, Rest, SPREADS, Spread};
 
 /// Number of launches to compare.
 const LAUNCHES: u32 = 24;
@@ -428,8 +428,8 @@ impl Search<'_> {
             let narrow = (*narrow).max(self.least + 1);
             // Negative integers leave arrays, too.
             let spread = if recipe.spread == Spread::Signed { Spread::Random } else { recipe.spread };
-            let mut recipe = Recipe { below: recipe.below.min(narrow), spread, ..recipe.clone() };
-            recipe.below_in.values_mut().for_each(|below| *below = (*below).min(narrow));
+            let mut recipe = Recipe { spread, ..recipe.clone() };
+            recipe.narrow(narrow);
             // A length beyond the array reaches the next one in the original, too.
             let room = self.least_room.unwrap_or(i64::MAX);
             recipe.integers.iter_mut().for_each(|number| *number = (*number).min(room));
@@ -466,8 +466,7 @@ impl Search<'_> {
         recipe.below_in.clone_from(&self.below_in);
         if let Some(narrow) = RANGES[(number % RANGES.len() as u64) as usize] {
             let narrow = narrow.max(self.least + 1);
-            recipe.below = recipe.below.min(narrow);
-            recipe.below_in.values_mut().for_each(|below| *below = (*below).min(narrow));
+            recipe.narrow(narrow);
         }
         for index in 0..self.most.len() {
             let candidates: Vec<i64> =
@@ -546,16 +545,7 @@ impl Search<'_> {
         (limit, turn): (u64, u64),
         reversed: bool,
     ) -> Ran {
-        let mut memory = Memory::new(Drawn {
-            seed: recipe.seed,
-            spread: recipe.spread,
-            below: recipe.below,
-            below_in: recipe.below_in.clone(),
-            least: recipe.least,
-            words_are_integers: recipe.words_are_integers,
-            wide_are_pointers: recipe.wide_are_pointers,
-            elements: Elements::clone(elements),
-        });
+        let mut memory = Memory::new(Drawn { recipe: recipe.clone(), elements: Elements::clone(elements) });
         let mut launch = Launch::new(1, 1);
         (launch.grid, launch.block) = (recipe.grid, recipe.block);
         launch.dynamic_shared = SHARED;
