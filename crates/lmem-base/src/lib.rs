@@ -4,6 +4,7 @@
 pub mod budget;
 pub mod casts;
 pub mod diagnostic;
+pub mod diff;
 pub mod digest;
 pub mod edit;
 pub mod files;
