@@ -7,6 +7,7 @@ mod failures;
 mod findings;
 mod fixing;
 mod gather;
+mod kernels;
 mod known;
 mod level_here;
 mod machine;
@@ -35,6 +36,7 @@ use globset::Glob;
 use thiserror::Error;
 
 use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
+use lmem_base::comparison::Version;
 use lmem_base::diagnostic::{Code, Diagnostic, FlagOrigin, Report, Severity, Summary};
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
@@ -144,6 +146,8 @@ pub struct Outcome {
     pub fixes: Fixes,
     /// Exit status of the traced program.
     pub ended: Option<ExitStatus>,
+    /// The kernels, if they are compared with those of another version.
+    kernels: Option<Version>,
 }
 
 /// A unit, its settings and its target architectures.
@@ -196,6 +200,8 @@ pub struct Surroundings<'a> {
     pub revision: Option<&'a Revision>,
     /// Restricts the run to the units of these files.
     pub only: Option<&'a BTreeSet<PathBuf>>,
+    /// Compares the figures of kernels with those of a revision, and not only findings.
+    pub compares_kernels: bool,
 }
 
 impl Surroundings<'_> {
@@ -304,11 +310,16 @@ fn check_once(
         if surroundings.program.is_none() && partition.is_none_or(|partition| partition.left_to_others == 0) {
             talk.note("no CUDA source was found");
         }
-        let report = {
+        let mut report = {
             let summary = Summary { partition, ..Summary::default() };
             finish(Vec::new(), Vec::new(), &extraction, &workspace, &levels, summary)
         };
-        return Ok(Outcome { report, workspace, failed: false, interrupted: false, fixes: Fixes::default(), ended });
+        if let Some(since) = since.filter(|_| surroundings.compares_kernels) {
+            // The revision may have kernels that are gone.
+            since.judge(&mut report, Some(Version::default()), &BTreeSet::new(), &workspace, cancel, talk)?;
+        }
+        let fixes = Fixes::default();
+        return Ok(Outcome { report, workspace, failed: false, interrupted: false, fixes, ended, kernels: None });
     }
     let (toolkit, record) = match &surroundings.recorded {
         Some((toolkit, record)) => (toolkit.clone(), Some(*record)),
@@ -370,6 +381,7 @@ fn check_once(
     let changed = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();
     say_what_happened(&jobs, &reports, talk);
     builds::name_builds(&jobs, &mut reports);
+    let mut kernels = surroundings.compares_kernels.then(|| kernels::version(&jobs, &reports));
     let summary = Summary { partition, ..summarize(&jobs, &reports) };
     let failed = reports.iter().any(|report| report.failed);
     let diagnostics = jobs.iter().zip(&mut reports).map(|(job, report)| {
@@ -385,7 +397,7 @@ fn check_once(
         return Err(CheckError::Interrupted);
     }
     if let Some(since) = since {
-        since.judge(&mut report, &changed, &workspace, cancel, talk)?;
+        since.judge(&mut report, kernels.take(), &changed, &workspace, cancel, talk)?;
     }
     let is_whole = since.is_none() && known::is_whole(arguments) && !failed && !was_interrupted;
     known.judge(&mut report, is_whole, &workspace, talk)?;
@@ -396,7 +408,7 @@ fn check_once(
     // A Ctrl-C during the last compilation does not change the result, but still counts.
     let interrupted = was_interrupted || cancel.load(Ordering::Relaxed);
     report.summary.interrupted = interrupted;
-    Ok(Outcome { report, workspace, failed, interrupted, fixes, ended })
+    Ok(Outcome { report, workspace, failed, interrupted, fixes, ended, kernels })
 }
 
 fn default_jobs() -> usize {

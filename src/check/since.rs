@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use lmem_base::comparison::{KernelComparison, Version};
 use lmem_base::diagnostic::{Code, Diagnostic, Report, Severity, SinceTally};
 use lmem_base::source::normalize;
 use lmem_base::words::plural;
@@ -70,12 +71,16 @@ impl Revision {
 pub struct Since {
     /// The revision as the user names it.
     name: String,
+    /// Its commit.
+    commit: Option<String>,
     old: Revision,
     /// The staged files, if they are checked in place of the working tree.
     staged: Option<Revision>,
     changes: Changes,
     /// There is no commit yet.
     is_first: bool,
+    /// All kernels are compared, and not only findings.
+    compares_kernels: bool,
     current: PathBuf,
     /// The arguments as typed.
     arguments: CheckArgs,
@@ -94,7 +99,8 @@ impl Since {
         cancel: &AtomicBool,
         talk: &Talk,
     ) -> Result<Option<Self>, CheckError> {
-        if arguments.changed_since.is_none() && !arguments.staged {
+        let compares_kernels = surroundings.compares_kernels;
+        if arguments.changed_since.is_none() && !arguments.staged && !compares_kernels {
             return Ok(None);
         }
         if surroundings.program.is_some() {
@@ -120,10 +126,12 @@ impl Since {
         talk.detail(&format!("compared with `{name}` ({})", commit.as_deref().unwrap_or("nothing yet")));
         Ok(Some(Self {
             name,
+            commit,
             old: revision(&checkouts[0]),
             staged: checkouts.get(1).map(revision),
             changes,
             is_first,
+            compares_kernels,
             current,
             arguments: arguments.clone(),
             _checkouts: checkouts,
@@ -184,24 +192,29 @@ impl Since {
         is_touched && !known.contains_key(&identity(diagnostic))
     }
 
-    /// Keeps findings that the older revision does not have, or has with fewer bytes.
+    /// Keeps findings that the older revision does not have, or has with fewer bytes. `kernels` are those of this run,
+    /// if they are compared.
     ///
     /// # Errors
     /// The run was interrupted, or the toolkit has become unusable.
     pub(super) fn judge(
         &self,
         report: &mut Report,
+        kernels: Option<Version>,
         changed: &BTreeSet<PathBuf>,
         workspace: &Workspace,
         cancel: &AtomicBool,
         talk: &Talk,
     ) -> Result<(), CheckError> {
-        let old = self.old_report(changed, cancel, talk)?;
+        let architectures = &report.summary.architectures;
+        let mut old = self.old_report(changed, architectures, cancel, talk)?;
+        let before = old.as_mut().and_then(|old| old.kernels.take());
         let (root, old_root) =
             old.as_ref().map_or((&workspace.root, &workspace.root), |old| (&workspace.root, &old.workspace.root));
         let old = old.as_ref().map(|old| old.report.diagnostics.as_slice()).unwrap_or_default();
         let name = |file: &str| self.name_now(file, root, old_root);
         let remarks = remarks(old, &name);
+        report.comparison = kernels.map(|now| self.compared(before, now, changed, root, &name));
         let baseline = Baseline::of(old).with_files(name);
         let tally = baseline.apply(&mut report.diagnostics, Against::Revision(&self.name));
         report.diagnostics.retain(|diagnostic| self.is_new_remark(diagnostic, &remarks));
@@ -210,15 +223,41 @@ impl Since {
         Ok(())
     }
 
-    /// The findings of the older revision; `None` if it cannot be checked.
+    /// The kernels of both versions that the change reaches.
+    fn compared(
+        &self,
+        before: Option<Version>,
+        now: Version,
+        changed: &BTreeSet<PathBuf>,
+        root: &Path,
+        name: impl Fn(&str) -> String,
+    ) -> KernelComparison {
+        let total = now.len();
+        let reached: BTreeSet<String> = changed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let now = Version {
+            kernels: now.kernels.into_iter().filter(|kernel| reached.contains(&kernel.unit)).collect(),
+            failed: now.failed,
+        };
+        let before = before.unwrap_or_default().with_files(&name);
+        let now = now.with_files(|file| lmem_base::source::display_path(Path::new(file), root));
+        let comparison = KernelComparison::of(before, now, total);
+        KernelComparison { revision: self.name.clone(), commit: self.commit.clone(), ..comparison }
+    }
+
+    /// The findings of the older revision; `None` if it cannot be checked. Kernels are compared on the architectures of
+    /// this run.
     fn old_report(
         &self,
         changed: &BTreeSet<PathBuf>,
+        architectures: &[String],
         cancel: &AtomicBool,
         talk: &Talk,
     ) -> Result<Option<Outcome>, CheckError> {
         let place = |path: &PathBuf| self.old.place(&self.old_name(&self.own(path)));
-        let only: BTreeSet<PathBuf> = changed.iter().map(place).filter(|path| path.exists()).collect();
+        // A finding of a deleted file needs no comparison, but a table of kernels has those that are gone.
+        let deleted = self.changes.deleted.iter().filter(|_| self.compares_kernels);
+        let deleted = deleted.map(|path| self.old.tree.join(path));
+        let only: BTreeSet<PathBuf> = changed.iter().map(place).chain(deleted).filter(|path| path.exists()).collect();
         if only.is_empty() {
             return Ok(None);
         }
@@ -228,7 +267,12 @@ impl Since {
         if had_paths && moved.paths.is_empty() {
             return Ok(None);
         }
+        let arch = match self.compares_kernels && moved.arch.is_empty() {
+            true => architectures.to_vec(),
+            false => moved.arch.clone(),
+        };
         let moved = CheckArgs {
+            arch,
             no_verify: true,
             no_baseline: true,
             baseline: None,
@@ -243,6 +287,7 @@ impl Since {
             current_folder: Some(&current),
             revision: Some(&self.old),
             only: Some(&only),
+            compares_kernels: self.compares_kernels,
             ..Surroundings::default()
         };
         let silent = Talk { quiet: true, verbosity: 0 };

@@ -46,6 +46,8 @@ pub enum GitError {
     UnknownRevision(String),
     #[error("there is no revision `{0}` in this shallow clone")]
     NotFetched(String),
+    #[error("`{0}`: the branches have no commit in common")]
+    NoAncestor(String),
     #[error("{count} not merged yet: `{first}`", count = plural(*.count as u64, "file is", "files are"))]
     Unmerged { first: String, count: usize },
     #[error("git cannot be asked: {0}")]
@@ -159,11 +161,14 @@ impl<'a> Repository<'a> {
         Ok(String::from_utf8_lossy(&self.ask(arguments, b"")?).into_owned())
     }
 
-    /// The commit that a revision names.
+    /// The commit that a revision names; `REV...` is where the current branch left `REV`, as for `git diff`.
     ///
     /// # Errors
     /// There is no such commit.
     pub fn commit(&self, revision: &str) -> Result<String, GitError> {
+        if let Some(other) = revision.strip_suffix("...").filter(|other| !other.is_empty()) {
+            return self.branched_from(&self.commit(other)?, revision);
+        }
         let commit = format!("{revision}^{{commit}}");
         match self.text(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]) {
             Ok(id) if is_id(id.trim()) => Ok(id.trim().to_string()),
@@ -172,6 +177,18 @@ impl<'a> Repository<'a> {
                 "true" => Err(GitError::NotFetched(revision.to_string())),
                 _ => Err(GitError::UnknownRevision(revision.to_string())),
             },
+        }
+    }
+
+    /// The best common ancestor of HEAD and a commit.
+    fn branched_from(&self, commit: &str, revision: &str) -> Result<String, GitError> {
+        match self.text(&["merge-base", "HEAD", commit]) {
+            Ok(id) if is_id(id.trim()) => Ok(id.trim().to_string()),
+            Err(GitError::Interrupted) => Err(GitError::Interrupted),
+            _ if self.text(&["rev-parse", "--is-shallow-repository"])?.trim() == "true" => {
+                Err(GitError::NotFetched(revision.to_string()))
+            }
+            _ => Err(GitError::NoAncestor(revision.to_string())),
         }
     }
 
@@ -431,6 +448,14 @@ mod tests {
         for revision in ["none", "--help", "", "HEAD:k"] {
             assert_eq!(repository.commit(revision), Err(GitError::UnknownRevision(revision.to_string())));
         }
+        // Where a branch began, though the other one went on.
+        place.git(&["branch", "other"]);
+        place.git(&["commit", "-q", "-m", "here"]);
+        assert_eq!(repository.commit("other...").unwrap(), commit);
+        place.git(&["checkout", "-q", "--orphan", "alone"]);
+        place.git(&["commit", "-q", "--allow-empty", "-m", "alone"]);
+        assert_eq!(repository.commit("other..."), Err(GitError::NoAncestor("other...".to_string())));
+        assert!(repository.commit("...").is_err() && repository.commit("none...").is_err());
         let outside = tempfile::tempdir().unwrap();
         assert!(matches!(Repository::around(outside.path(), &cancel), Err(GitError::NoRepository(_))));
     }

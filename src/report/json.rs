@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use lmem_base::diagnostic::{
     Applicability, BaselineTally, Code, Diagnostic, Evidence, FlagOrigin, Footprint, KernelInstance, Label,
-    PartitionTally, Report, Severity, SinceTally, Suggestion, Suppression, Uniformity, VerifiedKernel,
+    LocalAccess, PartitionTally, Report, Severity, SinceTally, Suggestion, Suppression, Uniformity, VerifiedKernel,
 };
+use lmem_base::gpu::Arch;
 use lmem_base::source::Span;
 
 use super::position::{Columns, Region, range};
@@ -195,8 +196,14 @@ struct MessageCode {
 
 impl<'a> Message<'a> {
     fn new(diagnostic: &'a Diagnostic, cx: &Context) -> Self {
-        let primary = diagnostic.primary.iter().map(|label| SpanMessage::new(label, true));
-        let secondary = diagnostic.secondary.iter().map(|label| SpanMessage::new(label, false));
+        let primary = diagnostic.primary.iter().map(|label| SpanMessage {
+            lmem: LabelFacts::new(label, true, diagnostic.evidence.as_ref()),
+            ..SpanMessage::new(label, true)
+        });
+        let secondary = diagnostic.secondary.iter().map(|label| SpanMessage {
+            lmem: LabelFacts::new(label, false, diagnostic.evidence.as_ref()),
+            ..SpanMessage::new(label, false)
+        });
         let notes = facts::notes(diagnostic).into_iter().map(|note| Child::new("note", note));
         let suggestions = diagnostic.suggestions.iter().map(|suggestion| Child::suggestion(diagnostic, suggestion));
         let help = diagnostic.help.iter().map(|help| Child::new("help", help.message.clone()));
@@ -259,6 +266,53 @@ struct SpanMessage<'a> {
     suggested_replacement: Option<&'a str>,
     suggestion_applicability: Option<&'a str>,
     expansion: Option<()>,
+    /// Only at places that a variable in local memory is declared or accessed at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lmem: Option<LabelFacts<'a>>,
+}
+
+/// What a label shows, beside its text.
+#[derive(Serialize)]
+struct LabelFacts<'a> {
+    role: &'static str,
+    variable: Option<&'a str>,
+    /// Local loads and stores of the place, or of the declared variable, in the kernel with the most.
+    loads: u64,
+    stores: u64,
+    /// The architectures whose machine code has them.
+    archs: Vec<&'a str>,
+}
+
+impl<'a> LabelFacts<'a> {
+    fn new(label: &Label, is_primary: bool, evidence: Option<&'a Evidence>) -> Option<Self> {
+        let evidence = evidence?;
+        let at_label = |access: &&LocalAccess| access.spans.contains(&label.span);
+        let kernels = evidence.kernels.iter().map(|kernel| (kernel, kernel.accesses.iter().filter(at_label)));
+        let sums = kernels.map(|(kernel, accesses)| {
+            let sum = accesses.clone().fold((0, 0), |sum, access| (sum.0 + access.loads, sum.1 + access.stores));
+            (kernel.arch.as_str(), sum, accesses.filter_map(|access| access.variable.as_deref()).next())
+        });
+        let here: Vec<_> = sums.filter(|(_, traffic, _)| *traffic != (0, 0)).collect();
+        // The label of a declaration has the size.
+        let is_declaration = here.is_empty() && is_primary && evidence.size.is_some() && evidence.variable.is_some();
+        let mut archs: Vec<&str> = match is_declaration {
+            true => evidence.kernels.iter().map(|kernel| kernel.arch.as_str()).collect(),
+            false => here.iter().map(|(arch, _, _)| *arch).collect(),
+        };
+        archs.sort_by_key(|arch| (Arch::of(arch), *arch));
+        archs.dedup();
+        if is_declaration {
+            let variable = evidence.variable.as_deref();
+            return Some(Self { role: "declaration", variable, loads: evidence.loads, stores: evidence.stores, archs });
+        }
+        let (_, (loads, stores), variable) = here.into_iter().max_by_key(|(_, (loads, stores), _)| loads + stores)?;
+        let role = match (loads, stores) {
+            (_, 0) => "read",
+            (0, _) => "write",
+            _ => "read_write",
+        };
+        Some(Self { role, variable, loads, stores, archs })
+    }
 }
 
 /// A line of a span, and the range of its characters that the span covers, from 1.
@@ -292,6 +346,7 @@ impl<'a> SpanMessage<'a> {
             suggested_replacement: None,
             suggestion_applicability: None,
             expansion: None,
+            lmem: None,
         }
     }
 }
@@ -318,7 +373,7 @@ pub(super) struct LmemFields<'a> {
     stores: u64,
     loop_depth: u32,
     uniformity: Option<Uniformity>,
-    kernels: &'a [KernelInstance],
+    kernels: Vec<KernelInstance>,
     flags: Option<FlagOrigin>,
     fingerprint: String,
     suggestions: Vec<LmemSuggestion<'a>>,
@@ -385,7 +440,8 @@ impl<'a> LmemFields<'a> {
             stores: evidence.stores,
             loop_depth: evidence.loop_depth,
             uniformity: evidence.uniformity,
-            kernels: &evidence.kernels,
+            // Labels say what is known of accesses.
+            kernels: evidence.kernels.iter().map(KernelInstance::without_accesses).collect(),
             flags: evidence.flags(),
             fingerprint,
             suggestions: diagnostic.suggestions.iter().map(LmemSuggestion::new).collect(),
