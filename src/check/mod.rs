@@ -232,7 +232,8 @@ pub fn check_in(
     let since = Since::of(arguments, &surroundings, cancel, &talk)?;
     if let Some((revision, current, moved)) = since.as_ref().and_then(Since::staged) {
         let here = Surroundings { current_folder: Some(&current), revision: Some(revision), ..surroundings };
-        let mut outcome = check_once(&here, &moved, since.as_ref(), None, cancel, &talk)?;
+        let checked = check_once(&here, &moved, since.as_ref(), None, cancel, &talk);
+        let mut outcome = checked.map_err(|error| revision.named_by_user(error))?;
         // Findings refer to the user's files, not to the copy of the revision.
         outcome.workspace = outcome.workspace.moved(|path| revision.origin(path));
         return Ok(outcome);

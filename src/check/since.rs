@@ -12,7 +12,7 @@ use lmem_base::comparison::{KernelComparison, Version};
 use lmem_base::diagnostic::{Code, Diagnostic, Report, Severity, SinceTally};
 use lmem_base::source::normalize;
 use lmem_base::words::plural;
-use lmem_project::discover::Workspace;
+use lmem_project::discover::{DiscoverError, Workspace};
 
 use super::unit::UnitReport;
 use super::{CheckError, Job, Outcome, Surroundings, Talk, check_once};
@@ -45,6 +45,19 @@ impl Revision {
         let (before, path) = text.split_at(at);
         let here = self.place(Path::new(path));
         if here.exists() { format!("{before}{}", here.display()) } else { text.to_string() }
+    }
+
+    /// An error of a check of the staged files, with the names of the user's own folders.
+    pub fn named_by_user(&self, error: CheckError) -> CheckError {
+        match error {
+            CheckError::Discover(DiscoverError::NoManifest(folder)) => {
+                CheckError::Git(GitError::NoManifest(self.origin(&folder)))
+            }
+            CheckError::Discover(DiscoverError::NoFile(path)) => {
+                CheckError::Git(GitError::NotStaged(self.origin(&path)))
+            }
+            error => error,
+        }
     }
 
     /// Maps a command line to this revision. `name` gives the old name of a file.
@@ -112,7 +125,7 @@ impl Since {
         let repository = Repository::around(&place_of(arguments, &current), cancel)?;
         // Before the first commit there is nothing to compare with.
         let is_first =
-            arguments.changed_since.is_none() && matches!(repository.commit("HEAD"), Err(GitError::UnknownRevision(_)));
+            arguments.changed_since.is_none() && matches!(repository.commit("HEAD"), Err(GitError::NoCommit));
         let commit = if is_first { None } else { Some(repository.commit(&name)?) };
         let (files, changes) = match &commit {
             Some(commit) => (repository.files_of(commit)?, repository.changes_since(commit, arguments.staged)?),
@@ -215,7 +228,8 @@ impl Since {
         let name = |file: &str| self.name_now(file, root, old_root);
         let remarks = remarks(old, &name);
         report.comparison = kernels.map(|now| self.compared(before, now, changed, root, &name));
-        let baseline = Baseline::of(old).with_files(name);
+        // A kernel may move between files that the change reaches.
+        let baseline = Baseline::of(old).with_files(name).following(&report.diagnostics);
         let tally = baseline.apply(&mut report.diagnostics, Against::Revision(&self.name));
         report.diagnostics.retain(|diagnostic| self.is_new_remark(diagnostic, &remarks));
         report.summary.since = Some(SinceTally { revision: self.name.clone(), changed_units: changed.len(), tally });
