@@ -42,11 +42,50 @@ fn scripts_take_values_as_variables() {
     }
 }
 
+/// What `cargo binstall` makes of the manifest is what the workflow uploads, and where it puts the program in it.
 #[test]
 fn the_archive_is_named_as_binstall_asks_for_it() {
     let (manifest, workflow) = (read("Cargo.toml"), read(".github/workflows/release.yml"));
-    assert!(manifest.contains("cargo-lmem-v{ version }-{ target }{ archive-suffix }"));
-    assert!(workflow.contains("name=\"cargo-lmem-$version-$TARGET\"") && workflow.contains("dist/$name.tgz"));
+    let binstall = manifest.split("[package.metadata.binstall]\n").nth(1).unwrap();
+    let value = |key: &str| {
+        let line = binstall.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = ")).unwrap();
+        line.trim_matches('"').to_string()
+    };
+    for target in ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"] {
+        assert!(workflow.contains(&format!("- target: {target}\n")), "{target} is built");
+        let repository = "https://example.org/somebody/cargo-lmem";
+        let filled = |template: String| {
+            let values = [
+                ("repo", repository),
+                ("version", VERSION),
+                ("target", target),
+                ("archive-suffix", ".tgz"),
+                ("bin", "cargo-lmem"),
+                ("binary-ext", ""),
+            ];
+            let fill = |text: String, (name, value): (&str, &str)| text.replace(&format!("{{ {name} }}"), value);
+            let text = values.into_iter().fold(template, fill);
+            assert!(!text.contains(['{', '}']), "a part has no value: {text}");
+            text
+        };
+        // `$version` has the `v` of the tag.
+        let name = format!("cargo-lmem-v{VERSION}-{target}");
+        let address = format!("{repository}/releases/download/v{VERSION}/{name}.tgz");
+        assert_eq!(filled(value("pkg-url")), address);
+        assert_eq!(filled(value("bin-dir")), format!("{name}/cargo-lmem"));
+    }
+    assert_eq!(value("pkg-fmt"), "tgz");
+    for line in [
+        "version=\"v$(sed -n 's/^version = \"\\(.*\\)\"/\\1/p' Cargo.toml | head -1)\"",
+        "name=\"cargo-lmem-$version-$TARGET\"",
+        "cp \"$program\" README.md",
+        "tar -czf \"dist/$name.tgz\" \"$name\"",
+        "gh release create \"$GITHUB_REF_NAME\"",
+    ] {
+        assert!(workflow.contains(line), "the workflow lacks: {line}");
+    }
+    // The address is that of whoever publishes; a release without it would be found by nobody.
+    assert!(workflow.contains("repository = \\\"$GITHUB_SERVER_URL/$GITHUB_REPOSITORY\\\""));
 }
 
 /// A folder with programs that stand in for others on `PATH`, and write down what they are given.

@@ -257,7 +257,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use lmem_base::diagnostic::{ResourceUsage, Summary};
-    use snapbox::{assert_data_eq, str};
+    use snapbox::{IntoData, assert_data_eq, str};
 
     use super::*;
     use crate::report::samples;
@@ -303,6 +303,15 @@ mod tests {
         assert_data_eq!(
             samples::rendered(&report(), MessageFormat::Human),
             str![[r#"
+kernel    place           architecture  change   stack frame  spill stores  spill loads  registers  occupancy
+scan      kernels/a.cu:3  sm_80         more        0 → 64 B       0 → 8 B          0 B    30 → 40       50 %
+                          sm_90         less         8 → 0 B           0 B          0 B         30       50 %
+sum<a|b>  kernels/a.cu    sm_90         new              0 B           0 B          0 B        255          -
+old       kernels/a.cu    sm_90         removed         16 B           0 B          0 B         20       50 %
+
+3 kernels differ from `main` (0123456789) for sm_80, sm_90: 1 with more local memory, 1 new, 1 removed; 7 kernels unchanged
+does not compile, and is not compared: `kernels/b.cu`
+
 "#]]
         );
     }
@@ -312,7 +321,26 @@ mod tests {
         assert_data_eq!(
             samples::rendered(&report(), MessageFormat::Markdown),
             str![[r#"
-"#]]
+## CUDA kernels before and after
+
+3 kernels differ from `main` (0123456789) for sm_80, sm_90: 1 with more local memory, 1 new, 1 removed; 7 kernels unchanged.
+
+**does not compile, and is not compared: `kernels/b.cu`**
+
+| kernel | architecture | change | stack frame | spill stores | spill loads | registers | occupancy |
+|---|---|---|---:|---:|---:|---:|---:|
+| scan (`kernels/a.cu:3`) | sm_80 | more | **0 → 64 B** | **0 → 8 B** | 0 B | **30 → 40** | 50 % |
+| scan (`kernels/a.cu:3`) | sm_90 | less | **8 → 0 B** | 0 B | 0 B | 30 | 50 % |
+| sum&lt;a\|b&gt; (`kernels/a.cu`) | sm_90 | new | 0 B | 0 B | 0 B | 255 | - |
+| old (`kernels/a.cu`) | sm_90 | removed | 16 B | 0 B | 0 B | 20 | 50 % |
+
+### New or worse
+
+| | finding | place | bytes | kernels |
+|---|---|---|---:|---:|
+| warning | `window` (`float[32]`, 128 B) is in local memory: dynamically indexed | `kernels/running_mean.cu:3:11` | 128 | 1 |
+
+"#]].raw()
         );
     }
 
