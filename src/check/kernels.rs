@@ -4,8 +4,8 @@ use lmem_base::comparison::{KernelFootprint, MeasuredKernel, Version};
 use lmem_base::gpu::Arch;
 use lmem_base::source::Span;
 
-use super::Job;
 use super::findings::CheckedKernel;
+use super::jobs::Job;
 use super::unit::UnitReport;
 use crate::verify::occupancy;
 

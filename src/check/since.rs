@@ -14,8 +14,9 @@ use lmem_base::source::normalize;
 use lmem_base::words::plural;
 use lmem_project::discover::{DiscoverError, Workspace};
 
+use super::jobs::Job;
 use super::unit::UnitReport;
-use super::{CheckError, Job, Outcome, Surroundings, Talk, check_once};
+use super::{CheckError, Outcome, Surroundings, Talk, check_once};
 use crate::cli::CheckArgs;
 use crate::gate::{Against, Baseline};
 use crate::git::{Changes, Checkout, GitError, Repository};
@@ -227,7 +228,7 @@ impl Since {
         let old = old.as_ref().map(|old| old.report.diagnostics.as_slice()).unwrap_or_default();
         let name = |file: &str| self.name_now(file, root, old_root);
         let remarks = remarks(old, &name);
-        report.comparison = kernels.map(|now| self.compared(before, now, changed, root, &name));
+        report.comparison = kernels.map(|now| self.compared(before, now, changed, root, name));
         // A kernel may move between files that the change reaches.
         let baseline = Baseline::of(old).with_files(name).following(&report.diagnostics);
         let tally = baseline.apply(&mut report.diagnostics, Against::Revision(&self.name));
